@@ -1,7 +1,5 @@
 #!/usr/bin/env node
 /** The `toolwright` command. */
-import { calls } from './cli/calls.js'
-import { doctor } from './cli/doctor.js'
 import { UsageError, version } from './cli/program.js'
 import { ToolError } from './core/errors.js'
 
@@ -10,11 +8,21 @@ const HELP = `Usage: toolwright <command> [options]
 Commands:
   calls     shows the recorded calls of a journal
   doctor    shows how commands of bash are confined on this system, and what would confine them better
+  mcp       serves tools to a client of the Model Context Protocol
+  report    writes a page that shows the recorded calls of a journal, to look at or to send
+  view      shows the same page in a browser, with new calls as they come
 
 toolwright <command> --help shows the options of a command, toolwright --version the version.
 `
 
-const commands: Record<string, (args: string[]) => Promise<number>> = { calls, doctor }
+/** A command is loaded when it is run: a client waits for the start of its server. */
+const commands: Record<string, () => Promise<(args: string[]) => Promise<number>>> = {
+  calls: async () => (await import('./cli/calls.js')).calls,
+  doctor: async () => (await import('./cli/doctor.js')).doctor,
+  mcp: async () => (await import('./cli/mcp.js')).mcp,
+  report: async () => (await import('./cli/report.js')).report,
+  view: async () => (await import('./cli/view.js')).view,
+}
 
 async function main([name = '', ...rest]: string[]): Promise<number> {
   if (name === 'help' && rest[0] !== undefined) return main([rest[0], '--help'])
@@ -28,7 +36,7 @@ async function main([name = '', ...rest]: string[]): Promise<number> {
   }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (command === undefined) throw new UsageError(`unknown command ${JSON.stringify(name)}`)
-  return command(rest)
+  return (await command())(rest)
 }
 
 const args = process.argv.slice(2)
@@ -38,8 +46,9 @@ try {
   if (error instanceof UsageError) {
     const [name = ''] = args
     const command = Object.hasOwn(commands, name) ? `toolwright ${name}` : 'toolwright'
-    process.stderr.write(`toolwright: ${error.message}; see ${command} --help\n`)
-    process.exitCode = 2
+    const hint = error.exitCode === 2 ? `; see ${command} --help` : ''
+    process.stderr.write(`toolwright: ${error.message}${hint}\n`)
+    process.exitCode = error.exitCode
   } else if (ToolError.isInstance(error)) {
     process.stderr.write(`toolwright: ${error.message}\n`)
     process.exitCode = 1

@@ -1,6 +1,6 @@
 /** `toolwright/contract`: the locked tools, capabilities, permissions and envelopes. */
-export { createSession } from './contract/session/create-session.js'
-export type { CallOptions, Session, PrepareStep } from './contract/session/session.js'
+export { createSession } from './contract/session/session-options.js'
+export type { CallOptions, PrepareStep, Session } from './contract/session/session.js'
 export type { SessionOptions, SessionHost } from './contract/session/session-options.js'
 export type { SessionSandbox } from './contract/call/scope.js'
 export type {
@@ -16,6 +16,8 @@ export type {
   GrepMatch,
   Listing,
   MatchListing,
+  ProjectManifest,
+  TreeOverview,
   RuntimeFiles,
   RuntimeMcp,
   RuntimeNet,
@@ -23,6 +25,7 @@ export type {
   RuntimeShell,
   ToolRuntime,
   FetchOptions,
+  PatchedFile,
   WebPage,
   WebSearchResult,
   ToolMatch,
@@ -34,6 +37,7 @@ export {
   type SessionToolSet,
   type ToolData,
 } from './contract/tools/built-in-tools.js'
+export { repoOverviewTool, type RepoOverviewArguments, type RepoOverviewData } from './contract/tools/repo-overview.js'
 export type { AgentDefinition, AgentManifest } from './contract/agents/manifest.js'
 export { CALLER_IS_AGENT, loopAgent, type ChildAgent, type SpawnAgent } from './contract/session/child-agent.js'
 export type { McpHttpServer, McpServerConfig, McpStdioServer } from './contract/mcp/server-config.js'
@@ -92,6 +96,9 @@ export {
   type StoredRule,
 } from './contract/permissions/rule.js'
 export type { PermissionVerdict, Subject, SubjectVerdict } from './contract/permissions/rule-store.js'
+export type { ToolwrightMetadata } from './core/tool-metadata.js'
+export { needsApproval, type ToolApproval, type ToolApprovalAnswer } from './core/tool-approval.js'
+export type { JudgedSubject, Judgement } from './contract/call/judgement.js'
 export type { Prompt, PromptAnswer, PromptDecision, PromptRequest } from './contract/permissions/prompt.js'
 export {
   allWatchdogs,
@@ -107,21 +114,24 @@ export { QUESTION_HEADLESS_MESSAGE } from './contract/call/questions.js'
 export type { ReadArguments, ReadData } from './contract/tools/read.js'
 export type { WriteArguments, WriteData } from './contract/tools/write.js'
 export type { EditArguments, EditData } from './contract/tools/edit.js'
-export type { GlobArguments, GlobData } from './contract/tools/glob.js'
-export type { GrepArguments, GrepData } from './contract/tools/grep.js'
+export { applyPatchTool, type ApplyPatchArguments, type ApplyPatchData } from './contract/tools/apply-patch.js'
+export type { GlobArguments, GlobData, GrepArguments, GrepData } from './contract/tools/searches.js'
 export type { BashArguments, BashData } from './contract/tools/bash.js'
-export type { TodoArguments, TodoData } from './contract/tools/todo.js'
-export type { QuestionArguments, QuestionData } from './contract/tools/question.js'
-export type { SkillArguments, SkillData } from './contract/tools/skill.js'
-export type { ToolSearchArguments, ToolSearchData } from './contract/tools/tool-search.js'
-export type { WebFetchArguments, WebFetchData } from './contract/tools/web-fetch.js'
-export type { WebSearchArguments, WebSearchData } from './contract/tools/web-search.js'
+export type {
+  QuestionArguments,
+  QuestionData,
+  SkillArguments,
+  SkillData,
+  TodoArguments,
+  TodoData,
+  ToolSearchArguments,
+  ToolSearchData,
+} from './contract/tools/session.js'
+export type { WebFetchArguments, WebFetchData, WebSearchArguments, WebSearchData } from './contract/tools/web.js'
 export type { WebRequest, WebResponse } from './contract/web/dial.js'
 export type { HostLookup } from './contract/web/resolve-host.js'
 export type { WebSearchProvider } from './contract/web/search-provider.js'
-export { brave, type BraveOptions } from './contract/web/providers/brave.js'
-export { searxng, type SearxngOptions } from './contract/web/providers/searxng.js'
-export { tavily, type TavilyOptions } from './contract/web/providers/tavily.js'
+export { brave, type BraveOptions, searxng, type SearxngOptions, tavily, type TavilyOptions } from './contract/web/providers.js'
 export { SESSION_NODE, type RecordPart } from './contract/journal/session-recorder.js'
 export { replaySession, type ReplayedEnvelope, type ReplaySessionOptions, type SessionReplay } from './contract/journal/replay-session.js'
 export {

@@ -1,12 +1,34 @@
 /** `toolwright`: the built-in tools, `defineTool`, and what configures them. */
-export { createTools, type CreateToolsOptions, type StreamingToolwrightTools, type ToolwrightTools } from './toolkit/create-tools.js'
+export {
+  apply_patch,
+  createTools,
+  type CreateToolsOptions,
+  type ExtraToolName,
+  type ExtraTools,
+  type StreamingToolwrightTools,
+  type ToolwrightTools,
+} from './toolkit/create-tools.js'
+export { type AppliedPatch, applyPatch, type ApplyPatchInput, type ApplyPatchTool } from './toolkit/tools/apply-patch.js'
 export type { StreamingBashTool } from './toolkit/tools/bash.js'
 export type { NetworkGuard } from './core/network-guard/guard-network.js'
 export { toolErrorCodes, type ToolErrorCode } from './core/codes.js'
 export { ToolError, type ToolErrorOptions } from './core/errors.js'
+export type { ToolwrightMetadata } from './core/tool-metadata.js'
+export { needsApproval, type ToolApproval, type ToolApprovalAnswer } from './core/tool-approval.js'
+export { type ApprovalPolicy, approvals } from './toolkit/approvals.js'
 export { configureTools } from './toolkit/settings.js'
-export { type ToolOptions } from './toolkit/tool-options.js'
+export { type ToolOptions } from './toolkit/settings.js'
 export type { Awaitable } from './core/abort.js'
+export type {
+  CallDoor,
+  CallMessage,
+  CallOutput,
+  CommandMessage,
+  JournalMessage,
+  PermissionMessage,
+  SearchMessage,
+  StepMessage,
+} from './core/call-message.js'
 export type { EnvironmentOption } from './core/environment.js'
 export type { SandboxLimits, SandboxOptions } from './core/sandbox.js'
 export { sandboxReport, type SandboxHold, type SandboxLevel, type SandboxReport } from './toolkit/sandbox-report.js'

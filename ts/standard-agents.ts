@@ -2,19 +2,13 @@
 export { toContractTool, type ContractToolOptions, type ThreadToolData } from './standard-agents/tools/contract-tool.js'
 export { createThread, type CreateThreadOptions } from './standard-agents/thread/create-thread.js'
 export { defineTool } from './standard-agents/tools/define-tool.js'
-export { loadTools, type LoadedTools, type LoadToolsOptions, type ToolLoadError } from './standard-agents/discovery/load-tools.js'
+export { loadTools, type LoadedTools, type LoadToolsOptions } from './standard-agents/discovery/load-tools.js'
+export type { ToolLoadError } from './standard-agents/discovery/tool-files.js'
 export { openThreadStore, type OpenThreadStoreOptions } from './standard-agents/store/open-thread-store.js'
-export type { StorageListOptions, ThreadStorage } from './standard-agents/store/thread-storage.js'
+export type { AttachmentRef } from './standard-agents/store/stored-records.js'
+export type { DurableObjectStorage, StorageListOptions, ThreadStorage } from './standard-agents/store/thread-storage.js'
 export type { ThreadStore } from './standard-agents/store/thread-store.js'
-export type {
-  Agent,
-  DurableObjectStorage,
-  Env,
-  Message,
-  ThreadEvent,
-  ThreadMessage,
-  ThreadState,
-} from './standard-agents/thread/thread-state.js'
+export type { Agent, Env, Message, ThreadEvent, ThreadMessage, ThreadState } from './standard-agents/thread/thread-state.js'
 export type {
   AgentToolsOptions,
   CallOptions,
@@ -38,5 +32,5 @@ export type {
   Tool,
   ToolDefinition,
 } from './standard-agents/tools/tool-definition.js'
-export type { AttachmentRef, ToolAttachment, ToolResult } from './standard-agents/tools/tool-result.js'
+export type { ToolAttachment, ToolResult } from './standard-agents/tools/tool-result.js'
 export { watchTools, type WatchedTools, type WatchToolsOptions } from './standard-agents/discovery/watch-tools.js'

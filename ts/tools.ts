@@ -14,9 +14,15 @@ export {
   type ToolCallRecord,
   type ToolContext,
 } from './journal/calls/context.js'
-export { defineTool, type CallableTool, type DefinedTool, type DefineToolOptions, type StreamingTool } from './toolkit/define-tool.js'
-export type { DefinedToolContext } from './toolkit/call-context.js'
-export type { ToolCallOptions } from './journal/calls/run-call.js'
+export {
+  defineTool,
+  type CallableTool,
+  type DefinedTool,
+  type DefinedToolContext,
+  type DefineToolOptions,
+  type StreamingTool,
+} from './toolkit/define-tool.js'
+export type { ToolCallOptions } from './journal/calls/call-record.js'
 export {
   BASH_TOOL_MAX_ARG_LENGTH,
   BASH_TOOL_MAX_ARGS,
@@ -24,13 +30,13 @@ export {
   BASH_TOOL_MAX_CWD_LENGTH,
   BASH_TOOL_MAX_OUTPUT_BYTES,
   BASH_TOOL_MAX_TIMEOUT_MS,
-} from './toolkit/tool-options.js'
+} from './toolkit/settings.js'
 export { bashTool, type BashInput, type BashTool } from './toolkit/tools/bash.js'
 export { editFileTool, type EditInput, type EditTool } from './toolkit/tools/edit.js'
 export { grepTool, type GrepInput, type GrepTool } from './toolkit/tools/grep.js'
 export { readFileTool, type ReadInput, type ReadTool } from './toolkit/tools/read.js'
 export { writeFileTool, type WriteInput, type WriteTool } from './toolkit/tools/write.js'
-export { getDefinedToolMetadata, type DefinedToolMetadata, type ToolRevertContext } from './toolkit/tool-metadata.js'
+export { getDefinedToolMetadata, type DefinedToolMetadata, type ToolRevertContext } from './toolkit/define-tool.js'
 
 export { tools }
 /** Reads a file of the root directory. */

@@ -1,11 +1,13 @@
 import { once } from 'node:events'
-import { parseArgs } from 'node:util'
 import type { Journal } from '../journal/journal.js'
 import { openJournal } from '../journal/open-journal.js'
 import { wholeRows } from '../journal/read-rows.js'
 import { makeTimeline, wantsColours } from './calls/timeline.js'
-import { jsonLine } from './calls/call-fields.js'
-import { UsageError } from './program.js'
+import { sendCalls, spanTarget } from './calls/send-calls.js'
+import { RunningCalls } from './calls/running-calls.js'
+import { jsonLine } from '../report/call-fields.js'
+import { chosenRuns, journalArgument, parseCommandLine, UsageError } from './program.js'
+import type { SpanTarget } from '../otel/send-spans.js'
 
 const HELP = `Usage: toolwright calls <journal> [options]
 
@@ -14,33 +16,51 @@ each task stand its calls: when, number, tool, status, duration, bytes of input 
 the call was about.
 
   --run <id>     only the calls of this run
-  --follow       stays and shows what is recorded from now on, until ^C
+  --follow       stays and shows calls as they come, until ^C; on a terminal those that run move below
   --json         one JSON object for each call, with everything that is recorded of it
+  --otlp <url>   sends the calls to a collector of OpenTelemetry, as spans, instead of showing them:
+                 http://localhost:4318, or the whole address of a service; a trace for each run
+  --inputs       the spans hold the arguments of calls too
+  --outputs      the spans hold what calls returned too
   --help         this text
 
 A status is success, error, refused (an error before anything was done), unknown (nobody knows how far
 the call came), or started (it has not ended).
 
-Ends with 1 if the journal cannot be read or has no such run.
+The environment names headers of the collector (OTEL_EXPORTER_OTLP_HEADERS) and the service
+(OTEL_SERVICE_NAME). Calls that are sent again have the same ids.
+
+Ends with 1 if the journal cannot be read or has no such run, or if the collector does not take the spans.
 `
+
+const options = {
+  run: { type: 'string' },
+  follow: { type: 'boolean' },
+  json: { type: 'boolean' },
+  otlp: { type: 'string' },
+  inputs: { type: 'boolean' },
+  outputs: { type: 'boolean' },
+} as const
 
 interface Choice {
   location: string
   runId: string | undefined
   isFollowing: boolean
   isJson: boolean
+  /** The collector that gets the calls, and what else it gets. */
+  target: SpanTarget | undefined
+  contents: { inputs: boolean; outputs: boolean }
 }
 
 /** `toolwright calls`. */
 export async function calls(args: string[]): Promise<number> {
   const choice = choose(args)
-  if (choice === 'help') {
-    process.stdout.write(HELP)
-    return 0
-  }
+  if (choice === undefined) return 0
   const journal = await openJournal(choice.location, { readOnly: true })
   const stop = stopper(choice)
   try {
+    const { target } = choice
+    if (target !== undefined) return await sendCalls(journal, { ...choice, target })
     return await (choice.isFollowing ? follow(journal, choice, stop) : show(journal, choice, stop))
   } finally {
     await journal.close()
@@ -59,11 +79,7 @@ function stopper({ isFollowing }: Choice): AbortSignal {
 }
 
 async function show(journal: Journal, { runId, location, isJson }: Choice, stop: AbortSignal): Promise<number> {
-  const runs = (await journal.listRuns()).filter((run) => runId === undefined || run.runId === runId)
-  if (runs.length === 0 && runId !== undefined) {
-    process.stderr.write(`toolwright: no run ${JSON.stringify(runId)} in ${location}\n`)
-    return 1
-  }
+  const runs = await chosenRuns(journal, runId, location)
   const timeline = timelineOfTerminal()
   for (const run of runs) {
     if (stop.aborted) break
@@ -85,13 +101,19 @@ async function print(text: string, stop: AbortSignal): Promise<void> {
 
 async function follow(journal: Journal, { runId, isJson }: Choice, stop: AbortSignal): Promise<number> {
   const timeline = timelineOfTerminal()
+  // A terminal shows a call that runs in a line that moves, and prints it when it has ended.
+  using running = isJson || !process.stdout.isTTY || process.env['TERM'] === 'dumb' ? undefined : new RunningCalls(process.stdout)
   try {
     for await (const call of journal.tail({ runId, signal: stop })) {
+      if (running?.take(call) === false) continue
+      running?.clear()
       await print(isJson ? jsonLine(call) : timeline.next(call), stop)
     }
   } catch (error) {
     if (!stop.aborted) throw error
   }
+  running?.clear()
+  for (const call of running?.rest ?? []) process.stdout.write(timeline.next(call))
   return 0
 }
 
@@ -101,31 +123,14 @@ function timelineOfTerminal() {
   return makeTimeline({ isColoured, columns: process.stdout.columns || undefined })
 }
 
-function choose(args: string[]): Choice | 'help' {
-  const { values, positionals } = parse(args)
-  if (values.help === true) return 'help'
-  const [location, ...others] = positionals
-  if (location === undefined) throw new UsageError('calls: name a journal')
-  if (others.length > 0) throw new UsageError('calls: name one journal')
-  if (/^:?memory:$/u.test(location)) {
-    throw new UsageError(`calls: only the process that keeps ${location} can read it`)
-  }
-  return { location, runId: values.run, isFollowing: values.follow === true, isJson: values.json === true }
-}
-
-function parse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        run: { type: 'string' },
-        follow: { type: 'boolean' },
-        json: { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    })
-  } catch (error) {
-    throw UsageError.of(error)
-  }
+function choose(args: string[]): Choice | undefined {
+  const line = parseCommandLine(HELP, { args, allowPositionals: true, options })
+  if (line === undefined) return undefined
+  const { values, positionals } = line
+  const location = journalArgument('calls', positionals)
+  const { otlp, follow: isFollowing = false, json: isJson = false, inputs = false, outputs = false } = values
+  if (otlp !== undefined && isFollowing) throw new UsageError('calls: --otlp sends what is recorded; leave --follow out')
+  if (otlp === undefined && (inputs || outputs)) throw new UsageError('calls: --inputs and --outputs belong to --otlp')
+  const target = otlp === undefined ? undefined : spanTarget(otlp, process.env)
+  return { location, runId: values.run, isFollowing, isJson, target, contents: { inputs, outputs } }
 }

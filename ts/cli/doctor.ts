@@ -1,6 +1,5 @@
-import { parseArgs } from 'node:util'
 import { sandboxKinds, sandboxReport, type SandboxReport } from '../toolkit/sandbox-report.js'
-import { UsageError, versions } from './program.js'
+import { parseCommandLine, versions } from './program.js'
 
 const HELP = `Usage: toolwright doctor [options]
 
@@ -17,33 +16,20 @@ Ends with 1 if the network cannot be blocked on this system: bash then refuses e
 allowNetwork is true.
 `
 
-/** `toolwright doctor`. */
+const options = {
+  root: { type: 'string' },
+  'allow-network': { type: 'boolean' },
+  json: { type: 'boolean' },
+} as const
+
 export async function doctor(args: string[]): Promise<number> {
-  const { root, json, help, ...rest } = parse(args)
-  if (help === true) {
-    process.stdout.write(HELP)
-    return 0
-  }
+  const line = parseCommandLine(HELP, { args, options })
+  if (line === undefined) return 0
+  const { root, json, ...rest } = line.values
   const allowNetwork = rest['allow-network'] === true
   const report = await sandboxReport({ rootDir: root ?? process.cwd(), allowNetwork })
   process.stdout.write(json === true ? `${JSON.stringify({ versions: versions(), ...report }, undefined, 2)}\n` : render(report))
   return allowNetwork || report.network.level === 'kernel' ? 0 : 1
-}
-
-function parse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      options: {
-        root: { type: 'string' },
-        'allow-network': { type: 'boolean' },
-        json: { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    }).values
-  } catch (error) {
-    throw UsageError.of(error)
-  }
 }
 
 function render(report: SandboxReport): string {

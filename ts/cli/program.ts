@@ -1,18 +1,40 @@
 import { readFileSync } from 'node:fs'
 import { release } from 'node:os'
+import { parseArgs, type ParseArgsConfig } from 'node:util'
+import type { Journal } from '../journal/journal.js'
+import type { RunSummary } from '../journal/journal-store.js'
 
 /** A command line that makes no sense. It is reported without a stack. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
+  /** With which code the command ends: 2 for a command line, 1 for what cannot be done. */
+  readonly exitCode: 1 | 2
 
-  /** The error of `parseArgs`, without the advice on positional arguments that it adds. */
-  static of(error: unknown): UsageError {
-    const message = error instanceof Error ? error.message : String(error)
-    return new UsageError(message.replace(/\. (?:To specify|This command) .*$/su, ''))
+  constructor(message: string, exitCode: 1 | 2 = 2) {
+    super(message)
+    this.exitCode = exitCode
   }
 }
 
-/** The version of this package. */
+/**
+ * As `parseArgs` of Node, with an option `--help`: it prints the help, and there is nothing else to do.
+ *
+ * @throws {UsageError}
+ */
+export function parseCommandLine<CONFIG extends ParseArgsConfig>(help: string, config: CONFIG) {
+  try {
+    const options = { ...config.options, help: { type: 'boolean', short: 'h' } } as const
+    const parsed = parseArgs({ ...config, options })
+    if ((parsed.values as { help?: boolean }).help !== true) return parsed as ReturnType<typeof parseArgs<CONFIG>>
+    process.stdout.write(help)
+    return undefined
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    // Without the advice on positional arguments that Node adds.
+    throw new UsageError(message.replace(/\. (?:To specify|This command) .*$/su, ''))
+  }
+}
+
 export function version(): string {
   const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
   return (JSON.parse(manifest) as { version: string }).version
@@ -22,4 +44,27 @@ export function version(): string {
 export function versions(): Record<'toolwright' | 'runtime' | 'system', string> {
   const runtime = process.versions['bun'] === undefined ? `Node ${process.versions.node}` : `Bun ${process.versions['bun']}`
   return { toolwright: version(), runtime, system: `${process.platform} ${process.arch}, kernel ${release()}` }
+}
+
+/** The journal that a command names, which has to be a file. */
+export function journalArgument(command: string, positionals: readonly string[]): string {
+  const [location, ...others] = positionals
+  if (location === undefined) throw new UsageError(`${command}: name a journal`)
+  if (others.length > 0) throw new UsageError(`${command}: name one journal`)
+  if (/^:?memory:$/u.test(location)) throw new UsageError(`${command}: only the process that keeps ${location} can read it`)
+  return location
+}
+
+/** The runs of a journal, or the one that a command names. @throws {UsageError} where that is not there. */
+export async function chosenRuns(journal: Journal, runId: string | undefined, location: string): Promise<RunSummary[]> {
+  const runs = (await journal.listRuns()).filter((run) => runId === undefined || run.runId === runId)
+  if (runs.length === 0 && runId !== undefined) throw new UsageError(`no run ${JSON.stringify(runId)} in ${location}`, 1)
+  return runs
+}
+
+/** The port that an option names. */
+export function portNumber(option: string, text: string): number {
+  const port = Number(text)
+  if (!/^\d{1,5}$/u.test(text) || port > 65_535) throw new UsageError(`${option} is a number from 0 to 65535, not ${JSON.stringify(text)}`)
+  return port
 }

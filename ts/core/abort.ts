@@ -11,6 +11,22 @@ export function isPromiseLike<T>(value: Awaitable<T>): value is PromiseLike<T> {
   return (typeof value === 'object' || typeof value === 'function') && value !== null && 'then' in value
 }
 
+/** Goes on with a value: at once if it is there, and otherwise when its promise is fulfilled. */
+export function andThen<T, R>(value: Awaitable<T>, then: (value: T) => Awaitable<R>): Awaitable<R> {
+  return isPromiseLike(value) ? value.then(then) : then(value)
+}
+
+/** Does `work` and goes on with its result or its error: at once where they are there, and what it does not throw stays so. */
+export function attempt<T, R>(work: () => Awaitable<T>, onValue: (value: T) => R, onError: (error: unknown) => R): Awaitable<R> {
+  let value: Awaitable<T>
+  try {
+    value = work()
+  } catch (error) {
+    return onError(error)
+  }
+  return isPromiseLike(value) ? value.then(onValue, onError) : onValue(value)
+}
+
 /** Aborted when one of the two is. */
 export function eitherSignal(a: AbortSignal | null | undefined, b: AbortSignal | null | undefined): AbortSignal | undefined {
   if (!a || !b || a === b) return a ?? b ?? undefined
@@ -33,14 +49,12 @@ export function abortError(reason: unknown): Error {
 export async function unlessAborted<T>(work: PromiseLike<T>, signal: AbortSignal | undefined, graceMs = 0): Promise<T> {
   if (signal === undefined) return work
   let timer: NodeJS.Timeout | undefined
-  let onAbort: () => void = () => undefined
-  const aborted = new Promise<never>((_, reject) => {
-    const giveUp = (): void => reject(signal.reason)
-    onAbort = () => {
-      if (graceMs === 0) giveUp()
-      else timer = setTimeout(giveUp, graceMs)
-    }
-  })
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const giveUp = (): void => reject(signal.reason)
+  const onAbort = (): void => {
+    if (graceMs === 0) giveUp()
+    else timer = setTimeout(giveUp, graceMs)
+  }
   // The work may have aborted the signal already, before the listener is there.
   if (signal.aborted) onAbort()
   else signal.addEventListener('abort', onAbort, { once: true })
@@ -84,17 +98,10 @@ export async function withinTime<T>(
   }
 }
 
-/**
- * Waits for `work`, but no longer than the limit.
- *
- * @returns whether the work is done.
- * @throws what the work throws within the limit.
- */
+/** Waits for `work`, but no longer than the limit. Returns whether the work is done. */
 export async function settledWithin(work: PromiseLike<unknown>, limitMs: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, limitMs, false)
-  })
+  const { promise: late, resolve } = Promise.withResolvers<boolean>()
+  const timer = setTimeout(resolve, limitMs, false)
   try {
     return await Promise.race([work.then(() => true), late])
   } finally {
@@ -112,7 +119,6 @@ export class TimeBudget {
     this.#late = late
   }
 
-  /** Does one step within the time that is left. */
   async spend<T>(signal: AbortSignal, step: (either: AbortSignal) => Promise<T>): Promise<T> {
     const start = performance.now()
     try {
@@ -145,11 +151,8 @@ export class Slots {
   }
 
   async #wait(signal: AbortSignal | undefined): Promise<void> {
-    let resume: () => void = () => undefined
-    const slot = new Promise<void>((resolve) => {
-      resume = resolve
-      this.#waiting.push(resolve)
-    })
+    const { promise: slot, resolve: resume } = Promise.withResolvers<void>()
+    this.#waiting.push(resume)
     try {
       await unlessAborted(slot, signal)
     } catch (error) {

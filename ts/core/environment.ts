@@ -1,6 +1,6 @@
 import { isMainThread } from 'node:worker_threads'
 import type { EnvironmentOptions } from '../../index.js'
-import { checkNames, invalid } from './options.js'
+import { group, invalid, isNames, optional } from './options.js'
 
 /** Which variables of the environment reach commands. */
 export type EnvironmentOption = 'inherit' | { allow?: readonly string[] | undefined; set?: Readonly<Record<string, string>> | undefined }
@@ -9,20 +9,24 @@ export type EnvironmentOption = 'inherit' | { allow?: readonly string[] | undefi
 export function parseEnvironment(env: unknown, name: string): EnvironmentOption {
   if (env === 'inherit') return env
   if (typeof env !== 'object' || env === null) throw invalid(`${name} must be 'inherit' or { allow, set }.`)
-  checkNames(`${name}.`, env, ['allow', 'set'])
-  const { allow = [], set = {} } = env as { allow?: unknown; set?: unknown }
-  if (!Array.isArray(allow) || !allow.every((variable) => typeof variable === 'string' && variable !== '')) {
-    throw invalid(`${name}.allow must be an array of names.`)
-  }
-  if (typeof set !== 'object' || set === null) throw invalid(`${name}.set must be an object of strings.`)
-  for (const [variable, value] of Object.entries(set)) {
-    if (typeof value !== 'string') throw invalid(`${name}.set.${variable} must be a string.`)
-    if (variable === '' || variable.includes('=') || `${variable}${value}`.includes('\0')) {
-      throw invalid(`${name}.set: ${JSON.stringify(variable)} cannot be a variable.`)
-    }
-  }
-  return { allow: [...(allow as string[])], set: { ...(set as Record<string, string>) } }
+  return parseVariables(env, name)
 }
+
+const parseVariables = group({
+  allow: optional<string[]>((allow, name) => {
+    if (isNames(allow)) return [...allow]
+    throw invalid(`${name} must be an array of names.`)
+  }, []),
+  set: optional<Record<string, string>>((set, name) => {
+    if (typeof set !== 'object' || set === null) throw invalid(`${name} must be an object of strings.`)
+    for (const [variable, value] of Object.entries(set)) {
+      if (typeof value !== 'string') throw invalid(`${name}.${variable} must be a string.`)
+      if (variable !== '' && !variable.includes('=') && !`${variable}${value}`.includes('\0')) continue
+      throw invalid(`${name}: ${JSON.stringify(variable)} cannot be a variable.`)
+    }
+    return { ...set } as Record<string, string>
+  }, {}),
+})
 
 /** The environment of commands, as the addon takes it: by default without what looks like a secret or injects code. */
 export function environmentOptions(option: EnvironmentOption = {}, allowNetwork: boolean): EnvironmentOptions {

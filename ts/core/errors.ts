@@ -1,4 +1,4 @@
-import type { ToolErrorCode } from './codes.js'
+import { actedCodes, type ToolErrorCode, toolErrorCodes } from './codes.js'
 
 /** What a {@link ToolError} is made of. */
 export interface ToolErrorOptions {
@@ -79,13 +79,17 @@ export function toolTypeError(summary: string, cause?: unknown): TypeError {
 
 /** An error without code and text would say nothing. */
 function checkParts(options: ToolErrorOptions): void {
-  const text = { summary: 'A ToolError needs a code and a summary, and its other texts must be strings.', hint: 'Give them as strings.' }
-  let isWhole: boolean
-  try {
-    const { code, summary, place = '', hint = '', message = '' } = options
-    isWhole = [code, summary, place, hint, message].every((part) => typeof part === 'string')
-  } catch (cause) {
-    throw new ToolError({ code: 'INVALID_INPUT', ...text, cause })
-  }
-  if (!isWhole) throw new ToolError({ code: 'INVALID_INPUT', ...text })
+  const { code, summary, place = '', hint = '', message = '' } = options ?? {}
+  if ([code, summary, place, hint, message].every((part) => typeof part === 'string')) return
+  throw new ToolError({
+    code: 'INVALID_INPUT',
+    summary: 'A ToolError needs a code and a summary, and its other texts must be strings.',
+    hint: 'Give them as strings.',
+  })
+}
+
+/** Whether a built-in tool that threw this has done nothing. Such a call is no effect: a retry is not warned of it. */
+export function wasRefused(error: unknown): boolean {
+  if (!ToolError.isInstance(error) || error.details['started'] === true) return false
+  return toolErrorCodes.includes(error.code) && !actedCodes.includes(error.code)
 }

@@ -8,7 +8,6 @@ import { join, resolve } from 'node:path'
 import type * as Addon from '../../index.js'
 import type { SandboxOptions } from './sandbox.js'
 
-/** The root directory of one tool set, context or process. */
 interface Root {
   path: string
   /** Which directory it was when it was granted; `undefined` where there was none. */
@@ -50,7 +49,6 @@ function identityOf(path: string): string | undefined {
 /** The identities of the directories that some options grant besides the root, by their paths. */
 const identities = new WeakMap<SandboxOptions, ReadonlyMap<string, string>>()
 
-/** What commands of a root are granted besides it. */
 const grantsOfRoots = new WeakMap<Addon.GrantedRoot, WeakMap<SandboxOptions, Addon.CommandGrants>>()
 
 /** Notes which directories commands are granted, before the first command runs. */
@@ -77,7 +75,7 @@ export function commandGrants(addon: typeof Addon, root: Addon.GrantedRoot, sand
     const asGranted = (paths: readonly string[] = []): Addon.GrantedPath[] =>
       paths.map((path) => {
         const identity = noted?.get(path)
-        return identity === undefined ? { path } : { path, seen: identity }
+        return identity === undefined ? { path } : { path, identity }
       })
     grants = new addon.CommandGrants(root, {
       writableRoots: asGranted(sandbox.writableRoots),

@@ -1,5 +1,5 @@
 /** A value that is too large for a row of a journal is recorded by its size and hash, which are computed between turns of the event loop. */
-import { createHash, type Hash } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { beginningOf } from './text.js'
 
 /** What a row holds in place of a large value. */
@@ -15,7 +15,7 @@ export interface LargeValue {
 }
 
 /** The limits of a value that a row holds as it is: text in UTF-16 code units, and values of any kind. */
-export const MOST_CHARACTERS = 1_000_000
+export const MAX_CHARACTERS = 1_000_000
 const MAX_VALUES = 50_000
 /** How deep values are written as JSON, which would itself fail at a much greater depth. */
 const MAX_DEPTH = 200
@@ -26,7 +26,7 @@ const MAX_STEPS = 5_000_000
 const HEAD = 1_000
 
 /** Whether a value is too large, or too deep, to be written as JSON in one go. It stops at the limit. */
-export function isLarge(value: unknown, maxCharacters = MOST_CHARACTERS): boolean {
+export function isLarge(value: unknown, maxCharacters = MAX_CHARACTERS): boolean {
   const left = { characters: maxCharacters, values: MAX_VALUES }
   return exceeds(value, left, [])
 }
@@ -40,26 +40,18 @@ function exceeds(value: unknown, left: { characters: number; values: number }, a
   // A cycle is counted once.
   if (above.includes(value)) return false
   const bytes = bytesOf(value)
-  if (bytes !== undefined) {
-    // As JSON each byte is a number with its name.
-    left.characters -= 12 * bytes.byteLength
-    return left.characters < 0
-  }
+  // As JSON each byte is a number with its name.
+  if (bytes !== undefined) return (left.characters -= 12 * bytes.byteLength) < 0
   if (Array.isArray(value) && left.values < value.length) return true
   above.push(value)
   const isOver = Array.isArray(value)
     ? value.some((one) => exceeds(one, left, above))
-    : recordExceeds(value as Record<string, unknown>, left, above)
+    : Object.entries(value).some(([key, one]) => {
+        left.characters -= key.length
+        return exceeds(one, left, above)
+      })
   above.pop()
   return isOver
-}
-
-function recordExceeds(record: Record<string, unknown>, left: { characters: number; values: number }, above: object[]): boolean {
-  for (const key of Object.keys(record)) {
-    left.characters -= key.length
-    if (exceeds(record[key], left, above)) return true
-  }
-  return false
 }
 
 function bytesOf(value: object): Uint8Array | undefined {
@@ -68,61 +60,37 @@ function bytesOf(value: object): Uint8Array | undefined {
 }
 
 /** Size and hash of a text. */
-export async function textDigest(text: string): Promise<{ bytes: number; sha256: string }> {
-  const digest = new Digest()
-  for (const part of parts(text)) if (digest.add(part)) await turn()
-  return digest.end()
-}
+export const textDigest = (text: string): Promise<{ bytes: number; sha256: string }> => digestOf(parts(text))
 
 /** Size and hash of a value's JSON with sorted names; a value without JSON is described. */
 export async function largeValue(value: unknown): Promise<LargeValue> {
   const left_out = 'It is too large for a row.'
   if (typeof value === 'string') return { ...(await textDigest(value)), head: beginningOf(value, HEAD), left_out }
-  const digest = new Digest()
-  for (const part of json(value, [])) if (digest.add(part)) await turn()
-  return { ...digest.end(), left_out }
+  return { ...(await digestOf(json(value, []))), left_out }
 }
 
-const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
-
-class Digest {
-  readonly #hash: Hash = createHash('sha256')
-  #bytes = 0
-  #waiting = ''
-  #sinceTurn = 0
-
-  /** Returns whether the event loop should get a turn. */
-  add(part: string | Uint8Array): boolean {
-    this.#sinceTurn += part.length + 100
-    if (typeof part === 'string' && part.length < TURN / 8) {
-      // A few large updates are faster than many small ones.
-      this.#waiting += part
-      if (this.#waiting.length > TURN / 8) this.#flush()
-    } else {
-      this.#flush()
-      this.#update(part)
+async function digestOf(all: Iterable<string | Uint8Array>): Promise<{ bytes: number; sha256: string }> {
+  const hash = createHash('sha256')
+  let [bytes, sinceTurn, pending] = [0, 0, '']
+  const update = (part: string | Uint8Array): void => {
+    bytes += Buffer.byteLength(part)
+    hash.update(part)
+  }
+  for (const part of all) {
+    // A few large updates are faster than many small ones.
+    if (typeof part === 'string') pending += part
+    if (typeof part !== 'string' || pending.length > TURN / 8) {
+      update(pending)
+      pending = ''
     }
-    if (this.#sinceTurn < TURN) return false
-    this.#sinceTurn = 0
-    return true
+    if (typeof part !== 'string') update(part)
+    sinceTurn += part.length + 100
+    if (sinceTurn < TURN) continue
+    sinceTurn = 0
+    await new Promise(setImmediate)
   }
-
-  end(): { bytes: number; sha256: string } {
-    this.#flush()
-    return { bytes: this.#bytes, sha256: this.#hash.digest('hex') }
-  }
-
-  #flush(): void {
-    const waiting = this.#waiting
-    this.#waiting = ''
-    if (waiting !== '') this.#update(waiting)
-  }
-
-  #update(part: string | Uint8Array): void {
-    const bytes = typeof part === 'string' ? Buffer.from(part, 'utf8') : part
-    this.#bytes += bytes.byteLength
-    this.#hash.update(bytes)
-  }
+  update(pending)
+  return { bytes, sha256: hash.digest('hex') }
 }
 
 /** A text in parts, none of which ends within a character. */
@@ -147,7 +115,11 @@ function* json(root: unknown, above: object[], steps = { left: MAX_STEPS }): Gen
   if (typeof root === 'bigint') return yield JSON.stringify(String(root))
   if (typeof root !== 'object' || root === null) return yield JSON.stringify(root) ?? 'null'
   const bytes = bytesOf(root)
-  if (bytes !== undefined) return yield* binary(bytes)
+  if (bytes !== undefined) {
+    yield '"'
+    for (let from = 0; from < bytes.length; from += TURN) yield bytes.subarray(from, from + TURN)
+    return yield '"'
+  }
   if (typeof (root as { toJSON?: unknown }).toJSON === 'function') return yield JSON.stringify(root) ?? 'null'
   if (above.includes(root) || above.length > MAX_DEPTH) return yield '"[Circular]"'
   above.push(root)
@@ -169,10 +141,4 @@ function* json(root: unknown, above: object[], steps = { left: MAX_STEPS }): Gen
     yield '}'
   }
   above.pop()
-}
-
-function* binary(bytes: Uint8Array): Generator<string | Uint8Array> {
-  yield '"'
-  for (let from = 0; from < bytes.length; from += TURN) yield bytes.subarray(from, from + TURN)
-  yield '"'
 }

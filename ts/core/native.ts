@@ -1,15 +1,12 @@
 /**
- * All contact with the native addon: loading it, cancelling what it does, and turning its outcomes
- * into values and errors. Nothing else imports `../../index.js`.
+ * All contact with the native addon: cancelling what it does, and turning its outcomes into values and errors.
+ * `addon.ts` loads it, and nothing else calls it.
  */
 import type * as Addon from '../../index.js'
-import { settledWithin, Slots } from './abort.js'
+import { settledWithin, Slots, type Awaitable } from './abort.js'
+import { loadAddon } from './addon.js'
 import type { ToolErrorCode } from './codes.js'
 import { ToolError } from './errors.js'
-import { missingHint, unavailable, unsupportedBecause } from './platform.js'
-
-/** The outcomes that have an error and a cancellation beside their values. */
-type Legacy = { cancelled?: boolean; error?: Addon.NativeError | undefined; output?: string }
 
 /** What an outcome holds unless it is unfinished. */
 type Finished<O> = Exclude<O, Addon.Unfinished>
@@ -21,27 +18,17 @@ let loaded: typeof Addon | undefined
  * its own, or prints its help text, works everywhere.
  */
 async function load(): Promise<typeof Addon> {
-  const unsupported = unsupportedBecause(process)
-  if (unsupported !== undefined) throw unavailable(unsupported.summary, unsupported.hint)
-  try {
-    const native = await import('../../index.js')
-    // Two concurrent calls may both come here; the first one registers.
-    if (loaded === undefined) {
-      loaded = native
-      // Node notifies the addon of the end of an environment, and Bun does not.
-      process.once('exit', () => {
-        native.stopCommands()
-        for (const one of opened) one.deref()?.closeNow()
-      })
-    }
-    return loaded
-  } catch (cause) {
-    throw unavailable(
-      `The native part of toolwright for ${process.platform} ${process.arch} is not installed`,
-      missingHint(import.meta.url),
-      cause,
-    )
+  const native = await loadAddon()
+  // Two concurrent calls may both come here; the first one registers.
+  if (loaded === undefined) {
+    loaded = native
+    // Node notifies the addon of the end of an environment, and Bun does not.
+    process.once('exit', () => {
+      native.stopCommands()
+      for (const one of opened) one.deref()?.closeNow()
+    })
   }
+  return loaded
 }
 
 /** An abort may come while the addon is loaded, when nothing listens for it yet. */
@@ -51,13 +38,11 @@ async function loadUnlessAborted(signal: AbortSignal | undefined): Promise<typeo
   return native
 }
 
-/** How a call into the addon is limited. */
 export interface CallLimits {
   /** Stops the call. */
   signal?: AbortSignal | undefined
   /** When the call is given up, even if the system hangs. @default no limit */
   timeoutMs?: number | undefined
-  /** What is being done, for the message of a timeout. */
   what: string
   /**
    * How long a call that changes something may still report how it ended, after an abort or a
@@ -91,9 +76,8 @@ export async function call<O>(
     const settle = (result: O): void => {
       const wasUsed = watch.release()
       if (!wasUsed && unusedHandles.length < MAX_UNUSED) unusedHandles.push(cancel)
-      const { cancelled, output } = outcomeParts(result)
-      if (!cancelled) return resolve(result)
-      if (output !== undefined) limits.onAborted?.(output)
+      if (!isUnfinished(result) || result.error !== undefined) return resolve(result)
+      if (result.output !== undefined) limits.onAborted?.(result.output)
       reject(watch.reason())
     }
     const fail = (error: unknown): void => {
@@ -160,33 +144,28 @@ export function tryNowait<T>(signal: AbortSignal | undefined, look: (addon: type
 /** Open files of this environment, which write what is pending when the environment ends. */
 const opened = new Set<WeakRef<{ closeNow(): void }>>()
 
-function closeAtExit(file: { closeNow(): void }): void {
-  for (const one of opened) if (one.deref() === undefined) opened.delete(one)
-  opened.add(new WeakRef(file))
-}
-
 /** Opens a journal, and gives its full path. */
 export async function openNativeJournal(location: string, options: Addon.JournalOpenOptions) {
-  const addon = loaded ?? (await load())
-  const native = new addon.NativeJournal()
-  const path = unwrap(await native.open(location, options))
-  closeAtExit(native)
-  return { native, path }
+  const { NativeJournal } = await nativeAddon()
+  return openFile(new NativeJournal(), (native) => native.open(location, options))
 }
 
 /** Opens a store of threads, and gives its full path. */
 export async function openNativeThreads(location: string, options: Addon.ThreadStoreOptions) {
-  const addon = loaded ?? (await load())
-  const native = new addon.NativeThreadStore()
-  const path = unwrap(await native.open(location, options))
-  closeAtExit(native)
+  const { NativeThreadStore } = await nativeAddon()
+  return openFile(new NativeThreadStore(), (native) => native.open(location, options))
+}
+
+async function openFile<F extends { closeNow(): void }>(native: F, open: (native: F) => Promise<string | Addon.Unfinished>) {
+  const path = unwrap(await open(native))
+  for (const one of opened) if (one.deref() === undefined) opened.delete(one)
+  opened.add(new WeakRef(native))
   return { native, path }
 }
 
-/** The keys of the calls of one attempt of a task. */
 export async function nativeCallKeys(task: Addon.JournalTask): Promise<Addon.CallKeys> {
-  const addon = loaded ?? (await load())
-  return new addon.CallKeys(task)
+  const { CallKeys } = await nativeAddon()
+  return new CallKeys(task)
 }
 
 /** The addon, for the modules of `toolwright/contract`: what they call answers with outcomes as well. */
@@ -194,12 +173,22 @@ export async function nativeAddon(): Promise<typeof Addon> {
   return loaded ?? (await load())
 }
 
-/** The hash of arguments in JSON. */
-export async function nativeArgsHash(json: string): Promise<string> {
-  return (loaded ?? (await load())).argsHash(json)
+/** The files of a patch, without a look at any of them; nothing for what is no patch. */
+export function filesOfPatchNow(patch: string, limitBytes: number): Addon.FileOfPatch[] | undefined {
+  const files = loaded?.planPatch(patch, limitBytes)
+  return isUnfinished(files) ? undefined : files
 }
 
-/** Whether a call gave no result. */
+/** The same, when the addon is not loaded yet either. */
+export function filesOfPatch(patch: string, limitBytes: number): Awaitable<Addon.FileOfPatch[] | undefined> {
+  if (loaded !== undefined) return filesOfPatchNow(patch, limitBytes)
+  return load().then(() => filesOfPatchNow(patch, limitBytes))
+}
+
+export async function nativeArgsHash(json: string): Promise<string> {
+  return (await nativeAddon()).argsHash(json)
+}
+
 export function isUnfinished(outcome: unknown): outcome is Addon.Unfinished {
   return typeof outcome === 'object' && outcome !== null && 'isUnfinished' in outcome
 }
@@ -207,21 +196,13 @@ export function isUnfinished(outcome: unknown): outcome is Addon.Unfinished {
 /** The text of a file as the addon gives it. Buffer's decoder keeps a byte order mark, TextDecoder's default does not. */
 export const fileText = (text: string | Buffer): string => (typeof text === 'string' ? text : text.toString('utf8'))
 
-/** Error and cancellation of an outcome of either kind. */
-function outcomeParts(outcome: unknown): Legacy {
-  if (isUnfinished(outcome)) return { cancelled: outcome.error === undefined, error: outcome.error }
-  return typeof outcome === 'object' && outcome !== null ? (outcome as Legacy) : {}
-}
-
 /**
  * The result of a call.
  *
  * @throws {ToolError} where there is none.
  */
 export function unwrap<O>(outcome: O): Finished<O> {
-  const { error } = outcomeParts(outcome)
-  if (error !== undefined) throw toToolError(error)
-  if (isUnfinished(outcome)) throw aborted()
+  if (isUnfinished(outcome)) throw outcome.error === undefined ? aborted() : toToolError(outcome.error)
   return outcome as Finished<O>
 }
 
@@ -239,14 +220,11 @@ const STOP_MS = 2_000
 export async function* stream(
   limits: CallLimits,
   start: (addon: typeof Addon, cancel: Addon.CancelHandle) => Addon.BashStream,
-): AsyncGenerator<Addon.BashEvent, Omit<Addon.BashOutcome, 'cancelled' | 'error'>, undefined> {
+): AsyncGenerator<Addon.BashEvent, Addon.FinishedCommand, undefined> {
   limits.signal?.throwIfAborted()
   const native = loaded ?? (await loadUnlessAborted(limits.signal))
   const cancel = new native.CancelHandle()
-  let giveUp: (reason: unknown) => void = () => undefined
-  const givenUp = new Promise<never>((_, reject) => {
-    giveUp = reject
-  })
+  const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>()
   givenUp.catch(() => undefined) // it may reject after the race below is over
   const watch = watchLimits(limits, cancel, giveUp)
   let command: Addon.BashStream | undefined
@@ -259,9 +237,8 @@ export async function* stream(
       ended = outcome !== undefined
       if (event.text !== '' || event.cut) yield event
       if (outcome === undefined) continue
-      if (outcome.error !== undefined) throw toToolError(outcome.error)
-      if (outcome.cancelled) throw watch.reason()
-      return outcome
+      if (!isUnfinished(outcome)) return outcome
+      throw outcome.error === undefined ? watch.reason() : toToolError(outcome.error)
     }
   } finally {
     watch.release()
@@ -272,7 +249,6 @@ export async function* stream(
   }
 }
 
-/** Reads on until the command has ended. */
 async function drain(command: Addon.BashStream): Promise<void> {
   while ((await command.next()).outcome === undefined);
 }

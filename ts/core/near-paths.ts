@@ -4,7 +4,6 @@ import { open, opendir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { nearestName } from './text.js'
 
-/** A name in a directory. */
 export interface NearEntry {
   name: string
   isDirectory: boolean
@@ -16,12 +15,8 @@ const MAX_ENTRIES = 5_000
 const MAX_DEPTH = 32
 
 /**
- * The path that was probably meant by one that does not exist: each of its names that is not there replaced by the nearest
- * one that is. `undefined` where there is none.
- *
- * @param root absolute and without links.
- * @param relative the path, relative to the root.
- * @param kind what its last name should be.
+ * The path that was probably meant by one that does not exist: each missing name is replaced by the nearest one that
+ * exists. `root` is absolute and without links, `kind` is that of the last name.
  */
 export async function nearPath(root: string, relative: string, kind: 'file' | 'directory' | 'any' = 'any'): Promise<string | undefined> {
   const names = relative.split('/').filter((name) => name !== '' && name !== '.')
@@ -79,7 +74,8 @@ async function listed(root: string, path: string): Promise<NearEntry[] | undefin
   }
 }
 
-const isWithin = (root: string, path: string): boolean => path === root || path.startsWith(root.endsWith('/') ? root : `${root}/`)
+/** Whether a path is a directory, or below it. Both are absolute and without links. */
+export const isWithin = (root: string, path: string): boolean => path === root || path.startsWith(root.endsWith('/') ? root : `${root}/`)
 
 async function namesOf(path: string): Promise<NearEntry[]> {
   const entries: NearEntry[] = []

@@ -10,27 +10,18 @@ const hint = 'Correct the value and call again.'
 /**
  * Checks the arguments of a public function.
  *
- * @param caller the function, for the reader of the message.
- * @throws {ToolError} INVALID_INPUT that names the caller: of `check`, and for a getter or a proxy that throws.
+ * @param caller the function, which an error of `check` names.
+ * @throws {ToolError} INVALID_INPUT
  */
 export function checked<T>(caller: string, check: () => T): T {
   try {
     return check()
   } catch (error) {
-    throw refusedIn(caller, error)
+    // An inner check may have named its caller already, and failures of another kind say where they come from.
+    if (!ToolError.isInstance(error) || error.hint !== hint || error.message.includes(caller)) throw error
+    const { code, summary, details } = error
+    throw new ToolError({ code, summary, place: `${summary} (${caller})`, details, hint })
   }
-}
-
-function refusedIn(caller: string, cause: unknown): unknown {
-  if (!ToolError.isInstance(cause)) {
-    const what = cause instanceof Error ? cause.message : 'it throws'
-    const summary = `${caller} was given something that cannot be read: ${what}`
-    return new ToolError({ code: 'INVALID_INPUT', summary, hint, cause })
-  }
-  const { code, summary, details } = cause
-  // An inner check may have named its caller already, and failures of another kind say where they come from.
-  if (code !== 'INVALID_INPUT' || cause.hint !== hint || cause.message.includes(caller)) return cause
-  return new ToolError({ code, summary, place: `${summary} (${caller})`, details, hint })
 }
 
 /**
@@ -43,29 +34,12 @@ export function checkNames(where: string, options: unknown, known: readonly stri
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw invalid(`${where === '' ? 'The options' : where.slice(0, -1)} must be an object.`)
   }
-  const unknown = Object.keys(options).find((name) => !known.includes(name))
+  // An object of a class may have fields of its own besides options.
+  const unknown = isPlain(options) ? Object.keys(options).find((name) => !known.includes(name)) : undefined
   if (unknown !== undefined) throw invalid(`${where}${unknown} is no option; there are ${known.join(', ')}.`)
 }
 
-/**
- * The options of a public function, each read once.
- *
- * @throws {ToolError} INVALID_INPUT, as {@link checkNames} does.
- */
-export function givenOptions<OPTIONS extends object>(caller: string, options: OPTIONS, known: readonly string[]): OPTIONS {
-  return checked(caller, () => {
-    checkNames('', options, known)
-    return takenOptions(options, known)
-  })
-}
-
-/** The values of these names, each read once. */
-export function takenOptions<OPTIONS extends object>(options: OPTIONS, known: readonly string[]): OPTIONS {
-  const values = known.map((name) => [name, options[name as keyof OPTIONS]] as const)
-  return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as OPTIONS
-}
-
-/** Whether an object has no class. An object of a class may have names of its own besides options. */
+/** Whether an object has no class. */
 export function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype as object) === null
@@ -104,40 +78,38 @@ function parseObject<CHECKS extends Record<string, Check<unknown>>>(where: strin
   return parsed as Parsed<CHECKS>
 }
 
-/** An object of options within options. */
 export function group<CHECKS extends Record<string, Check<unknown>>>(checks: CHECKS): Check<Parsed<CHECKS>> {
   return (value, name) => parseObject(`${name}.`, value, checks)
 }
 
-/** An option that may be left out. */
 export function optional<T>(check: Check<T>): Check<T | undefined>
 export function optional<T>(check: Check<T>, fallback: T): Check<T>
 export function optional<T>(check: Check<T>, fallback?: T): Check<T | undefined> {
   return (value, name) => (value === undefined ? fallback : check(value, name))
 }
 
-/** An option that a function checks by name and value. */
-export function accepted<T>(check: (name: string, value: unknown) => void): Check<T> {
+/** A value that passes a test; `what` says what it has to be. */
+export function must<T>(is: (value: unknown) => boolean, what: string): Check<T> {
   return (value, name) => {
-    check(name, value)
+    if (!is(value)) throw invalid(`${name} must be ${what}.`)
     return value as T
   }
 }
 
-/** One of some words. */
-export function oneOf<const WORD extends string>(...words: readonly WORD[]): Check<WORD> {
+export const oneOf = <const WORD extends string>(...words: readonly WORD[]): Check<WORD> =>
+  must((value) => (words as readonly unknown[]).includes(value), `one of ${words.join(', ')}`)
+
+/** A copy of a list, with each of its items checked. */
+export function listOf<T>(item: Check<T>, what = 'an array'): Check<T[]> {
   return (value, name) => {
-    if (!(words as readonly unknown[]).includes(value)) throw invalid(`${name} must be one of ${words.join(', ')}.`)
-    return value as WORD
+    if (!Array.isArray(value)) throw invalid(`${name} must be ${what}.`)
+    return (value as unknown[]).map((one, index) => item(one, `${name}[${index}]`))
   }
 }
 
-/** A whole number. */
-export function wholeNumber(min: number): Check<number> {
-  return (value, name) => {
-    if (!Number.isSafeInteger(value) || Number(value) < min) throw invalid(`${name} must be a whole number from ${min}.`)
-    return value as number
-  }
+export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): Check<number> {
+  const is = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max
+  return must(is, `a whole number from ${min}${max === Number.MAX_SAFE_INTEGER ? '' : ` to ${max}`}`)
 }
 
 /** A number above 0. NaN and infinity would switch off the comparisons that a limit is for. */
@@ -149,44 +121,24 @@ export function positive(max = Infinity): Check<number> {
   }
 }
 
-/** @throws {ToolError} INVALID_INPUT for what is no `AbortSignal`. `undefined` stands for a signal that never aborts. */
-export function checkSignal(signal: unknown, name = 'signal'): void {
-  if (signal === undefined) return
-  const { throwIfAborted, addEventListener } = (signal ?? {}) as Partial<AbortSignal>
-  if (typeof throwIfAborted !== 'function' || typeof addEventListener !== 'function') {
-    throw invalid(`${name} must be an AbortSignal.`)
-  }
-}
-
-/** @throws {ToolError} INVALID_INPUT for what is no text with anything in it. */
-export function checkText(name: string, value: unknown): void {
-  if (typeof value !== 'string' || value === '') throw invalid(`${name} must be a non-empty string.`)
-}
-
-/** @throws {ToolError} INVALID_INPUT for what cannot be called. */
-export function checkFunction(name: string, value: unknown): void {
-  if (typeof value !== 'function') throw invalid(`${name} must be a function.`)
-}
-
-/** A string such as `'false'` is true in a condition, and would open what it was to close. */
-export function checkSwitch(name: string, value: unknown): void {
-  if (typeof value !== 'boolean') throw invalid(`${name} must be true or false.`)
-}
-
-/** An option that is true or false. */
-export const boolean: Check<boolean> = accepted(checkSwitch)
+/** An option that is true or false. A string such as `'false'` is true in a condition, and would open what it was to close. */
+export const boolean: Check<boolean> = must((value) => typeof value === 'boolean', 'true or false')
+export const string: Check<string> = must((value) => typeof value === 'string', 'a string')
 /** A text with something in it. */
-export const text: Check<string> = accepted(checkText)
-/** Something that can be called. */
-export const callable = <T>(): Check<T> => accepted(checkFunction)
-/** A signal that ends the call. */
-export const abortSignal: Check<AbortSignal | undefined> = accepted((name, value) => checkSignal(value, name))
+export const text: Check<string> = must((value) => typeof value === 'string' && value !== '', 'a non-empty string')
+export const callable = <T>(): Check<T> => must((value) => typeof value === 'function', 'a function')
+/** A value that is checked elsewhere, or nowhere. */
+export const anything = <T>(): Check<T> => must(() => true, '')
+/** A path that the system can take. */
+export const path: Check<string> = must((value) => isNames([value]), 'a path')
+/** A signal that ends the call. `undefined` stands for one that never aborts. */
+export const abortSignal: Check<AbortSignal | undefined> = must((value) => {
+  const { throwIfAborted, addEventListener } = (value ?? {}) as Partial<AbortSignal>
+  return value === undefined || (typeof throwIfAborted === 'function' && typeof addEventListener === 'function')
+}, 'an AbortSignal')
 
 /** A list of paths, of which the caller can no longer change anything. */
-export const paths: Check<readonly string[]> = (value, name) => {
-  if (!isNames(value)) throw invalid(`${name} must be an array of paths.`)
-  return [...value]
-}
+export const paths: Check<string[]> = (value, name) => [...must<string[]>(isNames, 'an array of paths')(value, name)]
 
 /** Whether it is an array of non-empty strings that the system can take. */
 export function isNames(value: unknown): value is string[] {

@@ -1,28 +1,17 @@
 import { ToolError } from './errors.js'
 
-/** What decides whether the native addon can run here. */
-export interface Platform {
-  platform: string
-  arch: string
-  /** `process.versions` */
-  versions: Record<string, string | undefined>
-}
-
-/** Why toolwright does not run here, and the next move. */
-export interface Unsupported {
-  summary: string
-  hint: string
-}
+type Host = { platform: string; arch: string; versions: Record<string, string | undefined> }
 
 /** One sentence on why toolwright does not run here and one on what helps, or `undefined` where it should run. */
-export function unsupportedBecause({ platform, arch, versions }: Platform): Unsupported | undefined {
+export function unsupportedBecause(host: Host): { summary: string; hint: string } | undefined {
+  const { platform, arch } = host
   if (!['linux', 'darwin'].includes(platform) || !['x64', 'arm64'].includes(arch)) {
     return {
       summary: `toolwright runs on Linux and macOS, x64 and arm64; this is ${platform} ${arch}`,
       hint: platform === 'win32' ? 'Run the program in WSL 2.' : 'Run the program on one of those.',
     }
   }
-  const { bun, node } = versions
+  const { bun, node } = host.versions
   if (bun !== undefined) {
     if (!isBefore(bun, [1, 4])) return undefined
     return { summary: `toolwright needs Bun 1.4 or later; this is Bun ${bun}`, hint: 'Run `bun upgrade`, then start the program again.' }
@@ -42,15 +31,14 @@ function isBefore(version: string, [major, minor]: readonly [number, number]): b
 }
 
 const INSTALL = 'Install again without `--omit=optional` and on the machine that will run it; in a checkout, run `npm run build`.'
-const EXTERNAL =
+const BUNDLED =
   'toolwright was bundled, and its addon was not. Keep `toolwright` external (esbuild and Bun: `--external toolwright`; ' +
-  "Next.js: `serverExternalPackages: ['toolwright']`)"
+  "Next.js: `serverExternalPackages: ['toolwright']`; Nitro: `traceDeps: ['toolwright*']`), or put the `.node` file of its " +
+  'platform package beside the bundle, or set NAPI_RS_NATIVE_LIBRARY_PATH to that file.'
 
 /** The next move, by the address of the module that looked for the addon: a bundle's, or none in a CommonJS bundle. */
 export function missingHint(address: string | undefined): string {
-  if (address === undefined) return `${EXTERNAL}.`
-  if (/\/(?:dist\/core\/native\.js|ts\/core\/native\.ts)$/u.test(address)) return INSTALL
-  return `${EXTERNAL}, or set NAPI_RS_NATIVE_LIBRARY_PATH to the \`.node\` file of its platform package.`
+  return address !== undefined && /\/(?:dist\/core\/addon\.js|ts\/core\/addon\.ts)$/u.test(address) ? INSTALL : BUNDLED
 }
 
 /** The error of a machine, an installation or a bundle without the addon. */

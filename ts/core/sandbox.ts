@@ -85,24 +85,12 @@ export const parseSandbox = group({
   limits: optional(group(limitChecks)),
 } satisfies Checks<SandboxOptions>)
 
-/** The options as the addon takes them, without defaults, which would only cost time. */
+/** The options as the addon takes them. What is granted or denied by path crosses as `CommandGrants`. */
 export function sandboxRequest(sandbox: SandboxOptions, allowNetwork: boolean): SandboxRequest {
-  const request: SandboxRequest = { network: allowNetwork }
-  if (sandbox === noSandboxOptions) return request
-  const { limits = {} } = sandbox
-  if (sandbox.loopback !== undefined) request.loopback = sandbox.loopback
-  if (sandbox.files === 'full') request.fullFiles = true
-  if (sandbox.readScope === 'system') request.systemOnly = true
-  if (sandbox.writableRoots !== undefined) request.writableRoots = [...sandbox.writableRoots]
-  if (sandbox.readable !== undefined) request.readable = [...sandbox.readable]
-  if (sandbox.denyWrite !== undefined) request.denyWrite = [...sandbox.denyWrite]
-  if (sandbox.isolation === 'call') request.isolated = true
-  if (sandbox.required === true) request.required = true
-  if (limits.processes !== undefined) request.processes = limits.processes
-  if (limits.memoryBytes !== undefined) request.memoryBytes = limits.memoryBytes
-  if (limits.cpuSeconds !== undefined) request.cpuSeconds = limits.cpuSeconds
-  if (limits.fileSizeBytes !== undefined) request.fileSizeBytes = limits.fileSizeBytes
-  return request
+  const { files, readScope, isolation, limits, denyRead: _, ...rest } = sandbox
+  const modes = { network: allowNetwork, fullFiles: files === 'full', systemOnly: readScope === 'system', isolated: isolation === 'call' }
+  // Cast, because its arrays are read-only copies.
+  return { ...modes, ...rest, ...limits } as SandboxRequest
 }
 
 /** The options in force when none are given. */

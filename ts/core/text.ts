@@ -1,4 +1,4 @@
-/** Texts: what the system cannot take as it is or need not see whole, and the name that was probably meant by a wrong one. */
+/** Texts: what the system cannot take or need not see whole, the name that a wrong one was meant for, a note for models. */
 
 /** Whether a text has whole characters only: half of a surrogate pair does not survive in UTF-8. */
 export const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text)
@@ -11,6 +11,9 @@ export const boundedPath = (path: string): string => (path.length > MAX_PATH_LEN
 
 /** The beginning of a text, without half a character at its end. */
 export const beginningOf = (text: string, length: number): string => Buffer.from(text.slice(0, length)).toString()
+
+/** Quoted, if need be, as one word of a shell. */
+export const shellWord = (word: string): string => (/^[\w@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`)
 
 /** Names longer than this are not compared. */
 const MAX_LENGTH = 255
@@ -51,3 +54,10 @@ function distance(from: string, to: string): number {
 }
 
 const cell = (row: readonly number[], index: number): number => row[index] ?? 0
+
+/** A note for the model about programs that a command had left in the background. */
+export function leftRunningNote(count: number): string | undefined {
+  if (count === 0) return undefined
+  const what = count === 1 ? '1 program left in the background was stopped' : `${count} programs left in the background were stopped`
+  return `${what}: nothing runs on after its call. What another command is to use has to run in the same command line.`
+}

@@ -3,7 +3,7 @@ import { isStore } from './checks.js'
 import type { Journal, OnJournalFailure } from './journal.js'
 import type { JournalStore } from './journal-store.js'
 import { openNativeStore } from './native-store.js'
-import { StoreJournal } from './store-journal.js'
+import { storeJournal } from './store-journal.js'
 
 /** Options of {@link openJournal}. */
 export interface OpenJournalOptions {
@@ -52,11 +52,11 @@ const openChecks = {
  * NATIVE_UNAVAILABLE.
  */
 export async function openJournal(location: string | URL | JournalStore, options: OpenJournalOptions = {}): Promise<Journal> {
-  const { onFailure, redactKeys, ...native } = parseOptions('openJournal', options, openChecks)
+  const { onFailure, redactKeys, synchronous, maxOutputBytes, ...others } = parseOptions('openJournal', options, openChecks)
   const where = checked('openJournal', () => checkLocation(location))
-  if (typeof where !== 'string') return new StoreJournal(where, 'store', onFailure, redactKeys)
-  const store = await openNativeStore(where, native)
-  return new StoreJournal(store, store.path, onFailure, redactKeys)
+  if (typeof where !== 'string') return storeJournal(where, 'store', onFailure, redactKeys)
+  const store = await openNativeStore(where, { full: synchronous === 'full', outputLimitBytes: maxOutputBytes, ...others })
+  return storeJournal(store, store.path, onFailure, redactKeys)
 }
 
 function checkLocation(location: unknown): string | JournalStore {

@@ -43,7 +43,8 @@ export async function* tailRows(
       yield row
       signal?.throwIfAborted()
     }
-    await pause(pollMs, signal)
+    // The timer throws an error of its own for an abort.
+    await setTimeout(pollMs, undefined, signal === undefined ? {} : { signal }).catch(() => signal?.throwIfAborted())
   }
 }
 
@@ -53,17 +54,6 @@ function batchSize(rows: readonly ToolCallRow[]): number {
   for (const { inputJson, outputJson, errorJson } of rows)
     for (const text of [inputJson, outputJson, errorJson]) length += text?.length ?? 0
   return Math.max(MIN_ROWS, Math.min(MAX_ROWS, Math.floor((BATCH_BYTES * Math.max(1, rows.length)) / length)))
-}
-
-async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  signal?.throwIfAborted()
-  try {
-    await setTimeout(ms, undefined, signal === undefined ? {} : { signal })
-  } catch (error) {
-    // The timer throws an error of its own for an abort.
-    signal?.throwIfAborted()
-    throw error
-  }
 }
 
 /** The whole rows of these outlines, in their order and in batches. Rows that are gone meanwhile are left out. */

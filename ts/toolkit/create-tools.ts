@@ -1,12 +1,20 @@
-import { boolean, type Checks, checked, invalid, optional, parseOptions } from '../core/options.js'
-import { configuredRoot, documentedOptions, noteGranted, resolveSettings, type Settings } from './settings.js'
-import { boundChecks, type BoundToolOptions, type LimitedKind } from './tool-options.js'
+import { boolean, type Checks, checked, invalid, listOf, oneOf, optional, parseOptions } from '../core/options.js'
+import {
+  boundChecks,
+  type BoundToolOptions,
+  configuredRoot,
+  documentedOptions,
+  type LimitedKind,
+  noteGranted,
+  resolveSettings,
+  type Settings,
+} from './settings.js'
+import { type ApplyPatchTool, createApplyPatchTool } from './tools/apply-patch.js'
 import { type BashTool, createBashTool, createStreamingBashTool, type StreamingBashTool } from './tools/bash.js'
-import { CallNotes } from './tools/call-notes.js'
 import { type Descriptions, describeTools, documented, parseDescriptions } from './tools/descriptions.js'
 import { createEditTool, type EditTool } from './tools/edit.js'
 import { createGrepTool, type GrepTool } from './tools/grep.js'
-import type { Toolkit } from './tools/model-output.js'
+import { CallNotes, type Toolkit } from './tools/model-output.js'
 import { createReadTool, createToolkitReadTool, type ReadTool, type ToolkitReadTool } from './tools/read.js'
 import { createWriteTool, type WriteTool } from './tools/write.js'
 
@@ -21,6 +29,14 @@ export type ToolwrightTools = {
 
 /** The same with a `bash` that yields its output while the command runs. */
 export type StreamingToolwrightTools = Omit<ToolwrightTools, 'bash'> & { bash: StreamingBashTool }
+
+/** The tools that a set has if it is asked for them. */
+export type ExtraTools = {
+  apply_patch: ApplyPatchTool
+}
+
+/** The name of one of {@link ExtraTools}. */
+export type ExtraToolName = keyof ExtraTools
 
 /** Options of one tool set. */
 export interface CreateToolsOptions extends BoundToolOptions {
@@ -37,9 +53,13 @@ export interface CreateToolsOptions extends BoundToolOptions {
   descriptions?: Descriptions | undefined
   /** Whether the model is shown the numbers of the lines that it reads. The result itself has none. @default false */
   lineNumbers?: boolean | undefined
+  /**
+   * Tools besides the five. `apply_patch` creates, changes, moves and deletes any number of files by one patch, in the form that models
+   * of OpenAI are trained on: all of it is applied, or nothing. @default []
+   */
+  extraTools?: readonly ExtraToolName[] | undefined
 }
 
-/** The tools as the documents have them. */
 type DocumentedTools = Omit<ToolwrightTools, 'read'> & { read: ReadTool }
 
 /**
@@ -47,11 +67,17 @@ type DocumentedTools = Omit<ToolwrightTools, 'read'> & { read: ReadTool }
  *
  * @throws {ToolError} INVALID_INPUT for an option that makes no sense.
  */
+export function createTools<EXTRA extends ExtraToolName>(
+  options: CreateToolsOptions & { extraTools: readonly EXTRA[]; streamOutput: true },
+): StreamingToolwrightTools & Pick<ExtraTools, EXTRA>
+export function createTools<EXTRA extends ExtraToolName>(
+  options: CreateToolsOptions & { extraTools: readonly EXTRA[]; streamOutput?: false | undefined },
+): ToolwrightTools & Pick<ExtraTools, EXTRA>
 export function createTools(options: CreateToolsOptions & { streamOutput: true }): StreamingToolwrightTools
 export function createTools(options?: CreateToolsOptions & { streamOutput?: false | undefined }): ToolwrightTools
 export function createTools(options: CreateToolsOptions): StreamingToolwrightTools | ToolwrightTools
 export function createTools(options: CreateToolsOptions = {}): StreamingToolwrightTools | ToolwrightTools {
-  const { streamOutput, lineNumbers, descriptions, ...bound } = parseOptions('createTools', options ?? {}, createChecks)
+  const { streamOutput, lineNumbers, descriptions, extraTools, ...bound } = parseOptions('createTools', options ?? {}, createChecks)
   const texts = checked('createTools', () => {
     for (const name of ['runId', 'nodeId'] as const) {
       if (bound[name] !== undefined && bound.journal === undefined)
@@ -66,6 +92,7 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
     write: createWriteTool(bound, texts.write, true),
     edit: createEditTool(bound, texts.edit, toolkit),
     grep: createGrepTool(bound, texts.grep, toolkit),
+    ...(extraTools.includes('apply_patch') && { apply_patch: createApplyPatchTool(bound, texts.apply_patch) }),
   }
   return streamOutput
     ? { ...files, bash: createStreamingBashTool(bound, texts.bash, toolkit) }
@@ -75,8 +102,9 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
 const createChecks = {
   ...boundChecks,
   streamOutput: optional(boolean, false),
-  descriptions: optional(parseDescriptions, {}),
+  descriptions: optional<Descriptions>(parseDescriptions, {}),
   lineNumbers: optional(boolean, false),
+  extraTools: optional(listOf(oneOf<ExtraToolName>('apply_patch')), []),
 } satisfies Checks<CreateToolsOptions>
 
 const rootOf = (bound: BoundToolOptions): string | undefined => bound.rootDir ?? configuredRoot()
@@ -87,6 +115,12 @@ function settingsNow(bound: BoundToolOptions): Record<LimitedKind, Settings> {
   const of = (kind: LimitedKind): Settings => resolveSettings(undefined, rooted, kind)
   return { read: of('read'), write: of('write'), grep: of('grep'), bash: of('bash') }
 }
+
+/**
+ * The tool `apply_patch` with the options of `configureTools`: files created, changed, moved and deleted by one patch, all of
+ * them or none. {@link createTools} makes it with options of its own.
+ */
+export const apply_patch: ApplyPatchTool = createApplyPatchTool(documentedOptions, documented.apply_patch)
 
 /** The built-in tools with the options of `configureTools`, described as the documents describe them. */
 export const tools: DocumentedTools = {

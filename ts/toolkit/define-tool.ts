@@ -1,13 +1,44 @@
 import type { FlexibleSchema, InferSchema, Tool } from 'ai'
 import { toolTypeError } from '../core/errors.js'
-import { checked, checkFunction, checkNames, invalid, isPlain, takenOptions, checkSwitch } from '../core/options.js'
-import type { CallContext } from '../journal/calls/call-record.js'
-import { type Call, runCall, streamCall, type ToolCallOptions } from '../journal/calls/run-call.js'
-import { completeContext, type DefinedToolContext } from './call-context.js'
-import { resolveSettings, type Settings } from './settings.js'
-import { type BoundToolOptions, type LimitedKind } from './tool-options.js'
+import { anything, boolean, callable, type Checks, invalid, optional, parseOptions, string, text } from '../core/options.js'
+import { toolMetadata } from '../core/tool-metadata.js'
+import type { Call, CallContext, ToolCallOptions } from '../journal/calls/call-record.js'
+import type { ToolContext } from '../journal/calls/context.js'
+import { runCall, streamCall } from '../journal/calls/run-call.js'
+import { type BoundToolOptions, type LimitedKind, resolveSettings, type Settings } from './settings.js'
 import type { ModelOutputRequest, ModelText } from './tools/model-output.js'
-import { attachToolMetadata, type DefinedToolMetadata, type ToolRevertContext } from './tool-metadata.js'
+
+/** What a host gives to a `revert` handler about the call to undo. */
+export interface ToolRevertContext<OUTPUT = unknown> {
+  /** What the call returned, or `null` when that is not known. */
+  output: OUTPUT | null
+  /** Whether the effect is known to have happened. */
+  effectStatus: 'succeeded' | 'unknown'
+  /** The key the call was made with. */
+  idempotencyKey: string | null
+  runId: string
+  nodeId: string
+  iteration: number
+  attempt: number
+  /** Number of the call within its task. */
+  toolCallSeq: number
+}
+
+/** What a host knows about a tool without calling it. */
+export interface DefinedToolMetadata {
+  name: string
+  /** Whether it changes anything outside of the task. */
+  sideEffect: boolean
+  /** Whether calling it again with the same input is safe. */
+  idempotent: boolean
+  /** Whether its `execute` takes a context, and so can use `ctx.idempotencyKey`. */
+  acceptsIdempotencyKey: boolean
+  hasRevert: boolean
+  revert?: (args: unknown, ctx: ToolRevertContext) => Promise<void>
+}
+
+/** What a tool gives: of a generator, what it yields. */
+type OutputOf<RESULT> = [RESULT] extends [AsyncGenerator<infer YIELDED>] ? YIELDED : RESULT
 
 /** What {@link defineTool} takes. */
 export interface DefineToolOptions<SCHEMA extends FlexibleSchema, RESULT> {
@@ -17,6 +48,11 @@ export interface DefineToolOptions<SCHEMA extends FlexibleSchema, RESULT> {
   description?: string | undefined
   /** The input's schema: Zod, Standard Schema, or the AI SDK's `jsonSchema()`. */
   schema: SCHEMA
+  /**
+   * The schema of what `execute` returns or yields, for typed clients and generated code. It becomes the `outputSchema` of the
+   * AI SDK's tool: nothing is sent to the model, and a result that differs is not refused. @default none
+   */
+  outputSchema?: FlexibleSchema<NoInfer<OutputOf<RESULT>>> | undefined
   /** Whether the tool changes anything outside of the task. @default false */
   sideEffect?: boolean | undefined
   /** Whether calling it again with the same input is safe. @default `!sideEffect` */
@@ -53,6 +89,41 @@ export type DefinedTool<SCHEMA extends FlexibleSchema, RESULT> = [RESULT] extend
   ? StreamingTool<InferSchema<SCHEMA>, YIELDED>
   : CallableTool<InferSchema<SCHEMA>, RESULT>
 
+/** The second argument of `execute`: the task's context, completed with defaults. */
+export interface DefinedToolContext extends ToolContext {
+  /** The host's database handle; an empty object where there is none. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- as in a ToolContext
+  db: any
+  runId: string
+  nodeId: string
+  iteration: number
+  attempt: number
+  rootDir: string
+  allowNetwork: boolean
+  maxOutputBytes: number
+  timeoutMs: number
+  /** Number of calls made before this one. */
+  seq: number
+  /**
+   * `smithers:RUN:NODE:ITERATION`, or what the host has set: stable across retries and resumes of the
+   * same task iteration, and the same for every call of it; `null` outside of a task.
+   */
+  idempotencyKey: string | null
+  /**
+   * A key of this call: stable across retries, resumes, processes and machines, and different for
+   * every call of the task (by tool, arguments, and their number among equal calls), as a payment
+   * API needs it. `null` outside of a task.
+   */
+  callIdempotencyKey: string | null
+  /** The name the tool was defined with. */
+  toolName: string
+  sideEffect: boolean
+  idempotent: boolean
+  /** The AI SDK's id of this call, where an agent made it. */
+  toolCallId?: string | undefined
+  durabilitySnapshot: NonNullable<ToolContext['durabilitySnapshot']>
+}
+
 /**
  * Makes a durable AI SDK tool: an `execute` with a runtime context, a deterministic idempotency
  * key, side-effect metadata, and a record of every call where the host keeps one.
@@ -61,22 +132,92 @@ export type DefinedTool<SCHEMA extends FlexibleSchema, RESULT> = [RESULT] extend
  * @throws {ToolError} INVALID_INPUT for a missing name, schema or `execute`, and for a name that is no option.
  */
 export function defineTool<SCHEMA extends FlexibleSchema, RESULT>(options: DefineToolOptions<SCHEMA, RESULT>): DefinedTool<SCHEMA, RESULT> {
-  const parts = checked('defineTool', () => checkParts(options))
-  const metadata = describe(parts)
+  const caller = typeof options?.name === 'string' ? `defineTool(${options.name})` : 'defineTool'
+  const {
+    name,
+    description = name,
+    schema,
+    outputSchema,
+    sideEffect,
+    idempotent,
+    execute,
+    revert,
+  } = parseOptions(caller, options, defineChecks)
+  if (revert && !sideEffect) throw toolTypeError(`${caller}: revert requires sideEffect:true.`)
+  const metadata: DefinedToolMetadata = {
+    name,
+    sideEffect,
+    idempotent: idempotent ?? !sideEffect,
+    acceptsIdempotencyKey: execute.length >= 2,
+    hasRevert: revert !== undefined,
+    ...(revert && { revert }),
+  }
   warnWithoutContext(metadata)
-  const { name, description = name, schema, execute } = parts
   return assemble<InferSchema<SCHEMA>, DefinedToolContext, DefinedTool<SCHEMA, RESULT>>({
     schema,
+    outputSchema,
     description,
-    // `execute` may be a method that uses its object, which need not be plain.
-    execute: (input, ctx) => options.execute(input, ctx),
-    // The SDK streams what is iterable at once and awaits anything else, so it is decided before the call.
-    streams: isAsyncGeneratorFunction(execute),
+    // It may be a method that uses its object, which need not be plain.
+    execute: execute.bind(options),
     metadata,
+    door: 'toolkit',
     run: {},
     builtIn: false,
     completeContext: (base, ambient) => completeContext(base, ambient, metadata),
   })
+}
+
+const defineChecks = {
+  name: text,
+  description: optional(string),
+  schema: (value, name) => {
+    if (value === undefined || value === null) throw invalid(`${name} is missing.`)
+    return value as FlexibleSchema
+  },
+  outputSchema: anything<FlexibleSchema>(),
+  sideEffect: optional(boolean, false),
+  idempotent: optional(boolean),
+  execute: callable<DefineToolOptions<FlexibleSchema, unknown>['execute']>(),
+  revert: optional(callable<NonNullable<DefinedToolMetadata['revert']>>()),
+} satisfies Checks<DefineToolOptions<FlexibleSchema, unknown>>
+
+const warned = new Set<string>()
+
+function warnWithoutContext({ name, sideEffect, idempotent, acceptsIdempotencyKey }: DefinedToolMetadata): void {
+  if (!sideEffect || idempotent || acceptsIdempotencyKey || warned.has(name)) return
+  warned.add(name)
+  console.warn(
+    `[smithers] defineTool(${name}): sideEffect:true idempotent:false tools should accept the second ctx parameter so they can use ctx.idempotencyKey.`,
+  )
+}
+
+/** The context of a custom tool. Its number and its key follow once the call is being recorded. */
+function completeContext(
+  base: CallContext,
+  ambient: ToolContext | undefined,
+  { name, sideEffect, idempotent }: DefinedToolMetadata,
+): DefinedToolContext {
+  const { rootDir, allowNetwork, maxOutputBytes, timeoutMs } = resolveSettings(ambient, {})
+  const ctx: DefinedToolContext = {
+    // What else a host has put into its context for its own tools.
+    ...ambient,
+    db: ambient?.db === undefined ? {} : ambient.db,
+    runId: ambient?.runId ?? '',
+    nodeId: ambient?.nodeId ?? '',
+    iteration: ambient?.iteration ?? 0,
+    attempt: ambient?.attempt ?? 0,
+    durabilitySnapshot: ambient?.durabilitySnapshot?.bind(ambient) ?? (async () => ({ skipped: true })),
+    allowNetwork,
+    maxOutputBytes,
+    timeoutMs,
+    toolName: name,
+    sideEffect,
+    idempotent,
+    ...base,
+    rootDir,
+  }
+  if (base.toolCallId !== undefined) ctx.toolUseId = base.toolCallId
+  return ctx
 }
 
 /** What the `execute` of a built-in tool gets: the settings of the call are resolved once. */
@@ -89,8 +230,9 @@ export interface BuiltInTool<INPUT, RESULT> {
   name: string
   description: string
   schema: FlexibleSchema<INPUT>
+  /** Of what it returns or yields. */
+  outputSchema: FlexibleSchema<string>
   sideEffect: boolean
-  idempotent: boolean
   /** Whose limit applies. */
   kind: LimitedKind
   execute: (input: INPUT, call: BuiltInContext) => RESULT
@@ -102,101 +244,60 @@ export interface BuiltInTool<INPUT, RESULT> {
 
 /** As {@link defineTool}, for a built-in tool with the options of its tool set. */
 export function defineBuiltIn<INPUT, RESULT>(
-  { name, description, schema, sideEffect, idempotent, kind, execute, recordedInput, toModelOutput }: BuiltInTool<INPUT, RESULT>,
+  { name, sideEffect, kind, ...tool }: BuiltInTool<INPUT, RESULT>,
   bound: BoundToolOptions,
 ): DefinedTool<FlexibleSchema<INPUT>, Awaited<RESULT>> {
-  // As in the original's metadata: what changes something takes a context.
-  const metadata = { name, sideEffect, idempotent, acceptsIdempotencyKey: sideEffect, hasRevert: false }
   return assemble({
-    schema,
-    description,
-    execute,
-    streams: isAsyncGeneratorFunction(execute),
-    metadata,
+    ...tool,
+    // As in the original's metadata: what changes something takes a context.
+    metadata: { name, sideEffect, idempotent: !sideEffect, acceptsIdempotencyKey: sideEffect, hasRevert: false },
+    door: 'toolkit',
     run: bound,
     builtIn: true,
-    recordedInput,
-    completeContext: (base, ambient) => ({ ...base, settings: resolveSettings(ambient, bound, kind) }),
-    toModelOutput,
+    completeContext: (base, ambient) => {
+      const settings = resolveSettings(ambient, bound, kind)
+      return { ...base, settings, rootDir: settings.rootDir }
+    },
   })
 }
 
 type Definition<INPUT, CTX extends CallContext> = Omit<Call<INPUT, CTX>, 'args' | 'callOptions' | 'metadata'> & {
   schema: unknown
+  outputSchema: unknown
   description: string
-  streams: boolean
   metadata: DefinedToolMetadata
   toModelOutput?: ((request: ModelOutputRequest<INPUT>) => ModelText) | undefined
 }
 
 /** A tool as the AI SDK takes it, whose calls run through {@link runCall}. */
-function assemble<INPUT, CTX extends CallContext, TOOL>({
-  schema,
-  description,
-  toModelOutput,
-  streams,
-  ...call
-}: Definition<INPUT, CTX>): TOOL {
-  const start = streams ? streamCall : runCall
+function assemble<INPUT, CTX extends CallContext, TOOL>(definition: Definition<INPUT, CTX>): TOOL {
+  const { schema, outputSchema, description, toModelOutput, ...call } = definition
+  // The SDK streams what is iterable at once and awaits anything else, so it is decided before the call.
+  const isGenerator = Object.prototype.toString.call(call.execute) === '[object AsyncGeneratorFunction]'
+  const start = isGenerator ? streamCall : runCall
   const tool = {
     description,
     inputSchema: schema,
+    ...(outputSchema !== undefined && { outputSchema }),
     execute: (args: INPUT, callOptions?: ToolCallOptions) => start({ ...call, args, callOptions: callOptions ?? {} }),
-    ...(toModelOutput === undefined ? {} : { toModelOutput }),
+    ...(toModelOutput && { toModelOutput }),
+    // Plain JSON, which the AI SDK 7 passes on with each call.
+    metadata: toolMetadata(call.metadata),
+    // A copy made by spreading keeps it.
+    [key]: call.metadata,
   }
-  return attachToolMetadata(tool, call.metadata) as unknown as TOOL
+  return tool as unknown as TOOL
 }
 
-const optionNames = ['name', 'description', 'schema', 'sideEffect', 'idempotent', 'execute', 'revert']
+/** Where metadata is: shared with every other package that defines or reads such tools. */
+const key = Symbol.for('smithers.tool.metadata')
 
-/** The parts of a tool, each read once. @throws {ToolError} INVALID_INPUT */
-function checkParts<SCHEMA extends FlexibleSchema, RESULT>(options: DefineToolOptions<SCHEMA, RESULT>): DefineToolOptions<SCHEMA, RESULT> {
-  if (typeof options !== 'object' || options === null) {
-    throw invalid('defineTool takes an object with name, schema and execute.')
-  }
-  // An object of a class may have fields of its own.
-  if (isPlain(options)) checkNames('defineTool: ', options, optionNames)
-  const parts = takenOptions(options, optionNames)
-  const { name, description, schema, execute, revert, sideEffect, idempotent } = parts
-  if (typeof name !== 'string' || name === '') throw invalid('defineTool: name must be a non-empty string.')
-  if (description !== undefined && typeof description !== 'string') {
-    throw invalid(`defineTool(${name}): description must be a string.`)
-  }
-  if (schema === undefined || schema === null) throw invalid(`defineTool(${name}): schema is missing.`)
-  checkFunction(`defineTool(${name}): execute`, execute)
-  if (revert) checkFunction(`defineTool(${name}): revert`, revert)
-  // A string such as 'false' is true in a condition.
-  checkSwitch(`defineTool(${name}): sideEffect`, sideEffect ?? false)
-  checkSwitch(`defineTool(${name}): idempotent`, idempotent ?? true)
-  return parts
-}
-
-function describe<SCHEMA extends FlexibleSchema, RESULT>(options: DefineToolOptions<SCHEMA, RESULT>): DefinedToolMetadata {
-  const { name, execute, revert } = options
-  const sideEffect = options.sideEffect ?? false
-  if (revert && !sideEffect) {
-    throw toolTypeError(`defineTool(${name}): revert requires sideEffect:true.`)
-  }
-  return {
-    name,
-    sideEffect,
-    idempotent: options.idempotent ?? !sideEffect,
-    acceptsIdempotencyKey: execute.length >= 2,
-    hasRevert: Boolean(revert),
-    ...(!revert ? {} : { revert: revert as NonNullable<DefinedToolMetadata['revert']> }),
-  }
-}
-
-const warned = new Set<string>()
-
-function warnWithoutContext({ name, sideEffect, idempotent, acceptsIdempotencyKey }: DefinedToolMetadata): void {
-  if (!sideEffect || idempotent || acceptsIdempotencyKey || warned.has(name)) return
-  warned.add(name)
-  console.warn(
-    `[smithers] defineTool(${name}): sideEffect:true idempotent:false tools should accept the second ctx parameter so they can use ctx.idempotencyKey.`,
-  )
-}
-
-function isAsyncGeneratorFunction(value: unknown): boolean {
-  return Object.prototype.toString.call(value) === '[object AsyncGeneratorFunction]'
+/**
+ * The metadata that `defineTool` attached to a tool.
+ *
+ * @returns `null` for a plain AI SDK tool, and for anything that is no tool at all.
+ */
+export function getDefinedToolMetadata(tool: unknown): DefinedToolMetadata | null {
+  const metadata = (tool as { [key]?: DefinedToolMetadata | null } | null | undefined)?.[key]
+  return typeof metadata === 'object' ? metadata : null
 }

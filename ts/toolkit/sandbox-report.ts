@@ -2,8 +2,7 @@ import { commandGrants, grantedRoot } from '../core/grants.js'
 import { call } from '../core/native.js'
 import { parseOptions } from '../core/options.js'
 import { sandboxRequest } from '../core/sandbox.js'
-import { resolveSettings } from './settings.js'
-import { toolChecks, type ToolOptions } from './tool-options.js'
+import { resolveSettings, toolChecks, type ToolOptions } from './settings.js'
 
 /** How well a protection holds: by the kernel, as well as possible without it, or not at all. */
 export type SandboxLevel = 'kernel' | 'best-effort' | 'none'
@@ -41,7 +40,6 @@ export interface SandboxReport {
   summary: string
 }
 
-/** How long the trial may take. */
 const MAX_REPORT_MS = 30_000
 
 /** The protections, with their names for a reader. */
@@ -65,17 +63,19 @@ export const sandboxKinds = {
 export async function sandboxReport(options: ToolOptions = {}): Promise<SandboxReport> {
   const settings = resolveSettings(undefined, parseOptions('sandboxReport', options, toolChecks))
   const request = sandboxRequest(settings.sandbox, settings.allowNetwork)
-  const holds = (await call({ what: 'sandbox report', timeoutMs: MAX_REPORT_MS }, (addon, cancel) =>
+  const rows = (await call({ what: 'sandbox report', timeoutMs: MAX_REPORT_MS }, (addon, cancel) =>
     addon.sandboxReport(commandGrants(addon, grantedRoot(addon, settings), settings.sandbox), request, settings.env === 'inherit', cancel),
   )) as Omit<SandboxReport, 'summary'>
+  // The addon's rows have no order; people read them in this one.
+  const kinds = Object.keys(sandboxKinds) as (keyof typeof sandboxKinds)[]
+  const holds = Object.fromEntries(kinds.map((kind) => [kind, rows[kind]])) as typeof rows
   return { ...holds, summary: summarise(holds) }
 }
 
 function summarise(holds: Omit<SandboxReport, 'summary'>): string {
-  const byLevel = (level: SandboxLevel): string[] =>
-    Object.entries(sandboxKinds).flatMap(([kind, name]) => (holds[kind as keyof typeof sandboxKinds].level === level ? [name] : []))
+  const kinds = Object.entries(sandboxKinds) as [keyof typeof sandboxKinds, string][]
   const parts = (['kernel', 'best-effort', 'none'] as const).flatMap((level) => {
-    const names = byLevel(level)
+    const names = kinds.filter(([kind]) => holds[kind].level === level).map(([, name]) => name)
     return names.length === 0 ? [] : [`${level}: ${names.join(', ')}`]
   })
   return `sandbox: ${parts.join('; ')}`

@@ -1,12 +1,169 @@
+import { constants } from 'node:buffer'
 import { isAbsolute, resolve } from 'node:path'
-import type { EnvironmentOption } from '../core/environment.js'
+import { type EnvironmentOption, parseEnvironment } from '../core/environment.js'
 import { ToolError } from '../core/errors.js'
 import { noteGrants, noteRoot } from '../core/grants.js'
-import type { NetworkGuard } from '../core/network-guard/guard-network.js'
-import { parseOptions } from '../core/options.js'
-import { noSandboxOptions, type SandboxOptions } from '../core/sandbox.js'
+import { type NetworkGuard, networkGuards } from '../core/network-guard/guard-network.js'
+import { boolean, type Check, type Checks, group, invalid, oneOf, optional, parseOptions, positive, text } from '../core/options.js'
+import { noSandboxOptions, parseSandbox, type SandboxOptions } from '../core/sandbox.js'
 import type { ToolContext } from '../journal/calls/context.js'
-import { type BoundToolOptions, type LimitedKind, toolChecks, type ToolOptions } from './tool-options.js'
+import { checkJournal } from '../journal/checks.js'
+import type { Journal } from '../journal/journal.js'
+
+/** How many arguments one command may have. */
+export const BASH_TOOL_MAX_ARGS = 128
+/** The longest argument, in UTF-16 code units. */
+export const BASH_TOOL_MAX_ARG_LENGTH = 8192
+/** The longest executable name or path, in UTF-16 code units. */
+export const BASH_TOOL_MAX_COMMAND_LENGTH = 8192
+/** The longest working directory, in UTF-16 code units. */
+export const BASH_TOOL_MAX_CWD_LENGTH = 1024
+/** The highest `maxOutputBytes`. */
+export const BASH_TOOL_MAX_OUTPUT_BYTES = 10_485_760
+/** The highest timeout: one hour. */
+export const BASH_TOOL_MAX_TIMEOUT_MS = 3_600_000
+
+/** Options of the built-in tools: of `createTools` for one set, of `configureTools` for all. */
+export interface ToolOptions {
+  /** The directory tools are confined to. @default `process.cwd()` when the call is made */
+  rootDir?: string | undefined
+  /** Whether `bash` may reach the network. @default false */
+  allowNetwork?: boolean | undefined
+  /** The most bytes one call gives back or takes in; `bash` takes at most 10,485,760. @default 200000 */
+  maxOutputBytes?: number | undefined
+  /** The most bytes of one kind of call, where it is not `maxOutputBytes`. */
+  limits?: OutputLimits | undefined
+  /** When `bash` and `grep` are killed, in milliseconds; `bash` at most after one hour. @default 60000 */
+  toolTimeoutMs?: number | undefined
+  /**
+   * Which commands `bash` refuses beforehand while the network is blocked. `auto` refuses what can do
+   * nothing without the network (`npm install`, `git push`, `curl https://…`), where the kernel holds
+   * the network, and elsewhere what `tokens` does; `tokens` refuses every token that is a network
+   * program or a web address, `commands` only where a command stands, `fragments` any such text
+   * anywhere, `off` nothing.
+   * @default 'auto'; of the tools of `toolwright/tools` before `configureTools` is called, 'tokens'
+   */
+  networkGuard?: NetworkGuard | undefined
+  /**
+   * The environment of commands. By default without what looks like a secret or injects code;
+   * `'inherit'` passes all; `allow` passes names in spite of that (`*` stands for any text), `set`
+   * adds variables.
+   */
+  env?: EnvironmentOption | undefined
+  /**
+   * How the kernel confines `bash`, and what `write` and `edit` may not touch. By default commands
+   * write to the root directory and a private temporary directory, cannot read credential stores,
+   * and leave no process behind.
+   */
+  sandbox?: SandboxOptions | undefined
+  /**
+   * What `write` and `edit` have survived when they return: `process` is the death of every
+   * process, `fsync` the loss of power too. @default 'process'
+   */
+  durability?: 'process' | 'fsync' | undefined
+  /**
+   * Whether `write` and `edit` may overwrite a file in place where it cannot be replaced in one
+   * step (its directory is not writable, its owner cannot be kept, it is a bind mount). A crash can
+   * then leave a mixture. @default false
+   */
+  allowInPlace?: boolean | undefined
+}
+
+/** The most bytes that one call gives back or takes in, by kind. */
+export interface OutputLimits {
+  /** What `read` gives back. @default maxOutputBytes */
+  read?: number | undefined
+  /** What `grep` gives back. @default maxOutputBytes */
+  grep?: number | undefined
+  /** What `bash` gives back, at most 10,485,760. @default maxOutputBytes */
+  bash?: number | undefined
+  /** What `write` takes, and the patch and the file of `edit`. @default maxOutputBytes */
+  write?: number | undefined
+  /**
+   * The largest image that `read` of `createTools` shows to the model, as a file part of the result. Only for models
+   * and providers that take images in results: others are sent the bytes as text.
+   * @default 0, which refuses images as TOOL_FILE_BINARY
+   */
+  image?: number | undefined
+}
+
+/** Kinds of calls that `maxOutputBytes` limits. */
+export type LimitedKind = 'read' | 'grep' | 'bash' | 'write'
+
+/** Options of one set of tools. */
+export interface BoundToolOptions extends ToolOptions {
+  /**
+   * Where calls are recorded: what `openJournal` gave. Inside `runTask` they are recorded as calls of
+   * that task; outside, as those of a run of this set of tools: {@link BoundToolOptions.runId} and `nodeId`.
+   */
+  journal?: Journal | undefined
+  /** The run that calls outside of a task are recorded as: a request, a job, a conversation. @default a new UUID */
+  runId?: string | undefined
+  /** The node of that run. @default 'agent' */
+  nodeId?: string | undefined
+}
+
+/** What no runtime can exceed: a longer string cannot be made, a longer timer ends at once. */
+const MAX_OUTPUT_BYTES = constants.MAX_STRING_LENGTH
+const MAX_TIMEOUT_MS = 2_147_000_000
+
+const rootPath: Check<string> = (value, name) => {
+  const path = text(value, name)
+  if (path.includes('\0')) throw invalid(`${name} holds a NUL byte.`)
+  return path
+}
+
+const bytesUpTo =
+  (max: number, min = 1): Check<number> =>
+  (value, name) => {
+    const isLimit = typeof value === 'number' && (value > 0 || value === min) && value <= max
+    if (!isLimit) throw invalid(`${name} must be a positive number of at most ${max} bytes.`)
+    return value
+  }
+
+const outputLimits = {
+  read: optional(bytesUpTo(MAX_OUTPUT_BYTES)),
+  grep: optional(bytesUpTo(MAX_OUTPUT_BYTES)),
+  bash: optional(bytesUpTo(BASH_TOOL_MAX_OUTPUT_BYTES)),
+  write: optional(bytesUpTo(MAX_OUTPUT_BYTES)),
+  image: optional(bytesUpTo(MAX_OUTPUT_BYTES, 0)),
+} satisfies Checks<OutputLimits>
+
+/** The options of the built-in tools. */
+export const toolChecks = {
+  rootDir: optional(rootPath),
+  allowNetwork: optional(boolean),
+  maxOutputBytes: optional(positive(MAX_OUTPUT_BYTES)),
+  limits: optional(group(outputLimits)),
+  toolTimeoutMs: optional(positive(MAX_TIMEOUT_MS)),
+  networkGuard: optional(oneOf(...networkGuards)),
+  env: optional(parseEnvironment),
+  sandbox: optional(parseSandbox),
+  durability: optional(oneOf('process', 'fsync')),
+  allowInPlace: optional(boolean),
+} satisfies Checks<ToolOptions>
+
+/** The options of one tool set. */
+export const boundChecks = {
+  ...toolChecks,
+  journal: optional(checkJournal),
+  runId: optional(text),
+  nodeId: optional(text),
+} satisfies Checks<BoundToolOptions>
+
+/** The settings of a context, which are checked when a call is made. @throws {ToolError} INVALID_INPUT */
+export function checkContextSettings({ rootDir, allowNetwork, maxOutputBytes, timeoutMs }: Settings): void {
+  rootPath(rootDir, 'rootDir')
+  boolean(allowNetwork, 'allowNetwork')
+  positive(MAX_OUTPUT_BYTES)(maxOutputBytes, 'maxOutputBytes')
+  positive(MAX_TIMEOUT_MS)(timeoutMs, 'timeoutMs')
+}
+
+/** The same for `bash`, whose limits the documents cap. */
+export function checkBashLimits({ maxOutputBytes, timeoutMs }: Settings): void {
+  positive(BASH_TOOL_MAX_OUTPUT_BYTES)(maxOutputBytes, 'maxOutputBytes')
+  positive(BASH_TOOL_MAX_TIMEOUT_MS)(timeoutMs, 'timeoutMs')
+}
 
 /** The options in force for one call. */
 export interface Settings {
@@ -39,7 +196,6 @@ const defaults = {
 
 /** The options of the tools that the documents describe, whose rules replace our defaults. */
 export const documentedOptions: BoundToolOptions = {}
-const documentedGuard: NetworkGuard = 'tokens'
 
 const notConfigured: ToolOptions = {}
 let configured = notConfigured
@@ -92,7 +248,7 @@ function limitOf(options: ToolOptions, kind: LimitedKind | undefined): number | 
 }
 
 function defaultGuard(bound: ToolOptions): NetworkGuard {
-  return bound === documentedOptions && configured === notConfigured ? documentedGuard : defaults.networkGuard
+  return bound === documentedOptions && configured === notConfigured ? 'tokens' : defaults.networkGuard
 }
 
 let lastResolved = { rootDir: '/', path: '/' }
@@ -106,7 +262,6 @@ function resolved(rootDir: string): string {
   return path
 }
 
-/** Stands for the working directory of the process as the holder of a root. */
 const theWorkingDirectory = {}
 
 function workingDirectory(): string {

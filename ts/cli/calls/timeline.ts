@@ -1,8 +1,8 @@
 import { styleText } from 'node:util'
 import type { ToolCallRow } from '../../journal/journal-store.js'
-import { durationOf, type Ending, endingOf, errorOf, inputBytesOf, outputBytesOf } from './call-fields.js'
+import { durationOf, type Ending, endingOf, errorOf, exitOf, inputBytesOf, outputBytesOf } from '../../report/call-fields.js'
 import { targetOf } from '../../journal/call-target.js'
-import { cut, formatBytes, formatDate, formatDuration, formatTime, printable } from './format.js'
+import { cut, formatBytes, formatDate, formatDuration, formatTime, printable } from '../../report/format.js'
 
 /** The most characters of a name, a target or a reason, on a terminal of any width. */
 const MAX_TEXT = 200
@@ -22,9 +22,7 @@ const ENDING_WIDTH = Math.max(...Object.keys(colours).map(({ length }) => length
 
 /** Calls as lines: a heading for each run, one for each attempt of a task, a line for each call. */
 export interface Timeline {
-  /** All calls of a run, in the order in which they began. */
-  run(calls: readonly ToolCallRow[]): string
-  /** The same in parts of some lines each. */
+  /** All calls of a run, in the order in which they began, in parts of some lines each. */
   parts(calls: readonly ToolCallRow[]): Iterable<string>
   /** The next call of a journal that is being followed, with the headings that it needs. */
   next(call: ToolCallRow): string
@@ -67,7 +65,8 @@ export function makeTimeline(options: { isColoured: boolean; columns?: number | 
     const bytes = `${formatBytes(inputBytesOf(call))}→${formatBytes(outputBytesOf(call))}`
     const before = `  ${formatTime(call.startedAtMs)} ${String(call.seq).padStart(2)} ${toolOf(call).padEnd(toolWidth)} `
     const after = ` ${formatDuration(durationOf(call)).padStart(6)} ${bytes.padStart(11)}  `
-    const target = `${call.revertStatus ? `[${call.revertStatus}] ` : ''}${targetOf(call)}`
+    const marks = [call.revertStatus ?? '', exitOf(call)].filter(Boolean).map((mark) => `[${mark}] `)
+    const target = `${marks.join('')}${targetOf(call)}`
     const taken = before.length + ENDING_WIDTH + after.length
     const status = paint(colours[ending], ending.padEnd(ENDING_WIDTH))
     return `${before}${status}${paint('dim', after)}${fit(target, taken)}`.trimEnd() + '\n' + reason(call, ending)
@@ -80,10 +79,7 @@ export function makeTimeline(options: { isColoured: boolean; columns?: number | 
     return why === '' ? '' : `${indent}${paint(colours[ending], fit(why, indent.length))}\n`
   }
 
-  const timeline: Timeline = {
-    run(calls) {
-      return [...timeline.parts(calls)].join('')
-    },
+  return {
     *parts(calls) {
       const [first] = calls
       if (first === undefined) return
@@ -101,7 +97,6 @@ export function makeTimeline(options: { isColoured: boolean; columns?: number | 
       return heading + taskHeading(call) + line(call)
     },
   }
-  return timeline
 }
 
 function toolOf({ kind, toolName }: ToolCallRow): string {

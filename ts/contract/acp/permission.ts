@@ -1,7 +1,7 @@
 import type { PromptAnswer, PromptDecision, PromptRequest } from '../permissions/prompt.js'
-import { checked, checkText, invalid } from '../../core/options.js'
+import { checked, text } from '../../core/options.js'
 import { overwrittenText } from '../call/overwritten-text.js'
-import { type AcpToolCall, type AcpToolCallOptions, pendingToolCall } from './tool-call.js'
+import { type AcpToolCall, type AcpToolCallOptions, toAcpToolCall } from './tool-call.js'
 
 /** A choice that is offered to the user. */
 export interface AcpPermissionOption {
@@ -23,40 +23,22 @@ export interface AcpPermissionResponse {
 }
 
 /** The choices with their answers. The protocol's `always` is the scope of the session. */
-const choices: readonly (AcpPermissionOption & { answer: PromptAnswer })[] = [
-  { optionId: 'allow_once', name: 'Allow once', kind: 'allow_once', answer: { decision: 'allow_once' } },
-  {
-    optionId: 'allow_always',
-    name: 'Always allow in this session',
-    kind: 'allow_always',
-    answer: { decision: 'allow_always', scope: 'session' },
-  },
-  {
-    optionId: 'allow_always_project',
-    name: 'Always allow in this project',
-    kind: 'allow_always',
-    answer: { decision: 'allow_always', scope: 'project' },
-  },
-  { optionId: 'reject_once', name: 'Reject', kind: 'reject_once', answer: { decision: 'reject_once' } },
-  {
-    optionId: 'reject_always',
-    name: 'Always reject in this session',
-    kind: 'reject_always',
-    answer: { decision: 'reject_always', scope: 'session' },
-  },
+const choices: readonly { optionId: string; name: string; answer: PromptAnswer }[] = [
+  { optionId: 'allow_once', name: 'Allow once', answer: { decision: 'allow_once' } },
+  { optionId: 'allow_always', name: 'Always allow in this session', answer: { decision: 'allow_always', scope: 'session' } },
+  { optionId: 'allow_always_project', name: 'Always allow in this project', answer: { decision: 'allow_always', scope: 'project' } },
+  { optionId: 'reject_once', name: 'Reject', answer: { decision: 'reject_once' } },
+  { optionId: 'reject_always', name: 'Always reject in this session', answer: { decision: 'reject_always', scope: 'session' } },
 ]
 
 /** Converts a prompt to a request to a client. @throws {ToolError} INVALID_INPUT for an invalid prompt. */
 export function toAcpPermissionRequest(request: PromptRequest, sessionId: string, options: AcpToolCallOptions = {}): AcpPermissionRequest {
-  const { id, tool, args } = checked('toAcpPermissionRequest', () => {
-    if (typeof request !== 'object' || request === null) throw invalid('The request must be what a prompt is told.')
-    checkText('sessionId', sessionId)
-    return { id: request.call_id, tool: request.tool, args: request.args }
-  })
+  checked('toAcpPermissionRequest', () => text(sessionId, 'sessionId'))
+  const { call_id: id, tool, args } = (request ?? {}) as PromptRequest
   return {
     sessionId,
-    toolCall: pendingToolCall({ id, tool, args }, options, overwrittenText(request)),
-    options: choices.map(({ optionId, name, kind }) => ({ optionId, name, kind })),
+    toolCall: toAcpToolCall({ id, tool, args, pending: true }, undefined, { oldText: overwrittenText(request), ...options }),
+    options: choices.map(({ optionId, name, answer }) => ({ optionId, name, kind: answer.decision })),
   }
 }
 

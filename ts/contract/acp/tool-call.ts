@@ -1,5 +1,6 @@
+import { recordOf } from '../registry/json-schema.js'
 import { resolve } from 'node:path'
-import { checked, checkText, givenOptions, invalid } from '../../core/options.js'
+import { anything, checked, type Checks, must, optional, parseOptions, string, text } from '../../core/options.js'
 import type { Envelope } from '../registry/envelope.js'
 import { overwrittenText } from '../call/overwritten-text.js'
 import { acpToolKind, type AcpToolKind } from '../registry/tool-ids.js'
@@ -56,55 +57,43 @@ const MAX_LOCATIONS = 100
  * @throws {ToolError} INVALID_INPUT for an invalid call, envelope or option.
  */
 export function toAcpToolCall(call: SessionToolCall, result?: Envelope, options: AcpToolCallOptions = {}): AcpToolCall {
-  return checkedToolCall(call, result, givenOptions('toAcpToolCall', options, optionNames))
-}
-
-/** A call that waits for agreement, with the text that it would overwrite. */
-export function pendingToolCall(call: SessionToolCall, options: AcpToolCallOptions, oldText: string | undefined): AcpToolCall {
-  const how = givenOptions('toAcpPermissionRequest', options, optionNames)
-  return checkedToolCall({ ...call, pending: true }, undefined, oldText === undefined ? how : { oldText, ...how })
-}
-
-const optionNames = ['workspace', 'kind', 'terminalId', 'oldText']
-
-function checkedToolCall(call: SessionToolCall, result: Envelope | undefined, how: AcpToolCallOptions): AcpToolCall {
-  return checked('toAcpToolCall', () => {
-    for (const name of ['workspace', 'terminalId'] as const) if (how[name] !== undefined) checkText(name, how[name])
-    if (how.oldText !== undefined && typeof how.oldText !== 'string') throw invalid('oldText must be a string.')
-    if (result !== undefined) checkEnvelope(result)
-    return acpToolCall(ownCall(call), result, how)
-  })
-}
-
-function acpToolCall(call: SessionToolCall, result: Envelope | undefined, options: AcpToolCallOptions): AcpToolCall {
-  const args = recordOf(call.args)
+  const { id, tool, args: input, pending } = parseOptions('toAcpToolCall', call, callChecks)
+  const how = parseOptions('toAcpToolCall', options, optionChecks)
+  if (result !== undefined) checked('toAcpToolCall', () => envelope(result, 'The result'))
+  const args = recordOf(input)
   const toolCall: AcpToolCall = {
-    toolCallId: call.id,
-    title: titleOf(call.tool, args),
-    name: call.tool,
-    kind: acpToolKind(call.tool, options.kind),
-    status: statusOf(call, result),
-    content: contentOf(call.tool, args, result, options),
-    locations: locationsOf(call.tool, args, result, options),
-    rawInput: call.args,
+    toolCallId: id,
+    title: titleOf(tool, args),
+    name: tool,
+    kind: acpToolKind(tool, how.kind),
+    status: statusOf(pending, result),
+    content: contentOf(tool, args, result, how),
+    locations: locationsOf(tool, args, result, how),
+    rawInput: input,
   }
   return result === undefined ? toolCall : { ...toolCall, rawOutput: result }
 }
 
-function ownCall(call: SessionToolCall): SessionToolCall {
-  if (typeof call !== 'object' || call === null) throw invalid('The call must be an object with id, tool and args.')
-  const { id, tool, args, pending } = call
-  checkText('id', id)
-  checkText('tool', tool)
-  return { id, tool, args, pending }
-}
+const callChecks = {
+  id: text,
+  tool: text,
+  args: anything<unknown>(),
+  pending: anything<boolean | undefined>(),
+} satisfies Checks<SessionToolCall>
 
-function checkEnvelope(result: Envelope): void {
-  const { type } = (result ?? {}) as Partial<Envelope>
-  if (type !== 'output' && type !== 'error') throw invalid('The result must be an envelope, as session.call gives it.')
-}
+const optionChecks = {
+  workspace: optional(text),
+  kind: anything<AcpToolKind | undefined>(),
+  terminalId: optional(text),
+  oldText: optional(string),
+} satisfies Checks<AcpToolCallOptions>
 
-function statusOf({ pending }: SessionToolCall, result: Envelope | undefined): AcpToolCall['status'] {
+const envelope = must<Envelope>(
+  (value) => ['output', 'error'].includes((value as Partial<Envelope> | null)?.type ?? ''),
+  'an envelope, as session.call gives it',
+)
+
+function statusOf(pending: boolean | undefined, result: Envelope | undefined): AcpToolCall['status'] {
   if (result !== undefined) return result.type === 'output' ? 'completed' : 'failed'
   return pending === true ? 'pending' : 'in_progress'
 }
@@ -127,10 +116,10 @@ function contentOf(
   const terminal: AcpToolCallContent[] = terminalId === undefined ? [] : [{ type: 'terminal', terminalId }]
   const diff = result?.type === 'error' ? [] : diffOf(tool, args, workspace, oldText)
   if (result === undefined) return [...terminal, ...diff]
-  if (result.type === 'error') return [...terminal, text(result.error_text)]
+  if (result.type === 'error') return [...terminal, textContent(result.error_text)]
   // A change is shown as a diff, and a command by its terminal.
   if (diff.length > 0) return diff
-  return terminal.length > 0 ? terminal : [text(outputText(result.data)), ...notesOf(result)]
+  return terminal.length > 0 ? terminal : [textContent(outputText(result.data)), ...notesOf(result)]
 }
 
 function diffOf(
@@ -150,7 +139,7 @@ function diffOf(
 /** The notes of the envelope. */
 function notesOf({ metadata }: Envelope): AcpToolCallContent[] {
   const { notes }: { notes?: unknown } = metadata ?? {}
-  return Array.isArray(notes) && notes.length > 0 ? [text(notes.map((note) => `[${String(note)}]`).join('\n'))] : []
+  return Array.isArray(notes) && notes.length > 0 ? [textContent(notes.map((note) => `[${String(note)}]`).join('\n'))] : []
 }
 
 /** The part of an output that a user wants to read. */
@@ -171,16 +160,13 @@ function locationsOf(
   const at = (path: string): string => resolve(workspace ?? '.', path)
   const matches: unknown = result?.type === 'output' ? recordOf(result.data)['matches'] : undefined
   if (tool === 'grep' && Array.isArray(matches)) {
-    const places = (matches as { path: string; line: number }[]).slice(0, MAX_LOCATIONS)
-    return places.map(({ path, line }) => ({ path: at(path), line }))
+    const listed = (matches as { path: string; line: number }[]).slice(0, MAX_LOCATIONS)
+    return listed.map(({ path, line }) => ({ path: at(path), line }))
   }
   const { path } = args
   return isText(path) ? [{ path: at(path) }] : []
 }
 
-const text = (value: string): AcpToolCallContent => ({ type: 'content', content: { type: 'text', text: value } })
+const textContent = (value: string): AcpToolCallContent => ({ type: 'content', content: { type: 'text', text: value } })
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
-
-const recordOf = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}

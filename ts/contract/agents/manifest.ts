@@ -1,8 +1,23 @@
-import { checkNames, invalid, isNames } from '../../core/options.js'
-import { checkMcpServers, type McpServerConfig } from '../mcp/server-config.js'
-import type { Rule } from '../permissions/rule.js'
-import { findRequirementProblem, type RequirementSet } from '../registry/requirements.js'
-import { checkSkillSources, type SkillSource } from '../skills/skill-source.js'
+import {
+  anything,
+  boolean,
+  type Check,
+  type Checks,
+  group,
+  invalid,
+  listOf,
+  must,
+  oneOf,
+  optional,
+  paths,
+  string,
+  text,
+  wholeNumber,
+} from '../../core/options.js'
+import { type McpServerConfig, mcpServers } from '../mcp/server-config.js'
+import { type Rule, ruleList } from '../permissions/rule.js'
+import { requirementSet, type RequirementSet } from '../registry/requirements.js'
+import { skillSource, type SkillSource } from '../skills/skill-source.js'
 import type { LanguageModel } from 'ai'
 
 /** An agent: its name, what it reaches besides its tools, and its rules, which no user can widen. */
@@ -22,22 +37,6 @@ export interface AgentManifest {
   skills?: SkillSource[] | undefined
   /** Servers of the Model Context Protocol, by name. Only those that the host enables are connected. @default {} */
   mcpServers?: Record<string, McpServerConfig> | undefined
-}
-
-const names = ['name', 'workspace', 'requires', 'permissions', 'agents', 'skills', 'mcpServers']
-
-/** @throws {ToolError} INVALID_INPUT for an invalid manifest. */
-export function checkManifest(manifest: unknown): asserts manifest is AgentManifest {
-  if (typeof manifest !== 'object' || manifest === null) throw invalid('manifest must be an object with a name.')
-  checkNames('manifest.', manifest, names)
-  const { name, workspace = [], requires = {}, agents = [], skills = [], mcpServers = {} } = manifest as Record<string, unknown>
-  if (typeof name !== 'string' || name === '') throw invalid('manifest.name must be a non-empty string.')
-  if (!isNames(workspace)) throw invalid('manifest.workspace must be an array of paths.')
-  const problem = findRequirementProblem(requires)
-  if (problem !== undefined) throw invalid(`manifest.${problem}.`)
-  checkAgents(agents)
-  checkSkillSources(skills)
-  checkMcpServers(mcpServers)
 }
 
 /** An agent that takes tasks of other agents. */
@@ -70,58 +69,44 @@ export interface AgentDefinition {
   maxSteps?: number | undefined
 }
 
-const keys = new Set(
-  'name description mode instructions caller inspectable tools workspace requires ceiling permissions model maxSteps'.split(' '),
-)
+const agentDefinition = group({
+  name: must<string>((name) => typeof name === 'string' && /^[A-Za-z0-9_-]{1,64}$/u.test(name), '1 to 64 letters, digits, "_" and "-"'),
+  description: optional(string),
+  mode: optional(oneOf('primary', 'subagent', 'all')),
+  instructions: optional(string),
+  caller: optional(oneOf('agent')),
+  inspectable: optional(boolean),
+  tools: optional(listOf(string)),
+  workspace: optional(paths),
+  requires: optional(requirementSet),
+  ceiling: optional(requirementSet),
+  permissions: optional(ruleList),
+  model: anything<LanguageModel | undefined>(),
+  maxSteps: optional(wholeNumber(1)),
+} satisfies Checks<AgentDefinition>)
 
-/** @throws {ToolError} INVALID_INPUT for invalid agents. */
-export function checkAgents(agents: unknown): asserts agents is AgentDefinition[] {
-  if (!Array.isArray(agents)) throw invalid('manifest.agents must be an array.')
-  const seen = new Set<unknown>()
-  for (const [index, agent] of (agents as unknown[]).entries()) {
-    const problem = typeof agent === 'object' && agent !== null ? problemOf(agent as Record<string, unknown>) : 'it must be an object'
-    if (problem !== undefined) throw invalid(`manifest.agents[${index}]: ${problem}.`)
-    const { name } = agent as AgentDefinition
-    if (seen.has(name)) throw invalid(`manifest.agents: two agents have the name ${name}.`)
-    seen.add(name)
-  }
+const agentDefinitions: Check<AgentDefinition[]> = (value, name) => {
+  const list = listOf(agentDefinition)(value, name)
+  const twice = list.find((one, index) => list.findIndex((other) => other.name === one.name) < index)
+  if (twice !== undefined) throw invalid(`${name}: two agents have the name ${twice.name}.`)
+  return list
 }
 
-function problemOf(agent: Record<string, unknown>): string | undefined {
-  const unknown = Object.keys(agent).find((key) => !keys.has(key))
-  if (unknown !== undefined) return `${unknown} is not known`
-  const {
-    name,
-    mode = 'subagent',
-    caller,
-    inspectable = false,
-    tools = [],
-    workspace = [],
-    requires = {},
-    ceiling = {},
-    permissions = [],
-    maxSteps = 1,
-  } = agent
-  if (typeof name !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/u.test(name)) return 'name must be 1 to 64 letters, digits, "_" and "-"'
-  if (!['primary', 'subagent', 'all'].includes(mode as string)) return 'mode must be primary, subagent or all'
-  if (caller !== undefined && caller !== 'agent') return 'caller must be "agent" or absent'
-  if (typeof inspectable !== 'boolean') return 'inspectable must be true or false'
-  for (const key of ['description', 'instructions']) {
-    if (agent[key] !== undefined && typeof agent[key] !== 'string') return `${key} must be a string`
-  }
-  if (!Array.isArray(tools) || !tools.every((id) => typeof id === 'string')) return 'tools must be ids'
-  if (!isNames(workspace)) return 'workspace must be an array of paths'
-  if (!Array.isArray(permissions)) return 'permissions must be an array of rules'
-  if (!Number.isSafeInteger(maxSteps) || Number(maxSteps) < 1) return 'maxSteps must be a whole number'
-  return findRequirementProblem(requires) ?? findRequirementProblem(ceiling)?.replace(/^requires/u, 'ceiling')
-}
+/** A copy of a manifest, but for the models of its agents. */
+export const agentManifest = group({
+  name: text,
+  workspace: optional(paths),
+  requires: optional(requirementSet),
+  permissions: optional(ruleList),
+  agents: optional(agentDefinitions),
+  skills: optional(listOf(skillSource)),
+  mcpServers: optional(mcpServers),
+} satisfies Checks<AgentManifest>)
 
-/** The agents that `task` may call. */
 export function agentsForTasks(agents: readonly AgentDefinition[] | undefined): AgentDefinition[] {
   return (agents ?? []).filter(({ mode = 'subagent' }) => mode !== 'primary')
 }
 
-/** The list of agents for a model. */
 export function agentList(agents: readonly AgentDefinition[]): string {
   return agents.map(({ name, description }) => (description === undefined ? name : `${name} (${description})`)).join(', ')
 }

@@ -1,10 +1,9 @@
 import type { CallScope } from './access-controller.js'
 import { ContractFailure } from '../registry/envelope.js'
 import type { RuntimeNet } from '../registry/tool-runtime.js'
-import { headOf } from '../registry/limited-output.js'
+import { headOf, isWithin } from '../registry/limited-output.js'
 import { DEFAULT_RESULTS, MAX_RESULTS, providerHost, searchWith } from '../web/search-provider.js'
 
-/** The web, for one call. */
 export function callNet({ scope, access, id, tool, signal }: CallScope): RuntimeNet {
   const { host, web, directory } = scope
   const { limits } = host
@@ -16,13 +15,13 @@ export function callNet({ scope, access, id, tool, signal }: CallScope): Runtime
         signal,
         reach: (name, port) => access.reach(name, port),
         resolve: (at, either) => resolveHost(at, web.effective, host.lookup, either),
-        count: () => web.fetches.take(),
+        count: web.countFetch,
         request: host.fetch,
         limitMs: limits.webFetchMs,
         rawBytes: limits.webFetchRawBytes,
       })
       const { text } = page
-      if (text.length * 3 <= limits.webFetchBytes || Buffer.byteLength(text) <= limits.webFetchBytes) return page
+      if (isWithin(text, limits.webFetchBytes)) return page
       const path = await directory.write(tool, id, text, limits.sidecarBytes)
       return { ...page, text: headOf(text, limits.webFetchBytes), output_path: path }
     },
@@ -37,9 +36,9 @@ export function callNet({ scope, access, id, tool, signal }: CallScope): Runtime
       const { host: name, port } = providerHost(provider.host)
       await access.reach(name, port)
       signal.throwIfAborted()
-      web.searches.take()
-      const most = Math.max(1, Math.min(max_results, MAX_RESULTS))
-      return searchWith(provider, query, { max_results: most, limitMs: limits.webSearchMs, signal })
+      web.countSearch()
+      const max = Math.max(1, Math.min(max_results, MAX_RESULTS))
+      return searchWith(provider, query, { max_results: max, limitMs: limits.webSearchMs, signal })
     },
   }
 }

@@ -2,7 +2,7 @@ import { hasCdPath } from '../../core/environment.js'
 import type { CallTarget } from '../registry/contract-tool.js'
 import { freeSteps } from '../permissions/free-steps.js'
 import type { Subject } from '../permissions/rule-store.js'
-import type { ContractAddon } from '../permissions/session-policy.js'
+import type { ContractAddon } from '../permissions/session-capabilities.js'
 import type { SessionSandbox } from './scope.js'
 import { grammarOf, type SessionShell } from './shell.js'
 import type { OpenedTarget } from '../../../index.js'
@@ -32,11 +32,10 @@ export function exemptFreeSteps(
   { addon, roots, env }: { addon: ContractAddon; roots: readonly string[]; env: SessionSandbox['env'] },
 ): Subject {
   if (subject.kind !== 'command' || !/\bcd\b/u.test(subject.resource)) return subject
-  const { commands } = addon.parseCommandLine(subject.resource, subject.shell)
+  const commands = addon.parseCommandLine(subject.resource, subject.shell)
   return { ...subject, exempt: freeSteps(subject.resource, commands, { workdir, roots, hasSearchPath: hasCdPath(env) }) }
 }
 
-/** A target of a call: opened, and within the capabilities. */
 export interface RequestedTarget {
   target: CallTarget
   /** The file, or the directory of a command; `undefined` if it could not be opened. */
@@ -45,7 +44,6 @@ export interface RequestedTarget {
   error: ToolError | undefined
   /** Whether rules and user have agreed. The tool gets the target only then. */
   approved: boolean
-  /** Whether the user was asked, and agreed. */
   approvedByUser: boolean
   subjects: Subject[]
 }

@@ -3,7 +3,6 @@ import { call, fileText, tryNowait } from '../../core/native.js'
 
 /** Longer texts are left out: the text is for a diff that a person reads. */
 const MAX_BYTES = 200_000
-/** The time limit for reading the text. */
 const READ_MS = 5_000
 
 /** Texts by the envelope, or the prompt, of the call that overwrites them. Hosts see them; models and journals do not. */
@@ -24,7 +23,6 @@ export async function textBefore(target: OpenedTarget | undefined, signal: Abort
   }
 }
 
-/** Attaches a text for {@link overwrittenText}, and returns the holder. */
 export function attachOverwritten<T extends object>(holder: T, text: string | undefined): T {
   if (text !== undefined) texts.set(holder, text)
   return holder

@@ -1,5 +1,5 @@
 import { join, relative } from 'node:path'
-import { ToolError } from '../../core/errors.js'
+import { type ToolError, withHint } from '../../core/errors.js'
 import { entriesIn, type NearEntry, nearPath } from '../../core/near-paths.js'
 import type { CallTarget } from '../registry/contract-tool.js'
 import { escapeGlob } from '../permissions/prompt.js'
@@ -15,16 +15,12 @@ export interface PathSurroundings {
   mayName(path: string): Promise<boolean>
 }
 
-/** How many entries of a directory are named. */
 const MAX_NAMED = 10
 
 /** The same error, with a next move that fits the purpose of the path. */
 export async function withPathAdvice(error: ToolError, tool: string, target: CallTarget, around: PathSurroundings): Promise<ToolError> {
   const hint = await adviceFor(error, tool, target, around)
-  if (hint === undefined) return error
-  const { code, summary, details, message } = error
-  const what = message.slice(0, message.length - error.hint.length).trimEnd()
-  return new ToolError({ code, summary, details, hint, message: `${what} ${hint}`, cause: error })
+  return hint === undefined ? error : withHint(error, hint)
 }
 
 async function adviceFor(error: ToolError, tool: string, target: CallTarget, around: PathSurroundings): Promise<string | undefined> {
@@ -52,9 +48,10 @@ async function searchAdvice(tool: string, path: string, around: PathSurroundings
   const argument = tool === 'grep' ? 'glob' : tool === 'glob' ? 'pattern' : undefined
   if (argument !== undefined && /[*?[{]/u.test(path))
     return `\`path\` takes no wildcards: leave it out, and give \`${path}\` as \`${argument}\`.`
-  const near = await nearestTo(path, tool === 'glob' ? 'directory' : 'any', around)
+  const hasDefault = argument !== undefined || tool === 'repo_overview'
+  const near = await nearestTo(path, hasDefault && tool !== 'grep' ? 'directory' : 'any', around)
   const other = near === undefined ? 'Check the path' : `Did you mean \`${near}\`? Give that`
-  return argument === undefined ? `${other}.` : `${other}, or leave \`path\` out to search the whole workspace.`
+  return hasDefault ? `${other}, or leave \`path\` out to search the whole workspace.` : `${other}.`
 }
 
 async function workdirAdvice({ code }: ToolError, workdir: string, around: PathSurroundings): Promise<string | undefined> {
@@ -65,13 +62,13 @@ async function workdirAdvice({ code }: ToolError, workdir: string, around: PathS
 }
 
 async function directoryAdvice(path: string, around: PathSurroundings): Promise<string> {
-  const place = placeOf(path, around.roots)
-  const entries = place === undefined ? undefined : await entriesIn(place.root, place.below)
-  if (place === undefined || entries === undefined) return 'Name a file inside it.'
+  const location = locationOf(path, around.roots)
+  const entries = location === undefined ? undefined : await entriesIn(location.root, location.below)
+  if (location === undefined || entries === undefined) return 'Name a file inside it.'
   if (entries.length === 0) return 'It is empty.'
   const named: NearEntry[] = []
   const first = entries.slice(0, MAX_NAMED)
-  for (const entry of first) if (await around.mayName(join(place.root, place.below, entry.name))) named.push(entry)
+  for (const entry of first) if (await around.mayName(join(location.root, location.below, entry.name))) named.push(entry)
   if (named.length === 0) return 'Name a file inside it.'
   const names = named.map(({ name, isDirectory }) => `\`${name}${isDirectory ? '/' : ''}\``).join(', ')
   return `It holds ${names}${entries.length > first.length ? ' and more' : ''}: name a file inside it.`
@@ -83,14 +80,14 @@ async function nearestTo(
   kind: 'file' | 'directory' | 'any',
   { roots, mayName }: PathSurroundings,
 ): Promise<string | undefined> {
-  const place = placeOf(path, roots)
-  const near = place && (await nearPath(place.root, place.below, kind))
-  if (place === undefined || near === undefined || !(await mayName(join(place.root, near)))) return undefined
-  return path.startsWith('/') ? join(place.root, near) : near
+  const location = locationOf(path, roots)
+  const near = location && (await nearPath(location.root, location.below, kind))
+  if (location === undefined || near === undefined || !(await mayName(join(location.root, near)))) return undefined
+  return path.startsWith('/') ? join(location.root, near) : near
 }
 
 /** The root in which a path lies, and its place there. */
-function placeOf(path: string, roots: readonly string[]): { root: string; below: string } | undefined {
+function locationOf(path: string, roots: readonly string[]): { root: string; below: string } | undefined {
   const [first] = roots
   if (!path.startsWith('/')) return first === undefined ? undefined : { root: first, below: path }
   const root = roots.find((one) => path === one || path.startsWith(`${one}/`))
@@ -100,12 +97,7 @@ function placeOf(path: string, roots: readonly string[]): { root: string; below:
 /** A glob for the search, where `/` anchors a pattern to the directory as `./` does. */
 export const anchoredPattern = (pattern: string): string => pattern.replace(/^(?:\.\/+)+/u, '/')
 
-/**
- * Explains a glob that finds nothing because it begins outside of the searched directory.
- *
- * @param argument the name of the argument that it was.
- * @throws {ContractFailure} invalid_pattern
- */
+/** Refuses a glob that finds nothing because it begins outside of the searched directory. `argument` is the name of the argument. */
 export function explainPattern(pattern: string, argument: string, roots: readonly string[]): void {
   if (!/^(?:\/|~|\.\.(?:\/|$))/u.test(pattern)) return
   const root = roots.find((one) => pattern.startsWith(`${one}/`))

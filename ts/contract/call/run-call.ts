@@ -1,17 +1,25 @@
 import { ownCopyOf } from '../../core/argument-copy.js'
 import { unlessAborted } from '../../core/abort.js'
+import { areCallsHeard, traceCall } from '../../core/call-channel.js'
+import { CallMessage } from '../../core/call-message.js'
+import { uuidV7 } from '../../core/clock.js'
+import { abortSignal, callable, type Check, optional, parseOptions } from '../../core/options.js'
 import type { CheckArguments } from './argument-checks/argument-checks.js'
 import { AccessController } from './access-controller.js'
+import type { ControlledCall } from './call-approval.js'
+import { deniedCalls, isApproved } from '../../core/message-approvals.js'
+import { rejectedByUser } from '../permissions/refusals.js'
+import type { Judgement } from './judgement.js'
 import { callRuntime, forgivingRuntime } from './call-runtime.js'
 import { ContractFailure, type Envelope, errorEnvelope, failureOf, outputEnvelope, thrownText } from '../registry/envelope.js'
 import type { ContractTool } from '../registry/contract-tool.js'
-import type { CallRecord, SessionRecorder } from '../journal/session-recorder.js'
+import type { SessionRecorder } from '../journal/session-recorder.js'
 import { attachOverwritten } from './overwritten-text.js'
 import type { Scope } from './scope.js'
-import { snapshotArguments, type ArgumentSnapshot } from '../registry/call-arguments.js'
+import type { ExecutorOf } from '../registry/model-tools.js'
+import { snapshotArguments } from '../registry/call-arguments.js'
 import { fitError, fitOutput } from '../registry/limited-output.js'
 
-/** A tool of a session, with the check of its arguments. */
 export interface RegisteredTool {
   tool: ContractTool
   check: CheckArguments
@@ -20,74 +28,184 @@ export interface RegisteredTool {
   builtIn: boolean
 }
 
-/** One call. */
-export interface SessionCall {
-  id: string
-  registered: RegisteredTool
-  args: unknown
-  signal: AbortSignal
+/** How a host makes a call. */
+type OnOutput = (text: string) => void
+
+interface CallOptions {
+  callId?: string | undefined
+  signal?: AbortSignal | undefined
+  onOutput?: OnOutput | undefined
 }
 
 /** How long an aborted tool may still return its result. */
 const GRACE_MS = 500
 
-/**
- * Makes one call, in a fixed order: schema, capabilities, rules, watchdog, prompt, execution, truncation, envelope. Every
- * outcome is an envelope, which is recorded before the caller gets it.
- */
-export async function runCall(scope: Scope, recorder: SessionRecorder, call: SessionCall): Promise<Envelope> {
-  const start = performance.now()
-  const { tool, effect } = call.registered
-  // The checks and the tool see this copy, whatever the caller does with its object.
-  const snapshot = snapshotArguments(tool.id, call.args, scope.host.limits.textBytes)
-  const record = recorder.open({ callId: call.id, tool: tool.id, args: snapshot.args, effect })
-  const progress: Progress = { acted: false }
-  let envelope: Envelope
-  try {
-    envelope = await attempt(scope, record, call, snapshot, start, progress)
-  } catch (error) {
-    const { code, text } = outcomeOf(error, call.signal)
-    envelope = errorEnvelope(code, fitError(text, scope.host.limits.outputBytes), performance.now() - start)
+/** A call has an id of the host, which may be a number, or gets one. */
+const callIdOf: Check<string> = (id) => (typeof id === 'string' || typeof id === 'number' ? String(id) : uuidV7())
+
+/** Makes the calls of one session, until it is closed. */
+export class SessionCalls {
+  readonly #scope: Scope
+  readonly #recorder: SessionRecorder
+  readonly #find: (id: string) => RegisteredTool
+  readonly #closing = new AbortController()
+  readonly #running = new Set<Promise<unknown>>()
+
+  /** @param find gives a tool by its id; one that refuses, if the session does not have it. */
+  constructor(scope: Scope, recorder: SessionRecorder, find: (id: string) => RegisteredTool) {
+    this.#scope = scope
+    this.#recorder = recorder
+    this.#find = find
   }
-  await record.end(envelope, progress.acted)
-  return envelope
-}
 
-/** How far a call has come. A call that fails before the tool runs has no effect. */
-interface Progress {
-  acted: boolean
-}
+  get closing(): AbortSignal {
+    return this.#closing.signal
+  }
 
-async function attempt(
-  scope: Scope,
-  record: CallRecord,
-  { id, registered, signal }: SessionCall,
-  { args, refusal, ...size }: ArgumentSnapshot,
-  start: number,
-  progress: Progress,
-): Promise<Envelope> {
-  const { tool, check, builtIn } = registered
-  // Before the first wait, so that the call has the access of the moment at which it was made.
-  const access = new AccessController(scope, { id, tool, args, signal })
-  await recorded(() => record.announce())
-  signal.throwIfAborted()
-  if (refusal !== undefined) throw refusal
-  await check(args, size, signal)
-  try {
-    await access.prepare()
-    await access.decide()
-    await recorded(() => record.begin())
-    signal.throwIfAborted()
-    progress.acted = true
-    let before: string | undefined
-    const onOverwritten = tool.id === 'write' ? (text: string | undefined) => void (before = text) : undefined
-    const runtime = callRuntime({ scope, access, id, tool: tool.id, signal, onOverwritten })
-    const execute = () => (builtIn ? tool.execute(args, runtime) : tool.execute(ownCopyOf(args), forgivingRuntime(runtime)))
-    const returned = await unlessAborted(Promise.resolve().then(execute), signal, GRACE_MS)
-    const { data, outcome } = await fitOutput(returned, scope.host.limits, { directory: scope.directory, tool: tool.id, callId: id })
-    return attachOverwritten(outputEnvelope(data, performance.now() - start, outcome), before)
-  } finally {
-    access.release()
+  /** For the AI SDK. */
+  readonly executorOf: ExecutorOf =
+    (id) =>
+    (args, { toolCallId: callId, abortSignal: signal, messages } = {}) =>
+      this.call(id, args, { callId, signal }, callId !== undefined && isApproved(messages, callId))
+
+  /** Records the calls that the user has denied in these messages, which the AI SDK does not make. */
+  async recordDenied(messages: unknown): Promise<void> {
+    for (const { callId, tool, args, reason } of await this.#scope.approvals.denied(deniedCalls(messages))) {
+      const { args: copy } = snapshotArguments(tool, args, this.#scope.host.limits.textBytes)
+      const record = this.#recorder.open({ callId, tool, args: copy, effect: this.#find(tool).effect })
+      await record.end(errorEnvelope('permission_rejected', rejectedByUser(tool, reason).message, 0), false)
+    }
+  }
+
+  /** Makes one call. Every failure is an envelope. @param hasApproval whether the messages of the call hold an approval of it. */
+  call(id: string, args: unknown, options: CallOptions = {}, hasApproval = false): Promise<Envelope> {
+    if (!areCallsHeard()) return this.#call(id, args, options, { hasApproval })
+    const message = new CallMessage({ door: 'contract', tool: typeof id === 'string' ? id : typeof id, input: args })
+    message.rootDir = this.#scope.access.roots[0]
+    return traceCall(message, async () => {
+      const envelope = await this.#call(id, args, options, { hasApproval, message })
+      if (envelope.type === 'output') message.succeeded(envelope.data, envelope.metadata.truncated ?? false)
+      else message.failed(envelope.error_text, envelope.metadata.code)
+      return envelope
+    })
+  }
+
+  async #call(
+    id: string,
+    args: unknown,
+    options: CallOptions,
+    { hasApproval, message }: { hasApproval: boolean; message?: CallMessage },
+  ): Promise<Envelope> {
+    if (this.closing.aborted) {
+      return errorEnvelope('session_closed', 'The session has been closed. No more calls can be made in it.', 0)
+    }
+    let made: { callId: string; signal: AbortSignal | undefined; onOutput: OnOutput | undefined }
+    try {
+      made = parseOptions('session.call', options, { callId: callIdOf, signal: abortSignal, onOutput: optional(callable<OnOutput>()) })
+    } catch (error) {
+      const { code, text } = failureOf(error)
+      return errorEnvelope(code, text, 0)
+    }
+    if (message !== undefined) message.toolCallId = made.callId
+    const signal = made.signal === undefined ? this.closing : AbortSignal.any([made.signal, this.closing])
+    const { callId, onOutput } = made
+    const work = this.#run(this.#find(String(id)), args, { id: callId, signal, isApproved: hasApproval, message, onOutput })
+    this.#running.add(work)
+    try {
+      return await work
+    } finally {
+      this.#running.delete(work)
+    }
+  }
+
+  /**
+   * What the session would decide about a call. Nothing stays open and nothing is recorded; `asks` remembers a question for
+   * an answer that comes later.
+   */
+  async judge(
+    id: string,
+    args: unknown,
+    options: { callId?: string | undefined; signal?: AbortSignal | undefined },
+    asks = false,
+  ): Promise<Judgement> {
+    const made = parseOptions('session.judge', options, { callId: callIdOf, signal: abortSignal })
+    const signal = made.signal === undefined ? this.closing : AbortSignal.any([made.signal, this.closing])
+    try {
+      signal.throwIfAborted()
+      const { tool, check } = this.#find(id)
+      const { args: copy, refusal, ...size } = snapshotArguments(tool.id, args, this.#scope.host.limits.textBytes)
+      using access = new AccessController(this.#scope, { id: made.callId, tool, args: copy, signal })
+      if (refusal !== undefined) throw refusal
+      await check(copy, size, signal)
+      await access.prepare()
+      const judgement = await access.judge()
+      if (judgement.action === 'ask' && asks) await access.askLater(judgement.reason)
+      return judgement
+    } catch (error) {
+      const { code, text } = outcomeOf(error, signal)
+      return { action: 'deny', subjects: [], rules: [], code, error_text: fitError(text, this.#scope.host.limits.outputBytes) }
+    }
+  }
+
+  /** Stops the running calls. @returns a promise of their end. */
+  async close(): Promise<void> {
+    this.#closing.abort(new ContractFailure('aborted', 'The call was aborted: the session has been closed.'))
+    await Promise.allSettled(this.#running)
+  }
+
+  /**
+   * Makes one call, in a fixed order: schema, capabilities, rules, watchdog, prompt, execution, truncation, envelope. Every
+   * outcome is an envelope, which is recorded before the caller gets it.
+   */
+  async #run(
+    { tool, check, effect, builtIn }: RegisteredTool,
+    args: unknown,
+    {
+      id,
+      signal,
+      isApproved: hasApproval,
+      message,
+      onOutput,
+    }: Pick<ControlledCall, 'id' | 'signal' | 'isApproved'> & { message: CallMessage | undefined; onOutput: OnOutput | undefined },
+  ): Promise<Envelope> {
+    const start = performance.now()
+    const { limits } = this.#scope.host
+    // The checks and the tool see this copy, whatever the caller does with its object.
+    const { args: copy, refusal, ...size } = snapshotArguments(tool.id, args, limits.textBytes)
+    const record = this.#recorder.open({ callId: id, tool: tool.id, args: copy, effect })
+    if (message !== undefined) Object.assign(message, record.place, { sideEffect: effect, idempotent: !effect })
+    let hasActed = false
+    let waitedMs: number | undefined
+    const onWaited = (ms: number): void => void (waitedMs = (waitedMs ?? 0) + ms)
+    let envelope: Envelope
+    try {
+      // Before the first wait, so that the call has the access of the moment at which it was made.
+      using access = new AccessController(this.#scope, { id, tool, args: copy, signal, isApproved: hasApproval, onWaited })
+      await recorded(() => record.announce())
+      signal.throwIfAborted()
+      if (refusal !== undefined) throw refusal
+      await check(copy, size, signal)
+      await access.prepare()
+      await access.decide()
+      await recorded(() => record.begin())
+      signal.throwIfAborted()
+      hasActed = true
+      let before: string | undefined
+      const onOverwritten = tool.id === 'write' ? (text: string | undefined) => void (before = text) : undefined
+      const runtime = callRuntime({ scope: this.#scope, access, id, tool: tool.id, signal, onOverwritten, onOutput })
+      const execute = () => (builtIn ? tool.execute(copy, runtime) : tool.execute(ownCopyOf(copy), forgivingRuntime(runtime)))
+      const returned = await unlessAborted(Promise.resolve().then(execute), signal, GRACE_MS)
+      const { data, outcome } = await fitOutput(returned, limits, (text, limitBytes) =>
+        this.#scope.directory.write(tool.id, id, text, limitBytes),
+      )
+      envelope = attachOverwritten(outputEnvelope(data, performance.now() - start, outcome), before)
+    } catch (error) {
+      const { code, text } = outcomeOf(error, signal)
+      envelope = errorEnvelope(code, fitError(text, limits.outputBytes), performance.now() - start)
+    }
+    if (message !== undefined) message.acted = hasActed
+    await record.end(envelope, hasActed, waitedMs)
+    return envelope
   }
 }
 

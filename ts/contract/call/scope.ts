@@ -5,8 +5,8 @@ import type { McpServers } from '../mcp/mcp-servers.js'
 import type { AdHocFiles } from '../permissions/ad-hoc-files.js'
 import type { Prompt } from '../permissions/prompt.js'
 import type { Rule } from '../permissions/rule.js'
-import type { PermissionRules } from '../permissions/rule-store.js'
-import type { SessionCapabilities } from '../permissions/session-capabilities.js'
+import type { RuleStore } from '../permissions/rule-store.js'
+import type { ContractAddon, SessionCapabilities } from '../permissions/session-capabilities.js'
 import type { Limits } from '../registry/limits.js'
 import type { AskedQuestion, TaskArguments, TaskData, Todo, ToolMatch } from '../registry/tool-runtime.js'
 import type { SkillIndex } from '../skills/skill-index.js'
@@ -14,6 +14,7 @@ import type { Watchdog } from '../watchdogs/watchdog.js'
 import type { WebRequest, WebResponse } from '../web/dial.js'
 import type { HostLookup } from '../web/resolve-host.js'
 import type { SessionWeb } from '../web/session-web.js'
+import type { Approvals } from './approvals.js'
 import type { SessionDirectory } from './session-directory.js'
 import type { SessionShell } from './shell.js'
 
@@ -50,7 +51,6 @@ export interface Host {
   readonly headless: boolean
   readonly limits: Readonly<Limits>
   readonly sandbox: SessionSandbox
-  /** The shell that reads the command lines of `bash`. */
   readonly shell: SessionShell
   readonly watchdog: Watchdog | undefined
   readonly prompt: Prompt | undefined
@@ -62,6 +62,7 @@ export interface Host {
 
 /** What the calls of a session may do. */
 export interface Access {
+  readonly addon: ContractAddon
   /** The roots of the workspace: absolute and without links. */
   readonly roots: readonly string[]
   /** The files that the user has opened besides the workspace. */
@@ -69,14 +70,15 @@ export interface Access {
   /** The ids of the tools that the session began with. */
   readonly tools: ReadonlySet<string>
   readonly capabilities: SessionCapabilities
-  readonly rules: PermissionRules
+  readonly rules: RuleStore
   readonly prompts: Slots
 }
 
-/** What one call works with. */
 export interface Scope {
   readonly host: Host
   readonly access: Access
+  /** Questions that are answered in a later request. */
+  readonly approvals: Approvals
   /** Outputs that are too long for an envelope. */
   readonly directory: SessionDirectory
   /** The path of the directory for files outside of the workspace. */

@@ -1,9 +1,8 @@
 import type { ShellName } from '../registry/tool-runtime.js'
-import { accessSync, constants, realpathSync, statSync } from 'node:fs'
-import { basename, isAbsolute, join } from 'node:path'
+import { findBash } from '../../core/find-bash.js'
 import { invalid } from '../../core/options.js'
 import { ContractFailure } from '../registry/envelope.js'
-import type { ContractAddon } from '../permissions/session-policy.js'
+import type { ContractAddon } from '../permissions/session-capabilities.js'
 
 /** The shell of a session. It does not change. */
 export interface SessionShell {
@@ -11,9 +10,6 @@ export interface SessionShell {
   /** The path of bash. `sh` is looked up for each command. */
   readonly path?: string | undefined
 }
-
-/** Whether something is a {@link ShellName}. */
-export const isShellName = (name: unknown): name is ShellName => name === 'bash' || name === 'sh'
 
 /**
  * Finds the requested shell, or the default: bash if the PATH of this process has one.
@@ -31,34 +27,6 @@ export function findShell(requested: ShellName | undefined, writable: readonly s
   )
 }
 
-/** The default of `exec` without a PATH. */
-const DEFAULT_PATH = '/bin:/usr/bin'
-/** Directories of the system. A bash there was not made by a command, even if all of `/` is writable. */
-const ofSystem: ReadonlySet<string> = new Set(['/bin', '/usr/bin', '/usr/local/bin', '/opt/homebrew/bin'])
-
-function findBash(writable: readonly string[]): string | undefined {
-  const isWritable = (place: string): boolean => writable.some((root) => root === '/' || place === root || place.startsWith(`${root}/`))
-  for (const directory of (process.env['PATH'] ?? DEFAULT_PATH).split(':')) {
-    if (!isAbsolute(directory)) continue
-    const path = join(directory, 'bash')
-    const real = realBash(path)
-    if (real === undefined) continue
-    if (ofSystem.has(directory) || !(isWritable(path) || isWritable(real))) return path
-  }
-  return undefined
-}
-
-/** The real path of a bash. `undefined` for other programs, such as the applet of busybox, which reads lines as `sh` does. */
-function realBash(path: string): string | undefined {
-  try {
-    const real = realpathSync(path)
-    accessSync(real, constants.X_OK)
-    return statSync(real).isFile() && /^bash(?:$|[-.\d])/u.test(basename(real)) ? real : undefined
-  } catch {
-    return undefined
-  }
-}
-
 /**
  * Refuses syntax that `sh` reads differently from bash. Models write bash, and a failed command could count as a success.
  *
@@ -66,11 +34,11 @@ function realBash(path: string): string | undefined {
  */
 export function checkShellSyntax(addon: ContractAddon, shell: SessionShell, line: string): void {
   if (shell.name === 'bash') return
-  const found = addon.bashOnlySyntax(line)
-  if (found === null || found === undefined) return
+  const syntax = addon.bashOnlySyntax(line)
+  if (syntax === null || syntax === undefined) return
   throw new ContractFailure(
     'invalid_arguments',
-    `\`${found.found}\` is syntax of bash, and commands run with sh here, which lacks it or reads it otherwise. Nothing was run. Instead, write ${found.instead}.`,
+    `\`${syntax.found}\` is syntax of bash, and commands run with sh here, which lacks it or reads it otherwise. Nothing was run. Instead, write ${syntax.instead}.`,
   )
 }
 

@@ -1,43 +1,31 @@
+import { parseObject } from '../../core/parse-rows.js'
 import { ToolError } from '../../core/errors.js'
 import { markFailed, warnOnce } from '../../journal/calls/call-record.js'
 import type { Journal } from '../../journal/journal.js'
 import type { NewToolCall, ToolCallKey, ToolCallRow } from '../../journal/journal-store.js'
 
-/** A background task. */
 export interface BackgroundTask {
   agent: string
   sessionId: string
 }
 
-/** The outcome of a background task. */
 export type TaskEnd = { output: string } | { failure: string }
 
 /** The record of one task. Its methods do not reject, since they report what has happened. */
 export interface RecordedTask {
-  /** Records the outcome. */
   end(end: TaskEnd): Promise<void>
-  /** Records that the parent got the outcome. */
   markDelivered(): Promise<void>
 }
 
-/** A task of an earlier opening whose outcome the parent did not get. */
-export interface UndeliveredTask {
-  task: BackgroundTask
-  end: TaskEnd
-  recorded: RecordedTask
-}
-
-/** Tasks whose outcome the parent did not get. */
+/** Tasks of earlier openings whose outcome the parent did not get. */
 export interface UndeliveredTasks {
-  tasks: UndeliveredTask[]
+  tasks: { task: BackgroundTask; end: TaskEnd; recorded: RecordedTask }[]
   /** When to look again, in milliseconds since 1970, if a task runs on another machine. */
   lookAgainAtMs: number | undefined
 }
 
-/** The failure of a task whose process died. */
 const HOST_DIED =
   'its process ended before it had finished, and how far it had come is not known. Look at what it changed before handing it out again.'
-/** The failure of a task on another machine that took too long. */
 const HOST_SILENT =
   'it was handed out on another machine, and has not ended in the time that a task may take; how far it has come is not known. Look at what it changed before handing it out again.'
 /** Extra time for a task on another machine, since clocks differ. */
@@ -85,8 +73,7 @@ export class BackgroundRecord {
    * another machine, whose processes cannot be checked, is given up after `longestMs`.
    */
   async undelivered(longestMs: number): Promise<UndeliveredTasks> {
-    const nothing = { tasks: [], lookAgainAtMs: undefined }
-    if (this.#attempt === 1) return nothing
+    if (this.#attempt === 1) return { tasks: [], lookAgainAtMs: undefined }
     const list = (node: string): Promise<ToolCallRow[]> => this.#journal.listToolCalls(this.#runId, node, 0)
     let rows = await list(this.#nodes.tasks)
     let undecided = 0
@@ -94,7 +81,6 @@ export class BackgroundRecord {
       undecided = (await this.#journal.recover()).undecided
       rows = await list(this.#nodes.tasks)
     }
-    if (rows.length === 0) return nothing
     const delivered = new Set((await list(this.#nodes.delivered)).map(numbersOf))
     const left = rows.filter((row) => row.attempt < this.#attempt && !delivered.has(numbersOf(row)) && !this.#returned.has(numbersOf(row)))
     const dueAtMs = ({ startedAtMs }: ToolCallRow): number => (undecided === 0 ? Infinity : startedAtMs + longestMs + GRACE_MS)
@@ -115,21 +101,19 @@ export class BackgroundRecord {
     const row = this.#row(task, { attempt, seq })
     const ref = { runId: row.runId, nodeId: this.#nodes.tasks, iteration: 0, attempt, seq }
     return {
-      end: async (end) => {
-        await this.#never('recording the end of a task in the background failed', () =>
+      end: (end) =>
+        this.#withoutFailing('recording the end of a task in the background failed', () =>
           this.#journal.updateToolCall(
             ref,
             'output' in end
               ? { status: 'success', outputJson: JSON.stringify(end), whole: true }
               : { status: 'error', errorJson: JSON.stringify({ name: 'ToolFailure', message: end.failure }), whole: true },
           ),
-        )
-      },
-      markDelivered: async () => {
-        await this.#never('recording that a task in the background was told of failed', () =>
+        ),
+      markDelivered: () =>
+        this.#withoutFailing('recording that a task in the background was told of failed', () =>
           this.#journal.insertToolCall({ ...row, nodeId: this.#nodes.delivered, status: 'success' }),
-        )
-      },
+        ),
     }
   }
 
@@ -138,7 +122,7 @@ export class BackgroundRecord {
     return { runId: this.#runId, nodeId: this.#nodes.tasks, ...at, toolName: 'task', inputJson, sideEffect: true }
   }
 
-  async #never(what: string, write: () => unknown): Promise<void> {
+  async #withoutFailing(what: string, write: () => unknown): Promise<void> {
     try {
       await write()
     } catch (error) {
@@ -155,22 +139,13 @@ const numbersOf = ({ attempt, seq }: ToolCallRow): string => `${attempt}:${seq}`
 /** `undefined` for a task that still runs in another process. */
 function endOf({ status, outputJson, errorJson }: ToolCallRow): TaskEnd | undefined {
   if (status === 'started') return undefined
-  const { output } = objectOf(outputJson)
+  const { output } = parseObject(outputJson) ?? {}
   if (status === 'success' && typeof output === 'string') return { output }
-  const { message } = objectOf(errorJson)
+  const { message } = parseObject(errorJson) ?? {}
   return { failure: status === 'error' && typeof message === 'string' ? message : HOST_DIED }
 }
 
 function taskOf({ inputJson }: ToolCallRow): BackgroundTask {
-  const { subagent_type: agent, session_id: sessionId } = objectOf(inputJson)
+  const { subagent_type: agent, session_id: sessionId } = parseObject(inputJson) ?? {}
   return { agent: typeof agent === 'string' ? agent : 'an agent', sessionId: typeof sessionId === 'string' ? sessionId : '' }
-}
-
-function objectOf(json: string | null): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(json ?? '')
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-  } catch {
-    return {}
-  }
 }

@@ -1,11 +1,18 @@
 import { createHash } from 'node:crypto'
 import type { Awaitable, ToolCallRow } from '../../journal/journal-store.js'
 import { isLarge, largeValue, textDigest } from '../../core/large-values.js'
+import { filesOfPatchNow } from '../../core/native.js'
+import { parseObject } from '../../core/parse-rows.js'
 import { asJson, largeInput, type RecordedInput, textWithoutQuotes } from '../../journal/calls/recorded-values.js'
+import { type PatchedFile, patchedFile } from '../registry/tool-runtime.js'
 import { type ContractCode, contractCodes, type Envelope, errorEnvelope } from '../registry/envelope.js'
 
 /** Arguments that hold texts of files, by tool. A journal does not store these texts. */
-const texts: Readonly<Record<string, readonly string[]>> = { write: ['content'], edit: ['old_string', 'new_string'] }
+const texts: Readonly<Record<string, readonly string[]>> = {
+  write: ['content'],
+  edit: ['old_string', 'new_string'],
+  apply_patch: ['patch'],
+}
 
 /**
  * The arguments of a call: as its row shows them, and as a replay compares them. Values that are too large for a row are
@@ -14,36 +21,45 @@ const texts: Readonly<Record<string, readonly string[]>> = { write: ['content'],
 export function recordedArguments(tool: string, args: unknown): Awaitable<RecordedInput> {
   const names = texts[tool] ?? []
   const isRecord = typeof args === 'object' && args !== null
-  if (!isLarge(args)) return { shown: asJson(isRecord ? withoutTexts(args, names) : args) ?? 'null', identity: asJson(args) ?? 'null' }
-  return isRecord ? largeArguments(args, names) : largeValue(args).then(largeInput)
+  if (isLarge(args)) return isRecord ? largeArguments(tool, args, names) : largeValue(args).then(largeInput)
+  const identity = asJson(args) ?? 'null'
+  const hasTexts = isRecord && names.length > 0
+  const visible = hasTexts ? { ...withoutTexts(args, names, shortDigest), ...patchedFiles(tool, args) } : undefined
+  return { inputJson: visible === undefined ? identity : asJson(visible), identity }
 }
 
-async function largeArguments(args: object, names: readonly string[]): Promise<RecordedInput> {
-  const visible: Record<string, unknown> = {}
+type Digest = Awaited<ReturnType<typeof textDigest>>
+
+async function largeArguments(tool: string, args: object, names: readonly string[]): Promise<RecordedInput> {
+  const digests = new Map<string, Digest>()
   for (const [name, value] of Object.entries(args)) {
-    if (!names.includes(name) || typeof value !== 'string') visible[name] = value
-    else {
-      const { bytes, sha256 } = await textDigest(value)
-      Object.assign(visible, { [`${name}_bytes`]: bytes, [`${name}_sha256`]: sha256 })
-    }
+    if (names.includes(name) && typeof value === 'string') digests.set(value, await textDigest(value))
   }
+  const visible = { ...withoutTexts(args, names, (text) => digests.get(text)), ...patchedFiles(tool, args) }
   if (isLarge(visible)) return largeInput(await largeValue(visible))
-  const shown = asJson(visible) ?? 'null'
-  return { shown, identity: shown }
+  const inputJson = asJson(visible) ?? 'null'
+  return { inputJson, identity: inputJson }
 }
 
-function withoutTexts(args: object, names: readonly string[]): object {
-  if (names.length === 0) return args
-  const visible: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(args)) {
-    if (!names.includes(name) || typeof value !== 'string') visible[name] = value
-    else {
-      visible[`${name}_bytes`] = Buffer.byteLength(value)
-      visible[`${name}_sha256`] = createHash('sha256').update(value).digest('hex')
-    }
-  }
-  return visible
+/** Which files a patch changes. */
+function patchedFiles(tool: string, { patch }: { patch?: unknown }): { files?: PatchedFile[] } {
+  const files = tool === 'apply_patch' && typeof patch === 'string' ? filesOfPatchNow(patch, Number.MAX_SAFE_INTEGER) : undefined
+  return files === undefined ? {} : { files: files.map(patchedFile) }
 }
+
+function withoutTexts(args: object, names: readonly string[], digestOf: (text: string) => Digest | undefined): object {
+  const visible = Object.entries(args).flatMap(([name, value]: [string, unknown]): [string, unknown][] => {
+    if (!names.includes(name) || typeof value !== 'string') return [[name, value]]
+    const { bytes, sha256 } = digestOf(value) ?? {}
+    return [
+      [`${name}_bytes`, bytes],
+      [`${name}_sha256`, sha256],
+    ]
+  })
+  return Object.fromEntries(visible)
+}
+
+const shortDigest = (text: string): Digest => ({ bytes: Buffer.byteLength(text), sha256: createHash('sha256').update(text).digest('hex') })
 
 /**
  * The position of a call among those of its session: how many had ended when it began, and its rank in completion order.
@@ -61,18 +77,23 @@ export interface StoredEnvelope {
  * Serializes an envelope for a row: a success as it is, a failure under the names that all rows use for errors, so that
  * every reader of a journal understands it.
  */
-export function serializeEnvelope(tool: string, envelope: Envelope, order: CallOrder): string {
-  if (envelope.type === 'output') return JSON.stringify({ ...envelope, order })
+export function serializeEnvelope(
+  tool: string,
+  envelope: Envelope,
+  { order, waitedMs }: { order: CallOrder; waitedMs?: number | undefined },
+): string {
+  const waited_ms = waitedMs === undefined ? undefined : Math.round(waitedMs)
+  if (envelope.type === 'output') return JSON.stringify({ ...envelope, order, waited_ms })
   const { error_text, metadata } = envelope
   // As for a successful call, the texts of the file are not stored.
-  const message = tool === 'edit' ? textWithoutQuotes(error_text) : error_text
-  return JSON.stringify({ name: 'ToolFailure', message, code: metadata.code, metadata, order })
+  const message = tool === 'edit' || tool === 'apply_patch' ? textWithoutQuotes(error_text) : error_text
+  return JSON.stringify({ name: 'ToolFailure', message, code: metadata.code, metadata, order, waited_ms })
 }
 
 /** Reads what {@link serializeEnvelope} wrote. */
 export function storedEnvelope({ status, outputJson, errorJson, isCut }: ToolCallRow): StoredEnvelope {
-  const row = isCut ? undefined : parsed(status === 'success' ? outputJson : errorJson)
-  const { order: when, message, metadata, ...rest } = row ?? {}
+  const row = isCut ? undefined : parseObject(status === 'success' ? outputJson : errorJson)
+  const { order: when, waited_ms: _, message, metadata, ...rest } = row ?? {}
   const order = isOrder(when) ? when : undefined
   if (!isMetadata(metadata)) return { envelope: interrupted(status), order }
   if (status !== 'success') return { envelope: { type: 'error', error_text: String(message), metadata }, order }
@@ -95,13 +116,4 @@ function isMetadata(value: unknown): value is Envelope['metadata'] {
   if (typeof value !== 'object' || value === null) return false
   const { duration_ms, code } = value as { duration_ms?: unknown; code?: unknown }
   return Number.isInteger(duration_ms) && typeof code === 'string' && Object.hasOwn(contractCodes, code as ContractCode)
-}
-
-function parsed(json: string | null): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(json ?? '')
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
-  }
 }

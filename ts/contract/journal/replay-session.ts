@@ -3,15 +3,15 @@ import { ToolError } from '../../core/errors.js'
 import type { Journal } from '../../journal/journal.js'
 import type { ToolCallRow } from '../../journal/journal-store.js'
 import { checkJournal } from '../../journal/checks.js'
-import { accepted, checked, checkText, optional, parseOptions } from '../../core/options.js'
+import { checked, optional, parseOptions, text } from '../../core/options.js'
 import { nativeArgsHash } from '../../core/native.js'
-import { builtInTools } from '../tools/built-in-tools.js'
-import { checkTool, type ContractTool } from '../registry/contract-tool.js'
+import { lockedTools } from '../tools/built-in-tools.js'
+import { type ContractTool, copyTool } from '../registry/contract-tool.js'
 import type { Envelope } from '../registry/envelope.js'
 import { defaultLimits } from '../registry/limits.js'
-import { modelTools } from '../registry/model-tools.js'
+import { type ExecutorOf, modelTools } from '../registry/model-tools.js'
 import { snapshotArguments } from '../registry/call-arguments.js'
-import { checkToolOption, ownTools, chooseTools, type ToolChoice } from '../registry/tool-choice.js'
+import { chooseTools, type ToolChoice, toolOption } from '../registry/tool-choice.js'
 import { storedEnvelope, type StoredEnvelope, recordedArguments } from './recorded-call.js'
 import { SESSION_NODE } from './session-recorder.js'
 
@@ -52,46 +52,32 @@ export interface SessionReplay extends AsyncIterable<ReplayedEnvelope> {
  * @throws {ToolError} INVALID_INPUT for an unknown session and for invalid options.
  */
 export async function replaySession(journal: Journal, sessionId: string, options: ReplaySessionOptions = {}): Promise<SessionReplay> {
-  const checks = {
-    tools: optional(
-      accepted<NonNullable<ReplaySessionOptions['tools']>>((_, value) => checkToolOption(value)),
-      [],
-    ),
-  }
-  const { tools } = parseOptions('replaySession', options, checks)
-  checked('replaySession', () => {
+  const offered = checked('replaySession', () => {
+    const { tools } = parseOptions('replaySession', options, { tools: optional(toolOption, { own: [] }) })
     checkJournal(journal)
-    checkText('sessionId', sessionId)
-    for (const tool of ownTools(tools)) checkTool(tool)
+    text(sessionId, 'sessionId')
+    const registered = [...lockedTools, ...tools.own.map(copyTool)]
+    const ids = registered.map(({ id }) => id)
+    const isChosen = chooseTools(tools, ids)
+    return registered.filter(({ id }) => isChosen(id))
   })
-  const all = [...builtInTools, ...ownTools(tools)]
-  const isChosen = checked('replaySession', () =>
-    chooseTools(
-      tools,
-      all.map((tool) => tool.id),
-    ),
-  )
   const rows = (await journal.listRun(sessionId)).filter(({ nodeId }) => nodeId === SESSION_NODE)
   if (rows.length === 0) {
+    const summary = 'The journal has no such session'
     throw new ToolError({
       code: 'INVALID_INPUT',
-      summary: 'The journal has no such session',
-      place: `The journal has no such session: \`${sessionId}\``,
+      summary,
+      place: `${summary}: \`${sessionId}\``,
       hint: 'Take an id that journal.listRuns() gives.',
       details: { sessionId },
     })
   }
-  return new RecordedSession(
-    sessionId,
-    rows,
-    all.filter((tool) => isChosen(tool.id)),
-  )
+  return new RecordedSession(sessionId, rows, offered)
 }
 
 /** Tools that a session offers only if its host provides what they need. */
 const offeredBehind: ReadonlySet<string> = new Set(['task', 'skill', 'web_search', 'tool_search'])
 
-/** A recorded call with its envelope. */
 interface StoredCall extends StoredEnvelope {
   row: ToolCallRow
 }
@@ -104,13 +90,15 @@ class RecordedSession implements SessionReplay {
   readonly #later: ToolSet
   readonly #used = new Set<StoredCall>()
   readonly #stopped = new AbortController()
-  #difference: ToolError | undefined
 
   constructor(id: string, rows: readonly ToolCallRow[], tools: readonly ContractTool[]) {
     this.id = id
     this.#calls = rows.map((row) => ({ row, ...storedEnvelope(row) }))
-    const offer = (some: readonly ContractTool[]): ToolSet =>
-      modelTools(some, (tool, args, { callId }) => this.call(tool, args, { callId }))
+    const executorOf: ExecutorOf =
+      (tool) =>
+      (args, { toolCallId } = {}) =>
+        this.call(tool, args, { callId: toolCallId })
+    const offer = (some: readonly ContractTool[]): ToolSet => modelTools(some, executorOf)
     const later = toolsOfferedLater(tools, this.#calls)
     // A tool that was not offered was not called either.
     const isCalled = (tool: string): boolean => rows.some(({ toolName }) => toolName === tool)
@@ -125,23 +113,21 @@ class RecordedSession implements SessionReplay {
   }
 
   async call(id: string, args: unknown, { callId }: { callId?: string | undefined } = {}): Promise<Envelope> {
-    // With the same snapshot as in the session.
     const taken = snapshotArguments(id, args, defaultLimits.textBytes)
     const argsHash = await nativeArgsHash((await recordedArguments(id, taken.args)).identity)
-    if (this.#difference !== undefined) throw this.#difference
-    const found = this.#take(id, argsHash, callId)
-    if (found === undefined) throw this.#stop(this.#differs(this.#left()[0], id))
-    this.#used.add(found)
-    const envelope = this.#envelope(found)
-    for (const one of foundBy(found)) {
+    this.signal.throwIfAborted()
+    const recorded = this.#take(id, argsHash, callId)
+    if (recorded === undefined) throw this.#stop(this.#differs(this.#left()[0], id))
+    this.#used.add(recorded)
+    for (const one of foundBy(recorded)) {
       const tool = this.#later[one]
       if (tool !== undefined) this.tools[one] = tool
     }
-    return envelope
+    return this.#envelope(recorded)
   }
 
   finish(): void {
-    if (this.#difference !== undefined) throw this.#difference
+    this.signal.throwIfAborted()
     const [left] = this.#left()
     if (left !== undefined) throw this.#differs(left, undefined)
   }
@@ -180,9 +166,8 @@ class RecordedSession implements SessionReplay {
   }
 
   #stop(error: ToolError): ToolError {
-    this.#difference ??= error
-    this.#stopped.abort(this.#difference)
-    return this.#difference
+    this.#stopped.abort(error)
+    return this.signal.reason as ToolError
   }
 
   #differs(expected: StoredCall | undefined, found: string | undefined): ToolError {
@@ -212,14 +197,11 @@ function nextOf(left: readonly StoredCall[]): StoredCall[] {
   return attempt.filter((one) => one === first || (one.order !== undefined && one.order[0] < firstEnd))
 }
 
-/** A recorded call, as evidence of which tools were offered. */
-type RecordedCall = StoredEnvelope & { row: Pick<ToolCallRow, 'attempt' | 'toolName'> }
-
 /**
  * The tools that a recorded session offered only after a search had found them. A tool that was called without such a
  * search was offered from the start, since the AI SDK refuses calls of other tools.
  */
-export function toolsOfferedLater(tools: readonly ContractTool[], calls: readonly RecordedCall[]): Set<string> {
+function toolsOfferedLater(tools: readonly ContractTool[], calls: readonly StoredCall[]): Set<string> {
   const later = new Set<string>()
   for (const { id, extension } of tools) {
     if (extension !== true) continue
@@ -231,7 +213,7 @@ export function toolsOfferedLater(tools: readonly ContractTool[], calls: readonl
 }
 
 /** The ids that a call of `tool_search` found; none for any other call. */
-export function foundBy({ row, envelope }: RecordedCall): string[] {
+function foundBy({ row, envelope }: StoredCall): string[] {
   if (row.toolName !== 'tool_search' || envelope?.type !== 'output') return []
   const { matches } = (envelope.data ?? {}) as { matches?: unknown }
   return Array.isArray(matches)
@@ -239,11 +221,9 @@ export function foundBy({ row, envelope }: RecordedCall): string[] {
     : []
 }
 
-/** Whether the tool could be called. */
-const isAnswered = ({ envelope }: RecordedCall): boolean => envelope?.metadata.code !== 'unknown_tool'
+const isAnswered = ({ envelope }: StoredCall): boolean => envelope?.metadata.code !== 'unknown_tool'
 
-/** Whether one call had ended when another began. */
-function isBefore(one: RecordedCall, other: RecordedCall): boolean {
+function isBefore(one: StoredCall, other: StoredCall): boolean {
   if (one.row.attempt !== other.row.attempt) return one.row.attempt < other.row.attempt
   return one.order !== undefined && other.order !== undefined && one.order[1] <= other.order[0]
 }

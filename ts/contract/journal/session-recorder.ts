@@ -2,12 +2,14 @@ import type { CallKeys } from '../../../index.js'
 import { ownCopyOf } from '../../core/argument-copy.js'
 import { CallRow } from '../../journal/calls/call-record.js'
 import type { Journal } from '../../journal/journal.js'
-import type { Awaitable, TaskId, ToolCallEnd } from '../../journal/journal-store.js'
+import type { Awaitable, TaskId, TaskLock, ToolCallEnd } from '../../journal/journal-store.js'
 import type { RecordedInput } from '../../journal/calls/recorded-values.js'
 import { nativeCallKeys } from '../../core/native.js'
 import { contractCodes, type Envelope } from '../registry/envelope.js'
 import { isLockedToolId } from '../registry/tool-ids.js'
 import { steadyNow } from '../../core/clock.js'
+import { ToolError } from '../../core/errors.js'
+import { ApprovalRecord } from './approval-record.js'
 import { BackgroundRecord } from './background-record.js'
 import { recordedArguments, serializeEnvelope } from './recorded-call.js'
 
@@ -22,7 +24,6 @@ export type RecordPart =
   | { type: 'call'; session_id: string; call_id: string; tool: string; args: unknown }
   | { type: 'result'; session_id: string; call_id: string; tool: string; args: unknown; envelope: Envelope }
 
-/** A call that is to be recorded. */
 export interface RecordedCall {
   callId: string
   tool: string
@@ -32,81 +33,89 @@ export interface RecordedCall {
   effect: boolean
 }
 
-/** The record of one call. */
 export interface CallRecord {
+  /** Where the call stands in a journal. */
+  readonly place: { runId: string; nodeId: string; seq: number }
   /** Announces the call to the host's own store. Rejects as `begin` does. */
   announce(): Promise<void>
   /** Records the call before the tool runs. Rejects if the call must not be made because it cannot be recorded. */
   begin(): Promise<void>
-  /** Records the outcome before the caller gets it. Does not reject, since the call has been made. */
-  end(envelope: Envelope, acted: boolean): Promise<void>
+  /**
+   * Records the outcome before the caller gets it. Does not reject, since the call has been made. `waitedMs` is how long it
+   * waited for the user; absent if nobody was asked.
+   */
+  end(envelope: Envelope, acted: boolean, waitedMs?: number): Promise<void>
+}
+
+interface RecorderSource {
+  sessionId: string
+  place: { runId: string; nodeId: string }
+  journal: Journal | undefined
+  onRecord: ((part: RecordPart) => unknown) | undefined
 }
 
 /** Records a session's calls: in a journal, in the host's own store, or both. */
 export class SessionRecorder {
   /** The background tasks. Without a journal the session cannot be opened again, and needs no record of them. */
   readonly background: BackgroundRecord | undefined
-  readonly #sessionId: string
-  readonly #place: { runId: string; nodeId: string }
-  readonly #journal: Journal | undefined
-  readonly #onRecord: ((part: RecordPart) => unknown) | undefined
+  /** The questions that are answered later. Without a journal only this process can take the answers. */
+  readonly approvals: ApprovalRecord | undefined
+  readonly #source: RecorderSource
   readonly #keys: CallKeys | undefined
   readonly #attempt: number
+  readonly #lock: TaskLock | undefined
   #seq = 0
   #ended = 0
 
-  private constructor(
-    sessionId: string,
-    place: { runId: string; nodeId: string },
-    journal: Journal | undefined,
-    onRecord: ((part: RecordPart) => unknown) | undefined,
-    keys: CallKeys | undefined,
-    attempt: number,
-  ) {
-    this.#sessionId = sessionId
-    this.#place = place
-    this.#journal = journal
-    this.#onRecord = onRecord
+  private constructor(source: RecorderSource, keys: CallKeys | undefined, { attempt, lock }: LockedAttempt) {
+    const { journal, place } = source
+    this.#source = source
     this.#keys = keys
     this.#attempt = attempt
+    this.#lock = lock
     this.background = journal === undefined ? undefined : new BackgroundRecord(journal, place, attempt)
+    this.approvals = journal === undefined ? undefined : new ApprovalRecord(journal, place)
   }
 
   /** A session that is opened again continues as another attempt of the same run. */
-  static async open(
-    sessionId: string,
-    journal: Journal | undefined,
-    onRecord: ((part: RecordPart) => unknown) | undefined,
-    place: { runId: string; nodeId: string } = { runId: sessionId, nodeId: SESSION_NODE },
-  ): Promise<SessionRecorder> {
-    if (journal === undefined) return new SessionRecorder(sessionId, place, undefined, onRecord, undefined, 1)
+  static async open(source: RecorderSource): Promise<SessionRecorder> {
+    const { journal, place } = source
+    if (journal === undefined) return new SessionRecorder(source, undefined, { attempt: 1 })
     const task: TaskId = { runId: place.runId, nodeId: place.nodeId, iteration: 0 }
-    const [last, keys] = [await journal.lastAttempt(task), await nativeCallKeys(task)]
-    return new SessionRecorder(sessionId, place, journal, onRecord, keys, (last?.attempt ?? 0) + 1)
+    return new SessionRecorder(source, await nativeCallKeys(task), await lockAttempt(journal, task))
   }
 
-  /** The record of a new call. */
+  /** Gives the attempt free. Its rows must be on disk by then, where another process counts them. */
+  async close(): Promise<void> {
+    try {
+      await this.#source.journal?.flush()
+    } finally {
+      await this.#lock?.release()
+    }
+  }
+
   open({ callId, tool, args, effect }: RecordedCall): CallRecord {
     this.#seq += 1
-    const journal = this.#journal
+    const { sessionId, journal, onRecord } = this.#source
     const row = journal === undefined ? undefined : this.#row(journal, { callId, tool, args, effect })
-    const part = () => ({ session_id: this.#sessionId, call_id: callId, tool, args: ownCopyOf(args) })
+    const part = () => ({ session_id: sessionId, call_id: callId, tool, args: ownCopyOf(args) })
     const beganAfter = this.#ended
     return {
+      place: { ...this.#source.place, seq: this.#seq },
       announce: async () => {
-        await this.#onRecord?.({ type: 'call', ...part() })
+        await onRecord?.({ type: 'call', ...part() })
       },
       begin: async () => {
         await (await row)?.begin()
       },
-      end: async (envelope, acted) => {
+      end: async (envelope, acted, waitedMs) => {
         this.#ended += 1
         if (row !== undefined) {
-          const json = serializeEnvelope(tool, envelope, [beganAfter, this.#ended])
+          const json = serializeEnvelope(tool, envelope, { order: [beganAfter, this.#ended], waitedMs })
           await (await row).end({ ...endOf(envelope, json, acted && effect), acted })
         }
         try {
-          await this.#onRecord?.({ type: 'result', ...part(), envelope: ownCopyOf(envelope) })
+          await onRecord?.({ type: 'result', ...part(), envelope: ownCopyOf(envelope) })
         } catch (error) {
           process.emitWarning(`toolwright: onRecord failed for ${tool}: ${String(error)}`)
         }
@@ -115,25 +124,49 @@ export class SessionRecorder {
   }
 
   #row(journal: Journal, { callId, tool, args, effect }: RecordedCall): Awaitable<CallRow> {
-    const place = { runId: this.#place.runId, nodeId: this.#place.nodeId, attempt: this.#attempt, seq: this.#seq }
+    const { runId, nodeId } = this.#source.place
+    const place = { runId, nodeId, attempt: this.#attempt, seq: this.#seq }
     const startedAtMs = steadyNow()
-    const row = ({ shown, identity }: RecordedInput): CallRow => {
-      const known = this.#keys?.take(tool, identity)
+    const row = ({ inputJson, identity }: RecordedInput): CallRow => {
+      const key = this.#keys?.take(tool, identity)
       const redacts = journal.redactKeys && !isLockedToolId(tool)
       return new CallRow(journal, {
         ...place,
         toolName: tool,
-        inputJson: redacts ? this.#keys?.withoutSecrets(shown ?? 'null') : shown,
+        inputJson: redacts ? this.#keys?.withoutSecrets(inputJson ?? 'null') : inputJson,
         startedAtMs,
         sideEffect: effect,
         idempotent: !effect,
         callToken: callId,
-        argsHash: known?.argsHash,
-        ordinal: known?.ordinal,
+        argsHash: key?.argsHash,
+        ordinal: key?.ordinal,
       })
     }
     const input = recordedArguments(tool, args)
     return 'then' in input ? input.then(row) : row(input)
+  }
+}
+
+interface LockedAttempt {
+  attempt: number
+  lock?: TaskLock
+}
+
+/** Locks the next attempt of a session that no other process has: two may open one session at the same moment. */
+async function lockAttempt(journal: Journal, task: TaskId): Promise<LockedAttempt> {
+  const next = async () => ((await journal.lastAttempt(task))?.attempt ?? 0) + 1
+  for (let attempt = await next(); ;) {
+    try {
+      const lock = await journal.lockTask({ ...task, nodeId: `${task.nodeId}/attempts`, iteration: attempt }, attempt)
+      // Its last holder may have recorded calls since the attempts were counted.
+      const free = await next()
+      if (free <= attempt) return { attempt, lock }
+      await lock.release()
+      attempt = free
+    } catch (error) {
+      if (!ToolError.isInstance(error) || error.code !== 'JOURNAL_TASK_LOCKED') throw error
+      attempt += 1
+    }
   }
 }
 

@@ -2,18 +2,18 @@ import { MAX_MESSAGE_BYTES, MCP_TIMEOUT_MS, type McpServerConfig } from './serve
 import type * as Mcp from '@ai-sdk/mcp'
 import type * as McpStdio from '@ai-sdk/mcp/mcp-stdio'
 import type { ChildProcess } from 'node:child_process'
-import { withinTime } from '../../core/abort.js'
+import { settledWithin, withinTime } from '../../core/abort.js'
 import type { Readable } from 'node:stream'
 import { ContractFailure } from '../registry/envelope.js'
 
-/** A tool as a server describes it. */
 export interface ServerTool {
   name: string
   description?: string | undefined
   inputSchema: Record<string, unknown>
+  /** Of its structured content, if the server says. */
+  outputSchema?: Record<string, unknown> | undefined
 }
 
-/** The part of the AI SDK's client that is used here. */
 interface Client {
   listTools(request: {
     params?: { cursor: string }
@@ -28,7 +28,6 @@ interface RequestOptions {
   timeout: number
 }
 
-/** Events of a connection. */
 export interface ConnectionEvents {
   /** The connection ended without having been closed from here. */
   onDown(): void
@@ -36,92 +35,70 @@ export interface ConnectionEvents {
   onNotice(): void
 }
 
-/** The maximum numbers of pages of a list, and of tools of a server. */
 const MAX_PAGES = 50
 const MAX_TOOLS = 2_000
 /** How long a server's process may take to end before it is killed. */
 const END_MS = 1_000
 
 /** A server that is connected. */
-export class McpConnection {
-  readonly #client: Client
-  readonly #timeoutMs: number
-  readonly #end: () => void
-  readonly #output: ServerOutput
-
-  private constructor(client: Client, timeoutMs: number, end: () => void, output: ServerOutput) {
-    this.#client = client
-    this.#timeoutMs = timeoutMs
-    this.#end = end
-    this.#output = output
-  }
-
+export interface McpConnection {
   /** Whether it is over because the server sent a message that is too long. */
-  get wasTooLong(): boolean {
-    return this.#output.isTooLong
-  }
-
-  /** Connects. The client is loaded here, since most sessions have no server. */
-  static async open(server: McpServerConfig, events: ConnectionEvents, signal: AbortSignal): Promise<McpConnection> {
-    const timeoutMs = server.timeout_ms ?? MCP_TIMEOUT_MS
-    const { createMCPClient } = await loadClient()
-    const output: ServerOutput = { isTooLong: false }
-    const { transport, end } = await transportOf(server, output)
-    try {
-      const client = await createMCPClient({
-        transport: transport as never,
-        clientName: 'toolwright',
-        initializationOptions: { timeout: timeoutMs, signal },
-        // Notifications come this way too. The text may hold credentials, and is dropped.
-        onUncaughtError: () => events.onNotice(),
-      })
-      if ('start' in transport) whenClosed(transport, () => events.onDown())
-      return new McpConnection(client as unknown as Client, timeoutMs, end, output)
-    } catch (error) {
-      end()
-      throw error
-    }
-  }
-
+  readonly wasTooLong: boolean
   /** All of its tools, within the time of one call. */
-  listTools(signal: AbortSignal): Promise<ServerTool[]> {
-    const late = (): Error => new Error('it did not list its tools in time')
-    return withinTime((either) => this.#allPages(either()), this.#timeoutMs, signal, late)
-  }
+  listTools(signal: AbortSignal): Promise<ServerTool[]>
+  callTool(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<unknown>
+  close(): Promise<void>
+}
 
-  async #allPages(signal: AbortSignal): Promise<ServerTool[]> {
-    const tools: ServerTool[] = []
-    let cursor: string | undefined
-    for (let page = 0; page < MAX_PAGES && tools.length < MAX_TOOLS; page += 1) {
-      const options = { signal, timeout: this.#timeoutMs }
-      const listed = await this.#client.listTools(cursor === undefined ? { options } : { params: { cursor }, options })
-      tools.push(...listed.tools)
-      cursor = listed.nextCursor
-      if (cursor === undefined) break
-    }
-    return tools.slice(0, MAX_TOOLS)
+/** Connects. The client is loaded here, since most sessions have no server. */
+export async function connect(server: McpServerConfig, events: ConnectionEvents, signal: AbortSignal): Promise<McpConnection> {
+  const timeout = server.timeout_ms ?? MCP_TIMEOUT_MS
+  const { createMCPClient } = await loadClient()
+  const output = { isTooLong: false }
+  const { transport, end } = await transportOf(server, output)
+  let client: Client
+  try {
+    client = (await createMCPClient({
+      transport: transport as never,
+      clientName: 'toolwright',
+      initializationOptions: { timeout, signal },
+      // Notifications come this way too. The text may hold credentials, and is dropped.
+      onUncaughtError: () => events.onNotice(),
+    })) as unknown as Client
+    if ('start' in transport) whenClosed(transport, () => events.onDown())
+  } catch (error) {
+    end()
+    throw error
   }
+  const late = (): Error => new Error('it did not list its tools in time')
+  return {
+    get wasTooLong() {
+      return output.isTooLong
+    },
+    listTools: (stop) => withinTime((either) => allTools(client, { signal: either(), timeout }), timeout, stop, late),
+    callTool: (name, args, stop) => client.callTool({ name, arguments: args, options: { signal: stop, timeout } }),
+    async close() {
+      await settledWithin(client.close(), END_MS).catch(() => undefined)
+      end()
+    },
+  }
+}
 
-  /** Calls a tool. */
-  callTool(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<unknown> {
-    return this.#client.callTool({ name, arguments: args, options: { signal, timeout: this.#timeoutMs } })
+async function allTools(client: Client, options: RequestOptions): Promise<ServerTool[]> {
+  const tools: ServerTool[] = []
+  let cursor: string | undefined
+  for (let page = 0; page < MAX_PAGES && tools.length < MAX_TOOLS; page += 1) {
+    const listed = await client.listTools(cursor === undefined ? { options } : { params: { cursor }, options })
+    tools.push(...listed.tools)
+    cursor = listed.nextCursor
+    if (cursor === undefined) break
   }
-
-  /** Ends it, and the server's process. */
-  async close(): Promise<void> {
-    await Promise.race([this.#client.close().catch(() => undefined), new Promise((resolve) => setTimeout(resolve, END_MS).unref())])
-    this.#end()
-  }
+  return tools.slice(0, MAX_TOOLS)
 }
 
 interface Transport {
   start?: unknown
   onclose?: (() => void) | undefined
-}
-
-/** The output of a server's process. */
-interface ServerOutput {
-  isTooLong: boolean
 }
 
 const CLIENT = '@ai-sdk/mcp'
@@ -132,7 +109,7 @@ const loadClient = async () => (await import(/* webpackIgnore: true */ /* turbop
 const loadStdioTransport = async () =>
   (await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ STDIO)) as typeof McpStdio
 
-async function transportOf(server: McpServerConfig, output: ServerOutput): Promise<{ transport: Transport; end: () => void }> {
+async function transportOf(server: McpServerConfig, output: { isTooLong: boolean }): Promise<{ transport: Transport; end: () => void }> {
   if ('url' in server) {
     const { url, headers = {} } = server
     // Another address is another server, which must not get the credentials.
@@ -180,15 +157,16 @@ function whenClosed(transport: Transport, listener: () => void): void {
 }
 
 /** `fetch` whose answers fail when they exceed the limit. */
-export async function limitedFetch(...request: Parameters<typeof fetch>): Promise<Response> {
+async function limitedFetch(...request: Parameters<typeof fetch>): Promise<Response> {
   const response = await fetch(...request)
   if (response.body === null) return response
   let bytes = 0
   const counted = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
       bytes += chunk.byteLength
-      if (bytes > MAX_MESSAGE_BYTES) controller.error(tooLarge())
-      else controller.enqueue(chunk)
+      if (bytes <= MAX_MESSAGE_BYTES) return controller.enqueue(chunk)
+      const text = `The answer of the server is longer than ${MAX_MESSAGE_BYTES} bytes. Ask for less at once.`
+      controller.error(new ContractFailure('too_large', text))
     },
   })
   const { status, statusText, headers } = response
@@ -196,7 +174,7 @@ export async function limitedFetch(...request: Parameters<typeof fetch>): Promis
 }
 
 /** Calls a listener when a line of an output exceeds the limit, before other listeners get the end of it. */
-export function whenLineTooLong(output: Readable, listener: () => void): void {
+function whenLineTooLong(output: Readable, listener: () => void): void {
   let bytes = 0
   output.prependListener('data', (chunk: Buffer) => {
     const first = chunk.indexOf(0x0a)
@@ -204,8 +182,4 @@ export function whenLineTooLong(output: Readable, listener: () => void): void {
     bytes = first === -1 ? longest : chunk.length - chunk.lastIndexOf(0x0a) - 1
     if (Math.max(longest, bytes) > MAX_MESSAGE_BYTES) listener()
   })
-}
-
-function tooLarge(): ContractFailure {
-  return new ContractFailure('too_large', `The answer of the server is longer than ${MAX_MESSAGE_BYTES} bytes. Ask for less at once.`)
 }

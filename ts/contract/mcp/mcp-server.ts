@@ -13,7 +13,6 @@ const LIST_MS = 60_000
 /** One server of a session: connected when it is first needed, and tried again later when it is down. */
 export class McpServer {
   readonly name: string
-  /** The tools of its last list. */
   tools: readonly ServerTool[] = []
   /** Why it could not be connected, for the host. It names no address and no value. */
   connectError: string | undefined
@@ -36,7 +35,6 @@ export class McpServer {
     this.#delays = delays
   }
 
-  /** Whether it answers, as far as is known. */
   get isUp(): boolean {
     return this.#connection !== undefined
   }
@@ -56,11 +54,7 @@ export class McpServer {
     }
   }
 
-  /**
-   * Calls a tool, once.
-   *
-   * @throws {ContractFailure} unavailable where it is down, also when it goes down meanwhile; timeout; tool_failed.
-   */
+  /** Calls a tool, once. @throws {ContractFailure} unavailable where it is down, also when it goes down meanwhile; timeout; tool_failed. */
   async call(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<unknown> {
     // A server that is restarted because of a too long message is not down.
     if (this.#restarting !== undefined) await unlessAborted(this.#restarting, signal)
@@ -84,7 +78,6 @@ export class McpServer {
     return toolOutput(this.name, result, this.#secrets)
   }
 
-  /** Ends the connection; it is not made again. */
   async close(): Promise<void> {
     this.#closing.abort()
     clearTimeout(this.#timer)
@@ -95,22 +88,15 @@ export class McpServer {
   }
 
   #connect(): Promise<void> {
-    return (this.#connecting ??= this.#open().finally(() => {
-      this.#connecting = undefined
-    }))
+    return (this.#connecting ??= this.#open().finally(() => (this.#connecting = undefined)))
   }
 
   async #open(): Promise<void> {
     let connection: McpConnection | undefined
     try {
-      const events = {
-        onDown: () => this.#down(connection),
-        onNotice: () => {
-          this.#isStale = true
-        },
-      }
-      const { McpConnection: Connection } = await import('./mcp-connection.js')
-      connection = await Connection.open(this.#config, events, this.#closing.signal)
+      const events = { onDown: () => this.#down(connection), onNotice: () => void (this.#isStale = true) }
+      const { connect } = await import('./mcp-connection.js')
+      connection = await connect(this.#config, events, this.#closing.signal)
       this.tools = await this.#toolsOf(connection)
       this.#closing.signal.throwIfAborted()
       this.#connection = connection
@@ -140,10 +126,11 @@ export class McpServer {
     const tools = await connection.listTools(this.#closing.signal)
     const secrets = this.#secrets
     if (secrets.length === 0) return tools
-    return tools.map(({ name, description = '', inputSchema }) => ({
+    return tools.map(({ name, description = '', inputSchema, outputSchema }) => ({
       name,
       description: withoutSecrets(description, secrets),
       inputSchema: schemaWithoutSecrets(inputSchema, secrets),
+      ...(outputSchema === undefined ? {} : { outputSchema: schemaWithoutSecrets(outputSchema, secrets) }),
     }))
   }
 
@@ -166,9 +153,7 @@ export class McpServer {
     this.#connection = undefined
     void connection.close()
     if (!connection.wasTooLong) return this.#tryLater()
-    this.#restarting = this.#connect().finally(() => {
-      this.#restarting = undefined
-    })
+    this.#restarting = this.#connect().finally(() => (this.#restarting = undefined))
   }
 
   #tryLater(): void {

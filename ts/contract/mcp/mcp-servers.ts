@@ -8,21 +8,14 @@ import type { McpServerConfig } from './server-config.js'
 export class McpServers {
   readonly #servers: ReadonlyMap<string, McpServer>
   readonly #built = new Map<string, { from: unknown; made: ReturnType<typeof mcpTools> }>()
-
   #ids: McpToolIds | undefined
 
   constructor(configs: Readonly<Record<string, McpServerConfig>>, enabled: readonly string[], delays?: readonly number[]) {
-    this.#servers = new Map(enabled.map((name) => [name, new McpServer(name, structuredClone(configs[name]) as McpServerConfig, delays)]))
+    this.#servers = new Map(enabled.map((name) => [name, new McpServer(name, configs[name] as McpServerConfig, delays)]))
   }
 
-  /** Their names. */
   get names(): string[] {
     return [...this.#servers.keys()]
-  }
-
-  /** Those that do not answer. */
-  get down(): string[] {
-    return [...this.#servers.values()].filter(({ isUp }) => !isUp).map(({ name }) => name)
   }
 
   /** Connects those that never were, all at once, and asks for lists that may have changed. Never rejects but for `signal`. */
@@ -34,8 +27,8 @@ export class McpServers {
   tools(taken: ReadonlySet<string>): { tools: ContractTool[]; warnings: string[] } {
     const ids = (this.#ids ??= new McpToolIds(taken))
     const parts = [...this.#servers.values()].map((server) => {
-      const known = this.#built.get(server.name)
-      const made = known?.from === server.tools ? known.made : mcpTools(server.name, server.tools, ids)
+      const cached = this.#built.get(server.name)
+      const made = cached?.from === server.tools ? cached.made : mcpTools(server.name, server.tools, ids)
       this.#built.set(server.name, { from: server.tools, made })
       return made
     })
@@ -43,14 +36,12 @@ export class McpServers {
     return { tools: parts.flatMap(({ tools }) => tools), warnings: [...errors, ...parts.flatMap(({ warnings }) => warnings)] }
   }
 
-  /** Calls a tool of one of them. */
   async call(server: string, tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<unknown> {
-    const found = this.#servers.get(server)
-    if (found === undefined) throw new ContractFailure('unavailable', `mcp server ${server} is unavailable`)
-    return found.call(tool, args, signal)
+    const target = this.#servers.get(server)
+    if (target === undefined) throw new ContractFailure('unavailable', `mcp server ${server} is unavailable`)
+    return target.call(tool, args, signal)
   }
 
-  /** Ends all connections. */
   async close(): Promise<void> {
     await Promise.all([...this.#servers.values()].map((server) => server.close()))
   }

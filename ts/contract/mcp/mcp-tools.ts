@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto'
-import { checkTool, type ContractTool, freezeTool } from '../registry/contract-tool.js'
+import { type ContractTool, copyTool } from '../registry/contract-tool.js'
+import { type JsonSchema, resultSchema, schemaAt } from '../registry/json-schema.js'
+import { aCount, aText, dataSchemaOf } from '../registry/output-schema.js'
 import { isLockedToolId } from '../registry/tool-ids.js'
 import type { ServerTool } from './mcp-connection.js'
+import type { McpOutput } from './tool-output.js'
 
-/** Longer descriptions of a server are cut. */
 const MAX_DESCRIPTION = 200
 const MAX_ID = 64
 const MAX_NAME = 200
 /** The maximum size of a schema, since every step of the agent pays for it. */
 const MAX_SCHEMA_BYTES = 100_000
 
-/** The capability of a server. */
 export const mcpCapability = (server: string): string => `mcp:${server}`
 
 /** A server's tool as permission rules see it: `mcp:<server>:<tool>`. */
@@ -51,10 +52,9 @@ export function mcpTools(server: string, listed: readonly ServerTool[], ids: Mcp
       if (one.name === '' || one.name.length > MAX_NAME) throw new Error(`its name must have 1 to ${MAX_NAME} characters`)
       if (unshowable.test(one.name)) throw new Error('its name has characters that cannot be shown')
       if (JSON.stringify(one.inputSchema).length > MAX_SCHEMA_BYTES) throw new Error(`its schema is longer than ${MAX_SCHEMA_BYTES} bytes`)
-      const tool = contractTool(server, one, ids.of(server, one.name))
-      checkTool(tool)
+      const tool = copyTool(contractTool(server, one, ids.of(server, one.name)))
       if (tools.has(tool.id)) throw new Error('it is listed twice')
-      tools.set(tool.id, freezeTool(tool))
+      tools.set(tool.id, tool)
     } catch (error) {
       const name = one.name.slice(0, 100).replace(new RegExp(unshowable, 'gu'), '�')
       warnings.push(`The tool ${name} of mcp server ${server} is left out: ${(error as Error).message}`)
@@ -63,13 +63,42 @@ export function mcpTools(server: string, listed: readonly ServerTool[], ids: Mcp
   return { tools: [...tools.values()], warnings }
 }
 
-function contractTool(server: string, { name, description = '', inputSchema }: ServerTool, id: string): ContractTool {
+/** A part of a result in our own shape (`McpPart`). */
+const part: JsonSchema = {
+  anyOf: [
+    { type: 'object', properties: { type: { const: 'text' }, text: aText }, required: ['type', 'text'] },
+    {
+      type: 'object',
+      properties: { type: { const: 'binary' }, mime_type: aText, bytes: aCount, uri: aText },
+      required: ['type', 'mime_type', 'bytes'],
+    },
+    { type: 'object', properties: { type: { const: 'link' }, uri: aText, name: aText }, required: ['type', 'uri'] },
+  ],
+}
+
+/** The schema of the results of a server's tool, with what the server says of its structured content, if that can be used. */
+function outputSchemaOf(declared: Record<string, unknown> | undefined): JsonSchema {
+  const any = dataSchemaOf<McpOutput>({ content: { type: 'array', items: part }, structured_content: {} }, ['content'])
+  if (declared === undefined || JSON.stringify(declared).length > MAX_SCHEMA_BYTES) return any
+  try {
+    const structured = schemaAt('#/properties/structured_content', resultSchema(declared, 'outputSchema'))
+    const { $schema } = declared
+    const properties = { ...(any['properties'] as object), structured_content: structured }
+    return resultSchema({ ...(typeof $schema === 'string' ? { $schema } : {}), ...any, properties }, 'outputSchema')
+  } catch {
+    // It is a help to readers, and the tool works without it.
+    return any
+  }
+}
+
+function contractTool(server: string, { name, description = '', inputSchema, outputSchema }: ServerTool, id: string): ContractTool {
   const capability = mcpCapability(server)
   const target = { kind: 'capability', name: capability, resource: mcpResource(server, name) } as const
   return {
     id,
     description: clip(oneLine(description)) || `The tool ${clip(name)} of the server ${server}.`,
     parameters: { ...inputSchema, type: 'object' },
+    outputSchema: outputSchemaOf(outputSchema),
     requires: { capabilities: [capability] },
     targets: () => [target],
     kind: 'other',

@@ -1,4 +1,4 @@
-import { invalid } from '../../core/options.js'
+import { type Check, type Checks, group, invalid, listOf, must, optional, path, string, wholeNumber } from '../../core/options.js'
 
 /** A server of the Model Context Protocol. Configuring a server does not connect it: the host enables it. */
 export type McpServerConfig = McpStdioServer | McpHttpServer
@@ -28,41 +28,54 @@ export interface McpHttpServer extends McpServerCommon {
 
 /** The maximum size of an answer or message of a server, since the client reads all of it into memory. */
 export const MAX_MESSAGE_BYTES = 10_000_000
-/** The default time limit of a server. */
 export const MCP_TIMEOUT_MS = 30_000
 
-const keys = new Set(['command', 'args', 'env', 'cwd', 'url', 'headers', 'timeout_ms'])
+const noNul = must<string>((value) => typeof value === 'string' && !value.includes('\0'), 'a text without NUL')
+const texts = (text: Check<string>): Check<Record<string, string>> => {
+  const all = must<Record<string, string>>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    'strings by their names',
+  )
+  return (value, name) => Object.fromEntries(Object.entries(all(value, name)).map(([key, one]) => [key, text(one, `${name}.${key}`)]))
+}
+const timeout_ms = optional(wholeNumber(1, 3_600_000))
 
-/** @throws {ToolError} INVALID_INPUT, without the values that may be secret. */
-export function checkMcpServers(servers: unknown): asserts servers is Record<string, McpServerConfig> {
-  if (!isRecord(servers)) throw invalid('manifest.mcpServers must be an object of servers by their names.')
-  for (const [name, server] of Object.entries(servers)) {
-    const problem = /^[A-Za-z0-9_-]{1,40}$/u.test(name) ? serverProblem(server) : 'the name must be 1 to 40 letters, digits, "_" and "-"'
-    if (problem !== undefined) throw invalid(`manifest.mcpServers.${name.slice(0, 60)}: ${problem}.`)
+const stdioServer = group({
+  command: path,
+  args: optional(listOf(noNul)),
+  env: optional(texts(noNul)),
+  cwd: optional(path),
+  timeout_ms,
+} satisfies Checks<McpStdioServer>)
+const httpServer = group({ url: string, headers: optional(texts(string)), timeout_ms } satisfies Checks<McpHttpServer>)
+
+const serverConfig: Check<McpServerConfig> = (config, name) => {
+  const { command, url } = (config ?? {}) as Partial<McpStdioServer & McpHttpServer>
+  if ((command === undefined) === (url === undefined)) throw invalid(`${name} needs either command or url.`)
+  if (url === undefined) return stdioServer(config, name)
+  const http = httpServer(config, name)
+  const problem = addressProblem(http)
+  if (problem !== undefined) throw invalid(`${name}: ${problem}.`)
+  return http
+}
+
+/** Servers by their names. The errors do not have the values, which may be secret. */
+export const mcpServers: Check<Record<string, McpServerConfig>> = (servers, where) => {
+  if (typeof servers !== 'object' || servers === null || Array.isArray(servers)) {
+    throw invalid(`${where} must be an object of servers by their names.`)
   }
+  const entries = Object.entries(servers).map(([name, config]: [string, unknown]): [string, McpServerConfig] => {
+    const at = `${where}.${name.slice(0, 60)}`
+    if (!/^[A-Za-z0-9_-]{1,40}$/u.test(name)) throw invalid(`${at}: the name must be 1 to 40 letters, digits, "_" and "-".`)
+    return [name, serverConfig(config, at)]
+  })
+  return Object.fromEntries(entries)
 }
 
-function serverProblem(server: unknown): string | undefined {
-  if (!isRecord(server)) return 'it must be an object'
-  const unknown = Object.keys(server).find((key) => !keys.has(key))
-  if (unknown !== undefined) return `${unknown} is not known`
-  const { command, args = [], env = {}, cwd, url, headers = {}, timeout_ms: timeoutMs = MCP_TIMEOUT_MS } = server
-  if ((command === undefined) === (url === undefined)) return 'it needs either command or url'
-  if (!Number.isSafeInteger(timeoutMs) || Number(timeoutMs) < 1 || Number(timeoutMs) > 3_600_000) return 'timeout_ms must be 1 to 3600000'
-  if (url !== undefined) return httpProblem(url, headers)
-  const isText = (value: unknown): boolean => typeof value === 'string' && !value.includes('\0')
-  if (!isText(command) || command === '') return 'command must be a program'
-  if (!Array.isArray(args) || !args.every(isText)) return 'args must be strings'
-  if (!isRecord(env) || !Object.values(env).every(isText)) return 'env must be strings by their names'
-  return cwd === undefined || (isText(cwd) && cwd !== '') ? undefined : 'cwd must be a path'
-}
-
-function httpProblem(url: unknown, headers: unknown): string | undefined {
-  if (typeof url !== 'string' || !URL.canParse(url)) return 'url must be an address'
+function addressProblem({ url, headers = {} }: McpHttpServer): string | undefined {
+  if (!URL.canParse(url)) return 'url must be an address'
   const { protocol, hostname, username, password } = new URL(url)
   if (username !== '' || password !== '') return 'url must hold no credentials; put them into headers'
-  if (!isRecord(headers) || !Object.values(headers).every((value) => typeof value === 'string'))
-    return 'headers must be strings by their names'
   if (protocol === 'https:') return undefined
   if (protocol !== 'http:') return 'url must begin with https:// or http://'
   const isLocal = ['127.0.0.1', '[::1]', 'localhost'].includes(hostname)
@@ -75,5 +88,3 @@ export function secretsOf(server: McpServerConfig): string[] {
   const words = values.flatMap((value) => [value, ...value.split(/\s+/u)])
   return [...new Set(words)].filter((word) => word.length >= 8).sort((a, b) => b.length - a.length)
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)

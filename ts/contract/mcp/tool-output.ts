@@ -51,7 +51,6 @@ function binary(mimeType: unknown, base64: string): McpPart & { type: 'binary' }
   return { type: 'binary', mime_type: typeof mimeType === 'string' ? mimeType : 'application/octet-stream', bytes }
 }
 
-/** Replaces secrets in a text. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   return secrets.reduce((clean, secret) => clean.replaceAll(secret, '[redacted]'), text)
 }

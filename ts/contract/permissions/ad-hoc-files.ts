@@ -16,8 +16,8 @@ export class AdHocFiles {
   /** The parent's directories at the time of the last update; `undefined` if an update is due. */
   #above: readonly string[] | undefined
 
-  constructor(given: readonly string[], parent?: AdHocFiles) {
-    this.#initial = given
+  constructor(initial: readonly string[], parent?: AdHocFiles) {
+    this.#initial = initial
     this.#parent = parent
   }
 
@@ -39,9 +39,9 @@ export class AdHocFiles {
    */
   open(path: string): void {
     const file = resolve(path)
-    const known = this.#open.get(file)
-    if (known !== undefined) {
-      known.count += 1
+    const existing = this.#open.get(file)
+    if (existing !== undefined) {
+      existing.count += 1
       return
     }
     const directory = realDirectory('path', dirname(file))
@@ -52,17 +52,13 @@ export class AdHocFiles {
     this.#above = undefined
   }
 
-  /**
-   * The user closes a file, as often as it was opened.
-   *
-   * @throws {ToolError} INVALID_INPUT for a file that is not open.
-   */
+  /** The user closes a file, as often as it was opened. @throws {ToolError} INVALID_INPUT for a file that is not open. */
   close(path: string): void {
     const file = resolve(path)
-    const known = this.#open.get(file)
-    if (known === undefined) throw invalid(`\`${path}\` is not open in this session.`, { path })
-    known.count -= 1
-    if (known.count > 0) return
+    const existing = this.#open.get(file)
+    if (existing === undefined) throw invalid(`\`${path}\` is not open in this session.`, { path })
+    existing.count -= 1
+    if (existing.count > 0) return
     this.#open.delete(file)
     this.#above = undefined
   }

@@ -53,17 +53,17 @@ function targetOf([, ...args]: readonly string[], hasSearchPath: boolean): strin
 
 /** Whether these steps can lead out of the workspace. A step to a missing directory counts as one that does. */
 function leadOut(targets: readonly string[], order: Order, { workdir, roots }: Ground): boolean {
-  const places = new Set([workdir])
+  const directories = new Set([workdir])
   const reached = new Set<string>()
   let before = 0
-  while (places.size > before) {
-    before = order === 'any' ? places.size : Infinity
+  while (directories.size > before) {
+    before = order === 'any' ? directories.size : Infinity
     for (const target of targets) {
-      const next = [...places].map((place) => resolve(place, target)).filter((path) => kindOf(path, roots) !== 'missing')
-      if (places.size > MAX_DIRECTORIES || next.some((path) => kindOf(path, roots) === 'outside')) return true
+      const next = [...directories].map((directory) => resolve(directory, target)).filter((path) => kindOf(path, roots) !== 'missing')
+      if (directories.size > MAX_DIRECTORIES || next.some((path) => kindOf(path, roots) === 'outside')) return true
       if (next.length > 0) reached.add(target)
-      if (order === 'chain') places.clear()
-      for (const path of next) places.add(path)
+      if (order === 'chain') directories.clear()
+      for (const path of next) directories.add(path)
     }
   }
   return targets.some((target) => !reached.has(target))

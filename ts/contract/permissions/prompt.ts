@@ -1,7 +1,7 @@
 import { ContractFailure } from '../registry/envelope.js'
 import type { Rule, RuleSource } from './rule.js'
 import { isAbsolute, relative } from 'node:path'
-import type { ContractAddon } from './session-policy.js'
+import type { ContractAddon } from './session-capabilities.js'
 import type { Subject } from './rule-store.js'
 
 /** A decision of the user about a call. */
@@ -37,15 +37,20 @@ export type Prompt = (request: PromptRequest) => PromptAnswer | PromptDecision |
 
 const decisions: readonly unknown[] = ['allow_once', 'allow_always', 'reject_once', 'reject_always']
 
-/** @throws {ContractFailure} permission_rejected for an invalid answer. */
-export function checkAnswer(answer: unknown): PromptAnswer & { scope: 'session' | 'project' } {
+/** The answer with its defaults; `undefined` for what is none. */
+export function parsedAnswer(answer: unknown): (PromptAnswer & { scope: 'session' | 'project' }) | undefined {
   const given = (typeof answer === 'string' ? { decision: answer } : answer) as Partial<PromptAnswer> | null | undefined
   const { decision, scope = 'session', rules } = given ?? {}
-  if (!decisions.includes(decision) || (scope !== 'session' && scope !== 'project')) {
-    throw new ContractFailure('permission_rejected', 'The host gave no valid answer to the permission prompt, which refuses the call.')
-  }
+  if (!decisions.includes(decision) || (scope !== 'session' && scope !== 'project')) return undefined
   const answered = { decision: decision as PromptDecision, scope }
   return rules === undefined ? answered : { ...answered, rules }
+}
+
+/** @throws {ContractFailure} permission_rejected for an invalid answer. */
+export function checkAnswer(answer: unknown): PromptAnswer & { scope: 'session' | 'project' } {
+  const parsed = parsedAnswer(answer)
+  if (parsed !== undefined) return parsed
+  throw new ContractFailure('permission_rejected', 'The host gave no valid answer to the permission prompt, which refuses the call.')
 }
 
 /** The rules that an `always` for these subjects would record: as narrow as possible. */

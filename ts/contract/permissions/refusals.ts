@@ -1,12 +1,12 @@
 import { ContractFailure } from '../registry/envelope.js'
-import type { PermissionRules, Subject, SubjectVerdict } from './rule-store.js'
+import type { CurrentRules, Subject, SubjectVerdict } from './rule-store.js'
 
 /**
  * Why a rule that would allow the words of a command does not allow the command: it redirects its output, or sets a
  * variable. `undefined` if that makes no difference.
  */
 export function whyRestricted(
-  rules: PermissionRules,
+  rules: CurrentRules,
   tool: string,
   verdict: SubjectVerdict | undefined,
   shell: Subject['shell'],
@@ -45,12 +45,24 @@ export function deniedUnattended(
   return new ContractFailure('permission_unattended', text)
 }
 
-/** The refusal by the user. */
-export function rejectedByUser(tool: string): ContractFailure {
-  return new ContractFailure('permission_rejected', `The user rejected this call of ${tool}. Do not repeat it; ask what to do instead.`)
+/** The refusal of a call whose approval was for another one. */
+export function approvalUnfit(tool: string): ContractFailure {
+  const what = `The user's approval does not hold for this call of ${tool}`
+  const why = 'it was used before, or the arguments, what they lead to or the reason for asking have changed since'
+  return new ContractFailure(
+    'permission_unattended',
+    `${what}: ${why}. Make the call again, so that the user is asked about it as it is now.`,
+  )
 }
 
-/** The refusal after a prompt without an answer. */
+export function rejectedByUser(tool: string, reason?: string): ContractFailure {
+  const why = reason === undefined || reason === '' ? '' : ` (${reason})`
+  return new ContractFailure(
+    'permission_rejected',
+    `The user rejected this call of ${tool}${why}. Do not repeat it; ask what to do instead.`,
+  )
+}
+
 export function unanswered(tool: string, limitMs: number): ContractFailure {
   return new ContractFailure(
     'permission_timeout',

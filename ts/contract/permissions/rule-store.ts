@@ -1,6 +1,6 @@
 import type { ContractRules, ContractSubject, ContractVariables } from '../../../index.js'
 import { unwrap } from '../../core/native.js'
-import type { ContractAddon } from './session-policy.js'
+import type { ContractAddon } from './session-capabilities.js'
 import { type PermissionAction, type Rule, type RuleSource, type StoredRule, storedRule, storedRules } from './rule.js'
 
 /** One capability, used on one resource. */
@@ -35,147 +35,79 @@ export interface PermissionVerdict {
   subjects: SubjectVerdict[]
 }
 
-/** The rules of one session, compiled, and as they were stored. */
-export interface RuleList {
+interface RuleList {
   compiled: ContractRules
   stored: readonly StoredRule[]
 }
 
-/** The rules of a session. */
-export interface PermissionRules {
-  /** The rules of the session, then those of the sessions above it. */
-  readonly chain: readonly RuleList[]
-  /** The rules of one scope. */
-  rules(source: RuleSource): readonly StoredRule[]
-  /** Evaluates a call. A tool that requires nothing needs no rule while it touches nothing. */
-  evaluate(toolId: string, subjects: Subject[], requiresNothing?: boolean): PermissionVerdict
-  /** Adds a rule; one with the same permission and pattern in that scope gives way. */
-  record(rule: Rule, source: 'session' | 'project'): StoredRule
-  /** The same rules with the current values of their variables. Rules added later still count. */
-  now(): PermissionRules
-}
-
 /** The rules of a session, in their three scopes, and those of the sessions above it. */
-export class RuleStore implements PermissionRules {
+export class RuleStore {
   readonly #addon: ContractAddon
   readonly #variables: () => ContractVariables
   /** The name of the manifest's list in errors. */
   readonly #manifestList: string
-  readonly #above: PermissionRules | undefined
-  readonly #manifest: readonly StoredRule[]
-  readonly #session: StoredRule[]
-  readonly #project: StoredRule[]
-  #stored: readonly StoredRule[] = []
+  readonly #above: RuleStore | undefined
+  readonly #scopes: Record<RuleSource, StoredRule[]>
+  #stored: readonly StoredRule[]
   /** The compiled rules by the values of the variables: the current ones, and those of running calls. */
   #compiled = new WeakMap<ContractVariables, ContractRules>()
 
   /** @throws {ToolError} CONTRACT_RULE_INVALID with the place of the problem. */
   constructor(
     addon: ContractAddon,
-    variables: ContractVariables | (() => ContractVariables),
+    variables: () => ContractVariables,
     rules: { manifest?: unknown; session?: unknown; project?: unknown },
     manifestList = 'manifest.permissions',
-    above?: PermissionRules,
+    above?: RuleStore,
   ) {
     this.#addon = addon
-    this.#variables = typeof variables === 'function' ? variables : () => variables
+    this.#variables = variables
     this.#manifestList = manifestList
     this.#above = above
-    this.#manifest = storedRules(rules.manifest, 'manifest', manifestList)
-    this.#session = storedRules(rules.session, 'session', 'permissions.session')
-    this.#project = storedRules(rules.project, 'project', 'permissions.project')
-    this.#stored = this.#list()
-    this.#compiledFor(this.#variables())
-  }
-
-  /** @throws {ToolError} INVALID_INPUT, CONTRACT_RULE_INVALID with the place of the problem. */
-  static check(addon: ContractAddon, variables: ContractVariables, rules: unknown, list: string): void {
-    const store = new RuleStore(addon, variables, { manifest: rules }, list)
-    store.now()
-  }
-
-  get chain(): readonly RuleList[] {
-    return this.#chain(this.#variables(), this.#above)
-  }
-
-  #chain(variables: ContractVariables, above: PermissionRules | undefined): RuleList[] {
-    return [{ compiled: this.#compiledFor(variables), stored: this.#stored }, ...(above?.chain ?? [])]
-  }
-
-  now(): PermissionRules {
-    const variables = this.#variables()
-    const above = this.#above?.now()
-    const chain = (): RuleList[] => this.#chain(variables, above)
-    const view: PermissionRules = {
-      get chain() {
-        return chain()
-      },
-      rules: (source) => this.rules(source),
-      evaluate: (toolId, subjects, requiresNothing) => this.#evaluate(chain(), toolId, subjects, requiresNothing),
-      record: (rule, source) => this.record(rule, source),
-      now: () => view,
+    this.#scopes = {
+      manifest: storedRules(rules.manifest, 'manifest', manifestList),
+      session: storedRules(rules.session, 'session', 'permissions.session'),
+      project: storedRules(rules.project, 'project', 'permissions.project'),
     }
-    return view
+    this.#stored = this.#list()
+    this.listFor(variables())
   }
 
-  /** The own rules, and those of the sessions above that deny or ask. */
+  /** The rules with the current values of their variables. */
+  now(): CurrentRules {
+    return new CurrentRules(this.#addon, this, this.#variables(), this.#above?.now())
+  }
+
+  /** The rules of one scope, and those of the sessions above that deny or ask. */
   rules(source: RuleSource): readonly StoredRule[] {
-    const own = source === 'manifest' ? this.#manifest : source === 'session' ? this.#session : this.#project
-    return [...(this.#above?.rules(source) ?? []).filter(({ action }) => action !== 'allow'), ...own]
+    return [...(this.#above?.rules(source) ?? []).filter(({ action }) => action !== 'allow'), ...this.#scopes[source]]
   }
 
-  evaluate(toolId: string, subjects: Subject[], requiresNothing?: boolean): PermissionVerdict {
-    return this.#evaluate(this.chain, toolId, subjects, requiresNothing)
-  }
-
-  #evaluate(chain: readonly RuleList[], toolId: string, subjects: Subject[], requiresNothing = false): PermissionVerdict {
-    const compiled = chain.map((list) => list.compiled)
-    const {
-      action,
-      matched,
-      userAllowed,
-      level,
-      decisive,
-      subjects: judged,
-    } = this.#addon.decideCall(compiled, { toolId, subjects, requiresNothing })
-    const verdicts = judged.map(({ capability, resource, action: own, rule, final, restricted }) => ({
-      capability,
-      resource,
-      action: own,
-      rule: rule === undefined ? undefined : chain[level]?.stored[rule],
-      final,
-      restricted,
-    }))
-    return { action, matched, userAllowed, decisive: decisive === undefined ? undefined : verdicts[decisive], subjects: verdicts }
-  }
-
-  /** Records a rule of this session alone: agreement with a child is not agreement with its parent. */
+  /**
+   * Adds a rule; one with the same permission and pattern in that scope gives way. It is a rule of this session alone:
+   * agreement with a child is not agreement with its parent.
+   */
   record(rule: Rule, source: 'session' | 'project'): StoredRule {
     const stored = storedRule({ added_at: new Date().toISOString(), ...rule }, source, 'rule')
-    const scope = source === 'session' ? this.#session : this.#project
-    const index = scope.findIndex(({ permission, pattern }) => permission === stored.permission && pattern === stored.pattern)
-    const before = [...scope]
-    if (index === -1) scope.push(stored)
-    else scope[index] = stored
+    const before = this.#scopes[source]
+    const index = before.findIndex(({ permission, pattern }) => permission === stored.permission && pattern === stored.pattern)
+    this.#scopes[source] = index === -1 ? [...before, stored] : before.with(index, stored)
     const variables = this.#variables()
-    let compiled: ContractRules
     try {
-      compiled = this.#compile(variables)
+      this.#compiled = new WeakMap([[variables, this.#compile(variables)]])
     } catch (error) {
-      scope.splice(0, Infinity, ...before)
+      this.#scopes[source] = before
       throw error
     }
-    this.#compiled = new WeakMap([[variables, compiled]])
     this.#stored = this.#list()
     return stored
   }
 
-  #compiledFor(variables: ContractVariables): ContractRules {
-    const known = this.#compiled.get(variables)
-    if (known !== undefined) return known
-    const compiled = this.#compile(variables)
-    this.#compiled.set(variables, compiled)
-    return compiled
+  /** The rules of this session alone, compiled with these variables. */
+  listFor(variables: ContractVariables): RuleList {
+    let compiled = this.#compiled.get(variables)
+    if (compiled === undefined) this.#compiled.set(variables, (compiled = this.#compile(variables)))
+    return { compiled, stored: this.#stored }
   }
 
   #compile(variables: ContractVariables): ContractRules {
@@ -184,12 +116,54 @@ export class RuleStore implements PermissionRules {
   }
 
   #list(): StoredRule[] {
-    return [...this.#manifest, ...this.#session, ...this.#project]
+    const { manifest, session, project } = this.#scopes
+    return [...manifest, ...session, ...project]
+  }
+}
+
+/** The rules of a session with the variables of one moment. Rules that are recorded later still count. */
+export class CurrentRules {
+  readonly #addon: ContractAddon
+  readonly #store: RuleStore
+  readonly #variables: ContractVariables
+  readonly #above: CurrentRules | undefined
+
+  constructor(addon: ContractAddon, store: RuleStore, variables: ContractVariables, above: CurrentRules | undefined) {
+    this.#addon = addon
+    this.#store = store
+    this.#variables = variables
+    this.#above = above
+  }
+
+  /** The rules of the session, then those of the sessions above it. */
+  get chain(): RuleList[] {
+    return [this.#store.listFor(this.#variables), ...(this.#above?.chain ?? [])]
+  }
+
+  /** Evaluates a call. A tool that requires nothing needs no rule while it touches nothing. */
+  evaluate(toolId: string, subjects: Subject[], requiresNothing = false): PermissionVerdict {
+    const { chain } = this
+    const compiled = chain.map((list) => list.compiled)
+    const decided = this.#addon.decideCall(compiled, { toolId, subjects, requiresNothing })
+    const verdicts = decided.subjects.map(({ capability, resource, action, rule, final, restricted }) => ({
+      capability,
+      resource,
+      action,
+      rule: rule === undefined ? undefined : chain[decided.level]?.stored[rule],
+      final,
+      restricted,
+    }))
+    const { action, matched, userAllowed, decisive } = decided
+    return { action, matched, userAllowed, decisive: decisive === undefined ? undefined : verdicts[decisive], subjects: verdicts }
+  }
+
+  record(rule: Rule, source: 'session' | 'project'): StoredRule {
+    return this.#store.record(rule, source)
   }
 }
 
 /** The rules that a child without own rules takes from its parent: all except those that the user agreed to for the parent's session. */
-export function delegatedRules(above: PermissionRules): Record<RuleSource, StoredRule[]> {
+export function delegatedRules(above: RuleStore): Record<RuleSource, StoredRule[]> {
   return {
     manifest: [...above.rules('manifest')],
     session: above.rules('session').filter(({ action }) => action !== 'allow'),

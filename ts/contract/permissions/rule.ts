@@ -1,4 +1,4 @@
-import { checkNames, invalid } from '../../core/options.js'
+import { anything, type Check, type Checks, group, invalid, listOf, must, oneOf, optional, string } from '../../core/options.js'
 
 /** The decision of a rule or a watchdog. */
 export type PermissionAction = 'allow' | 'deny' | 'ask'
@@ -23,27 +23,26 @@ export interface Rule {
 /** A rule with all fields that matter for decisions. */
 export type StoredRule = Rule & { action: PermissionAction; source: RuleSource }
 
-const actions: readonly unknown[] = ['allow', 'deny', 'ask']
+const fields = group({
+  permission: must<string>((value) => typeof value === 'string' && value !== '', 'a name or "*"'),
+  pattern: string,
+  // A misspelt `action` would mean the default.
+  action: optional(oneOf('allow', 'deny', 'ask'), 'ask'),
+  source: anything<RuleSource | undefined>(),
+  added_at: optional(string),
+} satisfies Checks<Rule>)
+
+/** Copies of rules. Their patterns are checked when they are compiled. */
+export const ruleList = listOf(fields, 'an array of rules')
 
 /** @throws {ToolError} INVALID_INPUT for an invalid list of rules. */
 export function storedRules(rules: unknown, source: RuleSource, where: string): StoredRule[] {
-  if (rules === undefined) return []
-  if (!Array.isArray(rules)) throw invalid(`${where} must be an array of rules.`)
-  return (rules as unknown[]).map((rule, index) => storedRule(rule, source, `${where}[${index}]`))
+  return rules === undefined ? [] : ruleList(rules, where).map((rule) => Object.freeze({ ...rule, source }))
 }
 
 /** @throws {ToolError} INVALID_INPUT for an invalid rule. */
 export function storedRule(rule: unknown, source: RuleSource, where: string): StoredRule {
-  if (typeof rule !== 'object' || rule === null) throw invalid(`${where} must be a rule.`)
-  // A misspelt `action` would mean the default.
-  checkNames(`${where}.`, rule, ['permission', 'pattern', 'action', 'source', 'added_at'])
-  const { permission, pattern, action = 'ask', added_at } = rule as Record<string, unknown>
-  if (typeof permission !== 'string' || permission === '') throw invalid(`${where}.permission must be a name or "*".`)
-  if (typeof pattern !== 'string') throw invalid(`${where}.pattern must be a string.`)
-  if (!actions.includes(action)) throw invalid(`${where}.action must be allow, deny or ask.`)
-  if (added_at !== undefined && typeof added_at !== 'string') throw invalid(`${where}.added_at must be a string.`)
-  const stored: StoredRule = { permission, pattern, action: action as PermissionAction, source }
-  return Object.freeze(added_at === undefined ? stored : { ...stored, added_at })
+  return Object.freeze({ ...fields(rule, where), source })
 }
 
 /** The rules that a session begins with, by scope. */
@@ -52,16 +51,13 @@ export interface ScopedRules {
   project?: readonly Rule[] | undefined
 }
 
+const scoped = group({ session: optional(ruleList), project: optional(ruleList) })
+
 /** The lists of an option that is a list, which is the project's, or both. */
-export const ruleLists = (given: readonly Rule[] | ScopedRules): ScopedRules => (isList(given) ? { project: given } : given)
-
-const isList = (given: readonly Rule[] | ScopedRules): given is readonly Rule[] => Array.isArray(given)
-
-/** @throws {ToolError} INVALID_INPUT for invalid lists of rules. */
-export function checkRuleLists(given: unknown): void {
-  if (Array.isArray(given)) return
-  if (typeof given !== 'object' || given === null) throw invalid('permissions must be an array of rules, or { session, project }.')
-  checkNames('permissions.', given, ['session', 'project'])
+export const ruleLists: Check<ScopedRules> = (given, name) => {
+  if (Array.isArray(given)) return { project: ruleList(given, `${name}.project`) }
+  if (typeof given !== 'object' || given === null) throw invalid(`${name} must be an array of rules, or { session, project }.`)
+  return scoped(given, name)
 }
 
 const everything = (permission: string): Rule => Object.freeze({ permission, pattern: '**', action: 'allow' })

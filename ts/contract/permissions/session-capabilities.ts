@@ -1,17 +1,27 @@
-import type { ContractPolicyRequest, ContractVariables } from '../../../index.js'
+import type * as Addon from '../../../index.js'
+import type { ContractPolicy, ContractPolicyRequest, ContractVariables } from '../../../index.js'
+import { ToolError } from '../../core/errors.js'
+import { nativeAddon, unwrap } from '../../core/native.js'
 import type { AdHocFiles } from './ad-hoc-files.js'
-import { type ContractAddon, SessionPolicy } from './session-policy.js'
 
-/** The source of a session's capabilities. */
-export interface CapabilitySource {
+/** The addon, which enforces the capabilities. */
+export type ContractAddon = typeof Addon
+
+/** Loads the addon. @throws {ToolError} NATIVE_UNAVAILABLE, also for an addon of another version. */
+export async function loadContractAddon(): Promise<ContractAddon> {
+  const addon = await nativeAddon()
+  if (typeof addon.compilePolicy === 'function') return addon
+  throw new ToolError({
+    code: 'NATIVE_UNAVAILABLE',
+    summary: 'The native part of toolwright is of another version',
+    hint: 'Install again; in a checkout, run `npm run build`.',
+  })
+}
+
+export interface CapabilitySource extends SessionDirectories {
   addon: ContractAddon
-  /** The roots of the workspace, without links. */
-  roots: readonly string[]
-  adHoc: AdHocFiles
-  userData: string | undefined
   /** The parent session, which has to allow every access too. */
   parent: SessionCapabilities | undefined
-  /** The part that stays the same. */
   request: Omit<ContractPolicyRequest, 'variables'>
 }
 
@@ -22,18 +32,17 @@ export interface CapabilitySource {
 export class SessionCapabilities {
   readonly #source: CapabilitySource
   #variables: ContractVariables
-  #policy: SessionPolicy
-  /** The sources of the current policy. */
+  #policy: ContractPolicy
   #directories: readonly string[]
-  #above: SessionPolicy | undefined
+  #above: ContractPolicy | undefined
 
-  /** @throws {ToolError} CONTRACT_MANIFEST_INVALID with the place of what is wrong. */
+  /** @throws {ToolError} TOOL_ROOT_CHANGED, and CONTRACT_MANIFEST_INVALID with the place of what is wrong. */
   constructor(source: CapabilitySource) {
     this.#source = source
     this.#directories = source.adHoc.directories
     this.#above = source.parent?.policy
-    this.#variables = this.#variablesNow()
-    this.#policy = new SessionPolicy(source.addon, { ...source.request, variables: this.#variables }, this.#above)
+    this.#variables = variablesOf(source)
+    this.#policy = unwrap(source.addon.compilePolicy({ ...source.request, variables: this.#variables }, this.#above))
   }
 
   /** The current values of the variables. The object stays the same until one changes. */
@@ -43,7 +52,7 @@ export class SessionCapabilities {
   }
 
   /** The current policy. The object stays the same until it changes. */
-  get policy(): SessionPolicy {
+  get policy(): ContractPolicy {
     this.#renew()
     return this.#policy
   }
@@ -55,12 +64,19 @@ export class SessionCapabilities {
     if (directories === this.#directories && above === this.#above) return
     this.#directories = directories
     this.#above = above
-    this.#variables = this.#variablesNow()
-    this.#policy = this.#policy.withAdHoc(directories, above)
+    this.#variables = variablesOf(this.#source)
+    this.#policy = unwrap(this.#policy.withAdHoc([...directories], above))
   }
+}
 
-  #variablesNow(): ContractVariables {
-    const { roots, userData } = this.#source
-    return { workspace: [...roots], adHoc: [...this.#directories], ...(userData === undefined ? {} : { userData }) }
-  }
+/** The directories that a session works in, without links in their paths. */
+export interface SessionDirectories {
+  roots: readonly string[]
+  adHoc: AdHocFiles
+  userData: string | undefined
+}
+
+/** The current values of the variables. */
+export function variablesOf({ roots, adHoc, userData }: SessionDirectories): ContractVariables {
+  return { workspace: [...roots], adHoc: [...adHoc.directories], ...(userData === undefined ? {} : { userData }) }
 }

@@ -1,18 +1,6 @@
 import { type ArgumentLimits, ArgumentProblem, jsonCopy } from '../../core/argument-copy.js'
 import { ContractFailure } from './envelope.js'
 
-/** The arguments of a call at the moment it was made. Later changes by the caller do not reach them. */
-export interface ArgumentSnapshot {
-  /** Frozen; `undefined` where there are none. */
-  readonly args: unknown
-  /** The number of values in them. */
-  readonly values: number
-  /** The length of all texts in them. */
-  readonly characters: number
-  /** Why the call cannot be made with these arguments. In this case {@link args} serves only records. */
-  readonly refusal: ContractFailure | undefined
-}
-
 /** More than a model writes. Checking this many values takes some tens of milliseconds. */
 const MAX_VALUES = 20_000
 const MAX_DEPTH = 100
@@ -20,10 +8,13 @@ const MAX_DEPTH = 100
 /** Room for the two texts of `edit` at the host's limit, and for the other arguments. */
 const limitsFor = (textBytes: number): ArgumentLimits => ({ values: MAX_VALUES, depth: MAX_DEPTH, characters: 2 * textBytes + 1_000_000 })
 
-/** Copies the arguments of a call once, before any check. */
-export function snapshotArguments(tool: string, given: unknown, textBytes: number): ArgumentSnapshot {
+/**
+ * Copies the arguments of a call once, before any check: frozen, with the number of values and the length of all texts in
+ * them. Arguments with which the call cannot be made come with the refusal, and serve only records.
+ */
+export function snapshotArguments(tool: string, input: unknown, textBytes: number) {
   try {
-    const { value: args, values, characters } = jsonCopy(given, limitsFor(textBytes))
+    const { value: args, values, characters } = jsonCopy(input, limitsFor(textBytes))
     return { args, values, characters, refusal: undefined }
   } catch (error) {
     if (!(error instanceof ArgumentProblem)) throw error

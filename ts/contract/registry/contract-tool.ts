@@ -1,11 +1,10 @@
-import { checked, checkNames, invalid, isPlain } from '../../core/options.js'
+import { boolean, callable, type Check, checked, type Checks, group, invalid, must, oneOf, optional } from '../../core/options.js'
 import { type AcpToolKind, acpToolKinds, isLockedToolId } from './tool-ids.js'
-import { isEmptySet, findRequirementProblem, type RequirementSet } from './requirements.js'
-import { findSchemaProblem } from './schema-problem.js'
+import { isEmptySet, requirementSet, type RequirementSet } from './requirements.js'
+import { argumentsSchema, type JsonSchema, resultSchema } from './json-schema.js'
 import type { ToolRuntime } from './tool-runtime.js'
 
-/** A JSON Schema of an object: draft-07 unless `$schema` says 2019-09 or 2020-12. */
-export type JsonSchema = Readonly<Record<string, unknown>>
+export type { JsonSchema } from './json-schema.js'
 
 /** What a call does with a path. */
 export type FileAccess = 'read' | 'write' | 'edit' | 'search'
@@ -51,6 +50,11 @@ export interface ContractTool<ARGS = any, DATA = unknown> {
    * @default nothing
    */
   readonly targets?: ((args: ARGS) => readonly CallTarget[]) | undefined
+  /**
+   * The JSON Schema of the result, for typed clients, MCP servers and generated code. Nothing is sent to the model, and a result
+   * that differs is not refused: the call has been made. `contractSuite` checks it. @default unknown
+   */
+  readonly outputSchema?: JsonSchema | undefined
   /** How clients of the Agent Client Protocol show it. @default 'other' */
   readonly kind?: AcpToolKind | undefined
   /**
@@ -72,7 +76,7 @@ export interface ContractTool<ARGS = any, DATA = unknown> {
  */
 export function defineContractTool<ARGS, DATA>(tool: ContractTool<ARGS, DATA>): ContractTool<ARGS, DATA> {
   return checked('defineContractTool', () => {
-    checkTool(tool)
+    copyTool(tool)
     if (isLockedToolId(tool.id)) throw lockedId(tool.id)
     return Object.freeze({ ...tool })
   })
@@ -83,48 +87,36 @@ export function lockedId(id: string): Error {
   return invalid(`The tool id ${id} is locked: it means the same in every host. Offer the tool under another id.`)
 }
 
-/** @throws {ToolError} INVALID_INPUT for an invalid tool. */
-export function checkTool(tool: unknown): asserts tool is ContractTool {
-  if (typeof tool !== 'object' || tool === null) throw invalid('A tool must be an object.')
-  // An instance of a class may have fields of its own.
-  if (isPlain(tool)) checkNames('tool.', tool, toolNames)
-  const { id, description, parameters, requires, execute, targets, kind, sideEffect, extension } = tool as Record<string, unknown>
-  if (typeof id !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/u.test(id)) {
-    throw invalid('A tool needs an id of 1 to 64 letters, digits, "_" and "-".')
-  }
-  if (id in Object.prototype) throw invalid(`The tool id ${id} is a name that every object has. Take another one.`)
-  const missing = (what: string): Error => invalid(`The tool ${id} needs ${what}.`)
-  if (typeof description !== 'string' || description.trim() === '') throw missing('a description')
-  const problem = findSchemaProblem(parameters)
-  if (problem !== undefined) throw missing(`parameters that are a JSON Schema: ${problem}`)
-  if (requires === undefined) throw missing('requires ({} for a tool that reaches nothing)')
-  const wrong = findRequirementProblem(requires)
-  if (wrong !== undefined) throw missing(`a requirement set: ${wrong}`)
-  if (typeof execute !== 'function') throw missing('a function execute')
-  if (targets !== undefined && typeof targets !== 'function') throw missing('targets that are a function')
-  if (kind !== undefined && !(acpToolKinds as readonly unknown[]).includes(kind)) throw missing(`a kind of ${acpToolKinds.join(', ')}`)
-  for (const [name, value] of Object.entries({ sideEffect, extension })) {
-    if (value !== undefined && typeof value !== 'boolean') throw missing(`${name} that is true or false`)
-  }
+const isId = (id: unknown): boolean => typeof id === 'string' && /^[A-Za-z0-9_-]{1,64}$/u.test(id) && !(id in Object.prototype)
+
+const requirements: Check<RequirementSet> = (value, name) => {
+  if (value === undefined) throw invalid(`${name} is missing; {} is that of a tool that reaches nothing.`)
+  return requirementSet(value, name)
 }
 
-const toolNames = ['id', 'description', 'parameters', 'requires', 'execute', 'targets', 'kind', 'sideEffect', 'extension']
+const fields = group({
+  id: must<string>(isId, '1 to 64 letters, digits, "_" and "-", and no name that every object has'),
+  description: must<string>((value) => typeof value === 'string' && value.trim() !== '', 'a text for the model'),
+  parameters: argumentsSchema,
+  requires: requirements,
+  execute: callable<ContractTool['execute']>(),
+  targets: optional(callable<NonNullable<ContractTool['targets']>>()),
+  outputSchema: optional(resultSchema),
+  kind: optional(oneOf(...acpToolKinds)),
+  sideEffect: optional(boolean),
+  extension: optional(boolean),
+} satisfies Checks<ContractTool>)
 
-/** An immutable copy of a tool. */
-export function freezeTool(tool: ContractTool): ContractTool {
-  const { id, description, parameters, requires, kind, sideEffect, extension } = tool
-  const targets = tool.targets?.bind(tool)
-  return Object.freeze({
-    id,
-    description,
-    parameters: structuredClone(parameters),
-    requires: structuredClone(requires),
-    execute: tool.execute.bind(tool),
-    ...(targets === undefined ? {} : { targets }),
-    ...(kind === undefined ? {} : { kind }),
-    ...(sideEffect === undefined ? {} : { sideEffect }),
-    ...(extension === undefined ? {} : { extension }),
-  })
+/**
+ * An immutable copy of a tool.
+ *
+ * @throws {ToolError} INVALID_INPUT for an invalid tool.
+ */
+export function copyTool(tool: unknown): ContractTool {
+  const { id } = (tool ?? {}) as { id?: unknown }
+  const copy = fields(tool, typeof id === 'string' ? `tool ${id.slice(0, 64)}` : 'A tool')
+  // A tool may be an object of a class.
+  return Object.freeze({ ...copy, execute: copy.execute.bind(tool), ...(copy.targets && { targets: copy.targets.bind(tool) }) })
 }
 
 /** Whether calls of a tool are recorded before they are made. */

@@ -1,6 +1,5 @@
 import { type ContractCode, contractCodeOf, contractCodes } from '../../core/codes.js'
 import { ToolError } from '../../core/errors.js'
-import { checked } from '../../core/options.js'
 
 /** The metadata of an envelope. */
 export interface Metadata {
@@ -24,10 +23,8 @@ export type Envelope<T = unknown> =
   | { type: 'output'; data: T; metadata: Metadata }
   | { type: 'error'; error_text: string; metadata: Metadata }
 
-/** The part of {@link Metadata} that is not measured. */
 export type Outcome = Omit<Metadata, 'duration_ms' | 'code'>
 
-/** The envelope of a success. */
 export function outputEnvelope(data: unknown, duration: number, { truncated, output_path, notes = [] }: Outcome = {}): Envelope {
   const metadata: Metadata = { duration_ms: wholeMs(duration), code: 'ok' }
   if (truncated === true) metadata.truncated = true
@@ -36,7 +33,6 @@ export function outputEnvelope(data: unknown, duration: number, { truncated, out
   return { type: 'output', data, metadata }
 }
 
-/** The envelope of a failure. */
 export function errorEnvelope(code: ContractCode, text: string, duration: number): Envelope {
   return { type: 'error', error_text: text, metadata: { duration_ms: wholeMs(duration), code } }
 }
@@ -72,7 +68,8 @@ export class ContractFailure extends Error {
   readonly code: ContractCode
 
   constructor(code: ContractCode, message: string, options?: ErrorOptions) {
-    super(...checked('ContractFailure', () => [message && String(message), options === undefined ? {} : { ...options }] as const))
+    // Not every value that is thrown with a message can be made a text.
+    super(String(message), options)
     this.code = code
     Object.defineProperty(this, mark, { value: true, enumerable: false })
   }

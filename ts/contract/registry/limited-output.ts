@@ -26,12 +26,6 @@ export const MAX_CHARACTER_BYTES = 4
 /** Whether a byte continues a character. */
 export const isInside = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80
 
-/** Stores outputs that are too long for an envelope. */
-export interface OutputDirectory {
-  /** @returns the path of a new file with at most `limitBytes` of the text. */
-  write(tool: string, callId: string, text: string, limitBytes: number): Promise<string>
-}
-
 /** The beginning of a text, at most `limitBytes` of it, on the boundary of a character. */
 export function headOf(text: string, limitBytes: number): string {
   // Every UTF-16 unit takes one byte at least.
@@ -42,25 +36,25 @@ export function headOf(text: string, limitBytes: number): string {
 /**
  * Makes the data of an envelope from the result of a tool: the whole result, or its beginning and a file with all of it.
  *
+ * @param keep writes a text into a file, up to a limit, and gives the path.
  * @throws {ContractFailure} invalid_output for a result that JSON cannot hold.
  */
 export async function fitOutput(
   returned: unknown,
   limits: { outputBytes: number; sidecarBytes: number },
-  sidecar: { directory: OutputDirectory; tool: string; callId: string },
+  keep: (text: string, limitBytes: number) => Promise<string>,
 ): Promise<{ data: unknown; outcome: Outcome }> {
   if (returned instanceof LimitedOutput) return { data: returned.data, outcome: returned.outcome }
   const json = jsonOf(returned)
   if (json === undefined) return { data: null, outcome: {} }
   const text = typeof returned === 'string' ? returned : json
-  if (text.length * 3 <= limits.outputBytes || Buffer.byteLength(text) <= limits.outputBytes) {
+  if (isWithin(text, limits.outputBytes)) {
     // The model, the journal and the caller see the same: a date, for example, is its text.
     return { data: typeof returned === 'string' ? returned : (JSON.parse(json) as unknown), outcome: {} }
   }
-  const { directory, tool, callId } = sidecar
   const head = headOf(text, limits.outputBytes)
   try {
-    const path = await directory.write(tool, callId, text, limits.sidecarBytes)
+    const path = await keep(text, limits.sidecarBytes)
     return { data: { head }, outcome: { truncated: true, output_path: path, notes: [`The beginning is shown. ${wholeIn(path)}`] } }
   } catch (error) {
     // The tool has done its work. If the call failed, the model would repeat it.
@@ -68,9 +62,13 @@ export async function fitOutput(
   }
 }
 
+/** Whether a text fits. Most are so short that their bytes need not be counted. */
+export const isWithin = (text: string, limitBytes: number): boolean =>
+  text.length * 3 <= limitBytes || Buffer.byteLength(text) <= limitBytes
+
 /** The text of a failure, cut as an output is, with a note that says so. */
 export function fitError(text: string, limitBytes: number): string {
-  if (text.length * 3 <= limitBytes || Buffer.byteLength(text) <= limitBytes) return text
+  if (isWithin(text, limitBytes)) return text
   return `${headOf(text, limitBytes)}\n[The rest of the ${text.length} characters is left out.]`
 }
 

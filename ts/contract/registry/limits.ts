@@ -1,4 +1,4 @@
-import { invalid } from '../../core/options.js'
+import { type Check, group, optional, wholeNumber } from '../../core/options.js'
 
 /** Limits on the results and the duration of a session's calls. */
 export interface Limits {
@@ -8,6 +8,8 @@ export interface Limits {
   globEntries: number
   /** The maximum number of matches of a `grep`. @default 200 */
   grepMatches: number
+  /** The maximum number of lines of the tree of a `repo_overview`. @default 200 */
+  overviewLines: number
   /** The maximum output of a command, stdout and stderr together. @default 200000 */
   bashBytes: number
   /** The maximum output of any other tool, as JSON text. @default 200000 */
@@ -53,6 +55,7 @@ export const defaultLimits: Readonly<Limits> = {
   readBytes: 200_000,
   globEntries: 1_000,
   grepMatches: 200,
+  overviewLines: 200,
   bashBytes: 200_000,
   outputBytes: 200_000,
   textBytes: 10_000_000,
@@ -77,18 +80,8 @@ export const defaultLimits: Readonly<Limits> = {
 /** The maximum of timers and of the addon. */
 const MAX_LIMIT = 2 ** 31 - 1
 
-/** @throws {ToolError} INVALID_INPUT for an unknown or invalid limit. */
-export function resolveLimits(given: Partial<Limits> | undefined): Readonly<Limits> {
-  const limits: Limits = { ...defaultLimits }
-  for (const [name, value] of Object.entries(given ?? {})) {
-    if (!Object.hasOwn(defaultLimits, name)) {
-      throw invalid(`limits.${name} is not known; there are ${Object.keys(defaultLimits).join(', ')}.`)
-    }
-    if (value === undefined) continue
-    if (!Number.isSafeInteger(value) || value < 1 || value > MAX_LIMIT) {
-      throw invalid(`limits.${name} must be a whole number from 1 to ${MAX_LIMIT}.`)
-    }
-    limits[name as keyof Limits] = value
-  }
-  return Object.freeze(limits)
-}
+const ofOne = optional(wholeNumber(1, MAX_LIMIT))
+const ofAll = group(Object.fromEntries(Object.keys(defaultLimits).map((name) => [name, ofOne])))
+
+/** Limits, with the defaults for those that are left out. */
+export const allLimits: Check<Readonly<Limits>> = (given, name) => Object.freeze({ ...defaultLimits, ...ofAll(given, name) })

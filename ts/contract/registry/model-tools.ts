@@ -1,38 +1,42 @@
+import { changedSchema, recordOf } from './json-schema.js'
+import { envelopeSchema } from './output-schema.js'
 import type { Tool, ToolSet } from 'ai'
-import type { ContractTool, JsonSchema } from './contract-tool.js'
+import { type ContractTool, hasSideEffect, type JsonSchema } from './contract-tool.js'
 import type { Envelope } from './envelope.js'
 import { isLockedToolId } from './tool-ids.js'
+import { toolMetadata } from '../../core/tool-metadata.js'
 
-/** The options that the AI SDK passes to a tool. */
 export interface SdkCallOptions {
   toolCallId?: string | undefined
   abortSignal?: AbortSignal | undefined
+  /** The conversation, with the user's answers to questions about calls. */
+  messages?: unknown
 }
 
-/** Calls a tool of a session. */
-export type CallTool = (
-  id: string,
-  args: unknown,
-  options: { callId?: string | undefined; signal?: AbortSignal | undefined },
-) => Promise<Envelope>
+/** Gives the function that the AI SDK calls for a tool. */
+export type ExecutorOf = (id: string) => (args: unknown, options?: SdkCallOptions) => Promise<Envelope>
 
 /** Tools for the AI SDK. Each returns the envelope, and the model sees it as text. */
-export function modelTools(tools: readonly ContractTool[], call: CallTool): ToolSet {
-  return Object.fromEntries(tools.map((tool) => [tool.id, modelTool(tool, call)]))
+export function modelTools(tools: readonly ContractTool[], executorOf: ExecutorOf): ToolSet {
+  return Object.fromEntries(tools.map((tool) => [tool.id, modelTool(tool, executorOf)]))
 }
 
-function modelTool({ id, description, parameters }: ContractTool, call: CallTool): Tool {
+function modelTool(contractTool: ContractTool, executorOf: ExecutorOf): Tool {
+  const { id, description, parameters } = contractTool
+  const sideEffect = hasSideEffect(contractTool)
   const tool = {
     description,
     inputSchema: uncheckedSchema(withoutUnsupportedKeywords(id, parameters)),
-    execute: (args: unknown, { toolCallId, abortSignal }: SdkCallOptions = {}) =>
-      call(id, args, { callId: toolCallId, signal: abortSignal }),
+    // For readers of results. The AI SDK does not send it to a model.
+    outputSchema: uncheckedSchema(envelopeSchema(contractTool)),
+    // The AI SDK 7 passes it on, to `toolCall.toolMetadata` and the parts of a user interface.
+    metadata: toolMetadata({ sideEffect, idempotent: !sideEffect }),
+    execute: executorOf(id),
     toModelOutput: ({ input, output }: { input?: unknown; output: unknown }) => modelOutput(forModel(id, input, output as Envelope)),
   }
   return tool as unknown as Tool
 }
 
-/** The envelope for the model, as JSON text. */
 export function modelOutput(envelope: ReturnType<typeof forModel>): { type: 'text' | 'error-text'; value: string } {
   return { type: envelope.type === 'error' ? 'error-text' : 'text', value: JSON.stringify(envelope) }
 }
@@ -45,34 +49,14 @@ function uncheckedSchema(jsonSchema: JsonSchema): object {
   return { [Symbol.for('vercel.ai.schema')]: true, _type: undefined, validate: undefined, jsonSchema }
 }
 
-/** Keywords that hold schemas by name. The names can be anything. */
-const byName = new Set(['properties', 'patternProperties', 'definitions', '$defs', 'dependentSchemas'])
-/** Keywords that hold values instead of schemas. */
-const values = new Set(['const', 'default', 'enum', 'examples'])
-
 /**
  * The schema of a tool for the model. Built-in schemas are offered without `pattern`: servers that compile a schema to a
  * grammar support few regular expressions, and refuse the whole request for another one. Calls are checked with it.
  */
 export function withoutUnsupportedKeywords(id: string, parameters: JsonSchema): JsonSchema {
-  return isLockedToolId(id) ? (withoutPatterns(parameters) as JsonSchema) : parameters
-}
-
-function withoutPatterns(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(withoutPatterns)
-  if (typeof schema !== 'object' || schema === null) return schema
-  const keywords = Object.entries(schema).filter(([keyword]) => keyword !== 'pattern')
-  return Object.fromEntries(
-    keywords.map(([keyword, value]: [string, unknown]) => {
-      if (values.has(keyword)) return [keyword, value]
-      return [keyword, byName.has(keyword) ? mapped(value) : withoutPatterns(value)]
-    }),
-  )
-}
-
-function mapped(schemas: unknown): unknown {
-  if (typeof schemas !== 'object' || schemas === null) return schemas
-  return Object.fromEntries(Object.entries(schemas).map(([name, schema]: [string, unknown]) => [name, withoutPatterns(schema)]))
+  return isLockedToolId(id)
+    ? changedSchema(parameters, ([keyword, value]) => (keyword === 'pattern' ? undefined : [keyword, value]))
+    : parameters
 }
 
 /** A model that asks for at most this many bytes probably means lines. */
@@ -85,7 +69,6 @@ export function forModel(tool: string, args: unknown, envelope: Envelope): Envel
   return tool === 'read' && envelope.type === 'output' ? readForModel(recordOf(args), envelope) : envelope
 }
 
-/** An envelope with notes for the model. */
 interface NotedEnvelope {
   type: 'output'
   data: unknown
@@ -104,6 +87,3 @@ function readForModel({ limit }: Record<string, unknown>, envelope: Extract<Enve
     ? noted(`These are bytes ${String(offset)} to ${String(next)}, not lines. Leave out offset and limit to read the whole file.`)
     : envelope
 }
-
-const recordOf = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}

@@ -1,3 +1,5 @@
+import { type Checks, group, listOf, must, optional, text } from '../../core/options.js'
+
 /** A glob of paths, relative to each root of the workspace, or absolute; may hold variables. */
 export type PathPattern = string
 /** A host: `example.com`, `*.example.com`, `api*`, `10.0.0.*` or `*`, with a port (`:8443`) or without. */
@@ -66,51 +68,19 @@ export function uniteRequirements(sets: readonly RequirementSet[]): RequirementS
   }
 }
 
-/** The problem of a value that is not a requirement set; `undefined` if it is one. Patterns are checked later. */
-export function findRequirementProblem(value: unknown): string | undefined {
-  if (!isRecord(value)) return 'requires must be an object'
-  const unknown = Object.keys(value).find((key) => !['fs', 'net', 'shell', 'capabilities'].includes(key))
-  if (unknown !== undefined) return `requires.${unknown} is not known; it has fs, net, shell and capabilities`
-  const { fs, net, shell, capabilities } = value
-  return (
-    groupProblem('fs', fs, ['read', 'write']) ??
-    groupProblem('net', net, ['hosts']) ??
-    (capabilities === undefined || isStrings(capabilities) ? undefined : 'requires.capabilities must be strings') ??
-    shellProblem(shell)
-  )
+const isArgPattern = (value: unknown): boolean => {
+  const { wildcard, prefix } = (value ?? {}) as { wildcard?: unknown; prefix?: unknown }
+  return typeof value === 'string' || wildcard === true || typeof prefix === 'string'
 }
 
-function groupProblem(name: string, group: unknown, keys: readonly string[]): string | undefined {
-  if (group === undefined) return undefined
-  if (!isRecord(group)) return `requires.${name} must be an object`
-  for (const [key, value] of Object.entries(group)) {
-    if (!keys.includes(key)) return `requires.${name}.${key} is not known`
-    if (value !== undefined && !isStrings(value)) return `requires.${name}.${key} must be strings`
-  }
-  return undefined
-}
+const texts = optional(listOf(text))
 
-function shellProblem(shell: unknown): string | undefined {
-  if (shell === undefined) return undefined
-  if (!Array.isArray(shell)) return 'requires.shell must be an array'
-  for (const [index, entry] of (shell as unknown[]).entries()) {
-    if (!isRecord(entry) || typeof entry['cmd'] !== 'string' || entry['cmd'] === '') {
-      return `requires.shell[${index}].cmd must be the name of a program`
-    }
-    // Without its args a program may be run with any.
-    const unknown = Object.keys(entry).find((key) => !['cmd', 'args'].includes(key))
-    if (unknown !== undefined) return `requires.shell[${index}].${unknown} is not known; it has cmd and args`
-    const { args = [] } = entry as { args?: unknown }
-    if (!Array.isArray(args) || !args.every(isArgPattern)) {
-      return `requires.shell[${index}].args must be texts, { wildcard: true } or { prefix }`
-    }
-  }
-  return undefined
-}
-
-function isArgPattern(value: unknown): boolean {
-  return typeof value === 'string' || (isRecord(value) && (value['wildcard'] === true || typeof value['prefix'] === 'string'))
-}
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
-const isStrings = (value: unknown): boolean => Array.isArray(value) && value.every((item) => typeof item === 'string' && item !== '')
+/** A copy of a requirement set. Its patterns are checked when they are compiled. */
+export const requirementSet = group({
+  fs: optional(group({ read: texts, write: texts })),
+  net: optional(group({ hosts: texts })),
+  shell: optional(
+    listOf(group({ cmd: text, args: optional(listOf(must<ArgPattern>(isArgPattern, 'a text, { wildcard: true } or { prefix }'))) })),
+  ),
+  capabilities: texts,
+} satisfies Checks<RequirementSet>)

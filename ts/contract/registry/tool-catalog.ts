@@ -1,24 +1,24 @@
 import type { ToolMatch } from './tool-runtime.js'
 import type { ContractTool } from './contract-tool.js'
-import { invalid } from '../../core/options.js'
+import { boolean, type Checks, group, optional, wholeNumber } from '../../core/options.js'
 
 /** Decides which tools of a session can be called. Those of servers and extensions are hidden if there are many tools. */
 export class ToolCatalog {
-  readonly #options: ReturnType<typeof resolveToolSearch>
+  readonly #options: ReturnType<typeof toolSearchOptions>
   readonly #found = new Set<string>()
   #tools: readonly ContractTool[]
   /** The tools that can be called in this step. Tools found during a step can be called from the next one on. */
   #open: ReadonlySet<string> = new Set()
   #rank: Promise<RankTools> | undefined
 
-  constructor(tools: readonly ContractTool[], options: ReturnType<typeof resolveToolSearch>) {
+  constructor(tools: readonly ContractTool[], options: ReturnType<typeof toolSearchOptions>) {
     this.#tools = tools
     this.#options = options
-    this.#settle()
+    this.openFound()
   }
 
   /** Whether there are too many tools to list them all, and a way to find the others. */
-  get isHiding(): boolean {
+  get #isHiding(): boolean {
     const canSearch = this.#tools.some(({ id }) => id === 'tool_search')
     return canSearch && this.#options.enabled && this.#tools.length > this.#options.threshold
   }
@@ -42,12 +42,7 @@ export class ToolCatalog {
   replace(tools: readonly ContractTool[]): void {
     this.#tools = tools
     this.#rank = undefined
-    this.#settle()
-  }
-
-  /** Lets the tools that were found so far be called. */
-  openFound(): void {
-    this.#settle()
+    this.openFound()
   }
 
   /** The best matches. They can be called after {@link openFound}, and for the rest of the session. */
@@ -59,8 +54,9 @@ export class ToolCatalog {
     return matches.map(({ id, description }) => ({ id, description }))
   }
 
-  #settle(): void {
-    const isOpen = ({ id, extension }: ContractTool): boolean => !this.isHiding || extension !== true || this.#found.has(id)
+  /** Lets the tools that were found so far be called. */
+  openFound(): void {
+    const isOpen = ({ id, extension }: ContractTool): boolean => !this.#isHiding || extension !== true || this.#found.has(id)
     this.#open = new Set(this.#tools.filter(isOpen).map(({ id }) => id))
   }
 }
@@ -85,8 +81,8 @@ export async function indexTools(tools: readonly ContractTool[]): Promise<RankTo
   return (query, max) => {
     // The exact id comes first.
     const exact = byId.get(query.trim())
-    const found = index.search(query).flatMap(({ id }) => byId.get(String(id)) ?? [])
-    return [...new Set(exact === undefined ? found : [exact, ...found])].slice(0, max)
+    const matches = index.search(query).flatMap(({ id }) => byId.get(String(id)) ?? [])
+    return [...new Set(exact === undefined ? matches : [exact, ...matches])].slice(0, max)
   }
 }
 
@@ -119,15 +115,9 @@ export interface ToolSearchOptions {
 
 const MAX_MATCHES = 10
 
-/** @throws {ToolError} INVALID_INPUT */
-export function resolveToolSearch(given: unknown): Required<{ [K in keyof ToolSearchOptions]: Exclude<ToolSearchOptions[K], undefined> }> {
-  if (typeof given !== 'object' || given === null) throw invalid('toolSearch must be an object.')
-  const { enabled = true, threshold = 20, maxMatches = MAX_MATCHES, ...rest } = given as ToolSearchOptions
-  const [unknown] = Object.keys(rest)
-  if (unknown !== undefined) throw invalid(`toolSearch.${unknown} is not known; there are enabled, threshold and maxMatches.`)
-  if (typeof enabled !== 'boolean') throw invalid('toolSearch.enabled must be true or false.')
-  if (!Number.isSafeInteger(threshold) || threshold < 0) throw invalid('toolSearch.threshold must be a whole number.')
-  if (!Number.isSafeInteger(maxMatches) || maxMatches < 1 || maxMatches > MAX_MATCHES)
-    throw invalid(`toolSearch.maxMatches must be 1 to ${MAX_MATCHES}.`)
-  return { enabled, threshold, maxMatches }
-}
+/** The options with their defaults. */
+export const toolSearchOptions = group({
+  enabled: optional(boolean, true),
+  threshold: optional(wholeNumber(0), 20),
+  maxMatches: optional(wholeNumber(1, MAX_MATCHES), MAX_MATCHES),
+} satisfies Checks<ToolSearchOptions>)

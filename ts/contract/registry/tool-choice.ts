@@ -1,4 +1,4 @@
-import { checkNames, invalid } from '../../core/options.js'
+import { anything, type Check, group, invalid, listOf, must, optional } from '../../core/options.js'
 import { nearestName } from '../../core/text.js'
 import type { ContractTool } from './contract-tool.js'
 
@@ -19,53 +19,57 @@ export type ToolChoice = {
     }
 )
 
-/** @throws {ToolError} INVALID_INPUT for neither tools nor a choice of them. Ids are checked later. */
-export function checkToolOption(tools: unknown): void {
-  if (Array.isArray(tools)) return
-  if (typeof tools !== 'object' || tools === null)
-    throw invalid('tools must be an array of tools, or { only }, { except } with or without { own }.')
-  checkNames('tools.', tools, ['own', 'only', 'except'])
-  const { own = [], only, except } = tools as Record<string, unknown>
-  if (!Array.isArray(own)) throw invalid('tools.own must be an array of tools.')
-  if (only !== undefined && except !== undefined) throw invalid('tools has either only or except, not both.')
-  for (const [name, ids] of Object.entries({ only, except })) {
-    if (ids === undefined) continue
-    if (!Array.isArray(ids) || !ids.every((id) => typeof id === 'string')) throw invalid(`tools.${name} must be an array of ids of tools.`)
-  }
+/** The tools of an option, which are checked later, and the choice among all tools. */
+export interface ToolOption {
+  own: readonly ContractTool[]
+  only?: readonly string[] | undefined
+  except?: readonly string[] | undefined
 }
 
-/** The tools of the options, without the built-in ones. */
-export const ownTools = (tools: readonly ContractTool[] | ToolChoice): readonly ContractTool[] =>
-  isChoice(tools) ? (tools.own ?? []) : tools
+const tools = listOf(anything<ContractTool>(), 'an array of tools')
+const ids = optional(must<readonly string[]>(isTexts, 'an array of ids of tools'))
+const choice = group({ own: optional(tools, []), only: ids, except: ids })
+
+/** A list of own tools, or a {@link ToolChoice}. */
+export const toolOption: Check<ToolOption> = (value, name) => {
+  if (Array.isArray(value)) return { own: tools(value, name) }
+  if (typeof value !== 'object' || value === null)
+    throw invalid(`${name} must be an array of tools, or { only }, { except } with or without { own }.`)
+  const chosen = choice(value, name)
+  if (chosen.only !== undefined && chosen.except !== undefined) throw invalid(`${name} has either only or except, not both.`)
+  return chosen
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((id) => typeof id === 'string')
+}
 
 /**
  * Makes the test of whether the host wants a tool.
  *
- * @param ids the ids of the known tools.
+ * @param allIds the ids of the known tools.
  * @param servers servers whose tools come later.
  * @throws {ToolError} INVALID_INPUT for an unknown id, with the known ones in `details.tools`.
  */
 export function chooseTools(
-  tools: readonly ContractTool[] | ToolChoice,
-  ids: readonly string[],
+  { only, except = [] }: ToolOption,
+  allIds: readonly string[],
   servers: readonly string[] = [],
 ): (id: string) => boolean {
-  if (!isChoice(tools)) return () => true
-  const { only, except } = tools
-  const name = only === undefined ? 'except' : 'only'
-  const chosen = only ?? except ?? []
+  const chosen = only ?? except
   const beginnings = servers.map((server) => `${server.replace(/[^A-Za-z0-9_]/gu, '_')}_`)
-  const unknown = chosen.find((id) => !ids.includes(id) && !beginnings.some((start) => id.startsWith(start)))
+  const unknown = chosen.find((id) => !allIds.includes(id) && !beginnings.some((start) => id.startsWith(start)))
   if (unknown !== undefined) {
-    const near = nearestName(unknown, ids)
-    const hint = near === undefined ? `There are ${ids.join(', ')}` : `Did you mean ${near}`
-    throw invalid(`tools.${name}: no tool has the id ${JSON.stringify(unknown.slice(0, 100))}. ${hint}${near === undefined ? '.' : '?'}`, {
-      toolId: unknown,
-      tools: [...ids],
-    })
+    const near = nearestName(unknown, allIds)
+    const hint = near === undefined ? `There are ${allIds.join(', ')}` : `Did you mean ${near}`
+    throw invalid(
+      `tools.${only === undefined ? 'except' : 'only'}: no tool has the id ${JSON.stringify(unknown.slice(0, 100))}. ${hint}${near === undefined ? '.' : '?'}`,
+      {
+        toolId: unknown,
+        tools: [...allIds],
+      },
+    )
   }
   const set = new Set(chosen)
   return (id) => set.has(id) === (only !== undefined)
 }
-
-const isChoice = (tools: readonly ContractTool[] | ToolChoice): tools is ToolChoice => !Array.isArray(tools)

@@ -1,3 +1,4 @@
+import type { FileOfPatch } from '../../../index.js'
 import type { Limits } from './limits.js'
 
 /** A shell that reads command lines. */
@@ -91,6 +92,45 @@ export interface MatchListing extends Listing<GrepMatch> {
   count?: number | undefined
 }
 
+/** What a manifest says: `package.json`, `Cargo.toml`. Fields that it does not have are absent. */
+export interface ProjectManifest {
+  path: string
+  /** What uses it: `npm`, `cargo`, `python`, `go`, `make`. */
+  kind: string
+  name?: string | undefined
+  version?: string | undefined
+  /** The commands that it defines, at most 20. A target of a Makefile has no `command`. */
+  scripts?: { name: string; command?: string | undefined }[] | undefined
+  /** Where its programs and its library begin, as it says. */
+  entry_points?: string[] | undefined
+  /** The projects that belong to it, as paths or patterns. */
+  members?: string[] | undefined
+  /** Why nothing of it is known: it is malformed, or too large to be read. */
+  problem?: string | undefined
+}
+
+/** What is in a tree. */
+export interface TreeOverview {
+  files: number
+  bytes: number
+  /** The files in a known language, the most bytes first; without those of dependencies. */
+  languages: { language: string; files: number; bytes: number }[]
+  /** How many files are in directories such as `node_modules` and `vendor`, which languages and manifests leave out. */
+  dependency_files?: number | undefined
+  /** Those nearest to the start, at most 40 of each root. */
+  manifests: ProjectManifest[]
+  /** How many manifests there are besides. */
+  more_manifests?: number | undefined
+  /** Files in which programs commonly begin: `src/main.rs`. */
+  entry_points: string[]
+  /** The beginning of the README at the start. */
+  readme?: { path: string; head: string } | undefined
+  /** Directories and files, one on each line, indented. */
+  tree: string
+  /** Directories that could not be listed, as `path: why`. */
+  not_searched?: string[] | undefined
+}
+
 /** How a command ended. */
 export interface CommandEnd {
   stdout: string
@@ -111,6 +151,21 @@ export interface CommandEnd {
   notes?: string[] | undefined
 }
 
+/** A file that a patch changes. */
+export interface PatchedFile {
+  /** As the patch names it. */
+  path: string
+  change: 'add' | 'update' | 'delete' | 'move'
+  /** Its new path, if it is moved. */
+  moved_to?: string | undefined
+}
+
+export const patchedFile = ({ path, change, movedTo }: FileOfPatch): PatchedFile => ({
+  path,
+  change,
+  ...(movedTo === undefined ? {} : { moved_to: movedTo }),
+})
+
 /** Files, below the roots of the workspace. Every path is opened first, and what was opened is checked. */
 export interface RuntimeFiles {
   /** A part of a text file; all of it without `limit`, as far as the host's limit goes. */
@@ -119,6 +174,11 @@ export interface RuntimeFiles {
   write(path: string, content: string): Promise<FileWritten>
   /** Replaces a text in an existing file: the one place where it stands, or all. */
   replace(path: string, change: { old: string; new: string; all?: boolean | undefined }): Promise<{ replacements: number }>
+  /**
+   * Applies a patch of any number of files: all of it, or nothing. Every file that it names is checked as for `edit`, and every one
+   * that it makes as for `write`.
+   */
+  applyPatch(patch: string): Promise<PatchedFile[]>
   /** The files below `path`, or below all roots of the workspace, whose path matches. */
   glob(pattern: string, path?: string): Promise<Listing<string>>
   /** The lines of files below `path`, or below all roots of the workspace, that match. */
@@ -126,6 +186,8 @@ export interface RuntimeFiles {
     pattern: string,
     options?: { path?: string | undefined; glob?: string | undefined; case_insensitive?: boolean | undefined },
   ): Promise<MatchListing>
+  /** What is below `path`, or below all roots of the workspace; `depth` levels of directories, at most 4, are in the tree. */
+  overview(options?: { path?: string | undefined; depth?: number | undefined }): Promise<TreeOverview>
 }
 
 /** Commands, in the sandbox. */

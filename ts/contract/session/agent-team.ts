@@ -10,30 +10,22 @@ import { CALLER_IS_AGENT, loopAgent, type SpawnAgent } from './child-agent.js'
 import type { Lineage, ParentSession } from './lineage.js'
 import type { TaskArguments, TaskData, TranscriptEntry } from '../registry/tool-runtime.js'
 
-/** Opens the session of a child. */
 export type OpenChild = (lineage: Lineage, onRecord: (part: RecordPart) => void) => Promise<Session>
-
-/** Runs the agents of a session. */
-export interface AgentRunner {
-  /** The host's own way to run an agent. @default `loopAgent` with the agent's model, or this one */
-  spawn: SpawnAgent | undefined
-  model: LanguageModel | undefined
-}
 
 /** How long a child may take to end after an abort. */
 const END_MS = 3_000
 
-/** The children of a session. */
 export class AgentTeam {
   readonly background: BackgroundMessages
   readonly #parent: ParentSession
-  readonly #runner: AgentRunner
+  /** The host's own way to run an agent, or else the model of those without their own. */
+  readonly #runner: { spawn: SpawnAgent | undefined; model: LanguageModel | undefined }
   readonly #open: OpenChild
   readonly #running = new Set<Promise<unknown>>()
   readonly #closing = new AbortController()
   #tasks = 0
 
-  constructor(parent: ParentSession, runner: AgentRunner, open: OpenChild) {
+  constructor(parent: ParentSession, runner: { spawn: SpawnAgent | undefined; model: LanguageModel | undefined }, open: OpenChild) {
     this.#parent = parent
     this.#runner = runner
     this.#open = open
@@ -68,35 +60,25 @@ export class AgentTeam {
       await child?.close()
       throw error
     }
-    const work = this.#work(agent, spawn, child, task, ended).finally(() => {
-      tree.running -= 1
-    })
+    const work = this.#work(agent, spawn, child, task, ended).finally(() => (tree.running -= 1))
     if (ending !== undefined) {
-      this.#wait(
-        work.then(
-          (output) => ending({ output }),
-          (error: unknown) => ending({ failure: thrownText(error) }),
-        ),
-      )
+      const failed = (error: unknown): Promise<void> => ending({ failure: thrownText(error) })
+      void this.#tracked(work.then((output) => ending({ output }), failed)).catch(() => undefined)
       return { session_id: child.id }
     }
-    this.#wait(work)
-    const output = await work
+    const output = await this.#tracked(work)
     return { session_id: child.id, output, ...(agent.inspectable === true ? {} : { transcript }) }
   }
 
-  /** Stops all children, and waits a moment for them. */
   async close(): Promise<void> {
     this.#closing.abort()
     await unlessAborted(Promise.allSettled(this.#running), AbortSignal.timeout(END_MS)).catch(() => undefined)
     await this.background.close()
   }
 
-  /** Adds work that `close` waits for. */
-  #wait(work: Promise<unknown>): void {
+  #tracked<T>(work: Promise<T>): Promise<T> {
     this.#running.add(work)
-    const over = (): void => void this.#running.delete(work)
-    work.then(over, over)
+    return work.finally(() => this.#running.delete(work))
   }
 
   async #begin(agent: string, sessionId: string): Promise<(end: TaskEnd) => Promise<void>> {
@@ -154,8 +136,8 @@ export class AgentTeam {
     const agents = agentsForTasks(manifest.agents)
     const agent = agents.find((one) => one.name === name)
     if (agent === undefined) {
-      const known = agents.length === 0 ? 'There is none in this session: do it yourself.' : `The agents are: ${agentList(agents)}.`
-      throw new ContractFailure('invalid_arguments', `There is no agent ${name.slice(0, 100)} that takes tasks. ${known}`)
+      const available = agents.length === 0 ? 'There is none in this session: do it yourself.' : `The agents are: ${agentList(agents)}.`
+      throw new ContractFailure('invalid_arguments', `There is no agent ${name.slice(0, 100)} that takes tasks. ${available}`)
     }
     if (depth >= limits.agentDepth) {
       throw new ContractFailure('capability_refused', `Agents are nested ${depth} deep already, which is the limit. Do it yourself.`)

@@ -3,7 +3,6 @@ import type { BackgroundRecord, BackgroundTask, RecordedTask, TaskEnd } from '..
 import type { Limits } from '../registry/limits.js'
 import { headOf } from '../registry/limited-output.js'
 
-/** The end of a task in the background, as a message. */
 interface Delivery {
   message: ModelMessage & { role: 'assistant'; content: string }
   /** The index of its message, once it has been inserted. */
@@ -15,36 +14,26 @@ interface Delivery {
 /** The outcomes of background tasks, which the parent gets at its next step. */
 export class BackgroundMessages {
   readonly #all: Delivery[] = []
-  readonly #limitBytes: number
-  readonly #taskMs: number
+  readonly #limits: Readonly<Limits>
   #record: BackgroundRecord | undefined
   #lookAgainAtMs: number | undefined
 
-  constructor({ outputBytes, taskMs }: Pick<Limits, 'outputBytes' | 'taskMs'>) {
-    this.#limitBytes = outputBytes
-    this.#taskMs = taskMs
+  constructor(limits: Readonly<Limits>) {
+    this.#limits = limits
   }
 
-  /** Records tasks from now on. */
   recordIn(record: BackgroundRecord): void {
     this.#record = record
   }
 
-  /** Resumes the tasks that an earlier opening of the session left. */
   async resume(): Promise<void> {
     if (this.#record === undefined) return
-    const { tasks, lookAgainAtMs } = await this.#record.undelivered(this.#taskMs)
+    const { tasks, lookAgainAtMs } = await this.#record.undelivered(this.#limits.taskMs)
     this.#lookAgainAtMs = lookAgainAtMs
     for (const { task, end, recorded } of tasks) this.#add(task, end, recorded)
   }
 
-  /**
-   * Records a task that is about to begin.
-   *
-   * @returns a function to call with the outcome.
-   *
-   * @throws the error of the journal, and then the task must not begin.
-   */
+  /** Records a task, which must not begin if this throws. @returns a function to call with the outcome. */
   async begin(task: BackgroundTask): Promise<(end: TaskEnd) => Promise<void>> {
     const recorded = await this.#record?.begin(task)
     return async (end) => {
@@ -68,7 +57,6 @@ export class BackgroundMessages {
     return all
   }
 
-  /** Called when there are no more steps. */
   async close(): Promise<void> {
     await this.#markDelivered(({ at }) => at !== undefined)
   }
@@ -84,6 +72,6 @@ export class BackgroundMessages {
   #add({ agent, sessionId }: BackgroundTask, end: TaskEnd, recorded: RecordedTask | undefined): void {
     const head = `The background task of ${agent} (session ${sessionId})`
     const text = 'output' in end ? `${head} has finished:\n\n${end.output}` : `${head} has failed: ${end.failure}`
-    this.#all.push({ message: { role: 'assistant', content: headOf(text, this.#limitBytes) }, at: undefined, recorded })
+    this.#all.push({ message: { role: 'assistant', content: headOf(text, this.#limits.outputBytes) }, at: undefined, recorded })
   }
 }

@@ -1,5 +1,5 @@
 import type { LanguageModel } from 'ai'
-import { checked, invalid } from '../../core/options.js'
+import { invalid } from '../../core/options.js'
 import { ContractFailure } from '../registry/envelope.js'
 import type { Session } from './session.js'
 import type { AgentDefinition } from '../agents/manifest.js'
@@ -29,7 +29,7 @@ const MAX_STEPS = 50
 /** @throws {ToolError} INVALID_INPUT for an invalid model. */
 export function checkModel(name: string, model: unknown): void {
   const isId = typeof model === 'string' && model !== ''
-  const isModel = checked(name, () => typeof (model as { doGenerate?: unknown } | null | undefined)?.doGenerate === 'function')
+  const isModel = typeof (model as { doGenerate?: unknown } | null | undefined)?.doGenerate === 'function'
   if (!isId && !isModel) throw invalid(`${name} must be a model of the AI SDK, or the id of one.`)
 }
 
@@ -42,17 +42,17 @@ export function loopAgent(model: LanguageModel): SpawnAgent {
   checkModel('loopAgent: model', model)
   return async ({ agent, prompt, instructions, session, signal }) => {
     const { ToolLoopAgent } = await import('ai')
-    const most = agent.maxSteps ?? MAX_STEPS
+    const maxSteps = agent.maxSteps ?? MAX_STEPS
     const loop = new ToolLoopAgent({
       model: agent.model ?? model,
       ...(instructions === '' ? {} : { instructions }),
       tools: session.tools,
       prepareStep: session.prepareStep,
-      stopWhen: ({ steps }) => steps.length >= most,
+      stopWhen: ({ steps }) => steps.length >= maxSteps,
     })
     const { text, finishReason } = await loop.generate({ prompt, abortSignal: signal })
     if (text === '' && finishReason === 'tool-calls') {
-      throw new ContractFailure('tool_failed', `The agent ${agent.name} was stopped after ${most} steps, and gave no answer.`)
+      throw new ContractFailure('tool_failed', `The agent ${agent.name} was stopped after ${maxSteps} steps, and gave no answer.`)
     }
     return text
   }

@@ -3,10 +3,8 @@ import type { SkillIndex } from '../skills/skill-index.js'
 import type { SessionWeb } from '../web/session-web.js'
 import type { AgentDefinition, AgentManifest } from '../agents/manifest.js'
 import type { RecordPart } from '../journal/session-recorder.js'
-import type { SessionOptions } from './session-options.js'
-import { ownTools } from '../registry/tool-choice.js'
+import type { ParsedOptions, SessionOptions } from './session-options.js'
 
-/** The position of a session's calls in a journal. */
 export interface RecordPlace {
   runId: string
   nodeId: string
@@ -20,14 +18,12 @@ export interface ParentSession {
   readonly access: Access
   readonly web: SessionWeb
   readonly skills: SkillIndex
-  /** How many agents are above it. */
   readonly depth: number
-  /** Shared by all sessions of one tree. */
-  readonly tree: SessionTree
+  /** Shared by all sessions of one tree: how many agents are at work, at any depth. */
+  readonly tree: { running: number }
   readonly place: RecordPlace
 }
 
-/** The origin of a subagent's session. */
 export interface Lineage {
   /** The id of the session: its parent's, and the call's. */
   id: string
@@ -36,18 +32,12 @@ export interface Lineage {
   place: RecordPlace
 }
 
-/** The sessions below one root. */
-export interface SessionTree {
-  /** How many agents are at work, at any depth. */
-  running: number
-}
-
 /**
  * The options of a child's session, from those of its parent: the same workspace, limits and watchdog, its own
  * manifest. Servers, with their credentials, and questions to the user stay with the parent.
  */
-export function childOptions(options: SessionOptions, { id, agent }: Lineage, note: (part: RecordPart) => void): SessionOptions {
-  const { tools = [], permissions: _rules, enabledMcpServers: _servers, ceiling: _ceiling, host = {}, onRecord, ...same } = options
+export function childOptions(options: ParsedOptions, { id, agent }: Lineage, note: (part: RecordPart) => void): SessionOptions {
+  const { tools, permissions: _rules, enabledMcpServers: _servers, ceiling: _ceiling, host, onRecord, ...same } = options
   const { question: _question, ...hostOfAgents } = host
   const { name, requires, permissions, ceiling } = agent
   const manifest: AgentManifest = { name, requires, permissions, agents: options.manifest.agents, skills: options.manifest.skills }
@@ -56,7 +46,7 @@ export function childOptions(options: SessionOptions, { id, agent }: Lineage, no
     id,
     manifest,
     // The parent has only the tools that the host chose, and a child chooses among those.
-    tools: ownTools(tools),
+    tools: tools.own,
     host: hostOfAgents,
     ...(ceiling === undefined ? {} : { ceiling }),
     onRecord: async (part) => {

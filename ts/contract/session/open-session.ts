@@ -1,18 +1,25 @@
 import type { ModelMessage } from 'ai'
-import type { Scope } from '../call/scope.js'
 import { planScope, planSession, type SessionPlan } from './plan-session.js'
+import { askedCall, type ToolApproval } from '../../core/tool-approval.js'
 import type { CallOptions, PrepareStep, Session } from './session.js'
 import type { OpenChild } from './agent-team.js'
 import { childOptions, type Lineage } from './lineage.js'
 import { uuidV7 } from '../../core/clock.js'
-import { checked, checkSignal, checkText, givenOptions, invalid, isNames } from '../../core/options.js'
+import { checked, invalid, isNames, text } from '../../core/options.js'
 import { unlessAborted } from '../../core/abort.js'
 import type { SessionToolSet, ToolData } from '../tools/built-in-tools.js'
-import { ContractFailure, type Envelope, errorEnvelope, failureOf } from '../registry/envelope.js'
+import type { Envelope } from '../registry/envelope.js'
 import type { ContractTool } from '../registry/contract-tool.js'
 import { SessionRecorder } from '../journal/session-recorder.js'
 import type { SessionRequirements } from '../registry/requirements.js'
-import { runCall } from '../call/run-call.js'
+import { Approvals } from '../call/approvals.js'
+import { recordRule } from '../call/call-approval.js'
+import { isAsked } from '../../core/message-approvals.js'
+import { type Judgement, questionOf } from '../call/judgement.js'
+import type { Scope } from '../call/scope.js'
+import { parsedAnswer, type PromptAnswer, type PromptDecision } from '../permissions/prompt.js'
+import type { Rule } from '../permissions/rule.js'
+import { SessionCalls } from '../call/run-call.js'
 import { parseSessionOptions, type SessionOptions } from './session-options.js'
 import { SessionTools } from './session-tools.js'
 import { projectInstructions } from '../skills/project-instructions.js'
@@ -22,19 +29,21 @@ import type { SkillEntry } from '../skills/skill-index.js'
 const CLOSE_MS = 5_000
 
 /** Opens a session; with a lineage, that of a subagent. */
-export async function openSession(given: SessionOptions, lineage?: Lineage): Promise<Session> {
-  const options = parseSessionOptions(given)
+export async function openSession(input: SessionOptions, lineage?: Lineage): Promise<Session> {
+  const options = parseSessionOptions(input)
   const { id = uuidV7(), journal, onRecord } = options
   const openChild: OpenChild = (from, note) => openSession(childOptions(options, from, note), from)
   const plan = await planSession(id, options, openChild, lineage)
+  let recorder: SessionRecorder | undefined
   try {
     const { background } = plan.team
-    const recorder = await SessionRecorder.open(id, journal, onRecord, plan.self.place)
+    recorder = await SessionRecorder.open({ sessionId: id, place: plan.self.place, journal, onRecord })
     if (recorder.background !== undefined) background.recordIn(recorder.background)
     // A subagent begins afresh, also where an earlier one had the same id.
     if (lineage === undefined) await background.resume()
     return new ContractSession(plan, recorder)
   } catch (error) {
+    await recorder?.close()
     await plan.directory.remove()
     throw error
   }
@@ -46,11 +55,10 @@ class ContractSession implements Session {
   readonly requirements: SessionRequirements
   readonly headless: boolean
   readonly #plan: SessionPlan
-  readonly #tools: SessionTools
   readonly #scope: Scope
+  readonly #tools: SessionTools
+  readonly #calls: SessionCalls
   readonly #recorder: SessionRecorder
-  readonly #closing = new AbortController()
-  readonly #running = new Set<Promise<unknown>>()
   #closed: Promise<void> | undefined
 
   constructor(plan: SessionPlan, recorder: SessionRecorder) {
@@ -60,8 +68,9 @@ class ContractSession implements Session {
     this.requirements = plan.requirements
     this.#plan = plan
     this.#recorder = recorder
-    this.#tools = new SessionTools(plan, (tool, args, how) => this.call(tool, args, how))
-    this.#scope = planScope(plan, (query, signal) => this.#tools.search(query, signal))
+    this.#scope = planScope(plan, new Approvals(recorder.approvals), (query, signal) => this.#tools.search(query, signal))
+    this.#calls = new SessionCalls(this.#scope, recorder, (id) => this.#tools.get(id))
+    this.#tools = new SessionTools(plan, this.#calls.executorOf)
     this.tools = this.#tools.toolSet as unknown as SessionToolSet
   }
 
@@ -87,8 +96,8 @@ class ContractSession implements Session {
 
   async promote(path: string, destination: string): Promise<string> {
     checked('session.promote', () => {
-      checkText('path', path)
-      checkText('destination', destination)
+      text(path, 'path')
+      text(destination, 'destination')
     })
     return this.#plan.scratch.promote(path, destination)
   }
@@ -122,39 +131,46 @@ class ContractSession implements Session {
       if (!Array.isArray(step?.messages)) throw invalid('A step must be an object with messages, as the AI SDK gives it.')
       return step.messages
     })
-    const activeTools = (await this.#tools.nextStep(this.#closing.signal)) as NAME[]
+    await this.#calls.recordDenied(messages)
+    const activeTools = (await this.#tools.nextStep(this.#calls.closing)) as NAME[]
     const more = await this.#plan.team.background.into(messages)
     return more === undefined ? { activeTools } : { activeTools, messages: more }
   }
 
-  call<ID extends string>(id: ID, args: unknown, options: CallOptions = {}): Promise<Envelope<ToolData<ID>>> {
-    return this.#callTracked(id, args, options) as Promise<Envelope<ToolData<ID>>>
+  judge(id: string, args: unknown, options: CallOptions = {}): Promise<Judgement> {
+    return this.#calls.judge(String(id), args, options)
   }
 
-  async #callTracked(id: string, args: unknown, options: CallOptions): Promise<Envelope> {
-    if (this.#closed !== undefined) return errorEnvelope('session_closed', closedText, 0)
-    let given: CallOptions
-    try {
-      given = givenOptions('session.call', options, ['callId', 'signal'])
-      checked('session.call', () => checkSignal(given.signal))
-    } catch (error) {
-      const { code, text } = failureOf(error)
-      return errorEnvelope(code, text, 0)
-    }
-    const { callId = uuidV7(), signal } = given
-    const work = this.#run(typeof id === 'string' ? id : typeof id, args, callIdOf(callId), signal)
-    this.#running.add(work)
-    try {
-      return await work
-    } finally {
-      this.#running.delete(work)
-    }
+  readonly toolApproval: ToolApproval = async (options) => {
+    const { toolName, callId, input, messages } = askedCall('session.toolApproval', options)
+    await this.#calls.recordDenied(messages)
+    // The AI SDK asks again when the answer comes. What a client sends then is compared with the question, and is none.
+    const asks = !isAsked(messages, callId)
+    const judgement = await this.#calls.judge(toolName, input, { callId }, asks)
+    // Without a record of the question no answer would count, so the user is not asked.
+    if (judgement.code === 'recording_failed') return { type: 'denied', reason: judgement.error_text ?? '' }
+    return judgement.action === 'ask' ? { type: 'user-approval', reason: questionOf(judgement) } : undefined
   }
 
-  async #run(id: string, args: unknown, callId: string, signal: AbortSignal | undefined): Promise<Envelope> {
-    const registered = this.#tools.get(id)
-    const either = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal])
-    return runCall(this.#scope, this.#recorder, { id: callId, registered, args, signal: either })
+  agree(callId: string, args: unknown, answer: PromptAnswer | PromptDecision): void {
+    checked('session.agree', () => {
+      text(callId, 'callId')
+      const parsed = parsedAnswer(answer)
+      if (parsed === undefined) throw invalid('answer must be a decision such as allow_once, or an object with decision, scope and rules.')
+      this.#scope.approvals.agree(callId, args, parsed)
+    })
+  }
+
+  allow(rules: readonly Pick<Rule, 'permission' | 'pattern'>[], scope: 'session' | 'project' = 'session'): void {
+    checked('session.allow', () => {
+      if (!Array.isArray(rules)) throw invalid('rules must be an array.')
+      if (scope !== 'session' && scope !== 'project') throw invalid('scope must be session or project.')
+      for (const { permission, pattern } of rules) recordRule(this.#scope, { permission, pattern, action: 'allow' }, scope)
+    })
+  }
+
+  call<ID extends string>(id: ID, args: unknown, options?: CallOptions): Promise<Envelope<ToolData<ID>>> {
+    return this.#calls.call(id, args, options) as Promise<Envelope<ToolData<ID>>>
   }
 
   close(): Promise<void> {
@@ -162,11 +178,11 @@ class ContractSession implements Session {
   }
 
   async #close(): Promise<void> {
-    this.#closing.abort(new ContractFailure('aborted', 'The call was aborted: the session has been closed.'))
     const { team, mcp } = this.#plan
     // Close the team again after all calls: one of them may have begun a task meanwhile.
-    const all = Promise.allSettled([...this.#running, team.close(), mcp.close()]).then(() => team.close())
+    const all = Promise.allSettled([this.#calls.close(), team.close(), mcp.close()]).then(() => team.close())
     await unlessAborted(all, AbortSignal.timeout(CLOSE_MS)).catch(() => undefined)
+    await unlessAborted(this.#recorder.close(), AbortSignal.timeout(CLOSE_MS)).catch(() => undefined)
     // The removal of a large directory continues in the background.
     await unlessAborted(this.#plan.directory.remove(), AbortSignal.timeout(CLOSE_MS)).catch(() => undefined)
   }
@@ -175,8 +191,3 @@ class ContractSession implements Session {
     await this.close()
   }
 }
-
-/** Hosts may number their calls. */
-const callIdOf = (callId: unknown): string => (typeof callId === 'string' || typeof callId === 'number' ? String(callId) : uuidV7())
-
-const closedText = 'The session has been closed. No more calls can be made in it.'

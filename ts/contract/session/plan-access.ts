@@ -1,37 +1,33 @@
 import { resolve } from 'node:path'
-import type { ContractPolicyRequest } from '../../../index.js'
+import type { ContractPolicy, ContractPolicyRequest } from '../../../index.js'
 import type { SessionDirectory } from '../call/session-directory.js'
 import { mcpCapability } from '../mcp/mcp-tools.js'
 import { AdHocFiles } from '../permissions/ad-hoc-files.js'
 import { Slots } from '../../core/abort.js'
-import { ruleLists } from '../permissions/rule.js'
-import { delegatedRules, type PermissionRules, RuleStore } from '../permissions/rule-store.js'
-import { type CapabilitySource, SessionCapabilities } from '../permissions/session-capabilities.js'
-import type { ContractAddon, SessionPolicy } from '../permissions/session-policy.js'
+import { delegatedRules, RuleStore } from '../permissions/rule-store.js'
+import {
+  type CapabilitySource,
+  type ContractAddon,
+  SessionCapabilities,
+  type SessionDirectories,
+} from '../permissions/session-capabilities.js'
 import { realDirectory, withDeclaredRoots } from '../permissions/workspace-roots.js'
 import type { Access } from '../call/scope.js'
 import type { ContractTool } from '../registry/contract-tool.js'
 import { type RequirementSet, type SessionRequirements, uniteRequirements } from '../registry/requirements.js'
 import type { Lineage } from './lineage.js'
-import type { SessionOptions } from './session-options.js'
-
-/** The directories that a session works in, without links in their paths. */
-export interface SessionPlaces {
-  roots: readonly string[]
-  adHoc: AdHocFiles
-  userData: string | undefined
-}
+import type { ParsedOptions } from './session-options.js'
 
 /** Resolves the directories of the options; a subagent has those of its parent, and the roots that its definition declares in them. */
-export function planPlaces(options: SessionOptions, lineage: Lineage | undefined): SessionPlaces {
+export function planDirectories(options: ParsedOptions, lineage: Lineage | undefined): SessionDirectories {
   const userData = options.userData === undefined ? undefined : realDirectory('userData', options.userData)
   const roots = lineage === undefined ? hostRoots(options) : childRoots(lineage)
   if (lineage !== undefined) return { roots, adHoc: new AdHocFiles([], lineage.parent.access.adHoc), userData }
-  return { roots, adHoc: new AdHocFiles((options.adHoc ?? []).map((path) => realDirectory('adHoc', path))), userData }
+  return { roots, adHoc: new AdHocFiles(options.adHoc.map((path) => realDirectory('adHoc', path))), userData }
 }
 
-function hostRoots({ workspace, manifest, manifestRoots = [] }: SessionOptions): string[] {
-  const roots = (typeof workspace === 'string' ? [workspace] : workspace).map((path) => realDirectory('workspace', path))
+function hostRoots({ workspace, manifest, manifestRoots }: ParsedOptions): string[] {
+  const roots = workspace.map((path) => realDirectory('workspace', path))
   const within = manifestRoots.map((path) => realDirectory('manifestRoots', path))
   return withDeclaredRoots({ source: 'manifest.workspace', declared: manifest.workspace, roots, within }, realDirectory)
 }
@@ -41,25 +37,21 @@ function childRoots({ agent, parent }: Lineage): string[] {
   return withDeclaredRoots({ source, declared: agent.workspace, roots: parent.access.roots, within: [] }, realDirectory)
 }
 
-/** What access is compiled from. */
-export interface AccessSource {
-  addon: ContractAddon
-  places: SessionPlaces
-  tools: readonly ContractTool[]
-  directory: SessionDirectory
-  /** The path of the scratch directory. */
-  scratch: string
-}
-
-/** Compiles capabilities and rules. */
-export function planAccess({ addon, places, tools, directory, scratch }: AccessSource, options: SessionOptions, lineage?: Lineage): Access {
-  const { roots, adHoc, userData } = places
+/** @param scratch the path of the scratch directory. */
+export function planAccess(
+  addon: ContractAddon,
+  directories: SessionDirectories,
+  { tools, directory, scratch }: { tools: readonly ContractTool[]; directory: SessionDirectory; scratch: string },
+  options: ParsedOptions,
+  lineage?: Lineage,
+): Access {
   const parent = lineage?.parent.access
-  const request = policyRequest({ base: directory.base, path: directory.path, scratch }, tools, options)
-  const capabilities = new SessionCapabilities({ addon, roots, adHoc, userData, parent: parent?.capabilities, request })
+  const request = policyRequest(directory, scratch, tools, options)
+  const capabilities = new SessionCapabilities({ ...directories, addon, parent: parent?.capabilities, request })
   return {
-    roots,
-    adHoc,
+    addon,
+    roots: directories.roots,
+    adHoc: directories.adHoc,
     tools: new Set(tools.map(({ id }) => id)),
     capabilities,
     rules: planRules(addon, capabilities, options, lineage),
@@ -68,11 +60,10 @@ export function planAccess({ addon, places, tools, directory, scratch }: AccessS
   }
 }
 
-function planRules(addon: ContractAddon, capabilities: SessionCapabilities, options: SessionOptions, lineage?: Lineage): PermissionRules {
+function planRules(addon: ContractAddon, capabilities: SessionCapabilities, options: ParsedOptions, lineage?: Lineage): RuleStore {
   const variables = () => capabilities.variables
   if (lineage === undefined) {
-    const { manifest, permissions = [] } = options
-    return new RuleStore(addon, variables, { manifest: manifest.permissions, ...ruleLists(permissions) })
+    return new RuleStore(addon, variables, { manifest: options.manifest.permissions, ...options.permissions })
   }
   const { agent, parent } = lineage
   const own = agent.permissions === undefined ? delegatedRules(parent.access.rules) : { manifest: agent.permissions }
@@ -80,39 +71,42 @@ function planRules(addon: ContractAddon, capabilities: SessionCapabilities, opti
 }
 
 function policyRequest(
-  session: { base: string; path: string; scratch: string },
+  directory: SessionDirectory,
+  scratch: string,
   tools: readonly ContractTool[],
-  options: SessionOptions,
+  options: ParsedOptions,
 ): CapabilitySource['request'] {
-  const { manifest, ceiling, sandbox, enabledMcpServers = [] } = options
+  const { manifest, ceiling, sandbox, enabledMcpServers } = options
   const declared = [
     { source: 'manifest.requires', requires: manifest.requires ?? {} },
     ...tools.map(({ id, requires }) => ({ source: `tool ${id}`, requires })),
     { source: 'enabledMcpServers', requires: { capabilities: enabledMcpServers.map(mcpCapability) } },
   ]
   const bounds = ceiling === undefined ? [] : [[{ source: 'ceiling', requires: ceiling }]]
-  const denyWrite = sandbox?.denyWrite
+  const { denyWrite } = sandbox
   return {
     granted: linkedNames(options),
     conjunction: [...bounds, declared],
-    implicitRead: [session.path],
-    implicitWrite: [session.scratch],
+    implicitRead: [directory.path],
+    implicitWrite: [scratch],
     // The directories of other sessions.
-    closed: [session.base],
+    closed: [directory.base],
     ...(denyWrite === undefined ? {} : { denyWrite }),
   }
 }
 
 /** The names by which the host calls its directories, where those are links. */
-function linkedNames({ workspace, adHoc = [], userData }: SessionOptions): NonNullable<ContractPolicyRequest['granted']> {
-  const all = [...(typeof workspace === 'string' ? [workspace] : workspace), ...adHoc, ...(userData === undefined ? [] : [userData])]
-  return all.map((path) => ({ path: realDirectory('workspace', path), given: resolve(path) })).filter(({ path, given }) => path !== given)
+function linkedNames({ workspace, adHoc, userData }: ParsedOptions): NonNullable<ContractPolicyRequest['granted']> {
+  const all = [...workspace, ...adHoc, ...(userData === undefined ? [] : [userData])]
+  return all
+    .map((path) => ({ path: realDirectory('workspace', path), written: resolve(path) }))
+    .filter(({ path, written }) => path !== written)
 }
 
 /** What the session was asked for, and what holds. */
-export function requirementsOf(policy: SessionPolicy, tools: readonly ContractTool[], options: SessionOptions): SessionRequirements {
+export function requirementsOf(policy: ContractPolicy, tools: readonly ContractTool[], options: ParsedOptions): SessionRequirements {
   const { ceiling, manifest } = options
   const declared = uniteRequirements([manifest.requires ?? {}, ...tools.map(({ requires }) => requires)])
-  const effective: RequirementSet[] = policy.expanded().map((set) => uniteRequirements([set]))
+  const effective = (policy.expanded() as RequirementSet[]).map((set) => uniteRequirements([set]))
   return Object.freeze(ceiling === undefined ? { declared, effective } : { declared, ceiling, effective })
 }

@@ -1,18 +1,17 @@
 import { checked, invalid } from '../../core/options.js'
 import { loadArgumentChecks, type MakeCheck } from '../call/argument-checks/argument-checks.js'
 import type { RegisteredTool } from '../call/run-call.js'
-import { checkTool, type ContractTool, freezeTool, hasSideEffect, lockedId } from '../registry/contract-tool.js'
-import { ownTools, chooseTools } from '../registry/tool-choice.js'
+import { type ContractTool, copyTool, hasSideEffect, lockedId } from '../registry/contract-tool.js'
+import { chooseTools } from '../registry/tool-choice.js'
 import type { ShellName } from '../registry/tool-runtime.js'
 import { isLockedToolId } from '../registry/tool-ids.js'
 import { bashDescription } from '../tools/bash.js'
-import { builtInTools } from '../tools/built-in-tools.js'
-import { webSearchTool } from '../tools/web-search.js'
+import { lockedTools } from '../tools/built-in-tools.js'
+import { webSearchTool } from '../tools/web.js'
 import type { WebSearchProvider } from '../web/search-provider.js'
 import type { Lineage } from './lineage.js'
-import type { SessionOptions } from './session-options.js'
+import type { ParsedOptions } from './session-options.js'
 
-/** The tools that a session begins with. */
 export interface ToolPlan {
   tools: readonly ContractTool[]
   /** Whether the host wants a tool. Tools of servers come after the session was opened. */
@@ -20,7 +19,7 @@ export interface ToolPlan {
 }
 
 /** Registers the tools of a session: the built-in ones and those of the options, as far as the host and the parent have them. */
-export function planTools(options: SessionOptions, provider: WebSearchProvider | undefined, lineage: Lineage | undefined): ToolPlan {
+export function planTools(options: ParsedOptions, provider: WebSearchProvider | undefined, lineage: Lineage | undefined): ToolPlan {
   const { tools, isChosen } = checked('createSession', () => registerTools(options))
   // The tool requires the host of the session's own provider.
   const withProvider = tools.map((tool) => (tool.id === 'web_search' ? Object.freeze<ContractTool>(webSearchTool(provider)) : tool))
@@ -32,26 +31,25 @@ export function describeTools(tools: readonly ContractTool[], shell: ShellName, 
   return tools.map((tool) => (tool.id === 'bash' ? Object.freeze({ ...tool, description: bashDescription(shell, outputBytes) }) : tool))
 }
 
-/** The tools by id, with the checks of their arguments. */
 export async function makeRegistry(
   tools: readonly ContractTool[],
 ): Promise<{ registry: ReadonlyMap<string, RegisteredTool>; makeCheck: MakeCheck }> {
   const makeCheck = await loadArgumentChecks()
-  const entries = tools.map((tool): [string, RegisteredTool] => {
-    const builtIn = isLockedToolId(tool.id)
-    return [tool.id, { tool, check: makeCheck(tool.id, tool.parameters, builtIn), effect: hasSideEffect(tool), builtIn }]
-  })
-  return { registry: new Map(entries), makeCheck }
+  return { registry: new Map(tools.map((tool) => [tool.id, registeredTool(tool, makeCheck)])), makeCheck }
 }
 
-/** Each id once. */
-function registerTools({ tools = [], manifest }: SessionOptions): ToolPlan {
-  const byId = new Map(builtInTools.map((tool) => [tool.id, tool]))
-  for (const tool of ownTools(tools)) {
-    checkTool(tool)
+/** A tool with the check of its arguments. */
+export function registeredTool(tool: ContractTool, makeCheck: MakeCheck): RegisteredTool {
+  const builtIn = isLockedToolId(tool.id)
+  return { tool, check: makeCheck(tool.id, tool.parameters, builtIn), effect: hasSideEffect(tool), builtIn }
+}
+
+function registerTools({ tools, manifest }: ParsedOptions): ToolPlan {
+  const byId = new Map(lockedTools.map((tool) => [tool.id, tool]))
+  for (const tool of tools.own.map(copyTool)) {
     if (isLockedToolId(tool.id)) throw lockedId(tool.id)
     if (byId.has(tool.id)) throw invalid(`Two tools have the id ${tool.id}. Rename one of them.`)
-    byId.set(tool.id, freezeTool(tool))
+    byId.set(tool.id, tool)
   }
   const isChosen = chooseTools(tools, [...byId.keys()], Object.keys(manifest.mcpServers ?? {}))
   return { tools: [...byId.values()].filter(({ id }) => isChosen(id)), isChosen }

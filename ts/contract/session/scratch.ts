@@ -1,9 +1,10 @@
 import { constants, mkdirSync } from 'node:fs'
-import { type FileHandle, lstat, mkdir, open, readlink, realpath } from 'node:fs/promises'
+import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { ToolError } from '../../core/errors.js'
 import { invalid } from '../../core/options.js'
+import { pathOfFile } from '../registry/opened-file.js'
 import type { SessionDirectory } from '../call/session-directory.js'
 
 /**
@@ -19,7 +20,6 @@ export class Scratch {
     mkdirSync(this.path, { mode: 0o700 })
   }
 
-  /** The text about it for a system prompt. */
   prompt(): string {
     return (
       `Files that are not part of the project belong in ${this.path}. ` +
@@ -59,21 +59,13 @@ export class Scratch {
     })
     try {
       const isFile = (await file.stat()).isFile()
-      if (isFile && (await pathOfFile(file, requested)).startsWith(`${this.path}/`)) return file
+      if (isFile && (await pathOfFile(file, requested))?.startsWith(`${this.path}/`) === true) return file
     } catch {
       // A file whose place is unknown is refused.
     }
     await file.close()
     throw refused()
   }
-}
-
-/** The path of an open file. If the system cannot name it, the real path of `path`, if that is the same file. */
-async function pathOfFile(file: FileHandle, path: string): Promise<string> {
-  if (process.platform === 'linux') return readlink(`/proc/self/fd/${file.fd}`)
-  const real = await realpath(path)
-  const [opened, found] = [await file.stat(), await lstat(real)]
-  return opened.ino === found.ino && opened.dev === found.dev ? real : ''
 }
 
 function destinationError(path: string, destination: string, cause: unknown): unknown {

@@ -2,39 +2,42 @@ import type { LanguageModel } from 'ai'
 import { checkJournal } from '../../journal/checks.js'
 import type { Journal } from '../../journal/journal.js'
 import {
-  accepted,
   boolean,
   callable,
   type Check,
   checked,
-  checkNames,
   type Checks,
+  group,
   invalid,
   isNames,
-  isPlain,
+  listOf,
+  must,
+  oneOf,
   optional,
+  type Parsed,
   parseOptions,
+  path,
   paths,
+  text,
 } from '../../core/options.js'
-import { parseSandbox } from '../../core/sandbox.js'
 import { parseEnvironment } from '../../core/environment.js'
 import { checkModel, type SpawnAgent } from './child-agent.js'
+import type { Session } from './session.js'
 import type { ContractTool } from '../registry/contract-tool.js'
 import type { RecordPart } from '../journal/session-recorder.js'
-import { defaultLimits, type Limits } from '../registry/limits.js'
-import { type AgentManifest, checkManifest } from '../agents/manifest.js'
-import { checkRuleLists, type Rule, type ScopedRules } from '../permissions/rule.js'
-import { findRequirementProblem, type RequirementSet } from '../registry/requirements.js'
+import { allLimits, defaultLimits, type Limits } from '../registry/limits.js'
+import { agentManifest, type AgentManifest } from '../agents/manifest.js'
+import { type Rule, ruleLists, type ScopedRules } from '../permissions/rule.js'
+import { requirementSet, type RequirementSet } from '../registry/requirements.js'
 import type { AskUser, SessionSandbox } from '../call/scope.js'
 import type { Prompt } from '../permissions/prompt.js'
 import type { WebRequest, WebResponse } from '../web/dial.js'
 import type { HostLookup } from '../web/resolve-host.js'
-import { checkProviders, type WebSearchProvider } from '../web/search-provider.js'
-import { isShellName } from '../call/shell.js'
+import { searchProviders, type WebSearchProvider } from '../web/search-provider.js'
 import type { ShellName } from '../registry/tool-runtime.js'
-import { checkSkillOptions, type SkillOptions } from '../skills/skill-source.js'
-import { checkToolOption, type ToolChoice } from '../registry/tool-choice.js'
-import { resolveToolSearch, type ToolSearchOptions } from '../registry/tool-catalog.js'
+import { skillOptions, type SkillOptions } from '../skills/skill-source.js'
+import { type ToolChoice, toolOption } from '../registry/tool-choice.js'
+import { toolSearchOptions, type ToolSearchOptions } from '../registry/tool-catalog.js'
 import type { Watchdog } from '../watchdogs/watchdog.js'
 
 /** What a host provides to its sessions. Each function gets a signal that aborts when its answer is no longer needed. */
@@ -119,86 +122,89 @@ export interface SessionOptions {
   onRecord?: ((part: RecordPart) => unknown) | undefined
 }
 
-/** A check that needs no name: its messages have one. */
-const by = <T>(check: (value: unknown) => void): Check<T> => accepted((_, value) => check(value))
-
-const checks: Checks<SessionOptions> = {
-  id: optional(
-    by((id) => {
-      if (typeof id !== 'string' || id === '' || id.includes('\0')) throw invalid('id must be a non-empty string.')
-    }),
-  ),
-  workspace: by((workspace) => {
-    if (!isNames(typeof workspace === 'string' ? [workspace] : workspace)) throw invalid('workspace must be a path or an array of paths.')
-  }),
-  adHoc: optional(by((list) => paths(list, 'adHoc'))),
-  manifestRoots: optional(by((list) => paths(list, 'manifestRoots'))),
-  userData: optional(
-    by((path) => {
-      if (!isNames([path])) throw invalid('userData must be a path.')
-    }),
-  ),
-  manifest: by(checkManifest),
-  tools: optional(by(checkToolOption)),
-  permissions: optional(by(checkRuleLists)),
-  onRule: optional(callable()),
-  watchdog: optional(callable()),
-  host: optional(by(checkHost)),
-  headless: optional(boolean),
-  ceiling: optional(
-    by((ceiling) => {
-      const problem = findRequirementProblem(ceiling)
-      if (problem !== undefined) throw invalid(`ceiling: ${problem}.`)
-    }),
-  ),
-  limits: optional(by((limits) => checkNames('limits.', limits, Object.keys(defaultLimits)))),
-  sandbox: optional(by(checkSessionSandbox)),
-  journal: optional(by(checkJournal)),
-  onRecord: optional(callable()),
-  skills: optional(by(checkSkillOptions)),
-  toolSearch: optional(by(resolveToolSearch)),
-  enabledMcpServers: optional(
-    by((names) => {
-      if (!isNames(names)) throw invalid('enabledMcpServers must be names of servers.')
-    }),
-  ),
-  model: optional(accepted(checkModel)),
-  shell: optional(
-    by((shell) => {
-      if (!isShellName(shell)) throw invalid("shell must be 'bash' or 'sh'.")
-    }),
-  ),
+const workspace: Check<string[]> = (value, name) => {
+  const roots = typeof value === 'string' ? [value] : value
+  if (!isNames(roots)) throw invalid(`${name} must be a path or an array of paths.`)
+  return [...roots]
 }
 
+const hostParts = group({
+  prompt: optional(callable<Prompt>()),
+  question: optional(callable<AskUser>()),
+  spawn: optional(callable<SpawnAgent>()),
+  webSearch: optional(searchProviders),
+  lookup: optional(callable<HostLookup>()),
+  fetch: optional(callable<NonNullable<SessionHost['fetch']>>()),
+} satisfies Checks<SessionHost>)
+
+/** A copy of a host, which may be an object of a class. */
+const sessionHost: Check<SessionHost> = (host, name) => {
+  if (typeof host !== 'object' || host === null) throw invalid(`${name} must be an object of functions.`)
+  const misplaced = ['watchdog', 'onRule', 'onRecord'].find((option) => option in host)
+  if (misplaced !== undefined) throw invalid(`${misplaced} is an option of the session, and not of its host.`)
+  const parts = Object.entries(hostParts(host, name))
+  return Object.fromEntries(parts.map(([part, value]) => [part, typeof value === 'function' ? value.bind(host) : value]))
+}
+
+const checks = {
+  id: optional(must<string>((id) => isNames([id]), 'a non-empty string')),
+  workspace,
+  adHoc: optional(paths, []),
+  manifestRoots: optional(paths, []),
+  userData: optional(path),
+  manifest: agentManifest,
+  tools: optional(toolOption, { own: [] }),
+  permissions: optional(ruleLists, {}),
+  onRule: optional(callable<NonNullable<SessionOptions['onRule']>>()),
+  watchdog: optional(callable<Watchdog>()),
+  host: optional(sessionHost, {}),
+  headless: optional(boolean),
+  ceiling: optional(requirementSet),
+  limits: optional(allLimits, defaultLimits),
+  sandbox: optional<SessionSandbox>(
+    group({
+      required: optional(boolean),
+      loopback: optional(oneOf('private', 'none', 'host')),
+      denyRead: optional(paths),
+      denyWrite: optional(paths),
+      env: optional(parseEnvironment),
+    } satisfies Checks<SessionSandbox>),
+    {},
+  ),
+  journal: optional(checkJournal),
+  onRecord: optional(callable<NonNullable<SessionOptions['onRecord']>>()),
+  skills: optional<SkillOptions>(skillOptions, {}),
+  toolSearch: optional(toolSearchOptions, toolSearchOptions({}, 'toolSearch')),
+  enabledMcpServers: optional(listOf(text), []),
+  model: optional((value, name) => {
+    checkModel(name, value)
+    return value as LanguageModel
+  }),
+  shell: optional(oneOf('bash', 'sh')),
+}
+
+/** The options of a session, checked, copied and with their defaults. */
+export type ParsedOptions = Parsed<typeof checks>
+
 /** @throws {ToolError} INVALID_INPUT for invalid and for misspelt options: a misspelt option must not leave open what it was to close. */
-export function parseSessionOptions(given: SessionOptions): SessionOptions {
-  const options = parseOptions('createSession', given, checks as Record<string, Check<unknown>>) as unknown as SessionOptions
-  const { enabledMcpServers = [], manifest } = options
-  const unknown = enabledMcpServers.find((name) => !Object.hasOwn(manifest.mcpServers ?? {}, name))
-  if (unknown === undefined) return options
+export function parseSessionOptions(input: SessionOptions): ParsedOptions {
   return checked('createSession', () => {
-    throw invalid(`enabledMcpServers: manifest.mcpServers has no ${unknown}.`)
+    const options = parseOptions('createSession', input, checks satisfies Record<keyof SessionOptions, unknown>)
+    const unknown = options.enabledMcpServers.find((name) => !Object.hasOwn(options.manifest.mcpServers ?? {}, name))
+    if (unknown !== undefined) throw invalid(`enabledMcpServers: manifest.mcpServers has no ${unknown}.`)
+    return options
   })
 }
 
-const hostFunctions = ['lookup', 'fetch', 'prompt', 'question', 'spawn'] as const
-const hostNames = ['prompt', 'question', 'spawn', 'webSearch', 'lookup', 'fetch']
-
-function checkHost(host: unknown): void {
-  if (typeof host !== 'object' || host === null) throw invalid('host must be an object of functions.')
-  // A host may have other functions, but these would never be called there.
-  const misplaced = ['watchdog', 'onRule', 'onRecord'].find((name) => name in host)
-  if (misplaced !== undefined)
-    throw invalid(`${misplaced} is an option of the session, and not of its host, which has ${hostNames.join(', ')}.`)
-  // An instance of a class may have fields of its own.
-  if (isPlain(host)) checkNames('host.', host, hostNames)
-  for (const name of hostFunctions) optional(callable())((host as SessionHost)[name], `host.${name}`)
-  checkProviders((host as SessionHost).webSearch)
-}
-
-function checkSessionSandbox(sandbox: unknown): void {
-  checkNames('sandbox.', sandbox, ['required', 'loopback', 'denyRead', 'denyWrite', 'env'])
-  const { env, ...others } = sandbox as SessionSandbox
-  parseSandbox(others, 'sandbox')
-  if (env !== undefined) parseEnvironment(env, 'sandbox.env')
+/**
+ * Opens a session.
+ *
+ * @throws {ToolError} INVALID_INPUT for invalid options (a tool without one of its fields, two tools with the same id, a locked
+ * id); CONTRACT_MANIFEST_INVALID for a requirement with an unknown variable or an invalid pattern;
+ * CONTRACT_RULE_INVALID; NATIVE_UNAVAILABLE; errors of the journal.
+ */
+export async function createSession(options: SessionOptions): Promise<Session> {
+  // Importing the package stays cheap: most of its modules serve open sessions.
+  const { openSession } = await import('./open-session.js')
+  return openSession(options)
 }

@@ -1,30 +1,29 @@
 import type { ToolSet } from 'ai'
 import { agentList, agentsForTasks } from '../agents/manifest.js'
 import { ContractFailure } from '../registry/envelope.js'
-import { type ContractTool, hasSideEffect } from '../registry/contract-tool.js'
-import { type CallTool, modelTools } from '../registry/model-tools.js'
+import type { ContractTool } from '../registry/contract-tool.js'
+import { type ExecutorOf, modelTools } from '../registry/model-tools.js'
 import type { RegisteredTool } from '../call/run-call.js'
 import type { ToolMatch } from '../registry/tool-runtime.js'
 import type { SessionPlan } from './plan-session.js'
+import { registeredTool } from './plan-tools.js'
 
-/** The tools of a session: those it began with, and those that servers bring later. */
 export class SessionTools {
   /** The tools that the model is offered. The object stays the same, so that an agent sees the changes. */
   readonly toolSet: ToolSet = {}
   readonly warnings: string[] = []
   readonly #plan: SessionPlan
-  readonly #call: CallTool
+  readonly #executorOf: ExecutorOf
   #registry: ReadonlyMap<string, RegisteredTool>
   #hasSteps = false
 
-  constructor(plan: SessionPlan, call: CallTool) {
+  constructor(plan: SessionPlan, executorOf: ExecutorOf) {
     this.#plan = plan
-    this.#call = call
+    this.#executorOf = executorOf
     this.#registry = plan.registry
     this.#offer()
   }
 
-  /** All tools, offered or not. */
   get all(): ContractTool[] {
     return [...this.#registry.values()].map(({ tool }) => tool)
   }
@@ -37,11 +36,7 @@ export class SessionTools {
     return this.#registry.get(id) ?? refusingTool(id, `There is no tool ${id.slice(0, 100)}. The tools of this session are: ${names()}.`)
   }
 
-  /**
-   * Begins a step: offers the tools that searches have found and those that servers have now.
-   *
-   * @returns the ids of the offered tools.
-   */
+  /** Begins a step: offers the tools that searches have found and those that servers have now. @returns the ids of the offered tools. */
   async nextStep(signal: AbortSignal): Promise<string[]> {
     await this.#refresh(signal)
     this.#hasSteps = true
@@ -61,7 +56,6 @@ export class SessionTools {
     return matches
   }
 
-  /** Asks the servers for their tools. */
   async #refresh(signal: AbortSignal): Promise<void> {
     const { mcp, catalog, isChosen, registry: fixed, makeCheck } = this.#plan
     if (mcp.names.length === 0) return
@@ -70,14 +64,8 @@ export class SessionTools {
     for (const warning of warnings) if (!this.warnings.includes(warning)) this.warnings.push(warning)
     const registry = new Map(fixed)
     for (const tool of tools.filter(({ id }) => isChosen(id))) {
-      const known = this.#registry.get(tool.id)
-      const fresh = (): RegisteredTool => ({
-        tool,
-        check: makeCheck(tool.id, tool.parameters),
-        effect: hasSideEffect(tool),
-        builtIn: false,
-      })
-      registry.set(tool.id, known?.tool === tool ? known : fresh())
+      const existing = this.#registry.get(tool.id)
+      registry.set(tool.id, existing?.tool === tool ? existing : registeredTool(tool, makeCheck))
     }
     const isSame = registry.size === this.#registry.size && [...registry].every(([id, one]) => this.#registry.get(id) === one)
     if (isSame) return
@@ -90,13 +78,12 @@ export class SessionTools {
     const callable = this.#plan.catalog.callable.filter(({ id }) => isUsable(id, this.#plan))
     const offered = modelTools(
       callable.map((tool) => this.#described(tool)),
-      this.#call,
+      this.#executorOf,
     )
     for (const id of Object.keys(this.toolSet)) if (!(id in offered)) delete this.toolSet[id]
     Object.assign(this.toolSet, offered)
   }
 
-  /** Names the agents in the description of `task`, and the roots in those of searches. */
   #described(tool: ContractTool): ContractTool {
     const { access, host } = this.#plan.self
     const { roots } = access
@@ -104,7 +91,7 @@ export class SessionTools {
     const extended = (more: string): ContractTool => ({ ...tool, description: `${description} ${more}` })
     const agents = tool.id === 'task' ? agentsForTasks(host.manifest.agents) : []
     if (agents.length > 0) return extended(`The agents are: ${agentList(agents)}.`)
-    const searches = tool.id === 'glob' || tool.id === 'grep'
+    const searches = ['glob', 'grep', 'repo_overview'].includes(tool.id)
     if (!searches || roots.length < 2) return { ...tool, description }
     return extended(`The workspace is ${roots.join(', ')}; relative paths begin in the first of them.`)
   }
@@ -126,7 +113,6 @@ const recommendations: Readonly<Record<string, { sentence: string; tool: string 
   web_search: { sentence: ' Read a result with web_fetch.', tool: 'web_fetch' },
 }
 
-/** The description without recommendations of tools that the session does not have. */
 function withoutMissing({ id, description }: ContractTool, tools: ReadonlySet<string>): string {
   const { sentence, tool } = (Object.hasOwn(recommendations, id) ? recommendations[id] : undefined) ?? {}
   return sentence === undefined || tool === undefined || tools.has(tool) ? description : description.replace(sentence, '')

@@ -1,5 +1,9 @@
 import type { ModelMessage } from 'ai'
 import type { ContractTool } from '../registry/contract-tool.js'
+import type { ToolApproval } from '../../core/tool-approval.js'
+import type { Judgement } from '../call/judgement.js'
+import type { PromptAnswer, PromptDecision } from '../permissions/prompt.js'
+import type { Rule } from '../permissions/rule.js'
 import type { Envelope } from '../registry/envelope.js'
 import type { SessionRequirements } from '../registry/requirements.js'
 import type { SkillEntry } from '../skills/skill-index.js'
@@ -19,6 +23,11 @@ export interface CallOptions {
   callId?: string | undefined
   /** Stops it. */
   signal?: AbortSignal | undefined
+  /**
+   * Hears what a command prints while it runs: the text since the last time, at most ten times a second, stdout and stderr in
+   * the order of arrival. Where a command prints faster than 640 KB/s, the oldest of it is missing here; the envelope has it.
+   */
+  onOutput?: ((text: string) => void) | undefined
 }
 
 /** Tools and their access, for one run of an agent. Close it with `close()` or `await using`. */
@@ -77,6 +86,34 @@ export interface Session extends AsyncDisposable {
   projectInstructions(): Promise<string>
   /** Calls a tool. Every failure, an unknown tool and a closed session too, is an envelope. */
   call<ID extends string>(id: ID, args: unknown, options?: CallOptions): Promise<Envelope<ToolData<ID>>>
+  /**
+   * What the session would decide about a call: by its schema, the capabilities, the rules and the watchdog. It asks no
+   * user, leaves nothing open and records nothing.
+   */
+  judge(id: string, args: unknown, options?: CallOptions): Promise<Judgement>
+  /**
+   * Asks the user by the AI SDK 7: `new ToolLoopAgent({ tools: session.tools, toolApproval: session.toolApproval })`. A run
+   * ends with a request for approval where the session would ask, and goes on when the answer comes with the messages. An
+   * approval holds for the same arguments and targets alone. With a journal, another process can take the answer, in a
+   * session that is opened again by its id. Pass `prepareStep` as well: it records the calls that the user denies.
+   *
+   * What the rules deny is not asked about: the call is made, and comes back as a refusal that is recorded.
+   */
+  readonly toolApproval: ToolApproval
+  /**
+   * Answers the question about one call before it is made, in place of `host.prompt`. The answer holds for a call with this
+   * id and these arguments, once.
+   *
+   * @throws {ToolError} INVALID_INPUT for an answer that is none.
+   */
+  agree(callId: string, args: unknown, answer: PromptAnswer | PromptDecision): void
+  /**
+   * Allows what these rules say from now on, as an `allow_always` of the user does; `onRule` gets each of them. Calls that
+   * run are not asked again.
+   *
+   * @throws {ToolError} INVALID_INPUT, CONTRACT_RULE_INVALID.
+   */
+  allow(rules: readonly Pick<Rule, 'permission' | 'pattern'>[], scope?: 'session' | 'project'): void
   /** Stops running calls, and removes the files of the session. Closing again does nothing. */
   close(): Promise<void>
 }

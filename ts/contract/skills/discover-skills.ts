@@ -4,7 +4,6 @@ import { dirname, join, resolve } from 'node:path'
 import { parseSkill, readRemoteSkill, ownersOf, readPlainFile, type TrustedOwners } from './skill-file.js'
 import type { SkillOptions, SkillSource } from './skill-source.js'
 
-/** A skill that was found. */
 export interface FoundSkill {
   name: string
   description: string
@@ -14,8 +13,7 @@ export interface FoundSkill {
   load: () => Promise<string>
 }
 
-/** The places that skills are searched in. */
-export interface SkillPlaces extends SkillOptions {
+export interface SkillSearch extends SkillOptions {
   roots: readonly string[]
   sources?: readonly SkillSource[] | undefined
   /** The directory in which remote skills are cached. */
@@ -23,46 +21,40 @@ export interface SkillPlaces extends SkillOptions {
 }
 
 const folders = ['.agents/skills', '.claude/skills']
-/** The maximum number of skills in one directory. */
 const MAX_SKILLS = 500
 
 /** Finds skills in order of precedence: the first one of a name wins. Invalid skills are left out with a warning. */
-export async function discoverSkills(places: SkillPlaces): Promise<{ skills: FoundSkill[]; warnings: string[] }> {
+export async function discoverSkills(search: SkillSearch): Promise<{ skills: FoundSkill[]; warnings: string[] }> {
   const skills = new Map<string, FoundSkill>()
   const warnings: string[] = []
-  const keep = (skill: FoundSkill): void => {
+  const add = (skill: FoundSkill): void => {
     const first = skills.get(skill.name)
     if (first === undefined) skills.set(skill.name, skill)
     else if (first.from !== skill.from)
       warnings.push(`Skill ${skill.name} of ${skill.from} is left out: ${first.from} has the name already.`)
   }
-  const owners = await ownersOf(places.roots)
-  for (const { directory, isChosen } of directoriesOf(places)) {
-    for (const skill of await skillsIn(directory, isChosen, owners, warnings)) keep(skill)
+  const owners = await ownersOf(search.roots)
+  for (const { directory, isChosen } of directoriesOf(search)) {
+    for (const skill of await skillsIn(directory, isChosen, owners, warnings)) add(skill)
   }
-  for (const source of places.sources ?? []) {
-    if (!('url' in source)) continue
-    const skill = await remote(source.url, places.userData, warnings)
-    if (skill !== undefined) keep(skill)
+  for (const source of search.sources ?? []) {
+    const skill = 'url' in source ? await remoteSkill(source.url, search.userData) : undefined
+    if (isFound(skill, warnings)) add(skill)
   }
   return { skills: [...skills.values()], warnings }
 }
 
 /** Directories in order of precedence, the nearest of the project first. Those of the user and the host are chosen ones. */
-function directoriesOf({ roots, project = true, home = homedir(), sources = [] }: SkillPlaces): { directory: string; isChosen: boolean }[] {
+function directoriesOf({ roots, project = true, home = homedir(), sources = [] }: SkillSearch): { directory: string; isChosen: boolean }[] {
   const userHome = home === false || home === '' ? undefined : resolve(home)
   const around = project ? roots.flatMap((root) => upward(root, userHome)) : []
   const bundled = sources.flatMap((source) => ('bundled' in source ? [source.bundled] : []))
   const configured = sources.flatMap((source) => ('path' in source ? [source.path] : []))
-  const foldersIn = (place: string): string[] => folders.map((folder) => join(place, folder))
-  const met = around.flatMap(foldersIn)
-  const chosen = [...(userHome === undefined ? [] : foldersIn(userHome)), ...bundled, ...configured]
+  const foldersIn = (directory: string): string[] => folders.map((folder) => join(directory, folder))
   const all = new Map<string, boolean>()
-  for (const [paths, isChosen] of [
-    [met, false],
-    [chosen, true],
-  ] as const) {
-    for (const path of paths) all.set(resolve(path), all.get(resolve(path)) ?? isChosen)
+  for (const path of around.flatMap(foldersIn)) all.set(resolve(path), false)
+  for (const path of [...(userHome === undefined ? [] : foldersIn(userHome)), ...bundled, ...configured]) {
+    if (!all.has(resolve(path))) all.set(resolve(path), true)
   }
   return [...all].map(([directory, isChosen]) => ({ directory, isChosen }))
 }
@@ -98,14 +90,14 @@ async function skillsIn(path: string, isChosen: boolean, trusted: TrustedOwners,
     return []
   }
   if (names.length > MAX_SKILLS) warnings.push(`Of the ${names.length} skills in ${directory}, the first ${MAX_SKILLS} are taken.`)
-  const looks = names.slice(0, MAX_SKILLS).map(async (name) => {
-    const own: string[] = []
-    return { skill: await skillAt(join(directory, name, 'SKILL.md'), owners, own), own }
-  })
-  const found = await Promise.all(looks)
-  // In the order of the names.
-  warnings.push(...found.flatMap(({ own }) => own))
-  return found.flatMap(({ skill }) => skill ?? [])
+  const candidates = await Promise.all(names.slice(0, MAX_SKILLS).map((name) => skillAt(join(directory, name, 'SKILL.md'), owners)))
+  return candidates.filter((skill) => isFound(skill, warnings))
+}
+
+/** Adds the warning about a skill that is left out. */
+function isFound(skill: FoundSkill | string | undefined, warnings: string[]): skill is FoundSkill {
+  if (typeof skill === 'string') warnings.push(skill)
+  return typeof skill === 'object'
 }
 
 /** Whether the owners of a directory, and of links to it, are trusted. `/tmp/.agents/skills`, for example, must not instruct the agent. */
@@ -115,25 +107,23 @@ async function isTrusted(directory: string, owners: TrustedOwners): Promise<bool
   return (await Promise.all(looks)).every(({ uid }) => owners.has(uid))
 }
 
-async function skillAt(path: string, owners: TrustedOwners, warnings: string[]): Promise<FoundSkill | undefined> {
+/** The skill in a file, or a warning; `undefined` for other files and folders. */
+async function skillAt(path: string, owners: TrustedOwners): Promise<FoundSkill | string | undefined> {
   try {
     const { name, description } = await parseSkill(await readPlainFile(path, owners))
     return { name, description, from: path, load: async () => (await parseSkill(await readPlainFile(path, owners))).body }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // Other files and folders are not skills.
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    warnings.push(`The skill ${path} is left out: ${code === 'ELOOP' ? 'it is a link' : (error as Error).message}.`)
-    return undefined
+    return `The skill ${path} is left out: ${code === 'ELOOP' ? 'it is a link' : (error as Error).message}.`
   }
 }
 
-async function remote(url: string, userData: string | undefined, warnings: string[]): Promise<FoundSkill | undefined> {
+async function remoteSkill(url: string, userData: string | undefined): Promise<FoundSkill | string> {
   try {
     const { name, description, body } = await parseSkill(await readRemoteSkill(url, userData))
     return { name, description, from: url, load: async () => body }
   } catch (error) {
-    warnings.push(`The skill ${url} is left out: ${(error as Error).message}.`)
-    return undefined
+    return `The skill ${url} is left out: ${(error as Error).message}.`
   }
 }

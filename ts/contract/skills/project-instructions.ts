@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { homedir } from 'node:os'
 import { headOf } from '../registry/limited-output.js'
-import type { TrustedOwners } from './skill-file.js'
+import { upward } from './discover-skills.js'
+import { ownersOf, readPlainFile, type TrustedOwners } from './skill-file.js'
 
 /** The first existing name in a directory counts. */
 const names = ['AGENTS.md', 'CLAUDE.md', 'CONTEXT.md']
@@ -10,11 +11,10 @@ const MAX_BYTES = 32_000
 
 /** The instructions of the project for every agent: the files around the workspace, the nearest last. */
 export async function projectInstructions(roots: readonly string[], home: string | false = homedir()): Promise<string> {
-  const [{ upward }, { ownersOf }] = await Promise.all([import('./discover-skills.js'), import('./skill-file.js')])
   const around = roots.flatMap((root) => upward(root, home === false ? undefined : home))
-  const places = [...new Set(around.toReversed())]
+  const directories = [...new Set(around.toReversed())]
   const owners = await ownersOf(roots)
-  const texts = (await Promise.all(places.map((place) => instructionsIn(place, owners)))).filter((text) => text !== undefined)
+  const texts = (await Promise.all(directories.map((directory) => instructionsIn(directory, owners)))).filter((text) => text !== undefined)
   // The nearest instructions matter most, and stay.
   let room = MAX_BYTES
   const parts: string[] = []
@@ -28,7 +28,6 @@ export async function projectInstructions(roots: readonly string[], home: string
 }
 
 async function instructionsIn(directory: string, owners: TrustedOwners): Promise<string | undefined> {
-  const { readPlainFile } = await import('./skill-file.js')
   for (const name of names) {
     const path = join(directory, name)
     const text = await readPlainFile(path, owners).catch(() => undefined)

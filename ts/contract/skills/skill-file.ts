@@ -1,10 +1,10 @@
-import { constants, type Stats } from 'node:fs'
-import { type FileHandle, lstat, open, readlink, realpath, stat, mkdir, rename, writeFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { open, realpath, stat, mkdir, rename, writeFile } from 'node:fs/promises'
 import { createHash, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { pathOfFile, readPart } from '../registry/opened-file.js'
 
-/** The maximum size of a skill or a file of instructions. */
-export const MAX_TEXT_BYTES = 1_000_000
+const MAX_TEXT_BYTES = 1_000_000
 
 /** The users whose files may instruct an agent; `undefined` for all users. */
 export type TrustedOwners = ReadonlySet<number> | undefined
@@ -28,34 +28,20 @@ export async function ownersOf(roots: readonly string[]): Promise<TrustedOwners>
  * @throws {Error} with a message for the user, if there is no such file.
  */
 export async function readPlainFile(path: string, owners?: TrustedOwners): Promise<string> {
-  const limitBytes = MAX_TEXT_BYTES
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
   const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   try {
     const stats = await file.stat()
     if (!stats.isFile()) throw new Error('it is no file')
     if (owners?.has(stats.uid) === false) throw new Error('it belongs to another user')
-    if (stats.size > limitBytes) throw new Error(`it has ${stats.size} bytes, and ${limitBytes} are the most`)
-    if ((await openedPath(file, path, stats)) !== path) throw new Error('a link leads to it')
+    if (stats.size > MAX_TEXT_BYTES) throw new Error(`it has ${stats.size} bytes, and ${MAX_TEXT_BYTES} are the most`)
+    if ((await pathOfFile(file, path)) !== path) throw new Error('a link leads to it')
     // One more byte detects a file that grows while it is read.
-    const bytes = Buffer.alloc(Math.min(limitBytes, stats.size) + 1)
-    let length = 0
-    while (length < bytes.length) {
-      const { bytesRead } = await file.read(bytes, length, bytes.length - length, length)
-      if (bytesRead === 0) break
-      length += bytesRead
-    }
-    return decodeText(bytes.subarray(0, Math.min(length, stats.size)))
+    const bytes = await readPart(file, 0, stats.size + 1)
+    return decodeText(bytes.subarray(0, stats.size))
   } finally {
     await file.close()
   }
-}
-
-/** The path of an opened file. Systems other than Linux need a second look, which must find the same file. */
-async function openedPath(file: FileHandle, path: string, opened: Stats): Promise<string | undefined> {
-  if (process.platform === 'linux') return readlink(`/proc/self/fd/${file.fd}`)
-  const [real, found] = await Promise.all([realpath(path), lstat(path)])
-  return found.dev === opened.dev && found.ino === opened.ino ? real : undefined
 }
 
 function decodeText(bytes: Uint8Array): string {
@@ -66,15 +52,6 @@ function decodeText(bytes: Uint8Array): string {
   }
 }
 
-/** The parts of a skill's file. */
-export interface ParsedSkill {
-  name: string
-  description: string
-  /** The text after the frontmatter. */
-  body: string
-}
-
-/** The maximum length of the frontmatter. */
 const MAX_FRONTMATTER = 16_384
 /** The maximum length of a description, which goes into prompts. */
 const MAX_DESCRIPTION = 1_024
@@ -82,14 +59,14 @@ const MAX_DESCRIPTION = 1_024
 const frontmatter = /^---[ \t]*\r?\n([\s\S]*?)(?:^|\r?\n)---[ \t]*(?:\r?\n|$)/u
 
 /**
- * The parts of a `SKILL.md`.
+ * The name and the description of a `SKILL.md`, and the text after its frontmatter.
  *
  * @throws {Error} with a message for the user, for an invalid skill.
  */
-export async function parseSkill(text: string): Promise<ParsedSkill> {
-  const found = frontmatter.exec(text)
-  if (found === null) throw new Error('it has no frontmatter between two lines of ---')
-  const [whole, header = ''] = found
+export async function parseSkill(text: string) {
+  const match = frontmatter.exec(text)
+  if (match === null) throw new Error('it has no frontmatter between two lines of ---')
+  const [whole, header = ''] = match
   if (header.length > MAX_FRONTMATTER) throw new Error('its frontmatter is too long')
   const { name, description } = await parseHeader(header)
   if (typeof name !== 'string' || name.length > 64 || !/^[a-z0-9]+(?:-[a-z0-9]+)*$/u.test(name)) {
@@ -115,14 +92,9 @@ async function parseHeader(header: string): Promise<Record<string, unknown>> {
   return value as Record<string, unknown>
 }
 
-/** The time limit for fetching a remote skill. */
 const FETCH_MS = 10_000
 
-/**
- * Reads a remote skill from the cache, or else fetches it.
- *
- * @throws {Error} in words.
- */
+/** Reads a remote skill from the cache, or else fetches it. @throws {Error} in words. */
 export async function readRemoteSkill(url: string, userData: string | undefined): Promise<string> {
   if (userData === undefined) return fetchText(url)
   const directory = join(await realpath(userData), 'skills')
@@ -154,5 +126,5 @@ async function fetchText(url: string): Promise<string> {
     if (bytes > MAX_TEXT_BYTES) throw new Error(`it has more than ${MAX_TEXT_BYTES} bytes`)
     parts.push(part)
   }
-  return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts))
+  return decodeText(Buffer.concat(parts))
 }

@@ -1,5 +1,5 @@
 import { ContractFailure } from '../registry/envelope.js'
-import type { FoundSkill, SkillPlaces } from './discover-skills.js'
+import { discoverSkills, type FoundSkill, type SkillSearch } from './discover-skills.js'
 
 /** A skill as it is shown to a model. */
 export interface SkillEntry {
@@ -18,11 +18,8 @@ export class SkillIndex {
     this.warnings = warnings
   }
 
-  /** Looks for skills. */
-  static async find(places: SkillPlaces): Promise<SkillIndex> {
-    // Importing the package must not load the modules that search files.
-    const { discoverSkills } = await import('./discover-skills.js')
-    const { skills, warnings } = await discoverSkills(places)
+  static async find(search: SkillSearch): Promise<SkillIndex> {
+    const { skills, warnings } = await discoverSkills(search)
     return new SkillIndex(skills, warnings)
   }
 
@@ -44,8 +41,8 @@ export class SkillIndex {
    * @throws {ContractFailure} invalid_arguments for an unknown name, with those there are; unavailable.
    */
   load(name: string): Promise<string> {
-    const known = this.#loaded.get(name)
-    if (known !== undefined) return known
+    const cached = this.#loaded.get(name)
+    if (cached !== undefined) return cached
     const loading = this.#load(name)
     this.#loaded.set(name, loading)
     loading.catch(() => this.#loaded.delete(name))
@@ -56,8 +53,8 @@ export class SkillIndex {
     const skill = this.#skills.get(name)
     if (skill === undefined) {
       const names = [...this.#skills.keys()].join(', ')
-      const known = names === '' ? 'There are none in this session.' : `The skills are: ${names}.`
-      throw new ContractFailure('invalid_arguments', `There is no skill ${name.slice(0, 100)}. ${known}`)
+      const available = names === '' ? 'There are none in this session.' : `The skills are: ${names}.`
+      throw new ContractFailure('invalid_arguments', `There is no skill ${name.slice(0, 100)}. ${available}`)
     }
     let body: string
     try {

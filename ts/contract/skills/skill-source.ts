@@ -1,4 +1,4 @@
-import { invalid } from '../../core/options.js'
+import { boolean, type Check, type Checks, group, invalid, isNames, must, optional } from '../../core/options.js'
 
 /** A source of skills besides the workspace and the user's home. */
 export type SkillSource =
@@ -17,31 +17,18 @@ export interface SkillOptions {
   home?: string | false | undefined
 }
 
-/** @throws {ToolError} INVALID_INPUT for an invalid list of sources. */
-export function checkSkillSources(sources: unknown): asserts sources is SkillSource[] {
-  if (!Array.isArray(sources)) throw invalid('manifest.skills must be an array.')
-  for (const [index, source] of (sources as unknown[]).entries()) {
-    const { bundled, path, url } = (typeof source === 'object' && source !== null ? source : {}) as Record<string, unknown>
-    const given = [bundled, path, url].filter((value) => value !== undefined)
-    if (given.length !== 1 || typeof given[0] !== 'string' || given[0] === '' || given[0].includes('\0')) {
-      throw invalid(`manifest.skills[${index}] must be { bundled }, { path } or { url }.`)
-    }
-    if (url !== undefined && !isFetchable(url as string)) {
-      throw invalid(`manifest.skills[${index}].url must begin with https://.`)
-    }
-  }
+export const skillSource: Check<SkillSource> = (source, name) => {
+  const { bundled, path: configured, url } = (source ?? {}) as Record<string, unknown>
+  const values = [bundled, configured, url].filter((value) => value !== undefined)
+  if (values.length !== 1 || !isNames(values)) throw invalid(`${name} must be { bundled }, { path } or { url }.`)
+  if (url !== undefined && !isFetchable(url as string)) throw invalid(`${name}.url must begin with https://.`)
+  return { ...(source as SkillSource) }
 }
 
-/** @throws {ToolError} INVALID_INPUT */
-export function checkSkillOptions(options: unknown): asserts options is SkillOptions {
-  if (typeof options !== 'object' || options === null) throw invalid('skills must be an object.')
-  const unknown = Object.keys(options).find((key) => key !== 'project' && key !== 'home')
-  if (unknown !== undefined) throw invalid(`skills.${unknown} is not known; there are project and home.`)
-  const { project, home } = options as Record<string, unknown>
-  if (project !== undefined && typeof project !== 'boolean') throw invalid('skills.project must be true or false.')
-  if (home !== undefined && home !== false && (typeof home !== 'string' || home === ''))
-    throw invalid('skills.home must be a path or false.')
-}
+export const skillOptions = group({
+  project: optional(boolean),
+  home: optional(must<string | false>((home) => home === false || (typeof home === 'string' && home !== ''), 'a path or false')),
+} satisfies Checks<SkillOptions>)
 
 function isFetchable(url: string): boolean {
   if (!URL.canParse(url)) return false

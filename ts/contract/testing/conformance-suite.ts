@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { checked, checkFunction, checkText, givenOptions, invalid } from '../../core/options.js'
-import { checkTool, type ContractTool } from '../registry/contract-tool.js'
+import { anything, boolean, callable, checked, type Checks, listOf, must, optional, parseOptions, text } from '../../core/options.js'
+import { type ContractTool, copyTool } from '../registry/contract-tool.js'
 import type { Envelope } from '../registry/envelope.js'
-import { createSession } from '../session/create-session.js'
+import { createSession } from '../session/session-options.js'
 import type { SessionOptions } from '../session/session-options.js'
-import { ownTools } from '../registry/tool-choice.js'
+import { LimitedOutput } from '../registry/limited-output.js'
+import { toolOption } from '../registry/tool-choice.js'
 import { envelopeProblem } from './envelope-problem.js'
 import { hostAccessDuring, hostAccessIsSeen } from './host-access.js'
 import { invalidArguments, sampleOf } from './invalid-arguments.js'
@@ -52,39 +53,39 @@ export interface ConformanceSubject {
   builtIn?: boolean | undefined
 }
 
+/** What is wrong with a tool is for its tests to say. */
+const someTool = must<ContractTool>((tool) => typeof tool === 'object' && tool !== null, 'a tool')
+
+const subjectChecks = {
+  name: text,
+  tools: listOf(someTool, 'an array of tools'),
+  samples: anything<ConformanceSubject['samples']>(),
+  open: optional(callable<NonNullable<ConformanceSubject['open']>>()),
+  builtIn: optional(boolean),
+} satisfies Checks<ConformanceSubject>
+
 /**
  * Defines the suite: what a conforming implementation of the tool contract must do.
  *
  * @throws {ToolError} INVALID_INPUT for what is no runner, no tool or no option.
  */
 export function contractSuite(runner: TestRunner, subject: ConformanceSubject): void {
-  const own = checked('contractSuite', () => checkedSuite(runner, subject))
+  checked('contractSuite', () => {
+    callable()(runner?.describe, 'describe of the runner')
+    callable()(runner.test, 'test of the runner')
+  })
+  const own = parseOptions('contractSuite', subject, subjectChecks)
   runner.describe(`tool contract: ${own.name}`, () => {
     for (const tool of own.tools) toolSuite(runner, tool, own)
     sessionSuite(runner, own)
   })
 }
 
-function checkedSuite(runner: TestRunner, about: ConformanceSubject): ConformanceSubject {
-  const { describe, test } = (runner ?? {}) as Partial<TestRunner>
-  checkFunction('describe of the runner', describe)
-  checkFunction('test of the runner', test)
-  const subject = givenOptions('contractSuite', about, ['name', 'tools', 'samples', 'open', 'builtIn'])
-  checkText('name', subject.name)
-  if (!Array.isArray(subject.tools)) throw invalid('tools must be an array of tools.')
-  // What else is wrong with a tool is for its tests to say.
-  for (const tool of subject.tools as unknown[]) {
-    if (typeof tool !== 'object' || tool === null) throw invalid('A tool must be an object.')
-  }
-  if (subject.open !== undefined) checkFunction('open', subject.open)
-  return subject
-}
-
 function toolSuite({ test }: TestRunner, tool: ContractTool, subject: ConformanceSubject): void {
   const samples = subject.samples?.[tool.id] ?? [{ args: sampleOf(tool.parameters) }]
 
   test(`${tool.id} publishes its five fields, and a schema that means something`, async () => {
-    checkTool(tool)
+    copyTool(tool)
     assert.ok(tool.parameters['type'] === 'object', 'the arguments are an object')
   })
 
@@ -99,6 +100,19 @@ function toolSuite({ test }: TestRunner, tool: ContractTool, subject: Conformanc
     })
     assert.equal(runs, 0)
   })
+
+  if (tool.outputSchema !== undefined) {
+    const schema = tool.outputSchema
+    test(`${tool.id} gives results that fit its outputSchema`, async () => {
+      const { problemFinder } = await import('../call/argument-checks/schema-problems.js')
+      const find = problemFinder(schema)
+      for (const { args, runtime: options } of samples) {
+        const returned = await tool.execute(args, recordingRuntime(options).runtime)
+        const data: unknown = returned instanceof LimitedOutput ? returned.data : returned
+        assert.deepEqual(find(JSON.parse(JSON.stringify(data) ?? 'null')), [], `${tool.id} gave ${JSON.stringify(data)}`)
+      }
+    })
+  }
 
   const alone = `${tool.id} reaches the host through its runtime alone`
   if (!hostAccessIsSeen()) {
@@ -150,9 +164,9 @@ function sessionSuite({ test }: TestRunner, subject: ConformanceSubject): void {
       plain('suite_throws_nothing', () => Promise.reject(undefined)),
     ]
     await inSession(subject, { tools }, async (session) => {
-      const given = await session.call('suite_gives', {})
-      expectEnvelope(given)
-      assert.deepEqual(given.type === 'output' && given.data, { n: 1 })
+      const success = await session.call('suite_gives', {})
+      expectEnvelope(success)
+      assert.deepEqual(success.type === 'output' && success.data, { n: 1 })
       expectEnvelope(await session.call('suite_gives_nothing', {}))
       const failed = await session.call('suite_throws', {})
       expectError(failed)
@@ -221,7 +235,7 @@ async function inSession(
 ): Promise<void> {
   const workspace = realpathSync(mkdtempSync(join(tmpdir(), 'toolwright-contract-')))
   try {
-    const tools = [...(builtIn ? [] : own), ...ownTools(options.tools ?? [])]
+    const tools = [...(builtIn ? [] : own), ...toolOption(options.tools ?? [], 'tools').own]
     const session = await open({ manifest: { name: 'suite' }, ...options, workspace, tools })
     try {
       await use(session)

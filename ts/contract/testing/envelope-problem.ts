@@ -2,14 +2,6 @@ import { contractCodes } from '../registry/envelope.js'
 
 /** Why a value is no envelope; `undefined` when it is one. */
 export function envelopeProblem(value: unknown): string | undefined {
-  try {
-    return problemOf(value)
-  } catch {
-    return 'it cannot be read'
-  }
-}
-
-function problemOf(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return 'it is no object'
   const { type, data, error_text, metadata, ...others } = value as Record<string, unknown>
   if (Object.keys(others).length > 0) return `it has ${Object.keys(others).join(', ')} besides`
@@ -38,6 +30,10 @@ function metadataProblem(metadata: unknown, type: string): string | undefined {
 }
 
 function jsonProblem(value: object): string | undefined {
-  const text = JSON.stringify(value)
-  return JSON.stringify(JSON.parse(text)) === text ? undefined : 'it is no JSON'
+  try {
+    const text = JSON.stringify(value)
+    return JSON.stringify(JSON.parse(text)) === text ? undefined : 'it is no JSON'
+  } catch {
+    return 'it is no JSON'
+  }
 }

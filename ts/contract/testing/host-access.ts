@@ -7,7 +7,7 @@ import http from 'node:http'
 import https from 'node:https'
 import { syncBuiltinESMExports } from 'node:module'
 import net from 'node:net'
-import { checked, checkFunction } from '../../core/options.js'
+import { callable, checked } from '../../core/options.js'
 
 /** Where a tool could reach past its runtime. */
 const doors: readonly (readonly [name: string, module: object])[] = [
@@ -49,7 +49,7 @@ export function hostAccessIsSeen(): boolean {
  * as in Bun, the list says nothing.
  */
 export async function hostAccessDuring(work: () => Promise<unknown>): Promise<string[]> {
-  checked('hostAccessDuring', () => checkFunction('work', work))
+  checked('hostAccessDuring', () => callable()(work, 'work'))
   const used = new Set<string>()
   const restore: (() => void)[] = []
   for (const [door, module] of doors) {

@@ -1,4 +1,4 @@
-import { checked, invalid } from '../../core/options.js'
+import { checked, must } from '../../core/options.js'
 import type { JsonSchema } from '../registry/contract-tool.js'
 
 /**
@@ -8,11 +8,7 @@ import type { JsonSchema } from '../registry/contract-tool.js'
  * @throws {ToolError} INVALID_INPUT for what is no schema.
  */
 export function invalidArguments(schema: JsonSchema): unknown[] {
-  return checked('invalidArguments', () => invalidFor(schema))
-}
-
-function invalidFor(schema: JsonSchema): unknown[] {
-  checkSchema(schema)
+  checkSchema('invalidArguments', schema)
   const properties = (schema['properties'] ?? {}) as Record<string, JsonSchema>
   const required = (schema['required'] ?? []) as string[]
   const fitting = sampleOf(schema) as Record<string, unknown>
@@ -33,11 +29,7 @@ function invalidFor(schema: JsonSchema): unknown[] {
 
 /** A value that fits a schema, as far as types, counts and enumerations go. @throws {ToolError} INVALID_INPUT */
 export function sampleOf(schema: JsonSchema): unknown {
-  return checked('sampleOf', () => sampleFor(schema))
-}
-
-function sampleFor(schema: JsonSchema): unknown {
-  checkSchema(schema)
+  checkSchema('sampleOf', schema)
   const { type, enum: values, const: only, default: usual, minLength = 1, minimum = 1, minItems = 0 } = schema as Record<string, unknown>
   if (only !== undefined) return only
   if (usual !== undefined) return usual
@@ -62,8 +54,8 @@ function sampleFor(schema: JsonSchema): unknown {
   }
 }
 
-function checkSchema(schema: unknown): void {
-  if (typeof schema !== 'object' || schema === null) throw invalid('The schema must be an object.')
+function checkSchema(caller: string, schema: unknown): void {
+  checked(caller, () => must((value) => typeof value === 'object' && value !== null, 'an object')(schema, 'The schema'))
 }
 
 /** Whether a value may fit, by its type alone: where nothing is said of types, it may. */
@@ -71,8 +63,8 @@ function fitsType(value: unknown, schema: JsonSchema): boolean {
   const { type, enum: values } = schema as { type?: string | string[]; enum?: unknown[] }
   if (Array.isArray(values)) return values.includes(value)
   if (type === undefined) return true
-  const found = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
+  const actual = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
   return [type]
     .flat()
-    .some((one) => one === found || (found === 'number' && (one === 'number' || (one === 'integer' && Number.isInteger(value)))))
+    .some((one) => one === actual || (actual === 'number' && (one === 'number' || (one === 'integer' && Number.isInteger(value)))))
 }

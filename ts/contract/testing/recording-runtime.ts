@@ -1,12 +1,13 @@
-import { checked, givenOptions } from '../../core/options.js'
+import { abortSignal, anything, type Checks, must, optional, parseOptions } from '../../core/options.js'
 import { ContractFailure } from '../registry/envelope.js'
-import { defaultLimits, type Limits } from '../registry/limits.js'
+import { allLimits, defaultLimits, type Limits } from '../registry/limits.js'
 import { checkAnswers } from '../call/questions.js'
-import type { Todo, CommandEnd, ToolRuntime } from '../registry/tool-runtime.js'
+import { type CommandEnd, patchedFile, type Todo, type ToolRuntime } from '../registry/tool-runtime.js'
+import { filesOfPatch } from '../../core/native.js'
 
 /** One use of a runtime. */
 export interface RuntimeUse {
-  /** `fs.read`, `fs.write`, `fs.replace`, `fs.glob`, `fs.grep`, `shell.run`, `net.fetchPage`, `net.search`, `session.ask`, `session.todos`, `session.skill`, `session.searchTools`, `session.task`, `mcp.call`. */
+  /** `fs.read`, `fs.write`, `fs.replace`, `fs.applyPatch` (which changes no file), `fs.glob`, `fs.grep`, `fs.overview`, `shell.run`, `net.fetchPage`, `net.search`, `session.ask`, `session.todos`, `session.skill`, `session.searchTools`, `session.task`, `mcp.call`. */
   operation: string
   args: unknown[]
 }
@@ -27,7 +28,18 @@ export interface RecordingRuntimeOptions {
   limits?: Partial<Limits> | undefined
 }
 
-const optionNames = ['files', 'command', 'answers', 'pages', 'results', 'signal', 'limits']
+const checks = {
+  files: optional(
+    must<Record<string, string>>((value) => typeof value === 'object' && value !== null, 'an object of texts by their paths'),
+    {},
+  ),
+  command: anything<RecordingRuntimeOptions['command']>(),
+  answers: anything<RecordingRuntimeOptions['answers']>(),
+  pages: anything<RecordingRuntimeOptions['pages']>(),
+  results: anything<RecordingRuntimeOptions['results']>(),
+  signal: abortSignal,
+  limits: optional(allLimits, defaultLimits),
+} satisfies Checks<RecordingRuntimeOptions>
 
 /**
  * A runtime over files in memory that writes down how it is used.
@@ -39,13 +51,10 @@ export function recordingRuntime(options: RecordingRuntimeOptions = {}): {
   uses: RuntimeUse[]
   files: Map<string, string>
 } {
-  const given = givenOptions('recordingRuntime', options, optionNames)
-  const { signal = new AbortController().signal, command, answers, pages, results } = given
+  const parsed = parseOptions('recordingRuntime', options, checks)
+  const { signal = new AbortController().signal, command, answers, pages, results, limits } = parsed
   const uses: RuntimeUse[] = []
-  const { files, limits } = checked('recordingRuntime', () => ({
-    files: new Map(Object.entries(given.files ?? {})),
-    limits: { ...defaultLimits, ...given.limits },
-  }))
+  const files = new Map(Object.entries(parsed.files))
   let todos: readonly Todo[] = []
   const note = (operation: string, ...args: unknown[]): void => void uses.push({ operation, args })
   const find = (path: string): string => {
@@ -80,6 +89,12 @@ export function recordingRuntime(options: RecordingRuntimeOptions = {}): {
         files.set(path, parts.join(change.new))
         return { replacements }
       },
+      async applyPatch(patch) {
+        note('fs.applyPatch', patch)
+        const changed = (await filesOfPatch(patch, limits.textBytes))?.map(patchedFile)
+        if (changed === undefined) throw new ContractFailure('tool_failed', 'The text is no patch.')
+        return changed
+      },
       async glob(pattern, path) {
         note('fs.glob', pattern, path)
         return { items: [...files.keys()].sort() }
@@ -90,6 +105,11 @@ export function recordingRuntime(options: RecordingRuntimeOptions = {}): {
           text.split('\n').flatMap((line, index) => (line.includes(pattern) ? [{ path, line: index + 1, text: line }] : [])),
         )
         return { items, files_scanned: files.size }
+      },
+      async overview(how) {
+        note('fs.overview', how)
+        const bytes = [...files.values()].reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+        return { files: files.size, bytes, languages: [], manifests: [], entry_points: [], tree: [...files.keys()].sort().join('\n') }
       },
     },
     shell: {

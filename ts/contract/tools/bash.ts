@@ -1,6 +1,7 @@
 import type { ContractTool } from '../registry/contract-tool.js'
 import { LimitedOutput, wholeIn } from '../registry/limited-output.js'
 import type { ShellName, CommandEnd } from '../registry/tool-runtime.js'
+import { aCount, aFlag, aText, dataSchemaOf } from '../registry/output-schema.js'
 import { parameters, pathParameter } from './parameters.js'
 
 /** Arguments of `bash`. */
@@ -49,6 +50,20 @@ export const bashTool: ContractTool<BashArguments, LimitedOutput> = {
       description: { type: 'string', maxLength: 1000, description: 'What it does, in a few words, for the user' },
     },
     ['command'],
+  ),
+  outputSchema: dataSchemaOf<BashData>(
+    {
+      stdout: aText,
+      stderr: aText,
+      exit_code: { type: ['integer', 'null'] },
+      signal: { type: ['string', 'null'] },
+      timed_out: aFlag,
+      head: aText,
+      tail: aText,
+      left_out_bytes: aCount,
+    },
+    ['stdout', 'stderr', 'exit_code', 'signal', 'timed_out'],
+    ['head', 'exit_code', 'signal', 'timed_out'],
   ),
   requires: { shell: [{ cmd: '*' }] },
   kind: 'execute',

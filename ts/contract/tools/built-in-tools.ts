@@ -1,24 +1,62 @@
-import { checked, invalid } from '../../core/options.js'
 import type { ContractTool } from '../registry/contract-tool.js'
 import { bashTool, type BashArguments, type BashData } from './bash.js'
 import { editTool, type EditArguments, type EditData } from './edit.js'
-import { globTool, type GlobArguments, type GlobData } from './glob.js'
-import { grepTool, type GrepArguments, type GrepData } from './grep.js'
-import { questionTool, type QuestionArguments, type QuestionData } from './question.js'
 import { readTool, type ReadArguments, type ReadData } from './read.js'
-import { skillTool, type SkillArguments, type SkillData } from './skill.js'
-import { taskTool } from './task.js'
-import { todoTool, type TodoArguments, type TodoData } from './todo.js'
-import { webFetchTool, type WebFetchArguments, type WebFetchData } from './web-fetch.js'
-import { webSearchTool, type WebSearchArguments, type WebSearchData } from './web-search.js'
-import { toolSearchTool, type ToolSearchArguments, type ToolSearchData } from './tool-search.js'
-import type { ToolRuntime, TaskArguments, TaskData } from '../registry/tool-runtime.js'
+import { globTool, type GlobArguments, type GlobData, grepTool, type GrepArguments, type GrepData } from './searches.js'
+import {
+  questionTool,
+  type QuestionArguments,
+  type QuestionData,
+  skillTool,
+  type SkillArguments,
+  type SkillData,
+  taskTool,
+  todoTool,
+  type TodoArguments,
+  type TodoData,
+  toolSearchTool,
+  type ToolSearchArguments,
+  type ToolSearchData,
+} from './session.js'
+import {
+  webFetchTool,
+  type WebFetchArguments,
+  type WebFetchData,
+  webSearchTool,
+  type WebSearchArguments,
+  type WebSearchData,
+} from './web.js'
 import { writeTool, type WriteArguments, type WriteData } from './write.js'
+import { checked, invalid } from '../../core/options.js'
+import type { TaskArguments, TaskData, ToolRuntime } from '../registry/tool-runtime.js'
 import type { Tool } from 'ai'
 import type { Envelope } from '../registry/envelope.js'
 
+/** The arguments and the results of the locked tools, by id. */
+interface BuiltIn {
+  bash: [BashArguments, BashData]
+  edit: [EditArguments, EditData]
+  glob: [GlobArguments, GlobData]
+  grep: [GrepArguments, GrepData]
+  question: [QuestionArguments, QuestionData]
+  read: [ReadArguments, ReadData]
+  skill: [SkillArguments, SkillData]
+  task: [TaskArguments, TaskData]
+  todo: [TodoArguments, TodoData]
+  tool_search: [ToolSearchArguments, ToolSearchData]
+  web_fetch: [WebFetchArguments, WebFetchData]
+  web_search: [WebSearchArguments, WebSearchData]
+  write: [WriteArguments, WriteData]
+}
+
+/** The arguments of the locked tools, by id. */
+export type BuiltInArguments = { [ID in keyof BuiltIn]: BuiltIn[ID][0] }
+
+/** The results of the locked tools, by id. */
+export type BuiltInData = { [ID in keyof BuiltIn]: BuiltIn[ID][1] }
+
 /** The tools with locked ids that every session has. */
-export const builtInTools: readonly ContractTool[] = Object.freeze(
+export const lockedTools: readonly ContractTool[] = Object.freeze(
   [
     readTool,
     writeTool,
@@ -33,67 +71,28 @@ export const builtInTools: readonly ContractTool[] = Object.freeze(
     questionTool,
     webFetchTool,
     webSearchTool(),
-  ].map((tool) => Object.freeze(checkedTool(tool))),
+  ].map((tool) => Object.freeze(tool)),
 )
 
-/** Checks direct calls. A session validates the arguments and passes a runtime; a direct call may pass anything. */
-function checkedTool(tool: ContractTool): ContractTool {
-  return {
-    ...tool,
-    execute: (args: object, runtime: ToolRuntime) => {
-      const given = checked(`${tool.id}.execute`, () => {
-        checkParts(args, runtime)
-        return { ...args }
-      })
-      return tool.execute(given, runtime)
-    },
-  }
-}
+/** The same tools for direct calls, which can be made with anything. */
+export const builtInTools: readonly ContractTool[] = Object.freeze(
+  lockedTools.map((tool) =>
+    Object.freeze({ ...tool, execute: (args, runtime) => executeDirectly(tool, args, runtime) } satisfies ContractTool),
+  ),
+)
 
-/** @throws {ToolError} INVALID_INPUT */
-function checkParts(args: unknown, runtime: unknown): void {
-  if (typeof args !== 'object' || args === null) throw invalid('The arguments must be an object.')
-  const { fs, shell, net, session } = (runtime ?? {}) as Partial<ToolRuntime>
-  if ([fs, shell, net, session].every((part) => typeof part === 'object')) return
-  throw invalid('A tool is called with the runtime of a session: by session.call, or with a recordingRuntime.')
-}
-
-/** The results of the locked tools, by id. */
-export interface BuiltInData {
-  bash: BashData
-  edit: EditData
-  glob: GlobData
-  grep: GrepData
-  question: QuestionData
-  read: ReadData
-  skill: SkillData
-  task: TaskData
-  todo: TodoData
-  tool_search: ToolSearchData
-  web_fetch: WebFetchData
-  web_search: WebSearchData
-  write: WriteData
+/** @throws {ToolError} INVALID_INPUT without an object of arguments, and without the runtime of a session. */
+export function executeDirectly(tool: ContractTool, args: object, runtime: ToolRuntime): unknown {
+  checked(`${tool.id}.execute`, () => {
+    if (typeof args !== 'object' || args === null) throw invalid('The arguments must be an object.')
+    if (typeof runtime?.fs === 'object' && typeof runtime.session === 'object') return
+    throw invalid('A tool is called with the runtime of a session: by session.call, or with a recordingRuntime.')
+  })
+  return tool.execute(args, runtime)
 }
 
 /** The data of a success of the tool with this id; `unknown` for tools of one's own and for ids that are not known beforehand. */
 export type ToolData<ID extends string> = ID extends keyof BuiltInData ? BuiltInData[ID] : unknown
-
-/** The arguments of the locked tools, by id. */
-export interface BuiltInArguments {
-  bash: BashArguments
-  edit: EditArguments
-  glob: GlobArguments
-  grep: GrepArguments
-  question: QuestionArguments
-  read: ReadArguments
-  skill: SkillArguments
-  task: TaskArguments
-  todo: TodoArguments
-  tool_search: ToolSearchArguments
-  web_fetch: WebFetchArguments
-  web_search: WebSearchArguments
-  write: WriteArguments
-}
 
 /**
  * The tools of a session for the AI SDK, with the types of the locked ones: `InferUITools<Session['tools']>` gives

@@ -1,5 +1,6 @@
 import { ContractFailure } from '../registry/envelope.js'
 import type { ContractTool } from '../registry/contract-tool.js'
+import { aCount, aText, dataSchemaOf } from '../registry/output-schema.js'
 import { parameters, pathParameter } from './parameters.js'
 
 /** Arguments of `edit`. */
@@ -30,6 +31,7 @@ export const editTool: ContractTool<EditArguments, EditData> = {
     },
     ['path', 'old_string', 'new_string'],
   ),
+  outputSchema: dataSchemaOf<EditData>({ path: aText, replacements: aCount }, ['path', 'replacements']),
   requires: { fs: { read: ['{workspace}/**', '{ad-hoc}/**'], write: ['{workspace}/**', '{ad-hoc}/**'] } },
   kind: 'edit',
   targets: ({ path }) => [{ kind: 'file', path, access: 'edit' }],

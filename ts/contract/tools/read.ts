@@ -1,5 +1,6 @@
 import type { ContractTool } from '../registry/contract-tool.js'
 import { LimitedOutput } from '../registry/limited-output.js'
+import { aCount, aText, dataSchemaOf } from '../registry/output-schema.js'
 import { parameters, pathParameter } from './parameters.js'
 
 /** Arguments of `read`. */
@@ -36,6 +37,11 @@ export const readTool: ContractTool<ReadArguments, LimitedOutput> = {
       },
     },
     ['path'],
+  ),
+  outputSchema: dataSchemaOf<ReadData>(
+    { content: aText, head: aText, offset: aCount, next_offset: aCount, lossy: { const: true } },
+    ['content'],
+    ['head', 'next_offset'],
   ),
   requires: { fs: { read: ['{workspace}/**', '{ad-hoc}/**'] } },
   kind: 'read',

@@ -1,4 +1,5 @@
 import type { ContractTool } from '../registry/contract-tool.js'
+import { aCount, aFlag, aText, dataSchemaOf } from '../registry/output-schema.js'
 import { parameters, pathParameter } from './parameters.js'
 
 /** Arguments of `write`. */
@@ -25,6 +26,7 @@ export const writeTool: ContractTool<WriteArguments, WriteData> = {
     },
     ['path', 'content'],
   ),
+  outputSchema: dataSchemaOf<WriteData>({ path: aText, bytes: aCount, created: aFlag }, ['path', 'bytes', 'created']),
   requires: { fs: { write: ['{workspace}/**', '{ad-hoc}/**'] } },
   kind: 'edit',
   targets: ({ path }) => [{ kind: 'file', path, access: 'write' }],

@@ -3,73 +3,30 @@ import { optional, parseOptions, paths } from '../../core/options.js'
 import { fetchPrograms, gitRemoteOperations, packagePrograms, programName } from '../../core/network-guard/programs.js'
 import type { Verdict, Watchdog, WatchedCommand, WatchedRedirect } from './watchdog.js'
 
+const words = (names: string): ReadonlySet<string> => new Set(names.split(/\s+/u))
+
 /** Programs that only inspect, whatever their arguments are. */
-const inspectors = new Set(
+const inspectors = words(
   `basename cat cmp column comm cut df diff dirname du echo expr false file fmt fold grep egrep fgrep head hexdump id join
    ls md5sum nl nproc od paste printf pwd readlink realpath rev rg seq sha1sum sha256sum sleep stat strings tac tail test
-   tr true uname uniq wc which whoami [`.split(/\s+/u),
+   tr true uname uniq wc which whoami [`,
 )
 /** Subcommands of git that only inspect, unless an option makes them write. */
-const gitInspectors = new Set([
-  'blame',
-  'cat-file',
-  'describe',
-  'diff',
-  'log',
-  'ls-files',
-  'ls-tree',
-  'rev-parse',
-  'shortlog',
-  'show',
-  'status',
-])
+const gitInspectors = words('blame cat-file describe diff log ls-files ls-tree rev-parse shortlog show status')
 /** Programs that change privileges. */
-const privilege = new Set(['sudo', 'su', 'doas', 'pkexec', 'runuser', 'setpriv', 'chroot', 'nsenter', 'unshare'])
+const privilege = words('sudo su doas pkexec runuser setpriv chroot nsenter unshare')
 /** Programs that destroy what cannot be restored. */
-const destructive = new Set(['mkfs', 'fdisk', 'parted', 'wipefs', 'shutdown', 'reboot', 'poweroff', 'halt'])
+const destructive = words('mkfs fdisk parted wipefs shutdown reboot poweroff halt')
 /** Programs that write to the paths they are given. */
-const writers = new Set([
-  'chgrp',
-  'chmod',
-  'chown',
-  'cp',
-  'dd',
-  'install',
-  'ln',
-  'mkdir',
-  'mv',
-  'rm',
-  'rmdir',
-  'rsync',
-  'shred',
-  'tee',
-  'touch',
-  'truncate',
-])
+const writers = words('chgrp chmod chown cp dd install ln mkdir mv rm rmdir rsync shred tee touch truncate')
 /** Programs that may write to the paths they are given, or read from them. */
-const mayWrite = new Set([
-  'bunzip2',
-  'bzip2',
-  'cpio',
-  'csplit',
-  'gunzip',
-  'gzip',
-  'patch',
-  'split',
-  'tar',
-  'unxz',
-  'unzip',
-  'xz',
-  'zip',
-  'zstd',
-])
+const mayWrite = words('bunzip2 bzip2 cpio csplit gunzip gzip patch split tar unxz unzip xz zip zstd')
 /** Options that make find write or run something. */
 const findWrites = /^-(?:delete|exec|execdir|ok|okdir|fls|fprint0?|fprintf)$/u
 /** Programs that write to the files they are given with `-i`. */
 const inPlace = new Set(['sed', 'gsed', 'perl', 'ruby'])
 /** Operators of redirections that only read. */
 const reads = new Set<string>(['<', '<&'])
-/** Directories of the system. */
 const systemPath = /^\/(?:$|\*|(?:bin|boot|dev|etc|lib\d*|proc|root|sbin|sys|usr|var)(?:\/|$|\*))/u
 /** Devices that are written to without harm. */
 const harmless = new Set(['/dev/null', '/dev/stdout', '/dev/stderr', '/dev/tty'])

@@ -1,7 +1,7 @@
 import { ToolError } from '../../core/errors.js'
 import { guardNetwork, type NetworkGuard } from '../../core/network-guard/guard-network.js'
 import { invalid } from '../../core/options.js'
-import { loadContractAddon } from '../permissions/session-policy.js'
+import { loadContractAddon } from '../permissions/session-capabilities.js'
 import type { Watchdog, WatchedCall } from './watchdog.js'
 
 const guards: readonly unknown[] = ['tokens', 'commands', 'fragments']
@@ -35,6 +35,6 @@ export function networkWatchdog(guard: Exclude<NetworkGuard, 'off'> = 'tokens'):
 /** The words of each command of a line. Where they depend on variables or substitutions, the text is split at white space. */
 async function wordsOf({ commands }: WatchedCall, line: string): Promise<string[][]> {
   const parsed: readonly { argv?: readonly string[] | undefined; text: string }[] =
-    commands ?? (await loadContractAddon()).parseCommandLine(line).commands
+    commands ?? (await loadContractAddon()).parseCommandLine(line)
   return parsed.map(({ argv, text }) => [...(argv ?? text.split(/\s+/u))])
 }

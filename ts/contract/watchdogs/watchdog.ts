@@ -1,4 +1,4 @@
-import { checked, checkFunction } from '../../core/options.js'
+import { callable, checked } from '../../core/options.js'
 import { ContractFailure, thrownText } from '../registry/envelope.js'
 import type { AgentManifest } from '../agents/manifest.js'
 import { withinTime } from '../../core/abort.js'
@@ -83,7 +83,7 @@ export function watchdogRefusal({ reason }: Verdict): ContractFailure {
  * @throws {ToolError} INVALID_INPUT for a value that is not a function.
  */
 export function allWatchdogs(...watchdogs: readonly Watchdog[]): Watchdog {
-  for (const watchdog of watchdogs) checked('allWatchdogs', () => checkFunction('A watchdog', watchdog))
+  for (const watchdog of watchdogs) checked('allWatchdogs', () => callable()(watchdog, 'A watchdog'))
   return async (call) => {
     let strictest: Verdict = { action: 'allow' }
     for (const watchdog of watchdogs) {

@@ -71,7 +71,6 @@ export function dial({ url: text, method, headers, body, addresses, signal }: We
   })
 }
 
-/** A lookup with a fixed answer. */
 function pinned(addresses: readonly string[]): LookupFunction {
   const entries = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }))
   return (_host, options, done) => {

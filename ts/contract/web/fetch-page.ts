@@ -1,30 +1,27 @@
 import type { FetchOptions, WebPage } from '../registry/tool-runtime.js'
 import { ContractFailure } from '../registry/envelope.js'
-import { decodeText, isHtml, isTextType, parseContentType } from './decode-text.js'
 import { dial, type WebRequest, type WebResponse } from './dial.js'
 import { networkFailure } from './network-failure.js'
-import { acceptEncoding, readBody } from './read-body.js'
+import { acceptEncoding, decodeText, isHtml, isTextType, parseContentType, readBody } from './body.js'
 import type { DialableHost } from './resolve-host.js'
 import { TimeBudget } from '../../core/abort.js'
 import { toMarkdown } from './to-markdown.js'
 import { hostOf, parseWebUrl, portOf } from './web-url.js'
 
-/** The parts of a call that a fetch needs. */
 export interface FetchScope {
   signal: AbortSignal
   /** Capabilities, rules and user, for one host. */
   reach(host: string, port: number): Promise<void>
-  /** Resolves a host to the addresses that may be dialled. */
   resolve(url: URL, signal: AbortSignal): Promise<DialableHost>
   /** Counts the fetch. Called once, right before the first request. */
   count(): void
-  /** Makes one request. @default dial */
   request?: ((request: WebRequest) => PromiseLike<WebResponse>) | undefined
   limitMs: number
   rawBytes: number
 }
 
 const MAX_REDIRECTS = 10
+const ACCEPT = 'text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.5'
 const redirects = new Set([301, 302, 303, 307, 308])
 /** Headers that frame a message or choose a connection. Callers cannot set them. */
 const ownHeaders = /^(?:host|connection|content-length|transfer-encoding|te|trailer|upgrade|expect|keep-alive|accept-encoding|proxy-.*)$/iu
@@ -37,7 +34,7 @@ const ownHeaders = /^(?:host|connection|content-length|transfer-encoding|te|trai
  * network_failed, timeout.
  */
 export async function fetchPage(start: string, { headers = {}, raw = false }: FetchOptions, scope: FetchScope): Promise<WebPage> {
-  const { signal } = scope
+  const { signal, request = dial } = scope
   let url = parseWebUrl(start)
   const budget = new TimeBudget(scope.limitMs, () => late(url, scope.limitMs))
   let own = checkHeaders(headers)
@@ -48,39 +45,30 @@ export async function fetchPage(start: string, { headers = {}, raw = false }: Fe
     // A name that resolves to a private address is also a call to that address.
     for (const address of special) await scope.reach(address, portOf(at))
     if (hop === 0) scope.count()
-    const step = await budget.spend(signal, (either) => oneHop({ url: at, headers: own, addresses, raw, scope, signal: either }))
-    if ('page' in step) return step.page
-    url = step.next
+    const sent = { 'user-agent': 'toolwright', accept: ACCEPT, ...own, 'accept-encoding': acceptEncoding }
+    const step = await budget.spend(signal, async (either): Promise<WebPage | URL> => {
+      const response = await answerOf(at, () => request({ url: at.href, method: 'GET', headers: sent, addresses, signal: either }), either)
+      try {
+        const { location } = response.headers
+        if (redirects.has(response.status) && typeof location === 'string') return parseWebUrl(location, at)
+        return await pageOf(at, response, { raw, rawBytes: scope.rawBytes, signal: either })
+      } finally {
+        response.close()
+      }
+    })
+    if (!(step instanceof URL)) return step
+    url = step
     if (url.origin !== at.origin) own = {}
   }
   throw new ContractFailure('network_failed', `\`${url.host}\` redirects more than ${MAX_REDIRECTS} times. Use another source.`)
 }
 
-interface Hop {
-  url: URL
-  headers: Readonly<Record<string, string>>
-  addresses: readonly string[]
-  raw: boolean
-  scope: FetchScope
-  signal: AbortSignal
-}
-
-async function oneHop({ url, headers, addresses, raw, scope, signal }: Hop): Promise<{ page: WebPage } | { next: URL }> {
-  const request = scope.request ?? dial
-  const sent = { 'user-agent': 'toolwright', accept: 'text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.5', ...headers }
-  let response: WebResponse
+async function answerOf(url: URL, request: () => PromiseLike<WebResponse>, signal: AbortSignal): Promise<WebResponse> {
   try {
-    response = await request({ url: url.href, method: 'GET', headers: { ...sent, 'accept-encoding': acceptEncoding }, addresses, signal })
+    return await request()
   } catch (error) {
     signal.throwIfAborted()
     throw networkFailure(url, error)
-  }
-  try {
-    const { location } = response.headers
-    if (redirects.has(response.status) && typeof location === 'string') return { next: parseWebUrl(location, url) }
-    return { page: await pageOf(url, response, { raw, rawBytes: scope.rawBytes, signal }) }
-  } finally {
-    response.close()
   }
 }
 
@@ -101,7 +89,6 @@ function binaryNote(type: string, length: unknown): string {
   return `[binary content: ${type === '' ? 'of no known type' : type}${size}; it is no text and is not shown]`
 }
 
-/** The headers of the caller, by names in lower case. */
 function checkHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   const own: Record<string, string> = {}
   for (const [name, value] of Object.entries(headers)) {

@@ -1,6 +1,6 @@
 import { ContractFailure } from '../registry/envelope.js'
 
-const known: Readonly<Record<string, string>> = {
+const reasons: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the name is not known',
   EAI_AGAIN: 'the name could not be looked up',
   ECONNREFUSED: 'nothing listens there',
@@ -37,7 +37,7 @@ export function networkFailure(url: URL, error: unknown): ContractFailure {
     const text = `\`${url.host}\` could not be fetched: its certificate ${certificate} (${name}). Check the host's name, or use another source.`
     return new ContractFailure('network_failed', text, { cause: error })
   }
-  const why = known[name] ?? (typeof message === 'string' && message !== '' ? message.slice(0, 300) : 'no reason was given')
+  const why = reasons[name] ?? (typeof message === 'string' && message !== '' ? message.slice(0, 300) : 'no reason was given')
   const text = `\`${url.host}\` could not be fetched: ${why}${name === '' ? '' : ` (${name})`}. Check the URL, try again later, or use another source.`
   return new ContractFailure('network_failed', text, { cause: error })
 }

@@ -33,8 +33,8 @@ export async function resolveHost(
   const classes = await loadAddressClasses()
   const host = hostOf(url)
   const literal = classes.normal(host)
-  const found = literal === undefined ? await addressesOf(host, url, lookup, signal) : [literal]
-  const all = [...new Set(found.map((address) => classes.normal(address)).filter((address) => address !== undefined))]
+  const resolved = literal === undefined ? await addressesOf(host, url, lookup, signal) : [literal]
+  const all = [...new Set(resolved.map((address) => classes.normal(address)).filter((address) => address !== undefined))]
   if (all.length === 0) throw new ContractFailure('network_failed', `The name \`${host}\` has no address. Check its spelling.`)
   const open = all.filter((address) => classes.special(address) === undefined)
   if (open.length > 0) return { addresses: open, special: [] }
@@ -54,19 +54,17 @@ export async function resolveHost(
 async function addressesOf(host: string, url: URL, lookup: HostLookup | undefined, signal: AbortSignal): Promise<readonly string[]> {
   try {
     const asked = lookup === undefined ? systemAddresses(host) : Promise.resolve(lookup(host, { signal }))
-    const found: unknown = await unlessAborted(asked, signal)
-    if (!Array.isArray(found)) throw new TypeError('the look-up gave no list of addresses')
-    return found.filter((address) => typeof address === 'string')
+    const resolved: unknown = await unlessAborted(asked, signal)
+    if (!Array.isArray(resolved)) throw new TypeError('the look-up gave no list of addresses')
+    return resolved.filter((address) => typeof address === 'string')
   } catch (error) {
     signal.throwIfAborted()
     throw networkFailure(url, error)
   }
 }
 
-async function systemAddresses(host: string): Promise<string[]> {
-  const found = await systemLookup(host, { all: true, verbatim: true })
-  return found.map(({ address }) => address)
-}
+const systemAddresses = async (host: string): Promise<string[]> =>
+  (await systemLookup(host, { all: true, verbatim: true })).map(({ address }) => address)
 
 /** Whether every set names the address, or the beginning of it; `*` and names do not. */
 function isGranted(address: string, port: number, effective: readonly RequirementSet[], classes: AddressClasses): boolean {
@@ -80,48 +78,39 @@ function isGranted(address: string, port: number, effective: readonly Requiremen
   return effective.length > 0 && effective.every((set) => (set.net?.hosts ?? []).some(names))
 }
 
-let loading: Promise<typeof Addresses> | undefined
+type AddressClasses = Awaited<ReturnType<typeof loadAddressClasses>>
 
-/** Tells addresses of the public internet from all others. Loaded with the first fetch. */
-export async function loadAddressClasses(): Promise<AddressClasses> {
-  loading ??= import('ipaddr.js').then((module) => module.default as unknown as typeof Addresses)
-  return new AddressClasses(await loading)
-}
-
-/** Classifies addresses by the registries of special-purpose addresses. */
-export class AddressClasses {
-  readonly #library: typeof Addresses
-
-  constructor(library: typeof Addresses) {
-    this.#library = library
-  }
+/** Tells addresses of the public internet from all others, by the registries of special-purpose addresses. Loaded with the first fetch. */
+export async function loadAddressClasses() {
+  const { IPv4, IPv6, parse } = (await import('ipaddr.js')).default as unknown as typeof Addresses
 
   /** The address in its one spelling, or `undefined` for a name. */
-  normal(host: string): string | undefined {
+  const normal = (host: string): string | undefined => {
     const bare = host.replace(/^\[|\]$/gu, '')
     // Other spellings were made one by the parser of the URL.
-    if (!this.#library.IPv4.isValidFourPartDecimal(bare) && !(bare.includes(':') && this.#library.IPv6.isValid(bare))) return undefined
-    return this.#library.parse(bare).toString()
+    if (!IPv4.isValidFourPartDecimal(bare) && !(bare.includes(':') && IPv6.isValid(bare))) return undefined
+    return parse(bare).toString()
   }
 
   /**
    * Why an address is not on the public internet: `loopback`, `private`, `linkLocal`, `carrierGradeNat`,
    * `multicast`, `reserved`, and the forms of IPv6 that carry an address of IPv4. `undefined` for a public one.
    */
-  special(address: string): string | undefined {
-    const parsed = this.#library.parse(address)
+  const special = (address: string): string | undefined => {
+    const parsed = parse(address)
     const range = parsed.range()
     if (range !== 'unicast') return range
     // No addresses outside of 2000::/3 are assigned: routes there are local.
-    const [first = 0] = parsed instanceof this.#library.IPv6 ? parsed.parts : [0x2000]
+    const [first = 0] = parsed instanceof IPv6 ? parsed.parts : [0x2000]
     return (first & 0xe000) === 0x2000 ? undefined : 'reserved'
   }
 
   /** Whether no address of IPv4 that begins so, as `10.0.`, is one of the public internet. */
-  isSpecialAsAWhole(start: string): boolean {
+  const isSpecialAsAWhole = (start: string): boolean => {
     if (!/^(?:\d+\.){1,3}$/u.test(start)) return false
     const count = start.split('.').length - 1
     const edges = ['0', '255'].map((fill) => [...start.split('.').slice(0, count), ...Array<string>(4 - count).fill(fill)].join('.'))
-    return edges.every((edge) => this.normal(edge) !== undefined && this.special(edge) !== undefined)
+    return edges.every((edge) => normal(edge) !== undefined && special(edge) !== undefined)
   }
+  return { normal, special, isSpecialAsAWhole }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { WebSearchResult } from '../registry/tool-runtime.js'
-import { invalid } from '../../core/options.js'
+import { callable, type Check, invalid, listOf, text } from '../../core/options.js'
 import { ContractFailure, thrownText } from '../registry/envelope.js'
 import { withinTime } from '../../core/abort.js'
 
@@ -14,27 +14,21 @@ export interface WebSearchProvider {
   search(query: string, options: { max_results: number; signal: AbortSignal }): PromiseLike<readonly WebSearchResult[]>
 }
 
-/** The maximum number of results. */
 export const MAX_RESULTS = 20
-/** The default number of results. */
 export const DEFAULT_RESULTS = 10
 
 const TITLE_CHARACTERS = 500
 const SNIPPET_CHARACTERS = 2_000
 const URL_CHARACTERS = 4_000
 
-/** @throws {ToolError} INVALID_INPUT */
-export function checkProviders(providers: unknown): asserts providers is readonly WebSearchProvider[] | undefined {
-  if (providers === undefined) return
-  if (!Array.isArray(providers)) throw invalid('host.webSearch must be an array of search providers.')
-  for (const provider of providers as Partial<WebSearchProvider>[]) {
-    const { id, host, search } = provider ?? {}
-    if (typeof id !== 'string' || id === '' || typeof host !== 'string' || host === '' || typeof search !== 'function') {
-      throw invalid('host.webSearch needs providers with id, host and search, for example searxng({ baseUrl }).')
-    }
-    providerHost(host)
-  }
-}
+/** Search providers, which may be objects of classes. */
+export const searchProviders: Check<WebSearchProvider[]> = listOf((provider, name) => {
+  const { id, host, search } = (provider ?? {}) as Partial<WebSearchProvider>
+  text(id, `${name}.id`)
+  providerHost(text(host, `${name}.host`))
+  callable()(search, `${name}.search`)
+  return provider as WebSearchProvider
+}, 'an array of search providers, for example searxng({ baseUrl })')
 
 /** The provider of a session. The choice depends on the id alone, so that the session always uses the same one. */
 export function chooseProvider(sessionId: string, providers: readonly WebSearchProvider[] = []): WebSearchProvider | undefined {
@@ -52,11 +46,7 @@ export function providerHost(host: string): { host: string; port: number } {
   return { host: name, port: at }
 }
 
-/**
- * Makes one search, and drops invalid results.
- *
- * @throws {ContractFailure} timeout, network_failed
- */
+/** Makes one search, and drops invalid results. @throws {ContractFailure} timeout, network_failed */
 export async function searchWith(
   provider: WebSearchProvider,
   query: string,
@@ -64,18 +54,18 @@ export async function searchWith(
 ): Promise<WebSearchResult[]> {
   const late = (): Error =>
     new ContractFailure('timeout', `The search provider ${provider.id} took longer than ${limitMs} ms. Try again later, or go on without.`)
-  let found: unknown
+  let results: unknown
   try {
-    found = await withinTime((either) => provider.search(query, { max_results, signal: either() }), limitMs, signal, late)
+    results = await withinTime((either) => provider.search(query, { max_results, signal: either() }), limitMs, signal, late)
   } catch (error) {
     signal.throwIfAborted()
     if (ContractFailure.isInstance(error)) throw error
     throw new ContractFailure('network_failed', `The search provider ${provider.id} failed: ${thrownText(error)}`, { cause: error })
   }
-  if (!Array.isArray(found)) {
+  if (!Array.isArray(results)) {
     throw new ContractFailure('network_failed', `The search provider ${provider.id} gave no list of results. Go on without.`)
   }
-  return found.flatMap(resultOf).slice(0, max_results)
+  return results.flatMap(resultOf).slice(0, max_results)
 }
 
 /** Drops an invalid result: the provider is an external service. */
@@ -86,6 +76,6 @@ function resultOf(value: unknown): WebSearchResult[] {
 }
 
 function clip(value: unknown, characters: number): string {
-  const text = typeof value === 'string' ? value.replace(/\s+/gu, ' ').trim() : ''
-  return text.length <= characters ? text : `${text.slice(0, characters).replace(/[\ud800-\udbff]$/u, '')}…`
+  const line = typeof value === 'string' ? value.replace(/\s+/gu, ' ').trim() : ''
+  return line.length <= characters ? line : `${line.slice(0, characters).replace(/[\ud800-\udbff]$/u, '')}…`
 }

@@ -1,7 +1,17 @@
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { ToolError } from '../errors.js'
 import { fetchPrograms, fetchTargets, gitSubcommand, isLoopbackAddress, programName, shells } from './programs.js'
-import { type CommandPlace, isLocalPath, registryNeed } from './package-managers.js'
 import { gitRemoteRefusal, networkRefusal, packagesRefusal, programRefusal } from './refusal.js'
 import { scriptCommands, withoutPrefix } from './script-commands.js'
+
+/** Where a command runs. */
+export interface CommandLocation {
+  /** An absolute path; `undefined` where it is not known which programs are installed. */
+  directory: string | undefined
+  /** The directories that programs are looked up in, as `PATH` has them. */
+  path: string | undefined
+}
 
 /** A part of every refused command. Most commands contain none of these, and pass without further checks. */
 const traces = /curl|wget|npm|npx|pnp|yarn|bun|pip|uv|git/iu
@@ -12,24 +22,22 @@ const remoteOperations: ReadonlySet<string> = new Set(['push', 'pull', 'fetch', 
 /**
  * The rule where the kernel holds the network: a command is refused beforehand only if it can do nothing without the
  * network. All others run, and the kernel keeps them from the network.
- *
- * @throws {ToolError} TOOL_NETWORK_DISABLED or TOOL_GIT_REMOTE_DISABLED
  */
-export function refuseNetworkOnly(cmd: string, args: readonly string[], place: CommandPlace): void {
+export function refuseNetworkOnly(cmd: string, args: readonly string[], location: CommandLocation): void {
   if (!traces.test(cmd) && !args.some((arg) => traces.test(arg))) return
   const [program = '', ...rest] = withoutPrefix([cmd, ...args])
   const name = programName(program)
-  if (!shells.has(name)) return refuseCommand(name, rest, place)
+  if (!shells.has(name)) return refuseCommand(name, rest, location)
   const at = rest.findIndex((arg) => /^-[a-z]*c$/u.test(arg))
   const commands = at === -1 ? [] : scriptCommands(rest[at + 1] ?? '')
   // After `cd` it is not known which programs are installed where the next command runs.
   const moves = commands.some(([first]) => first === 'cd' || first === 'pushd')
   for (const [first = '', ...others] of commands) {
-    refuseCommand(programName(first), others, moves ? { ...place, directory: undefined } : place)
+    refuseCommand(programName(first), others, moves ? { ...location, directory: undefined } : location)
   }
 }
 
-function refuseCommand(name: string, args: readonly string[], place: CommandPlace): void {
+function refuseCommand(name: string, args: readonly string[], location: CommandLocation): void {
   if (fetchPrograms.has(name)) {
     const targets = fetchTargets(name, args)
     if (targets.length > 0 && !targets.some(mayBeHere)) throw networkRefusal(name)
@@ -39,9 +47,8 @@ function refuseCommand(name: string, args: readonly string[], place: CommandPlac
     const after = args.slice(args.indexOf(operation) + 1)
     if (!isLocalRemote(operation, after)) throw gitRemoteRefusal(`git ${operation}`)
   } else {
-    const need = registryNeed(name, args, place)
-    if (need === undefined) return
-    throw need.program === undefined ? packagesRefusal(need.matched) : programRefusal(need.matched, need.program)
+    const refusal = registryNeed(name, args, location)
+    if (refusal !== undefined) throw refusal
   }
 }
 
@@ -61,4 +68,94 @@ function isLocalRemote(operation: string, args: readonly string[]): boolean {
   if (args.some(isLocalPath)) return true
   // `clone` takes no names of remotes: what is neither an address nor `host:path` is a path.
   return operation === 'clone' && args.some((arg) => !arg.startsWith('-') && !/^[^/]*:/u.test(arg))
+}
+
+/** Subcommands that talk to a registry, by the manager. */
+const registryCommands: Readonly<Record<string, ReadonlySet<string>>> = {
+  npm: words(`access add audit adduser ci clean-install cit dedupe deprecate dist-tag dist-tags find i ic in info ins
+    install install-ci-test install-test it login org outdated owner ping profile publish s search show star stars team
+    token unpublish up update upgrade v view whoami`),
+  pnpm: words('add audit dedupe deploy fetch i install import it install-test outdated publish unlink up update upgrade'),
+  yarn: words('add audit dedupe info install outdated publish up upgrade upgrade-interactive'),
+  bun: words('a add audit i install outdated publish update'),
+  pip: words('download index install search wheel'),
+  uv: words('add lock publish sync'),
+}
+
+/** Subcommands that fetch a program or a template by the name that follows. */
+const starters: Readonly<Record<string, ReadonlySet<string>>> = {
+  npm: words('create init innit'),
+  pnpm: words('create dlx'),
+  yarn: words('create dlx'),
+  bun: words('create c'),
+}
+
+/** Subcommands that run an installed program, and fetch it where there is none. */
+const runners: Readonly<Record<string, ReadonlySet<string>>> = { npm: words('exec x'), bun: words('x') }
+
+/** Programs that run an installed program, and fetch it where there is none. */
+const runnerPrograms: ReadonlySet<string> = new Set(['npx', 'bunx', 'pnpx', 'uvx'])
+
+/** With one of these options a manager works without the network, or does nothing. */
+const localOptions: ReadonlySet<string> = new Set('--offline --no-index --no-install --no --dry-run --help -h --version -v'.split(' '))
+
+/**
+ * The refusal of a package manager's command that needs a registry: its subcommand can do nothing without one, or the
+ * program to run is not installed.
+ */
+function registryNeed(name: string, args: readonly string[], location: CommandLocation): ToolError | undefined {
+  const end = args.indexOf('--')
+  if (args.slice(0, end === -1 ? args.length : end).some((arg) => localOptions.has(arg))) return undefined
+  if (runnerPrograms.has(name)) return programNeed(name, args, location)
+  const [manager, managerArgs] = pip(name, args) ?? [name, args]
+  const at = managerArgs.findIndex((arg) => !arg.startsWith('-'))
+  const command = at === -1 ? undefined : managerArgs[at]
+  // `yarn` alone installs.
+  if (manager === 'yarn' && managerArgs.length === 0) return packagesRefusal('yarn')
+  if (command === undefined) return undefined
+  const rest = managerArgs.slice(at + 1)
+  const matched = `${name} ${name === manager ? '' : `${manager} `}${command}`.replace('pip pip ', 'pip ')
+  if (runners[manager]?.has(command) === true) return programNeed(`${manager} ${command}`, rest, location)
+  const targets = rest.filter((arg) => !arg.startsWith('-'))
+  if (starters[manager]?.has(command) === true) return targets.length === 0 ? undefined : packagesRefusal(matched)
+  if (registryCommands[manager]?.has(command) !== true) return undefined
+  // Packages on this machine can be installed without a registry.
+  if (targets.length > 0 && targets.every(isLocalPath)) return undefined
+  return packagesRefusal(matched)
+}
+
+/** `pip3 …`, `python -m pip …` and `uv pip …` are `pip …`. */
+function pip(name: string, args: readonly string[]): [string, readonly string[]] | undefined {
+  if (/^pip\d*(?:\.\d+)?$/u.test(name)) return ['pip', args]
+  if (/^python\d*(?:\.\d+)?$/u.test(name) && args[0] === '-m' && args[1] === 'pip') return ['pip', args.slice(2)]
+  if (name === 'uv' && args[0] === 'pip') return ['pip', args.slice(1)]
+  return undefined
+}
+
+function programNeed(called: string, args: readonly string[], location: CommandLocation): ToolError | undefined {
+  // `-p` and `--package` name what to install, and `-c` a script whose commands are unknown.
+  if (args.some((arg) => /^(?:-[a-z]*[pc]|--package|--call|--from|--with)(?:=|$)/u.test(arg))) return undefined
+  const program = args.find((arg) => !arg.startsWith('-'))
+  if (program === undefined || isLocalPath(program) || isInstalled(program, location)) return undefined
+  return programRefusal(`${called} ${program}`, program)
+}
+
+function words(text: string): ReadonlySet<string> {
+  return new Set(text.split(/\s+/u))
+}
+
+/** Whether `npx NAME` in a directory finds the program without a registry: in `node_modules/.bin`, or in `PATH`. */
+function isInstalled(program: string, { directory, path }: CommandLocation): boolean {
+  if (directory === undefined) return true
+  if (program.includes('/') || program.includes('\0')) return false
+  for (let at = directory; ; at = dirname(at)) {
+    if (existsSync(join(at, 'node_modules', '.bin', program))) return true
+    if (at === dirname(at)) break
+  }
+  return (path ?? '').split(':').some((each) => each !== '' && existsSync(join(each, program)))
+}
+
+/** Whether a remote, a package or an address is a path of this machine. */
+function isLocalPath(text: string): boolean {
+  return /^(?:\.{0,2}\/|\.{1,2}$|~|file:)/u.test(text)
 }

@@ -1,7 +1,7 @@
-import { refuseNetworkOnly } from './auto.js'
-import type { CommandPlace } from './package-managers.js'
-import { guardCommands, type GuardedCommand } from './commands.js'
-import { refuseFragments, refuseTokens, type Scripts } from './words.js'
+import { type CommandLocation, refuseNetworkOnly } from './auto.js'
+import { guardCommands, type GuardedCommand, refuseFragments, refuseTokens, type Scripts } from './documented.js'
+
+export type { GuardedCommand }
 
 /** Every network guard: the default, then those of the documents in their order. */
 export const networkGuards = ['auto', 'tokens', 'commands', 'fragments', 'off'] as const
@@ -21,13 +21,8 @@ export type NetworkGuard = (typeof networkGuards)[number]
 /** The variables of a guard that adds none. */
 export const noVariables: Readonly<Record<string, string>> = Object.freeze({})
 
-/** Where a command runs, and what it finds there. */
-export interface GuardedPlace extends CommandPlace {
-  scripts: Scripts
-}
-
-/** The place for a guard that judges words alone. */
-const nowhere: GuardedPlace = { directory: '/', path: undefined, scripts: () => ({}) }
+/** The location for a guard that judges words alone. */
+const nowhere = { directory: '/', path: undefined, scripts: () => ({}) }
 
 /** On Linux a command whose network cannot be blocked is refused. On macOS that was never measured. */
 const kernelHoldsNetwork = process.platform === 'linux'
@@ -39,10 +34,15 @@ const kernelHoldsNetwork = process.platform === 'linux'
  *
  * @throws {ToolError} TOOL_NETWORK_DISABLED or TOOL_GIT_REMOTE_DISABLED
  */
-export function guardNetwork(guard: NetworkGuard, cmd: string, args: readonly string[], place: GuardedPlace = nowhere): GuardedCommand {
+export function guardNetwork(
+  guard: NetworkGuard,
+  cmd: string,
+  args: readonly string[],
+  location: CommandLocation & { scripts: Scripts } = nowhere,
+): GuardedCommand {
   if (guard === 'commands') return guardCommands(cmd, args)
-  if (guard === 'auto' && kernelHoldsNetwork) refuseNetworkOnly(cmd, args, place)
-  else if (guard === 'tokens' || guard === 'auto') refuseTokens(cmd, args, place.scripts)
+  if (guard === 'auto' && kernelHoldsNetwork) refuseNetworkOnly(cmd, args, location)
+  else if (guard === 'tokens' || guard === 'auto') refuseTokens(cmd, args, location.scripts)
   else if (guard === 'fragments') refuseFragments(cmd, args)
   return { args, env: noVariables }
 }

@@ -1,7 +1,7 @@
 import { ToolError } from '../errors.js'
 
-const sayIt = 'If the task cannot be done without the network, say so: the host program can allow it (allowNetwork: true).'
-const nextMove = `Work with what is on this machine. ${sayIt}`
+const orSaySo = 'If the task cannot be done without the network, say so: the host program can allow it (allowNetwork: true).'
+const nextMove = `Work with what is on this machine. ${orSaySo}`
 
 /** The refusal of a command that names a network program or an address. */
 export function networkRefusal(token: string, hint: string = nextMove): ToolError {
@@ -10,36 +10,37 @@ export function networkRefusal(token: string, hint: string = nextMove): ToolErro
 
 /** The refusal of a package manager's command that needs a registry. */
 export function packagesRefusal(words: string): ToolError {
-  return networkRefusal(words, `Work with the packages that are installed; the scripts of package.json run. ${sayIt}`)
+  return networkRefusal(words, `Work with the packages that are installed; the scripts of package.json run. ${orSaySo}`)
 }
 
 /** The refusal of a program that would have to be fetched. */
 export function programRefusal(words: string, program: string): ToolError {
   return networkRefusal(
     words,
-    `\`${program}\` is not installed here, and it cannot be fetched. Use a program that is (see node_modules/.bin). ${sayIt}`,
+    `\`${program}\` is not installed here, and it cannot be fetched. Use a program that is (see node_modules/.bin). ${orSaySo}`,
   )
 }
 
 /** The refusal of a script of package.json that a guard of words does not tell from an installation. */
 export function scriptRefusal(token: string, instead: string): ToolError {
-  return networkRefusal(token, `Run the command of the script itself: ${instead}. ${sayIt}`)
+  return networkRefusal(token, `Run the command of the script itself: ${instead}. ${orSaySo}`)
 }
 
 /** The refusal of a git command that talks to a remote. */
 export function gitRemoteRefusal(token: string): ToolError {
-  const hint = `Work with the commits that are here; a repository on this machine can be named by its path. ${sayIt}`
+  const hint = `Work with the commits that are here; a repository on this machine can be named by its path. ${orSaySo}`
   return refusal('TOOL_GIT_REMOTE_DISABLED', 'Git remote operations are disabled for the bash tool', token, hint)
 }
 
 /** The refusal of a git command in which a guard of words found the name of a remote operation. */
 export function gitWordRefusal(token: string, word: string): ToolError {
-  const hint = `A local command runs when none of its words is \`${word}\`: say it in another way. ${sayIt}`
+  const hint = `A local command runs when none of its words is \`${word}\`: say it in another way. ${orSaySo}`
   return refusal('TOOL_GIT_REMOTE_DISABLED', 'Git remote operations are disabled for the bash tool', token, hint)
 }
 
+const MAX_TOKEN_LENGTH = 200
+
 function refusal(code: 'TOOL_NETWORK_DISABLED' | 'TOOL_GIT_REMOTE_DISABLED', summary: string, matched: string, hint: string): ToolError {
-  const longest = 200
-  const token = matched.length > longest ? `${matched.slice(0, longest)}…` : matched
+  const token = matched.length > MAX_TOKEN_LENGTH ? `${matched.slice(0, MAX_TOKEN_LENGTH)}…` : matched
   return new ToolError({ code, summary, place: `${summary}: matched \`${token}\``, details: { token }, hint })
 }

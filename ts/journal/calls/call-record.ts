@@ -2,10 +2,12 @@
  * The record of one call. Every pipeline of calls shares it: the row that is written before an effect and completed
  * after it, or written once at the end, and what happens when the journal fails.
  */
-import { type Awaitable, isPromiseLike } from '../../core/abort.js'
+import { attempt, type Awaitable } from '../../core/abort.js'
+import { traceStep } from '../../core/call-channel.js'
+import type { CallDoor } from '../../core/call-message.js'
 import { ToolError } from '../../core/errors.js'
 import type { Journal } from '../journal.js'
-import type { NewToolCall, ToolCallEnd, ToolCallRef } from '../journal-store.js'
+import type { NewToolCall, TaskId, ToolCallEnd, ToolCallRef } from '../journal-store.js'
 import type { ToolContext } from './context.js'
 
 /** What a record holds about the tool of a call. */
@@ -17,7 +19,6 @@ export interface RecordedTool {
   hasRevert: boolean
 }
 
-/** A call that starts. */
 export interface StartingCall {
   metadata: RecordedTool
   /** What the record shows of the arguments. */
@@ -31,7 +32,6 @@ export interface StartingCall {
 /** What the pipeline needs to know of the context of a call. */
 export interface CallContext {
   signal?: AbortSignal | undefined
-  /** The AI SDK's id of the call, where an agent made it. */
   toolCallId?: string | undefined
   /** Number of calls made before this one. */
   seq: number
@@ -39,8 +39,38 @@ export interface CallContext {
   idempotencyKey: string | null
   /** The key of the call, set once it is being recorded. */
   callIdempotencyKey: string | null
+  /** The directory that the call is confined to. */
+  rootDir?: string | undefined
   /** The output of an aborted call until then, for its record. */
   partialOutput?: { output: unknown } | undefined
+}
+
+/** What calls outside of any task are recorded as. */
+export interface RecordedRun {
+  journal?: Journal | undefined
+  runId?: string | undefined
+  nodeId?: string | undefined
+}
+
+/** What the AI SDK hands to `execute` besides the input; all of it is optional in a direct call. */
+export interface ToolCallOptions {
+  toolCallId?: string | undefined
+  abortSignal?: AbortSignal | undefined
+}
+
+export interface Call<ARGS, CTX extends CallContext> {
+  door: Exclude<CallDoor, 'contract'>
+  execute: (args: ARGS, ctx: CTX) => unknown
+  metadata: RecordedTool
+  /** The journal of the tool set, for calls outside of any context that has one. */
+  run: RecordedRun
+  args: ARGS
+  builtIn: boolean
+  /** What the record shows of the arguments. @default all of them */
+  recordedInput?: ((args: ARGS) => unknown) | undefined
+  /** Completes the second argument of `execute`. */
+  completeContext: (base: CallContext, ambient: ToolContext | undefined) => CTX
+  callOptions: ToolCallOptions
 }
 
 /** A call that is being recorded. */
@@ -49,6 +79,8 @@ export interface OpenRecord {
   seq: number
   /** Its key; `null` outside of a task. */
   key: string | null
+  /** The task that it is recorded in; absent if the host keeps its own records. */
+  task?: TaskId | undefined
   /** The output of an identical earlier call, which replaces this one. */
   recorded?: { output: unknown } | undefined
   succeeded(output: unknown): Awaitable<void>
@@ -79,7 +111,7 @@ export class CallRow {
   begin(): Awaitable<void> {
     if (this.#row.sideEffect !== true) return awaitRecovery(this.#journal)
     return attempt(
-      () => this.#journal.insertToolCall(this.#row),
+      () => traceStep('journal', { operation: 'insert' }, () => this.#journal.insertToolCall(this.#row)),
       (ref) => void (this.#ref = ref),
       (error) => {
         if (this.#journal.onFailure === 'fail') throw error
@@ -91,8 +123,12 @@ export class CallRow {
   /** After the call. It never fails, because the result of the call stands. */
   end(end: ToolCallEnd): Awaitable<void> {
     return attempt(
-      () =>
-        this.#ref === undefined ? this.#journal.insertToolCall({ ...this.#row, ...end }) : this.#journal.updateToolCall(this.#ref, end),
+      () => {
+        const ref = this.#ref
+        if (ref === undefined)
+          return traceStep('journal', { operation: 'insert' }, () => this.#journal.insertToolCall({ ...this.#row, ...end }))
+        return traceStep('journal', { operation: 'update' }, () => this.#journal.updateToolCall(ref, end))
+      },
       () => undefined,
       (error) => {
         markFailed(this.#journal)
@@ -100,17 +136,6 @@ export class CallRow {
       },
     )
   }
-}
-
-/** Does `work` and continues with its result or error, synchronously where the store answers synchronously. */
-function attempt<T>(work: () => Awaitable<T>, onValue: (value: T) => void, onError: (error: unknown) => void): Awaitable<void> {
-  let value: Awaitable<T>
-  try {
-    value = work()
-  } catch (error) {
-    return onError(error)
-  }
-  return isPromiseLike(value) ? value.then(onValue, onError) : onValue(value)
 }
 
 const failedJournals = new WeakSet<Journal>()

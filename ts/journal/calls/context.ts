@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { noteRoot } from '../../core/grants.js'
 import type { Journal } from '../journal.js'
-import { checked, checkFunction, invalid } from '../../core/options.js'
+import { callable, checked, invalid } from '../../core/options.js'
 
 /** What a recorder gets about one call of a tool, before it runs and after it ended. */
 // oxlint-disable-next-line typescript/consistent-type-definitions -- an interface is no Record, which recorders of the original take
@@ -80,28 +80,28 @@ interface ContextStore {
   get(): ToolContext | undefined
 }
 
+const ENGINE = 'smithers-orchestrator'
+const CONTEXT = '@smithers-orchestrator/tool-context'
+
 let store: ContextStore | undefined
 
-/** Looked for at the first use, so that a program that only imports this package loads nothing else for it. */
-const currentStore = (): ContextStore => (store ??= findStore())
-
 /**
+ * The store, looked for at the first use, so that a program that only imports this package loads nothing else for it.
  * Inside the Smithers engine, its context is the context: the engine keeps it in a module-private
  * AsyncLocalStorage that only its own package can reach. Anywhere else it is ours, found through a
  * global symbol so that two installed copies of this package share one.
  */
-function findStore(): ContextStore {
-  const engine = engineStore()
-  if (engine !== undefined) return engine
+function currentStore(): ContextStore {
+  store ??= engineStore()
+  if (store !== undefined) return store
   warnIfEngineIsOutOfReach()
-  return ownStore()
+  return (store = ownStore())
 }
 
 function engineStore(): ContextStore | undefined {
   // Typed by hand, because the package is an optional companion. Required and not imported, because an import would have
   // to be awaited; it is the same module either way.
-  const companion = '@smithers-orchestrator/tool-context'
-  for (const name of [`${companion}/toolContext`, companion]) {
+  for (const name of [`${CONTEXT}/toolContext`, CONTEXT]) {
     try {
       const engine = createRequire(import.meta.url)(name) as Record<string, unknown>
       const { runWithToolContext: run, getToolContext: get } = engine
@@ -121,9 +121,6 @@ function ownStore(): ContextStore {
   const storage = (shared[key] ??= new AsyncLocalStorage<ToolContext>())
   return { run: (context, fn) => storage.run(context, fn), get: () => storage.getStore() }
 }
-
-const ENGINE = 'smithers-orchestrator'
-const CONTEXT = '@smithers-orchestrator/tool-context'
 
 /**
  * Warns that tools do not see the context of the Smithers engine, where the engine is installed and the package that
@@ -165,7 +162,7 @@ function isInstalled(name: string, from = join(workingDirectory(), 'index.js')):
 export function runWithToolContext<T>(context: ToolContext, fn: () => T): T {
   const rootDir = checked('runWithToolContext', () => {
     if (typeof (context ?? {}) !== 'object') throw invalid('The context must be an object.')
-    checkFunction('fn', fn)
+    callable()(fn, 'fn')
     return context?.rootDir
   })
   if (rootDir !== undefined) noteRoot(context, rootDir, getToolContext())

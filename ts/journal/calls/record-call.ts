@@ -2,9 +2,8 @@ import { structureCopy } from '../../core/argument-copy.js'
 import { nextToolSeq, type ToolCallRecord, type ToolContext } from './context.js'
 import { recordedInput, withoutQuotes } from './recorded-values.js'
 import { journalRecorder } from './recorders.js'
-import type { CallContext, OpenRecord } from './call-record.js'
+import type { Call, CallContext, OpenRecord } from './call-record.js'
 import { nativeCallKeys } from '../../core/native.js'
-import type { Call } from './run-call.js'
 import { type Awaitable, unlessAborted } from '../../core/abort.js'
 
 /** Records that a call starts: with the host's own recorder, or else in a journal. Without either it only counts the call. */

@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto'
 import { type ToolErrorCode, toolErrorCodes } from '../../core/codes.js'
 import { ToolError } from '../../core/errors.js'
+import { parseObject } from '../../core/parse-rows.js'
 import { beginningOf } from '../../core/text.js'
 import { checked } from '../../core/options.js'
-import type { Awaitable } from '../../core/abort.js'
+import { andThen, type Awaitable } from '../../core/abort.js'
 import type { ToolCallEnd } from '../journal-store.js'
-import { isLarge, type LargeValue, largeValue, MOST_CHARACTERS, textDigest } from '../../core/large-values.js'
+import { isLarge, type LargeValue, largeValue, MAX_CHARACTERS, textDigest } from '../../core/large-values.js'
 
 /** A value as JSON; cycles and big integers, which have none, are described. */
 export function asJson(value: unknown): string | undefined {
@@ -30,7 +31,7 @@ function describingOddities(): (key: string, value: unknown) => unknown {
 
 /** Arguments as a row shows them, and the text that identifies them. */
 export interface RecordedInput {
-  shown: string | undefined
+  inputJson: string | undefined
   identity: string
 }
 
@@ -38,15 +39,15 @@ export interface RecordedInput {
 export function recordedInput(input: unknown): Awaitable<RecordedInput> {
   return checked('The record of a call', () => {
     if (isLarge(input)) return largeValue(input).then(largeInput)
-    const shown = asJson(input)
-    return { shown, identity: shown ?? 'null' }
+    const inputJson = asJson(input)
+    return { inputJson, identity: inputJson ?? 'null' }
   })
 }
 
 /** The identity differs from what is shown, because that is not the arguments themselves. */
 export function largeInput(large: LargeValue): RecordedInput {
   const { bytes, sha256 } = large
-  return { shown: JSON.stringify(large), identity: JSON.stringify({ bytes, sha256 }) }
+  return { inputJson: JSON.stringify(large), identity: JSON.stringify({ bytes, sha256 }) }
 }
 
 /**
@@ -113,7 +114,7 @@ function cutError(error: Record<string, unknown>): Record<string, unknown> {
 
 /** An error with the name, message, code and details of the one that was recorded, if all is there. */
 export function recordedError(json: string | null): Error | undefined {
-  const description = parsed(json)
+  const description = parseObject(json)
   if (description === undefined || typeof description['message'] !== 'string') return undefined
   const { name, message, code, summary, hint, cause, outputAt } = description
   if (name === 'ToolError' && isToolErrorCode(code)) {
@@ -125,15 +126,6 @@ export function recordedError(json: string | null): Error | undefined {
   const error = Object.assign(new Error(message), code === undefined ? {} : { code })
   error.name = textOr(name, 'Error')
   return error
-}
-
-function parsed(json: string | null): Record<string, unknown> | undefined {
-  try {
-    const value = JSON.parse(json ?? '') as unknown
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
-  }
 }
 
 const isToolErrorCode = (code: unknown): code is ToolErrorCode => (toolErrorCodes as readonly unknown[]).includes(code)
@@ -171,12 +163,14 @@ const recordedDetails = new Set([
   'patchLine',
   'column',
   'nearestLines',
+  'lines',
+  'count',
   'patchHash',
   'patchBytes',
 ])
 
 /** Codes of errors that quote the file or the text of the change. */
-const quoting: ReadonlySet<string> = new Set(['TOOL_PATCH_FAILED', 'TOOL_EDIT_NO_MATCH'])
+const quoting: ReadonlySet<string> = new Set(['TOOL_PATCH_FAILED', 'TOOL_EDIT_NO_MATCH', 'TOOL_EDIT_AMBIGUOUS'])
 
 /**
  * An error as it may be recorded. A refused edit shows its caller lines of the patch and of the file; a
@@ -191,7 +185,10 @@ export function withoutQuotes(error: unknown): unknown {
     ...(typeof reason === 'string' ? [reason.replaceAll(/[-_]/gu, ' ')] : []),
     ...Object.entries(numbers).flatMap(([name, value]) => (typeof value === 'number' ? [`${words[name] ?? name} ${value}`] : [])),
   ]
-  const place = `${summary}: \`${String(path)}\`${where.length === 0 ? '' : `: ${where.join(', ')}`}`
+  // A patch of several files need not have got as far as one of them.
+  const place = [summary, ...(path === undefined ? [] : [`\`${String(path)}\``]), ...(where.length === 0 ? [] : [where.join(', ')])].join(
+    ': ',
+  )
   return new ToolError({ code, summary, place, hint: '', details })
 }
 
@@ -201,9 +198,9 @@ const words: Readonly<Record<string, string>> = {
   patchBytes: 'bytes of the patch',
 }
 
-/** The same for the text of a session's `edit`, which shows the lines that resemble the missing one. */
+/** The same for the text of a session's `edit` or `apply_patch`, which shows lines of the file, or of the patch in quotes. */
 export function textWithoutQuotes(text: string): string {
-  const lines = text.indexOf('; near line ')
+  const lines = text.startsWith('Failed to apply patch') ? text.indexOf('"') : text.indexOf('; near line ')
   return lines === -1 ? text : `${text.slice(0, lines)} (the lines that were shown are not kept)`
 }
 
@@ -215,6 +212,18 @@ export function textWithoutQuotes(text: string): string {
 export function recordedChange(path: unknown, name: 'content' | 'patch', text: unknown): Awaitable<Record<string, unknown>> {
   if (typeof text !== 'string') return { path, [name]: typeof text }
   const recorded = (bytes: number, sha256: string) => ({ path, [`${name}Bytes`]: bytes, [`${name}Hash`]: sha256 })
-  if (text.length <= MOST_CHARACTERS) return recorded(Buffer.byteLength(text), hash('sha256', text))
+  if (text.length <= MAX_CHARACTERS) return recorded(Buffer.byteLength(text), hash('sha256', text))
   return textDigest(text).then(({ bytes, sha256 }) => recorded(bytes, sha256))
+}
+
+/**
+ * The record of a patch: size, hash, and which files it changes, in place of its text.
+ *
+ * @param filesOf the files, or nothing for what is no patch. They have to be the same at every call.
+ */
+export function recordedPatch(patch: unknown, filesOf: (patch: string) => Awaitable<unknown>): Awaitable<Record<string, unknown>> {
+  if (typeof patch !== 'string') return { patch: typeof patch }
+  return andThen(filesOf(patch), (files) =>
+    andThen(recordedChange(undefined, 'patch', patch), (size) => ({ ...size, ...(files !== undefined && { files }) })),
+  )
 }

@@ -1,17 +1,10 @@
 /** Which recorder a call belongs to, by its context or the tool set that makes it. */
 import { uuidV7 } from '../../core/clock.js'
 import type { Journal } from '../journal.js'
-import type { CallRecorder, OpenRecord, StartingCall } from './call-record.js'
+import type { CallRecorder, OpenRecord, RecordedRun, StartingCall } from './call-record.js'
 import type { ToolCallRecord, ToolContext } from './context.js'
 import { recordedChange } from './recorded-values.js'
 import { TaskRecorder } from './task-recorder.js'
-
-/** What calls outside of any task are recorded as. */
-export interface RecordedRun {
-  journal?: Journal | undefined
-  runId?: string | undefined
-  nodeId?: string | undefined
-}
 
 /** The node of calls that belong to no task. */
 const NO_TASK = 'agent'
@@ -109,6 +102,7 @@ async function withoutContents(name: string, input: unknown): Promise<unknown> {
   if (typeof input !== 'object' || input === null) return input
   const { content, patch, ...rest } = input as { path?: unknown; content?: unknown; patch?: unknown }
   if (name === 'write' && content !== undefined) return { ...rest, ...(await recordedChange(rest.path, 'content', content)) }
+  if (name === 'apply_patch' && patch !== undefined) return { ...rest, ...(await recordedChange(undefined, 'patch', patch)) }
   if (name === 'edit' && patch !== undefined) return { ...rest, ...(await recordedChange(rest.path, 'patch', patch)) }
   return input
 }

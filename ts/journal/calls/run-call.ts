@@ -1,33 +1,12 @@
 import { eitherSignal } from '../../core/abort.js'
 import { ArgumentProblem, structureCopy } from '../../core/argument-copy.js'
-import { ToolError } from '../../core/errors.js'
-import { checked, checkSignal, invalid } from '../../core/options.js'
-import type { CallContext, RecordedTool } from './call-record.js'
+import { areCallsHeard, traceCall, traceStream } from '../../core/call-channel.js'
+import { CallMessage } from '../../core/call-message.js'
+import { ToolError, wasRefused } from '../../core/errors.js'
+import { abortSignal, checked, invalid } from '../../core/options.js'
+import type { Call, CallContext, ToolCallOptions } from './call-record.js'
 import { getToolContext, getToolIdempotencyKey, runWithToolContext, type ToolContext } from './context.js'
 import { startRecord } from './record-call.js'
-import type { RecordedRun } from './recorders.js'
-
-/** What the AI SDK hands to `execute` besides the input; all of it is optional in a direct call. */
-export interface ToolCallOptions {
-  toolCallId?: string | undefined
-  abortSignal?: AbortSignal | undefined
-}
-
-/** One call of a tool. */
-export interface Call<ARGS, CTX extends CallContext> {
-  execute: (args: ARGS, ctx: CTX) => unknown
-  metadata: RecordedTool
-  /** The journal of the tool set, for calls outside of any context that has one. */
-  run: RecordedRun
-  args: ARGS
-  /** Whether it is one of our own tools, whose errors say whether anything was done. */
-  builtIn: boolean
-  /** What the record shows of the arguments. @default all of them */
-  recordedInput?: ((args: ARGS) => unknown) | undefined
-  /** Completes the second argument of `execute`. */
-  completeContext: (base: CallContext, ambient: ToolContext | undefined) => CTX
-  callOptions: ToolCallOptions
-}
 
 /**
  * One call: record that it starts, run it, record how it ended, offer a snapshot.
@@ -36,10 +15,16 @@ export interface Call<ARGS, CTX extends CallContext> {
  *    be recorded.
  * 2. A recorder that fails afterwards is reported and changes neither result nor error.
  */
-export async function runCall<ARGS, CTX extends CallContext>(unchecked: Call<ARGS, CTX>): Promise<unknown> {
+export function runCall<ARGS, CTX extends CallContext>(call: Call<ARGS, CTX>): Promise<unknown> {
+  if (!areCallsHeard()) return make(call)
+  const message = messageOf(call)
+  return traceCall(message, () => make(call, message))
+}
+
+async function make<ARGS, CTX extends CallContext>(unchecked: Call<ARGS, CTX>, message?: CallMessage): Promise<unknown> {
   const ambient = getToolContext()
   const call = checkCall(unchecked, ambient)
-  const started = await start(call, ambient)
+  const started = await start(call, ambient, message)
   if (started.recorded !== undefined) return started.recorded.output
   let output: unknown
   let acted = false
@@ -72,7 +57,7 @@ async function lastOf(output: unknown): Promise<unknown> {
  */
 export function streamCall<ARGS, CTX extends CallContext>(call: Call<ARGS, CTX>): AsyncGenerator<unknown, void, undefined> {
   const ambient = getToolContext()
-  const results = stream(call, ambient)
+  const results = areCallsHeard() ? tracedStream(call, ambient) : stream(call, ambient)
   if (ambient === undefined) return results
   // A generator runs in the context of the caller that asks for its next value; this one keeps that of its call.
   const within = <T>(step: () => T): T => runWithToolContext(ambient, step)
@@ -87,12 +72,26 @@ export function streamCall<ARGS, CTX extends CallContext>(call: Call<ARGS, CTX>)
   }
 }
 
+function tracedStream<ARGS, CTX extends CallContext>(call: Call<ARGS, CTX>, ambient: ToolContext | undefined) {
+  const message = messageOf(call)
+  return traceStream(message, () => stream(call, ambient, message))
+}
+
+/** What is published of a call that begins. The arguments may still be anything. */
+function messageOf<ARGS, CTX extends CallContext>({ door, metadata, args, callOptions }: Call<ARGS, CTX>): CallMessage {
+  const { name: tool, sideEffect, idempotent } = metadata
+  const { toolCallId: id = getToolContext()?.toolUseId } = (callOptions ?? {}) as ToolCallOptions
+  const toolCallId = typeof id === 'string' ? id : undefined
+  return new CallMessage({ door, tool, toolCallId, sideEffect, idempotent, input: args })
+}
+
 async function* stream<ARGS, CTX extends CallContext>(
   unchecked: Call<ARGS, CTX>,
   ambient: ToolContext | undefined,
+  message?: CallMessage,
 ): AsyncGenerator<unknown, void, undefined> {
   const call = checkCall(unchecked, ambient)
-  const started = await start(call, ambient)
+  const started = await start(call, ambient, message)
   if (started.recorded !== undefined) {
     yield started.recorded.output
     return
@@ -127,11 +126,11 @@ function checkCall<ARGS, CTX extends CallContext>(call: Call<ARGS, CTX>, ambient
       throw invalid(`${metadata.name}: the input must be an object.`)
     }
     if (typeof callOptions !== 'object') throw invalid('The options of a call must be an object.')
-    const { toolCallId, abortSignal } = callOptions
+    const { toolCallId, abortSignal: signal } = callOptions
     if (toolCallId !== undefined && typeof toolCallId !== 'string') throw invalid('toolCallId must be a string.')
-    checkSignal(abortSignal ?? undefined, 'abortSignal')
-    checkSignal(ambient?.signal ?? undefined, 'The signal of the context')
-    return { ...call, args: copyArguments(metadata.name, call.args), callOptions: { toolCallId, abortSignal } }
+    abortSignal(signal ?? undefined, 'abortSignal')
+    abortSignal(ambient?.signal ?? undefined, 'The signal of the context')
+    return { ...call, args: copyArguments(metadata.name, call.args), callOptions: { toolCallId, abortSignal: signal } }
   })
 }
 
@@ -162,7 +161,11 @@ interface StartedCall<CTX> {
   failed(error: unknown, acted: boolean): Promise<void>
 }
 
-async function start<ARGS, CTX extends CallContext>(call: Call<ARGS, CTX>, ambient: ToolContext | undefined): Promise<StartedCall<CTX>> {
+async function start<ARGS, CTX extends CallContext>(
+  call: Call<ARGS, CTX>,
+  ambient: ToolContext | undefined,
+  message?: CallMessage,
+): Promise<StartedCall<CTX>> {
   const { metadata, callOptions } = call
   const toolCallId = callOptions.toolCallId ?? ambient?.toolUseId
   const signal = eitherSignal(callOptions.abortSignal, ambient?.signal)
@@ -173,10 +176,21 @@ async function start<ARGS, CTX extends CallContext>(call: Call<ARGS, CTX>, ambie
   signal?.throwIfAborted()
   const record = await startRecord(call, ctx, ambient)
   ctx.callIdempotencyKey = record.key
+  if (message !== undefined) {
+    message.runId = record.task?.runId ?? ambient?.runId
+    message.nodeId = record.task?.nodeId ?? ambient?.nodeId
+    message.seq = record.seq
+    message.rootDir = ctx.rootDir
+    message.callIdempotencyKey = record.key ?? undefined
+    if (record.recorded !== undefined) message.acted = false
+  }
   return {
     ctx,
     recorded: record.recorded,
-    failed: async (error, acted) => record.failed(error, { acted, ...ctx.partialOutput }),
+    failed: async (error, acted) => {
+      if (message !== undefined) message.acted = acted && !(call.builtIn && wasRefused(error))
+      await record.failed(error, { acted, ...ctx.partialOutput })
+    },
     succeeded: async (output) => {
       await record.succeeded(output)
       if (metadata.sideEffect) await offerSnapshot(ambient, metadata.name, toolCallId)

@@ -1,11 +1,10 @@
 import type { CallIdentity, CallKeys } from '../../../index.js'
-import { type Awaitable, isPromiseLike, unlessAborted } from '../../core/abort.js'
+import { andThen, type Awaitable, isPromiseLike, unlessAborted } from '../../core/abort.js'
 import { steadyNow } from '../../core/clock.js'
-import { ToolError } from '../../core/errors.js'
+import { ToolError, wasRefused } from '../../core/errors.js'
 import { nativeCallKeys } from '../../core/native.js'
-import { wasRefused } from '../../core/refusals.js'
 import type { Journal } from '../journal.js'
-import type { TaskId } from '../journal-store.js'
+import type { TaskId, ToolCallEnd } from '../journal-store.js'
 import { type CallRecorder, CallRow, type OpenRecord, type StartingCall, warnOnce } from './call-record.js'
 import { errorAsJson, type RecordedInput, recordedInput, recordedOutput, wholeOutput } from './recorded-values.js'
 
@@ -24,7 +23,6 @@ export class TaskRecorder implements CallRecorder {
   #running = 0
   #waiting: (() => void)[] = []
   #ended = false
-
   readonly #isNew: boolean
 
   /** `isNew` says that the attempt cannot have rows yet. */
@@ -35,7 +33,6 @@ export class TaskRecorder implements CallRecorder {
     this.attempt = attempt
   }
 
-  /** The number of the last call. */
   get seq(): number {
     return this.#seq
   }
@@ -70,16 +67,10 @@ export class TaskRecorder implements CallRecorder {
     }
   }
 
-  /** Records that a call starts. */
   start(call: StartingCall): Awaitable<OpenRecord> {
-    if (this.#keys !== undefined) return this.#start(call, this.#keys)
-    this.#preparing ??= this.#prepareLate()
-    return this.#preparing.then(() => this.#start(call, this.#keys as CallKeys))
-  }
-
-  #start(call: StartingCall, keys: CallKeys): Awaitable<OpenRecord> {
-    const input = recordedInput(call.input)
-    return isPromiseLike(input) ? input.then((whole) => this.#startWith(call, keys, whole)) : this.#startWith(call, keys, input)
+    const keys = this.#keys
+    if (keys === undefined) return (this.#preparing ??= this.#prepareLate()).then(() => this.start(call))
+    return andThen(recordedInput(call.input), (input) => this.#startWith(call, keys, input))
   }
 
   #startWith(call: StartingCall, keys: CallKeys, input: RecordedInput): Awaitable<OpenRecord> {
@@ -87,23 +78,22 @@ export class TaskRecorder implements CallRecorder {
     if (this.#ended) throw this.#taskEnded(metadata.name)
     // A built-in tool uses no key, and its row holds the arguments that the hash would be of.
     const identity = builtIn && !this.replaysRecorded ? undefined : keys.take(metadata.name, input.identity)
-    const { shown } = input
-    const inputJson = shown !== undefined && !builtIn && this.journal.redactKeys ? keys.withoutSecrets(shown) : shown
+    const redacts = !builtIn && this.journal.redactKeys
+    const inputJson = redacts && input.inputJson !== undefined ? keys.withoutSecrets(input.inputJson) : input.inputJson
     const giveBack = (): void => {
       if (identity !== undefined) keys.giveBack(metadata.name, identity.argsHash, identity.ordinal)
+    }
+    const failed = (error: unknown): never => {
+      giveBack()
+      throw error
     }
     const begin = (): Awaitable<OpenRecord> => {
       try {
         if (metadata.sideEffect) this.guard?.(metadata.name)
         const begun = this.#begin(call, inputJson, identity, giveBack)
-        if (!isPromiseLike(begun)) return begun
-        return begun.then(undefined, (error: unknown) => {
-          giveBack()
-          throw error
-        })
+        return isPromiseLike(begun) ? begun.then(undefined, failed) : begun
       } catch (error) {
-        giveBack()
-        throw error
+        return failed(error)
       }
     }
     return this.replaysRecorded && identity !== undefined ? this.#recordedOr(call, identity, begin) : begin()
@@ -120,7 +110,7 @@ export class TaskRecorder implements CallRecorder {
     if (row === undefined) return begin()
     const whole = wholeOutput(row)
     if (whole !== undefined) {
-      return { seq: this.#seq, key, recorded: whole, succeeded: () => undefined, failed: () => undefined }
+      return { seq: this.#seq, key, task: this.task, recorded: whole, succeeded: () => undefined, failed: () => undefined }
     }
     // A call that may be repeated is made again.
     if (!metadata.sideEffect || metadata.idempotent) return begin()
@@ -181,19 +171,12 @@ export class TaskRecorder implements CallRecorder {
 
   #opened({ metadata, builtIn, ctx }: StartingCall, row: CallRow, seq: number, key: string | null, giveBack: () => void): OpenRecord {
     this.#running += 1
-    const end = (ending: Parameters<CallRow['end']>[0]): Awaitable<void> => {
-      const written = row.end(ending)
-      if (isPromiseLike(written)) return written.then(() => this.#settled())
-      this.#settled()
-    }
+    const end = (ending: ToolCallEnd): Awaitable<void> => andThen(row.end(ending), () => this.#settled())
     return {
       seq,
       key,
-      succeeded: (output) => {
-        const recorded = recordedOutput(output)
-        if (isPromiseLike(recorded)) return recorded.then((whole) => end({ status: 'success', ...whole }))
-        return end({ status: 'success', ...recorded })
-      },
+      task: this.task,
+      succeeded: (output) => andThen(recordedOutput(output), (recorded) => end({ status: 'success', ...recorded })),
       failed: (error, ending) => {
         const acted = ending.acted && !(builtIn && wasRefused(error))
         if (!acted) giveBack()

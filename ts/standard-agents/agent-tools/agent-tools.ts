@@ -1,13 +1,14 @@
 import type { ModelMessage, ToolSet } from 'ai'
 import { invalid } from '../../core/options.js'
+import type { AttachmentRef } from '../store/thread-store.js'
 import { inputSchema } from './input-schema.js'
-import { MAX_IMAGE_BYTES, modelOutput } from './model-output.js'
+import { resultSchema } from './result-schema.js'
 import type { LiveFields } from '../thread/run.js'
-import type { Scheduler } from '../thread/running-call.js'
+import { findTool, type ThreadParts } from '../thread/thread-parts.js'
 import type { AgentToolsOptions, CallOptions, Thread } from '../thread/thread.js'
 import type { Message } from '../thread/thread-state.js'
 import type { AnyTool } from '../tools/tool-definition.js'
-import type { ToolResult } from '../tools/tool-result.js'
+import { messageContent, storedRefs, type ToolResult } from '../tools/tool-result.js'
 
 type AgentTool = ToolSet[string]
 
@@ -18,9 +19,8 @@ export interface AgentCall extends CallOptions {
 
 /** What the tools of an agent need of their thread. */
 export interface AgentThread extends Pick<Thread, 'attachments'> {
-  readonly scheduler: Pick<Scheduler, 'parts'>
-  definition(name: string): AnyTool | undefined
-  make(name: string, args: Record<string, unknown> | string, options: AgentCall): Promise<ToolResult>
+  parts: ThreadParts
+  call(name: string, args: Record<string, unknown> | string, options: AgentCall): Promise<ToolResult>
 }
 
 /** The options that the AI SDK passes to `execute`, as far as they are read. */
@@ -33,45 +33,48 @@ interface ExecuteOptions {
 
 /** The tools of a thread as an AI SDK tool set. */
 export function agentTools(thread: AgentThread, options: AgentToolsOptions): ToolSet {
-  const names = options.only ?? Object.keys(thread.scheduler.parts.tools())
-  const context = options.context ?? { ...thread.scheduler.parts.context }
+  const { parts } = thread
+  const { only, providers = {}, context = { ...parts.context } } = options
   const set: ToolSet = {}
-  for (const name of names) {
-    const tool = thread.definition(name)
+  for (const name of only ?? Object.keys(parts.tools())) {
+    const tool = findTool(parts, name)
     if (tool === undefined) throw invalid(`The thread has no tool \`${name}\`.`, { toolName: name })
     if (tool.executionMode !== 'provider') {
       set[name] = localTool(thread, name, tool, { ...options, context })
       continue
     }
-    const ofProvider = providerTool(name, tool, options.providers ?? {})
-    if (ofProvider !== undefined) set[name] = ofProvider
+    const { executionProvider } = tool
+    const providerTool = executionProvider === undefined ? undefined : ownTool(providers[executionProvider], name)
+    if (providerTool !== undefined) {
+      set[name] = providerTool
+      continue
+    }
+    const missing = withoutProvider(name, executionProvider)
     // Listed by name, it is an error. As one of a folder of tools, it must not take the others along.
-    else if (options.only !== undefined)
-      throw invalid(withoutProvider(name, tool), { toolName: name, executionProvider: tool.executionProvider })
-    else warnOnce(thread, name, withoutProvider(name, tool))
+    if (only !== undefined) throw invalid(missing, { toolName: name, executionProvider })
+    warnOnce(parts, name, missing)
   }
   return set
 }
 
-/** The provider's own tool, where the host has given it. */
-function providerTool(name: string, { executionProvider }: AnyTool, providers: Record<string, ToolSet>): AgentTool | undefined {
-  const ofProvider = executionProvider === undefined ? undefined : providers[executionProvider]
-  const given = ofProvider !== undefined && Object.hasOwn(ofProvider, name) ? ofProvider[name] : undefined
-  return typeof given === 'object' && given !== null ? given : undefined
+/** The tool of a set that has the name itself, and does not inherit it. */
+function ownTool(set: ToolSet | undefined, name: string): AgentTool | undefined {
+  const tool = set !== undefined && Object.hasOwn(set, name) ? set[name] : undefined
+  return typeof tool === 'object' && tool !== null ? tool : undefined
 }
 
-function withoutProvider(name: string, { executionProvider }: AnyTool): string {
-  const pass = `pass its own tool as thread.tools({ providers: { ${executionProvider ?? 'PROVIDER'}: { ${name}: … } } }).`
-  return `The tool \`${name}\` is executed by ${executionProvider ?? 'a provider that it does not name'}: ${pass}`
+function withoutProvider(name: string, provider: string | undefined): string {
+  const pass = `pass its own tool as thread.tools({ providers: { ${provider ?? 'PROVIDER'}: { ${name}: … } } }).`
+  return `The tool \`${name}\` is executed by ${provider ?? 'a provider that it does not name'}: ${pass}`
 }
 
 /** The names that each thread was warned about: every run asks for its tools. */
-const warned = new WeakMap<AgentThread, Set<string>>()
+const warned = new WeakMap<ThreadParts, Set<string>>()
 
-function warnOnce(thread: AgentThread, name: string, text: string): void {
-  const names = warned.get(thread) ?? new Set()
+function warnOnce(parts: ThreadParts, name: string, text: string): void {
+  const names = warned.get(parts) ?? new Set()
   if (names.has(name)) return
-  warned.set(thread, names.add(name))
+  warned.set(parts, names.add(name))
   console.warn(`[toolwright] ${name} is left out of the tools of the agent. ${text}`)
 }
 
@@ -85,10 +88,11 @@ function localTool(
   return {
     description: tool.description,
     inputSchema: inputSchema(tool),
+    outputSchema: resultSchema,
     execute: async (input: unknown, sdk: ExecuteOptions = {}): Promise<ToolResult> => {
       const { toolCallId, abortSignal, messages = [] } = sdk
       isMajor6 = 'experimental_context' in sdk
-      return thread.make(name, typeof input === 'string' ? JSON.stringify(input) : ((input ?? {}) as Record<string, unknown>), {
+      return thread.call(name, typeof input === 'string' ? JSON.stringify(input) : ((input ?? {}) as Record<string, unknown>), {
         signal: abortSignal,
         context,
         state,
@@ -102,3 +106,44 @@ function localTool(
 }
 
 const stepsIn = (messages: readonly ModelMessage[]): number => messages.filter(({ role }) => role === 'assistant').length
+
+/** A tool's result for the model, in the AI SDK's form. */
+type ModelOutput = Awaited<ReturnType<NonNullable<AgentTool['toModelOutput']>>>
+
+/** The largest image that the model gets by default, in bytes. */
+const MAX_IMAGE_BYTES = 5_000_000
+
+/** How images are read and passed on. */
+interface ImageOptions {
+  attachments: Thread['attachments']
+  maxImageBytes: number
+  /** AI SDK 6 has another type for an image. */
+  isMajor6: boolean
+}
+
+/** The image types that models accept. */
+const IMAGE = /^image\/(?:png|jpe?g|gif|webp)$/iu
+
+/** A result for the model: its text and its images, never its stack. */
+async function modelOutput(result: ToolResult, options: ImageOptions): Promise<ModelOutput> {
+  const value = messageContent(result)
+  if (result.status === 'error') return { type: 'error-text', value }
+  const images = storedRefs(result).filter(({ mimeType, size }) => IMAGE.test(mimeType) && size <= options.maxImageBytes)
+  const parts = (await Promise.all(images.map((image) => imagePart(image, options)))).filter((part) => part !== undefined)
+  if (parts.length === 0) return { type: 'text', value }
+  return { type: 'content', value: [{ type: 'text', text: value }, ...parts] } as ModelOutput
+}
+
+async function imagePart(image: AttachmentRef, { attachments, isMajor6 }: ImageOptions): Promise<object | undefined> {
+  const { path, mimeType: mediaType, name: filename } = image
+  let bytes: Uint8Array
+  try {
+    bytes = await attachments.read(path)
+  } catch {
+    // Deleted since then. The text still has its path.
+    return undefined
+  }
+  const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
+  if (isMajor6) return { type: 'image-data', mediaType, data }
+  return { type: 'file', mediaType, filename, data: { type: 'data', data } }
+}

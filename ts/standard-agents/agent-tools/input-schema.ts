@@ -11,9 +11,12 @@ const mark = Symbol.for('vercel.ai.schema')
  *
  * The SDK's own conversion of a Zod schema is not used. It forbids every key of a record.
  */
-export function inputSchema(tool: AnyTool): Schema<unknown> {
+export const inputSchema = (tool: AnyTool): Schema<unknown> => sdkSchema(argumentsSchema(tool))
+
+/** A JSON Schema for the AI SDK, which validates nothing. */
+export function sdkSchema(jsonSchema: Record<string, unknown>): Schema<unknown> {
   const validate = (value: unknown): { success: true; value: unknown } => ({ success: true, value })
-  return { [mark]: true, _type: undefined, jsonSchema: argumentsSchema(tool), validate } as unknown as Schema<unknown>
+  return { [mark]: true, _type: undefined, jsonSchema, validate } as unknown as Schema<unknown>
 }
 
 /**

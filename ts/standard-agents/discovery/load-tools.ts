@@ -1,13 +1,12 @@
-import { checked, givenOptions, invalid } from '../../core/options.js'
-import { importTool } from './import-tool.js'
-import { directoryPath, isToolName, listToolFiles, notSnakeCase, type ToolFile, type ToolLoadError, TOOLS_DIRECTORY } from './tool-files.js'
-import type { AnyTool, NamedTools } from '../tools/tool-definition.js'
-
-export type { ToolLoadError } from './tool-files.js'
+import { pathToFileURL } from 'node:url'
+import { withinTime } from '../../core/abort.js'
+import { type Checks, checked, optional, parseOptions, positive } from '../../core/options.js'
+import { type AnyTool, isTool, type NamedTools } from '../tools/tool-definition.js'
+import { directoryPath, listToolFiles, type ToolFile, type ToolLoadError, TOOLS_DIRECTORY } from './tool-files.js'
 
 /** How tools are loaded. */
 export interface LoadToolsOptions {
-  /** The most one file may take to load, in milliseconds. @default 10000 */
+  /** The time limit for loading one file, in milliseconds. @default 10000 */
   timeoutMs?: number | undefined
 }
 
@@ -19,8 +18,7 @@ export interface LoadedTools {
   errors: ToolLoadError[]
 }
 
-/** The version of a file, so that a changed one does not come from the module cache. */
-type Version = (file: ToolFile) => string | undefined
+export const loadChecks = { timeoutMs: optional(positive(), 10_000) } satisfies Checks<LoadToolsOptions>
 
 /**
  * Loads the tools of a directory: one default export of `defineTool` for each file, named as the file is.
@@ -33,46 +31,88 @@ type Version = (file: ToolFile) => string | undefined
  * @throws {ToolError} INVALID_INPUT for an invalid option.
  */
 export async function loadTools(directory: string | URL = TOOLS_DIRECTORY, options: LoadToolsOptions = {}): Promise<LoadedTools> {
-  const given = givenOptions('loadTools', options, ['timeoutMs'])
-  const path = checked('loadTools', () => directoryPath(directory))
-  return loadVersions(path, given, () => undefined)
+  const { timeoutMs } = parseOptions('loadTools', options, loadChecks)
+  return loadVersions(
+    checked('loadTools', () => directoryPath(directory)),
+    timeoutMs,
+    () => undefined,
+  )
 }
 
-/** Loads tools, and changed files anew. */
+/** @param versionOf the version of a file, so that a changed one does not come from the module cache */
 export async function loadVersions(
-  directory: string | URL,
-  { timeoutMs = 10_000 }: LoadToolsOptions,
-  versionOf: Version,
+  directory: string,
+  timeoutMs: number,
+  versionOf: (file: ToolFile) => string | undefined,
 ): Promise<LoadedTools> {
-  if (typeof timeoutMs !== 'number' || !(timeoutMs > 0)) throw invalid('timeoutMs must be positive.')
-  const { files, errors: unreadable } = await listToolFiles(directoryPath(directory))
-  const outcomes = await Promise.all(files.map((file) => loadFile(file, files, timeoutMs, versionOf(file))))
+  const { files, errors } = await listToolFiles(directory)
+  const outcomes = await Promise.all(
+    files.map(async (file) => {
+      const faults = nameFaults(file, files)
+      const imported = await importTool(file, timeoutMs, versionOf(file))
+      if (imported.fault !== undefined) faults.push(imported.fault)
+      return { file, faults, ...imported }
+    }),
+  )
   const tools: NamedTools = {}
-  const errors = [...unreadable]
-  for (const [index, outcome] of outcomes.entries()) {
-    const file = files[index] as ToolFile
-    if ('tool' in outcome) tools[file.name] = outcome.tool
-    else errors.push({ file: file.path, name: file.name, message: outcome.faults.join(' | '), ...cause(outcome.error) })
+  for (const { file, faults, tool, error } of outcomes) {
+    if (tool !== undefined && faults.length === 0) tools[file.name] = tool
+    else errors.push({ file: file.path, name: file.name, message: faults.join(' | '), ...(error === undefined ? {} : { error }) })
   }
   errors.sort((a, b) => (a.file < b.file ? -1 : 1))
   return { tools, errors }
 }
 
-const cause = (error: unknown): { error?: unknown } => (error === undefined ? {} : { error })
+const SNAKE_CASE = /^[a-z]$|^[a-z][a-z0-9_]*[a-z0-9]$/u
 
-async function loadFile(
-  file: ToolFile,
-  all: readonly ToolFile[],
-  timeoutMs: number,
-  version: string | undefined,
-): Promise<{ tool: AnyTool } | { faults: string[]; error?: unknown }> {
+function nameFaults({ name }: ToolFile, files: readonly ToolFile[]): string[] {
   const faults: string[] = []
-  if (!isToolName(file.name)) faults.push(notSnakeCase)
-  const twins = all.filter(({ name }) => name === file.name)
-  if (twins.length > 1) {
-    faults.push(`Tool "${file.name}" is defined by more than one file: ${twins.map(({ base }) => base).join(', ')}`)
+  if (!SNAKE_CASE.test(name)) faults.push("Tool name should be in snake_case format (e.g., 'log_name', 'send_email')")
+  const twins = files.filter((file) => file.name === name)
+  if (twins.length > 1) faults.push(`Tool "${name}" is defined by more than one file: ${twins.map(({ base }) => base).join(', ')}`)
+  return faults
+}
+
+/** A tool, or what is wrong with its file. */
+type Imported = { tool: AnyTool; fault?: undefined; error?: undefined } | { tool?: undefined; fault: string; error?: unknown }
+
+/** Imports a file, which runs its code. */
+async function importTool({ path, base }: ToolFile, timeoutMs: number, version: string | undefined): Promise<Imported> {
+  const late = (): Error => new Error(`it has not loaded within ${timeoutMs} ms`)
+  try {
+    const exported: unknown = await withinTime(() => import(specifier(path, version)), timeoutMs, undefined, late)
+    return chooseTool({ ...(exported as Record<string, unknown>) }, base)
+  } catch (error) {
+    return { fault: `Tool file '${base}' cannot be loaded: ${explain(error, path)}`, error }
   }
-  const imported = await importTool(file, timeoutMs, version)
-  if ('tool' in imported) return faults.length === 0 ? imported : { faults }
-  return { faults: [...faults, imported.fault], error: imported.error }
+}
+
+/** A query makes a URL another module for Node. Bun does the same for paths, and not for URLs. */
+function specifier(path: string, version: string | undefined): string {
+  const { href } = pathToFileURL(path)
+  if (version === undefined) return href
+  return `${process.versions['bun'] === undefined ? href : path}?version=${version}`
+}
+
+function chooseTool(exported: Record<string, unknown>, base: string): Imported {
+  const tool = exported['default']
+  if (!isTool(tool)) return { fault: `Tool file '${base}' must have a default export using defineTool()` }
+  const others = Object.keys(exported).filter((name) => isTool(exported[name]) && exported[name] !== tool)
+  if (others.length === 0) return { tool }
+  return { fault: `Tool file '${base}' must define one tool, and exports another as ${others.join(', ')}` }
+}
+
+/** Node's errors for TypeScript that it cannot run. */
+const NO_TYPESCRIPT = new Set([
+  'ERR_UNKNOWN_FILE_EXTENSION',
+  'ERR_NO_TYPESCRIPT',
+  'ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING',
+  'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX',
+])
+
+function explain(error: unknown, path: string): string {
+  const { message, code } = (typeof error === 'object' && error !== null ? error : {}) as Partial<NodeJS.ErrnoException>
+  const text = message ?? String(error)
+  if (!path.endsWith('.ts') || code === undefined || !NO_TYPESCRIPT.has(code)) return text
+  return `${text}. Node runs TypeScript by stripping its types, from Node 22.18 on (22.13 with --experimental-strip-types), outside of node_modules and without enums and namespaces; Bun runs all of it. Or compile the file to .js.`
 }

@@ -13,14 +13,6 @@ export function directoryPath(directory: unknown): string {
   return resolve(directory)
 }
 
-const SNAKE_CASE = /^[a-z]$|^[a-z][a-z0-9_]*[a-z0-9]$/u
-
-/** Whether a tool may have this name. */
-export const isToolName = (name: string): boolean => SNAKE_CASE.test(name)
-
-/** The fault of any other name. */
-export const notSnakeCase = "Tool name should be in snake_case format (e.g., 'log_name', 'send_email')"
-
 /** A file that gives no tool. */
 export interface ToolLoadError {
   /** Its absolute path, or that of the directory when the directory cannot be read. */

@@ -1,6 +1,6 @@
-import { checked, checkFunction, givenOptions, invalid } from '../../core/options.js'
+import { callable, type Checks, checked, optional, parseOptions, positive } from '../../core/options.js'
 import { directoryPath, listToolFiles, TOOLS_DIRECTORY } from './tool-files.js'
-import { type LoadedTools, type LoadToolsOptions, loadVersions } from './load-tools.js'
+import { loadChecks, type LoadedTools, type LoadToolsOptions, loadVersions } from './load-tools.js'
 
 /** How tools are watched. */
 export interface WatchToolsOptions extends LoadToolsOptions {
@@ -16,6 +16,12 @@ export interface WatchedTools extends LoadedTools {
   close(): void
 }
 
+const watchChecks = {
+  ...loadChecks,
+  onChange: optional(callable<(loaded: LoadedTools) => void>()),
+  pollMs: optional(positive(), 250),
+} satisfies Checks<WatchToolsOptions>
+
 /**
  * Loads the tools of a directory, and again whenever one of its files changes: for development.
  *
@@ -26,14 +32,12 @@ export interface WatchedTools extends LoadedTools {
  * @throws {ToolError} INVALID_INPUT for an invalid option.
  */
 export async function watchTools(directory: string | URL = TOOLS_DIRECTORY, options: WatchToolsOptions = {}): Promise<WatchedTools> {
-  const { onChange, pollMs = 250, ...rest } = givenOptions('watchTools', options, ['timeoutMs', 'onChange', 'pollMs'])
+  const { timeoutMs, onChange, pollMs } = parseOptions('watchTools', options, watchChecks)
   const folder = checked('watchTools', () => directoryPath(directory))
-  if (onChange !== undefined) checkFunction('onChange', onChange)
-  if (typeof pollMs !== 'number' || !(pollMs > 0)) throw invalid('pollMs must be positive.')
   const seen = new Map<string, string>()
   const load = (): Promise<LoadedTools> =>
     // The first version of a file is the module that other imports of it get.
-    loadVersions(folder, rest, ({ path, fingerprint }) => {
+    loadVersions(folder, timeoutMs, ({ path, fingerprint }) => {
       const first = seen.get(path)
       if (first === undefined) seen.set(path, fingerprint)
       return first === undefined || first === fingerprint ? undefined : fingerprint
@@ -41,26 +45,23 @@ export async function watchTools(directory: string | URL = TOOLS_DIRECTORY, opti
   let fingerprint = await fingerprintOf(folder)
   let loaded = await load()
   let closed = false
-  const look = async (): Promise<void> => {
-    const now = await fingerprintOf(folder)
-    if (closed || now === fingerprint) return
-    const next = await load()
+  const reload = async (): Promise<void> => {
+    const latest = await fingerprintOf(folder)
+    if (closed || latest === fingerprint) return
+    const reloaded = await load()
     if (closed) return
-    fingerprint = now
-    loaded = next
+    fingerprint = latest
+    loaded = reloaded
     onChange?.(loaded)
   }
   let timer: NodeJS.Timeout
-  const again = (): void => {
-    timer = setTimeout(() => {
-      look()
-        .catch((error: unknown) => console.warn('[toolwright] watchTools:', error))
-        .finally(() => {
-          if (!closed) again()
-        })
+  const poll = (): void => {
+    timer = setTimeout(async () => {
+      await reload().catch((error: unknown) => console.warn('[toolwright] watchTools:', error))
+      if (!closed) poll()
     }, pollMs).unref()
   }
-  again()
+  poll()
   return {
     get tools() {
       return loaded.tools
@@ -75,7 +76,7 @@ export async function watchTools(directory: string | URL = TOOLS_DIRECTORY, opti
   }
 }
 
-async function fingerprintOf(directory: string | URL): Promise<string> {
-  const { files, errors } = await listToolFiles(directoryPath(directory))
+async function fingerprintOf(directory: string): Promise<string> {
+  const { files, errors } = await listToolFiles(directory)
   return JSON.stringify([files.map(({ base, fingerprint }) => [base, fingerprint]), errors.map(({ file }) => file)])
 }

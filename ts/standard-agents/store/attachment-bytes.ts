@@ -1,44 +1,21 @@
 import { invalid } from '../../core/options.js'
 import { unlessAborted } from '../../core/abort.js'
-import type { AttachmentBytes } from './stored-attachment.js'
-import type { ThreadStore } from './thread-store.js'
-
-/** Which bytes to stream, and in which parts. */
-export interface StreamOptions {
-  /** The first byte. @default 0 */
-  start?: number | undefined
-  /** The byte after the last one. @default the end */
-  end?: number | undefined
-  /** The size of the parts. @default 1835008, the size of a stored chunk */
-  partBytes?: number | undefined
-  /** Stops between two parts. */
-  signal?: AbortSignal | undefined
-}
+import type { AttachmentBytes, ThreadStore } from './thread-store.js'
 
 /** The size of a stored chunk. */
-export const chunkBytes = 1_835_008
+const CHUNK_BYTES = 1_835_008
 
 /**
- * The bytes of an attachment, one part after the other, with no more than one part in memory.
+ * The bytes of an attachment, chunk after chunk, with one chunk in memory at a time.
  *
  * @throws {ToolError} THREAD_ATTACHMENT_NOT_FOUND (also in the middle, when it is deleted),
  * THREAD_NAME_REFUSED.
  */
-export async function* streamAttachment(
-  store: ThreadStore,
-  threadId: string,
-  path: string,
-  { start = 0, end = Infinity, partBytes = chunkBytes, signal }: StreamOptions = {},
-): AsyncGenerator<Uint8Array, void, undefined> {
-  const step = Number.isFinite(partBytes) ? Math.max(1, Math.floor(partBytes)) : chunkBytes
-  for (let from = Math.max(0, Math.floor(start)); from < end;) {
-    signal?.throwIfAborted()
-    // To the end of a chunk first, so that each of the following parts is in one.
-    const to = Math.min(end, step === chunkBytes ? from - (from % chunkBytes) + chunkBytes : from + step)
-    const part = await store.readAttachment(threadId, path, { start: from, end: to })
-    if (part.byteLength > 0) yield part
-    if (part.byteLength < to - from) return
-    from = to
+export async function* streamAttachment(store: ThreadStore, threadId: string, path: string): AsyncGenerator<Uint8Array, void, undefined> {
+  for (let start = 0; ; start += CHUNK_BYTES) {
+    const chunk = await store.readAttachment(threadId, path, { start, end: start + CHUNK_BYTES })
+    if (chunk.byteLength > 0) yield chunk
+    if (chunk.byteLength < CHUNK_BYTES) return
   }
 }
 
@@ -84,10 +61,10 @@ async function* streamParts(data: AsyncIterable<Uint8Array>, signal: AbortSignal
 function* byteParts(bytes: unknown, copies: Copies): Generator<Uint8Array> {
   if (!isBytes(bytes)) throw invalid('The parts of a stream of bytes are Uint8Array.')
   const { byteLength } = bytes
-  for (let at = 0; at === 0 || at < byteLength; at += chunkBytes) {
+  for (let at = 0; at === 0 || at < byteLength; at += CHUNK_BYTES) {
     const isDetached = (bytes.buffer as { detached?: boolean }).detached === true || bytes.byteLength !== byteLength
-    if (isDetached) throw invalid('The bytes were transferred to somebody else, or cut.')
-    yield copies.of(bytes.subarray(at, at + chunkBytes))
+    if (isDetached) throw invalid('The bytes were transferred or cut while they were read.')
+    yield copies.of(bytes.subarray(at, at + CHUNK_BYTES))
   }
 }
 

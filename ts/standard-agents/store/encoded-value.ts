@@ -10,7 +10,8 @@
  * share one large buffer, whose other contents do not belong to the value.
  */
 import { parse, stringify, type StringifyOperations } from 'devalue'
-import { ToolError } from '../../core/errors.js'
+import type { ToolError } from '../../core/errors.js'
+import { threadError } from './store-checks.js'
 
 /** Encodes a value. @throws {ToolError} THREAD_VALUE_REFUSED */
 export function encodeValue(value: unknown, key: string): string {
@@ -27,15 +28,8 @@ export function decodeValue(encoded: string, key: string): unknown {
   try {
     return parse(encoded, revivers) as unknown
   } catch (cause) {
-    const summary = 'Thread store is damaged'
-    throw new ToolError({
-      code: 'THREAD_CORRUPT',
-      summary,
-      place: `${summary}: the value of ${JSON.stringify(key)} cannot be read`,
-      hint: 'Delete this value, or put it anew.',
-      details: { key },
-      cause,
-    })
+    const where = `the value of ${JSON.stringify(key)} cannot be read`
+    throw threadError('THREAD_CORRUPT', 'Thread store is damaged', where, 'Delete this value, or put it again.', { key }, cause)
   }
 }
 
@@ -66,13 +60,6 @@ const revivers = {
 }
 
 function refusedValue(key: string, why: string, cause: unknown): ToolError {
-  const summary = 'Value refused'
-  return new ToolError({
-    code: 'THREAD_VALUE_REFUSED',
-    summary,
-    place: `${summary}: ${JSON.stringify(key)}, ${why}`,
-    hint: 'Store plain data: no functions, symbols, streams or handles.',
-    details: { key },
-    cause,
-  })
+  const hint = 'Store plain data: no functions, symbols, streams or handles.'
+  return threadError('THREAD_VALUE_REFUSED', 'Value refused', `${JSON.stringify(key)}, ${why}`, hint, { key }, cause)
 }

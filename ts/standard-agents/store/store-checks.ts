@@ -1,131 +1,139 @@
 import { randomUUID } from 'node:crypto'
-import type { ListedPart, NewThreadAttachment, ThreadCommit } from '../../../index.js'
+import type { ListedPart, NewThreadAttachment, ThreadCommit, ValuesRange } from '../../../index.js'
+import type { ToolErrorCode } from '../../core/codes.js'
 import { ToolError } from '../../core/errors.js'
-import { checked, givenOptions, invalid, takenOptions } from '../../core/options.js'
-import type { ListPart, NewAttachment, ReadRange, ThreadChanges, ThreadStore } from './thread-store.js'
+import {
+  boolean,
+  type Check,
+  invalid,
+  listOf,
+  must,
+  oneOf,
+  optional,
+  parseOptions,
+  type Parsed,
+  string,
+  wholeNumber,
+} from '../../core/options.js'
 import { isWellFormed } from '../../core/text.js'
+import type { ListPart, ReadRange, StoredCall, ThreadChanges, ThreadStore, ValueRange } from './thread-store.js'
 
-/**
- * Checks a text that is stored unchanged. Text that is not well-formed would change on its way to UTF-8.
- *
- * @throws {ToolError} THREAD_NAME_REFUSED
- */
-export function checkText(what: string, text: unknown): string {
-  if (typeof text !== 'string') throw invalid(`${what} must be a string.`)
+/** An error of a thread or its store, whose message is `SUMMARY: WHERE [CODE] HINT`. */
+export function threadError(
+  code: ToolErrorCode,
+  summary: string,
+  where: string,
+  hint: string,
+  details: Record<string, unknown> = {},
+  cause?: unknown,
+): ToolError {
+  return new ToolError({ code, summary, place: `${summary}: ${where}`, hint, details, cause })
+}
+
+/** A text that is stored unchanged. Text that is not well-formed would change on its way to UTF-8. */
+export const storedText: Check<string> = (value, name) => {
+  const text = string(value, name)
   if (isWellFormed(text)) return text
-  const summary = 'Name refused'
-  throw new ToolError({
-    code: 'THREAD_NAME_REFUSED',
-    summary,
-    place: `${summary}: ${what} has half of a surrogate pair`,
-    hint: 'Give a text of whole characters.',
-  })
+  throw threadError('THREAD_NAME_REFUSED', 'Name refused', `${name} has half of a surrogate pair`, 'Give a text of whole characters.')
 }
 
-const optional = (what: string, text: unknown): string | undefined =>
-  text === undefined || text === null ? undefined : checkText(what, text)
+/** A number of at least 0, infinity included. */
+export const notNegative: Check<number> = must((value) => typeof value === 'number' && value >= 0, 'a number of at least 0')
 
-/** The options of a list, with defaults. */
-export function checkPart(part: ListPart): ListedPart {
-  const { after, limit, reverse = false } = givenOptions('The list', part, ['after', 'limit', 'reverse'])
-  if (typeof reverse !== 'boolean') throw invalid('reverse must be true or false.')
-  if (after !== undefined && !Number.isSafeInteger(after)) throw invalid('after must be an integer.')
-  if (limit !== undefined && !(Number.isInteger(limit) && limit >= 0)) throw invalid('limit must be an integer of at least 0.')
-  return { after, limit, reverse } as ListedPart
+/** A text that may be missing, or `null` as it is in a stored record. */
+const nullableText: Check<string | undefined> = (text, name) => (text === null ? undefined : optional(storedText)(text, name))
+
+const id: Check<string> = (text, name) => nullableText(text, name) ?? randomUUID()
+
+/** The addon's numbers of pixels have 32 bits. */
+const pixels = wholeNumber(1, 2 ** 31 - 1)
+
+/** The fields of a record. Other fields are ignored: a stored record may be written to another thread. */
+function record<CHECKS extends Record<string, Check<unknown>>>(checks: CHECKS): Check<Parsed<CHECKS>> {
+  return (value, name) => {
+    if (typeof value !== 'object' || value === null) throw invalid(`${name} must be an object.`)
+    const fields = Object.entries(checks).map(([field, check]) => [
+      field,
+      check((value as Record<string, unknown>)[field], `${name}.${field}`),
+    ])
+    return Object.fromEntries(fields) as Parsed<CHECKS>
+  }
 }
 
-const ends = ['success', 'error', 'cancelled']
+export const keyList: Check<string[]> = listOf(storedText)
+
+const callEnd = record({ callId: storedText, status: oneOf('success', 'error', 'cancelled'), resultJson: storedText })
+const message = record({ id, role: storedText, bodyJson: storedText, callId: nullableText })
+const queuedCall = record({
+  id,
+  name: storedText,
+  argumentsJson: storedText,
+  queue: (text, name) => nullableText(text, name) ?? 'root',
+  forceAllow: optional(boolean, false),
+  parentCallId: nullableText,
+  infoJson: nullableText,
+})
+const changeChecks = {
+  finish: optional(callEnd),
+  attachments: optional(keyList, []),
+  messages: optional(listOf(message), []),
+  enqueue: optional(listOf(queuedCall), []),
+}
 
 /** Changes to commit, with an id for each call and message. */
-export function checkChanges(changes: ThreadChanges): ThreadCommit {
-  const given = givenOptions('store.commit', changes, ['finish', 'attachments', 'messages', 'enqueue'])
-  return checked('store.commit', () => commitOf(given))
-}
+export const checkChanges = (changes: ThreadChanges): ThreadCommit => parseOptions('store.commit', changes, changeChecks) as ThreadCommit
 
-function commitOf({ finish, attachments = [], messages = [], enqueue = [] }: ThreadChanges): ThreadCommit {
-  for (const [name, list] of Object.entries({ attachments, messages, enqueue })) {
-    if (!Array.isArray(list)) throw invalid(`${name} must be an array.`)
-  }
-  for (const [name, one] of Object.entries({ finish: finish ?? {}, messages: [...messages], enqueue: [...enqueue] })) {
-    for (const part of [one].flat() as unknown[]) {
-      if (typeof part !== 'object' || part === null) throw invalid(`${name} must hold objects.`)
-    }
-  }
-  if (finish !== undefined && !ends.includes(finish.status)) throw invalid(`A call ends with ${ends.join(', ')}.`)
-  return {
-    finish: finish && {
-      callId: checkText('callId', finish.callId),
-      status: finish.status,
-      resultJson: checkText('resultJson', finish.resultJson),
-    },
-    attachments: attachments.map((path) => checkText('attachment path', path)),
-    messages: messages.map((message) => ({
-      id: optional('message id', message.id) ?? randomUUID(),
-      role: checkText('message role', message.role),
-      bodyJson: checkText('bodyJson', message.bodyJson),
-      callId: optional('callId', message.callId),
-    })),
-    enqueue: enqueue.map((call) => ({
-      id: optional('call id', call.id) ?? randomUUID(),
-      name: checkText('tool name', call.name),
-      argumentsJson: checkText('argumentsJson', call.argumentsJson),
-      queue: optional('queue', call.queue) ?? 'root',
-      forceAllow: call.forceAllow ?? false,
-      parentCallId: optional('parentCallId', call.parentCallId),
-      infoJson: optional('infoJson', call.infoJson),
-    })),
-  } as ThreadCommit
-}
+/** The description of an attachment, without its bytes. */
+export const attachmentFields = record({
+  name: storedText,
+  mimeType: storedText,
+  width: optional(pixels),
+  height: optional(pixels),
+}) as Check<NewThreadAttachment>
 
-/** The description of an attachment. */
-export function checkAttachment(attachment: NewAttachment): NewThreadAttachment {
-  const { name, mimeType, width, height } = checked('An attachment', () => {
-    if (typeof attachment !== 'object' || attachment === null) throw invalid('An attachment is an object with name, mimeType and data.')
-    checkData(attachment.data)
-    return takenOptions(attachment, ['name', 'mimeType', 'width', 'height'])
-  })
-  for (const [side, pixels] of Object.entries({ width, height })) {
-    if (pixels === undefined || (Number.isInteger(pixels) && pixels > 0 && pixels < 2 ** 31)) continue
-    throw invalid(`${side} must be a positive integer.`)
-  }
-  return {
-    name: checkText('attachment name', name),
-    mimeType: checkText('MIME type', mimeType),
-    width,
-    height,
-  } as NewThreadAttachment
-}
-
-function checkData(data: unknown): void {
-  if (typeof data === 'string' || ArrayBuffer.isView(data)) return
-  if (typeof data === 'object' && data !== null && Symbol.asyncIterator in data) return
-  throw invalid('The data of an attachment is base64, bytes or a stream of bytes.')
-}
-
-/** The values to write. */
+/** Values to write, as keys and their values. */
 export function checkEntries(entries: unknown): [keys: string[], values: string[]] {
-  return checked('store.writeValues', () => {
-    if (!Array.isArray(entries) || !entries.every((entry) => Array.isArray(entry)))
-      throw invalid('The entries must be an array of keys with their values.')
-    const pairs = entries as unknown[][]
-    return [pairs.map(([key]) => checkText('key', key)), pairs.map(([, encoded]) => checkText('value', encoded))]
-  })
+  if (!Array.isArray(entries) || !entries.every((entry) => Array.isArray(entry)))
+    throw invalid('The entries must be an array of keys with their values.')
+  const pairs = entries as unknown[][]
+  return [pairs.map(([key]) => storedText(key, 'key')), pairs.map(([, encoded]) => storedText(encoded, 'value'))]
 }
 
-/** The calls to list. */
-export function checkCallPart(part: CallPart): { status: string | undefined; queue: string | undefined; part: ListedPart } {
-  const { status, queue, ...rest } = givenOptions('store.listCalls', part, ['status', 'queue', 'after', 'limit', 'reverse'])
-  const wanted = optional('status', status)
-  return { status: wanted, queue: optional('queue', queue), part: checkPart(rest) }
+/** The checks of a part of a list. */
+export const listChecks = {
+  after: optional(must<number>(Number.isSafeInteger, 'an integer')),
+  limit: optional(wholeNumber(0)),
+  reverse: optional(boolean, false),
 }
 
-type CallPart = NonNullable<Parameters<ThreadStore['listCalls']>[1]>
+/** The options of `listMessages`. */
+export const checkPart = (part: ListPart): ListedPart => parseOptions('store.listMessages', part, listChecks) as ListedPart
+
+const callListChecks = { status: nullableText, queue: nullableText, ...listChecks }
+
+/** The options of `listCalls`. */
+export function checkCallPart(options: Parameters<ThreadStore['listCalls']>[1]) {
+  const { status, queue, ...part } = parseOptions('store.listCalls', options, callListChecks)
+  return { status: status as StoredCall['status'] | undefined, queue, part: part as ListedPart }
+}
 
 /** A range of bytes, with defaults. */
-export function checkBytes(range: ReadRange = {}): { start: number; end: number | undefined } {
-  const { start = 0, end } = givenOptions('A range of bytes', range, ['start', 'end'])
-  for (const at of [start, end]) {
-    if (at !== undefined && !(Number.isInteger(at) && at >= 0)) throw invalid('A range of bytes has integers of at least 0.')
-  }
-  return { start, end }
+export const checkBytes = (range: ReadRange): { start: number; end?: number | undefined } =>
+  parseOptions('store.readAttachment', range, { start: optional(wholeNumber(0), 0), end: optional(wholeNumber(0)) })
+
+const bound = optional(must<string>((value) => typeof value === 'string' && isWellFormed(value), 'a well-formed string'))
+const rangeChecks = {
+  prefix: bound,
+  start: bound,
+  startAfter: bound,
+  end: bound,
+  reverse: optional(boolean, false),
+  limit: optional(wholeNumber(1)),
+}
+
+/** A range of values, copied. */
+export function checkRange(range: ValueRange): ValuesRange {
+  const checked = parseOptions('storage.list', range, rangeChecks)
+  if (checked.start !== undefined && checked.startAfter !== undefined) throw invalid('start and startAfter exclude each other.')
+  return checked as ValuesRange
 }

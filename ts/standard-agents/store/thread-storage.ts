@@ -1,7 +1,7 @@
 import { ToolError } from '../../core/errors.js'
-import { givenOptions, invalid } from '../../core/options.js'
 import { isWellFormed } from '../../core/text.js'
 import { decodeValue, encodeValue } from './encoded-value.js'
+import { checkRange, threadError } from './store-checks.js'
 import type { ThreadStore, ValueRange } from './thread-store.js'
 
 /** Which values {@link ThreadStorage.list} gives. */
@@ -42,101 +42,89 @@ export interface ThreadStorage {
   list<T = any>(options?: StorageListOptions): Promise<Map<string, T>>
 }
 
-/** The values of a thread. */
-export function threadStorage(store: ThreadStore, threadId: string): ThreadStorage {
-  /** Begun one after the other, so that they take effect in the order of the calls. */
+/**
+ * Values of a thread by key, on disk: a Durable Object's storage without transactions, alarms and SQL, which throw
+ * "not supported locally".
+ */
+export interface DurableObjectStorage extends ThreadStorage {
+  transaction(closure: (transaction: unknown) => unknown): Promise<never>
+  transactionSync(closure: () => unknown): never
+  getAlarm(): Promise<never>
+  setAlarm(time: number | Date): Promise<never>
+  deleteAlarm(): Promise<never>
+  sync(): Promise<never>
+  readonly sql: never
+}
+
+const unsupported = `transaction() transactionSync() getAlarm() setAlarm() deleteAlarm() sync() getCurrentBookmark()
+  getBookmarkForTime() onNextSessionRestoreBookmark() sql kv`.split(/\s+/u)
+
+/** The storage of a thread as its tools see it. */
+export function threadStorage(store: ThreadStore, threadId: string): DurableObjectStorage {
+  /** Settles when all earlier calls have: calls take effect in their order. */
   let last: Promise<unknown> = Promise.resolve()
-  const inTurn = <T>(act: () => Promise<T>): Promise<T> => {
+  const inOrder = <T>(act: () => Promise<T>): Promise<T> => {
     const result = last.then(act)
     last = result.catch(() => undefined)
     return result
   }
-  const read = async (keys: string[]): Promise<Map<string, unknown>> => decoded(await inTurn(() => store.readValues(threadId, keys)))
-
-  async function get(key: string | readonly string[]): Promise<unknown> {
-    const keys = asKeys(key)
-    const found = await read(keys)
-    return typeof key === 'string' ? found.get(key) : found
-  }
-  async function put(key: string | Record<string, unknown>, ...values: unknown[]): Promise<void> {
-    // The values are copied now: the caller may change them as soon as this has returned.
-    const entries = asEntries(key, values).map(([name, value]) => [name, encodeValue(value, name)] as const)
-    await inTurn(() => store.writeValues(threadId, entries))
-  }
-  async function remove(key: string | readonly string[]): Promise<boolean | number> {
-    const keys = asKeys(key)
-    const removed = await inTurn(() => store.deleteValues(threadId, keys))
-    return typeof key === 'string' ? removed > 0 : removed
-  }
-  return {
-    get: get as ThreadStorage['get'],
-    put: put as ThreadStorage['put'],
-    delete: remove as ThreadStorage['delete'],
-    deleteAll: async () => inTurn(() => store.deleteAllValues(threadId)),
-    async list<T>(options: StorageListOptions = {}) {
+  const storage = {
+    async get(key: string | readonly string[]): Promise<unknown> {
+      const keys = checkedKeys([key].flat())
+      const values = decoded(await inOrder(() => store.readValues(threadId, keys)))
+      return typeof key === 'string' ? values.get(key) : values
+    },
+    async put(key: string | Record<string, unknown>, value?: unknown): Promise<void> {
+      const entries = isRecord(key) && value === undefined ? Object.entries(key) : [[key as string, value] as const]
+      checkedKeys(entries.map(([name]) => name))
+      // The values are copied now: the caller may change them as soon as this has returned.
+      const encoded = entries.map(([name, one]) => [name, encodeValue(one, name)] as const)
+      await inOrder(() => store.writeValues(threadId, encoded))
+    },
+    async delete(key: string | readonly string[]): Promise<boolean | number> {
+      const keys = checkedKeys([key].flat())
+      const count = await inOrder(() => store.deleteValues(threadId, keys))
+      return typeof key === 'string' ? count > 0 : count
+    },
+    deleteAll: async () => inOrder(() => store.deleteAllValues(threadId)),
+    async list(options: StorageListOptions = {}): Promise<Map<string, unknown>> {
       const range = checkRange(options)
-      return decoded(await inTurn(() => store.listValues(threadId, range))) as Map<string, T>
+      return decoded(await inOrder(() => store.listValues(threadId, range)))
     },
   }
-}
-
-/** The most keys of one call, as for a Durable Object. */
-const MOST_KEYS = 128
-
-function asKeys(key: unknown): string[] {
-  const keys = Array.isArray(key) ? [...(key as unknown[])] : [key]
-  checkCount(keys.length)
-  for (const one of keys) checkKey(one)
-  return keys as string[]
-}
-
-function asEntries(key: unknown, values: unknown[]): [string, unknown][] {
-  if (typeof key === 'object' && key !== null && !Array.isArray(key) && values.length === 0) {
-    const entries = Object.entries(key)
-    checkCount(entries.length)
-    for (const [name] of entries) checkKey(name)
-    return entries
+  for (const member of unsupported) {
+    const refuse = (): never => {
+      const hint = 'Use get, put, delete, list and deleteAll; each is one transaction.'
+      throw new ToolError({ code: 'INVALID_INPUT', summary: `state.storage.${member} is not supported locally`, hint })
+    }
+    Object.defineProperty(storage, member.replace('()', ''), member.endsWith('()') ? { value: refuse } : { get: refuse })
   }
-  checkKey(key)
-  return [[key as string, values[0]]]
+  return storage as unknown as DurableObjectStorage
 }
 
-function checkCount(count: number): void {
-  if (count > MOST_KEYS) throw refused(`${count} keys at once`, `Give at most ${MOST_KEYS} keys, or call it several times.`)
-}
+const isRecord = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function decoded(entries: [string, string][]): Map<string, unknown> {
   return new Map(entries.map(([key, encoded]) => [key, decodeValue(encoded, key)]))
 }
 
-/** The longest key, as for a Durable Object. */
-const MOST_KEY_BYTES = 2_048
+/** The maximum number of keys of one call, as for a Durable Object. */
+const MAX_KEYS = 128
+/** The maximum size of a key, as for a Durable Object. */
+const MAX_KEY_BYTES = 2_048
 
-/** A key that cannot be used, and what to do. */
-function refused(what: string, hint: string): ToolError {
-  const summary = 'Key refused'
-  return new ToolError({ code: 'THREAD_KEY_REFUSED', summary, place: `${summary}: ${what}`, hint })
+/** @throws {ToolError} THREAD_KEY_REFUSED for too many keys, and for what is no key. */
+function checkedKeys(keys: readonly unknown[]): string[] {
+  const { length } = keys
+  if (length > MAX_KEYS) throw refusedKey(`${length} keys at once`, `Give at most ${MAX_KEYS} keys, or call it several times.`)
+  return keys.map((key) => {
+    const hint = `Use a text of at most ${MAX_KEY_BYTES} bytes.`
+    if (typeof key !== 'string') throw refusedKey(`a key is a string, and not ${typeof key}`, hint)
+    if (key === '') throw refusedKey('the key is empty', hint)
+    if (!isWellFormed(key)) throw refusedKey('the key has half of a surrogate pair', hint)
+    if (Buffer.byteLength(key) > MAX_KEY_BYTES) throw refusedKey(`a key of ${Buffer.byteLength(key)} bytes`, hint)
+    return key
+  })
 }
 
-/** @throws {ToolError} THREAD_KEY_REFUSED for what is no key. */
-function checkKey(key: unknown): asserts key is string {
-  const hint = `Use a text of at most ${MOST_KEY_BYTES} bytes.`
-  if (typeof key !== 'string') throw refused(`a key is a string, and not ${typeof key}`, hint)
-  if (key === '') throw refused('the key is empty', hint)
-  if (!isWellFormed(key)) throw refused('the key has half of a surrogate pair', hint)
-  if (Buffer.byteLength(key) > MOST_KEY_BYTES) throw refused(`a key of ${Buffer.byteLength(key)} bytes`, hint)
-}
-
-/** The range as it was when `list` was called. @throws {ToolError} INVALID_INPUT */
-export function checkRange(range: unknown): ValueRange {
-  const names = ['prefix', 'start', 'startAfter', 'end', 'reverse', 'limit']
-  const { prefix, start, startAfter, end, reverse, limit } = givenOptions('storage.list', range as ValueRange, names)
-  for (const [name, bound] of Object.entries({ prefix, start, startAfter, end })) {
-    if (bound === undefined) continue
-    if (typeof bound !== 'string' || !isWellFormed(bound)) throw invalid(`${name} must be a well-formed string.`)
-  }
-  if (start !== undefined && startAfter !== undefined) throw invalid('start and startAfter exclude each other.')
-  if (reverse !== undefined && typeof reverse !== 'boolean') throw invalid('reverse must be true or false.')
-  if (limit !== undefined && !(Number.isInteger(limit) && limit > 0)) throw invalid('limit must be a positive integer.')
-  return { prefix, start, startAfter, end, reverse, limit }
-}
+const refusedKey = (what: string, hint: string): ToolError => threadError('THREAD_KEY_REFUSED', 'Key refused', what, hint)

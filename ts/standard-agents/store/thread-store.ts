@@ -14,20 +14,20 @@
  * THREAD_CLOSED, THREAD_REMOVED or THREAD_IO_FAILED from any method, and those listed with the method.
  * A method that failed has changed nothing.
  */
-import type { AttachmentRef, NewAttachment, ReadRange } from './stored-attachment.js'
-import type { CallEnd, NewMessage, NewQueuedCall, StoredCall, StoredMessage, ThreadWorker, WorkerOptions } from './stored-records.js'
-
-export type { AttachmentBytes, AttachmentRef, NewAttachment, ReadRange } from './stored-attachment.js'
-export type {
+import type {
+  AttachmentRef,
   CallEnd,
+  NewAttachment,
   NewMessage,
   NewQueuedCall,
+  ReadRange,
   StoredCall,
-  StoredCallStatus,
   StoredMessage,
   ThreadWorker,
   WorkerOptions,
 } from './stored-records.js'
+
+export type * from './stored-records.js'
 
 /** A thread in the store. */
 export interface StoredThread {
@@ -39,7 +39,7 @@ export interface StoredThread {
 
 /** A part of a list. */
 export interface ListPart {
-  /** Only entries after this one, in the order of the list. */
+  /** Only entries after the one with this `seq`, in the order of the list. */
   after?: number | undefined
   /** The maximum number of entries. @default no limit */
   limit?: number | undefined
@@ -181,7 +181,7 @@ export interface ThreadStore {
   listAttachments(threadId: string): Promise<AttachmentRef[]>
   /**
    * The bytes of an attachment exactly as they were given, or of a range of it, cut at its end.
-   * `streamAttachment` in attachment-bytes.ts reads one part after the other.
+   * `streamAttachment` in attachment-bytes.ts reads one chunk after the other.
    *
    * @throws {ToolError} THREAD_ATTACHMENT_NOT_FOUND, THREAD_NAME_REFUSED.
    */

@@ -1,5 +1,6 @@
 import { streamAttachment } from '../store/attachment-bytes.js'
-import { type AttachmentRef, failure, type ToolAttachment, type ToolResult } from '../tools/tool-result.js'
+import type { AttachmentRef } from '../store/thread-store.js'
+import { failure, isStored, type ToolResult } from '../tools/tool-result.js'
 import type { ThreadParts } from './thread-parts.js'
 import type { ThreadAttachments } from './thread.js'
 
@@ -14,24 +15,25 @@ export interface StagedResult {
  * Stages the new files of a result; references come first. If a file cannot be stored, the result becomes an
  * error and none of its files is stored.
  */
-export async function stageAttachments({ store, thread }: ThreadParts, result: ToolResult, signal: AbortSignal): Promise<StagedResult> {
-  const { threadId } = thread
+export async function stageAttachments(
+  { store, thread: { threadId } }: ThreadParts,
+  result: ToolResult,
+  signal?: AbortSignal,
+): Promise<StagedResult> {
   const { attachments, ...rest } = result
   if (attachments === undefined || attachments.length === 0) return { result, paths: [] }
-  const isNew = (item: ToolAttachment | AttachmentRef): item is ToolAttachment => 'data' in item
   const known: AttachmentRef[] = []
   const staged: AttachmentRef[] = []
   let current = ''
   try {
-    for (const ref of attachments) {
-      if (isNew(ref)) continue
-      current = ref.path
-      const stored = await store.getAttachment(threadId, ref.path)
+    for (const { path } of attachments.filter(isStored)) {
+      current = path
+      const stored = await store.getAttachment(threadId, path)
       if (stored === undefined) throw new Error('there is no such attachment in this thread')
       known.push(stored)
     }
     for (const attachment of attachments) {
-      if (!isNew(attachment)) continue
+      if (isStored(attachment)) continue
       current = attachment.name
       staged.push(await store.stageAttachment(threadId, attachment, { signal }))
     }

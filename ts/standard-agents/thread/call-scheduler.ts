@@ -4,24 +4,13 @@ import { ToolError } from '../../core/errors.js'
 import { invalid } from '../../core/options.js'
 import type { StoredCall, ThreadWorker } from '../store/thread-store.js'
 import type { ToolResult } from '../tools/tool-result.js'
-import { createState } from './create-state.js'
 import { executeCall } from './execute-call.js'
-import { type CallQueue, newCall, type PendingCall, ROOT } from './pending-call.js'
+import { type CallQueue, type CallRequest, newCall, type PendingCall } from './pending-call.js'
 import { PendingCalls } from './pending-calls.js'
-import type { Run } from './run.js'
-import { callAround, type Scheduler } from './running-call.js'
+import { callAround, createState, type Scheduler } from './running-call.js'
 import { ThreadLock } from './thread-lock.js'
 import type { ThreadParts } from './thread-parts.js'
 import type { ThreadState } from './thread-state.js'
-
-/** A call from outside. */
-export interface CallRequest {
-  queue: CallQueue
-  run: Run
-  name: string
-  argumentsJson: string
-  toolCallId?: string | undefined
-}
 
 /** How long `close` waits for a running call, in milliseconds. */
 const CLOSE_GRACE_MS = 5_000
@@ -52,11 +41,10 @@ export class CallScheduler implements Scheduler {
 
   constructor(parts: ThreadParts, side: 'a' | 'b') {
     this.parts = parts
-    this.root = { name: ROOT, side, context: undefined }
-    this.calls = new PendingCalls(parts, this.#outsideCalls, (calls) => this.begin(calls))
+    this.root = { name: 'root', side, context: undefined }
+    this.calls = new PendingCalls(parts, (calls) => this.begin(calls))
     this.#lock = new ThreadLock(parts)
-    const ofThread = { context: parts.context, tenvs: parts.tenvs, live: undefined, stopped: () => false }
-    this.rootState = createState(parts, { scheduler: this, queue: this.root }, ofThread)
+    this.rootState = createState({ scheduler: this, queue: this.root }, parts)
   }
 
   /**
@@ -64,29 +52,27 @@ export class CallScheduler implements Scheduler {
    *
    * @throws an AbortError when the signal of its run is aborted, and what the store throws.
    */
-  async call({ queue, run, name, argumentsJson, toolCallId }: CallRequest): Promise<ToolResult> {
-    this.#checkNotInside(queue, `The call of \`${name}\``)
+  async call(request: CallRequest): Promise<ToolResult> {
+    const { run, name } = request
+    if (callAround(this, request.queue) !== undefined) {
+      const remedy = 'Use queueTool, or the state of thread.childState() for a sub-prompt.'
+      throw invalid(`The call of \`${name}\` would wait for the call that makes it. ${remedy}`)
+    }
     const { signal } = run
     if (signal?.aborted === true) throw abortError(signal.reason)
-    let onAbort: () => void = () => undefined
-    const abandoned = new Promise<never>((_, reject) => {
-      onAbort = () => {
-        const error = abortError(signal?.reason)
-        this.#drop((call) => call.run === run, error)
-        reject(error)
-      }
-    })
-    abandoned.catch(() => undefined)
+    const onAbort = (): void => this.#drop((call) => call.run === run, abortError(signal?.reason))
     signal?.addEventListener('abort', onAbort, { once: true })
+    const result = new Promise<ToolResult>((resolve, reject) => {
+      this.add(newCall({ ...request, queued: false, inside: callAround(this), resolve, reject }))
+    })
     try {
-      const made = new Promise<ToolResult>((resolve, reject) => {
-        const id = toolCallId === undefined ? {} : { toolCallId }
-        const inside = callAround(this)
-        this.add(newCall({ queue, run, name, argumentsJson, queued: false, inside, resolve, reject, ...id }))
-      })
-      const result = await Promise.race([made, abandoned])
-      await Promise.race([run.drained(), abandoned])
-      return result
+      await unlessAborted(
+        result.then(() => run.drained()),
+        signal,
+      )
+      return await result
+    } catch (error) {
+      throw run.signal?.aborted === true ? abortError(run.signal.reason) : error
     } finally {
       signal?.removeEventListener('abort', onAbort)
     }
@@ -133,13 +119,11 @@ export class CallScheduler implements Scheduler {
     const queued = await store.listCalls(thread.threadId, { status: 'queued' })
     const running = await store.listCalls(thread.threadId, { status: 'running' })
     const names = new Set([...running, ...queued].map(({ queue }) => queue))
-    for (const name of names) this.#start(this.#queueNamed(name))
+    for (const name of names) {
+      const known = name === this.root.name ? this.root : this.#queues.get(name)
+      this.#start(known ?? { name, side: this.root.side, context: undefined })
+    }
     return names.size > 0
-  }
-
-  #queueNamed(name: string): CallQueue {
-    if (name === ROOT) return this.root
-    return this.#queues.get(name) ?? { name, side: this.root.side, context: undefined }
   }
 
   /** Aborts what runs, and cancels what is queued. */
@@ -170,11 +154,6 @@ export class CallScheduler implements Scheduler {
     if (this.#closing.signal.aborted) throw closedError()
   }
 
-  #checkNotInside(queue: CallQueue, what: string): void {
-    if (callAround(this, queue) === undefined) return
-    throw invalid(`${what} would wait for the call that makes it. Use queueTool, or the state of thread.childState() for a sub-prompt.`)
-  }
-
   /** Rejects calls whose result is no longer wanted. Running ones learn it from their signal. */
   #drop(matches: (call: PendingCall) => boolean, error: unknown): void {
     for (const call of this.calls.takeUnstored(matches)) this.calls.fail(call, error)
@@ -192,7 +171,7 @@ export class CallScheduler implements Scheduler {
     if (worker === undefined) return
     const cancellation = this.calls.settled
       .then(() => worker.claimCall(call.id))
-      .then((claimed) => this.#run(claimed, call.queue))
+      .then((claimed) => this.#outsideCalls(() => this.#run(claimed, call.queue)))
       // Already claimed, or claimed in its turn: it then ends as dropped.
       .catch(() => undefined)
       .finally(() => {

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto'
+import { boolean, callable, type Check, type Checks, invalid, must, oneOf, optional, parseOptions, text } from '../../core/options.js'
 import { checkJournal } from '../../journal/checks.js'
 import type { Journal } from '../../journal/journal.js'
-import { checked, givenOptions, invalid } from '../../core/options.js'
-import { checkToolName } from '../tools/check-tool-name.js'
-import type { ThreadStore } from '../store/thread-store.js'
 import { openThreadStore } from '../store/open-thread-store.js'
+import { notNegative } from '../store/store-checks.js'
+import { threadStorage } from '../store/thread-storage.js'
+import type { ThreadStore } from '../store/thread-store.js'
+import { checkToolName, isTool, type NamedTools } from '../tools/tool-definition.js'
+import { CallScheduler } from './call-scheduler.js'
+import { object, openThread } from './open-thread.js'
+import type { OnInterrupted } from './thread-parts.js'
 import type { Agent, Env, Message, ThreadEvent } from './thread-state.js'
 import type { Thread } from './thread.js'
-import { CallScheduler } from './call-scheduler.js'
-import { durableStorage } from './durable-storage.js'
-import { OpenThread } from './open-thread.js'
-import type { OnInterrupted, ThreadParts } from './thread-parts.js'
-import { isTool, type NamedTools } from '../tools/tool-definition.js'
 
 /** The options of `createThread`. */
 export interface CreateThreadOptions {
@@ -53,6 +53,40 @@ export interface CreateThreadOptions {
   lockWaitMs?: number | undefined
 }
 
+const tools: Check<() => NamedTools> = (value) => {
+  if (typeof value === 'function') return value as () => NamedTools
+  if (typeof value !== 'object' || value === null) throw invalid('tools must be tools by their names.')
+  for (const [name, tool] of Object.entries(value)) {
+    checkToolName('createThread', name)
+    if (!isTool(tool)) throw invalid(`The tool \`${name}\` must come from defineTool.`, { toolName: name })
+  }
+  return () => value as NamedTools
+}
+
+const storeOrLocation: Check<string | ThreadStore> = (value) => {
+  if (isStore(value)) return value
+  if (typeof value === 'string' || value instanceof URL) return String(value)
+  throw invalid('store must be a location such as file:thread.db, memory:, or a store.')
+}
+
+const checks = {
+  tools,
+  store: optional(storeOrLocation, 'memory:'),
+  threadId: optional(text),
+  flowId: optional(text),
+  tenvs: optional(object),
+  env: optional(object),
+  context: optional(object),
+  agentConfig: optional(object),
+  currentSide: optional(oneOf('a', 'b'), 'a'),
+  messageHistory: optional(must<readonly Message[]>(Array.isArray, 'an array'), []),
+  onEvent: optional(callable<(event: ThreadEvent) => unknown>()),
+  journal: optional(checkJournal),
+  onInterrupted: optional(oneOf('error', 'retry'), 'error'),
+  resume: optional(boolean, true),
+  lockWaitMs: optional(notNegative, 30_000),
+} satisfies Checks<Omit<CreateThreadOptions, 'tools' | 'store'>> & { tools: unknown; store: unknown }
+
 /**
  * Opens a thread: tools with the state they work on.
  *
@@ -65,79 +99,24 @@ export interface CreateThreadOptions {
  * @throws {ToolError} INVALID_INPUT for an invalid option, and what opening the store throws.
  */
 export async function createThread(options: CreateThreadOptions): Promise<Thread> {
-  const given = givenOptions('createThread', options, optionNames)
-  checked('createThread', () => checkOptions(given))
-  const { store: where = 'memory:', threadId = randomUUID(), flowId = randomUUID(), resume = true } = given
-  const { tools, journal, tenvs = {}, context = {}, env = {}, agentConfig = {}, messageHistory = [] } = given
-  const store = isStore(where) ? where : await openThreadStore(String(where))
+  const parsed = parseOptions('createThread', options, checks)
+  const { store: source, threadId = randomUUID(), flowId = randomUUID(), journal, currentSide, resume, ...rest } = parsed
+  const { env = {}, context = {}, tenvs = {}, agentConfig = {} } = rest
+  const store = typeof source === 'string' ? await openThreadStore(source) : source
   try {
     const thread = await store.openThread({ threadId, flowId })
-    const parts: ThreadParts = {
-      store,
-      thread,
-      tools: typeof tools === 'function' ? tools : () => tools,
-      storage: durableStorage(store, thread.threadId),
-      env,
-      context,
-      tenvs,
-      agentConfig,
-      messageHistory,
-      onEvent: given.onEvent,
-      onInterrupted: given.onInterrupted ?? 'error',
-      lockWaitMs: given.lockWaitMs ?? 30_000,
-      run: journal === undefined ? {} : { journal },
-    }
-    const scheduler = new CallScheduler(parts, given.currentSide ?? 'a')
+    const storage = threadStorage(store, thread.threadId)
+    const run = journal === undefined ? {} : { journal }
+    const parts = { ...rest, store, thread, storage, env, context, tenvs, agentConfig, run }
+    const scheduler = new CallScheduler(parts, currentSide)
     if (resume) scheduler.resume()
-    return new OpenThread(scheduler, !isStore(where))
+    return openThread(scheduler, typeof source === 'string')
   } catch (error) {
-    if (!isStore(where)) await store.close().catch(() => undefined)
+    if (typeof source === 'string') await store.close().catch(() => undefined)
     throw error
   }
 }
 
-const optionNames = `tools store threadId flowId tenvs env context agentConfig currentSide messageHistory onEvent journal
-  onInterrupted resume lockWaitMs`.split(/\s+/u)
-
 function isStore(value: unknown): value is ThreadStore {
   return typeof value === 'object' && value !== null && typeof (value as ThreadStore).commit === 'function'
-}
-
-function checkOptions(options: CreateThreadOptions): void {
-  const { tools, store, threadId, flowId, currentSide, onEvent, onInterrupted, resume, lockWaitMs, journal } = options
-  if (typeof tools !== 'function') checkTools(tools)
-  if (store !== undefined && typeof store !== 'string' && !(store instanceof URL) && !isStore(store)) {
-    throw invalid('store must be a location such as file:thread.db, memory:, or a store.')
-  }
-  for (const [name, value] of Object.entries({ threadId, flowId })) {
-    if (value !== undefined && (typeof value !== 'string' || value === '')) {
-      throw invalid(`${name} must be a non-empty string.`)
-    }
-  }
-  for (const name of ['tenvs', 'env', 'context', 'agentConfig'] as const) {
-    if (options[name] !== undefined && (typeof options[name] !== 'object' || options[name] === null)) {
-      throw invalid(`${name} must be an object.`)
-    }
-  }
-  checkOneOf('currentSide', currentSide, ['a', 'b'])
-  checkOneOf('onInterrupted', onInterrupted, ['error', 'retry'])
-  checkOneOf('resume', resume, [true, false])
-  if (onEvent !== undefined && typeof onEvent !== 'function') throw invalid('onEvent must be a function.')
-  if (lockWaitMs !== undefined && (typeof lockWaitMs !== 'number' || !(lockWaitMs >= 0))) {
-    throw invalid('lockWaitMs must not be negative.')
-  }
-  if (options.messageHistory !== undefined && !Array.isArray(options.messageHistory)) throw invalid('messageHistory must be an array.')
-  if (journal !== undefined) checkJournal(journal)
-}
-
-function checkOneOf(name: string, value: unknown, allowed: readonly unknown[]): void {
-  if (value !== undefined && !allowed.includes(value)) throw invalid(`${name} must be one of ${allowed.join(', ')}.`)
-}
-
-function checkTools(tools: unknown): void {
-  if (typeof tools !== 'object' || tools === null) throw invalid('tools must be tools by their names.')
-  for (const [name, tool] of Object.entries(tools)) {
-    checkToolName('createThread', name)
-    if (!isTool(tool)) throw invalid(`The tool \`${name}\` must be what defineTool gave.`, { toolName: name })
-  }
 }

@@ -1,14 +1,13 @@
 import { abortError, unlessAborted } from '../../core/abort.js'
-import { MOST_CHARACTERS } from '../../core/large-values.js'
+import { MAX_CHARACTERS } from '../../core/large-values.js'
 import { runCall } from '../../journal/calls/run-call.js'
-import { boundedArguments, executeTool } from '../tools/execute-tool.js'
+import { boundedArguments, executeTool, parseArguments } from '../tools/execute-tool.js'
 import { failure, thrownResult, type ToolResult } from '../tools/tool-result.js'
 import { stageAttachments, type StagedResult } from './attachments.js'
-import { isAboutContents, parseArguments, storeEnding, storeFailure } from './call-end.js'
-import { createState } from './create-state.js'
+import { isAboutContents, storeEnding, storeFailure } from './call-end.js'
 import type { PendingCall } from './pending-call.js'
-import { currentCall, runAs, type RunningCall, type Scheduler } from './running-call.js'
-import type { ThreadParts } from './thread-parts.js'
+import { createState, currentCall, type RunningCall, type Scheduler } from './running-call.js'
+import { findTool, type ThreadParts } from './thread-parts.js'
 
 /** How long the next call waits for an aborted one, whose tool may never read `state.stopped`. */
 const GRACE_MS = 5_000
@@ -33,9 +32,9 @@ export async function executeCall(scheduler: Scheduler, call: PendingCall, signa
   const staged = signal.aborted
     ? undefined
     : await call.inCallerContext(() => {
-        const around = currentCall()
+        const around = currentCall.getStore()
         running.outer = around?.ended === true ? around.outer : around
-        return runAs(running, () => execute(running, signal))
+        return currentCall.run(running, () => execute(running, signal))
       })
   running.ended = true
   if (signal.aborted || staged === undefined) {
@@ -48,11 +47,11 @@ export async function executeCall(scheduler: Scheduler, call: PendingCall, signa
 }
 
 /** Stores a result with its attachments and the calls that it queues, all or nothing. */
-async function storeResult({ scheduler, call, queued: own }: RunningCall, staged: StagedResult): Promise<void> {
+async function storeResult({ scheduler, call, queued }: RunningCall, staged: StagedResult): Promise<void> {
   const { parts, calls } = scheduler
   const { result, paths } = staged
   const others = calls.takeUnstored()
-  const enqueue = [...others, ...own].sort((a, b) => a.arrival - b.arrival)
+  const enqueue = [...others, ...queued].sort((a, b) => a.arrival - b.arrival)
   calls.markStored(enqueue)
   try {
     await storeEnding(parts, call, { status: result.status, result, enqueue, attachments: paths })
@@ -60,13 +59,13 @@ async function storeResult({ scheduler, call, queued: own }: RunningCall, staged
     call.resolve(result)
   } catch (error) {
     calls.putBack(others)
-    for (const each of own) calls.forget(each)
+    for (const each of queued) calls.forget(each)
     if (!isAboutContents(error)) throw error
     // The store refuses the result; that the call was made is stored nevertheless.
     await discard(parts, staged)
-    const instead = failure(`The result could not be stored: ${(error as Error).message}`)
-    await storeFailure(parts, call, instead)
-    call.resolve(instead)
+    const refused = failure(`The result could not be stored: ${(error as Error).message}`)
+    await storeFailure(parts, call, refused)
+    call.resolve(refused)
   }
 }
 
@@ -75,16 +74,15 @@ async function execute(running: RunningCall, signal: AbortSignal): Promise<Stage
   const { parts } = scheduler
   const { name, argumentsJson, run, queue } = call
   let staged: StagedResult | undefined
-  const once = async (): Promise<ToolResult> => {
+  const executeOnce = async (): Promise<ToolResult> => {
     const executed = executeTool({
       name,
-      tool: Object.hasOwn(parts.tools(), name) ? parts.tools()[name] : undefined,
+      tool: findTool(parts, name),
       argumentsJson,
       tenvs: parts.tenvs,
       stateWith: (tenvs) => {
         const context = queue.context ?? run.context
-        const ofCall = { context, tenvs: tenvs ?? parts.tenvs, live: run.live, stopped: () => signal.aborted }
-        return createState(parts, { scheduler, queue, running }, ofCall, scheduler.rootState)
+        return createState({ scheduler, queue, running }, { context, tenvs: tenvs ?? parts.tenvs, live: run.live, signal })
       },
     })
     const result = await unlessAborted(executed, signal, GRACE_MS)
@@ -94,7 +92,8 @@ async function execute(running: RunningCall, signal: AbortSignal): Promise<Stage
   }
   try {
     const result = await runCall({
-      execute: once,
+      door: 'standard-agents',
+      execute: executeOnce,
       // The effects of a tool are unknown, so its record begins before it does.
       metadata: { name, sideEffect: true, idempotent: false, acceptsIdempotencyKey: false, hasRevert: false },
       run: parts.run,
@@ -116,7 +115,7 @@ async function discard({ store, thread }: ThreadParts, staged: StagedResult | un
 
 /** Arguments for a record, or their text when they are too large to look into. */
 function recordable(json: string): unknown {
-  if (json.length > MOST_CHARACTERS) return json
+  if (json.length > MAX_CHARACTERS) return json
   try {
     return boundedArguments(parseArguments(json))
   } catch {

@@ -4,11 +4,9 @@ import type { NewQueuedCall, StoredCall } from '../store/thread-store.js'
 import type { ToolResult } from '../tools/tool-result.js'
 import type { Run } from './run.js'
 
-/** The name of the thread's own queue. */
-export const ROOT = 'root'
-
 /** A queue of a thread: its own, or that of a sub-prompt. */
 export interface CallQueue {
+  /** `root` for the thread's own. */
   name: string
   side: 'a' | 'b'
   /** What the calls of a sub-prompt find in `state.context` besides the thread's. */
@@ -47,25 +45,26 @@ export interface PendingCall {
 
 let arrivals = 0
 
-/** Creates a call. */
+/** What is called, and for whom. */
+export type CallRequest = Pick<PendingCall, 'queue' | 'run' | 'name' | 'argumentsJson'> & { toolCallId?: string | undefined }
+
+/** Creates a call, in the asynchronous context of its caller. */
 export function newCall(
-  call: Pick<PendingCall, 'queue' | 'run' | 'name' | 'argumentsJson' | 'queued'> &
-    Partial<Pick<PendingCall, 'number' | 'toolCallId' | 'parentCallId' | 'inside' | 'resolve' | 'reject'>>,
+  call: CallRequest & Pick<PendingCall, 'queued'> & Partial<Pick<PendingCall, 'number' | 'parentCallId' | 'inside' | 'resolve' | 'reject'>>,
 ): PendingCall {
   arrivals += 1
   const id = randomUUID()
-  const inCallerContext = AsyncLocalStorage.snapshot() as <T>(work: () => T) => T
   return {
     number: 0,
-    toolCallId: id,
     resolve: () => undefined,
     reject: () => undefined,
     ...call,
     id,
+    toolCallId: call.toolCallId ?? id,
     arrival: arrivals,
     started: false,
     dropped: false,
-    inCallerContext,
+    inCallerContext: AsyncLocalStorage.snapshot() as PendingCall['inCallerContext'],
   }
 }
 

@@ -6,27 +6,20 @@ import type { ThreadParts } from './thread-parts.js'
 /** The calls of a thread that have not ended, as this process knows them. */
 export class PendingCalls {
   readonly #parts: ThreadParts
-  readonly #outsideCalls: <T>(work: () => T) => T
   /** Calls that are not stored yet, in the order in which they were made. */
   #unstored: PendingCall[] = []
-  /** Stored calls by id. */
   readonly #stored = new Map<string, PendingCall>()
   readonly #onStored: (calls: readonly PendingCall[]) => void
   #storing: Promise<void> = Promise.resolve()
   /** The run that restored calls of a queue share. */
   readonly #restoredRuns = new WeakMap<CallQueue, Run>()
 
-  /**
-   * @param outsideCalls runs work in an asynchronous context outside of any call
-   * @param onStored makes sure that stored calls are made
-   */
-  constructor(parts: ThreadParts, outsideCalls: <T>(work: () => T) => T, onStored: (calls: readonly PendingCall[]) => void) {
+  /** @param onStored makes sure that stored calls are made */
+  constructor(parts: ThreadParts, onStored: (calls: readonly PendingCall[]) => void) {
     this.#parts = parts
     this.#onStored = onStored
-    this.#outsideCalls = outsideCalls
   }
 
-  /** Whether a call is not stored yet. */
   get hasUnstored(): boolean {
     return this.#unstored.length > 0
   }
@@ -43,7 +36,6 @@ export class PendingCalls {
     return taken
   }
 
-  /** Puts back calls that could not be stored. */
   putBack(calls: PendingCall[]): void {
     for (const call of calls) {
       this.#stored.delete(call.id)
@@ -90,10 +82,9 @@ export class PendingCalls {
     try {
       await this.#store(calls)
     } catch (error) {
-      const [only] = calls
-      if (only !== undefined && calls.length === 1) return this.fail(only, error)
+      if (calls.length === 1) return this.fail(calls[0] as PendingCall, error)
       // The store may refuse one of them only.
-      for (const call of calls) await this.#store([call]).catch((reason: unknown) => this.fail(call, reason))
+      for (const call of calls) await this.#storeEach([call])
     }
   }
 
@@ -108,15 +99,14 @@ export class PendingCalls {
     this.#onStored(calls)
   }
 
-  /** The pending call for a claimed one. */
+  /** The pending call for a claimed one. Must be called outside of any call, whose context a restored one would take over. */
   find(claimed: StoredCall, queue: CallQueue): PendingCall {
     const known = this.#stored.get(claimed.id)
     if (known !== undefined) return known
-    let run = this.#restoredRuns.get(queue)
-    if (run === undefined) this.#restoredRuns.set(queue, (run = new Run({ ...this.#parts.context })))
-    const restoredRun = run
-    const call = this.#outsideCalls(() => restoredCall(claimed, queue, restoredRun))
-    call.run.begin()
+    const run = this.#restoredRuns.get(queue) ?? new Run({ ...this.#parts.context })
+    this.#restoredRuns.set(queue, run)
+    const call = restoredCall(claimed, queue, run)
+    run.begin()
     this.#stored.set(call.id, call)
     return call
   }

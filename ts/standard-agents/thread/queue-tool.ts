@@ -1,10 +1,10 @@
 import { ToolError, toolTypeError } from '../../core/errors.js'
-import { boundedArguments } from '../tools/execute-tool.js'
-import { checkToolName } from '../tools/check-tool-name.js'
-import type { ThreadState } from './thread-state.js'
-import { callAround, ownerOf, type RunningCall } from './running-call.js'
-import { Run } from './run.js'
+import { stringifyArguments } from '../tools/execute-tool.js'
+import { checkToolName } from '../tools/tool-definition.js'
 import { type CallQueue, newCall } from './pending-call.js'
+import { Run } from './run.js'
+import { callAround, ownerOf, type RunningCall } from './running-call.js'
+import type { ThreadState } from './thread-state.js'
 
 /**
  * Appends a call to the queue. Its result goes into the thread's messages, not to the tool that queues it. It may
@@ -23,7 +23,7 @@ export function queueTool(state: ThreadState, name: string, args: Record<string,
   const { scheduler, queue, running } = ownerOf(state, 'queueTool')
   if (typeof name !== 'string' || name === '') throw toolTypeError('queueTool: the name must be a non-empty string')
   checkToolName('queueTool', name)
-  const argumentsJson = jsonOf(args)
+  const argumentsJson = stringifyArguments(args, (why, cause) => toolTypeError(`queueTool: the arguments ${why}`, cause))
   scheduler.checkOpen()
   const around = running?.ended === false ? running : callAround(scheduler)
   if (around === undefined) {
@@ -42,16 +42,6 @@ export function queueTool(state: ThreadState, name: string, args: Record<string,
   around.queued.push(newCall(isOwnQueue ? { ...call, inside } : call))
 }
 
-function jsonOf(args: unknown): string {
-  try {
-    const json = JSON.stringify(boundedArguments(args)) as string | undefined
-    if (json !== undefined) return json
-  } catch (error) {
-    throw toolTypeError(`queueTool: the arguments have no JSON form: ${error instanceof Error ? error.message : String(error)}`, error)
-  }
-  throw toolTypeError('queueTool: the arguments must have a JSON form')
-}
-
 /** The call of a queue that runs around another one. */
 function outerCallOf(queue: CallQueue, inner: RunningCall): RunningCall | undefined {
   for (let outer = inner.outer; outer !== undefined; outer = outer.outer) {
@@ -62,9 +52,8 @@ function outerCallOf(queue: CallQueue, inner: RunningCall): RunningCall | undefi
 
 function warn(name: string): (error: unknown) => void {
   return (error) => {
-    if ((ToolError.isInstance(error) && error.code === 'THREAD_CLOSED') || isAbort(error)) return
+    const isClosed = ToolError.isInstance(error) && error.code === 'THREAD_CLOSED'
+    if (isClosed || (error instanceof Error && error.name === 'AbortError')) return
     console.warn(`[toolwright] the queued call of ${name} could not be stored:`, error)
   }
 }
-
-const isAbort = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError'

@@ -2,7 +2,7 @@ import { ToolError } from '../../core/errors.js'
 import type { Message } from './thread-state.js'
 
 /** How many calls one call may lead to by `queueTool`, including those that they queue. */
-export const MAX_QUEUED_CALLS = 1000
+const MAX_QUEUED_CALLS = 1000
 
 /** What the AI SDK reports while an agent runs. */
 export interface LiveFields {
@@ -16,16 +16,14 @@ export class Run {
   readonly context: Record<string, unknown>
   readonly signal: AbortSignal | undefined
   readonly live: LiveFields | undefined
-  #queued: number
+  #queued = 0
   #open = 0
   #waiting: (() => void)[] = []
 
-  /** @param queued how many calls the run had queued before this process took it over */
-  constructor(context: Record<string, unknown>, signal?: AbortSignal, live?: LiveFields, queued = 0) {
+  constructor(context: Record<string, unknown>, signal?: AbortSignal, live?: LiveFields) {
     this.context = context
     this.signal = signal
     this.live = live
-    this.#queued = queued
   }
 
   /**
@@ -59,7 +57,7 @@ export class Run {
   end(): void {
     this.#open -= 1
     if (this.#open > 0) return
-    for (const go of this.#waiting.splice(0)) go()
+    for (const resume of this.#waiting.splice(0)) resume()
   }
 
   /** Settles when none of its calls is pending. */

@@ -2,18 +2,17 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { toolTypeError } from '../../core/errors.js'
 import type { CallQueue, PendingCall } from './pending-call.js'
 import type { PendingCalls } from './pending-calls.js'
+import type { LiveFields } from './run.js'
 import type { ThreadParts } from './thread-parts.js'
 import type { ThreadState } from './thread-state.js'
 
 /** What makes the calls of a thread, as far as calls and states need it. */
 export interface Scheduler {
   readonly parts: ThreadParts
-  /** The thread's own queue. */
   readonly root: CallQueue
-  /** The state of that queue, outside of any call. */
+  /** The state outside of any call. */
   readonly rootState: ThreadState
   readonly calls: PendingCalls
-  /** Appends a call to its queue. */
   add(call: PendingCall): void
   /** Makes sure that stored calls are made. */
   begin(calls: readonly PendingCall[]): void
@@ -33,21 +32,16 @@ export interface RunningCall {
   outer: RunningCall | undefined
 }
 
-const running = new AsyncLocalStorage<RunningCall>()
-
-/** Runs a tool as this call. */
-export const runAs = <T>(call: RunningCall, work: () => T): T => running.run(call, work)
+/** The call that runs around the caller, of any thread. */
+export const currentCall = new AsyncLocalStorage<RunningCall>()
 
 /** The innermost running call of a thread around the caller; with `queue`, the innermost of that queue. */
 export function callAround(scheduler: Scheduler, queue?: CallQueue): RunningCall | undefined {
-  for (let around = running.getStore(); around !== undefined; around = around.outer) {
+  for (let around = currentCall.getStore(); around !== undefined; around = around.outer) {
     if (!around.ended && around.scheduler === scheduler && (queue === undefined || around.call.queue === queue)) return around
   }
   return undefined
 }
-
-/** The call that runs around the caller, of any thread. */
-export const currentCall = (): RunningCall | undefined => running.getStore()
 
 /** What a state belongs to. */
 export interface StateOwner {
@@ -59,8 +53,36 @@ export interface StateOwner {
 
 const owners = new WeakMap<object, StateOwner>()
 
-/** Records what a state belongs to. */
-export function setOwner<T extends ThreadState>(state: T, owner: StateOwner): T {
+/** The part of a state that belongs to one call. */
+export interface CallState {
+  context: Record<string, unknown>
+  tenvs: Record<string, unknown>
+  live?: LiveFields | undefined
+  signal?: AbortSignal
+}
+
+/** Creates the state of a thread for one of its calls, or for use outside of any. */
+export function createState(owner: StateOwner, { context, tenvs, live, signal }: CallState): ThreadState {
+  const { queue, scheduler } = owner
+  const { thread, agentConfig, messageHistory, storage, env } = scheduler.parts
+  const state: ThreadState = {
+    threadId: thread.threadId,
+    flowId: thread.flowId,
+    agentConfig,
+    currentSide: queue.side,
+    turnCount: live?.turnCount ?? 0,
+    get stopped() {
+      return signal?.aborted === true
+    },
+    messageHistory: [...(live?.messageHistory ?? messageHistory)],
+    storage,
+    env,
+    context,
+    tenvs,
+    get rootState() {
+      return queue === scheduler.root ? state : scheduler.rootState
+    },
+  }
   owners.set(state, owner)
   return state
 }

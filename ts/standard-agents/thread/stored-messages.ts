@@ -1,8 +1,40 @@
+import { oneOf, parseOptions, string } from '../../core/options.js'
+import { listChecks } from '../store/store-checks.js'
 import type { NewMessage, StoredMessage } from '../store/thread-store.js'
+import { parseArguments } from '../tools/execute-tool.js'
+import { messageContent, storedRefs, type ToolResult } from '../tools/tool-result.js'
 import type { ThreadMessage } from './thread-state.js'
-import type { ListOptions, ThreadMessages } from './thread.js'
-import { givenOptions, invalid } from '../../core/options.js'
+import type { ThreadMessages } from './thread.js'
+import type { PendingCall } from './pending-call.js'
 import type { ThreadParts } from './thread-parts.js'
+
+/** The fields of a call that its message has. */
+export type MessageCall = Pick<PendingCall, 'name' | 'toolCallId'> & { argumentsJson?: string | undefined }
+
+/** The message that a result becomes in the thread. */
+export function resultMessage({ name, toolCallId, argumentsJson }: MessageCall, result: ToolResult, callId?: string): NewMessage {
+  const attachments = storedRefs(result)
+  const body = JSON.stringify({
+    content: messageContent(result),
+    toolCallId,
+    toolName: name,
+    status: result.status,
+    ...(attachments.length === 0 ? {} : { attachments }),
+  })
+  if (argumentsJson === undefined) return { role: 'tool', bodyJson: body, callId }
+  // The original text: JSON.parse reads nesting that JSON.stringify cannot write.
+  const args = isJson(argumentsJson) ? argumentsJson.trim() || '{}' : JSON.stringify(argumentsJson)
+  return { role: 'tool', bodyJson: `${body.slice(0, -1)},"args":${args}}`, callId }
+}
+
+function isJson(text: string): boolean {
+  try {
+    parseArguments(text)
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** Converts a stored message for the host. */
 export function toThreadMessage({ id, seq, role, bodyJson, callId, createdAtMs }: StoredMessage): ThreadMessage {
@@ -24,27 +56,18 @@ export function toThreadMessage({ id, seq, role, bodyJson, callId, createdAtMs }
   }
 }
 
-/** Appends one message. */
-export async function appendMessage({ store, thread }: ThreadParts, message: NewMessage): Promise<ThreadMessage> {
-  const { messages } = await store.commit(thread.threadId, { messages: [message] })
-  return toThreadMessage(messages[0] as StoredMessage)
-}
+const messageChecks = { role: oneOf('system', 'user', 'assistant', 'tool'), content: string }
 
 /** The messages of a thread, for its host. */
-export function threadMessages(parts: ThreadParts): ThreadMessages {
-  const { store, thread } = parts
+export function threadMessages({ store, thread: { threadId } }: ThreadParts): ThreadMessages {
   return {
-    async list(options: ListOptions = {}) {
-      const part = givenOptions('messages.list', options, ['after', 'limit', 'reverse'])
-      return (await store.listMessages(thread.threadId, part)).map(toThreadMessage)
+    async list(options = {}) {
+      return (await store.listMessages(threadId, parseOptions('messages.list', options, listChecks))).map(toThreadMessage)
     },
     async append(message) {
-      const { role, content } = givenOptions('messages.append', message, ['role', 'content'])
-      if (!['system', 'user', 'assistant', 'tool'].includes(role)) {
-        throw invalid('The role of a message is system, user, assistant or tool.')
-      }
-      if (typeof content !== 'string') throw invalid('The content of a message is a string.')
-      return appendMessage(parts, { role, bodyJson: JSON.stringify({ content }) })
+      const { role, content } = parseOptions('messages.append', message, messageChecks)
+      const { messages } = await store.commit(threadId, { messages: [{ role, bodyJson: JSON.stringify({ content }) }] })
+      return toThreadMessage(messages[0] as StoredMessage)
     },
   }
 }

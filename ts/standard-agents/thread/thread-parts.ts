@@ -1,7 +1,8 @@
-import type { RecordedRun } from '../../journal/calls/recorders.js'
+import type { RecordedRun } from '../../journal/calls/call-record.js'
+import type { DurableObjectStorage } from '../store/thread-storage.js'
 import type { StoredThread, ThreadStore } from '../store/thread-store.js'
-import type { Agent, DurableObjectStorage, Env, Message, ThreadEvent } from './thread-state.js'
-import type { NamedTools } from '../tools/tool-definition.js'
+import type { Agent, Env, Message, ThreadEvent } from './thread-state.js'
+import type { AnyTool, NamedTools } from '../tools/tool-definition.js'
 
 /** What happens to a call whose process died. */
 export type OnInterrupted = 'error' | 'retry'
@@ -24,4 +25,10 @@ export interface ThreadParts {
   lockWaitMs: number
   /** The recorder's options, one object for the thread: its calls are one run. */
   run: RecordedRun
+}
+
+/** The tool of this name, as it is now. */
+export function findTool(parts: ThreadParts, name: string): AnyTool | undefined {
+  const tools = parts.tools()
+  return Object.hasOwn(tools, name) ? tools[name] : undefined
 }

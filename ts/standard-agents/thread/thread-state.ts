@@ -1,5 +1,5 @@
-import type { ThreadStorage } from '../store/thread-storage.js'
-import type { AttachmentRef } from '../store/stored-attachment.js'
+import type { AttachmentRef } from '../store/stored-records.js'
+import type { DurableObjectStorage } from '../store/thread-storage.js'
 
 /** The agent that a thread belongs to, as the host describes it. */
 export interface Agent {
@@ -36,20 +36,6 @@ export interface ThreadMessage extends Message {
   args?: unknown
   status?: 'success' | 'error'
   attachments?: AttachmentRef[]
-}
-
-/**
- * Values of a thread by key, on disk: a Durable Object's storage without transactions, alarms and SQL, which throw
- * "not supported locally".
- */
-export interface DurableObjectStorage extends ThreadStorage {
-  transaction(closure: (transaction: unknown) => unknown): Promise<never>
-  transactionSync(closure: () => unknown): never
-  getAlarm(): Promise<never>
-  setAlarm(time: number | Date): Promise<never>
-  deleteAlarm(): Promise<never>
-  sync(): Promise<never>
-  readonly sql: never
 }
 
 /** The thread that a tool runs in. */

@@ -1,8 +1,9 @@
 import type { ToolSet } from 'ai'
-import type { AttachmentBytes, ReadRange, ThreadStore } from '../store/thread-store.js'
-import type { DurableObjectStorage, ThreadMessage, ThreadState } from './thread-state.js'
+import type { DurableObjectStorage } from '../store/thread-storage.js'
+import type { AttachmentBytes, AttachmentRef, ListPart, ReadRange, StoredCallStatus, ThreadStore } from '../store/thread-store.js'
 import type { AnyTool } from '../tools/tool-definition.js'
-import type { AttachmentRef, ToolResult } from '../tools/tool-result.js'
+import type { ToolResult } from '../tools/tool-result.js'
+import type { ThreadMessage, ThreadState } from './thread-state.js'
 
 /** How a call is made. */
 export interface CallOptions {
@@ -60,20 +61,13 @@ export interface QueuedCall {
 export interface CallOutcome {
   id: string
   name: string
-  status: 'queued' | 'running' | 'success' | 'error' | 'cancelled'
+  status: StoredCallStatus
   /** With the stack, which the model does not read. */
   result: ToolResult | undefined
 }
 
 /** A part of a list. */
-export interface ListOptions {
-  /** Only entries after the one with this `seq`, or before it with `reverse`. */
-  after?: number | undefined
-  /** @default no limit */
-  limit?: number | undefined
-  /** The last entries first. @default false */
-  reverse?: boolean | undefined
-}
+export type ListOptions = ListPart
 
 /** The messages of a thread. */
 export interface ThreadMessages {

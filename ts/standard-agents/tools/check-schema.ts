@@ -10,10 +10,10 @@ type Def = { type: string } & Record<string, unknown>
 
 const plain = new Set(['string', 'number', 'boolean', 'null', 'enum'])
 const wrappers = new Set(['optional', 'nullable', 'default'])
+const collections = new Set(['array', 'object', 'record', 'union'])
 
 /**
- * Whether a tool can take its arguments or variables by this schema: as `ToolArgsNode` has it for the
- * compiler.
+ * Checks at run time what `ToolArgsNode` has the compiler check.
  *
  * @param root `args` or `tenvs`: where a path begins
  * @throws {TypeError} with the path and the reason.
@@ -35,38 +35,24 @@ function checkNode(schema: unknown, path: string, level: number): void {
   if (plain.has(def.type)) return
   if (wrappers.has(def.type)) return checkNode(def['innerType'], path, level)
   if (def.type === 'literal') return checkLiteral(def, path)
+  if (!collections.has(def.type)) throw toolTypeError(`${path}: unsupported Zod type "${def.type}"`)
   const below = level + 1
-  if (isCollection(def.type) && below > MAX_LEVELS) {
-    throw toolTypeError(`${path}: nested more than ${MAX_LEVELS} levels deep`)
-  }
+  if (below > MAX_LEVELS) throw toolTypeError(`${path}: nested more than ${MAX_LEVELS} levels deep`)
   if (def.type === 'array') return checkNode(def['element'], `${path}[]`, below)
   if (def.type === 'object') return checkFields(def, path, below)
-  if (def.type === 'record') return checkRecord(def, path, below)
-  if (def.type === 'union') return checkUnion(def, path, below)
-  throw toolTypeError(`${path}: unsupported Zod type "${def.type}"`)
+  if (def.type === 'record') {
+    const key = defOf(def['keyType'])?.type
+    if (key !== 'string') throw toolTypeError(`${path}: the keys of a record must be z.string(), not "${key}"`)
+    return checkNode(def['valueType'], `${path}.*`, below)
+  }
+  for (const [index, option] of (def['options'] as unknown[]).entries()) checkNode(option, `${path}|${index}`, below)
 }
-
-const isCollection = (type: string): boolean => ['array', 'object', 'record', 'union'].includes(type)
 
 function checkFields(def: Def, path: string, level: number): void {
-  const shape = def['shape'] as Record<string, unknown>
-  for (const name of Object.keys(shape)) checkNode(shape[name], `${path}.${name}`, level)
+  for (const [name, field] of Object.entries(def['shape'] as object)) checkNode(field, `${path}.${name}`, level)
   const rest = defOf(def['catchall'])
-  // Of strict and of loose objects: no schema that anybody has written.
+  // Those of strict and of loose objects are Zod's own.
   if (rest !== undefined && rest.type !== 'never' && rest.type !== 'unknown') checkNode(def['catchall'], `${path}.*`, level)
-}
-
-function checkRecord(def: Def, path: string, level: number): void {
-  const key = defOf(def['keyType'])
-  if (key?.type !== 'string') {
-    throw toolTypeError(`${path}: the keys of a record must be z.string(), not "${key?.type}"`)
-  }
-  checkNode(def['valueType'], `${path}.*`, level)
-}
-
-function checkUnion(def: Def, path: string, level: number): void {
-  const options = def['options'] as unknown[]
-  for (const [index, option] of options.entries()) checkNode(option, `${path}|${index}`, level)
 }
 
 function checkLiteral(def: Def, path: string): void {
@@ -77,7 +63,7 @@ function checkLiteral(def: Def, path: string): void {
   }
 }
 
-/** What to write instead, where it is a schema of Zod 3: `zod` 3.25 has both, and gives the older one by its plain name. */
+/** The remedy for a schema of Zod 3. `zod` 3.25 has both majors, and exports the older one by its plain name. */
 function ofZod3(schema: unknown): string {
   const name = (schema as { _def?: { typeName?: unknown } } | null | undefined)?.['_def']?.typeName
   if (typeof name !== 'string') return ''

@@ -1,10 +1,13 @@
 import type { AcpToolKind } from '../../contract/registry/tool-ids.js'
-import { checkTool, type ContractTool } from '../../contract/registry/contract-tool.js'
+import { copyTool, type ContractTool } from '../../contract/registry/contract-tool.js'
 import type { RequirementSet } from '../../contract/registry/requirements.js'
-import { checked, givenOptions, invalid } from '../../core/options.js'
+import { checked, checkNames, invalid } from '../../core/options.js'
 import { argumentsSchema } from '../agent-tools/input-schema.js'
-import { checkToolName } from './check-tool-name.js'
-import { storedRefs, type AttachmentRef } from './tool-result.js'
+import { attachmentList } from '../agent-tools/result-schema.js'
+import { aText, dataSchemaOf } from '../../contract/registry/output-schema.js'
+import { checkToolName, isTool } from './tool-definition.js'
+import { storedRefs } from './tool-result.js'
+import type { AttachmentRef } from '../store/stored-records.js'
 import type { Thread } from '../thread/thread.js'
 
 /** What a contract tool declares and a Standard Agents tool does not. */
@@ -25,9 +28,12 @@ export interface ThreadToolData {
   attachments?: AttachmentRef[]
 }
 
+const outputSchema = dataSchemaOf<ThreadToolData>({ result: aText, attachments: attachmentList }, ['result'])
+
 /**
  * Makes a tool of a thread a tool of a contract session: `createSession({ tools: [toContractTool(…)] })`. The session
- * judges its calls by what it requires and returns envelopes; state, queue and attachments stay with the thread. An error result becomes an error envelope with the same text, without the stack.
+ * judges its calls by what it requires and returns envelopes; state, queue and attachments stay with the thread. An
+ * error result becomes an error envelope with the same text, without the stack.
  *
  * @throws {ToolError} INVALID_INPUT for an unknown tool and for a tool of a provider.
  */
@@ -36,11 +42,13 @@ export function toContractTool(
   name: string,
   options: ContractToolOptions,
 ): ContractTool<Record<string, unknown>, ThreadToolData> {
-  const given = givenOptions('toContractTool', options, ['id', 'requires', 'kind', 'sideEffect'])
-  const { id = name, requires, kind, sideEffect = true } = given
-  checked('toContractTool', () => checkThread(thread, name))
+  checked('toContractTool', () => checkNames('', options, ['id', 'requires', 'kind', 'sideEffect']))
+  const { id = name, requires, kind, sideEffect = true } = options
+  const { definition, call } = (thread ?? {}) as Partial<Thread>
+  if (typeof definition !== 'function' || typeof call !== 'function') throw invalid('thread must come from createThread.')
+  checkToolName('toContractTool', name)
   const tool = thread.definition(name)
-  if (tool === undefined) throw invalid(`The thread has no tool \`${name}\`.`, { toolName: name })
+  if (!isTool(tool)) throw invalid(`The thread has no tool \`${name}\`.`, { toolName: name })
   if (tool.executionMode === 'provider') {
     throw invalid(`The tool \`${name}\` is executed by its provider: no session can call it.`, { toolName: name })
   }
@@ -48,9 +56,10 @@ export function toContractTool(
     id,
     description: tool.description,
     parameters: argumentsSchema(tool),
+    outputSchema,
     requires,
     sideEffect,
-    ...(kind === undefined ? {} : { kind }),
+    kind,
     execute: async (args, runtime) => {
       const result = await thread.call(name, args, { signal: runtime.signal, toolCallId: runtime.call.id })
       if (result.status === 'error') throw new Error(result.error || 'Tool execution failed')
@@ -58,12 +67,6 @@ export function toContractTool(
       return { result: result.result ?? '', ...(attachments.length === 0 ? {} : { attachments }) }
     },
   }
-  checked('toContractTool', () => checkTool(made))
+  checked('toContractTool', () => copyTool(made))
   return made
-}
-
-function checkThread(thread: unknown, name: unknown): void {
-  const { definition, call } = (thread ?? {}) as Partial<Thread>
-  if (typeof definition !== 'function' || typeof call !== 'function') throw invalid('thread must be what createThread gave.')
-  checkToolName('toContractTool', name)
 }

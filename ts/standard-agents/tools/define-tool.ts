@@ -1,5 +1,5 @@
-import { ToolError, toolTypeError } from '../../core/errors.js'
-import { isPlain, takenOptions } from '../../core/options.js'
+import { toolTypeError } from '../../core/errors.js'
+import { isPlain } from '../../core/options.js'
 import { checkSchema } from './check-schema.js'
 import type { ThreadState } from '../thread/thread-state.js'
 import type { Checked, ToolArgs, ToolTenvs } from './tool-args.js'
@@ -24,50 +24,31 @@ export function defineTool<State = ThreadState, Args extends ToolArgs | null = n
   options: DefineToolOptions<State, Args, Tenvs> & Checked<'args', Args> & Checked<'tenvs', Tenvs>,
 ): ToolDefinition<NoInfer<State>, NoInfer<Args>, NoInfer<Tenvs>>
 export function defineTool(options: LooseOptions): object {
-  const { description, execute, executionMode, executionProvider, args = null, tenvs = null } = takenParts(options)
+  if (typeof options !== 'object' || options === null) throw toolTypeError('defineTool: options must be an object')
+  // An instance of a class may have private state.
+  const unknown = isPlain(options) ? Object.keys(options).find((name) => !names.includes(name)) : undefined
+  if (unknown !== undefined) throw toolTypeError(`defineTool: ${unknown} is no option; there are ${names.join(', ')}`)
+  const { description, execute, executionMode, executionProvider, args = null, tenvs = null } = options
   if (typeof description !== 'string' || description.trim() === '') {
     throw toolTypeError('defineTool: description must be a non-empty string')
   }
   if (typeof execute !== 'function') throw toolTypeError('defineTool: execute must be a function')
   if (executionMode !== undefined && executionMode !== 'local' && executionMode !== 'provider') {
-    const given = typeof executionMode === 'string' ? JSON.stringify(executionMode) : `of type ${typeof executionMode}`
-    throw toolTypeError(`defineTool: executionMode must be "local" or "provider", not ${given}`)
+    const actual = typeof executionMode === 'string' ? JSON.stringify(executionMode) : `of type ${typeof executionMode}`
+    throw toolTypeError(`defineTool: executionMode must be "local" or "provider", not ${actual}`)
   }
   if (executionProvider !== undefined && (typeof executionProvider !== 'string' || executionProvider === '')) {
     throw toolTypeError('defineTool: executionProvider must be a non-empty string')
   }
-  if (args !== null) readable(() => checkSchema(args, 'args'))
-  if (tenvs !== null) readable(() => checkSchema(tenvs, 'tenvs'))
-  if (executionMode === 'provider' && executionProvider === undefined) warnWithoutProvider(description)
+  if (args !== null) checkSchema(args, 'args')
+  if (tenvs !== null) checkSchema(tenvs, 'tenvs')
+  if (executionMode === 'provider' && executionProvider === undefined) {
+    console.warn(`[toolwright] defineTool: executionMode "provider" without executionProvider; nobody will execute "${description}".`)
+  }
   return markTool({ description, args, execute, tenvs, executionMode, executionProvider })
 }
 
 const names = ['description', 'args', 'execute', 'tenvs', 'executionMode', 'executionProvider']
 
-/** The options, each read once. */
-function takenParts(options: LooseOptions): LooseOptions {
-  if (typeof options !== 'object' || options === null) throw toolTypeError('defineTool: options must be an object')
-  return readable(() => {
-    // An instance of a class may have private state.
-    const unknown = isPlain(options) ? Object.keys(options).find((name) => !names.includes(name)) : undefined
-    if (unknown !== undefined) throw toolTypeError(`defineTool: ${unknown} is no option; there are ${names.join(', ')}`)
-    return takenOptions(options, names)
-  })
-}
-
-/** A getter or a proxy that throws makes the options unreadable. */
-function readable<T>(look: () => T): T {
-  try {
-    return look()
-  } catch (error) {
-    if (ToolError.isInstance(error)) throw error
-    throw toolTypeError(`defineTool: the options cannot be read: ${error instanceof Error ? error.message : 'they throw'}`, error)
-  }
-}
-
 /** Options of a caller without type checks. */
 type LooseOptions = { [KEY in keyof DefineToolOptions]?: unknown }
-
-function warnWithoutProvider(description: string): void {
-  console.warn(`[toolwright] defineTool: executionMode "provider" without executionProvider; nobody will execute "${description}".`)
-}

@@ -22,15 +22,18 @@ export interface Execution {
  */
 export async function executeTool({ name, tool, argumentsJson, stateWith, tenvs }: Execution): Promise<ToolResult> {
   if (tool === undefined) return failure(`Tool not found: ${name}`)
-  if (tool.executionMode === 'provider') return failure(providerText(name))
+  if (tool.executionMode === 'provider') {
+    const advice = 'should be handled by the LLM provider, not executed locally. This may indicate a provider configuration issue.'
+    return failure(`Tool "${name}" is a provider-executed tool and ${advice}`)
+  }
   try {
     const args = await readArguments(tool, argumentsJson)
-    if ('error' in args) return failure(argumentsError(args.error))
+    if ('error' in args) return failure(`Tool argument validation failed: ${args.error}`)
     const variables = await readTenvs(name, tool, tenvs)
     if ('error' in variables) return failure(variables.error)
     const state = stateWith(variables.value)
     // A tool without arguments gets exactly one parameter.
-    const execute = tool.execute as (...given: unknown[]) => Promise<unknown>
+    const execute = tool.execute as (...parameters: unknown[]) => Promise<unknown>
     const returned = await (tool.args === null ? execute(state) : execute(state, args.value))
     return toToolResult(name, returned)
   } catch (error) {
@@ -38,60 +41,62 @@ export async function executeTool({ name, tool, argumentsJson, stateWith, tenvs 
   }
 }
 
-const providerText = (name: string): string =>
-  `Tool "${name}" is a provider-executed tool and should be handled by the LLM provider, not executed locally. This may indicate a provider configuration issue.`
-
-/** What does not fit a schema. */
-type Issues = readonly Pick<core.$ZodIssue, 'path' | 'message'>[]
-
 /** The largest arguments that a schema is run over. */
 const limits = { values: 100_000, characters: 20_000_000, depth: 100 }
 
 /** A frozen copy of arguments that become JSON. @throws {ArgumentProblem} for values without a JSON form, and at the first limit. */
 export const boundedArguments = (args: unknown): unknown => jsonCopy(args, limits).value
 
+/** The JSON of arguments. @throws what `refuse` makes of the reason, when they have none. */
+export function stringifyArguments(args: unknown, refuse: (why: string, cause?: unknown) => Error): string {
+  let json: string | undefined
+  try {
+    json = JSON.stringify(boundedArguments(args))
+  } catch (error) {
+    throw refuse(`have no JSON form: ${error instanceof Error ? error.message : String(error)}`, error)
+  }
+  if (json === undefined) throw refuse('have no JSON form')
+  return json
+}
+
+/** Parses the arguments of a call. An empty text means none. @throws {SyntaxError} for text that is not JSON. */
+export const parseArguments = (json: string): unknown => JSON.parse(json.trim() === '' ? '{}' : json)
+
 /**
  * Parses and validates the arguments of a call: defaults filled in, unknown keys removed.
  *
  * @throws {SyntaxError} for text that is not JSON.
  */
-async function readArguments(tool: AnyTool, argumentsJson: string): Promise<{ value: unknown } | { error: Issues }> {
-  if (tool.args === null) return { value: isEmpty(argumentsJson) ? undefined : void JSON.parse(argumentsJson) }
-  const tooMuch = (message: string) => ({ error: [{ path: [], message }] })
-  if (argumentsJson.length > 2 * limits.characters)
-    return tooMuch(`there are more than ${2 * limits.characters} characters. Call again with less at once`)
-  let given: unknown
+async function readArguments({ args }: AnyTool, argumentsJson: string): Promise<{ value: unknown } | { error: string }> {
+  if (args === null) return { value: void parseArguments(argumentsJson) }
+  const tooMuch = (message: string) => ({ error: `[root] ${message}. Call again with less at once` })
+  if (argumentsJson.length > 2 * limits.characters) return tooMuch(`there are more than ${2 * limits.characters} characters`)
+  let input: unknown
   try {
-    given = isEmpty(argumentsJson) ? {} : JSON.parse(argumentsJson)
-    boundedArguments(given)
+    input = parseArguments(argumentsJson)
+    boundedArguments(input)
   } catch (error) {
-    if (error instanceof ArgumentProblem) return tooMuch(`${error.message}. Call again with less at once`)
+    if (error instanceof ArgumentProblem) return tooMuch(error.message)
     throw error
   }
-  const parsed = await tool.args.safeParseAsync(given)
-  return parsed.success ? { value: parsed.data } : { error: parsed.error.issues }
-}
-
-const isEmpty = (json: string): boolean => json.trim() === ''
-
-/** The error that the model reads for invalid arguments. */
-function argumentsError(issues: Issues): string {
-  return `Tool argument validation failed: ${listIssues(issues)}`
+  const parsed = await args.safeParseAsync(input)
+  return parsed.success ? { value: parsed.data } : { error: listIssues(parsed.error.issues) }
 }
 
 /** `[a.b] message; [root] message` */
-function listIssues(issues: Issues): string {
+function listIssues(issues: readonly Pick<core.$ZodIssue, 'path' | 'message'>[]): string {
   return issues.map(({ path, message }) => `[${path.map(String).join('.') || 'root'}] ${message}`).join('; ')
 }
-
-/** Variables as a tool's schema returns them, or what is wrong with them. */
-type Tenvs = { value: Record<string, unknown> | undefined } | { error: string }
 
 /**
  * Validates the thread's variables for one call; `undefined` for a tool that declares none. Values are often
  * secrets, so no text includes one, whatever messages the schema's author wrote.
  */
-async function readTenvs(name: string, tool: AnyTool, tenvs: Record<string, unknown>): Promise<Tenvs> {
+async function readTenvs(
+  name: string,
+  tool: AnyTool,
+  tenvs: Record<string, unknown>,
+): Promise<{ value: Record<string, unknown> | undefined } | { error: string }> {
   if (tool.tenvs === null) return { value: undefined }
   let parsed
   try {
@@ -102,8 +107,9 @@ async function readTenvs(name: string, tool: AnyTool, tenvs: Record<string, unkn
   }
   if (parsed.success) return { value: parsed.data }
   const { issues } = parsed.error
-  const missing = issues.filter((issue) => isMissing(issue, tenvs))
-  const wrong = issues.filter((issue) => !missing.includes(issue))
+  const isMissing = ({ path }: core.$ZodIssue): boolean => path.length === 1 && tenvs[String(path[0])] === undefined
+  const missing = issues.filter(isMissing)
+  const wrong = issues.filter((issue) => !isMissing(issue))
   const texts = []
   if (missing.length > 0) {
     const names = missing.map(({ path }) => String(path[0])).join(', ')
@@ -116,17 +122,12 @@ async function readTenvs(name: string, tool: AnyTool, tenvs: Record<string, unkn
   return { error: texts.join('; ') }
 }
 
-function isMissing({ path }: core.$ZodIssue, tenvs: Record<string, unknown>): boolean {
-  const [name] = path
-  return path.length === 1 && name !== undefined && tenvs[String(name)] === undefined
-}
-
-const words = en().localeError
+const englishOf = en().localeError
 
 /** Zod's own English for an issue, in place of the schema author's message. */
 function describeIssue(issue: core.$ZodIssue, tenvs: Record<string, unknown>): string {
   let input: unknown = tenvs
   for (const key of issue.path) input = (input as Record<PropertyKey, unknown> | null | undefined)?.[key]
-  const text = words({ ...issue, input } as core.$ZodRawIssue)
+  const text = englishOf({ ...issue, input } as core.$ZodRawIssue)
   return (typeof text === 'string' ? text : text?.message) ?? 'Invalid input'
 }

@@ -1,6 +1,4 @@
-import type { AttachmentRef } from '../store/stored-attachment.js'
-
-export type { AttachmentRef } from '../store/stored-attachment.js'
+import type { AttachmentRef } from '../store/stored-records.js'
 
 /** A new file that a tool returns. */
 export interface ToolAttachment {
@@ -51,13 +49,13 @@ export function toToolResult(name: string, returned: unknown): ToolResult {
   const { status, result, error, stack, attachments } = returned as Record<keyof ToolResult, unknown>
   if (status !== 'success' && status !== 'error') return noResult(name)
   const text = textOf(result)
-  const whatFailed = status === 'error' ? (textOf(error) ?? text) : undefined
+  const errorText = status === 'error' ? (textOf(error) ?? text) : undefined
   const files = attachments === undefined || attachments === null ? undefined : toAttachments(attachments)
   if (typeof files === 'string') return failure(`Tool "${name}" returned ${files}`)
   return {
     status,
     ...(text === undefined ? {} : { result: text }),
-    ...(whatFailed === undefined ? {} : { error: whatFailed }),
+    ...(errorText === undefined ? {} : { error: errorText }),
     ...(typeof stack === 'string' ? { stack } : {}),
     ...(files === undefined ? {} : { attachments: files }),
   }
@@ -66,7 +64,7 @@ export function toToolResult(name: string, returned: unknown): ToolResult {
 const noResult = (name: string): ToolResult => failure(`Tool "${name}" did not return a ToolResult`)
 
 /** A string as it is, any other value as JSON. */
-export function textOf(value: unknown): string | undefined {
+function textOf(value: unknown): string | undefined {
   if (value === undefined || value === null || typeof value === 'string') return value ?? undefined
   return JSON.stringify(value, null, 2)
 }
@@ -101,6 +99,7 @@ export function messageContent(result: ToolResult): string {
 }
 
 /** The attachments of a result that are stored. */
-export function storedRefs({ attachments = [] }: ToolResult): AttachmentRef[] {
-  return attachments.filter((item): item is AttachmentRef => !('data' in item))
-}
+export const storedRefs = ({ attachments = [] }: ToolResult): AttachmentRef[] => attachments.filter(isStored)
+
+/** Whether an attachment is a reference to a stored file. */
+export const isStored = (attachment: ToolAttachment | AttachmentRef): attachment is AttachmentRef => !('data' in attachment)

@@ -1,36 +1,31 @@
-import { getToolContext } from '../../journal/calls/context.js'
 import { eitherSignal, unlessAborted } from '../../core/abort.js'
 import { ToolError } from '../../core/errors.js'
-import { abortSignal, checked, checkFunction, type Checks, checkText, parseOptions } from '../../core/options.js'
-import type { Journal } from '../../journal/journal.js'
-import type { ToolCallRow } from '../../journal/journal-store.js'
-import { wholeRows } from '../../journal/read-rows.js'
+import { nativeArgsHash } from '../../core/native.js'
+import { abortSignal, callable, type Checks, parseOptions, text } from '../../core/options.js'
+import type { CallRecorder, OpenRecord, StartingCall } from '../../journal/calls/call-record.js'
+import { getToolContext, runWithToolContext, type ToolContext } from '../../journal/calls/context.js'
+import { asJson, recordedError, wholeOutput } from '../../journal/calls/recorded-values.js'
+import { recordToolCallIn } from '../../journal/calls/recorders.js'
 import { checkJournal } from '../../journal/checks.js'
-import { recordedError, wholeOutput } from '../../journal/calls/recorded-values.js'
-import { hashArguments, ReplayedCalls } from './replayed-calls.js'
+import type { ToolCallRow } from '../../journal/journal-store.js'
+import type { Journal } from '../../journal/journal.js'
+import { wholeRows } from '../../journal/read-rows.js'
 
 /** A recorded call, as a replay gives it again. */
-export interface ReplayedCall {
+export interface ReplayedCall extends Pick<
+  ToolCallRow,
+  'runId' | 'nodeId' | 'iteration' | 'attempt' | 'seq' | 'toolName' | 'status' | 'startedAtMs' | 'finishedAtMs'
+> {
   /** Its place in the run, from 0. */
   index: number
-  runId: string
-  nodeId: string
-  iteration: number
-  attempt: number
-  seq: number
-  toolName: string
   /** The recorded arguments: of `write` and `edit` with size and SHA-256 in place of the contents. */
   input: unknown
-  status: ToolCallRow['status']
   /** What it returned; `undefined` where it failed, and where `isComplete` is false. */
   output: unknown
   /** What it threw, with name, message, code and details of then. */
   error: Error | undefined
   /** Whether the row holds the whole outcome. */
   isComplete: boolean
-  /** In milliseconds since 1970. */
-  startedAtMs: number
-  finishedAtMs: number | null
   /** The whole row. */
   row: ToolCallRow
 }
@@ -64,10 +59,7 @@ export interface RunReplay extends AsyncIterable<ReplayedCall> {
  */
 export function replayRun(journal: Journal, runId: string, options: ReplayRunOptions = {}): RunReplay {
   const { signal } = parseOptions('replayRun', options, { signal: abortSignal } satisfies Checks<ReplayRunOptions>)
-  checked('replayRun', () => {
-    checkJournal(journal)
-    checkText('runId', runId)
-  })
+  parseOptions('replayRun', { journal, runId }, { journal: checkJournal, runId: text })
   // Outlines are enough: the output of a call is read when its turn comes.
   const load = async (): Promise<ToolCallRow[]> => {
     signal?.throwIfAborted()
@@ -88,7 +80,7 @@ export function replayRun(journal: Journal, runId: string, options: ReplayRunOpt
       }
     },
     async drive(fn) {
-      checked('replayRun(…).drive', () => checkFunction('fn', fn))
+      parseOptions('replayRun(…).drive', { fn }, { fn: callable() })
       const rows = await load()
       await hashArguments(journal, rows)
       const replay = new ReplayedCalls(journal, runId, rows)
@@ -107,7 +99,6 @@ export function replayRun(journal: Journal, runId: string, options: ReplayRunOpt
   }
 }
 
-/** A journal knows a run by its calls alone. */
 function unknownRun(runId: string): ToolError {
   const summary = 'The journal has no such run'
   return new ToolError({
@@ -121,8 +112,7 @@ function unknownRun(runId: string): ToolError {
 
 function replayed(row: ToolCallRow, index: number): ReplayedCall {
   const { runId, nodeId, iteration, attempt, seq, toolName, status, startedAtMs, finishedAtMs } = row
-  const whole = status === 'success' ? wholeOutput(row) : undefined
-  const error = status === 'success' || status === 'started' ? undefined : recordedError(row.errorJson)
+  const { whole, error } = outcomeOf(row)
   return {
     index,
     runId,
@@ -142,6 +132,12 @@ function replayed(row: ToolCallRow, index: number): ReplayedCall {
   }
 }
 
+/** What a call returned or threw, if its row holds all of it. */
+function outcomeOf(row: ToolCallRow): { whole?: { output: unknown } | undefined; error?: Error | undefined } {
+  if (row.status === 'success') return { whole: wholeOutput(row) }
+  return row.status === 'started' ? {} : { error: recordedError(row.errorJson) }
+}
+
 function inputOf({ inputJson }: ToolCallRow): unknown {
   try {
     return inputJson === null ? undefined : (JSON.parse(inputJson) as unknown)
@@ -149,3 +145,140 @@ function inputOf({ inputJson }: ToolCallRow): unknown {
     return inputJson
   }
 }
+
+/** One attempt of a task, where only its calls may be made. */
+type ReplayScope = Pick<ToolCallRow, 'nodeId' | 'iteration' | 'attempt'>
+
+/** A recorded run that code is driven through: each call has to be the one that was recorded there. */
+export class ReplayedCalls {
+  readonly runId: string
+  readonly rows: readonly ToolCallRow[]
+  readonly #used = new Set<ToolCallRow>()
+  readonly #attempts = new Map<string, number>()
+  readonly #stopped = new AbortController()
+  readonly #journal: Journal
+
+  constructor(journal: Journal, runId: string, rows: readonly ToolCallRow[]) {
+    this.#journal = journal
+    this.runId = runId
+    this.rows = rows
+  }
+
+  /** Aborted with the first difference. */
+  get signal(): AbortSignal {
+    return this.#stopped.signal
+  }
+
+  /** Runs `fn` where no tool runs: each call gets what was recorded. */
+  within<T>(fn: () => T, context: ToolContext = {}, scope?: ReplayScope): T {
+    const recorder: CallRecorder = { start: (call) => this.#start(call, scope) }
+    const recordToolCall = recordToolCallIn(recorder)
+    replays.set(recordToolCall, this)
+    return runWithToolContext({ runId: this.runId, ...context, journal: undefined, recordToolCall }, fn)
+  }
+
+  nextAttempt(nodeId: string, iteration: number): number {
+    const name = JSON.stringify([nodeId, iteration])
+    const last = this.#attempts.get(name) ?? 0
+    const recorded = this.rows.filter((row) => row.nodeId === nodeId && row.iteration === iteration && row.attempt > last)
+    const next = recorded.length === 0 ? last + 1 : Math.min(...recorded.map((row) => row.attempt))
+    this.#attempts.set(name, next)
+    return next
+  }
+
+  /** @throws {ToolError} REPLAY_DIFFERS at the first difference, or when calls were left out. */
+  finish(): void {
+    this.signal.throwIfAborted()
+    const left = this.rows.find((row) => !this.#used.has(row))
+    if (left !== undefined) throw this.#differs(left, undefined)
+  }
+
+  async #start({ metadata, input }: StartingCall, scope: ReplayScope | undefined): Promise<OpenRecord> {
+    this.signal.throwIfAborted()
+    const json = asJson(input)
+    const argsHash = await nativeArgsHash(json ?? 'null')
+    const row = await this.#take({ toolName: metadata.name, argsHash, json }, scope)
+    const [whole = row] = await this.#journal.rows([row.row])
+    const recorded = outputOf(whole)
+    return { seq: row.seq, key: null, recorded, succeeded: () => undefined, failed: () => undefined }
+  }
+
+  /** The next recorded call, if it is this one. Calls that overlapped may come in another order. */
+  async #take(call: MadeCall, scope: ReplayScope | undefined): Promise<ToolCallRow> {
+    const left = this.rows.filter((row) => !this.#used.has(row) && isIn(row, scope))
+    let firstEnd = Infinity
+    for (const row of left) {
+      if (row.startedAtMs >= firstEnd && row !== left[0]) break
+      // Marked before anything is awaited, so that no other call takes it.
+      if (row.toolName === call.toolName && (row.argsHash ?? hashes.get(row)) === call.argsHash) {
+        this.#used.add(row)
+        return row
+      }
+      firstEnd = Math.min(firstEnd, row.finishedAtMs ?? row.startedAtMs)
+    }
+    this.#stopped.abort(this.#differs(left[0], call))
+    throw this.signal.reason
+  }
+
+  #differs(row: ToolCallRow | undefined, call: MadeCall | undefined): ToolError {
+    const expected = row && { toolName: row.toolName, input: row.inputJson, nodeId: row.nodeId, attempt: row.attempt, seq: row.seq }
+    const found = call && { toolName: call.toolName, input: call.json ?? null }
+    const index = row === undefined ? this.rows.length : this.rows.indexOf(row)
+    const summary = 'The replay differs from the recorded run'
+    const was = expected === undefined ? 'the run has ended' : `${expected.toolName} ${short(expected.input)} was recorded`
+    const is = found === undefined ? 'the code has ended' : `${found.toolName} ${short(found.input)} was called`
+    return new ToolError({
+      code: 'REPLAY_DIFFERS',
+      summary,
+      place: `${summary} at call ${index + 1} of ${this.rows.length}: ${was}, ${is}`,
+      hint: 'Correct the code, or record a new run.',
+      details: { runId: this.runId, index, expected: expected ?? null, found: found ?? null },
+    })
+  }
+}
+
+interface MadeCall {
+  toolName: string
+  argsHash: string
+  json: string | undefined
+}
+
+const hashes = new WeakMap<ToolCallRow, string>()
+
+/** Computes the hashes that rows of other programs lack. */
+async function hashArguments(journal: Journal, rows: readonly ToolCallRow[]): Promise<void> {
+  for (const row of rows) {
+    if (row.argsHash !== null) continue
+    const inputJson = row.inputJson ?? (await journal.rows([row.row]))[0]?.inputJson
+    hashes.set(row, await nativeArgsHash(inputJson ?? 'null'))
+  }
+}
+
+const replays = new WeakMap<object, ReplayedCalls>()
+
+export function replayOf(context: ToolContext | undefined): ReplayedCalls | undefined {
+  return context?.recordToolCall === undefined ? undefined : replays.get(context.recordToolCall)
+}
+
+function isIn(row: ToolCallRow, scope: ReplayScope | undefined): boolean {
+  if (scope === undefined) return true
+  return row.nodeId === scope.nodeId && row.iteration === scope.iteration && row.attempt === scope.attempt
+}
+
+/** The output of a recorded call, or the error it threw. @throws {ToolError} REPLAY_INCOMPLETE */
+function outputOf(row: ToolCallRow): { output: unknown } {
+  const { whole, error } = outcomeOf(row)
+  if (whole !== undefined) return whole
+  if (error !== undefined) throw error
+  const { runId, nodeId, iteration, attempt, seq, toolName } = row
+  const summary = row.status === 'started' ? 'The recorded call has no outcome' : 'The recorded outcome is not complete'
+  throw new ToolError({
+    code: 'REPLAY_INCOMPLETE',
+    summary,
+    place: `${summary}: ${toolName} (attempt ${attempt}, seq ${seq}) of \`${nodeId}\` in run \`${runId}\``,
+    hint: 'Record the run with a larger maxOutputBytes of the journal.',
+    details: { runId, nodeId, iteration, toolName, attempt, seq },
+  })
+}
+
+const short = (json: string | null): string => (json === null ? '' : json.length > 200 ? `${json.slice(0, 200)}…` : json)

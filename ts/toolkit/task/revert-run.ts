@@ -1,7 +1,7 @@
-import { abortSignal, checked, type Checks, checkText, optional, parseOptions, text } from '../../core/options.js'
+import { abortSignal, type Checks, optional, parseOptions, text } from '../../core/options.js'
 import { toolSet } from './task.js'
 import { nativeArgsHash } from '../../core/native.js'
-import { type DefinedToolMetadata, getDefinedToolMetadata } from '../tool-metadata.js'
+import { type DefinedToolMetadata, getDefinedToolMetadata } from '../define-tool.js'
 import { warnOnce } from '../../journal/calls/call-record.js'
 import type { Journal } from '../../journal/journal.js'
 import type { ToolCallRow } from '../../journal/journal-store.js'
@@ -44,12 +44,9 @@ export interface RevertedCall {
  */
 export async function revertRun(journal: Journal, runId: string, options: RevertRunOptions): Promise<RevertedCall[]> {
   const { tools, nodeId, signal } = parseOptions('revertRun', options, revertChecks)
-  checked('revertRun', () => {
-    checkJournal(journal)
-    checkText('runId', runId)
-  })
+  parseOptions('revertRun', { journal, runId }, { journal: checkJournal, runId: text })
   const known = new Map<string, DefinedToolMetadata>()
-  for (const tool of checked('revertRun', () => Object.values(tools))) {
+  for (const tool of Object.values(tools)) {
     const metadata = getDefinedToolMetadata(tool)
     if (metadata?.revert !== undefined) known.set(metadata.name, metadata)
   }

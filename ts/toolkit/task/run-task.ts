@@ -1,7 +1,6 @@
 import { getToolContext, getToolIdempotencyKey, runWithToolContext, type ToolContext } from '../../journal/calls/context.js'
 import {
   abortSignal,
-  accepted,
   boolean,
   callable,
   checked,
@@ -14,15 +13,14 @@ import {
   text,
   wholeNumber,
 } from '../../core/options.js'
-import { toolChecks } from '../tool-options.js'
+import { toolChecks } from '../settings.js'
 import { eitherSignal, settledWithin, unlessAborted } from '../../core/abort.js'
 import { recordToolCallIn } from '../../journal/calls/recorders.js'
 import type { Journal } from '../../journal/journal.js'
-import type { TaskId, TaskLock, ToolCallRow } from '../../journal/journal-store.js'
+import type { TaskId, ToolCallRow } from '../../journal/journal-store.js'
 import { checkJournal } from '../../journal/checks.js'
-import { effectsThatCount, fingerprintOf, isKeyed } from './retry-warning.js'
-import { type ReplayedCalls, replayOf } from './replayed-calls.js'
-import { createTask, replayUnsafe, type Task, toolSet } from './task.js'
+import { createTask, effectsThatCount, fingerprintOf, isKeyed, replayUnsafe, type Task, toolSet } from './task.js'
+import { type ReplayedCalls, replayOf } from './replay-run.js'
 import { TaskRecorder } from '../../journal/calls/task-recorder.js'
 
 /** Options of {@link runTask}. */
@@ -72,7 +70,7 @@ export interface RunTaskOptions {
 }
 
 const taskChecks = {
-  journal: accepted<Journal>((_, value) => checkJournal(value)),
+  journal: checkJournal,
   runId: text,
   nodeId: text,
   iteration: optional(wholeNumber(0), 0),
@@ -120,22 +118,26 @@ export async function runTask<T>(options: RunTaskOptions, fn: (task: Task) => T 
   signal?.throwIfAborted()
   const replay = replayOf(getToolContext())
   if (replay !== undefined) return replayTask(replay, id, parsed, fn)
-  const guess = parsed.attempt ?? (await nextAttempt(journal, id))
-  const lock = await journal.lockTask(id, guess)
-  const running: { recorder?: TaskRecorder; fn?: Promise<unknown> } = {}
+  const lock = await journal.lockTask(id, parsed.attempt ?? attemptAfter(await journal.lastAttempt(id)))
+  let recorder: TaskRecorder | undefined
+  let running: Promise<T> | undefined
   const stop = new AbortController()
+  const release = async (): Promise<void> => {
+    await running?.catch(() => undefined)
+    await recorder?.end()
+    await lock.release()
+  }
   try {
-    const { recorder, task, context } = await prepare(id, parsed, stop.signal)
-    running.recorder = recorder
+    const prepared = await prepare(id, parsed, stop.signal)
+    recorder = prepared.recorder
     signal?.throwIfAborted()
-    const ran = runWithToolContext(context, async () => fn(task))
-    running.fn = ran
-    return await unlessAborted(ran, signal)
+    running = runWithToolContext(prepared.context, async () => fn(prepared.task))
+    return await unlessAborted(running, signal)
   } catch (error) {
     stop.abort(error)
     throw error
   } finally {
-    await settle(running, lock)
+    await settledWithin(release(), SETTLE_MS)
   }
 }
 
@@ -149,7 +151,7 @@ async function replayTask<T>(replay: ReplayedCalls, id: TaskId, options: TaskOpt
   const priorEffects = effectsThatCount(earlier, options.tools)
   const context: ToolContext = { ...ambient, ...id, attempt, signal }
   const idempotencyKey = getToolIdempotencyKey(context) ?? ''
-  const { task } = createTask({ id, attempt, signal, idempotencyKey, priorEffects, toApprove: [] })
+  const { task } = createTask(id, { attempt, signal, idempotencyKey, priorEffects }, [])
   return unlessAborted(
     replay.within(async () => fn(task), context, { nodeId, iteration, attempt }),
     options.signal,
@@ -160,7 +162,7 @@ async function prepare(id: TaskId, options: TaskOptions, stopped: AbortSignal) {
   const { journal, onReplayUnsafe, approved } = options
   await journal.recover()
   const last = await journal.lastAttempt(id)
-  const attempt = options.attempt ?? (last?.attempt ?? 0) + 1
+  const attempt = options.attempt ?? attemptAfter(last)
   const recorder = new TaskRecorder(journal, id, attempt)
   // An attempt that is continued, perhaps in another process, may have left effects of its own.
   const isContinued = last !== undefined && attempt <= last.attempt
@@ -187,7 +189,7 @@ async function prepare(id: TaskId, options: TaskOptions, stopped: AbortSignal) {
     recordToolCall: recordToolCallIn(recorder),
   }
   const idempotencyKey = getToolIdempotencyKey(context) ?? ''
-  const { task, guard } = createTask({ id, attempt, signal, idempotencyKey, priorEffects, toApprove })
+  const { task, guard } = createTask(id, { attempt, signal, idempotencyKey, priorEffects }, toApprove)
   recorder.guard = guard
   return { recorder, task, context }
 }
@@ -195,16 +197,4 @@ async function prepare(id: TaskId, options: TaskOptions, stopped: AbortSignal) {
 const isApproved = (unsafe: readonly ToolCallRow[], approved: boolean | string): boolean =>
   approved === true || (typeof approved === 'string' && approved === fingerprintOf(unsafe))
 
-/** Gives the lock back once nothing runs any more. The caller waits for that no longer than a few seconds. */
-async function settle(running: { recorder?: TaskRecorder; fn?: Promise<unknown> }, lock: TaskLock): Promise<void> {
-  const over = async (): Promise<void> => {
-    await running.fn?.catch(() => undefined)
-    await running.recorder?.end()
-    await lock.release()
-  }
-  await settledWithin(over(), SETTLE_MS)
-}
-
-async function nextAttempt(journal: Journal, id: TaskId): Promise<number> {
-  return ((await journal.lastAttempt(id))?.attempt ?? 0) + 1
-}
+const attemptAfter = (last: { attempt: number } | undefined): number => (last?.attempt ?? 0) + 1

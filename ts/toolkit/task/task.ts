@@ -1,7 +1,9 @@
-import { type Check, invalid } from '../../core/options.js'
+import { createHash } from 'node:crypto'
 import { ToolError } from '../../core/errors.js'
+import { type Check, invalid } from '../../core/options.js'
+import { targetOf } from '../../journal/call-target.js'
 import type { TaskId, ToolCallRow } from '../../journal/journal-store.js'
-import { fingerprintOf, retryWarning, warnedMessages, warnedPrompt } from './retry-warning.js'
+import { getDefinedToolMetadata } from '../define-tool.js'
 
 /** Tools by their keys. */
 export const toolSet: Check<Readonly<Record<string, unknown>>> = (value, name) => {
@@ -50,22 +52,17 @@ export interface Task {
   messages<M>(messages: readonly M[]): (M | WarningMessage)[]
 }
 
-/** What a task is made of. */
-export interface TaskParts {
-  id: TaskId
-  attempt: number
-  signal: AbortSignal
-  idempotencyKey: string
-  priorEffects: readonly ToolCallRow[]
-  /** The effects among them that nothing protects, where they need an approval. */
-  toApprove: readonly ToolCallRow[]
-}
-
-/** Makes the task of one attempt; `guard` throws while an approval is missing. */
-export function createTask({ id, attempt, signal, idempotencyKey, priorEffects, toApprove }: TaskParts): {
-  task: Task
-  guard: (what: string) => void
-} {
+/**
+ * Makes the task of one attempt; `guard` throws while an approval is missing.
+ *
+ * @param toApprove the prior effects that nothing protects, where they need an approval.
+ */
+export function createTask(
+  id: TaskId,
+  parts: Pick<Task, 'attempt' | 'signal' | 'idempotencyKey' | 'priorEffects'>,
+  toApprove: readonly ToolCallRow[],
+): { task: Task; guard: (what: string) => void } {
+  const { attempt, priorEffects } = parts
   let approved = toApprove.length === 0
   const warning = priorEffects.length === 0 ? null : retryWarning(priorEffects)
   const guard = (what: string): void => {
@@ -73,10 +70,7 @@ export function createTask({ id, attempt, signal, idempotencyKey, priorEffects, 
   }
   const task: Task = {
     ...id,
-    attempt,
-    signal,
-    idempotencyKey,
-    priorEffects,
+    ...parts,
     warning,
     fingerprint: toApprove.length === 0 ? null : fingerprintOf(toApprove),
     get requiresApproval() {
@@ -87,11 +81,11 @@ export function createTask({ id, attempt, signal, idempotencyKey, priorEffects, 
     },
     prompt(text) {
       guard('prompt')
-      return warning === null ? text : warnedPrompt(warning, text)
+      return warning === null || text.includes(MARKER) ? text : `${warning}\n\n${text}`
     },
     messages(messages) {
       guard('messages')
-      return warning === null ? [...messages] : warnedMessages(warning, messages)
+      return warning === null || messages.some(isMarked) ? [...messages] : [...messages, { role: 'user', content: warning }]
     },
   }
   return { task, guard }
@@ -110,4 +104,77 @@ export function replayUnsafe(id: TaskId, attempt: number, effects: readonly Tool
     hint: 'Registered revert handlers do not make forward replay safe. Look at what these calls changed, then approve the attempt (task.approve(), or approved: true).',
     details: { ...id, attempt, what, effects: named, fingerprint: fingerprintOf(effects) },
   })
+}
+
+const MARKER = '[smithers:tool-resume-warning]'
+const MAX_TARGET_LENGTH = 160
+const MAX_NAMED = 5
+
+/** The warning about the effects of earlier attempts, in the words of the Smithers engine. */
+function retryWarning(effects: readonly ToolCallRow[]): string {
+  const named = effects.slice(0, MAX_NAMED).map(({ toolName, attempt, seq, hasRevert, ...row }) => {
+    const suffix = hasRevert === true ? ', registered revert handler' : ''
+    return `- tool ${toolName} (attempt ${attempt}, seq ${seq}, status ${statusWord(row)}${suffix})${targetNote(row)}`
+  })
+  const more = effects.length - named.length
+  return [
+    `${MARKER} Previous attempts in this task already ran non-idempotent side effects.`,
+    'Those side effects may already have happened before the interruption or retry.',
+    'Do not blindly call them again. Verify external state first or continue from the prior result.',
+    'Smithers will reuse the same ctx.idempotencyKey for defineTool retries.',
+    'A registered revert handler can compensate discard-time travel, but does not make forward replay safe.',
+    'Previously recorded effects:',
+    ...named,
+    ...(more > 0 ? [`- ...and ${more} more`] : []),
+  ].join('\n')
+}
+
+/** The target of the call on a line of its own, for the model to verify whether the effect happened. */
+function targetNote(row: Pick<ToolCallRow, 'kind' | 'inputJson'>): string {
+  const target = targetOf(row).replaceAll(/\s+/gu, ' ')
+  if (target === '') return ''
+  return `\n  on ${target.length > MAX_TARGET_LENGTH ? `${target.slice(0, MAX_TARGET_LENGTH)}…` : target}`
+}
+
+/** The status as that engine words it: a call that failed may have had its effect. */
+function statusWord({ status }: Pick<ToolCallRow, 'status'>): string {
+  return { started: 'intended', success: 'succeeded', error: 'unknown', unknown: 'unknown' }[status]
+}
+
+function isMarked(message: unknown): boolean {
+  const { content } = (message ?? {}) as { content?: unknown }
+  const parts: unknown[] = Array.isArray(content) ? content.map((part: { text?: unknown } | null) => part?.text) : [content]
+  return parts.some((text) => typeof text === 'string' && text.includes(MARKER))
+}
+
+/** Whether a built-in tool has a side effect. Old rows do not say. */
+const builtInEffects: Readonly<Record<string, boolean>> = { read: false, grep: false, write: true, edit: true, bash: true }
+
+/**
+ * The effects that count: where a row does not say whether its tool has side effects, the tool of that
+ * key or name decides; an unknown tool does not count.
+ */
+export function effectsThatCount(rows: readonly ToolCallRow[], tools: Readonly<Record<string, unknown>>): ToolCallRow[] {
+  return rows.filter(({ sideEffect, toolName, kind }) => {
+    if (sideEffect !== null) return sideEffect
+    if (kind === 'task') return false
+    const tool = Object.hasOwn(tools, toolName)
+      ? tools[toolName]
+      : Object.values(tools).find((one) => getDefinedToolMetadata(one)?.name === toolName)
+    const metadata = getDefinedToolMetadata(tool)
+    if (metadata !== null) return metadata.sideEffect && !metadata.idempotent
+    return Object.hasOwn(builtInEffects, toolName) && builtInEffects[toolName] === true
+  })
+}
+
+/** Whether an idempotency key protects an effect: the built-in tools take a context, and use no key. */
+export function isKeyed({ acceptsIdempotencyKey, toolName }: ToolCallRow): boolean {
+  return acceptsIdempotencyKey === true && !Object.hasOwn(builtInEffects, toolName)
+}
+
+/** A name for these effects, so that an approval is one of these and of no others. */
+export function fingerprintOf(effects: readonly ToolCallRow[]): string {
+  const entries = effects.map(({ toolName, attempt, seq }) => [toolName, attempt, seq] as const)
+  entries.sort((a, b) => (a[0] === b[0] ? a[1] - b[1] || a[2] - b[2] : a[0] < b[0] ? -1 : 1))
+  return createHash('sha256').update(JSON.stringify(entries)).digest('hex')
 }

@@ -1,11 +1,32 @@
-import type { PublishOptions } from '../../../index.js'
+import { join, resolve } from 'node:path'
+import type * as Addon from '../../../index.js'
+import { environmentOptions, hostVariables } from '../../core/environment.js'
 import { ToolError } from '../../core/errors.js'
-import type { CallLimits } from '../../core/native.js'
+import { commandGrants, grantedRoot } from '../../core/grants.js'
+import { type CallLimits, tryNowait } from '../../core/native.js'
+import { isWithin } from '../../core/near-paths.js'
+import { type GuardedCommand, guardNetwork, noVariables } from '../../core/network-guard/guard-network.js'
+import { invalid, string } from '../../core/options.js'
+import { sandboxRequest } from '../../core/sandbox.js'
 import { boundedPath } from '../../core/text.js'
 import { getToolContext } from '../../journal/calls/context.js'
 import type { BuiltInContext } from '../define-tool.js'
-import { documentedOptions, resolveSettings, type Settings } from '../settings.js'
-import { checkContextSettings, type LimitedKind } from '../tool-options.js'
+import {
+  BASH_TOOL_MAX_ARG_LENGTH,
+  BASH_TOOL_MAX_ARGS,
+  BASH_TOOL_MAX_COMMAND_LENGTH,
+  BASH_TOOL_MAX_CWD_LENGTH,
+  checkBashLimits,
+  checkContextSettings,
+  documentedOptions,
+  type LimitedKind,
+  resolveSettings,
+  type Settings,
+  type ToolOptions,
+} from '../settings.js'
+
+/** What a tool needs of the context of a call: a call of a documented function has no more. */
+export type CallSettings = Pick<BuiltInContext, 'settings' | 'signal'>
 
 /** When a file operation is given up: a disk that does not answer must not hold an agent for ever. */
 const FILE_TIMEOUT_MS = 60_000
@@ -14,7 +35,8 @@ const CHANGE_GRACE_MS = 2_000
 
 /** The checked settings of one call, in the forms that its tool needs. */
 export interface CallPlan extends Settings {
-  publish: PublishOptions
+  signal: AbortSignal | undefined
+  publish: Addon.PublishOptions
   /** Limits of a call that only reads. */
   limits(what: string, timeoutMs?: number): CallLimits
   /** Limits of a call that changes something. */
@@ -22,23 +44,25 @@ export interface CallPlan extends Settings {
 }
 
 /** @throws {ToolError} INVALID_INPUT for settings of a context that make no sense. */
-export function callPlan({ settings, signal }: Pick<BuiltInContext, 'settings' | 'signal'>): CallPlan {
+export function callPlan({ settings, signal }: CallSettings): CallPlan {
   checkContextSettings(settings)
+  const limits = (what: string, timeoutMs = FILE_TIMEOUT_MS): CallLimits => ({ signal, timeoutMs, what })
   return {
     ...settings,
+    signal,
     publish: {
       fsync: settings.durability === 'fsync',
       allowInPlace: settings.allowInPlace,
       waitMs: FILE_TIMEOUT_MS,
       ...(settings.sandbox.denyWrite === undefined ? {} : { denyWrite: [...settings.sandbox.denyWrite] }),
     },
-    limits: (what, timeoutMs = FILE_TIMEOUT_MS) => ({ signal, timeoutMs, what }),
-    changeLimits: (what, timeoutMs = FILE_TIMEOUT_MS) => ({ signal, timeoutMs, what, graceMs: CHANGE_GRACE_MS }),
+    limits,
+    changeLimits: (what, timeoutMs) => ({ ...limits(what, timeoutMs), graceMs: CHANGE_GRACE_MS }),
   }
 }
 
-/** What a call of a documented function has: the settings of the current context and of `configureTools`. */
-export function directCall(kind: LimitedKind): Pick<BuiltInContext, 'settings' | 'signal'> {
+/** The settings of the current context and of `configureTools`, for a call of a documented function. */
+export function directCall(kind: LimitedKind): CallSettings {
   const ambient = getToolContext()
   return { settings: resolveSettings(ambient, documentedOptions, kind), signal: ambient?.signal }
 }
@@ -53,5 +77,136 @@ export function pathText(path: unknown): string {
   })
 }
 
-/** The path as text; the empty path for what is none, so that the addon refuses it after it has judged the size. */
-export const pathOrEmpty = (path: unknown): string => (typeof path === 'string' ? boundedPath(path) : '')
+/** A path and the text to write there. The addon judges the size of the text before it refuses an empty path. */
+export function changeOf(path: unknown, name: string, text: unknown): { target: string; text: string } {
+  return { text: string(text, name), target: typeof path === 'string' ? boundedPath(path) : '' }
+}
+
+/** Input of the `bash` tool. */
+export interface BashInput {
+  cmd: string
+  args?: string[] | undefined
+  opts?: { cwd?: string | undefined } | undefined
+}
+
+export interface CommandPlan {
+  settings: (addon: typeof Addon) => Addon.CommandSettings
+  command: Addon.Command
+  limits: CallLimits
+}
+
+/** The addon kills the command at the timeout; this is how much later a call that hangs is given up. */
+export const HANG_GRACE_MS = 5_000
+
+/** @throws {ToolError} INVALID_INPUT, TOOL_NETWORK_DISABLED, TOOL_GIT_REMOTE_DISABLED */
+export function planCommand(input: BashInput, call: CallSettings, bound: ToolOptions): CommandPlan {
+  const { cmd, args, cwd } = checkCommand(input)
+  const plan = callPlan(call)
+  checkBashLimits(plan)
+  const guarded = guardCommand(plan, cmd, args, cwd)
+  const command = commandOf({ cmd, args: guarded.args, cwd }, guarded.env)
+  return { settings: commandSettings(plan, bound), command, limits: plan.changeLimits(`bash ${cmd}`, plan.timeoutMs + HANG_GRACE_MS) }
+}
+
+/**
+ * Refuses a command that the network guard of the settings refuses.
+ *
+ * @throws {ToolError} TOOL_NETWORK_DISABLED, TOOL_GIT_REMOTE_DISABLED
+ */
+export function guardCommand(plan: CallPlan, cmd: string, args: readonly string[], cwd: string): GuardedCommand {
+  return guardNetwork(plan.allowNetwork ? 'off' : plan.networkGuard, cmd, args, {
+    directory: directoryWithin(plan.rootDir, cwd),
+    path: (plan.env === 'inherit' ? undefined : plan.env.set?.['PATH']) ?? process.env['PATH'],
+    scripts: () => packageScripts(plan, cwd),
+  })
+}
+
+/** A command as the addon takes it; `extraEnv` joins the host's variables. */
+export function commandOf(
+  { cmd, args, cwd }: { cmd: string; args: readonly string[]; cwd: string },
+  extraEnv: Readonly<Record<string, string>>,
+): Addon.Command {
+  const command: Addon.Command = { cmd, args: [...args], cwd }
+  const hostEnv = hostVariables()
+  if (hostEnv !== undefined) command.hostEnv = hostEnv
+  if (extraEnv !== noVariables) command.extraEnv = { ...extraEnv }
+  return command
+}
+
+/** Where the command runs; `undefined` outside the root, where the guard looks for nothing and the addon refuses the command. */
+function directoryWithin(rootDir: string, cwd: string): string | undefined {
+  const directory = resolve(rootDir, cwd)
+  return isWithin(rootDir, directory) ? directory : undefined
+}
+
+/** The scripts of the package.json where the command runs, for an error that names what can be run instead. */
+function packageScripts(plan: CallPlan, cwd: string): Readonly<Record<string, unknown>> {
+  try {
+    const file = tryNowait(undefined, (addon) =>
+      addon.tryReadCached(grantedRoot(addon, plan), join(cwd, 'package.json'), MAX_PACKAGE_BYTES, false),
+    )
+    const scripts = (JSON.parse(file?.toString() ?? '') as { scripts?: unknown } | null)?.scripts
+    return typeof scripts === 'object' && scripts !== null ? (scripts as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
+
+const MAX_PACKAGE_BYTES = 100_000
+
+function checkCommand({ cmd, args = [], opts }: BashInput): { cmd: string; args: string[]; cwd: string } {
+  if (typeof cmd !== 'string' || cmd.trim() === '') throw invalid('cmd must be a non-empty string.')
+  checkLength('cmd', cmd, BASH_TOOL_MAX_COMMAND_LENGTH)
+  if (!Array.isArray(args)) throw invalid('args must be an array.')
+  if (args.length > BASH_TOOL_MAX_ARGS) throw invalid(`args exceeds ${BASH_TOOL_MAX_ARGS} entries.`)
+  // By index: a hole in the array is no string either.
+  for (let index = 0; index < args.length; index += 1) {
+    checkLength(`args[${index}]`, args[index], BASH_TOOL_MAX_ARG_LENGTH)
+  }
+  const cwd = opts?.cwd ?? '.'
+  checkLength('opts.cwd', cwd, BASH_TOOL_MAX_CWD_LENGTH)
+  for (const [index, text] of [cmd, ...args].entries()) {
+    // A C string ends there: another command would run.
+    if (text.includes('\0')) throw invalid(`${index === 0 ? 'cmd' : `args[${index - 1}]`} holds a NUL byte.`)
+  }
+  return { cmd, args, cwd }
+}
+
+function checkLength(name: string, text: unknown, maxLength: number): void {
+  if (typeof text !== 'string') throw invalid(`${name} must be a string.`)
+  if (text.length > maxLength) {
+    throw invalid(`${name} exceeds ${maxLength} characters.`, { maxLength, length: text.length })
+  }
+}
+
+/** The last conditions of each tool set: options hardly ever change between two commands. */
+const cached = new WeakMap<ToolOptions, { plan: Settings; root: Addon.GrantedRoot; native: Addon.CommandSettings }>()
+
+/** The conditions of commands under these settings. */
+export function commandSettings(plan: Settings, bound: ToolOptions): CommandPlan['settings'] {
+  return (addon) => {
+    const last = cached.get(bound)
+    const root = grantedRoot(addon, plan)
+    if (last !== undefined && last.root === root && isSame(last.plan, plan)) return last.native
+    const options = {
+      environment: environmentOptions(plan.env, plan.allowNetwork),
+      sandbox: sandboxRequest(plan.sandbox, plan.allowNetwork),
+      limitBytes: plan.maxOutputBytes,
+      timeoutMs: plan.timeoutMs,
+    }
+    const native = new addon.CommandSettings(options, commandGrants(addon, root, plan.sandbox))
+    cached.set(bound, { plan, root, native })
+    return native
+  }
+}
+
+/** Options of tool sets and of the process are frozen copies, so the same object means the same options. */
+function isSame(a: Settings, b: Settings): boolean {
+  return (
+    a.allowNetwork === b.allowNetwork &&
+    a.maxOutputBytes === b.maxOutputBytes &&
+    a.timeoutMs === b.timeoutMs &&
+    a.env === b.env &&
+    a.sandbox === b.sandbox
+  )
+}

@@ -1,10 +1,9 @@
 /** The descriptions that a model reads: what each tool does, and what the settings of its host mean for it. */
 import { type Check, type Checks, group, invalid } from '../../core/options.js'
-import type { Settings } from '../settings.js'
-import type { LimitedKind } from '../tool-options.js'
+import type { LimitedKind, Settings } from '../settings.js'
 
 /** The names of the built-in tools. */
-export type ToolName = 'read' | 'write' | 'edit' | 'grep' | 'bash'
+export type ToolName = 'read' | 'write' | 'edit' | 'grep' | 'bash' | 'apply_patch'
 
 /** A description of the host's own, or what makes one of ours. */
 export type Description = string | ((ours: string) => string)
@@ -12,16 +11,23 @@ export type Description = string | ((ours: string) => string)
 /** Descriptions of the host. Tools left out are described by their settings. */
 export type Descriptions = { readonly [name in ToolName]?: Description | undefined }
 
-/** The descriptions that the documents give, which do not say where the tools work. */
+/** What a model must know to write a patch over several files. */
+const patchFormat =
+  'Create, change, move and delete files with one patch: all of it is applied, or nothing. The patch begins with the line *** Begin Patch ' +
+  'and ends with *** End Patch. Each file has a section: *** Add File: path, then every line of the file with + in front; ' +
+  '*** Delete File: path; *** Update File: path, then *** Move to: path if it is moved, and hunks: a line @@, alone or with the line of the ' +
+  'function or class around, then lines that begin with a space (context, about three before and after a change), - (removed) or + (added). ' +
+  'A unified diff of several files is taken too.'
+
+/** Descriptions that do not say where the tools work: those of the documents, and that of `apply_patch`. */
 export const documented: Record<ToolName, string> = {
   read: 'Read a file',
   write: 'Write a file',
   edit: 'Apply a unified diff patch to a file',
   grep: 'Search for a pattern in files',
   bash: 'Run an executable with arguments',
+  apply_patch: patchFormat,
 }
-
-const names = Object.keys(documented) as ToolName[]
 
 /** Descriptions by the settings; `root` is the name of the root directory. */
 function described(settings: Record<LimitedKind, Settings>, root: string, lineNumbers: boolean): Record<ToolName, string> {
@@ -40,6 +46,7 @@ function described(settings: Record<LimitedKind, Settings>, root: string, lineNu
       'Change one existing file with a unified diff: hunks that begin with @@ -line,count +line,count @@, then lines that begin ' +
       'with a space (context), - (removed) or + (added). Context and removed lines must match the file exactly; line numbers may be approximate. ' +
       `To create a file, use write. ${where}`,
+    apply_patch: `${patchFormat} ${where} At most ${max('write')}.`,
     grep:
       'Search files with a regular expression (Rust syntax: no look-around, no backreferences). Each match is a line path:line:text. ' +
       `${where} Stopped after ${after}; output over ${max('grep')} is cut.`,
@@ -59,26 +66,29 @@ export function describeTools(
 ): Record<ToolName, string> {
   const root = isRootKnown ? `the root directory \`${settings.bash.rootDir}\`` : 'the root directory'
   const ours = described(settings, root, lineNumbers)
-  const entries = names.map((name): [ToolName, string] => {
-    const description = descriptions[name] ?? ours[name]
-    const text: unknown = typeof description === 'function' ? description(ours[name]) : description
+  for (const [name, ourText] of Object.entries(ours) as [ToolName, string][]) {
+    const description = descriptions[name] ?? ourText
+    const text: unknown = typeof description === 'function' ? description(ourText) : description
     if (typeof text !== 'string' || text.trim() === '') throw invalid(`descriptions.${name} must be a text, or a function that gives one.`)
-    return [name, text]
-  })
-  return Object.fromEntries(entries) as Record<ToolName, string>
-}
-
-/** @throws {ToolError} INVALID_INPUT */
-export function parseDescriptions(descriptions: unknown): Descriptions {
-  if (typeof descriptions !== 'object' || descriptions === null)
-    throw invalid('descriptions must be an object of texts or functions, by the names of tools.')
-  return group({ read: own, write: own, edit: own, grep: own, bash: own } satisfies Checks<Descriptions>)(descriptions, 'descriptions')
+    ours[name] = text
+  }
+  return ours
 }
 
 const own: Check<Description | undefined> = (value, name) => {
   if (!['string', 'function', 'undefined'].includes(typeof value)) throw invalid(`${name} must be a text, or a function that gives one.`)
   return value as Description | undefined
 }
+
+/** @throws {ToolError} INVALID_INPUT */
+export const parseDescriptions = group({
+  read: own,
+  write: own,
+  edit: own,
+  grep: own,
+  bash: own,
+  apply_patch: own,
+} satisfies Checks<Descriptions>)
 
 function bytes(count: number): string {
   if (count < 1_000) return `${count} bytes`

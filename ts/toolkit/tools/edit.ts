@@ -1,13 +1,12 @@
 import { z } from 'zod'
 import { grantedRoot } from '../../core/grants.js'
 import { callLimited } from '../../core/native.js'
-import { invalid } from '../../core/options.js'
 import { recordedChange } from '../../journal/calls/recorded-values.js'
-import { type BuiltInContext, type CallableTool, defineBuiltIn } from '../define-tool.js'
-import type { BoundToolOptions } from '../tool-options.js'
-import { callPlan, directCall, pathOrEmpty } from './call-plan.js'
-import { forModel } from './model-errors.js'
-import { type Toolkit, withNote } from './model-output.js'
+import { type CallableTool, defineBuiltIn } from '../define-tool.js'
+import type { BoundToolOptions } from '../settings.js'
+import { callPlan, type CallSettings, changeOf, directCall } from './call-plan.js'
+import { guideModel } from './model-errors.js'
+import { textWithNotes, type Toolkit } from './model-output.js'
 
 /** Input of the `edit` tool. */
 export interface EditInput {
@@ -20,6 +19,8 @@ const schema = z.object({
   patch: z.string().describe('A unified diff against the current content of the file'),
 })
 
+const outputSchema = z.literal('ok').describe('The patch has been applied')
+
 /** The `edit` tool: a unified diff applied to one file. */
 export type EditTool = CallableTool<EditInput, 'ok'>
 
@@ -30,22 +31,23 @@ export function createEditTool(bound: BoundToolOptions, description: string, too
       name: 'edit',
       description,
       schema,
+      outputSchema,
       sideEffect: true,
-      idempotent: false,
       kind: 'write',
       execute: async (input: EditInput, call): Promise<'ok'> => {
         if (toolkit === undefined) await editFile(input, call, false)
         else {
           const noted = { toolCallId: call.toolCallId, tool: 'edit', subject: input.path } as const
-          toolkit.notes.clear(noted)
-          toolkit.notes.set(noted, { text: await forModel('edit', call, () => editFile(input, call, true)) })
+          toolkit.notes.set(noted, {})
+          toolkit.notes.set(noted, { text: await editFile(input, call, true).catch(guideModel('edit', call)) })
         }
         return 'ok'
       },
       recordedInput: ({ path, patch }) => recordedChange(path, 'patch', patch),
       toModelOutput:
         toolkit &&
-        (({ toolCallId, input, output }) => withNote(toolkit.notes.get({ toolCallId, tool: 'edit', subject: input.path }), output, 'ok')),
+        (({ toolCallId, input, output }) =>
+          textWithNotes(output, toolkit.notes.get({ toolCallId, tool: 'edit', subject: input.path }).text)),
     },
     bound,
   )
@@ -64,19 +66,12 @@ export async function editFileTool(path: string, patch: string): Promise<'ok'> {
 }
 
 /** Applies the patch. Returns a note for the model on hunks with wrong headers. */
-async function editFile(
-  { path, patch }: EditInput,
-  call: Pick<BuiltInContext, 'settings' | 'signal'>,
-  byContent: boolean,
-): Promise<string | undefined> {
+async function editFile({ path, patch }: EditInput, call: CallSettings, byContent: boolean): Promise<string | undefined> {
   const plan = callPlan(call)
-  if (typeof patch !== 'string') throw invalid('patch must be a string.')
-  // The size of the patch is judged before the path is.
-  const target = pathOrEmpty(path)
-  const { maxOutputBytes, publish } = plan
-  const terms = { limitBytes: maxOutputBytes, byContent }
+  const { target, text } = changeOf(path, 'patch', patch)
+  const terms = { limitBytes: plan.maxOutputBytes, byContent }
   const { summary } = await callLimited(plan.changeLimits(`edit ${target}`), (addon, cancel) =>
-    addon.edit(grantedRoot(addon, plan), target, patch, terms, publish, cancel),
+    addon.edit(grantedRoot(addon, plan), target, text, terms, plan.publish, cancel),
   )
   return summary
 }

@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import { grantedRoot } from '../../core/grants.js'
+import { traceStep } from '../../core/call-channel.js'
 import { callLimited } from '../../core/native.js'
-import { invalid } from '../../core/options.js'
-import { type BuiltInContext, type CallableTool, defineBuiltIn } from '../define-tool.js'
-import type { BoundToolOptions } from '../tool-options.js'
-import { callPlan, directCall, pathText } from './call-plan.js'
-import { forModel } from './model-errors.js'
-import { type Toolkit, withNote } from './model-output.js'
+import { string } from '../../core/options.js'
+import { type CallableTool, defineBuiltIn } from '../define-tool.js'
+import type { BoundToolOptions } from '../settings.js'
+import { callPlan, type CallSettings, directCall, pathText } from './call-plan.js'
+import { guideModel } from './model-errors.js'
+import { textWithNotes, type Toolkit } from './model-output.js'
 
 /** Input of the `grep` tool. */
 export interface GrepInput {
@@ -19,6 +20,8 @@ const schema = z.object({
   path: z.string().optional().describe('Directory or file to search; the root directory when left out'),
 })
 
+const outputSchema = z.string().describe('Lines of file:line:text; empty when nothing matches')
+
 /** The `grep` tool: matching lines with their file and number, as `rg -n` prints them. */
 export type GrepTool = CallableTool<GrepInput, string>
 
@@ -29,12 +32,12 @@ export function createGrepTool(bound: BoundToolOptions, description: string, too
       name: 'grep',
       description,
       schema,
+      outputSchema,
       sideEffect: false,
-      idempotent: true,
       kind: 'grep',
       execute: (input: GrepInput, call) =>
-        toolkit === undefined ? grepFiles(input, call) : forModel('grep', call, () => grepFiles(input, call)),
-      toModelOutput: toolkit && (({ input, output }) => withNote({}, output, noMatches(input))),
+        toolkit === undefined ? grepFiles(input, call) : grepFiles(input, call).catch(guideModel('grep', call)),
+      toModelOutput: toolkit && (({ input, output }) => textWithNotes(output || noMatches(input))),
     },
     bound,
   )
@@ -62,12 +65,14 @@ export async function grepTool(pattern: string, path?: string): Promise<string> 
 /** The addon stops by itself at the timeout; this is how much later a search on a stuck disk is given up. */
 const HANG_GRACE_MS = 1_000
 
-async function grepFiles({ pattern, path }: GrepInput, call: Pick<BuiltInContext, 'settings' | 'signal'>): Promise<string> {
+async function grepFiles({ pattern, path }: GrepInput, call: CallSettings): Promise<string> {
   const plan = callPlan(call)
-  if (typeof pattern !== 'string') throw invalid('pattern must be a string.')
+  string(pattern, 'pattern')
   const target = path === undefined ? '.' : pathText(path)
   const limits = plan.limits(`grep ${target}`, plan.timeoutMs + HANG_GRACE_MS)
-  return callLimited(limits, (addon, cancel) =>
-    addon.grep(grantedRoot(addon, plan), pattern, target, plan.maxOutputBytes, plan.timeoutMs, cancel),
+  return traceStep('search', { operation: 'grep' }, () =>
+    callLimited(limits, (addon, cancel) =>
+      addon.grep(grantedRoot(addon, plan), pattern, target, plan.maxOutputBytes, plan.timeoutMs, cancel),
+    ),
   )
 }

@@ -2,20 +2,18 @@ import { realpath } from 'node:fs/promises'
 import { isAbsolute, relative } from 'node:path'
 import { ToolError, withHint } from '../../core/errors.js'
 import { entriesIn, nearPath } from '../../core/near-paths.js'
+import { programName, shells } from '../../core/network-guard/programs.js'
 import type { BuiltInContext } from '../define-tool.js'
 import type { ToolName } from './descriptions.js'
 
-/** How many entries of a directory are named. */
 const MAX_NAMED = 10
 
-/** Runs a call of `createTools`; its error names the next move that the model has with the tools of the set. */
-export async function forModel<T>(tool: ToolName, { settings }: BuiltInContext, run: () => Promise<T>): Promise<T> {
-  try {
-    return await run()
-  } catch (error) {
+/** Rejects with the error of a call of `createTools`, naming the next move that the model has with the tools of the set. */
+export const guideModel =
+  (tool: ToolName, { settings }: BuiltInContext) =>
+  async (error: unknown): Promise<never> => {
     throw ToolError.isInstance(error) ? await withMove(error, tool, settings.rootDir) : error
   }
-}
 
 async function withMove(error: ToolError, tool: ToolName, rootDir: string): Promise<ToolError> {
   if (error.code === 'TOOL_PATH_INVALID' && error.details['path'] === '') {
@@ -32,24 +30,64 @@ async function moveAfter({ code, hint, details }: ToolError, tool: ToolName, roo
     return 'Read a part of it with offset and limit, which count lines, or search it with grep.'
   }
   const { path, kind } = details
-  if (typeof path !== 'string') return undefined
-  if (code === 'TOOL_FILE_NOT_FOUND' && (tool === 'read' || tool === 'edit')) return missingFile(tool, path, rootDir)
-  if (code === 'TOOL_NOT_A_FILE' && kind === 'a directory') return directory(path, rootDir)
-  return undefined
+  const isMissing = code === 'TOOL_FILE_NOT_FOUND' && (tool === 'read' || tool === 'edit' || tool === 'apply_patch')
+  const isDirectory = code === 'TOOL_NOT_A_FILE' && kind === 'a directory'
+  if (typeof path !== 'string' || !(isMissing || isDirectory)) return undefined
+  const root = await realpath(rootDir).catch(() => rootDir)
+  const below = isAbsolute(path) ? relative(rootDir, path) : path
+  return isMissing ? missingFile(tool, root, below) : directory(root, below)
 }
 
-async function missingFile(tool: ToolName, path: string, rootDir: string): Promise<string> {
-  const root = await realpath(rootDir).catch(() => rootDir)
-  const near = await nearPath(root, isAbsolute(path) ? relative(rootDir, path) : path, 'file')
-  const create = tool === 'edit' ? ' To create a file, use write.' : ''
-  if (near !== undefined) return `Did you mean \`${near}\`?${create}`
-  return `Check the path; list a directory with bash (cmd "ls").${create}`
+async function missingFile(tool: ToolName, root: string, path: string): Promise<string> {
+  const near = await nearPath(root, path, 'file')
+  const create = tool === 'read' ? '' : ` To create a file, use ${tool === 'edit' ? 'write' : '*** Add File'}.`
+  const begin = tool === 'apply_patch' ? 'No file was changed. ' : ''
+  if (near !== undefined) return `${begin}Did you mean \`${near}\`?${create}`
+  return `${begin}Check the path; list a directory with bash (cmd "ls").${create}`
 }
 
-async function directory(path: string, rootDir: string): Promise<string> {
-  const root = await realpath(rootDir).catch(() => rootDir)
-  const entries = (await entriesIn(root, isAbsolute(path) ? relative(rootDir, path) : path)) ?? []
+async function directory(root: string, path: string): Promise<string> {
+  const entries = (await entriesIn(root, path)) ?? []
   if (entries.length === 0) return 'Name a file inside it.'
   const named = entries.slice(0, MAX_NAMED).map(({ name, isDirectory }) => `\`${name}${isDirectory ? '/' : ''}\``)
   return `It holds ${named.join(', ')}${entries.length > MAX_NAMED ? ' and more' : ''}: name a file inside it.`
 }
+
+/** What a shell reads as an operator, where an argument is nothing else, or begins with a redirection. */
+const operator = /^(?:\|\|?|&&?|;|<|\d?>>?(?:&\d)?|&>>?)$|^(?:\d?>>?|&>>?|<)[\w./-]+$/u
+
+/** What a shell replaces: variables, commands, the home directory. */
+const expansion = /^(?:\$\w+|\$\{\w+\}|\$\(.*\)|`.*`|~\/.*|~)$/su
+
+const pattern = /^[\w./@-]*[*?][\w./@*?-]*$/u
+
+/** Programs that take paths: a pattern among their arguments was meant for a shell. */
+const pathPrograms: ReadonlySet<string> = new Set(
+  'cat chmod chown cp diff du echo file head less ln ls mkdir mv node rm rmdir sort stat tail tar touch wc'.split(' '),
+)
+
+/**
+ * A note about shell syntax among the arguments of a program that is no shell, which passes it on as text: the model
+ * means a pipe, and the program gets a `|`.
+ */
+export function syntaxNote({ cmd, args }: { cmd: string; args?: readonly string[] | undefined }): string | undefined {
+  if (typeof cmd !== 'string' || !Array.isArray(args) || shells.has(programName(cmd))) return undefined
+  const takesPaths = pathPrograms.has(programName(cmd))
+  const syntax = args.find(
+    (arg) => typeof arg === 'string' && (operator.test(arg) || expansion.test(arg) || (takesPaths && pattern.test(arg))),
+  )
+  if (syntax === undefined) return undefined
+  const text = syntax.length > 80 ? `${syntax.slice(0, 80)}…` : syntax
+  return `\`${text}\` was passed to ${programName(cmd)} as it is: no shell read it. For shell syntax use cmd "sh" with args ["-c", "…"].`
+}
+
+/** Throws the error of a command again. Shell syntax among its arguments is named, since it is then the likely reason. */
+export const withSyntaxNote =
+  (input: { cmd: string; args?: readonly string[] | undefined }) =>
+  (error: unknown): never => {
+    const syntax = ToolError.isInstance(error) && error.code === 'TOOL_COMMAND_FAILED' ? syntaxNote(input) : undefined
+    if (syntax === undefined || !ToolError.isInstance(error)) throw error
+    const { code, summary, details, cause } = error
+    const message = `${error.message.trimEnd()}\n${syntax}`
+    throw new ToolError({ code, summary, details, cause, message, hint: error.hint === '' ? syntax : error.hint })
+  }

@@ -1,7 +1,6 @@
-import type { ToolCallOptions } from '../../journal/calls/run-call.js'
-import type { CallNote, CallNotes } from './call-notes.js'
-import { imagePart } from './images.js'
-import type { ToolkitReadInput } from './read.js'
+/** What a model is shown of the calls of one set of tools: their results, and notes beside them. */
+import { createRequire } from 'node:module'
+import type { ToolCallOptions } from '../../journal/calls/call-record.js'
 
 /** The request of the AI SDK for the form of a result that the model sees. */
 export interface ModelOutputRequest<INPUT> {
@@ -10,42 +9,118 @@ export interface ModelOutputRequest<INPUT> {
   output: string
 }
 
-/** What `createTools` adds to the tools of the documents. */
-export interface Toolkit {
-  notes: CallNotes
-  /** Whether a model is shown the numbers of the lines it reads. */
-  lineNumbers: boolean
-}
-
-/** A result as the AI SDK takes it. */
 export interface ModelText {
   type: 'text'
   value: string
 }
 
-/** A result, or what stands for an empty one, followed by the note of the call. */
-export function withNote({ text }: CallNote, output: string, empty: string): ModelText {
-  const shown = output === '' ? empty : output
-  if (text === undefined) return { type: 'text', value: shown }
-  return { type: 'text', value: `${shown}${shown.endsWith('\n') ? '' : '\n'}${text}` }
+/** What `createTools` adds to the tools of the documents. */
+export interface Toolkit {
+  notes: CallNotes
+  lineNumbers: boolean
 }
 
-/** The form of a `read` that the model sees: a text, with line numbers if the host sets them, or the image itself. */
-export function readOutput(toolkit: Toolkit, { toolCallId, input, output }: ModelOutputRequest<ToolkitReadInput>): ModelText {
-  const { text, image } = toolkit.notes.get({ toolCallId, tool: 'read', subject: input.path })
-  if (image !== undefined) {
-    // Cast, because the two versions of the SDK have different types for parts.
-    return { type: 'content', value: [{ type: 'text', text: output }, imagePart(image)] } as unknown as ModelText
+export interface ReadImage {
+  mediaType: string
+  bytes: Uint8Array
+}
+
+/** What a model is shown of one call besides its result. */
+export interface CallNote {
+  /** Sentences that follow the result. */
+  text?: string | undefined
+  image?: ReadImage | undefined
+}
+
+/** The call that a note belongs to. Providers reuse ids, so tool and subject are part of the key. */
+export interface NotedCall {
+  toolCallId: string | undefined
+  tool: 'read' | 'edit' | 'bash'
+  /** The path, or the program that runs. */
+  subject: string
+}
+
+const MAX_NOTES = 1_000
+const MAX_IMAGE_BYTES = 64_000_000
+
+/**
+ * The notes of the calls of one set of tools, separate from the results, whose shape is documented. The AI SDK asks
+ * for them when it builds the messages of a step, and again when it builds the messages of a stored conversation. The
+ * oldest notes are dropped first; notes of other processes are unknown.
+ */
+export class CallNotes {
+  readonly #notes = new Map<string, CallNote>()
+  #imageBytes = 0
+
+  /** Replaces what an earlier call with the same key has left. Every call begins with an empty note. */
+  set(call: NotedCall, note: CallNote): void {
+    if (call.toolCallId === undefined) return
+    const key = keyOf(call)
+    this.#drop(key)
+    if (note.text === undefined && note.image === undefined) return
+    this.#notes.set(key, note)
+    this.#imageBytes += note.image?.bytes.byteLength ?? 0
+    for (const oldest of this.#notes.keys()) {
+      if (this.#notes.size <= MAX_NOTES && this.#imageBytes <= MAX_IMAGE_BYTES) break
+      this.#drop(oldest)
+    }
   }
-  if (output === '') return { type: 'text', value: text ?? '(empty file)' }
-  const shown = toolkit.lineNumbers ? numbered(output, input.offset ?? 1) : output
-  if (text === undefined) return { type: 'text', value: shown }
-  return { type: 'text', value: `${shown}${shown.endsWith('\n') ? '' : '\n'}${text}` }
+
+  get(call: NotedCall): CallNote {
+    return this.#notes.get(keyOf(call)) ?? {}
+  }
+
+  #drop(key: string): void {
+    this.#imageBytes -= this.#notes.get(key)?.image?.bytes.byteLength ?? 0
+    this.#notes.delete(key)
+  }
 }
 
-/** Each line behind its number and a tab, as `cat -n` has it. */
-function numbered(text: string, first: number): string {
-  const ends = text.endsWith('\n')
-  const lines = (ends ? text.slice(0, -1) : text).split('\n')
-  return lines.map((line, index) => `${String(first + index).padStart(6)}\t${line}`).join('\n') + (ends ? '\n' : '')
+const keyOf = ({ toolCallId, tool, subject }: NotedCall): string => JSON.stringify([toolCallId, tool, subject])
+
+/** A result, or what stands for an empty one, followed by the note of the call and by further sentences. */
+export function textWithNotes(result: string, ...notes: readonly (string | undefined)[]): ModelText {
+  const value = notes.reduce<string>(
+    (text, note) => (note === undefined ? text : `${text}${text.endsWith('\n') ? '' : '\n'}${note}`),
+    result,
+  )
+  return { type: 'text', value }
+}
+
+/** Kinds of images that models take, by the ends of their names and their first bytes. */
+const imageKinds: readonly { names: RegExp; mediaType: string; begins: (bytes: Buffer) => boolean }[] = [
+  { names: /\.png$/iu, mediaType: 'image/png', begins: (bytes) => bytes.subarray(0, 8).equals(Buffer.from('89504e470d0a1a0a', 'hex')) },
+  { names: /\.jpe?g$/iu, mediaType: 'image/jpeg', begins: (bytes) => bytes.subarray(0, 3).equals(Buffer.from('ffd8ff', 'hex')) },
+  { names: /\.gif$/iu, mediaType: 'image/gif', begins: (bytes) => /^GIF8[79]a/u.test(bytes.subarray(0, 6).toString('latin1')) },
+  { names: /\.webp$/iu, mediaType: 'image/webp', begins: (bytes) => /^RIFF.{4}WEBP/su.test(bytes.subarray(0, 12).toString('latin1')) },
+]
+
+export const isNamedLikeImage = (path: string): boolean => imageKinds.some(({ names }) => names.test(path))
+
+/** The image in these bytes; `undefined` for anything else, under any name. */
+export function imageOf(bytes: Buffer): ReadImage | undefined {
+  const kind = imageKinds.find(({ begins }) => begins(bytes))
+  return kind === undefined ? undefined : { mediaType: kind.mediaType, bytes }
+}
+
+/** A description of an image, and the image itself. */
+export function textWithImage(text: string, { mediaType, bytes }: ReadImage): ModelText {
+  const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
+  const image = majorOfSdk() === 6 ? { type: 'image-data', mediaType, data } : { type: 'file', mediaType, data: { type: 'data', data } }
+  // Cast, because the two versions of the SDK have different types for parts.
+  return { type: 'content', value: [{ type: 'text', text }, image] } as unknown as ModelText
+}
+
+let major: number | undefined
+
+/** The version of the SDK beside this package, or in a bundle, where it cannot be found, the newest supported one. */
+function majorOfSdk(): number {
+  if (major !== undefined) return major
+  try {
+    const { version } = createRequire(import.meta.url)('ai/package.json') as { version: string }
+    major = Number.parseInt(version, 10)
+  } catch {
+    major = 7
+  }
+  return major
 }

@@ -3,12 +3,18 @@ import { grantedRoot } from '../../core/grants.js'
 import { call as callAddon, fileText, tryNowait } from '../../core/native.js'
 import { invalid } from '../../core/options.js'
 import { type BuiltInContext, type CallableTool, defineBuiltIn } from '../define-tool.js'
-import type { BoundToolOptions } from '../tool-options.js'
-import type { ReadImage } from './call-notes.js'
-import { type CallPlan, callPlan, directCall, pathText } from './call-plan.js'
-import { imageOf, isNamedLikeImage } from './images.js'
-import { forModel } from './model-errors.js'
-import { readOutput, type Toolkit } from './model-output.js'
+import type { BoundToolOptions } from '../settings.js'
+import { type CallPlan, callPlan, type CallSettings, directCall, pathText } from './call-plan.js'
+import { guideModel } from './model-errors.js'
+import {
+  imageOf,
+  isNamedLikeImage,
+  type ModelOutputRequest,
+  type ModelText,
+  textWithImage,
+  textWithNotes,
+  type Toolkit,
+} from './model-output.js'
 
 /** Input of the `read` tool. */
 export interface ReadInput {
@@ -31,7 +37,7 @@ export interface ToolkitReadInput extends ReadInput {
 }
 
 const toolkitSchema = z.object({
-  path: z.string().describe('File path, relative to the root directory or absolute within it'),
+  ...schema.shape,
   offset: z.number().int().min(1).optional().describe('The first line to read, counted from 1'),
   limit: z.number().int().min(1).optional().describe('How many lines to read'),
 })
@@ -39,40 +45,42 @@ const toolkitSchema = z.object({
 /** The `read` tool of `createTools`: a file as text, or some lines of it. */
 export type ToolkitReadTool = CallableTool<ToolkitReadInput, string>
 
+const outputSchema = z.string().describe('The text of the file, or what an image is')
+
+const definition = { name: 'read', outputSchema, sideEffect: false, kind: 'read' } as const
+
 /** Makes the `read` tool of `createTools`. */
 export function createToolkitReadTool(bound: BoundToolOptions, description: string, toolkit: Toolkit): ToolkitReadTool {
   return defineBuiltIn(
     {
-      name: 'read',
+      ...definition,
       description,
       schema: toolkitSchema,
-      sideEffect: false,
-      idempotent: true,
-      kind: 'read',
-      execute: (input: ToolkitReadInput, call) => forModel('read', call, () => readForModel(input, call, toolkit)),
-      toModelOutput: (request) => readOutput(toolkit, request),
+      execute: (input: ToolkitReadInput, call) => readForModel(input, call, toolkit).catch(guideModel('read', call)),
+      toModelOutput: (request) => modelOutput(toolkit, request),
     },
     bound,
   )
 }
 
+/** The form of a result that the model sees: a text, with line numbers if the host sets them, or the image itself. */
+function modelOutput(toolkit: Toolkit, { toolCallId, input, output }: ModelOutputRequest<ToolkitReadInput>): ModelText {
+  const { text, image } = toolkit.notes.get({ toolCallId, tool: 'read', subject: input.path })
+  if (image !== undefined) return textWithImage(output, image)
+  if (output === '') return textWithNotes(text ?? '(empty file)')
+  return textWithNotes(toolkit.lineNumbers ? numbered(output, input.offset ?? 1) : output, text)
+}
+
+/** Each line behind its number and a tab, as `cat -n` has it. */
+function numbered(text: string, first: number): string {
+  const ends = text.endsWith('\n')
+  const lines = (ends ? text.slice(0, -1) : text).split('\n')
+  return lines.map((line, index) => `${String(first + index).padStart(6)}\t${line}`).join('\n') + (ends ? '\n' : '')
+}
+
 /** Makes the `read` tool that the documents describe. */
 export function createReadTool(bound: BoundToolOptions, description: string): ReadTool {
-  return defineBuiltIn(
-    {
-      name: 'read',
-      description,
-      schema,
-      sideEffect: false,
-      idempotent: true,
-      kind: 'read',
-      execute: ({ path }: ReadInput, call) => {
-        const plan = callPlan(call)
-        return readText(plan, pathText(path), false)
-      },
-    },
-    bound,
-  )
+  return defineBuiltIn({ ...definition, description, schema, execute: (input: ReadInput, call) => readFile(input, call) }, bound)
 }
 
 /**
@@ -84,14 +92,17 @@ export function createReadTool(bound: BoundToolOptions, description: string): Re
  * root; TOOL_FILE_NOT_FOUND, TOOL_NOT_A_FILE and others of `docs/errors.md`.
  */
 export async function readFileTool(path: string): Promise<string> {
-  const plan = callPlan(directCall('read'))
-  return readText(plan, pathText(path), false)
+  return readFile({ path }, directCall('read'))
+}
+
+async function readFile({ path }: ReadInput, call: CallSettings): Promise<string> {
+  return readText(callPlan(call), pathText(path), false)
 }
 
 /** A file as text, some lines of it, or an image: then the result describes the image, and the model is shown it. */
 async function readForModel({ path, offset, limit }: ToolkitReadInput, call: BuiltInContext, toolkit: Toolkit): Promise<string> {
   const noted = { toolCallId: call.toolCallId, tool: 'read', subject: path } as const
-  toolkit.notes.clear(noted)
+  toolkit.notes.set(noted, {})
   checkLine('offset', offset)
   checkLine('limit', limit)
   const plan = callPlan(call)
@@ -102,7 +113,9 @@ async function readForModel({ path, offset, limit }: ToolkitReadInput, call: Bui
     return lines
   }
   if (plan.imageBytes > 0 && isNamedLikeImage(target)) {
-    const image = await readImage(plan, target)
+    const bytes = await readBytes(plan, target, plan.imageBytes, false)
+    // The addon gives ASCII as a string, which no image is.
+    const image = typeof bytes === 'string' ? undefined : imageOf(bytes)
     if (image !== undefined) {
       toolkit.notes.set(noted, { image })
       return `${image.mediaType}, ${image.bytes.byteLength} bytes`
@@ -111,16 +124,15 @@ async function readForModel({ path, offset, limit }: ToolkitReadInput, call: Bui
   return readText(plan, target, true)
 }
 
-/** A whole file: at once where it is in memory, and on another thread where it is not. */
+/** A whole file: without waiting where it is in memory, and on another thread where it is not. */
 async function readText(plan: CallPlan, target: string, textOnly: boolean): Promise<string> {
-  const limits = plan.limits(`read ${target}`)
-  const { maxOutputBytes } = plan
-  const cached = tryNowait(limits.signal, (addon) => addon.tryReadCached(grantedRoot(addon, plan), target, maxOutputBytes, textOnly))
-  if (cached !== undefined) return fileText(cached)
-  return fileText(
-    await callAddon(limits, (addon, cancel) => addon.read(grantedRoot(addon, plan), target, maxOutputBytes, textOnly, cancel)),
-  )
+  const { maxOutputBytes, signal } = plan
+  const cached = tryNowait(signal, (addon) => addon.tryReadCached(grantedRoot(addon, plan), target, maxOutputBytes, textOnly))
+  return fileText(cached ?? (await readBytes(plan, target, maxOutputBytes, textOnly)))
 }
+
+const readBytes = (plan: CallPlan, target: string, limitBytes: number, textOnly: boolean): Promise<string | Buffer> =>
+  callAddon(plan.limits(`read ${target}`), (addon, cancel) => addon.read(grantedRoot(addon, plan), target, limitBytes, textOnly, cancel))
 
 async function readLines(
   plan: CallPlan,
@@ -138,15 +150,6 @@ async function readLines(
   if (hasMore) parts.push(`(There are more lines: go on with offset ${last + 1}.)`)
   else if (count === 0) parts.push(total === 0 ? '(empty file)' : `(There is no line ${offset}: the file has ${total ?? 0}.)`)
   return { lines: fileText(text), note: parts.length === 0 ? undefined : parts.join('\n') }
-}
-
-/** The image at a path, where it is one and no larger than the host lets models see. */
-async function readImage(plan: CallPlan, target: string): Promise<ReadImage | undefined> {
-  const bytes = await callAddon(plan.limits(`read ${target}`), (addon, cancel) =>
-    addon.read(grantedRoot(addon, plan), target, plan.imageBytes, false, cancel),
-  )
-  // What is ASCII is text.
-  return typeof bytes === 'string' ? undefined : imageOf(bytes)
 }
 
 function checkLine(name: string, line: unknown): void {

@@ -1,12 +1,11 @@
 import { z } from 'zod'
 import { grantedRoot } from '../../core/grants.js'
 import { callLimited } from '../../core/native.js'
-import { invalid } from '../../core/options.js'
 import { recordedChange } from '../../journal/calls/recorded-values.js'
-import { type BuiltInContext, type CallableTool, defineBuiltIn } from '../define-tool.js'
-import type { BoundToolOptions } from '../tool-options.js'
-import { callPlan, directCall, pathOrEmpty } from './call-plan.js'
-import { forModel } from './model-errors.js'
+import { type CallableTool, defineBuiltIn } from '../define-tool.js'
+import type { BoundToolOptions } from '../settings.js'
+import { callPlan, type CallSettings, changeOf, directCall } from './call-plan.js'
+import { guideModel } from './model-errors.js'
 
 /** Input of the `write` tool. */
 export interface WriteInput {
@@ -19,6 +18,8 @@ const schema = z.object({
   content: z.string().describe('The whole content of the file'),
 })
 
+const outputSchema = z.literal('ok').describe('The file has the content')
+
 /** The `write` tool: a whole file, its parent directories created. */
 export type WriteTool = CallableTool<WriteInput, 'ok'>
 
@@ -29,10 +30,10 @@ export function createWriteTool(bound: BoundToolOptions, description: string, gu
       name: 'write',
       description,
       schema,
+      outputSchema,
       sideEffect: true,
-      idempotent: false,
       kind: 'write',
-      execute: (input: WriteInput, call) => (guides ? forModel('write', call, () => writeFile(input, call)) : writeFile(input, call)),
+      execute: (input: WriteInput, call) => (guides ? writeFile(input, call).catch(guideModel('write', call)) : writeFile(input, call)),
       recordedInput: ({ path, content }) => recordedChange(path, 'content', content),
     },
     bound,
@@ -52,14 +53,11 @@ export async function writeFileTool(path: string, content: string): Promise<'ok'
   return writeFile({ path, content }, directCall('write'))
 }
 
-async function writeFile({ path, content }: WriteInput, call: Pick<BuiltInContext, 'settings' | 'signal'>): Promise<'ok'> {
+async function writeFile({ path, content }: WriteInput, call: CallSettings): Promise<'ok'> {
   const plan = callPlan(call)
-  if (typeof content !== 'string') throw invalid('content must be a string.')
-  // The size of the content is judged before the path is.
-  const target = pathOrEmpty(path)
-  const { maxOutputBytes, publish } = plan
+  const { target, text } = changeOf(path, 'content', content)
   await callLimited(plan.changeLimits(`write ${target}`), (addon, cancel) =>
-    addon.write(grantedRoot(addon, plan), target, content, maxOutputBytes, publish, cancel),
+    addon.write(grantedRoot(addon, plan), target, text, plan.maxOutputBytes, plan.publish, cancel),
   )
   return 'ok'
 }

@@ -1,25 +1,21 @@
+import { recordOf } from '../../registry/json-schema.js'
 import { nearestName } from '../../../core/text.js'
 import { isNames } from '../../../core/options.js'
 import type { JsonSchema } from '../../registry/contract-tool.js'
 
-/** The problems of arguments, and what to do about them. */
-export interface ArgumentAdvice {
-  problems: string[]
-  /** What arguments that the tool does not have are called here. */
-  moves: string[]
-}
-
 /** Longer names of arguments are cut. */
 const MAX_NAME_LENGTH = 100
-/** How many unknown arguments are named. */
 const MAX_NAMED = 10
 
-/** Turns the output of the validator into advice for the author of the arguments: which arguments exist, and how to write them. */
-export function argumentAdvice(tool: string, schema: JsonSchema, args: unknown, found: readonly string[]): ArgumentAdvice {
+/**
+ * Turns the output of the validator into advice for the author of the arguments: which arguments exist, and how to write
+ * them. `moves` say what arguments that the tool does not have are called here.
+ */
+export function argumentAdvice(tool: string, schema: JsonSchema, args: unknown, findings: readonly string[]) {
   const unknown = new Map<string, string[]>()
   const missing: { at: string; name: string }[] = []
   const others: string[] = []
-  for (const problem of found) {
+  for (const problem of findings) {
     const [, at = '', name] = /^(.*)\/([^/]*): there is no such property$/su.exec(problem) ?? []
     const [, where, required] = /^(.*): Instance does not have required property "(.+)"$/su.exec(problem) ?? []
     if (name !== undefined) unknown.set(at, [...(unknown.get(at) ?? []), unescaped(name)])
@@ -30,13 +26,13 @@ export function argumentAdvice(tool: string, schema: JsonSchema, args: unknown, 
   const moves: string[] = []
   const problems: string[] = []
   for (const [at, names] of unknown) {
-    const known = propertiesAt(schema, at)
+    const allowed = propertiesAt(schema, at)
     for (const name of names.slice(0, MAX_NAMED)) {
-      const move = moveFor(tool, name, known)
+      const move = moveFor(tool, name, allowed)
       if (move?.to !== undefined) renamed.add(`${at}/${move.to}`)
       if (move !== undefined && !moves.includes(move.text)) moves.push(move.text)
     }
-    problems.push(noSuch(tool, at, names, known))
+    problems.push(noSuch(tool, at, names, allowed))
   }
   // A misspelt name is not reported as missing too.
   const left = missing.filter(({ at, name }) => !renamed.has(`${at}/${name}`))
@@ -44,23 +40,23 @@ export function argumentAdvice(tool: string, schema: JsonSchema, args: unknown, 
   return { problems, moves }
 }
 
-function noSuch(tool: string, at: string, names: readonly string[], known: readonly string[]): string {
-  const shown = names
+function noSuch(tool: string, at: string, names: readonly string[], allowed: readonly string[]): string {
+  const listed = names
     .slice(0, MAX_NAMED)
     .map((name) => `\`${at}/${name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name}\``)
   const more = names.length > MAX_NAMED ? `, and ${names.length - MAX_NAMED} more` : ''
-  const has = known.length === 0 ? 'no arguments' : known.map((name) => `\`${name}\``).join(', ')
-  return `there is no ${shown.join(' and no ')}${more}; ${at === '' ? tool : `\`${at}\``} takes ${has}`
+  const has = allowed.length === 0 ? 'no arguments' : allowed.map((name) => `\`${name}\``).join(', ')
+  return `there is no ${listed.join(' and no ')}${more}; ${at === '' ? tool : `\`${at}\``} takes ${has}`
 }
 
 /** The name that an unknown argument has here, or how to do without it. */
-function moveFor(tool: string, name: string, known: readonly string[]): { text: string; to?: string } | undefined {
+function moveFor(tool: string, name: string, allowed: readonly string[]): { text: string; to?: string } | undefined {
   const habit = argumentHabits(tool, name)
   const plain = plainName(name)
-  const to = known.find((one) => one === habit) ?? known.find((one) => plainName(one) === plain)
+  const to = allowed.find((one) => one === habit) ?? allowed.find((one) => plainName(one) === plain)
   if (to !== undefined) return { text: `\`${name}\` is called \`${to}\` here.`, to }
   if (habit?.includes(' ') === true) return { text: habit.replace(/(?<=\b[Ll]eave )it(?= out\b)/u, `\`${name}\``) }
-  const near = nearestName(name, known)
+  const near = nearestName(name, allowed)
   return near === undefined ? undefined : { text: `Did you mean \`${near}\`?`, to: near }
 }
 
@@ -78,7 +74,6 @@ function plainProblem(tool: string, schema: JsonSchema, problem: string, args: u
   return advice === undefined ? problem : `${problem}: give ${advice}`
 }
 
-/** What to give instead of a text. */
 function adviceForText(expected: string, at: string, schema: JsonSchema, args: unknown): string | undefined {
   const { required } = schemaAt(schema, at)
   const isOfMany = /\/\d+$/u.test(at)
@@ -89,7 +84,6 @@ function adviceForText(expected: string, at: string, schema: JsonSchema, args: u
   return `\`${name}\` without quotes, as ${expected === 'boolean' ? 'true or false' : 'a number'}`
 }
 
-/** The property names of the schema at a place, if they are known. */
 const propertiesAt = (schema: JsonSchema, at: string): string[] => Object.keys(recordOf(schemaAt(schema, at)['properties']))
 
 function schemaAt(schema: JsonSchema, at: string): Record<string, unknown> {
@@ -102,10 +96,6 @@ function schemaAt(schema: JsonSchema, at: string): Record<string, unknown> {
   return recordOf(here)
 }
 
-const recordOf = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-
-/** Decodes a step of a JSON pointer. */
 const unescaped = (step: string): string => step.replace(/~1/gu, '/').replace(/~0/gu, '~')
 
 /** What models that were trained on other tools call things, and what these are called here. */
@@ -116,7 +106,7 @@ type Habits = Readonly<Record<string, string>>
 const all = (names: string, value: string): Habits => Object.fromEntries(names.split(' ').map((name) => [name, value]))
 
 const file = all('file_path filePath filepath file filename file_name absolute_path target_file relative_workspace_path', 'path')
-const place = all('directory dir folder cwd root paths search_path target_directory', 'path')
+const directory = all('directory dir folder cwd root paths search_path target_directory', 'path')
 const lines = 'read has no line numbers: `offset` and `limit` are bytes. Leave them out to read the whole file.'
 const narrower = 'The number of results cannot be chosen: narrow the search with `path` or a more specific pattern.'
 const context = 'grep has no context lines: read the file of the match.'
@@ -153,13 +143,13 @@ const habits: Readonly<Record<string, Habits>> = {
     ...all('command', 'Leave it out: edit always replaces `old_string` by `new_string`.'),
   },
   glob: {
-    ...place,
+    ...directory,
     ...all('glob globs include glob_pattern query file_pattern', 'pattern'),
     ...all('exclude ignore', 'Files cannot be excluded by an argument: use a narrower pattern.'),
     ...all('limit head_limit max_results max_depth depth', narrower),
   },
   grep: {
-    ...place,
+    ...directory,
     ...all('query regex search text search_term', 'pattern'),
     ...all('include includes glob_pattern file_pattern include_pattern globs files', 'glob'),
     ...all('type file_type', 'Choose files with `glob`, for example `*.ts`.'),
@@ -175,6 +165,11 @@ const habits: Readonly<Record<string, Habits>> = {
       'fixed_strings literal',
       'The pattern is a regular expression: put a backslash before each of . * + ? ( ) [ ] { } | ^ $ \\ to search for it literally.',
     ),
+  },
+  repo_overview: {
+    ...directory,
+    ...all('max_depth levels tree_depth', 'depth'),
+    ...all('pattern glob include exclude ignore', 'Files cannot be chosen here: give a narrower `path`, or list files with glob.'),
   },
   bash: {
     ...all('cmd script code commandLine input_command shell_command', 'command'),
@@ -241,7 +236,7 @@ const habits: Readonly<Record<string, Habits>> = {
 }
 
 /** The name that an unknown argument has in the tool, or a sentence about how to do without it. */
-export const argumentHabits = (tool: string, name: string): string | undefined => own(habits, tool, name)
+const argumentHabits = (tool: string, name: string): string | undefined => own(habits, tool, name)
 
 const empty: Readonly<Record<string, Habits>> = {
   edit: {
@@ -250,8 +245,7 @@ const empty: Readonly<Record<string, Habits>> = {
   },
 }
 
-/** Advice for an empty argument. */
-export const emptyArguments = (tool: string, name: string): string | undefined => own(empty, tool, name)
+const emptyArguments = (tool: string, name: string): string | undefined => own(empty, tool, name)
 
 const unlikely: Readonly<Record<string, Habits>> = {
   bash: { command: 'is empty, or holds a NUL character' },
@@ -259,7 +253,7 @@ const unlikely: Readonly<Record<string, Habits>> = {
 }
 
 /** The problem of a text that does not match its pattern. */
-export function unlikelyText(tool: string, name: string): string | undefined {
+function unlikelyText(tool: string, name: string): string | undefined {
   if (Object.hasOwn(habits, tool) && (name === 'path' || name === 'workdir')) return 'holds a NUL character, which no path can'
   return own(unlikely, tool, name)
 }

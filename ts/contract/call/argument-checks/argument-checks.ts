@@ -3,8 +3,9 @@ import { type ArgumentSize, type SchemaCost, schemaCost } from './schema-cost.js
 import type { FindProblems } from './schema-problems.js'
 import { ContractFailure } from '../../registry/envelope.js'
 import type { JsonSchema } from '../../registry/contract-tool.js'
-import { Worker } from 'node:worker_threads'
-import { unlessAborted } from '../../../core/abort.js'
+import type { Worker } from 'node:worker_threads'
+import { Slots, unlessAborted } from '../../../core/abort.js'
+import { startThread } from '../../../core/worker.js'
 
 /** Checks the arguments of one tool. Throws the failure for the model. */
 export type CheckArguments = (args: unknown, size: ArgumentSize, signal: AbortSignal) => void | Promise<void>
@@ -19,7 +20,6 @@ const MAX_PROBLEM_LENGTH = 2_000
 /** The maximum cost of a check on the host's own thread: about 20 ms, enough for a plain schema and the largest arguments. */
 const MAX_COST = 25_000
 
-/** Loads the validator. */
 export async function loadArgumentChecks(): Promise<MakeCheck> {
   const { problemFinder } = await import('./schema-problems.js')
   return (toolId, schema, isOurs = false) => {
@@ -37,27 +37,25 @@ export async function loadArgumentChecks(): Promise<MakeCheck> {
   }
 }
 
-function refuse(toolId: string, schema: JsonSchema, args: unknown, found: readonly string[]): void {
-  if (found.length === 0) return
-  const { problems, moves } = argumentAdvice(toolId, schema, args, found)
+function refuse(toolId: string, schema: JsonSchema, args: unknown, findings: readonly string[]): void {
+  if (findings.length === 0) return
+  const { problems, moves } = argumentAdvice(toolId, schema, args, findings)
   const more = problems.length > MAX_PROBLEMS ? `; and ${problems.length - MAX_PROBLEMS} more` : ''
-  const shown = problems
+  const listed = problems
     .slice(0, MAX_PROBLEMS)
     .map((problem) => (problem.length > MAX_PROBLEM_LENGTH ? `${problem.slice(0, MAX_PROBLEM_LENGTH)}…` : problem))
   const next = [...moves.slice(0, MAX_PROBLEMS), 'Correct them and call again.'].join(' ')
-  throw new ContractFailure('invalid_arguments', `Invalid arguments for ${toolId}: ${shown.join('; ')}${more}. ${next}`)
+  throw new ContractFailure('invalid_arguments', `Invalid arguments for ${toolId}: ${listed.join('; ')}${more}. ${next}`)
 }
 
-/** The time limit of a comparison. */
 const CHECK_MS = 500
 /** The time limit for the start of the thread, on a busy machine. */
 const START_MS = 30_000
-/** How long an idle thread stays. */
 const IDLE_MS = 10_000
 const resourceLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 }
 
 /** One comparison at a time, so that stopping the thread ends no other one. */
-let turn: Promise<unknown> = Promise.resolve()
+const turn = new Slots(1)
 let thread: CheckThread | undefined
 
 /**
@@ -67,30 +65,24 @@ let thread: CheckThread | undefined
  * @throws {ContractFailure} invalid_arguments if it takes too long; the reason of the signal.
  */
 export function problemsOnThread(schema: JsonSchema, args: unknown, signal: AbortSignal): Promise<string[]> {
-  const mine = turn.then(() => {
-    signal.throwIfAborted()
-    thread ??= new CheckThread()
+  const problems = turn.run(async () => {
+    thread ??= new CheckThread(await startThread('checkWorker', { resourceLimits }))
     return thread.problems(schema, args)
-  })
-  turn = mine.catch(() => undefined)
-  return unlessAborted(mine, signal)
+  }, signal)
+  return unlessAborted(problems, signal)
 }
 
 class CheckThread {
   readonly #worker: Worker
-  readonly #ready: Promise<void>
+  readonly #begun = Promise.withResolvers<void>()
   #answer: (message: { problems: string[] }) => void = () => undefined
   #fail: (why: string) => void = () => undefined
   #idle: NodeJS.Timeout | undefined
 
-  constructor() {
-    this.#worker = new Worker(new URL('./check-worker.js', import.meta.url), { resourceLimits, env: {}, stdin: false })
-    let begun: () => void = () => undefined
-    this.#ready = new Promise((resolve) => {
-      begun = resolve
-    })
+  constructor(worker: Worker) {
+    this.#worker = worker
     this.#worker.on('message', (message: { ready?: true; problems: string[] }) => {
-      if (message.ready === true) begun()
+      if (message.ready === true) this.#begun.resolve()
       else this.#answer(message)
     })
     for (const event of ['error', 'messageerror', 'exit'] as const)
@@ -113,14 +105,13 @@ class CheckThread {
     })
     let timer = setTimeout(() => this.#fail(`the thread has not begun within ${START_MS} ms`), START_MS)
     try {
-      await Promise.race([this.#ready, failed])
+      await Promise.race([this.#begun.promise, failed])
       clearTimeout(timer)
       timer = setTimeout(() => this.#fail(`it takes more than ${CHECK_MS} ms`), CHECK_MS)
-      const answered = new Promise<{ problems: string[] }>((resolve) => {
-        this.#answer = resolve
-      })
+      const answered = Promise.withResolvers<{ problems: string[] }>()
+      this.#answer = answered.resolve
       this.#worker.postMessage({ schema, args }, [])
-      const { problems } = await Promise.race([answered, failed])
+      const { problems } = await Promise.race([answered.promise, failed])
       return problems
     } finally {
       clearTimeout(timer)

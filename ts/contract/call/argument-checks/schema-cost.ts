@@ -1,6 +1,5 @@
 import type { JsonSchema } from '../../registry/contract-tool.js'
 
-/** The size of arguments. */
 export interface ArgumentSize {
   values: number
   characters: number
@@ -17,20 +16,19 @@ const PATTERN_STEPS = 50
 /** Schemas that are nested more deeply have no known bound. */
 const MAX_DEPTH = 64
 
-/** Analyses a schema once. */
 export function schemaCost(schema: JsonSchema): SchemaCost {
-  const found: Found = { schemas: 0, branches: 0, patterns: [], endless: false, unique: false }
-  look(schema, found, 0)
+  const complexity: Complexity = { schemas: 0, branches: 0, patterns: [], endless: false, unique: false }
+  look(schema, complexity, 0)
   return ({ values, characters }) => {
-    if (found.endless) return Infinity
+    if (complexity.endless) return Infinity
     // Every branch goes through the whole value.
-    const ofValues = (values + 1) * (found.branches === 0 ? 1 : found.schemas)
-    const ofPatterns = found.patterns.reduce((sum, { factor, power }) => sum + factor * (characters + 1) ** power, 0)
-    return ofValues + (found.unique ? values ** 2 : 0) + ofPatterns / PATTERN_STEPS
+    const ofValues = (values + 1) * (complexity.branches === 0 ? 1 : complexity.schemas)
+    const ofPatterns = complexity.patterns.reduce((sum, { factor, power }) => sum + factor * (characters + 1) ** power, 0)
+    return ofValues + (complexity.unique ? values ** 2 : 0) + ofPatterns / PATTERN_STEPS
   }
 }
 
-interface Found {
+interface Complexity {
   schemas: number
   /** Schemas that apply to the same value as another one. */
   branches: number
@@ -39,49 +37,36 @@ interface Found {
   unique: boolean
 }
 
-const branching = [
-  'allOf',
-  'anyOf',
-  'oneOf',
-  'not',
-  'if',
-  'then',
-  'else',
-  'contains',
-  'propertyNames',
-  'dependentSchemas',
-  'dependencies',
-  'unevaluatedProperties',
-  'unevaluatedItems',
-]
+const branching = `allOf anyOf oneOf not if then else contains propertyNames dependentSchemas dependencies
+  unevaluatedProperties unevaluatedItems`.split(/\s+/u)
 const leading = ['$ref', '$dynamicRef', '$recursiveRef']
 
 /** Counts objects that are not schemas too, as in `properties` or `enum`: the cost is never too low. */
-function look(schema: unknown, found: Found, depth: number): void {
+function look(schema: unknown, complexity: Complexity, depth: number): void {
   if (typeof schema !== 'object' || schema === null) return
   if (depth > MAX_DEPTH) {
-    found.endless = true
+    complexity.endless = true
     return
   }
-  found.schemas += 1
+  complexity.schemas += 1
   if (Array.isArray(schema)) {
-    for (const one of schema) look(one, found, depth + 1)
+    for (const one of schema) look(one, complexity, depth + 1)
     // Every value is compared with the whole `enum`.
-    if (schema.length > 50) found.branches += 1
+    if (schema.length > 50) complexity.branches += 1
     return
   }
   for (const [name, value] of Object.entries(schema)) {
-    if (leading.includes(name) && typeof value === 'string') found.endless = true
-    if (branching.includes(name)) found.branches += 1
-    if (name === 'uniqueItems' && value === true) found.unique = true
-    if (name === 'pattern' && typeof value === 'string') found.patterns.push(patternCost(value))
+    if (leading.includes(name) && typeof value === 'string') complexity.endless = true
+    if (branching.includes(name)) complexity.branches += 1
+    if (name === 'uniqueItems' && value === true) complexity.unique = true
+    if (name === 'pattern' && typeof value === 'string') complexity.patterns.push(patternCost(value))
     if (name === 'patternProperties' && typeof value === 'object' && value !== null) {
-      found.branches += 1
-      found.patterns.push(...Object.keys(value).map(patternCost))
+      complexity.branches += 1
+      complexity.patterns.push(...Object.keys(value).map(patternCost))
     }
     // The validator implements some formats by regular expressions.
-    if (name === 'format' && typeof value === 'string') found.patterns.push({ factor: 1, power: 3 })
-    look(value, found, depth + 1)
+    if (name === 'format' && typeof value === 'string') complexity.patterns.push({ factor: 1, power: 3 })
+    look(value, complexity, depth + 1)
   }
 }
 

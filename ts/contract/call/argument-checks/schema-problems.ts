@@ -1,11 +1,10 @@
 /** Compares arguments with a JSON Schema. Runs on the host's thread or on one of its own. */
+import { isRecord } from '../../registry/json-schema.js'
 import { Validator } from '@cfworker/json-schema'
 import type { JsonSchema } from '../../registry/contract-tool.js'
 
-/** Compares arguments with one schema, and returns the problems. */
 export type FindProblems = (args: unknown) => string[]
 
-/** Makes the comparison for one schema. */
 export function problemFinder(schema: JsonSchema): FindProblems {
   let validator: Validator | undefined
   return (args) => {
@@ -52,7 +51,6 @@ function describeProblem({ instanceLocation, keyword, error }: Problem): string 
   return `${path === '' ? '/' : path}: ${error.replace(/\.$/u, '')}`
 }
 
-/** The maximum depth of arguments. */
 const MAX_DEPTH = 100
 /** Unknown properties beyond this number are reported together. */
 const MAX_UNKNOWN = 100
@@ -94,10 +92,8 @@ function tooMuchInRecord(schema: Record<string, unknown>, value: Record<string, 
 
 function firstOf<T>(items: Iterable<T>, look: (item: T) => string | undefined): string | undefined {
   for (const item of items) {
-    const found = look(item)
-    if (found !== undefined) return found
+    const problem = look(item)
+    if (problem !== undefined) return problem
   }
   return undefined
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,64 @@
+import type { ToolCallRow } from '../../journal/journal-store.js'
+import { targetOf } from '../../journal/call-target.js'
+import { cut, formatDuration, printable } from '../../report/format.js'
+import { FRAMES } from '../progress.js'
+
+/** How many running calls are shown at most; of the others their number. */
+const MAX_SHOWN = 6
+const INTERVAL_MS = 100
+
+/** The calls that run now, below what has been printed: a line for each, with a spinner and its time so far. */
+export class RunningCalls implements Disposable {
+  readonly #stream: NodeJS.WriteStream
+  readonly #calls = new Map<number, ToolCallRow>()
+  readonly #timer: NodeJS.Timeout
+  #lines = 0
+  #frame = 0
+
+  constructor(stream: NodeJS.WriteStream) {
+    this.#stream = stream
+    this.#timer = setInterval(() => this.#draw(), INTERVAL_MS)
+    this.#timer.unref()
+  }
+
+  /** Takes a row: of a call that runs, or that has ended. @returns whether it has ended, and is to be printed. */
+  take(call: ToolCallRow): boolean {
+    if (call.status !== 'started') {
+      this.#calls.delete(call.row)
+      return true
+    }
+    this.#calls.set(call.row, call)
+    return false
+  }
+
+  /** The calls that have not ended. */
+  get rest(): ToolCallRow[] {
+    return [...this.#calls.values()]
+  }
+
+  /** Removes the lines, so that others can be printed; the next tick draws them again. */
+  clear(): void {
+    if (this.#lines > 0) this.#stream.write(`\u{1b}[${this.#lines}A\u{1b}[J`)
+    this.#lines = 0
+  }
+
+  #draw(): void {
+    this.clear()
+    if (this.#calls.size === 0) return
+    this.#frame = (this.#frame + 1) % FRAMES.length
+    const width = Math.max(20, (this.#stream.columns || 80) - 1)
+    const lines = [...this.#calls.values()].slice(0, MAX_SHOWN).map((call) => {
+      const elapsed = formatDuration(Math.max(0, Date.now() - call.startedAtMs))
+      return cut(printable(`${FRAMES[this.#frame]} ${call.toolName} ${elapsed} ${targetOf(call)}`), width)
+    })
+    const others = this.#calls.size - lines.length
+    if (others > 0) lines.push(`  and ${others} more`)
+    this.#stream.write(`${lines.join('\n')}\n`)
+    this.#lines = lines.length
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer)
+    this.clear()
+  }
+}

@@ -1,0 +1,167 @@
+import { realpathSync, statSync } from 'node:fs'
+import type { Journal } from '../journal/journal.js'
+import type { Rule } from '../contract/permissions/rule.js'
+import { loadSdk, PackageMissing } from '../mcp-server/sdk.js'
+import { interrupted } from '../mcp-server/transport.js'
+import { defaultTools, offeredTools, readOnlyTools, type ServerSettings } from '../mcp-server/tool-sessions.js'
+import { parseCommandLine, portNumber, UsageError, version } from './program.js'
+
+const HELP = `Usage: toolwright mcp [options]
+
+Serves tools to a client of the Model Context Protocol over stdin and stdout: read, grep, glob, write,
+edit and bash, in the directories that --root names. Files may be read. The client's user is asked about
+everything else; where the client cannot ask, only what --allow allows is done. bash runs in the sandbox.
+
+  --root <directory>   a directory that the tools reach; may be repeated (default: the current one)
+  --tools <names>      the tools, separated by commas: ${offeredTools.slice(0, 6).join(', ')}; and on request
+                       ${offeredTools.slice(6).join(', ')}
+  --read-only          nothing can be changed: read, grep and glob
+  --allow <rule>       calls that need no agreement, as tool:pattern; may be repeated
+  --deny <rule>        calls that are refused, also after --allow; may be repeated
+  --allow-network      commands reach the network
+  --journal <journal>  records the calls: file:runs.db, or a path
+  --http [port]        serves by streamable HTTP on this machine instead (default: any free port), and
+                       prints address and token; TOOLWRIGHT_MCP_TOKEN sets the token
+  --help               this text
+
+Rules: 'bash:npm *' (commands that begin with npm), 'write:src/**', 'edit:docs/*.md', bash (every command).
+
+Ends with 0 when the client is gone, with 1 if the server cannot be started: a directory or journal that
+cannot be opened, a port that is taken, the package @modelcontextprotocol/server that is not installed.
+`
+
+const options = {
+  root: { type: 'string', multiple: true },
+  tools: { type: 'string' },
+  'read-only': { type: 'boolean' },
+  allow: { type: 'string', multiple: true },
+  deny: { type: 'string', multiple: true },
+  'allow-network': { type: 'boolean' },
+  journal: { type: 'string' },
+  http: { type: 'string' },
+} as const
+
+/** The shortest token that is taken from the environment. */
+const MIN_TOKEN = 16
+
+/** `toolwright mcp`. */
+export async function mcp(args: string[]): Promise<number> {
+  const line = parseCommandLine(HELP, { args: withPort(args), options })
+  if (line === undefined) return 0
+  const { values } = line
+  const port = values.http === undefined ? undefined : portNumber('mcp: --http', values.http)
+  const token = port === undefined ? undefined : tokenOf(process.env['TOOLWRIGHT_MCP_TOKEN'])
+  const isReadOnly = values['read-only'] === true
+  const allowNetwork = values['allow-network'] === true
+  const roots = (values.root ?? [currentDirectory()]).map(directory)
+  const chosen = {
+    roots: [...new Set(roots)],
+    tools: toolsOf(values.tools, isReadOnly, allowNetwork),
+    isReadOnly,
+    allow: (values.allow ?? []).map((rule) => ruleOf('--allow', rule, 'allow')),
+    deny: (values.deny ?? []).map((rule) => ruleOf('--deny', rule, 'deny')),
+    allowNetwork,
+    version: version(),
+  }
+  const journal = values.journal === undefined ? undefined : await journalAt(values.journal)
+  try {
+    const settings = complete(chosen, journal)
+    // Loading takes longest, and goes on while the sandbox is tried out.
+    const transport = port === undefined ? import('../mcp-server/serve-stdio.js') : import('../mcp-server/serve-http.js')
+    await Promise.all([settings, loadSdk(), transport, import('../contract/session/open-session.js')])
+    if (port !== undefined) await serveUntilInterrupted(await settings, port, token)
+    else await (await import('../mcp-server/serve-stdio.js')).serveStdio(await settings)
+  } catch (error) {
+    if (error instanceof PackageMissing) throw new UsageError(`mcp: ${error.message}`, 1)
+    throw error
+  } finally {
+    await journal?.close()
+  }
+  // What a preloaded module has begun does not keep a server without a client.
+  process.exit(0)
+}
+
+/** Adds what has to be tried out or opened. */
+async function complete(chosen: Omit<ServerSettings, 'sandbox' | 'journal'>, journal: Journal | undefined): Promise<ServerSettings> {
+  const { roots, allowNetwork, tools } = chosen
+  if (!tools.includes('bash')) return { ...chosen, sandbox: '', journal }
+  const { sandboxReport } = await import('../toolkit/sandbox-report.js')
+  const { summary: sandbox } = await sandboxReport({ rootDir: roots[0] as string, allowNetwork })
+  return { ...chosen, sandbox, journal }
+}
+
+async function journalAt(location: string): Promise<Journal> {
+  const { openJournal } = await import('../journal/open-journal.js')
+  return openJournal(location)
+}
+
+async function serveUntilInterrupted(settings: ServerSettings, port: number, token: string | undefined): Promise<void> {
+  const { serveHttp } = await import('../mcp-server/serve-http.js')
+  const end = interrupted()
+  const server = await serveHttp(settings, { port, token }).catch((error: unknown) => {
+    const { code, message } = error as NodeJS.ErrnoException
+    throw code === 'EADDRINUSE' || code === 'EACCES' ? new UsageError(`mcp: ${message}`, 1) : error
+  })
+  for (const warning of server.warnings) process.stderr.write(`toolwright: ${warning}\n`)
+  process.stderr.write(`${server.url}\nAuthorization: Bearer ${server.token}\n`)
+  await end
+  await server.close()
+}
+
+/** `--http` may stand without a port, which `parseArgs` does not know. */
+function withPort(args: readonly string[]): string[] {
+  const given = args.flatMap((argument, index) => {
+    if (argument === '--http') return [/^\d+$/u.test(args[index + 1] ?? '') ? `--http=${args[index + 1]}` : '--http=0']
+    return args[index - 1] === '--http' && /^\d+$/u.test(argument) ? [] : [argument]
+  })
+  return given
+}
+
+function tokenOf(token: string | undefined): string | undefined {
+  if (token === undefined) return undefined
+  if (!/^[\w.~+/-]+=*$/u.test(token)) throw new UsageError('mcp: TOOLWRIGHT_MCP_TOKEN has characters that a bearer token cannot have')
+  if (token.length < MIN_TOKEN) throw new UsageError(`mcp: TOOLWRIGHT_MCP_TOKEN needs at least ${MIN_TOKEN} characters`)
+  return token
+}
+
+/** Some clients start their servers in the root of the file system, which nobody means. */
+function currentDirectory(): string {
+  const current = process.cwd()
+  if (current === '/') throw new UsageError('mcp: the current directory is /; name a directory with --root')
+  return current
+}
+
+function directory(path: string): string {
+  try {
+    const real = realpathSync(path)
+    if (statSync(real).isDirectory()) return real
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const reason = code === 'ENOENT' ? 'there is no such directory' : message
+    throw new UsageError(`mcp: --root ${path}: ${reason}; create it, or name another`, 1)
+  }
+  throw new UsageError(`mcp: --root ${path} is not a directory; name the one it is in`, 1)
+}
+
+function toolsOf(given: string | undefined, isReadOnly: boolean, allowNetwork: boolean): string[] {
+  if (given === undefined) return defaultTools.filter((id) => !isReadOnly || readOnlyTools.includes(id))
+  const ids = [...new Set(given.split(',').map((id) => id.trim()))].filter((id) => id !== '')
+  if (ids.length === 0) throw new UsageError('mcp: --tools names no tool')
+  for (const id of ids) {
+    if (!(offeredTools as readonly string[]).includes(id)) {
+      throw new UsageError(`mcp: --tools: there is no tool ${JSON.stringify(id)}; there are ${offeredTools.join(', ')}`)
+    }
+    if (isReadOnly && !readOnlyTools.includes(id)) throw new UsageError(`mcp: --read-only leaves no ${id}`)
+    if (id === 'web_fetch' && !allowNetwork) throw new UsageError('mcp: web_fetch needs --allow-network')
+  }
+  return ids
+}
+
+function ruleOf(option: string, text: string, action: 'allow' | 'deny'): Rule {
+  const [permission = '', ...rest] = text.split(':')
+  const pattern = rest.join(':')
+  if (permission.trim() === '' || (rest.length > 0 && pattern === '')) {
+    throw new UsageError(`mcp: ${option} is tool:pattern, such as 'bash:npm *', not ${JSON.stringify(text)}`)
+  }
+  return { permission, pattern: rest.length === 0 ? '**' : pattern, action }
+}

@@ -1,0 +1,34 @@
+/** Progress of long work, on a terminal only: one line that is rewritten, and gone at the end. */
+export interface Progress {
+  /** Replaces the line, at most ten times a second. */
+  show(text: string): void
+  /** Removes the line. Ending again does nothing. */
+  end(): void
+}
+
+/** What is quicker than this shows no progress. */
+const DELAY_MS = 300
+const INTERVAL_MS = 100
+export const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
+
+/** Begins to show progress on a stream; on anything but a terminal it shows nothing. */
+export function startProgress(stream: NodeJS.WriteStream): Progress {
+  if (stream.isTTY !== true || process.env['TERM'] === 'dumb') return { show: () => undefined, end: () => undefined }
+  let next = performance.now() + DELAY_MS
+  let frame = 0
+  let isShown = false
+  return {
+    show(text) {
+      const now = performance.now()
+      if (now < next) return
+      next = now + INTERVAL_MS
+      frame = (frame + 1) % FRAMES.length
+      stream.write(`\r\u{1b}[K${FRAMES[frame]} ${text.slice(0, Math.max(10, (stream.columns || 80) - 3))}`)
+      isShown = true
+    },
+    end() {
+      if (isShown) stream.write('\r\u{1b}[K')
+      isShown = false
+    },
+  }
+}

@@ -1,0 +1,78 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { basename, resolve } from 'node:path'
+import { openJournal } from '../journal/open-journal.js'
+import { packReport } from '../report/make-report.js'
+import { pageHtml } from '../report/page-html.js'
+import { formatBytes } from '../report/format.js'
+import { startProgress } from './progress.js'
+import { chosenRuns, journalArgument, parseCommandLine, UsageError } from './program.js'
+
+const HELP = `Usage: toolwright report <journal> [options]
+
+Writes one HTML page that shows the recorded calls of a journal: a timeline, what each call was given and
+returned, failures, retries, totals. The page needs no network and no server, and can be sent to somebody
+who has no toolwright. The journal is only read: file:runs.db, or a path.
+
+  -o, --output <file>  where the page goes (default: the journal's name with .html, here); - for stdout
+  --run <id>           only the calls of this run
+  --json               prints what was written as JSON
+  --help               this text
+
+Long texts are cut to keep the page below 5 MB, and the page says where. A journal of tens of thousands of
+calls needs more; --run takes one run of it.
+
+Ends with 1 if the journal cannot be read or has no such run, or if the page cannot be written.
+`
+
+const options = {
+  output: { type: 'string', short: 'o' },
+  run: { type: 'string' },
+  json: { type: 'boolean' },
+} as const
+
+export async function report(args: string[]): Promise<number> {
+  const line = parseCommandLine(HELP, { args, allowPositionals: true, options })
+  if (line === undefined) return 0
+  const { values, positionals } = line
+  const location = journalArgument('report', positionals)
+  const source = basename(location.replace(/^file:/u, ''))
+  const output = values.output ?? `${source.replace(/\.(?:db|sqlite3?)$/u, '')}.html`
+  const journal = await openJournal(location, { readOnly: true })
+  const progress = startProgress(process.stderr)
+  try {
+    await chosenRuns(journal, values.run, location)
+    const onProgress = (done: number, all: number): void => progress.show(`reading calls: ${done} of ${all}`)
+    const { base64, calls, isCut } = await packReport(journal, { source, runId: values.run, onProgress })
+    const page = pageHtml({ title: `${source} · toolwright`, base64 })
+    progress.end()
+    if (output === '-') process.stdout.write(page)
+    else await writeWhole(output, page)
+    const bytes = Buffer.byteLength(page)
+    if (bytes > MAX_PAGE_BYTES)
+      process.stderr.write(`toolwright: ${calls} calls make a page of ${formatBytes(bytes)}; --run takes one run\n`)
+    if (values.json === true && output !== '-') {
+      process.stdout.write(`${JSON.stringify({ path: resolve(output), calls, bytes, isCut })}\n`)
+    } else if (output !== '-') {
+      const cut = isCut ? '; long texts were cut' : ''
+      process.stdout.write(`${output}: ${calls} ${calls === 1 ? 'call' : 'calls'}, ${formatBytes(bytes)}${cut}\n`)
+    }
+    return 0
+  } finally {
+    progress.end()
+    await journal.close()
+  }
+}
+
+/** A page that is larger opens slowly, and many services do not take it. */
+const MAX_PAGE_BYTES = 5_000_000
+
+/** Leaves no half page behind. */
+async function writeWhole(path: string, page: string): Promise<void> {
+  try {
+    await writeFile(path, page)
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EIO') await rm(path, { force: true }).catch(() => undefined)
+    throw new UsageError(`report: the page was not written: ${message}`, 1)
+  }
+}

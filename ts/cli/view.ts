@@ -1,0 +1,53 @@
+import { basename } from 'node:path'
+import { once } from 'node:events'
+import { openJournal } from '../journal/open-journal.js'
+import { startViewServer } from '../report/view-server.js'
+import { journalArgument, parseCommandLine, portNumber, UsageError } from './program.js'
+
+const HELP = `Usage: toolwright view <journal> [options]
+
+Shows the recorded calls of a journal in a browser, and new calls as they are recorded, until ^C. It
+prints the address of the page, which only this machine can open and which holds a secret. The journal
+is only read: file:runs.db, or a path. 'toolwright report' writes the same page to a file.
+
+  --run <id>     only the calls of this run
+  --port <n>     the port (default: any free one)
+  --json         prints the address as JSON
+  --help         this text
+
+Ends with 1 if the journal cannot be read or the port is taken.
+`
+
+const options = {
+  run: { type: 'string' },
+  port: { type: 'string' },
+  json: { type: 'boolean' },
+} as const
+
+export async function view(args: string[]): Promise<number> {
+  const line = parseCommandLine(HELP, { args, allowPositionals: true, options })
+  if (line === undefined) return 0
+  const { values, positionals } = line
+  const location = journalArgument('view', positionals)
+  const port = values.port === undefined ? undefined : portNumber('view: --port', values.port)
+  const journal = await openJournal(location, { readOnly: true })
+  try {
+    const server = await start(journal, { source: basename(location.replace(/^file:/u, '')), runId: values.run, port })
+    const interrupted = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
+    process.stdout.write(values.json === true ? `${JSON.stringify({ url: server.url })}\n` : `${server.url}\n`)
+    if (values.json !== true) process.stderr.write('Open the address in a browser; ^C ends the viewer.\n')
+    await interrupted
+    await server.close()
+  } finally {
+    await journal.close()
+  }
+  return 0
+}
+
+async function start(...args: Parameters<typeof startViewServer>) {
+  try {
+    return await startViewServer(...args)
+  } catch (error) {
+    throw new UsageError(`view: ${(error as Error).message}`, 1)
+  }
+}

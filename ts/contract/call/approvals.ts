@@ -1,0 +1,131 @@
+import { hash, randomUUID } from 'node:crypto'
+import type { DeniedCall } from '../../core/message-approvals.js'
+import { type ApprovalRecord, type AskedCall, questionKey } from '../journal/approval-record.js'
+import type { PromptAnswer } from '../permissions/prompt.js'
+import type { Subject } from '../permissions/rule-store.js'
+
+/** A call that the user is asked about: what an answer holds for. */
+export interface CallInQuestion {
+  id: string
+  tool: string
+  args: unknown
+  touched: readonly Subject[]
+  /** The reason of the watchdog, which the user reads. */
+  reason: string | undefined
+}
+
+/** How many questions and answers are kept: a question that nobody answers must not stay for ever. */
+const MAX_KEPT = 1_000
+/** How many denied calls are remembered as recorded. Each step of an agent shows all of its conversation. */
+const MAX_SETTLED = 10_000
+
+/**
+ * Questions about calls that are answered in a later request, perhaps in another process, and the answers. An answer holds for
+ * one call, with these arguments, these targets and this reason.
+ */
+export class Approvals {
+  readonly #record: ApprovalRecord | undefined
+  /** The open questions, by call and arguments. */
+  readonly #asked = new Map<string, AskedCall>()
+  readonly #answers = new Map<string, { args: string; answer: PromptAnswer }>()
+  /** Calls whose denial needs no row, or has one. */
+  readonly #settled = new Set<string>()
+
+  constructor(record: ApprovalRecord | undefined) {
+    this.#record = record
+  }
+
+  /** Remembers that the user is asked about a call. A question that cannot be recorded is none. */
+  async ask(call: CallInQuestion): Promise<void> {
+    const asked = questionAbout(call)
+    const key = questionKey(asked)
+    const open = this.#asked.get(key)
+    if (open !== undefined && isSame(open, asked)) return
+    const seq = await this.#record?.ask(asked)
+    this.#asked.delete(key)
+    keep(this.#asked, key, { ...asked, seq })
+    this.#settled.delete(key)
+  }
+
+  /** Takes an answer from the host, for one call with these arguments. */
+  agree(callId: string, args: unknown, answer: PromptAnswer): void {
+    keep(this.#answers, callId, { args: argumentsHash(args), answer })
+  }
+
+  /**
+   * The answer to a question, if there is one for this call as it is now. It is used once.
+   *
+   * @param isApproved whether the messages of the call hold an approval. They come from a client, so it counts only for a question
+   * that was asked.
+   */
+  async take(call: CallInQuestion, isApproved: boolean): Promise<PromptAnswer | undefined> {
+    const now = questionAbout(call)
+    const given = this.#answers.get(call.id)
+    this.#answers.delete(call.id)
+    if (given?.args === now.args) return given.answer
+    if (!isApproved) return undefined
+    const asked = this.#asked.get(questionKey(now)) ?? (await this.#record?.questions())?.get(questionKey(now))
+    if (asked === undefined || !covers(asked, now)) return undefined
+    return (await this.#use(asked)) ? { decision: 'allow_once' } : undefined
+  }
+
+  /** Those calls that the user was asked about and has denied, each once. */
+  async denied(calls: readonly DeniedCall[]): Promise<DeniedCall[]> {
+    const keyed = calls.map((call) => ({ call, key: questionKey({ callId: call.callId, args: argumentsHash(call.args) }) }))
+    const unknown = keyed.filter(({ key }) => !this.#settled.has(key))
+    if (unknown.length === 0) return []
+    const recorded = unknown.every(({ key }) => this.#asked.has(key)) ? undefined : await this.#record?.questions()
+    const found: DeniedCall[] = []
+    for (const { call, key } of unknown) {
+      const asked = this.#asked.get(key) ?? recorded?.get(key)
+      if (asked !== undefined && (await this.#use(asked))) found.push(call)
+      this.#settled.add(key)
+      if (this.#settled.size > MAX_SETTLED) this.#settled.delete(this.#settled.values().next().value as string)
+    }
+    return found
+  }
+
+  /** @returns whether nobody has used the answer before, in any process. */
+  async #use(asked: AskedCall): Promise<boolean> {
+    const isOpen = this.#asked.delete(questionKey(asked))
+    return this.#record === undefined ? isOpen : this.#record.use(asked)
+  }
+}
+
+/** What a call touches, as one text. */
+export const subjectText = ({ capability, resource }: Pick<Subject, 'capability' | 'resource'>): string => `${capability} ${resource}`
+
+function questionAbout({ id, tool, args, touched, reason }: CallInQuestion): AskedCall {
+  return { callId: id, tool, args: argumentsHash(args), subjects: touched.map(subjectText), ...(reason === undefined ? {} : { reason }) }
+}
+
+const isSame = (one: AskedCall, other: AskedCall): boolean =>
+  covers(one, other) && one.subjects.length === other.subjects.length && one.tool === other.tool
+
+/** Whether the user saw all of what a call is now. */
+const covers = (asked: AskedCall, now: AskedCall): boolean =>
+  asked.tool === now.tool && asked.reason === now.reason && now.subjects.every((subject) => asked.subjects.includes(subject))
+
+function keep<T>(map: Map<string, T>, key: string, value: T): void {
+  map.set(key, value)
+  if (map.size > MAX_KEPT) map.delete(map.keys().next().value as string)
+}
+
+/**
+ * A hash of JSON that does not depend on the order of keys, which a client may change. A value without JSON equals no other, so
+ * that no answer holds for it.
+ */
+export function argumentsHash(args: unknown): string {
+  try {
+    return hash('sha256', JSON.stringify(sorted(args)) ?? 'undefined')
+  } catch {
+    return randomUUID()
+  }
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1))
+  return Object.fromEntries(entries.map(([name, part]) => [name, sorted(part)]))
+}

@@ -1,0 +1,131 @@
+import type { ContractSearch, OpenedTarget, SidecarRequest } from '../../../index.js'
+import { toOverview } from './call-overview.js'
+import { traceStep } from '../../core/call-channel.js'
+import { ToolError } from '../../core/errors.js'
+import { call, callLimited, type CallLimits, fileText, tryNowait, unwrap } from '../../core/native.js'
+import { patchTargets } from '../registry/patch-targets.js'
+import { patchedFile, type RuntimeFiles } from '../registry/tool-runtime.js'
+import { type CallScope, withDescriptor } from './access-controller.js'
+import { textBefore } from './overwritten-text.js'
+import { anchoredPattern, explainPattern } from './path-advice.js'
+
+/** How much longer a call that changes a file may take to report its outcome. */
+export const GRACE_MS = 1_000
+/** The addon ends its work at the timeout. A call that hangs is given up this much later. */
+export const HANG_GRACE_MS = 5_000
+/** How long a change waits for other changes of the same file. */
+const WAIT_MS = 60_000
+/** How many levels of directories an overview shows. */
+const OVERVIEW_DEPTH = 3
+/** Longer matching lines are cut. */
+const LINE_BYTES = 2_000
+const publish = { fsync: false, allowInPlace: false, waitMs: WAIT_MS }
+
+export function callFiles({ scope, access, tool, id, signal, onOverwritten }: CallScope): RuntimeFiles {
+  const { directory } = scope
+  const { limits } = scope.host
+  const { roots } = scope.access
+  const changing = (what: string): CallLimits => ({ signal, what, timeoutMs: WAIT_MS + HANG_GRACE_MS, graceMs: GRACE_MS })
+  const searching = (what: string): CallLimits => ({ signal, what, timeoutMs: limits.searchMs + HANG_GRACE_MS })
+  const searchRequest = (pattern: string, maxResults: number, agreed: boolean, sidecar: SidecarRequest): ContractSearch => ({
+    pattern,
+    maxResults,
+    agreed,
+    timeoutMs: limits.searchMs,
+    toolId: tool,
+    sidecar,
+  })
+  return {
+    async read(path, { offset = 0, limit = limits.readBytes } = {}) {
+      const target = await access.open(path, 'read')
+      const max = Math.min(limit, limits.readBytes)
+      const whole = offset === 0 ? tryNowait(signal, () => target.tryReadCached(max)) : undefined
+      if (whole !== undefined) return { content: fileText(whole), offset, bytes: whole.length }
+      const callLimits = { signal, what: `read ${path}`, timeoutMs: WAIT_MS }
+      const part = await withDescriptor(() => call(callLimits, (_, cancel) => target.readRange(offset, max, cancel)), signal)
+      return {
+        content: fileText(part.text),
+        offset: part.offset,
+        bytes: part.fileBytes,
+        ...(part.nextOffset === undefined ? {} : { next_offset: part.nextOffset }),
+        ...(part.lossy ? { lossy: true } : {}),
+      }
+    },
+    async write(path, content) {
+      const target = await access.open(path, 'write')
+      const before = onOverwritten && (await textBefore(target, signal))
+      const { bytes, created } = await withDescriptor(
+        () => callLimited(changing(`write ${path}`), (_, cancel) => target.write(content, limits.textBytes, publish, cancel)),
+        signal,
+      )
+      onOverwritten?.(before)
+      return { bytes, created }
+    },
+    async replace(path, change) {
+      const target = await access.open(path, 'edit')
+      const edit = { oldString: change.old, newString: change.new, replaceAll: change.all ?? false }
+      // Without a descriptor nothing has been changed.
+      const { replacements } = await withDescriptor(
+        () => callLimited(changing(`edit ${path}`), (_, cancel) => target.edit(edit, limits.textBytes, publish, cancel)),
+        signal,
+      )
+      return { replacements }
+    },
+    async applyPatch(patch) {
+      const files = unwrap(scope.access.addon.planPatch(patch, limits.textBytes)).map(patchedFile)
+      const targets: OpenedTarget[] = []
+      for (const target of patchTargets(files)) targets.push(await access.open(target.path, target.access))
+      await withDescriptor(
+        () =>
+          callLimited(changing('apply_patch'), (addon, cancel) =>
+            addon.applyPatchToTargets(targets, patch, limits.textBytes, publish, cancel),
+          ),
+        signal,
+      )
+      return files
+    },
+    async glob(pattern, path) {
+      const { target, also, agreed } = await access.search(path)
+      if (target.kind !== 'directory') throw notADirectory('glob', path ?? '.')
+      const { entries, notListed, sidecar } = await directory.withSidecar(tool, id, limits.sidecarBytes, (file) => {
+        const request = searchRequest(anchoredPattern(pattern), limits.globEntries, agreed, file)
+        return traceStep('search', { operation: 'glob' }, () =>
+          callLimited(searching(`glob ${pattern}`), (_, cancel) => target.glob(request, also, access.forSearches, cancel)),
+        )
+      })
+      if (entries.length === 0) explainPattern(pattern, 'pattern', roots)
+      return { items: entries, output_path: sidecar, ...notSearched(notListed) }
+    },
+    async grep(pattern, { path, glob, case_insensitive: caseInsensitive = false } = {}) {
+      const { target, also, agreed } = await access.search(path)
+      const result = await directory.withSidecar(tool, id, limits.sidecarBytes, (file) => {
+        const request = searchRequest(pattern, limits.grepMatches, agreed, file)
+        const options = { ...(glob === undefined ? {} : { glob: anchoredPattern(glob) }), caseInsensitive, maxLineBytes: LINE_BYTES }
+        return traceStep('search', { operation: 'grep' }, () =>
+          callLimited(searching(`grep ${pattern}`), (_, cancel) => target.grep(request, options, also, access.forSearches, cancel)),
+        )
+      })
+      const { matches, last = [], count, filesScanned, sidecar } = result
+      if (glob !== undefined && filesScanned === 0) explainPattern(glob, 'glob', roots)
+      const more = sidecar === undefined ? {} : { last, count }
+      return { items: matches, files_scanned: filesScanned, output_path: sidecar, ...more, ...notSearched(result.notSearched) }
+    },
+    async overview({ path, depth = OVERVIEW_DEPTH } = {}) {
+      const { target, also, agreed } = await access.search(path)
+      if (target.kind !== 'directory') throw notADirectory(tool, path ?? '.')
+      const request = { depth, maxLines: limits.overviewLines, timeoutMs: limits.searchMs, toolId: tool, agreed }
+      const found = await traceStep('search', { operation: 'overview' }, () =>
+        callLimited(searching('overview'), (_, cancel) => target.overview(request, also, access.forSearches, cancel)),
+      )
+      return toOverview(found)
+    },
+  }
+}
+
+function notADirectory(tool: string, path: string): ToolError {
+  const summary = 'Not a directory'
+  const hint = `${tool} looks into directories: name one, or leave \`path\` out to look in the whole workspace.`
+  return new ToolError({ code: 'TOOL_NOT_A_DIRECTORY', summary, place: `${summary}: \`${path}\``, hint, details: { path } })
+}
+
+const notSearched = (left: string[]): { not_searched?: string[] } => (left.length === 0 ? {} : { not_searched: left })

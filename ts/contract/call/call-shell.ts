@@ -1,0 +1,114 @@
+import type { ContractBashOutput, ContractBashRequest, ContractGrants, LiveOutput } from '../../../index.js'
+import { leftRunningNote } from '../../core/text.js'
+import { environmentOptions, hostVariables } from '../../core/environment.js'
+import { traceStep } from '../../core/call-channel.js'
+import { type CommandMessage, programName } from '../../core/call-message.js'
+import { call } from '../../core/native.js'
+import type { CommandEnd, RuntimeShell } from '../registry/tool-runtime.js'
+import type { CallScope } from './access-controller.js'
+import { GRACE_MS, HANG_GRACE_MS } from './call-files.js'
+
+export function callShell({ scope, access, tool, id, signal, onOutput }: CallScope): RuntimeShell {
+  const { directory, scratch } = scope
+  const { limits, sandbox, shell } = scope.host
+  return {
+    async run(command, { workdir, timeout_ms: requestedMs = limits.commandMs } = {}) {
+      const target = await access.command(command, workdir)
+      const grants = access.policy.processGrants()
+      const { readable, writable, readsAll, network } = grants
+      const { denyRead = [], denyWrite, loopback, required } = sandbox
+      const timeoutMs = Math.min(requestedMs, limits.maxCommandMs)
+      const request = {
+        command,
+        bash: shell.path,
+        environment: environmentOptions(sandbox.env, network),
+        hostEnv: hostVariables(),
+        // Long outputs are in the session's directory.
+        grants: { readable: [...readable, directory.path], writable: [...writable, scratch], readsAll, network },
+        // The directories of other sessions stay closed.
+        denyRead: [...denyRead, directory.base],
+        denyWrite,
+        loopback,
+        required,
+        timeoutMs,
+        headBytes: limits.bashBytes,
+      } as Omit<ContractBashRequest, 'sidecar'>
+      const callLimits = { signal, timeoutMs: timeoutMs + HANG_GRACE_MS, what: 'bash', graceMs: GRACE_MS }
+      const { addon } = scope.access
+      using live = onOutput === undefined ? undefined : new OutputPoll(new addon.LiveOutput(), onOutput)
+      const ended = await directory.withSidecar(tool, id, limits.sidecarBytes, (sidecar) =>
+        traceStep(
+          'command',
+          { program: programName(shell.path ?? 'sh') },
+          () => call(callLimits, (_, cancel) => addon.contractBash(target, { ...request, sidecar }, cancel, live?.output)),
+          noteExit,
+        ),
+      )
+      const { truncated, sidecar, sidecarFailed = 'it could not be kept' } = ended
+      const end = commandEnd(ended, grants)
+      if (sidecar === undefined)
+        return truncated ? { ...end, head: `${end.stdout}${end.stderr}\n[The rest is lost: ${sidecarFailed}]` } : end
+      // The file holds both outputs in order of arrival. They can no longer be separated.
+      return { ...end, ...(await directory.ends(sidecar, limits.bashBytes)), output_path: sidecar }
+    },
+  }
+}
+
+/** How often somebody who watches a command hears of its output. */
+const OUTPUT_MS = 100
+
+/** Looks for new output of a command until it has ended, and a last time then. */
+class OutputPoll implements Disposable {
+  readonly output: LiveOutput
+  readonly #onOutput: (text: string) => void
+  readonly #timer: NodeJS.Timeout
+
+  constructor(output: LiveOutput, onOutput: (text: string) => void) {
+    this.output = output
+    this.#onOutput = onOutput
+    this.#timer = setInterval(() => this.#look(), OUTPUT_MS)
+  }
+
+  #look(): void {
+    const text = this.output.take()
+    if (text === '') return
+    try {
+      this.#onOutput(text)
+    } catch (error) {
+      process.emitWarning(`toolwright: onOutput failed: ${String(error)}`)
+    }
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer)
+    this.#look()
+  }
+}
+
+function noteExit(message: CommandMessage, ended: ContractBashOutput | undefined): void {
+  if (ended === undefined) return
+  const { exitCode = null, timedOut } = ended
+  message.exitCode = exitCode
+  if (timedOut) message.timedOut = true
+  message.call?.commandEnded(exitCode)
+}
+
+function commandEnd(ended: ContractBashOutput, grants: ContractGrants): CommandEnd {
+  const { stdout, stderr, exitCode = null, signal = null, timedOut } = ended
+  const left = leftRunningNote(ended.leftRunning)
+  const notes = [...refusalNotes(ended, grants), ...(left === undefined ? [] : [left])]
+  return { stdout, stderr, exit_code: exitCode, signal, timed_out: timedOut, ...(notes.length === 0 ? {} : { notes }) }
+}
+
+/** Notes about restrictions of the session that may explain a failure. */
+function refusalNotes({ exitCode, hint }: Pick<ContractBashOutput, 'exitCode' | 'hint'>, grants: ContractGrants): string[] {
+  const { notGranted = [], readable, writable, readsAll } = grants
+  if (exitCode === 0) return []
+  const nowhere = !readsAll && readable.length === 0 && writable.length === 0
+  const notes = [
+    ...(hint === undefined ? [] : [hint]),
+    ...(nowhere ? ['No directory is granted to commands here, so this one ran in /.'] : []),
+  ]
+  if (notGranted.length === 0) return notes
+  return [...notes, `A process cannot be granted ${notGranted.join(', ')}: only whole directories, and the network as a whole.`]
+}

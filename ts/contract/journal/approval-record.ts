@@ -1,0 +1,90 @@
+import type { Journal } from '../../journal/journal.js'
+import { ToolError } from '../../core/errors.js'
+import { parseObject } from '../../core/parse-rows.js'
+
+/** What a question is about. */
+export interface AskedCall {
+  callId: string
+  tool: string
+  /** The hash of the arguments. */
+  args: string
+  /** What the call touches, each as one text. */
+  subjects: readonly string[]
+  /** Why the watchdog has it asked. */
+  reason?: string | undefined
+  /** The number of the question in a journal. */
+  seq?: number | undefined
+}
+
+/** What a question is found by: one id may come again with other arguments. */
+export const questionKey = ({ callId, args }: Pick<AskedCall, 'callId' | 'args'>): string => `${args} ${callId}`
+
+/** How often another process may take the number of a question first. */
+const MAX_TRIES = 1_000
+
+/**
+ * The questions of a session in a journal, so that an answer can come in another process. Each has a row under a node beside the
+ * session's own, and one with the same number under another node once its answer has been used.
+ */
+export class ApprovalRecord {
+  readonly #journal: Journal
+  readonly #runId: string
+  readonly #nodes: { asked: string; used: string }
+  #before: Promise<unknown> = Promise.resolve()
+
+  constructor(journal: Journal, { runId, nodeId }: { runId: string; nodeId: string }) {
+    this.#journal = journal
+    this.#runId = runId
+    // Nodes of children begin with a number, so these names are free.
+    this.#nodes = { asked: `${nodeId}/approvals`, used: `${nodeId}/approvals-used` }
+  }
+
+  /** Records a question before the user is asked. @returns its number. */
+  ask(asked: AskedCall): Promise<number> {
+    // One after the other: calls of one step would take each other's number.
+    const recorded = this.#before.then(() => this.#insert(asked))
+    this.#before = recorded.catch(() => undefined)
+    return recorded
+  }
+
+  async #insert({ callId, tool, args, subjects, reason }: AskedCall): Promise<number> {
+    for (let tries = 1; ; tries += 1) {
+      const last = await this.#journal.lastAttempt({ runId: this.#runId, nodeId: this.#nodes.asked, iteration: 0 })
+      const seq = (last?.seq ?? 0) + 1
+      const inputJson = JSON.stringify({ args, subjects, reason })
+      if (await this.#isFirst('asked', { seq, toolName: tool, callToken: callId, inputJson })) return seq
+      if (tries === MAX_TRIES) throw new Error('other processes record too many questions at the same moment')
+    }
+  }
+
+  /** The last question about each call, by {@link questionKey}. A row that somebody else wrote otherwise is none. */
+  async questions(): Promise<Map<string, AskedCall>> {
+    const rows = await this.#journal.listToolCalls(this.#runId, this.#nodes.asked, 0)
+    const questions = new Map<string, AskedCall>()
+    for (const { seq, toolName: tool, callToken: callId, inputJson } of rows) {
+      const { args, subjects, reason } = (parseObject(inputJson) ?? {}) as Partial<AskedCall>
+      if (callId === null || typeof args !== 'string' || !Array.isArray(subjects)) continue
+      const asked = { callId, tool, args, subjects, reason, seq }
+      questions.set(questionKey(asked), asked)
+    }
+    return questions
+  }
+
+  /** Claims the answer to a question. @returns false if a call has used it already. */
+  async use({ seq, tool, callId }: AskedCall): Promise<boolean> {
+    return seq !== undefined && this.#isFirst('used', { seq, toolName: tool, callToken: callId })
+  }
+
+  /** @returns false where there is a row with this number already. */
+  async #isFirst(node: 'asked' | 'used', row: { seq: number; toolName: string; callToken: string; inputJson?: string }): Promise<boolean> {
+    try {
+      const place = { runId: this.#runId, nodeId: this.#nodes[node], attempt: 1 }
+      // As a side effect, so that the row survives this process.
+      await this.#journal.insertToolCall({ ...place, ...row, status: 'success', sideEffect: true, idempotent: true })
+      return true
+    } catch (error) {
+      if (ToolError.isInstance(error) && error.code === 'JOURNAL_DUPLICATE_CALL') return false
+      throw error
+    }
+  }
+}

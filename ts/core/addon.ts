@@ -1,0 +1,129 @@
+/** Where the addon is, and how it is loaded: in an installation, in a checkout, and in or beside a bundle. */
+import type * as Addon from '../../index.js'
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { ToolError } from './errors.js'
+import { missingHint, unavailable, unsupportedBecause } from './platform.js'
+
+const VARIABLE = 'NAPI_RS_NATIVE_LIBRARY_PATH'
+
+/** The file of this module, or of the bundle that holds it. A bundle in CommonJS has no `import.meta`. */
+export function ownFile(): string {
+  return isCommonJs() ? __filename : fileURLToPath(import.meta.url)
+}
+
+const isCommonJs = (): boolean => (import.meta.url as string | undefined) === undefined
+
+/**
+ * The addon of this process.
+ *
+ * @throws {ToolError} NATIVE_UNAVAILABLE.
+ */
+export async function loadAddon(): Promise<typeof Addon> {
+  const unsupported = unsupportedBecause(process)
+  if (unsupported !== undefined) throw unavailable(unsupported.summary, unsupported.hint)
+  const named = namedFile()
+  try {
+    if (named !== undefined) return requireFile(named)
+    if (isCommonJs()) return requireFile(addonPath())
+    return await importAddon()
+  } catch (cause) {
+    throw missing(named, cause)
+  }
+}
+
+async function importAddon(): Promise<typeof Addon> {
+  try {
+    // Bun gets a module in CommonJS here (`imports` in package.json), which is the default of what is imported.
+    const loaded: typeof Addon & { default?: typeof Addon } = await import('#native')
+    return loaded.default ?? loaded
+  } catch (cause) {
+    // A bundler may have put `index.js` into a folder of chunks, away from the addon beside the program.
+    const path = findAddon()
+    if (path === undefined) throw cause
+    return requireFile(path)
+  }
+}
+
+/**
+ * The path of the addon for this platform: a file that ends in `.node`. It is for what packs a program: an asset of a
+ * single executable, a file to copy beside a bundle, a value for `NAPI_RS_NATIVE_LIBRARY_PATH`. Nothing is loaded.
+ *
+ * The file is looked for under the name that `NAPI_RS_NATIVE_LIBRARY_PATH` has, then in the package's own folder (a
+ * checkout), beside this module or the bundle that holds it, and in the installed platform package.
+ *
+ * @throws {ToolError} NATIVE_UNAVAILABLE if the platform is not supported, or there is no such file.
+ * @example
+ * ```ts
+ * import { copyFileSync } from 'node:fs'
+ * import { basename, join } from 'node:path'
+ * import { addonPath } from 'toolwright/addon'
+ *
+ * copyFileSync(addonPath(), join('out', basename(addonPath())))
+ * ```
+ */
+export function addonPath(): string {
+  const unsupported = unsupportedBecause(process)
+  if (unsupported !== undefined) throw unavailable(unsupported.summary, unsupported.hint)
+  const named = namedFile()
+  if (named !== undefined) {
+    if (existsSync(named)) return named
+    throw missing(named, undefined)
+  }
+  const path = findAddon()
+  if (path === undefined) throw missing(undefined, undefined)
+  return path
+}
+
+function findAddon(): string | undefined {
+  const name = platformName()
+  const own = ownFile()
+  for (const folder of [resolve(dirname(own), '../..'), dirname(own)]) {
+    const file = resolve(folder, `toolwright.${name}.node`)
+    if (existsSync(file)) return file
+  }
+  try {
+    // The package's main file is the addon.
+    return createRequire(own).resolve(`toolwright-${name}`)
+  } catch {
+    return undefined
+  }
+}
+
+/** The file that the host names, from the working directory. An empty name is none. */
+function namedFile(): string | undefined {
+  const named = process.env[VARIABLE]
+  return named === undefined || named === '' ? undefined : resolve(named)
+}
+
+function requireFile(path: string): typeof Addon {
+  return createRequire(path)(path) as typeof Addon
+}
+
+function missing(named: string | undefined, cause: unknown): ToolError {
+  if (named === undefined) {
+    const summary = `The native part of toolwright for ${process.platform} ${process.arch} is not installed`
+    return unavailable(summary, missingHint(isCommonJs() ? undefined : import.meta.url), cause)
+  }
+  const why = existsSync(named) ? 'cannot be loaded' : 'does not exist'
+  const hint = `Set it to the \`.node\` file of this platform's package (\`addonPath()\` of toolwright/addon), or unset it.`
+  return unavailable(`${VARIABLE} names ${named}, which ${why}`, hint, cause)
+}
+
+/** The name of this platform's package, after `toolwright-`. */
+function platformName(): string {
+  const libc = process.platform === 'linux' ? (usesMusl() ? '-musl' : '-gnu') : ''
+  return `${process.platform}-${process.arch}${libc}`
+}
+
+/** As the generated `index.js` finds it out. */
+function usesMusl(): boolean {
+  try {
+    return readFileSync('/usr/bin/ldd', 'utf8').includes('musl')
+  } catch {
+    const report = process.report?.getReport() as { header?: { glibcVersionRuntime?: string } } | undefined
+    return report?.header?.glibcVersionRuntime === undefined
+  }
+}

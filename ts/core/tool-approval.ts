@@ -1,0 +1,76 @@
+/** The approvals of the AI SDK, as both doors use them. */
+
+import { ToolError } from './errors.js'
+import { callable, checked, invalid } from './options.js'
+import { isAsked } from './message-approvals.js'
+
+/** What the AI SDK 7 asks about a call: `toolApproval` of an agent, `generateText` or `streamText`. */
+export type ToolApproval = (options: {
+  toolCall: { toolName: string; toolCallId: string; input: unknown }
+  messages?: unknown
+}) => Promise<ToolApprovalAnswer>
+
+/** Nothing for a call that needs no approval. */
+export type ToolApprovalAnswer = { type: 'user-approval' | 'denied'; reason?: string } | undefined
+
+/**
+ * The same tools for the AI SDK 6, which has no `toolApproval`: each asks `approval` whether it needs one. That version cannot deny
+ * a call, so one that `approval` denies fails with CAPABILITY_DENIED when it is made, and no user is asked.
+ *
+ * @example
+ * ```ts
+ * generateText({ model, tools: needsApproval(session.tools, session.toolApproval), messages })
+ * ```
+ */
+export function needsApproval<TOOLS extends Record<string, object>>(tools: TOOLS, approval: ToolApproval): TOOLS {
+  checked('needsApproval', () => {
+    checkToolSet(tools)
+    callable()(approval, 'approval')
+  })
+  const withApproval = Object.entries(tools).map(([toolName, tool]) => {
+    const denied = new Map<string, string>()
+    const ask = async (input: unknown, { toolCallId, messages }: { toolCallId: string; messages?: unknown }): Promise<boolean> => {
+      const answer = await approval({ toolCall: { toolName, toolCallId, input }, messages })
+      denied.delete(toolCallId)
+      // With an answer the AI SDK asks again, and does not make a call that no longer needs one.
+      if (answer?.type !== 'denied') return answer !== undefined || isAsked(messages, toolCallId)
+      denied.set(toolCallId, answer.reason ?? `The host does not allow ${toolName} here.`)
+      return isAsked(messages, toolCallId)
+    }
+    const { execute } = tool as { execute?: (input: unknown, options?: { toolCallId?: string }) => unknown }
+    const executeUnlessDenied = (input: unknown, options?: { toolCallId?: string }): unknown => {
+      const callId = options?.toolCallId ?? ''
+      const reason = denied.get(callId)
+      if (reason === undefined) return execute?.call(tool, input, options)
+      denied.delete(callId)
+      throw new ToolError({ code: 'CAPABILITY_DENIED', summary: reason, details: { toolName } })
+    }
+    // The tool's own properties, metadata under symbols too.
+    const own = Object.defineProperties({}, Object.getOwnPropertyDescriptors(tool))
+    if (typeof execute === 'function') Object.defineProperty(own, 'execute', { value: executeUnlessDenied, enumerable: true })
+    return [toolName, Object.defineProperty(own, 'needsApproval', { value: ask, enumerable: true })]
+  })
+  return Object.fromEntries(withApproval) as TOOLS
+}
+
+/** @throws {ToolError} INVALID_INPUT */
+export function checkToolSet(tools: unknown): void {
+  const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (!isObject(tools) || !Object.values(tools as object).every((tool) => isObject(tool) || typeof tool === 'function')) {
+    throw invalid('tools must be an object of tools, by their names.')
+  }
+}
+
+/**
+ * The call that the AI SDK asks about.
+ *
+ * @throws {ToolError} INVALID_INPUT
+ */
+export function askedCall(caller: string, options: unknown): { toolName: string; callId: string; input: unknown; messages: unknown } {
+  return checked(caller, () => {
+    const { toolCall, messages } = (options ?? {}) as Partial<Parameters<ToolApproval>[0]>
+    const { toolName, toolCallId: callId, input } = toolCall ?? {}
+    if (typeof toolName === 'string' && typeof callId === 'string') return { toolName, callId, input, messages }
+    throw invalid('A call must be an object with toolCall, as the AI SDK gives it.')
+  })
+}

@@ -1,0 +1,70 @@
+import { stripVTControlCharacters } from 'node:util'
+import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server'
+import type { ContractTool } from '../contract/registry/contract-tool.js'
+import type { Envelope } from '../contract/registry/envelope.js'
+import { forModel } from '../contract/registry/model-tools.js'
+
+/** The field of a result that has the code of its outcome: `ok`, or one of `contractCodes`. */
+export const CODE = 'toolwright/code'
+/** How often a client hears of a call that runs. */
+const PROGRESS_MS = 1_000
+
+/** The outcome of a call for a client: the data as text and as an object, or the text of the refusal. */
+export function resultOf({ id }: ContractTool, args: unknown, envelope: Envelope): CallToolResult {
+  const { metadata } = envelope
+  const meta = { [CODE]: metadata.code, 'toolwright/duration_ms': metadata.duration_ms }
+  if (envelope.type === 'error') return { isError: true, content: [text(envelope.error_text)], _meta: meta }
+  const { data } = envelope
+  const { notes = [] } = forModel(id, args, envelope).metadata as { notes?: string[] }
+  const isObject = typeof data === 'object' && data !== null && !Array.isArray(data)
+  return {
+    content: [text(JSON.stringify(data) ?? 'null'), ...(notes.length === 0 ? [] : [text(notes.join('\n'))])],
+    ...(isObject ? { structuredContent: data as Record<string, unknown> } : {}),
+    _meta: meta,
+  }
+}
+
+/** A result for a call that could not be made at all. */
+export function refusal(code: string, message: string): CallToolResult {
+  return { isError: true, content: [text(message)], _meta: { [CODE]: code } }
+}
+
+const text = (value: string) => ({ type: 'text' as const, text: value })
+
+/** How much of the last line of an output a client is shown. */
+const MAX_LINE = 200
+
+/**
+ * Tells a client that asked for it how long a call has been running, and the last line that its command has printed. It also
+ * keeps the client's time limit from ending the call.
+ */
+export class Progress implements Disposable {
+  readonly #timer: NodeJS.Timeout | undefined
+  #line = ''
+
+  constructor(tool: string, { mcpReq }: ServerContext) {
+    const { _meta: { progressToken } = {} } = mcpReq
+    if (progressToken === undefined) return
+    const start = performance.now()
+    this.#timer = setInterval(() => {
+      const seconds = Math.round((performance.now() - start) / 1_000)
+      const message = [`${tool}: ${seconds} s`, this.#line].filter((part) => part !== '').join(': ')
+      // A client that is gone needs no news.
+      mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress: seconds, message } }).catch(() => undefined)
+    }, PROGRESS_MS)
+    this.#timer.unref()
+  }
+
+  /** Hears the output of a command; absent where no client asked. */
+  get onOutput(): ((output: string) => void) | undefined {
+    if (this.#timer === undefined) return undefined
+    return (output) => {
+      const line = output.split(/[\r\n]+/u).findLast((part) => part.trim() !== '')
+      if (line !== undefined) this.#line = stripVTControlCharacters(line).trim().slice(0, MAX_LINE)
+    }
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer)
+  }
+}

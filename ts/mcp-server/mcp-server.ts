@@ -1,0 +1,118 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { CallToolResult, ClientCapabilities, InputRequiredResult, McpServer, ServerContext } from '@modelcontextprotocol/server'
+import type { ContractTool } from '../contract/registry/contract-tool.js'
+import type { Session } from '../contract/session/session.js'
+import { Progress, refusal, resultOf } from './call-tool.js'
+import { Permission } from './permission.js'
+import { loadSdk, type Sdk } from './sdk.js'
+import { definitionOf } from './tool-definitions.js'
+import { ClientWorkspace } from './client-workspace.js'
+import { type ServerSettings, ToolSessions } from './tool-sessions.js'
+
+/** Where a 2026 request has the capabilities of its client. */
+const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities'
+
+/** The connection on which a request came. A call ends with it. */
+export const connection = new AsyncLocalStorage<AbortSignal>()
+
+/** A server of the contract's tools, for any number of connections. */
+export class ToolServer {
+  readonly sdk: Sdk
+  readonly #sessions: ToolSessions
+  readonly #shared: Session
+  readonly #permission: Permission
+
+  private constructor(sdk: Sdk, sessions: ToolSessions, shared: Session) {
+    this.sdk = sdk
+    this.#sessions = sessions
+    this.#shared = shared
+    this.#permission = new Permission(sdk)
+  }
+
+  /**
+   * Opens the session of its roots.
+   *
+   * @throws {PackageMissing} without the official SDK.
+   * @throws {ToolError} as `createSession` does.
+   */
+  static async open(settings: ServerSettings): Promise<ToolServer> {
+    const sessions = new ToolSessions(settings)
+    const [sdk, shared] = await Promise.allSettled([loadSdk(), sessions.open()])
+    if (sdk.status === 'fulfilled' && shared.status === 'fulfilled') return new ToolServer(sdk.value, sessions, shared.value)
+    await sessions.close()
+    throw sdk.status === 'rejected' ? sdk.reason : (shared as PromiseRejectedResult).reason
+  }
+
+  /** What the host should know, such as rules about tools that do not exist. */
+  get warnings(): readonly string[] {
+    return this.#shared.warnings
+  }
+
+  /**
+   * Makes the server of one connection, or of one request of 2026.
+   *
+   * @param isAlone whether the connection shares no agreements of its user with others
+   */
+  connect(isAlone = false): McpServer {
+    const { settings } = this.#sessions
+    const { version, tools } = settings
+    const server = new this.sdk.McpServer(
+      { name: 'toolwright', title: 'toolwright', version },
+      { capabilities: { tools: {} }, instructions: instructionsOf(settings) },
+    )
+    const workspace = new ClientWorkspace(this.#sessions, isAlone ? undefined : this.#shared, () => server.server.getClientCapabilities())
+    for (const tool of this.#shared.registered.filter(({ id }) => tools.includes(id))) {
+      server.registerTool(tool.id, definitionOf(this.sdk, tool, settings), (args, ctx) => this.#call(tool, args, ctx, workspace))
+    }
+    server.server.setNotificationHandler('notifications/roots/list_changed', () => workspace.forget())
+    const { onclose } = server.server
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a server has one place for a listener
+    server.server.onclose = () => {
+      onclose?.()
+      void workspace.close()
+    }
+    return server
+  }
+
+  async #call(
+    tool: ContractTool,
+    args: unknown,
+    ctx: ServerContext,
+    workspace: ClientWorkspace,
+  ): Promise<CallToolResult | InputRequiredResult> {
+    using progress = new Progress(tool.id, ctx)
+    const { onOutput } = progress
+    return await workspace.use(ctx, async (session) => {
+      if (session === undefined) return refusal('capability_denied', noRoots(this.#sessions.settings.roots))
+      const gone = connection.getStore()
+      const signal = gone === undefined ? ctx.mcpReq.signal : AbortSignal.any([ctx.mcpReq.signal, gone])
+      const next = await this.#permission.nextMove(session, { tool: tool.id, args }, ctx, capabilitiesOf(ctx, workspace))
+      if ('asks' in next) return next.asks
+      return resultOf(tool, args, await this.#sessions.call(session, tool.id, args, { ...next, signal, onOutput }))
+    })
+  }
+
+  /** Stops every call. */
+  async close(): Promise<void> {
+    await this.#sessions.close()
+  }
+}
+
+function capabilitiesOf(ctx: ServerContext, { client }: ClientWorkspace): ClientCapabilities | undefined {
+  const { envelope } = ctx.mcpReq
+  return envelope === undefined ? client : ((envelope as Record<string, unknown>)[CAPABILITIES] as ClientCapabilities | undefined)
+}
+
+/** What a model is told of the server. */
+function instructionsOf({ roots, sandbox, allowNetwork, tools, isReadOnly }: ServerSettings): string {
+  const where = `The tools work in ${roots.join(', ')}. Relative paths begin at ${roots[0] ?? ''}; nothing outside can be reached.`
+  const asks = isReadOnly
+    ? 'Nothing can be changed.'
+    : 'Reading needs no agreement; what else is not allowed by a rule, the user is asked about.'
+  if (!tools.includes('bash')) return `${where}\n${asks}`
+  const network = allowNetwork ? 'Commands reach the network.' : 'Commands have no network.'
+  return `${where}\n${asks}\n${sandbox}\n${network}`
+}
+
+const noRoots = (roots: readonly string[]): string =>
+  `The server works in ${roots.join(', ')}, and no root of the client lies there. Open one of them in the client, or start the server with another --root.`

@@ -1,0 +1,79 @@
+import type { ElicitRequestFormParams } from '@modelcontextprotocol/server'
+import type { PromptRequest } from '../contract/permissions/prompt.js'
+import { beginningOf } from '../core/text.js'
+
+/** What a question is about. */
+type Question = Pick<PromptRequest, 'tool' | 'args' | 'subjects' | 'rules' | 'reason'>
+
+/** The most characters of one line and of one argument that a user is shown. */
+const MAX_LINE = 2_000
+/** Arguments that say more than what the call touches. */
+const SHOWN = ['content', 'old_string', 'new_string', 'old', 'new', 'patch', 'description', 'workdir', 'url']
+
+/** The form of a question: what the call touches, and allow once, allow always or reject. */
+export function formOf(question: Question): ElicitRequestFormParams {
+  const { rules } = question
+  const decisions: [string, string][] = [
+    ['allow_once', 'Allow once'],
+    // Without a safe rule, an agreement holds for this call alone.
+    ...(rules.length === 0
+      ? []
+      : [['allow_always', `Always allow in this session: ${shown(rules.map(ruleText).join(', '))}`] as [string, string]]),
+    ['reject', 'Reject'],
+  ]
+  return {
+    mode: 'form',
+    message: messageOf(question),
+    requestedSchema: {
+      type: 'object',
+      properties: {
+        decision: {
+          type: 'string',
+          title: 'Decision',
+          description: 'Whether the call may be made',
+          enum: decisions.map(([decision]) => decision),
+          enumNames: decisions.map(([, title]) => title),
+        },
+      },
+      required: ['decision'],
+    },
+  }
+}
+
+function messageOf({ tool, args, subjects, reason }: Question): string {
+  const touched = subjects.map(({ capability, resource, why }) => {
+    const note = why === undefined ? '' : ` (it ${why})`
+    return `  ${shown(resource === '' ? capability : `${capability}: ${resource}`)}${note}`
+  })
+  const given = Object.entries((args ?? {}) as Record<string, unknown>).flatMap(([name, value]) =>
+    SHOWN.includes(name) && typeof value === 'string' ? [`  ${name}: ${shown(value)}`] : [],
+  )
+  return [`Allow ${shown(tool)}?`, ...touched, ...given, ...(reason === undefined ? [] : [`Reason: ${shown(reason)}`])].join('\n')
+}
+
+/** The refusal of a call that a client cannot ask its user about. */
+export function refusalWithoutForm({ tool, subjects, rules }: Question): string {
+  const [first] = subjects
+  const what = first === undefined || first.resource === '' ? tool : `${first.capability} of \`${first.resource}\``
+  const flags = rules.map((rule) => `--allow ${quoted(ruleText(rule))}`).join(' ')
+  const next =
+    flags === ''
+      ? `Whoever set the server up can allow every call of ${tool} with --allow ${tool}.`
+      : `Whoever set the server up can allow it with ${flags}.`
+  return `Permission denied: ${what} needs the agreement of a user, and this client cannot ask its user. ${next} Do what is allowed, and say what was not.`
+}
+
+const ruleText = ({ permission, pattern }: { permission: string; pattern: string }): string => `${permission}:${pattern}`
+
+const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
+
+/** A text on one line, without characters that could make a terminal or a form show something else. */
+function shown(text: string): string {
+  const cut = text.length > MAX_LINE ? `${beginningOf(text, MAX_LINE)} … (${text.length} characters)` : text
+  return cut.replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => JSON_ESCAPES[character] ?? `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  )
+}
+
+const JSON_ESCAPES: Record<string, string> = { '\n': String.raw`\n`, '\r': String.raw`\r`, '\t': String.raw`\t` }

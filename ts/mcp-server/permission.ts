@@ -1,0 +1,135 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { ClientCapabilities, InputRequiredResult, RequestStateCodec, ServerContext } from '@modelcontextprotocol/server'
+import { argumentsHash, subjectText } from '../contract/call/approvals.js'
+import type { Judgement } from '../contract/call/judgement.js'
+import type { Prompt, PromptDecision, PromptRequest } from '../contract/permissions/prompt.js'
+import { ContractFailure } from '../contract/registry/envelope.js'
+import type { Session } from '../contract/session/session.js'
+import { formOf, refusalWithoutForm } from './permission-form.js'
+import type { Sdk } from './sdk.js'
+
+/** A question that went to a client, as it comes back with the answer. */
+interface Asked {
+  /** The id of the call to be made. */
+  id: string
+  tool: string
+  /** The hash of the arguments. */
+  args: string
+  subjects: readonly string[]
+}
+
+interface Answered extends Asked {
+  decision: PromptDecision
+}
+
+/** A call that a client wants made. */
+export interface RequestedCall {
+  tool: string
+  args: unknown
+}
+
+/** How a call goes on: its question goes to the client first, or it is made with this prompt. */
+export type NextMove = { asks: InputRequiredResult } | { id: string; prompt: Prompt }
+
+/** The name of the question in a result. */
+const KEY = 'permission'
+/** How long an answer may take: as long as a prompt of a session. */
+const ANSWER_SECONDS = 600
+
+/**
+ * Asks the user of a client about calls. A client of 2025 is asked while the call waits. A client of 2026 gets the question as
+ * the result, with a signed state, and makes the call again with the answer.
+ */
+export class Permission {
+  readonly #sdk: Sdk
+  readonly #states: RequestStateCodec<Asked>
+  /** The ids of questions that were answered, with the time after which their state has expired. */
+  readonly #used = new Map<string, number>()
+  readonly #seconds: number
+
+  /** @param seconds how long an answer may take */
+  constructor(sdk: Sdk, seconds = ANSWER_SECONDS) {
+    this.#sdk = sdk
+    this.#seconds = seconds
+    this.#states = sdk.createRequestStateCodec<Asked>({ key: randomBytes(32), ttlSeconds: seconds })
+  }
+
+  async nextMove(session: Session, call: RequestedCall, ctx: ServerContext, client: ClientCapabilities | undefined): Promise<NextMove> {
+    const id = randomUUID()
+    if (!hasForms(client)) return { id, prompt: withoutForm }
+    // Only requests of 2026 carry an envelope.
+    if (ctx.mcpReq.envelope === undefined) return { id, prompt: (request) => elicit(request, ctx) }
+    return this.#roundTrip(session, call, ctx)
+  }
+
+  async #roundTrip(session: Session, call: RequestedCall, ctx: ServerContext): Promise<NextMove> {
+    const answered = await this.#answerOf(call, ctx)
+    if (answered?.decision === 'reject_once') return { id: answered.id, prompt: () => 'reject_once' }
+    const judgement = await session.judge(call.tool, call.args, { signal: ctx.mcpReq.signal })
+    if (judgement.action !== 'ask') return { id: answered?.id ?? randomUUID(), prompt: changed }
+    if (answered === undefined || !covers(answered.subjects, judgement.subjects)) return this.#ask(call, judgement)
+    const { id, subjects, decision } = answered
+    return { id, prompt: (request) => (covers(subjects, request.subjects) ? decision : changed()) }
+  }
+
+  async #ask({ tool, args }: RequestedCall, judgement: Judgement): Promise<NextMove> {
+    const { subjects, rules, reason } = judgement
+    const state = { id: randomUUID(), tool, args: argumentsHash(args), subjects: subjects.map(subjectText) }
+    const question = this.#sdk.inputRequired.elicit(formOf({ tool, args, subjects, rules, reason }))
+    return { asks: this.#sdk.inputRequired({ inputRequests: { [KEY]: question }, requestState: await this.#states.mint(state) }) }
+  }
+
+  /** The answer to a question about this very call. Anything else, such as a forged or an old state, is no answer. */
+  async #answerOf({ tool, args }: RequestedCall, ctx: ServerContext): Promise<Answered | undefined> {
+    const state = ctx.mcpReq.requestState<string>()
+    if (typeof state !== 'string') return undefined
+    const asked = await this.#states.verify(state, ctx).catch(() => undefined)
+    if (asked === undefined || asked.tool !== tool || asked.args !== argumentsHash(args)) return undefined
+    const view = this.#sdk.inputResponse(ctx.mcpReq.inputResponses, KEY)
+    if (view.kind !== 'elicit' || !this.#use(asked.id)) return undefined
+    return { ...asked, decision: decisionOf(view.action, view.content) }
+  }
+
+  /** An answer holds once. */
+  #use(id: string): boolean {
+    const now = Date.now()
+    for (const [old, end] of this.#used) {
+      if (end > now) break
+      this.#used.delete(old)
+    }
+    if (this.#used.has(id)) return false
+    // A state expires by whole seconds.
+    this.#used.set(id, now + (this.#seconds + 1) * 1_000)
+    return true
+  }
+}
+
+async function elicit(request: PromptRequest, ctx: ServerContext): Promise<PromptDecision> {
+  const signal = AbortSignal.any([request.signal, ctx.mcpReq.signal])
+  const { action, content } = await ctx.mcpReq.elicitInput(formOf(request), { signal, timeout: (ANSWER_SECONDS + 1) * 1_000 })
+  return decisionOf(action, content)
+}
+
+/** Whether a client shows forms. An empty capability is that of forms. */
+function hasForms(client: ClientCapabilities | undefined): boolean {
+  const { elicitation } = client ?? {}
+  return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
+}
+
+/** Whatever is no agreement is a rejection. */
+function decisionOf(action: string, content: unknown): PromptDecision {
+  const { decision } = (content ?? {}) as { decision?: unknown }
+  return action === 'accept' && (decision === 'allow_once' || decision === 'allow_always') ? decision : 'reject_once'
+}
+
+function withoutForm(request: PromptRequest): never {
+  throw new ContractFailure('permission_unattended', refusalWithoutForm(request))
+}
+
+function changed(): never {
+  throw new ContractFailure('permission_rejected', 'What the call touches has changed since the user was asked. Call again.')
+}
+
+/** Whether the user has seen all of what a call touches. */
+const covers = (agreed: readonly string[], touched: readonly { capability: string; resource: string }[]): boolean =>
+  touched.every((subject) => agreed.includes(subjectText(subject)))

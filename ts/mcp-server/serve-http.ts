@@ -1,0 +1,160 @@
+import { randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
+import { connection, ToolServer } from './mcp-server.js'
+import { loadNodeAdapter } from './sdk.js'
+import { MAX_MESSAGE_BYTES, report } from './transport.js'
+import type { ServerSettings } from './tool-sessions.js'
+
+/** How a server listens. */
+export interface HttpOptions {
+  /** 0 is any free one. */
+  port: number
+  /** Without it, a request is refused. @default made */
+  token?: string | undefined
+}
+
+/** A server that listens. */
+export interface HttpServer {
+  url: string
+  token: string
+  warnings: readonly string[]
+  /** Stops every call. */
+  close(): Promise<void>
+}
+
+/** The most clients of 2025 at once; the one that was silent longest makes way. */
+const MAX_CLIENTS = 64
+const PATH = '/mcp'
+
+/**
+ * Serves clients on the loopback address by streamable HTTP. A request needs the token, a host name of this machine, and no
+ * origin of another one, so that neither a web page nor another user of the machine can make calls.
+ */
+export async function serveHttp(
+  settings: ServerSettings,
+  { port, token = randomBytes(24).toString('base64url') }: HttpOptions,
+): Promise<HttpServer> {
+  const [node, server] = await Promise.all([loadNodeAdapter(), ToolServer.open(settings)])
+  const { createMcpHandler, isLegacyRequest } = server.sdk
+  const bounds = { maxRequestBodySize: MAX_MESSAGE_BYTES }
+  const modern = createMcpHandler(() => server.connect(), { legacy: 'reject', onerror: report, ...bounds })
+  const clients = new LegacyClients(server)
+  const handle = node.toNodeHandler(
+    {
+      // A call ends with the connection of its request.
+      fetch: (request, options) =>
+        connection.run(request.signal, async () =>
+          (await isLegacyRequest(request, undefined, bounds)) ? clients.fetch(request) : modern.fetch(request, options),
+        ),
+    },
+    { onerror: report, ...bounds },
+  )
+  const [isOwnHost, isOwnOrigin] = [node.localhostHostValidation(), node.localhostOriginValidation()]
+  const http = createServer((request, response) => {
+    if (!isOwnHost(request, response) || !isOwnOrigin(request, response)) return
+    if (!isAuthorised(request, token)) return refuse(response, 401, 'Send the token that the server printed: Authorization: Bearer <token>')
+    if (new URL(request.url ?? '/', 'http://localhost').pathname !== PATH) return refuse(response, 404, `The server is at ${PATH}.`)
+    handle(request as Parameters<typeof handle>[0], response).catch(() => response.destroy())
+  })
+  try {
+    await new Promise<void>((resolve, reject) => {
+      http.once('error', reject)
+      http.listen(port, '127.0.0.1', resolve)
+    })
+  } catch (error) {
+    await server.close()
+    throw error
+  }
+  return {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}${PATH}`,
+    token,
+    warnings: server.warnings,
+    async close() {
+      const closed = new Promise<void>((resolve) => http.close(() => resolve()))
+      await Promise.allSettled([server.close(), modern.close(), clients.close()])
+      http.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+function isAuthorised({ headers: { authorization = '' } }: IncomingMessage, token: string): boolean {
+  const [given, wanted] = [Buffer.from(authorization), Buffer.from(`Bearer ${token}`)]
+  return given.length === wanted.length && timingSafeEqual(given, wanted)
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  const headers = {
+    'content-type': 'application/json',
+    'cache-control': 'no-store',
+    ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+  }
+  response.writeHead(status, headers).end(JSON.stringify({ jsonrpc: '2.0', error: { code: -32_000, message }, id: null }))
+}
+
+interface LegacyClient {
+  server: McpServer
+  transport: WebStandardStreamableHTTPServerTransport
+}
+
+/** The clients of 2025, whose connection is a session with an id: the server asks them while a call waits. */
+class LegacyClients {
+  readonly #server: ToolServer
+  /** By id, the one that was silent longest first. */
+  readonly #clients = new Map<string, LegacyClient>()
+
+  constructor(server: ToolServer) {
+    this.#server = server
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    const id = request.headers.get('mcp-session-id')
+    const known = id === null ? undefined : this.#clients.get(id)
+    if (id !== null && known === undefined) return unknownSession()
+    if (id !== null && known !== undefined) {
+      this.#clients.delete(id)
+      this.#clients.set(id, known)
+      return known.transport.handleRequest(request)
+    }
+    const client = await this.#begin()
+    const response = await client.transport.handleRequest(request)
+    // It was no request to begin a session.
+    if (client.transport.sessionId === undefined) await client.server.close()
+    return response
+  }
+
+  async #begin(): Promise<LegacyClient> {
+    const server = this.#server.connect(true)
+    const transport = new this.#server.sdk.WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (id) => {
+        this.#clients.set(id, client)
+        const [oldest] = this.#clients
+        if (this.#clients.size > MAX_CLIENTS && oldest !== undefined) void this.#end(oldest[0])
+      },
+      onsessionclosed: (id) => this.#end(id),
+      maxRequestBodySize: MAX_MESSAGE_BYTES,
+    })
+    const client = { server, transport }
+    await server.connect(transport)
+    return client
+  }
+
+  async #end(id: string): Promise<void> {
+    const client = this.#clients.get(id)
+    this.#clients.delete(id)
+    await client?.server.close()
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled([...this.#clients.keys()].map((id) => this.#end(id)))
+  }
+}
+
+const unknownSession = (): Response =>
+  Response.json(
+    { jsonrpc: '2.0', error: { code: -32_001, message: 'There is no such session; begin a new one.' }, id: null },
+    { status: 404 },
+  )

@@ -1,0 +1,59 @@
+import type { ToolAnnotations } from '@modelcontextprotocol/server'
+import { type ContractTool, hasSideEffect, type JsonSchema } from '../contract/registry/contract-tool.js'
+import { withoutUnsupportedKeywords } from '../contract/registry/model-tools.js'
+import { successSchema } from '../contract/registry/output-schema.js'
+import type { Sdk } from './sdk.js'
+import { readOnlyTools, type ServerSettings } from './tool-sessions.js'
+
+/** What a client shows for a tool. */
+const titles: Record<string, string> = {
+  read: 'Read a file',
+  grep: 'Search in files',
+  glob: 'Find files',
+  write: 'Write a file',
+  edit: 'Edit a file',
+  bash: 'Run a command',
+  todo: 'Keep a list of tasks',
+  skill: 'Read a skill',
+  web_fetch: 'Fetch a web page',
+  repo_overview: 'Look at a repository',
+}
+
+/** A tool as `registerTool` of the SDK takes it, besides its name. */
+export function definitionOf(sdk: Sdk, tool: ContractTool, settings: ServerSettings) {
+  const { id, description, parameters } = tool
+  // A client refuses a result that does not fit, also the beginning of one that is too long.
+  const outputSchema = successSchema(tool)
+  const title = titles[id] ?? id
+  return {
+    title,
+    description,
+    inputSchema: unchecked(sdk, withoutUnsupportedKeywords(id, parameters)),
+    ...(outputSchema === undefined ? {} : { outputSchema: unchecked(sdk, outputSchema) }),
+    annotations: annotationsOf(tool, title, settings),
+  }
+}
+
+function annotationsOf(tool: ContractTool, title: string, { allowNetwork }: ServerSettings): ToolAnnotations {
+  const isReadOnly = readOnlyTools.includes(tool.id) && !hasSideEffect(tool)
+  const isWeb = tool.id === 'web_fetch'
+  return {
+    title,
+    readOnlyHint: isReadOnly || isWeb,
+    destructiveHint: !isReadOnly && !isWeb,
+    // Writing the same text again changes nothing; a fetch may find another page, which changes nothing here.
+    idempotentHint: isReadOnly || isWeb || tool.id === 'write',
+    openWorldHint: isWeb || (tool.id === 'bash' && allowNetwork),
+  }
+}
+
+/** A schema that clients see. The session checks arguments itself, since its messages tell a model what to write instead. */
+function unchecked(sdk: Sdk, schema: JsonSchema) {
+  return sdk.fromJsonSchema<Record<string, unknown>>(schema as Parameters<Sdk['fromJsonSchema']>[0], acceptAll)
+}
+
+const acceptAll: NonNullable<Parameters<Sdk['fromJsonSchema']>[1]> = {
+  getValidator() {
+    return (data: unknown) => ({ valid: true as const, data: data as never, errorMessage: undefined })
+  },
+}

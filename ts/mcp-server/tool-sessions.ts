@@ -1,0 +1,135 @@
+import { isAbsolute, relative } from 'node:path'
+import { realpathSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Journal } from '../journal/journal.js'
+import { ContractFailure } from '../contract/registry/envelope.js'
+import { presets, type Rule } from '../contract/permissions/rule.js'
+import type { Prompt } from '../contract/permissions/prompt.js'
+import type { RequirementSet } from '../contract/registry/requirements.js'
+import { createSession } from '../contract/session/session-options.js'
+import type { CallOptions, Session } from '../contract/session/session.js'
+import { repoOverviewTool } from '../contract/tools/repo-overview.js'
+
+/** What a server offers, and to what. */
+export interface ServerSettings {
+  /** The directories that calls reach: absolute, without links, at least one. Relative paths begin at the first. */
+  roots: readonly string[]
+  /** The ids of the offered tools. */
+  tools: readonly string[]
+  /** Whether nothing may be changed, whatever the rules allow. */
+  isReadOnly: boolean
+  /** Rules besides "files may be read". */
+  allow: readonly Rule[]
+  /** Rules that neither a user nor `allow` can overrule. */
+  deny: readonly Rule[]
+  /** Whether commands and `web_fetch` reach the network. */
+  allowNetwork: boolean
+  journal?: Journal | undefined
+  /** The version that clients are told. */
+  version: string
+  /** What the sandbox holds, in one line. */
+  sandbox: string
+}
+
+/** The tools that a server can offer; the others of the contract need more from a host than a client has. */
+export const offeredTools = ['read', 'grep', 'glob', 'write', 'edit', 'bash', 'todo', 'skill', 'web_fetch', 'repo_overview'] as const
+/** The tools without `--tools`. */
+export const defaultTools = ['read', 'grep', 'glob', 'write', 'edit', 'bash'] as const
+/** The tools that change nothing outside of the session. */
+export const readOnlyTools: readonly string[] = ['read', 'grep', 'glob', 'todo', 'skill', 'repo_overview']
+
+/** Tools that a session has only if it is given them. */
+const extensionTools = [repoOverviewTool]
+
+const WORKSPACE = ['{workspace}/**']
+
+/** The contract sessions of a server: one for all of its roots, and one for each client that narrows them. */
+export class ToolSessions {
+  readonly settings: ServerSettings
+  readonly #open = new Set<Session>()
+  readonly #prompts = new Map<string, Prompt>()
+
+  constructor(settings: ServerSettings) {
+    this.settings = settings
+  }
+
+  /** Opens a session on some of the roots, or on what lies in them. */
+  async open(workspace: readonly string[] = this.settings.roots): Promise<Session> {
+    const { tools, allow, deny, isReadOnly, journal } = this.settings
+    const session = await createSession({
+      workspace: [...workspace],
+      manifest: { name: 'mcp', requires: this.#requires(), permissions: [...deny] },
+      tools: { own: extensionTools.filter(({ id }) => tools.includes(id)), only: [...tools] },
+      permissions: [...presets.readOnly, ...allow],
+      host: { prompt: (request) => this.#ask(request) },
+      ...(tools.includes('skill') ? {} : { skills: { project: false, home: false } }),
+      ...(isReadOnly ? { ceiling: { fs: { read: ['{workspace}/**', '{ad-hoc}/**'] } } } : {}),
+      ...(journal === undefined ? {} : { journal }),
+    })
+    this.#open.add(session)
+    return session
+  }
+
+  /** Makes a call whose question, if there is one, `prompt` answers. */
+  async call(
+    session: Session,
+    tool: string,
+    args: unknown,
+    { id, prompt, ...options }: { id: string; prompt: Prompt } & Pick<CallOptions, 'signal' | 'onOutput'>,
+  ) {
+    this.#prompts.set(id, prompt)
+    try {
+      return await session.call(tool, args, { callId: id, ...options })
+    } finally {
+      this.#prompts.delete(id)
+    }
+  }
+
+  #ask(request: Parameters<Prompt>[0]): ReturnType<Prompt> {
+    const prompt = this.#prompts.get(request.call_id)
+    if (prompt === undefined) throw new ContractFailure('permission_rejected', 'Nobody can be asked about this call any longer.')
+    return prompt(request)
+  }
+
+  /** Stops the calls of a session, or of all. */
+  async close(only?: Session): Promise<void> {
+    const sessions = only === undefined ? [...this.#open] : [only]
+    for (const session of sessions) this.#open.delete(session)
+    await Promise.allSettled(sessions.map((session) => session.close()))
+  }
+
+  /** Commands reach what the server is for, also where no other tool does. */
+  #requires(): RequirementSet {
+    const { tools, allowNetwork } = this.settings
+    const fs = tools.includes('bash') ? { fs: { read: WORKSPACE, write: WORKSPACE } } : {}
+    return { ...fs, ...(allowNetwork ? { net: { hosts: ['*'] } } : {}) }
+  }
+}
+
+/**
+ * The part of the server's roots that a client has open. A client can only narrow them: what it names beside them is left
+ * out. One that names nothing leaves them as they are.
+ */
+export function narrowedRoots(roots: readonly string[], uris: readonly string[]): readonly string[] {
+  if (uris.length === 0) return roots
+  const named = uris.flatMap((uri) => directoryOf(uri))
+  const parts = named.flatMap((path) => {
+    if (roots.some((root) => isWithin(path, root))) return [path]
+    return roots.filter((root) => isWithin(root, path))
+  })
+  return [...new Set(parts)]
+}
+
+/** The directory of a `file:` URI without links, since a link may lead out of the roots. */
+function directoryOf(uri: string): string[] {
+  try {
+    return [realpathSync(fileURLToPath(uri))]
+  } catch {
+    return []
+  }
+}
+
+function isWithin(path: string, root: string): boolean {
+  const below = relative(root, path)
+  return below === '' || (below !== '..' && !below.startsWith('../') && !isAbsolute(below))
+}

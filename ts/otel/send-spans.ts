@@ -1,0 +1,127 @@
+/** Sends spans to a collector: OTLP over HTTP in JSON, in batches, again where that can help. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { type OtlpSpan, otlpAttributes } from './journal-spans.js'
+
+/** Where spans go. */
+export interface SpanTarget {
+  url: URL
+  headers: Readonly<Record<string, string>>
+  /** `service.name`. */
+  service: string
+  /** The version of this package. */
+  version: string
+}
+
+/** Why spans were not taken. */
+export class SendError extends Error {
+  override readonly name = 'SendError'
+}
+
+/** How often a batch is sent, how long the first pause is, and how long one request may take. */
+const ATTEMPTS = 5
+const FIRST_PAUSE_MS = 500
+const MAX_PAUSE_MS = 30_000
+const REQUEST_MS = 10_000
+/** The answers after which a request may be sent again, as OTLP names them. */
+const TEMPORARY: ReadonlySet<number> = new Set([429, 502, 503, 504])
+
+/** The most spans of a request, and about its most characters. */
+const MAX_SPANS = 500
+const MAX_CHARACTERS = 2_000_000
+
+/** Collects spans, and sends each batch as soon as it is full. */
+export class SpanSender {
+  sent = 0
+  batches = 0
+  readonly #target: SpanTarget
+  readonly #firstPauseMs: number
+  #batch: string[] = []
+  #characters = 0
+
+  constructor(target: SpanTarget, firstPauseMs = FIRST_PAUSE_MS) {
+    this.#target = target
+    this.#firstPauseMs = firstPauseMs
+  }
+
+  /** @throws {SendError} if a batch is not taken. */
+  async add(span: OtlpSpan): Promise<void> {
+    const json = JSON.stringify(span)
+    if (this.#batch.length > 0 && this.#characters + json.length > MAX_CHARACTERS) await this.flush()
+    this.#batch.push(json)
+    this.#characters += json.length
+    if (this.#batch.length >= MAX_SPANS) await this.flush()
+  }
+
+  /** Sends what is left. @throws {SendError} */
+  async flush(): Promise<void> {
+    const spans = this.#batch
+    if (spans.length === 0) return
+    this.#batch = []
+    this.#characters = 0
+    await this.#send(spans)
+    this.sent += spans.length
+    this.batches += 1
+  }
+
+  async #send(spans: readonly string[]): Promise<void> {
+    const { service, version } = this.#target
+    const resource = JSON.stringify({ attributes: otlpAttributes({ 'service.name': service }) })
+    const scope = JSON.stringify({ name: 'toolwright', version })
+    const body = `{"resourceSpans":[{"resource":${resource},"scopeSpans":[{"scope":${scope},"spans":[${spans.join(',')}]}]}]}`
+    let pauseMs = this.#firstPauseMs
+    for (let attempt = 1; ; attempt += 1) {
+      const failure = await this.#post(body)
+      if (failure === undefined) return
+      const { text, isTemporary, retryAfterMs } = failure
+      if (!isTemporary || attempt === ATTEMPTS) throw new SendError(attempt > 1 ? `${text} (after ${attempt} attempts)` : text)
+      await pause(Math.min(MAX_PAUSE_MS, retryAfterMs ?? pauseMs * (0.75 + Math.random() / 2)))
+      pauseMs *= 2
+    }
+  }
+
+  /** `undefined` if the collector took everything. */
+  async #post(body: string): Promise<{ text: string; isTemporary: boolean; retryAfterMs?: number | undefined } | undefined> {
+    const { url, headers } = this.#target
+    let response: Response
+    let answer: string
+    try {
+      response = await fetch(url, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body,
+        // Another address must not get the credentials.
+        redirect: 'error',
+        signal: AbortSignal.timeout(REQUEST_MS),
+      })
+      answer = await response.text()
+    } catch (error) {
+      const { message, cause } = error as Error
+      const why = cause instanceof Error && cause.message !== '' ? cause.message : message
+      return { text: `${url.origin} cannot be reached: ${why}`, isTemporary: true }
+    }
+    if (response.ok) return partialFailure(answer)
+    const detail = answer.trim().slice(0, 300)
+    const text = `${url.origin}${url.pathname} answered ${response.status}${detail === '' ? '' : `: ${detail}`}`
+    return { text, isTemporary: TEMPORARY.has(response.status), retryAfterMs: retryAfter(response.headers.get('retry-after')) }
+  }
+}
+
+/** A collector can answer with success and refuse spans nevertheless. They must not be sent again. */
+function partialFailure(answer: string): { text: string; isTemporary: boolean } | undefined {
+  try {
+    const { partialSuccess } = JSON.parse(answer) as { partialSuccess?: { rejectedSpans?: unknown; errorMessage?: unknown } }
+    const count = Number(partialSuccess?.rejectedSpans ?? 0)
+    if (count > 0)
+      return { text: `the collector refused ${count} spans: ${String(partialSuccess?.errorMessage ?? '')}`, isTemporary: false }
+  } catch {
+    // An answer that is no JSON says nothing about spans.
+  }
+  return undefined
+}
+
+/** In seconds, or a date. */
+function retryAfter(header: string | null): number | undefined {
+  if (header === null) return undefined
+  const ms = /^\d+$/u.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now()
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined
+}

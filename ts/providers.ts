@@ -1,0 +1,11 @@
+/** `toolwright/providers`: executors for the tools that OpenAI and Anthropic define. */
+export type { AnthropicBashFunction, AnthropicBashInput, AnthropicBashOutput } from './providers/anthropic/bash.js'
+export type { MemoryCommand, MemoryFunction } from './providers/anthropic/memory.js'
+export type { TextEditorFunction, TextEditorInput } from './providers/anthropic/text-editor.js'
+export type { AgentsEditor, AgentsShell } from './providers/agents.js'
+export { checkProviderTools } from './providers/check-tools.js'
+export { type ProviderExecutors, providerExecutors, type ProviderExecutorsOptions } from './providers/executors.js'
+export type { ApplyPatchFunction, ApplyPatchOperation, ApplyPatchOutput } from './providers/openai/apply-patch.js'
+export type { LocalShellAction, LocalShellFunction } from './providers/openai/local-shell.js'
+export type { ShellAction, ShellCommandOutput, ShellFunction, ShellOutcome, ShellOutput } from './providers/openai/shell.js'
+export type { ToolCallOptions } from './journal/calls/call-record.js'

@@ -1,0 +1,214 @@
+/** `anthropic.tools.memory_*`: a directory of notes. The texts are those of Anthropic's own implementation. */
+import { mkdirSync } from 'node:fs'
+import { posix, resolve } from 'node:path'
+import { ToolError } from '../../core/errors.js'
+import { noteRoot } from '../../core/grants.js'
+import { invalid, string } from '../../core/options.js'
+import type { ToolCallOptions } from '../../journal/calls/call-record.js'
+import { recordedFunction } from '../../toolkit/built-in-call.js'
+import type { BuiltInContext } from '../../toolkit/define-tool.js'
+import type { ProviderSettings } from '../settings.js'
+import { noSuchLine, notThere, notUnique, recordedTexts, refused, reworded } from './refusals.js'
+import { linesOf, lineOf, numberedLines, placesOf, replacedAt, TextFiles } from './text-files.js'
+
+/** A command of the memory tool. Paths are under `/memories`. */
+export type MemoryCommand =
+  | { command: 'view'; path: string; view_range?: readonly number[] | undefined }
+  | { command: 'create'; path: string; file_text: string }
+  | { command: 'str_replace'; path: string; old_str: string; new_str: string }
+  | { command: 'insert'; path: string; insert_line: number; insert_text: string }
+  | { command: 'delete'; path: string }
+  | { command: 'rename'; old_path: string; new_path: string }
+
+/**
+ * Does what a memory command says.
+ *
+ * @throws {ToolError} with the documented text, which the AI SDK sends as the error of the tool.
+ */
+export type MemoryFunction = (input: MemoryCommand, options?: ToolCallOptions) => Promise<string>
+
+/** @param memoryDir the directory that is `/memories`. It is made if it is missing. */
+export function createMemory({ bound }: ProviderSettings, memoryDir: string): MemoryFunction {
+  const rootDir = resolve(memoryDir)
+  makeDirectory(rootDir)
+  const rootHolder = {}
+  noteRoot(rootHolder, rootDir)
+  // Also in a task whose context has another root directory.
+  const filesOf = ({ settings, signal }: BuiltInContext): TextFiles =>
+    new TextFiles({ settings: { ...settings, rootDir, rootHolder }, signal })
+  const named = { name: 'memory', recordedInput: recordedCommand }
+  const looking = recordedFunction(
+    { ...named, sideEffect: false, kind: 'read', execute: (input: MemoryCommand, call) => run(input, filesOf(call)) },
+    bound,
+  )
+  const changing = recordedFunction(
+    { ...named, sideEffect: true, kind: 'write', execute: (input: MemoryCommand, call) => run(input, filesOf(call)) },
+    bound,
+  )
+  return (input, options) => ((input as Partial<MemoryCommand> | undefined)?.command === 'view' ? looking : changing)(input, options)
+}
+
+function makeDirectory(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    const summary = 'memoryDir cannot be made'
+    const hint = 'Name a directory that exists, or one that this process may make.'
+    throw new ToolError({ code: 'TOOL_ROOT_INVALID', summary, place: `${summary}: \`${path}\``, hint, details: { path }, cause })
+  }
+}
+
+/** Without the texts of notes, which a record must not hold. */
+function recordedCommand(input: MemoryCommand): unknown {
+  switch (input.command) {
+    case 'create':
+      return recordedTexts(input.command, input.path, [input.file_text])
+    case 'str_replace':
+      return recordedTexts(input.command, input.path, [input.old_str, input.new_str])
+    case 'insert':
+      return recordedTexts(input.command, input.path, [input.insert_text], { insert_line: input.insert_line })
+    default:
+      return input
+  }
+}
+
+async function run(input: MemoryCommand, files: TextFiles): Promise<string> {
+  switch (input.command) {
+    case 'view':
+      return view(input.path, input.view_range, files)
+    case 'create':
+      return create(input.path, string(input.file_text, 'file_text'), files)
+    case 'str_replace':
+      return replace(input.path, string(input.old_str, 'old_str'), string(input.new_str, 'new_str'), files)
+    case 'insert':
+      return insert(input.path, input.insert_line, string(input.insert_text, 'insert_text'), files)
+    case 'delete':
+      return remove(input.path, files)
+    case 'rename':
+      return rename(input.old_path, input.new_path, files)
+    default:
+      throw invalid(`command must be one of view, create, str_replace, insert, delete, rename.`)
+  }
+}
+
+const ROOT = '/memories'
+
+/**
+ * The path below the memory's directory. This is spelling, and no boundary: the native operations confine whatever path
+ * they are given.
+ */
+function placeOf(path: unknown): string {
+  if (typeof path !== 'string' || !(path === ROOT || path.startsWith(`${ROOT}/`))) {
+    throw refused('TOOL_PATH_ESCAPE', `Path must start with ${ROOT}, got: ${String(path)}`, { path })
+  }
+  const relative = posix.normalize(`.${path.slice(ROOT.length)}`)
+  if (relative === '..' || relative.startsWith('../')) {
+    throw refused('TOOL_PATH_ESCAPE', `Path ${path} would escape ${ROOT} directory`, { path })
+  }
+  const place = relative.replace(/\/+$/u, '')
+  return place === '' ? '.' : place
+}
+
+const missing = (path: string) => refused('TOOL_FILE_NOT_FOUND', `The path ${path} does not exist. Please provide a valid path.`, { path })
+const gone = (path: string) => refused('TOOL_FILE_NOT_FOUND', `The path ${path} does not exist`, { path })
+/** A link that leads out of the memory. */
+const escaped = reworded(['TOOL_PATH_ESCAPE'], ({ details }) =>
+  refused('TOOL_PATH_ESCAPE', `Path would escape ${ROOT} directory via symlink`, details),
+)
+const MAX_LINES = 999_999
+
+async function view(path: string, range: readonly number[] | undefined, files: TextFiles): Promise<string> {
+  const place = placeOf(path)
+  const found = await files
+    .list(place)
+    .catch(escaped)
+    .catch(reworded(['TOOL_FILE_NOT_FOUND', 'TOOL_NOT_A_DIRECTORY'], () => missing(path)))
+    .catch(reworded(['TOOL_NOT_A_FILE'], () => refused('TOOL_NOT_A_FILE', `Unsupported file type for ${path}`, { path })))
+  if (found.isDirectory) {
+    const header = `Here're the files and directories up to 2 levels deep in ${path}, excluding hidden items and node_modules:`
+    const entries = found.entries.map((entry) => `${sizeOf(entry.bytes)}\t${path}/${entry.path}${entry.isDirectory ? '/' : ''}`)
+    const more = found.isCut ? ['There are more: view a directory inside it.'] : []
+    return [header, `${sizeOf(found.bytes)}\t${path}`, ...entries, ...more].join('\n')
+  }
+  const isRange = Array.isArray(range) && range.length === 2
+  const lines = (await files.read(place, isRange).catch(reworded(['TOOL_FILE_NOT_FOUND'], () => missing(path)))).split('\n')
+  if (lines.length > MAX_LINES) {
+    const most = MAX_LINES.toLocaleString('en-US')
+    throw refused('TOOL_FILE_TOO_LARGE', `File ${path} has too many lines (${lines.length}). Maximum is ${most} lines.`, { path })
+  }
+  const [from = 1, to = -1] = isRange ? range : []
+  const first = Math.max(1, from) - 1
+  const shown = isRange ? lines.slice(first, to === -1 ? lines.length : to) : lines
+  return `Here's the content of ${path} with line numbers:\n${numberedLines(shown, isRange ? first + 1 : 1)}`
+}
+
+/** A size in the form of `du -h`. */
+function sizeOf(bytes: number): string {
+  if (bytes === 0) return '0B'
+  const power = Math.min(3, Math.floor(Math.log(bytes) / Math.log(1024)))
+  const size = bytes / 1024 ** power
+  return `${size % 1 === 0 ? size : size.toFixed(1)}${'BKMG'[power]}`
+}
+
+async function create(path: string, text: string, files: TextFiles): Promise<string> {
+  const created = await files.create(placeOf(path), text).catch(escaped)
+  if (!created) throw refused('TOOL_FILE_EXISTS', `File ${path} already exists`, { path })
+  return `File created successfully at: ${path}`
+}
+
+/** The text of a file that is to be changed. */
+async function textOf(path: string, place: string, files: TextFiles): Promise<string> {
+  return files
+    .readToChange(place)
+    .catch(escaped)
+    .catch(reworded(['TOOL_FILE_NOT_FOUND', 'TOOL_NOT_A_DIRECTORY'], () => missing(path)))
+    .catch(reworded(['TOOL_NOT_A_FILE'], () => refused('TOOL_NOT_A_FILE', `The path ${path} is not a file.`, { path })))
+}
+
+async function replace(path: string, old: string, by: string, files: TextFiles): Promise<string> {
+  const place = placeOf(path)
+  const content = await textOf(path, place, files)
+  const places = placesOf(content, old)
+  const [at] = places
+  if (at === undefined) throw notThere(path, old)
+  if (places.length > 1) throw notUnique(path, old, `: ${linesOf(content, places).join(', ')}`)
+  const changed = replacedAt(content, at, old, by)
+  await files.rewrite(place, content, changed).catch(escaped)
+  const line = lineOf(content, at)
+  const first = Math.max(0, line - 2)
+  const snippet = numberedLines(changed.split('\n').slice(first, line + 3), first + 1)
+  return `The memory file has been edited. Here is the snippet showing the change (with line numbers):\n${snippet}`
+}
+
+async function insert(path: string, line: number, text: string, files: TextFiles): Promise<string> {
+  const place = placeOf(path)
+  const content = await textOf(path, place, files)
+  const lines = content.split('\n')
+  if (!Number.isInteger(line) || line < 0 || line > lines.length) throw noSuchLine(path, line, lines.length)
+  lines.splice(line, 0, text.replace(/\n$/u, ''))
+  await files.rewrite(place, content, lines.join('\n')).catch(escaped)
+  return `The file ${path} has been edited.`
+}
+
+async function remove(path: string, files: TextFiles): Promise<string> {
+  const place = placeOf(path)
+  if (place === '.') throw refused('TOOL_PATH_PROTECTED', `Cannot delete the ${ROOT} directory itself`, { path })
+  await files
+    .delete(place)
+    .catch(escaped)
+    .catch(reworded(['TOOL_FILE_NOT_FOUND', 'TOOL_NOT_A_DIRECTORY'], () => gone(path)))
+  return `Successfully deleted ${path}`
+}
+
+async function rename(from: string, to: string, files: TextFiles): Promise<string> {
+  const [old, wanted] = [placeOf(from), placeOf(to)]
+  if (old === '.') throw refused('TOOL_PATH_PROTECTED', `Cannot rename the ${ROOT} directory itself`, { path: from })
+  const occupied = () => refused('TOOL_FILE_EXISTS', `The destination ${to} already exists`, { path: to })
+  if (wanted === '.') throw occupied()
+  const renamed = await files
+    .rename(old, wanted)
+    .catch(escaped)
+    .catch(reworded(['TOOL_FILE_NOT_FOUND'], () => gone(from)))
+  if (!renamed) throw occupied()
+  return `Successfully renamed ${from} to ${to}`
+}

@@ -1,0 +1,53 @@
+/** Errors in the words that Anthropic documents for its tools. A model reads the message as it is. */
+import type { ToolErrorCode } from '../../core/codes.js'
+import { ToolError } from '../../core/errors.js'
+import { recordedChange } from '../../journal/calls/recorded-values.js'
+
+/**
+ * An error whose whole text is `message`.
+ *
+ * @param details `summary` replaces the message where that quotes what a record must not hold.
+ */
+export function refused(
+  code: ToolErrorCode,
+  message: string,
+  { summary = message, ...details }: Record<string, unknown> & { summary?: string } = {},
+): ToolError {
+  const error = new ToolError({ code, summary, message, details })
+  // The AI SDK sends an error as a text. Models know these texts behind the word of Anthropic's own runner.
+  Object.defineProperty(error, 'toString', { value: () => `Error: ${message}`, enumerable: false })
+  return error
+}
+
+const NOTHING_DONE = 'No replacement was performed'
+
+/** A text that is not in the file. */
+export function notThere(path: string, old: string): ToolError {
+  const message = `${NOTHING_DONE}, old_str \`${old}\` did not appear verbatim in ${path}.`
+  return refused('TOOL_EDIT_NO_MATCH', message, { summary: NOTHING_DONE, path })
+}
+
+/** A text that is in the file more than once; `lines` as the tool shows them. */
+export function notUnique(path: string, old: string, lines: string): ToolError {
+  const message = `${NOTHING_DONE}. Multiple occurrences of old_str \`${old}\` in lines${lines}. Please ensure it is unique`
+  return refused('TOOL_EDIT_AMBIGUOUS', message, { summary: NOTHING_DONE, path })
+}
+
+/** A line that no text can be inserted behind. */
+export function noSuchLine(path: string, line: unknown, last: number): ToolError {
+  const range = `It should be within the range of lines of the file: [0, ${last}]`
+  return refused('INVALID_INPUT', `Invalid \`insert_line\` parameter: ${String(line)}. ${range}`, { path })
+}
+
+/** The record of a change without its texts: their size and hash. */
+export async function recordedTexts(command: string, path: unknown, texts: readonly unknown[], rest: object = {}): Promise<unknown> {
+  const text = texts.map((one) => (typeof one === 'string' ? one : '')).join('\n')
+  return { command, ...(await recordedChange(path, 'content', text)), ...rest }
+}
+
+/** Turns errors with one of the codes into another one. */
+export function reworded(codes: readonly ToolErrorCode[], make: (error: ToolError) => ToolError): (error: unknown) => never {
+  return (error) => {
+    throw ToolError.isInstance(error) && codes.includes(error.code) ? make(error) : error
+  }
+}

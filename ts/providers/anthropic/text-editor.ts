@@ -1,0 +1,183 @@
+/** `anthropic.tools.textEditor_*`: files of the root directory. The texts are those of Anthropic's own implementation. */
+import { invalid, string } from '../../core/options.js'
+import { boundedPath } from '../../core/text.js'
+import type { ToolCallOptions } from '../../journal/calls/call-record.js'
+import { recordedFunction } from '../../toolkit/built-in-call.js'
+import type { BuiltInContext } from '../../toolkit/define-tool.js'
+import type { ProviderSettings } from '../settings.js'
+import { noSuchLine, notThere, notUnique, recordedTexts, refused, reworded } from './refusals.js'
+import { linesOf, lineOf, numberedLines, placesOf, replacedAt, TextFiles } from './text-files.js'
+
+/** A command of the text editor. */
+export interface TextEditorInput {
+  command: 'view' | 'create' | 'str_replace' | 'insert'
+  /** Relative to the root directory, or absolute within it. */
+  path: string
+  /** The content of a file that is created. */
+  file_text?: string | undefined
+  /** The line behind which a text is inserted; 0 for the beginning of the file. */
+  insert_line?: number | undefined
+  /** The text in place of `old_str`. @default '' */
+  new_str?: string | undefined
+  /** The text that is inserted. */
+  insert_text?: string | undefined
+  /** The text that is replaced. It must be in the file once. */
+  old_str?: string | undefined
+  /** The first and the last line that are shown, from 1; -1 for the end of the file. */
+  view_range?: readonly number[] | undefined
+}
+
+/**
+ * Does what a command of the editor says.
+ *
+ * @throws {ToolError} with the documented text, which the AI SDK sends as the error of the tool.
+ */
+export type TextEditorFunction = (input: TextEditorInput, options?: ToolCallOptions) => Promise<string>
+
+export function createTextEditor({ bound, maxCharacters }: ProviderSettings): TextEditorFunction {
+  const execute = (input: TextEditorInput, call: BuiltInContext): Promise<string> => run(input, new TextFiles(call), maxCharacters)
+  const named = { name: 'str_replace_based_edit_tool', execute, recordedInput: recordedCommand }
+  const looking = recordedFunction({ ...named, sideEffect: false, kind: 'read' }, bound)
+  const changing = recordedFunction({ ...named, sideEffect: true, kind: 'write' }, bound)
+  return (input, options) => ((input as Partial<TextEditorInput> | undefined)?.command === 'view' ? looking : changing)(input, options)
+}
+
+/** Without the texts of a change, which a record must not hold. */
+function recordedCommand(input: TextEditorInput): unknown {
+  const { command, path, file_text, insert_text, insert_line, old_str, new_str } = input
+  if (command === 'create') return recordedTexts(command, path, [file_text])
+  if (command === 'str_replace') return recordedTexts(command, path, [old_str, new_str])
+  if (command === 'insert') return recordedTexts(command, path, [insert_text ?? new_str], { insert_line })
+  return input
+}
+
+async function run(input: TextEditorInput, files: TextFiles, maxCharacters: number | undefined): Promise<string> {
+  const { command } = input
+  const path = boundedPath(string(input.path, 'path'))
+  switch (command) {
+    case 'view':
+      return view(path, input.view_range, files, maxCharacters)
+    case 'create':
+      return create(path, needed(input.file_text, 'file_text', command), files)
+    case 'str_replace':
+      return replace(path, needed(input.old_str, 'old_str', command), string(input.new_str ?? '', 'new_str'), files)
+    case 'insert':
+      // Models of some versions call the text new_str.
+      return insert(path, input.insert_line, needed(input.insert_text ?? input.new_str, 'insert_text', command), files)
+    default:
+      throw invalid(
+        `Unrecognized command ${String(command)}. The allowed commands for the str_replace_based_edit_tool tool are: view, create, str_replace, insert`,
+      )
+  }
+}
+
+function needed(value: unknown, name: string, command: string): string {
+  if (value === undefined || value === null) throw refused('INVALID_INPUT', `Parameter \`${name}\` is required for command: ${command}`)
+  return string(value, name)
+}
+
+const missing = (path: string) => refused('TOOL_FILE_NOT_FOUND', `The path ${path} does not exist. Please provide a valid path.`, { path })
+
+const SHORTENED =
+  '<response clipped><NOTE>To save on context only part of this file has been shown to you. You should retry this tool after you have searched inside the file with `grep -n` in order to find the line numbers of what you are looking for.</NOTE>'
+
+async function view(
+  path: string,
+  range: readonly number[] | undefined,
+  files: TextFiles,
+  maxCharacters: number | undefined,
+): Promise<string> {
+  const found = await files.list(path).catch(reworded(['TOOL_FILE_NOT_FOUND', 'TOOL_NOT_A_DIRECTORY'], () => missing(path)))
+  if (found.isDirectory) {
+    if (range !== undefined && range !== null) {
+      throw refused('INVALID_INPUT', 'The `view_range` parameter is not allowed when `path` points to a directory.', { path })
+    }
+    const base = path.replace(/(?<=.)\/+$/u, '')
+    const entries = [base, ...found.entries.map((entry) => `${base === '/' ? '' : base}/${entry.path}${entry.isDirectory ? '/' : ''}`)]
+    const more = found.isCut ? 'There are more: view a directory inside it.\n' : ''
+    return `Here's the files and directories up to 2 levels deep in ${path}, excluding hidden items and node_modules:\n${entries.join('\n')}\n${more}`
+  }
+  const isPart = Array.isArray(range) || maxCharacters !== undefined
+  const content = await files.read(path, isPart).catch(reworded(['TOOL_FILE_NOT_FOUND'], () => missing(path)))
+  const { lines, first } = linesIn(content, range)
+  return catOf(lines, first, path, maxCharacters ?? files.limitBytes)
+}
+
+/** The lines of a range. @throws {ToolError} INVALID_INPUT */
+function linesIn(content: string, range: readonly number[] | undefined): { lines: string[]; first: number } {
+  const lines = content.split('\n')
+  if (range === undefined || range === null) return { lines, first: 1 }
+  const [first = 0, last = 0] = range
+  if (!Array.isArray(range) || range.length !== 2 || !range.every(Number.isInteger)) {
+    throw refused('INVALID_INPUT', 'Invalid `view_range`. It should be a list of two integers.')
+  }
+  const wrong = (problem: string) => refused('INVALID_INPUT', `Invalid \`view_range\`: [${range.join(', ')}]. ${problem}`)
+  if (first < 1 || first > lines.length) {
+    throw wrong(`Its first element \`${first}\` should be within the range of lines of the file: [1, ${lines.length}]`)
+  }
+  if (last > lines.length)
+    throw wrong(`Its second element \`${last}\` should be smaller than the number of lines in the file: \`${lines.length}\``)
+  if (last !== -1 && last < first) throw wrong(`Its second element \`${last}\` should be larger or equal than its first \`${first}\``)
+  return { lines: lines.slice(first - 1, last === -1 ? lines.length : last), first }
+}
+
+/** Lines as `cat -n` shows them, cut to a number of characters. */
+function catOf(lines: readonly string[], first: number, what: string, limit: number): string {
+  const text = lines.join('\n')
+  const cut = text.length <= limit ? text : `${Buffer.from(text.slice(0, limit)).toString()}${SHORTENED}`
+  return `Here's the result of running \`cat -n\` on ${what}:\n${numberedLines(cut.split('\n'), first)}\n`
+}
+
+async function create(path: string, text: string, files: TextFiles): Promise<string> {
+  if (await files.create(path, text)) return `File created successfully at: ${path}`
+  throw refused('TOOL_FILE_EXISTS', `File already exists at: ${path}. Cannot overwrite files using command \`create\`.`, { path })
+}
+
+async function textOf(path: string, files: TextFiles): Promise<string> {
+  return files
+    .readToChange(path)
+    .catch(reworded(['TOOL_FILE_NOT_FOUND', 'TOOL_NOT_A_DIRECTORY'], () => missing(path)))
+    .catch((error: unknown) => onlyView(path, error))
+}
+
+function onlyView(path: string, error: unknown): never {
+  return reworded(['TOOL_NOT_A_FILE'], (original) =>
+    original.details['kind'] === 'a directory'
+      ? refused('TOOL_NOT_A_FILE', `The path ${path} is a directory and only the \`view\` command can be used on directories`, { path })
+      : original,
+  )(error)
+}
+
+/** How many lines a snippet shows before and behind the change. */
+const AROUND = 4
+const REVIEW = 'Review the changes and make sure they are as expected'
+
+async function replace(path: string, old: string, by: string, files: TextFiles): Promise<string> {
+  const content = await textOf(path, files)
+  const places = old === '' ? [] : placesOf(content, old)
+  const [at] = places
+  if (at === undefined) throw notThere(path, old)
+  if (places.length > 1) throw notUnique(path, old, ` [${linesOf(content, places).join(', ')}]`)
+  const changed = replacedAt(content, at, old, by)
+  await files.rewrite(path, content, changed)
+  const line = lineOf(content, at)
+  const first = Math.max(0, line - AROUND)
+  const shown = changed.split('\n').slice(first, line + AROUND + by.split('\n').length)
+  const snippet = catOf(shown, first + 1, `a snippet of ${path}`, files.limitBytes)
+  return `The file ${path} has been edited. ${snippet}${REVIEW}. Edit the file again if necessary.`
+}
+
+async function insert(path: string, line: number | undefined, text: string, files: TextFiles): Promise<string> {
+  if (line === undefined || line === null) throw refused('INVALID_INPUT', 'Parameter `insert_line` is required for command: insert')
+  const content = await textOf(path, files)
+  const lines = content.split('\n')
+  if (!Number.isInteger(line) || line < 0 || line > lines.length) throw noSuchLine(path, line, lines.length)
+  // A text that ends its last line is as many lines as it ends.
+  const added = text.replace(/\n$/u, '').split('\n')
+  lines.splice(line, 0, ...added)
+  await files.rewrite(path, content, lines.join('\n'))
+  const first = Math.max(0, line - AROUND)
+  const shown = lines.slice(first, line + added.length + AROUND)
+  const snippet = catOf(shown, first + 1, 'a snippet of the edited file', files.limitBytes)
+  return `The file ${path} has been edited. ${snippet}${REVIEW} (correct indentation, no duplicate lines, etc). Edit the file again if necessary.`
+}

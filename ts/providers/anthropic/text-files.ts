@@ -1,0 +1,135 @@
+/** Files below one root, as the editor and the memory see them. Every operation is native, and confined to the root. */
+import { isUtf8 } from 'node:buffer'
+import type { EntryListing } from '../../../index.js'
+import { ToolError } from '../../core/errors.js'
+import { grantedRoot } from '../../core/grants.js'
+import { call as callAddon, callLimited, fileText } from '../../core/native.js'
+import { callPlan, type CallPlan, type CallSettings } from '../../toolkit/tools/call-plan.js'
+
+/** The most entries that one view of a directory shows. */
+const MAX_ENTRIES = 10_000
+/** How large a file may be of which only some lines are shown. */
+const MAX_RANGE_BYTES = 10_485_760
+
+/** The files of one call. Paths are relative to the root, or absolute within it. */
+export class TextFiles {
+  readonly #plan: CallPlan
+
+  constructor(call: CallSettings) {
+    this.#plan = callPlan(call)
+  }
+
+  /** What one call may give back, in bytes. */
+  get limitBytes(): number {
+    return this.#plan.maxOutputBytes
+  }
+
+  /** A directory with two levels of entries, or the size of a file. */
+  list(path: string): Promise<EntryListing> {
+    const plan = this.#plan
+    return callAddon(plan.limits(`list ${path}`), (addon, cancel) =>
+      addon.listEntries(grantedRoot(addon, plan), path, 2, MAX_ENTRIES, cancel),
+    )
+  }
+
+  /** The text of a file. `part`: it is shown in part, and may be longer. */
+  async read(path: string, part = false): Promise<string> {
+    const plan = this.#plan
+    const limit = part ? Math.max(this.limitBytes, MAX_RANGE_BYTES) : this.limitBytes
+    const bytes = await callAddon(plan.limits(`read ${path}`), (addon, cancel) =>
+      addon.read(grantedRoot(addon, plan), path, limit, true, cancel),
+    )
+    return fileText(bytes)
+  }
+
+  /** The text of a file that is to be changed. @throws {ToolError} TOOL_FILE_BINARY for one that is not UTF-8. */
+  async readToChange(path: string): Promise<string> {
+    const plan = this.#plan
+    const bytes = await callAddon(plan.limits(`read ${path}`), (addon, cancel) =>
+      addon.read(grantedRoot(addon, plan), path, this.limitBytes, true, cancel),
+    )
+    if (typeof bytes === 'string' || isUtf8(bytes)) return fileText(bytes)
+    const summary = 'Not UTF-8 text'
+    throw new ToolError({
+      code: 'TOOL_FILE_BINARY',
+      summary,
+      place: `${summary}: \`${path}\``,
+      hint: 'Change it with a command that knows its format.',
+      details: { path },
+    })
+  }
+
+  /** Creates a file. False when something is there already. */
+  create(path: string, content: string): Promise<boolean> {
+    const plan = this.#plan
+    return callLimited(plan.changeLimits(`create ${path}`), (addon, cancel) =>
+      addon.createFile(grantedRoot(addon, plan), path, content, plan.maxOutputBytes, plan.publish, cancel),
+    )
+  }
+
+  /** Replaces a text by another, unless the file has changed since it was read. */
+  rewrite(path: string, known: string, content: string): Promise<boolean> {
+    const plan = this.#plan
+    return callLimited(plan.changeLimits(`edit ${path}`), (addon, cancel) =>
+      addon.rewriteFile(grantedRoot(addon, plan), path, known, content, plan.maxOutputBytes, plan.publish, cancel),
+    )
+  }
+
+  /** Deletes a file, a link, or a directory with everything in it. */
+  delete(path: string): Promise<boolean> {
+    const plan = this.#plan
+    return callLimited(plan.changeLimits(`delete ${path}`), (addon, cancel) =>
+      addon.deleteEntry(grantedRoot(addon, plan), path, true, plan.publish, cancel),
+    )
+  }
+
+  /** Renames a file or a directory. False when something is at the new path already. */
+  rename(from: string, to: string): Promise<boolean> {
+    const plan = this.#plan
+    return callLimited(plan.changeLimits(`rename ${from}`), (addon, cancel) =>
+      addon.renameEntry(grantedRoot(addon, plan), from, to, plan.publish, cancel),
+    )
+  }
+}
+
+/** Lines with their numbers, in the form of `cat -n`. */
+export function numberedLines(lines: readonly string[], first: number): string {
+  return lines.map((line, index) => `${String(first + index).padStart(6)}\t${line}`).join('\n')
+}
+
+/** The places of a text, without overlaps. The empty text is at the beginning of each line. */
+export function placesOf(content: string, wanted: string): number[] {
+  const places: number[] = []
+  if (wanted === '') {
+    for (let at = 0; at !== -1;) {
+      places.push(at)
+      const end = content.indexOf('\n', at)
+      at = end === -1 ? -1 : end + 1
+    }
+    return places
+  }
+  for (let at = content.indexOf(wanted); at !== -1; at = content.indexOf(wanted, at + wanted.length)) places.push(at)
+  return places
+}
+
+/** The line of a place, from 0. */
+export const lineOf = (content: string, place: number): number => content.slice(0, place).split('\n').length - 1
+
+/** The lines of several places, each once, from 1. */
+export function linesOf(content: string, places: readonly number[]): number[] {
+  let line = 1
+  let at = 0
+  const lines: number[] = []
+  for (const place of places) {
+    for (let end = content.indexOf('\n', at); end !== -1 && end < place; end = content.indexOf('\n', at)) {
+      line += 1
+      at = end + 1
+    }
+    if (lines.at(-1) !== line) lines.push(line)
+  }
+  return lines
+}
+
+/** A text with another one in a place. */
+export const replacedAt = (content: string, place: number, old: string, by: string): string =>
+  `${content.slice(0, place)}${by}${content.slice(place + old.length)}`

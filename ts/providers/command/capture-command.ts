@@ -1,0 +1,73 @@
+/** A command whose end is a result: both streams apart, and how it ended. */
+import type { CapturedCommand } from '../../../index.js'
+import { traceStep } from '../../core/call-channel.js'
+import { type CommandMessage, programName } from '../../core/call-message.js'
+import { call as callAddon } from '../../core/native.js'
+import { leftRunningNote } from '../../core/text.js'
+import { callPlan, type CallSettings, commandOf, commandSettings, guardCommand, HANG_GRACE_MS } from '../../toolkit/tools/call-plan.js'
+import { BASH_TOOL_MAX_OUTPUT_BYTES, checkBashLimits, type ToolOptions } from '../../toolkit/settings.js'
+
+/** What to run. */
+export interface CapturedInput {
+  cmd: string
+  args: readonly string[]
+  cwd: string
+  /** What the network guard judges, where the arguments say something else. @default args */
+  judged?: readonly string[] | undefined
+  /** When it is killed. */
+  timeoutMs: number
+  /** The most bytes of each stream. @default the limit of the settings */
+  streamBytes?: number | undefined
+  /** Variables that join those of the settings. */
+  variables?: Readonly<Record<string, string>> | undefined
+}
+
+/** @throws {ToolError} as `bash` does, except for an exit code, a signal and a timeout, which are results. */
+export async function captureCommand(
+  { cmd, args, cwd, judged = args, timeoutMs, streamBytes, variables }: CapturedInput,
+  call: CallSettings,
+  bound: ToolOptions,
+): Promise<CapturedCommand> {
+  const plan = callPlan(call)
+  checkBashLimits({ ...plan, timeoutMs })
+  const guarded = guardCommand(plan, cmd, judged, cwd)
+  const command = commandOf({ cmd, args: judged === args ? guarded.args : args, cwd }, guarded.env)
+  const settings = commandSettings(plan, bound)
+  const most = Math.min(plan.maxOutputBytes, BASH_TOOL_MAX_OUTPUT_BYTES)
+  const terms = { timeoutMs, streamBytes: Math.min(streamBytes ?? most, most), ...(variables && { variables: { ...variables } }) }
+  return traceStep(
+    'command',
+    { program: programName(cmd) },
+    () =>
+      callAddon(plan.changeLimits(`${programName(cmd)}`, timeoutMs + HANG_GRACE_MS), (addon, cancel) =>
+        addon.runCaptured(settings(addon), command, terms, cancel),
+      ),
+    noteEnd,
+  )
+}
+
+function noteEnd(message: CommandMessage, ended: CapturedCommand | undefined): void {
+  if (ended === undefined) return
+  const exitCode = ended.exitCode ?? null
+  message.exitCode = exitCode
+  if (ended.timedOut) message.timedOut = true
+  message.call?.commandEnded(exitCode)
+}
+
+/** The exit code as a shell reports it: 128 and the number of the signal, 124 for a timeout as `timeout` has it. */
+export function exitCodeOf({ exitCode, signalNumber, timedOut }: CapturedCommand): number {
+  if (timedOut) return 124
+  return exitCode ?? 128 + (signalNumber ?? 0)
+}
+
+/** stderr, and below it what the model should know besides. */
+export function stderrWithNotes(stderr: string, notes: readonly (string | undefined)[]): string {
+  const known = notes.filter((note) => note !== undefined).map((note) => `[${note}]`)
+  if (known.length === 0) return stderr
+  return `${stderr}${stderr === '' || stderr.endsWith('\n') ? '' : '\n'}${known.join('\n')}\n`
+}
+
+/** What the model should know of a command besides its output. */
+export function captureNotes({ hint, leftRunning, signal }: CapturedCommand): (string | undefined)[] {
+  return [signal === undefined ? undefined : `The command was killed by ${signal}.`, hint, leftRunningNote(leftRunning)]
+}

@@ -1,0 +1,102 @@
+import type { FlexibleSchema } from 'ai'
+import { checked, type Checks, invalid, optional, parseOptions, path, positive, wholeNumber } from '../core/options.js'
+import { BASH_TOOL_MAX_TIMEOUT_MS, boundChecks, type BoundToolOptions, noteGranted } from '../toolkit/settings.js'
+import { type AgentsEditor, type AgentsShell, createAgentsEditor, createAgentsShell } from './agents.js'
+import { type AnthropicBashFunction, type AnthropicBashInput, bashInput, createBash } from './anthropic/bash.js'
+import { createMemory, type MemoryFunction } from './anthropic/memory.js'
+import { createTextEditor, type TextEditorFunction } from './anthropic/text-editor.js'
+import { MAX_TIMEOUT_MS } from './command/limits.js'
+import { type ApplyPatchFunction, createApplyPatch } from './openai/apply-patch.js'
+import { createLocalShell, type LocalShellFunction } from './openai/local-shell.js'
+import { createShell, type ShellFunction } from './openai/shell.js'
+import type { ProviderSettings } from './settings.js'
+
+/** What {@link providerExecutors} takes: the options of `createTools` for files and commands, and its own. */
+export interface ProviderExecutorsOptions extends BoundToolOptions {
+  /** The directory that Anthropic's memory tool knows as `/memories`. It is made if it is missing. @default no memory */
+  memoryDir?: string | undefined
+  /**
+   * The longest time that a model may ask for, in milliseconds, at most one hour. Without a wish of the model
+   * `toolTimeoutMs` counts. @default 600000
+   */
+  maxTimeoutMs?: number | undefined
+  /** The most characters of a file that one view of Anthropic's editor shows: what its `maxCharacters` says. @default no limit */
+  maxCharacters?: number | undefined
+}
+
+/** Functions for the `execute` of tools that providers define. */
+export interface ProviderExecutors<MEMORY = MemoryFunction | undefined> extends AsyncDisposable {
+  /** For `openai.tools`. None of them throws: what fails is an output, as the API has it. */
+  readonly openai: {
+    readonly shell: ShellFunction
+    readonly localShell: LocalShellFunction
+    readonly applyPatch: ApplyPatchFunction
+  }
+  /** For `anthropic.tools`. What fails throws, and the AI SDK sends the text as an error. */
+  readonly anthropic: {
+    /** One session: directory, variables and functions stay from one command to the next. */
+    readonly bash: AnthropicBashFunction
+    /** The `inputSchema` of that tool. With the AI SDK's own a model cannot restart the session. */
+    readonly bashInput: FlexibleSchema<AnthropicBashInput>
+    readonly textEditor: TextEditorFunction
+    readonly memory: MEMORY
+  }
+  /** For `@openai/agents-core`. */
+  readonly agents: {
+    readonly shell: AgentsShell
+    readonly editor: AgentsEditor
+  }
+  /** Removes what the session of `anthropic.bash` keeps on the disk. The process does it at its end. */
+  close(): Promise<void>
+}
+
+/**
+ * Makes functions that do what models ask of the tools that their providers define: confined, recorded and aborted as the
+ * calls of `createTools` are. Each set has a bash session of its own.
+ *
+ * @example
+ * ```ts
+ * const executors = providerExecutors({ rootDir: './project', memoryDir: './memories' })
+ * const tools = checkProviderTools({
+ *   bash: { ...anthropic.tools.bash_20250124({ execute: executors.anthropic.bash }), inputSchema: executors.anthropic.bashInput },
+ *   str_replace_based_edit_tool: anthropic.tools.textEditor_20250728({ execute: executors.anthropic.textEditor }),
+ *   memory: anthropic.tools.memory_20250818({ execute: executors.anthropic.memory }),
+ * })
+ * ```
+ * @throws {ToolError} INVALID_INPUT for an option that makes no sense.
+ */
+export function providerExecutors(options: ProviderExecutorsOptions & { memoryDir: string }): ProviderExecutors<MemoryFunction>
+export function providerExecutors(options?: ProviderExecutorsOptions): ProviderExecutors
+export function providerExecutors(options: ProviderExecutorsOptions = {}): ProviderExecutors {
+  const { memoryDir, maxTimeoutMs, maxCharacters, ...bound } = parseOptions('providerExecutors', options, checks)
+  checked('providerExecutors', () => {
+    for (const name of ['runId', 'nodeId'] as const) {
+      if (bound[name] !== undefined && bound.journal === undefined)
+        throw invalid(`${name} names what a journal records: give a journal too.`)
+    }
+  })
+  noteGranted(bound)
+  const settings: ProviderSettings = { bound, maxTimeoutMs, maxCharacters }
+  const shell = createShell(settings)
+  const applyPatch = createApplyPatch(settings)
+  const { bash, close } = createBash(settings)
+  return {
+    openai: { shell, localShell: createLocalShell(settings), applyPatch },
+    anthropic: {
+      bash,
+      bashInput,
+      textEditor: createTextEditor(settings),
+      memory: memoryDir === undefined ? undefined : createMemory(settings, memoryDir),
+    },
+    agents: { shell: createAgentsShell(shell), editor: createAgentsEditor(applyPatch) },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+const checks = {
+  ...boundChecks,
+  memoryDir: optional(path),
+  maxTimeoutMs: optional(positive(BASH_TOOL_MAX_TIMEOUT_MS), MAX_TIMEOUT_MS),
+  maxCharacters: optional(wholeNumber(1)),
+} satisfies Checks<ProviderExecutorsOptions>

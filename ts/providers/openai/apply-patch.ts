@@ -1,0 +1,80 @@
+/** `openai.tools.applyPatch`: one file created, changed or deleted by a diff without line numbers. */
+import { grantedRoot } from '../../core/grants.js'
+import { callLimited } from '../../core/native.js'
+import { invalid, string } from '../../core/options.js'
+import { boundedPath } from '../../core/text.js'
+import type { ToolCallOptions } from '../../journal/calls/call-record.js'
+import { recordedChange } from '../../journal/calls/recorded-values.js'
+import { recordedFunction } from '../../toolkit/built-in-call.js'
+import type { BuiltInContext } from '../../toolkit/define-tool.js'
+import { callPlan } from '../../toolkit/tools/call-plan.js'
+import { failureText } from '../failure-text.js'
+import type { ProviderSettings } from '../settings.js'
+
+/** What a model asks to be done to a file. */
+export type ApplyPatchOperation =
+  /** Every line of the diff begins with `+`. */
+  | { type: 'create_file'; path: string; diff: string }
+  /** `moveTo` comes from the Agents SDK alone. */
+  | { type: 'update_file'; path: string; diff: string; moveTo?: string | undefined }
+  | { type: 'delete_file'; path: string }
+
+/** Whether the operation was carried out, and what a model is told of it. */
+export type ApplyPatchOutput = { status: 'completed' | 'failed'; output: string }
+
+/** Carries out the operation. It never throws. */
+export type ApplyPatchFunction = (
+  input: { callId: string; operation: ApplyPatchOperation },
+  options?: ToolCallOptions,
+) => Promise<ApplyPatchOutput>
+
+export function createApplyPatch({ bound }: ProviderSettings): ApplyPatchFunction {
+  const run = recordedFunction(
+    {
+      name: 'apply_patch',
+      sideEffect: true,
+      kind: 'write',
+      execute: ({ operation }: { callId: string; operation: ApplyPatchOperation }, call) => applyOperation(operation, call),
+      recordedInput: ({ callId, operation }) => recordedOperation(callId, operation),
+    },
+    bound,
+  )
+  return async (input, options) => {
+    try {
+      return { status: 'completed', output: await run(input, options) }
+    } catch (error) {
+      return { status: 'failed', output: failureText(error) }
+    }
+  }
+}
+
+/** With size and hash in place of the diff, which a record must not hold. */
+async function recordedOperation(callId: unknown, operation: Partial<Record<string, unknown>> | undefined): Promise<unknown> {
+  const { type, path, diff, moveTo } = operation ?? {}
+  const rest = { callId, type, ...(moveTo !== undefined && { moveTo }) }
+  return diff === undefined ? { ...rest, path } : { ...rest, ...(await recordedChange(path, 'patch', diff)) }
+}
+
+const changes = { create_file: 'create', update_file: 'update', delete_file: 'delete' } as const
+
+async function applyOperation(operation: ApplyPatchOperation, call: BuiltInContext): Promise<string> {
+  if (typeof operation !== 'object' || operation === null) throw invalid('operation must be an object.')
+  const { type } = operation
+  if (!Object.hasOwn(changes, type)) throw invalid('operation.type must be one of create_file, update_file, delete_file.')
+  const plan = callPlan(call)
+  const path = boundedPath(string(operation.path, 'operation.path'))
+  const diff = 'diff' in operation ? string(operation.diff, 'operation.diff') : ''
+  const moveTo = type === 'update_file' && operation.moveTo !== undefined ? string(operation.moveTo, 'operation.moveTo') : undefined
+  const { summary } = await callLimited(plan.changeLimits(`apply_patch ${path}`), (addon, cancel) => {
+    const root = grantedRoot(addon, plan)
+    if (moveTo !== undefined) return addon.applyPatch(root, moving(path, moveTo, diff), plan.maxOutputBytes, plan.publish, cancel)
+    return addon.changeFile(root, path, { change: changes[type], diff }, plan.maxOutputBytes, plan.publish, cancel)
+  })
+  return summary
+}
+
+/** A change and a move are one patch, so that both happen or neither. */
+function moving(path: string, to: string, diff: string): string {
+  if (/[\r\n]/u.test(path + to)) throw invalid('A path that is moved has no line breaks.')
+  return `*** Begin Patch\n*** Update File: ${path}\n*** Move to: ${to}\n${diff}${diff === '' || diff.endsWith('\n') ? '' : '\n'}*** End Patch\n`
+}

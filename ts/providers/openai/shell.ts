@@ -1,0 +1,127 @@
+/** `openai.tools.shell`: command lines in order, each with its own output and outcome. */
+import { ToolError } from '../../core/errors.js'
+import { findBash } from '../../core/find-bash.js'
+import { invalid } from '../../core/options.js'
+import type { ToolCallOptions } from '../../journal/calls/call-record.js'
+import { recordedFunction } from '../../toolkit/built-in-call.js'
+import type { BuiltInContext } from '../../toolkit/define-tool.js'
+import { captureCommand, exitCodeOf, captureNotes, stderrWithNotes } from '../command/capture-command.js'
+import { commandLine, limitTogether, outputLimit, shortened, timeoutOf } from '../command/limits.js'
+import { failureText } from '../failure-text.js'
+import type { ProviderSettings } from '../settings.js'
+
+/** What a model asks of the shell. */
+export interface ShellAction {
+  /** Command lines, run in this order. */
+  commands: string[]
+  /** When each of them is killed, in milliseconds. */
+  timeoutMs?: number | undefined
+  /** The most characters of stdout and stderr together, of each command. */
+  maxOutputLength?: number | undefined
+}
+
+/** How a command ended. */
+export type ShellOutcome = { type: 'exit'; exitCode: number } | { type: 'timeout' }
+
+/** What a command printed, and how it ended. A type, so that it fits records with more fields. */
+export type ShellCommandOutput = {
+  stdout: string
+  stderr: string
+  outcome: ShellOutcome
+}
+
+/** The answer: one output for each command. */
+export interface ShellOutput {
+  output: ShellCommandOutput[]
+  /** As it was asked for. */
+  maxOutputLength?: number
+}
+
+/** The exit code of a command that was not run. */
+const NOT_RUN = 126
+/** The exit code of a command that was stopped. */
+const STOPPED = 137
+
+/** Runs the commands of an action. It never throws. */
+export type ShellFunction = (input: { action: ShellAction }, options?: ToolCallOptions) => Promise<ShellOutput>
+
+export function createShell(settings: ProviderSettings): ShellFunction {
+  return async (input, options) => {
+    /** The commands that have ended. */
+    const output: ShellCommandOutput[] = []
+    const execute = ({ action }: { action: ShellAction }, call: BuiltInContext): Promise<ShellOutput> =>
+      runCommands(action, output, call, settings)
+    try {
+      return await recordedFunction({ name: 'shell', sideEffect: true, kind: 'bash', execute }, settings.bound)(input, options)
+    } catch (error) {
+      return failedShell(input, output, error)
+    }
+  }
+}
+
+async function runCommands(
+  action: ShellAction,
+  output: ShellCommandOutput[],
+  call: BuiltInContext,
+  settings: ProviderSettings,
+): Promise<ShellOutput> {
+  const { commands, timeoutMs: asked, maxOutputLength } = checkedAction(action)
+  // Nothing runs unless all of it can.
+  const limit = outputLimit(maxOutputLength)
+  const timeoutMs = timeoutOf(asked, call.settings, settings.maxTimeoutMs)
+  const lines = commands.map((command, index) => commandLine(command, `commands[${index}]`))
+  for (const line of lines) {
+    output.push(await runCommand(line, { timeoutMs, limit }, call, settings))
+    call.partialOutput = { output: { output } }
+  }
+  return { output, ...(limit !== undefined && { maxOutputLength: limit }) }
+}
+
+async function runCommand(
+  line: string,
+  { timeoutMs, limit }: { timeoutMs: number; limit: number | undefined },
+  call: BuiltInContext,
+  { bound }: ProviderSettings,
+): Promise<ShellCommandOutput> {
+  try {
+    const { cmd, args } = shellFor(line, call)
+    const ended = await captureCommand({ cmd, args, judged: ['-c', line], cwd: '.', timeoutMs }, call, bound)
+    const stderr = stderrWithNotes(ended.stderr, captureNotes(ended))
+    const outcome: ShellOutcome = ended.timedOut ? { type: 'timeout' } : { type: 'exit', exitCode: exitCodeOf(ended) }
+    return { ...limitTogether(ended.stdout, stderr, Math.min(limit ?? Infinity, call.settings.maxOutputBytes)), outcome }
+  } catch (error) {
+    // A refusal is the outcome of its own command. After an abort, and where nothing can run, the rest would end alike.
+    if (!ToolError.isInstance(error) || call.signal?.aborted === true) throw error
+    const stderr = failureText(error)
+    return { ...limitTogether('', stderr, limit ?? stderr.length), outcome: { type: 'exit', exitCode: NOT_RUN } }
+  }
+}
+
+/** A command line for bash, or for sh where there is no bash. */
+export function shellFor(line: string, { settings }: Pick<BuiltInContext, 'settings'>): { cmd: string; args: string[] } {
+  const bash = findBash([settings.rootDir, ...(settings.sandbox.writableRoots ?? [])])
+  if (bash === undefined) return { cmd: 'sh', args: ['-c', '--', line] }
+  return { cmd: bash, args: ['--norc', '--noprofile', '-c', '--', line] }
+}
+
+function checkedAction(action: unknown): ShellAction {
+  if (typeof action !== 'object' || action === null) throw invalid('action must be an object.')
+  const { commands } = action as Partial<ShellAction>
+  if (!Array.isArray(commands)) throw invalid('action.commands must be an array of command lines.')
+  return action as ShellAction
+}
+
+/** A call that failed, as the output of each of its commands that has none yet. */
+function failedShell(input: unknown, output: readonly ShellCommandOutput[], error: unknown): ShellOutput {
+  const action = (input as { action?: Partial<ShellAction> } | null | undefined)?.action
+  const { commands, maxOutputLength: limit } = action ?? {}
+  const count = Array.isArray(commands) ? Math.max(1, commands.length) : 1
+  const isLimited = typeof limit === 'number' && limit >= 0
+  const stderr = failureText(error)
+  const outcome: ShellOutcome = { type: 'exit', exitCode: ToolError.isInstance(error) ? NOT_RUN : STOPPED }
+  const failed = { stdout: '', stderr: isLimited ? shortened(stderr, limit) : stderr, outcome }
+  return {
+    output: [...output, ...Array.from({ length: count - output.length }, () => failed)],
+    ...(isLimited && { maxOutputLength: limit }),
+  }
+}

@@ -1,0 +1,91 @@
+import type { ToolCallRow } from '../journal/journal-store.js'
+import type { CallTexts, Replacement, ReportText } from './report-data.js'
+
+/** The longest texts that the page compares: the time grows with the square of what differs. */
+const MAX_COMPARED = 100_000
+/** A unified diff, in any of the forms in which models and git write it. */
+const DIFF = /^(?:diff --git |--- [^\n]*\n\+\+\+ |@@ |\*\*\* Begin Patch)/mu
+
+/** The texts of a row as a person reads them, each with at most `limit` characters: its beginning and its end. */
+export function callTexts(row: ToolCallRow, limit: number): CallTexts {
+  const input = parsed(row.inputJson)
+  const output = parsed(row.outputJson)
+  const error = parsed(row.errorJson)
+  const shown = (value: unknown, json: string | null): ReportText | null =>
+    value === undefined ? (json === null ? null : cut(json, 'text', limit)) : textOf(value, limit)
+  return {
+    input: shown(input, row.inputJson),
+    output: shown(isEnvelope(output) ? output.data : output, row.outputJson),
+    error: error === undefined ? shown(error, row.errorJson) : textOf(messageOf(error), limit),
+    notes: notesOf(output) ?? notesOf(error) ?? [],
+    diff: patchOf(input, limit),
+    replacement: replacementOf(input, limit),
+  }
+}
+
+/** How long a call of a contract session waited for permission; `null` where the row does not say. */
+export function waitedMs(row: ToolCallRow): number | null {
+  const { waited_ms } = record(parsed(row.outputJson ?? row.errorJson)) ?? {}
+  return typeof waited_ms === 'number' ? waited_ms : null
+}
+
+function textOf(value: unknown, limit: number): ReportText | null {
+  if (value === null || value === undefined) return null
+  if (typeof value === 'string') return cut(value, DIFF.test(value.slice(0, 4_000)) ? 'diff' : 'text', limit)
+  const [only, ...others] = Object.values(record(value) ?? {})
+  // `{ output: '…' }` reads better as the text itself.
+  if (others.length === 0 && typeof only === 'string' && only.includes('\n')) return textOf(only, limit)
+  return cut(JSON.stringify(value, undefined, 2), 'json', limit)
+}
+
+function cut(text: string, form: ReportText['form'], limit: number): ReportText {
+  if (text.length <= limit) return { text, leftOut: 0, form }
+  const half = Math.floor(limit / 2)
+  const [head, tail] = [text.slice(0, half), text.slice(-half)].map((part) => Buffer.from(part).toString()) as [string, string]
+  const leftOut = text.length - head.length - tail.length
+  return { text: `${head}\n\n[… ${leftOut.toLocaleString('en')} characters are left out of this report …]\n\n${tail}`, leftOut, form }
+}
+
+/** A patch that the arguments hold. */
+function patchOf(input: unknown, limit: number): ReportText | null {
+  const { patch, diff } = record(input) ?? {}
+  const text = [patch, diff].find((candidate) => typeof candidate === 'string')
+  return text === undefined ? null : cut(text, 'diff', limit)
+}
+
+/** The old and the new text that the arguments hold. */
+function replacementOf(input: unknown, limit: number): Replacement | null {
+  const { path, old_string: before, new_string: after } = record(input) ?? {}
+  if (typeof before !== 'string' || typeof after !== 'string') return null
+  if (before.length + after.length > Math.min(limit, MAX_COMPARED)) return null
+  return { path: typeof path === 'string' ? path : 'file', before, after }
+}
+
+/** The text of a recorded error; the error itself where it has none. */
+function messageOf(error: unknown): unknown {
+  const { message } = record(error) ?? {}
+  return typeof message === 'string' ? message : error
+}
+
+function notesOf(value: unknown): string[] | undefined {
+  const { notes } = record(record(value)?.['metadata']) ?? {}
+  return Array.isArray(notes) ? notes.filter((note) => typeof note === 'string') : undefined
+}
+
+function isEnvelope(value: unknown): value is { data: unknown } {
+  const envelope = record(value)
+  return envelope?.['type'] === 'output' && 'data' in envelope && record(envelope['metadata']) !== undefined
+}
+
+function record(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
+}
+
+function parsed(json: string | null): unknown {
+  if (json === null) return undefined
+  try {
+    return JSON.parse(json)
+  } catch {
+    return undefined
+  }
+}

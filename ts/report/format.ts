@@ -1,0 +1,70 @@
+/** Amounts, times and texts as a person reads them in a terminal, short enough for a column. */
+
+/** `12B`, `1.2KB`, `200KB`. */
+export function formatBytes(bytes: number | null): string {
+  if (bytes === null) return '–'
+  if (bytes < 1_000) return `${bytes}B`
+  const units = ['KB', 'MB', 'GB', 'TB']
+  let amount = bytes / 1_000
+  let unit = 0
+  // An amount that rounds up to a thousand is shown as one of the next unit.
+  while (amount >= 999.5 && unit < units.length - 1) {
+    amount /= 1_000
+    unit += 1
+  }
+  return `${amount < 9.95 ? amount.toFixed(1) : Math.round(amount)}${units[unit]}`
+}
+
+/** `15ms`, `1.20s`, `3m05s`, `2h05m`. */
+export function formatDuration(ms: number | null): string {
+  if (ms === null) return '–'
+  if (ms < 1_000) return `${Math.round(ms)}ms`
+  if (ms < 59_995) return `${(ms / 1_000).toFixed(2)}s`
+  const seconds = Math.round(ms / 1_000)
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${minutes}m${twoDigits(seconds % 60)}s`
+  return `${Math.floor(minutes / 60)}h${twoDigits(minutes % 60)}m`
+}
+
+/** `2026-11-20 14:33:59`, as Sweden writes it, in the reader's time zone. */
+export const formatDate = (ms: number): string => new Date(ms).toLocaleString('sv-SE')
+
+/** `14:33:59.758`, in the reader's time zone. */
+export function formatTime(ms: number): string {
+  const date = new Date(ms)
+  return `${date.toTimeString().slice(0, 8)}.${String(date.getMilliseconds()).padStart(3, '0')}`
+}
+
+function twoDigits(amount: number): string {
+  return String(amount).padStart(2, '0')
+}
+
+/**
+ * What a terminal obeys instead of showing it: control characters, marks that change the direction of text, and halves
+ * of characters. The texts in a journal come from a model and its tools.
+ */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
+
+const short: Record<string, string> = { '\n': String.raw`\n`, '\r': String.raw`\r`, '\t': String.raw`\t` }
+
+/** `text` in one line, with escapes for what a terminal would obey. */
+export function printable(text: string): string {
+  return text.replaceAll(UNPRINTABLE, (character) => short[character] ?? escaped(character))
+}
+
+/** JSON in one line, with escapes for what a terminal would obey; its value is the same. */
+export function printableJson(value: unknown): string {
+  return JSON.stringify(value).replaceAll(UNPRINTABLE, escaped)
+}
+
+/** At most `length` characters, the last of which is an ellipsis where some are left out. */
+export function cut(text: string, length: number): string {
+  // A character has at most two units, so the rest of a long text need not be split.
+  const characters = Array.from(text.slice(0, 2 * length + 2))
+  return characters.length <= length ? text : `${characters.slice(0, Math.max(0, length - 1)).join('')}…`
+}
+
+function escaped(character: string): string {
+  const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index))
+  return units.map((unit) => String.raw`\u${unit.toString(16).padStart(4, '0')}`).join('')
+}

@@ -1,0 +1,103 @@
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { targetOf } from '../journal/call-target.js'
+import type { Journal } from '../journal/journal.js'
+import type { ToolCallRow } from '../journal/journal-store.js'
+import { wholeRows } from '../journal/read-rows.js'
+import { endingOf, errorOf, exitOf, inputBytesOf, outputBytesOf } from './call-fields.js'
+import { callTexts, waitedMs } from './call-texts.js'
+import type { CallTexts, ReportCall, ReportData } from './report-data.js'
+
+/** How a report is made. */
+export interface ReportOptions {
+  /** What the report is called: the journal's file name. */
+  source: string
+  /** Only this run. @default all */
+  runId?: string | undefined
+  /** The most bytes of the packed data. Texts are cut until it fits, but not below some characters each. @default 4,000,000 */
+  maxBytes?: number | undefined
+  /** Told how many of how many calls have been read. */
+  onProgress?: ((done: number, all: number) => void) | undefined
+}
+
+const MAX_BYTES = 4_000_000
+/** The most characters of all texts together that are read at first: what compresses to about MAX_BYTES. */
+const MAX_CHARACTERS = 30_000_000
+/** The limits of one text, in characters. */
+const MAX_TEXT = 200_000
+const MIN_TEXT = 200
+
+/** A report, packed for its page. */
+export interface PackedReport {
+  /** The gzipped JSON of a {@link ReportData}, in base64. */
+  base64: string
+  calls: number
+  /** Whether texts were cut to fit, beyond what the journal itself had cut. */
+  isCut: boolean
+}
+
+/** Reads a journal and packs what the page shows of it. */
+export async function packReport(journal: Journal, options: ReportOptions): Promise<PackedReport> {
+  const rows = await outlinesOf(journal, options.runId)
+  let limit = Math.min(MAX_TEXT, Math.max(MIN_TEXT, Math.floor(MAX_CHARACTERS / Math.max(1, 2 * rows.length))))
+  const { maxBytes = MAX_BYTES } = options
+  for (;;) {
+    const data = await readReport(journal, rows, limit, options)
+    const base64 = (await promisify(gzip)(JSON.stringify(data))).toString('base64')
+    if (base64.length <= maxBytes || limit <= MIN_TEXT) return { base64, calls: rows.length, isCut: isAnyCut(data) }
+    limit = Math.max(MIN_TEXT, Math.floor(limit * Math.min(0.5, maxBytes / base64.length)))
+  }
+}
+
+async function outlinesOf(journal: Journal, runId: string | undefined): Promise<ToolCallRow[]> {
+  const runs = (await journal.listRuns()).filter((run) => runId === undefined || run.runId === runId)
+  const rows: ToolCallRow[] = []
+  for (const run of runs) for (const row of await journal.listRun(run.runId, { outline: true })) rows.push(row)
+  return rows
+}
+
+async function readReport(journal: Journal, rows: ToolCallRow[], limit: number, options: ReportOptions): Promise<ReportData> {
+  const data: ReportData = { source: options.source, madeAtMs: Date.now(), calls: [], texts: {} }
+  for await (const batch of wholeRows(journal, rows)) {
+    for (const row of batch) {
+      data.calls.push(reportCall(row))
+      data.texts[row.row] = callTexts(row, limit)
+    }
+    options.onProgress?.(data.calls.length, rows.length)
+  }
+  return data
+}
+
+const isAnyCut = ({ texts }: ReportData): boolean => Object.values(texts).some(isCut)
+
+const isCut = ({ input, output, error, diff }: CallTexts): boolean => [input, output, error, diff].some((text) => (text?.leftOut ?? 0) > 0)
+
+/** A row as the timeline and the list show it. */
+export function reportCall(row: ToolCallRow): ReportCall {
+  return {
+    row: row.row,
+    runId: row.runId,
+    nodeId: row.nodeId,
+    iteration: row.iteration,
+    attempt: row.attempt,
+    seq: row.seq,
+    tool: row.toolName,
+    isTask: row.kind === 'task',
+    target: beginning(targetOf(row), 300),
+    ending: endingOf(row),
+    startedAtMs: row.startedAtMs,
+    finishedAtMs: row.finishedAtMs,
+    waitedMs: waitedMs(row),
+    inputBytes: inputBytesOf(row),
+    outputBytes: outputBytesOf(row),
+    sideEffect: row.sideEffect,
+    idempotent: row.idempotent,
+    callToken: row.callToken,
+    revertStatus: row.revertStatus,
+    exit: exitOf(row),
+    reason: beginning(errorOf(row), 300),
+  }
+}
+
+const beginning = (text: string, length: number): string =>
+  text.length <= length ? text : `${Buffer.from(text.slice(0, length - 1)).toString()}…`

@@ -1,0 +1,56 @@
+/** Where the page has its calls from: the data inside it, or the server that sent it. */
+import type { CallTexts, ReportCall, ReportData } from '../report-data.js'
+
+/** What the page shows, and where it gets more. */
+export interface PageSource {
+  /** The journal's name. */
+  name: string
+  /** When a report was made; `null` for a page that is live. */
+  madeAtMs: number | null
+  /** What a call was given and what it returned. */
+  texts(row: number): Promise<CallTexts>
+  /** Calls the listener with the calls so far, and again with those that are new or have ended. */
+  subscribe(listener: (calls: ReportCall[]) => void, onTrouble: (message: string | null) => void): void
+}
+
+/** The source of this page. */
+export async function openSource(): Promise<PageSource> {
+  const packed = document.getElementById('data')?.textContent ?? ''
+  return packed.trim() === '' ? liveSource() : fileSource(await unpacked(packed))
+}
+
+async function unpacked(base64: string): Promise<ReportData> {
+  const bytes = Uint8Array.from(atob(base64.trim()), (character) => character.charCodeAt(0))
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))
+  return (await new Response(stream).json()) as ReportData
+}
+
+function fileSource({ source, madeAtMs, calls, texts }: ReportData): PageSource {
+  return {
+    name: source,
+    madeAtMs,
+    texts: async (row) => texts[row] ?? noTexts,
+    subscribe: (listener) => listener(calls),
+  }
+}
+
+function liveSource(): PageSource {
+  return {
+    name: document.title.replace(/ · toolwright$/u, ''),
+    madeAtMs: null,
+    async texts(row) {
+      const response = await fetch(`calls/${row}`)
+      if (!response.ok) throw new Error(await response.text())
+      return (await response.json()) as CallTexts
+    },
+    subscribe(listener, onTrouble) {
+      const events = new EventSource('events')
+      events.addEventListener('open', () => onTrouble(null))
+      events.addEventListener('error', () => onTrouble('The viewer has ended or cannot be reached. What is shown may be out of date.'))
+      events.addEventListener('failure', (event) => onTrouble((JSON.parse(event.data as string) as { message: string }).message))
+      events.addEventListener('message', (event) => listener((JSON.parse(event.data as string) as { calls: ReportCall[] }).calls))
+    },
+  }
+}
+
+const noTexts: CallTexts = { input: null, output: null, error: null, notes: [], diff: null, replacement: null }

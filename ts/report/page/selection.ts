@@ -1,0 +1,51 @@
+/** Which calls are shown and which one is open. Both stand in the address, so that a link leads to the same view. */
+import { endingNames } from './words.js'
+import type { CallEnding, ReportCall } from '../report-data.js'
+
+/** What the reader has chosen. */
+export interface Selection {
+  run: string | null
+  tool: string | null
+  ending: CallEnding | null
+  text: string
+  /** The row of the open call. */
+  call: number | null
+}
+
+/** The selection in an address: `#run=…&tool=…&ending=…&q=…&call=…`. */
+export function readSelection(hash: string): Selection {
+  const values = new URLSearchParams(hash.replace(/^#/u, ''))
+  const ending = values.get('ending') as CallEnding | null
+  const call = Number(values.get('call') ?? Number.NaN)
+  return {
+    run: values.get('run'),
+    tool: values.get('tool'),
+    ending: ending !== null && endingNames.includes(ending) ? ending : null,
+    text: values.get('q') ?? '',
+    call: Number.isSafeInteger(call) ? call : null,
+  }
+}
+
+/** The address of a selection. */
+export function selectionHash({ run, tool, ending, text, call }: Selection): string {
+  const values = new URLSearchParams()
+  if (run !== null) values.set('run', run)
+  if (tool !== null) values.set('tool', tool)
+  if (ending !== null) values.set('ending', ending)
+  if (text !== '') values.set('q', text)
+  if (call !== null) values.set('call', String(call))
+  return `#${values.toString()}`
+}
+
+/** The calls of a selection. Every word of its text has to occur in a call. */
+export function selectCalls(calls: readonly ReportCall[], { run, tool, ending, text }: Selection): ReportCall[] {
+  const words = text.toLowerCase().split(/\s+/u).filter(Boolean)
+  return calls.filter((call) => {
+    if (run !== null && call.runId !== run) return false
+    if (tool !== null && call.tool !== tool) return false
+    if (ending !== null && call.ending !== ending) return false
+    if (words.length === 0) return true
+    const searched = [call.tool, call.target, call.reason, call.nodeId, call.runId, call.callToken ?? ''].join('\n').toLowerCase()
+    return words.every((word) => searched.includes(word))
+  })
+}

@@ -1,0 +1,108 @@
+/** What the page says of calls, in words for people who are not programmers. */
+import { formatDuration } from '../format.js'
+import type { CallEnding, ReportCall } from '../report-data.js'
+
+/** A word and a sign for each ending: no ending is told by its colour alone. */
+export const endings: Record<CallEnding, { label: string; sign: string; meaning: string }> = {
+  success: { label: 'Succeeded', sign: '✓', meaning: 'It did what it was asked to do.' },
+  error: { label: 'Failed', sign: '✗', meaning: 'It began and then failed. It may have done a part of its work.' },
+  refused: { label: 'Refused', sign: '⊘', meaning: 'It was refused before it did anything. Nothing changed.' },
+  unknown: {
+    label: 'Unknown',
+    sign: '?',
+    meaning: 'Nobody knows how far it got: it was stopped, or its program ended. Look at what it changed before doing it again.',
+  },
+  started: { label: 'Not ended', sign: '…', meaning: 'It is still running, or its program ended and nobody has looked since.' },
+}
+
+/** In the order in which the page lists them. */
+export const endingNames = Object.keys(endings) as CallEnding[]
+
+const verbs: Record<string, string> = {
+  read: 'Read a file',
+  write: 'Wrote a file',
+  edit: 'Changed a file',
+  grep: 'Searched in files',
+  glob: 'Looked for files',
+  repo_overview: 'Looked at the repository',
+  bash: 'Ran a command',
+  web_fetch: 'Fetched a page from the web',
+  web_search: 'Searched the web',
+  question: 'Asked a person',
+  task: 'Gave a task to another agent',
+  skill: 'Read instructions for a kind of work',
+  todo: 'Updated the list of things to do',
+  apply_patch: 'Changed files',
+}
+
+/** What a tool does, in the past tense. */
+export const whatItDid = ({ tool, isTask }: ReportCall): string => (isTask ? 'A whole task' : (verbs[tool] ?? `Used the tool “${tool}”`))
+
+/** The task of a call, with its iteration and attempt unless they are the first. */
+export function taskName({ nodeId, iteration, attempt }: ReportCall): string {
+  const repeated = iteration > 0 ? `, iteration ${iteration}` : ''
+  return `${nodeId}${repeated}${attempt > 1 ? `, attempt ${attempt}` : ''}`
+}
+
+/** How long a call took; at least 0, since clocks are set back. */
+export const durationMs = ({ startedAtMs, finishedAtMs }: ReportCall): number | null =>
+  finishedAtMs === null ? null : Math.max(0, finishedAtMs - startedAtMs)
+
+/** What there is to say of a call besides its texts. */
+export function remarks(call: ReportCall, calls: readonly ReportCall[]): string[] {
+  const said = [endings[call.ending].meaning]
+  if (call.attempt > 1) said.push(`This is attempt ${call.attempt} of its task: an earlier attempt did not finish.`)
+  if (call.waitedMs !== null && call.waitedMs > 0) said.push(`It waited ${formatDuration(call.waitedMs)} for permission.`)
+  const others = calls.filter((other) => other !== call && overlap(call, other)).length
+  if (others > 0) said.push(`${others === 1 ? 'One other call' : `${others} other calls`} ran at the same time.`)
+  const before = waitBefore(call, calls)
+  if (before !== null && before >= 1_000) said.push(`${formatDuration(before)} passed since the call before it in this task ended.`)
+  if (call.revertStatus === 'reverted') said.push('It was undone later.')
+  else if (call.revertStatus === 'revert-failed') said.push('Undoing it was tried, and failed.')
+  else if (call.revertStatus !== null) said.push(`Undoing it: ${call.revertStatus}.`)
+  if (call.sideEffect === false) said.push('It changes nothing, so it can be repeated.')
+  else if (call.idempotent === true) said.push('It can be repeated safely.')
+  return said
+}
+
+const isTogether = (one: ReportCall, other: ReportCall): boolean =>
+  one.runId === other.runId && one.nodeId === other.nodeId && one.iteration === other.iteration && one.attempt === other.attempt
+
+function overlap(one: ReportCall, other: ReportCall): boolean {
+  if (one.runId !== other.runId || one.isTask || other.isTask) return false
+  const end = (call: ReportCall): number => call.finishedAtMs ?? call.startedAtMs
+  return one.startedAtMs < end(other) && other.startedAtMs < end(one)
+}
+
+/** How long nothing ran in the task before this call; `null` for the first. */
+function waitBefore(call: ReportCall, calls: readonly ReportCall[]): number | null {
+  let last: number | null = null
+  for (const other of calls) {
+    if (other === call || !isTogether(call, other) || other.startedAtMs > call.startedAtMs || other.row >= call.row) continue
+    last = Math.max(last ?? 0, other.finishedAtMs ?? call.startedAtMs)
+  }
+  return last === null ? null : Math.max(0, call.startedAtMs - last)
+}
+
+/** Everything that is shown, in two or three sentences. */
+export function summary(calls: readonly ReportCall[]): string {
+  if (calls.length === 0) return 'No calls are shown.'
+  const tasks = new Set(calls.map((call) => `${call.runId}\n${call.nodeId}`)).size
+  const start = calls.reduce((least, call) => Math.min(least, call.startedAtMs), Number.POSITIVE_INFINITY)
+  const end = calls.reduce((most, call) => Math.max(most, call.finishedAtMs ?? call.startedAtMs), 0)
+  const count = (ending: CallEnding): number => calls.filter((call) => call.ending === ending).length
+  const sentences = [
+    `${counted(calls.length, 'call')} of ${counted(new Set(calls.map(({ tool }) => tool)).size, 'tool')} in ${counted(tasks, 'task')}, within ${formatDuration(end - start)}.`,
+  ]
+  const bad = [
+    [count('error'), 'failed'],
+    [count('refused'), 'refused before anything was done'],
+    [count('unknown'), 'with an unknown outcome'],
+    [count('started'), 'not ended'],
+  ] as const
+  const named = bad.filter(([amount]) => amount > 0).map(([amount, what]) => `${amount.toLocaleString()} ${what}`)
+  sentences.push(named.length === 0 ? 'All of them succeeded.' : `${count('success').toLocaleString()} succeeded, ${named.join(', ')}.`)
+  return sentences.join(' ')
+}
+
+const counted = (amount: number, noun: string): string => `${amount.toLocaleString()} ${noun}${amount === 1 ? '' : 's'}`

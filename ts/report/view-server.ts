@@ -1,0 +1,134 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import type { Journal } from '../journal/journal.js'
+import { callTexts } from './call-texts.js'
+import { reportCall } from './make-report.js'
+import { contentSecurityPolicy, pageHtml } from './page-html.js'
+import type { ReportCall } from './report-data.js'
+
+/** What a viewer shows. */
+export interface ViewOptions {
+  source: string
+  /** Only this run. @default all */
+  runId?: string | undefined
+  /** @default 0: any free port */
+  port?: number | undefined
+}
+
+/** A running viewer. */
+export interface ViewServer {
+  /** Where it is; the address holds the token without which nothing is answered. */
+  url: string
+  close(): Promise<void>
+}
+
+/** The most characters of one text that the page gets. */
+const MAX_TEXT = 2_000_000
+/** How long calls are gathered before they are sent, and how many at most. */
+const BATCH_MS = 50
+const MAX_BATCH = 500
+
+/**
+ * Serves the page of a journal to this machine, and sends it calls as they are recorded. Only the loopback address listens. A
+ * request needs the token of the address and a host name of this machine, so that no other page and no other user can read along.
+ */
+export async function startViewServer(journal: Journal, { source, runId, port = 0 }: ViewOptions): Promise<ViewServer> {
+  const token = randomBytes(24).toString('base64url')
+  const stop = new AbortController()
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy())
+  })
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [given = '', ...path] = (request.url ?? '').slice(1).split('/')
+    if (!isOwnHost(request, server)) return refuse(response, 421, 'This address is not served here.')
+    if (!isSame(given, token)) return refuse(response, 404, 'Open the address that `toolwright view` printed.')
+    if (request.method !== 'GET') return refuse(response, 405, 'Only GET is answered.')
+    const [name = '', row = ''] = path
+    if (path.length === 1 && name === '')
+      return send(response, 'text/html; charset=utf-8', pageHtml({ title: `${source} · toolwright`, base64: '' }))
+    if (path.length === 1 && name === 'events') return events(response)
+    if (path.length === 2 && name === 'calls' && /^\d{1,15}$/u.test(row)) {
+      const [found] = await journal.rows([Number(row)])
+      if (found === undefined) return refuse(response, 404, 'There is no such call.')
+      return send(response, 'application/json', JSON.stringify(callTexts(found, MAX_TEXT)))
+    }
+    return refuse(response, 404, 'There is no such page.')
+  }
+
+  async function events(response: ServerResponse): Promise<void> {
+    response.writeHead(200, { ...headers('text/event-stream'), connection: 'keep-alive' })
+    response.write(`event: source\ndata: ${JSON.stringify({ source })}\n\n`)
+    const gone = new AbortController()
+    response.on('close', () => gone.abort())
+    const signal = AbortSignal.any([gone.signal, stop.signal])
+    let batch: ReportCall[] = []
+    let sending: Promise<void> | undefined
+    const flush = async (): Promise<void> => {
+      await setTimeout(BATCH_MS, undefined, { signal })
+      const calls = batch
+      batch = []
+      sending = undefined
+      if (!response.write(`data: ${JSON.stringify({ calls })}\n\n`)) await once(response, 'drain', { signal })
+    }
+    try {
+      for await (const row of journal.tail({ runId, signal })) {
+        batch.push(reportCall(row))
+        sending ??= flush()
+        sending.catch(() => undefined)
+        if (batch.length >= MAX_BATCH) await sending
+      }
+    } catch (error) {
+      // What was read before goes first.
+      await sending?.catch(() => undefined)
+      if (!signal.aborted) response.write(`event: failure\ndata: ${JSON.stringify({ message: String(error) })}\n\n`)
+    }
+    response.end()
+  }
+
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', resolve)
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/${token}/`,
+    close: () =>
+      new Promise((resolve) => {
+        stop.abort()
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+const headers = (type: string): Record<string, string> => ({
+  'content-type': type,
+  'cache-control': 'no-store',
+  'content-security-policy': contentSecurityPolicy(true),
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+})
+
+function send(response: ServerResponse, type: string, body: string): void {
+  response.writeHead(200, headers(type)).end(body)
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  response.writeHead(status, headers('text/plain; charset=utf-8')).end(`${message}\n`)
+}
+
+/** A name that leads elsewhere is refused: a page of another site could have made it point here. */
+function isOwnHost({ headers: { host } }: IncomingMessage, server: Server): boolean {
+  const { port } = server.address() as AddressInfo
+  return host === `127.0.0.1:${port}` || host === `localhost:${port}`
+}
+
+function isSame(given: string, token: string): boolean {
+  const [left, right] = [Buffer.from(given), Buffer.from(token)]
+  return left.length === right.length && timingSafeEqual(left, right)
+}

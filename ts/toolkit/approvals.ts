@@ -1,0 +1,89 @@
+import { type Check, checked, type Checks, checkNames, invalid, listOf, oneOf, optional, parseOptions, text } from '../core/options.js'
+import { askedCall, checkToolSet, type ToolApproval } from '../core/tool-approval.js'
+import { targetOf } from '../journal/call-target.js'
+import { getDefinedToolMetadata } from './define-tool.js'
+
+/** Which calls need the user's approval. */
+export interface ApprovalPolicy {
+  /** What happens to calls with a side effect. @default 'user-approval' */
+  sideEffects?: 'user-approval' | 'allow' | 'deny' | undefined
+  /** What happens to those of them that can safely be repeated, such as `write`. @default as `sideEffects` */
+  idempotent?: 'user-approval' | 'allow' | 'deny' | undefined
+  /** What happens to tools that were not made by this package. @default 'user-approval' */
+  unknown?: 'user-approval' | 'allow' | 'deny' | undefined
+  /**
+   * Calls that need no approval, by tool: patterns of what a call is about, in which `*` is any text. A command is its words
+   * with spaces between them, and of other tools the path counts. `{ bash: ['npm test', 'npm run *'], write: ['docs/*'] }`
+   *
+   * A command in another directory (`opts.cwd`), a path with `..`, and a call about several things are never excepted. Links are
+   * not followed: where others may make links, a pattern of paths is no boundary; the rules of `toolwright/contract` are one.
+   */
+  except?: Record<string, string[]> | undefined
+}
+
+type Verdict = 'user-approval' | 'allow' | 'deny'
+
+const verdict = oneOf('user-approval', 'allow', 'deny')
+
+const patterns: Check<Record<string, string[]>> = (value, name) => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid(`${name} must be an object of tools and patterns.`)
+  return Object.fromEntries(Object.entries(value).map(([tool, list]) => [tool, listOf(text)(list, `${name}.${tool}`)]))
+}
+
+const checks = {
+  sideEffects: optional(verdict, 'user-approval'),
+  idempotent: optional(verdict),
+  unknown: optional(verdict, 'user-approval'),
+  except: optional(patterns, {}),
+} satisfies Checks<ApprovalPolicy>
+
+/**
+ * Says of each call of these tools whether the user has to approve it, by whether the tool has a side effect. For the AI SDK 7;
+ * {@link needsApproval} makes it one for the AI SDK 6.
+ *
+ * @example
+ * ```ts
+ * const tools = createTools({ rootDir: './project' })
+ * const agent = new ToolLoopAgent({ model, tools, toolApproval: approvals(tools, { except: { bash: ['npm test'] } }) })
+ * ```
+ * @throws {ToolError} INVALID_INPUT, also for an exception of a tool that does not exist.
+ */
+export function approvals(tools: Record<string, unknown>, policy: ApprovalPolicy = {}): ToolApproval {
+  const { sideEffects, idempotent, unknown, except } = parseOptions('approvals', policy, checks)
+  checked('approvals', () => {
+    checkToolSet(tools)
+    checkNames('except.', except, Object.keys(tools))
+  })
+  const exceptions = new Map(Object.entries(except).map(([tool, list]) => [tool, list.map(asExpression)]))
+  const verdictOf = (tool: string): Verdict => {
+    const metadata = Object.hasOwn(tools, tool) ? getDefinedToolMetadata(tools[tool]) : null
+    if (metadata === null) return unknown
+    if (!metadata.sideEffect) return 'allow'
+    return metadata.idempotent ? (idempotent ?? sideEffects) : sideEffects
+  }
+  return async (options) => {
+    const { toolName, input } = askedCall('approvals', options)
+    const decided = verdictOf(toolName)
+    if (decided === 'allow') return undefined
+    const target = targetOf({ kind: 'tool', inputJson: JSON.stringify(input) ?? null })
+    const isExcepted = exceptions.get(toolName)?.some((expression) => expression.test(target)) === true
+    if (isExcepted && isPlain(input)) return undefined
+    if (decided === 'deny') return { type: 'denied', reason: `The host does not allow ${toolName} here.` }
+    return { type: 'user-approval', reason: `${toolName}: ${target}` }
+  }
+}
+
+/** Whether a call is about what its target says, and nothing else. */
+function isPlain(input: unknown): boolean {
+  const { opts, ...named } = (typeof input === 'object' && input !== null ? input : {}) as Record<string, unknown>
+  const { cwd } = (opts ?? {}) as { cwd?: unknown }
+  if (cwd !== undefined && cwd !== '.') return false
+  const about = ['cmd', 'command', 'pattern', 'path', 'url'].filter((name) => named[name] !== undefined)
+  const { path } = named
+  return about.length <= 1 && !(typeof path === 'string' && path.split('/').includes('..'))
+}
+
+function asExpression(pattern: string): RegExp {
+  const escaped = pattern.split('*').map((part) => part.replace(/[\\^$.*+?()[\]{}|/]/gu, String.raw`\$&`))
+  return new RegExp(`^${escaped.join('.*')}$`, 'su')
+}

@@ -1,0 +1,36 @@
+/** The call of a built-in operation that is no tool of the AI SDK by itself: recorded, with keys, context and aborts. */
+import type { ToolCallOptions } from '../journal/calls/call-record.js'
+import { runCall } from '../journal/calls/run-call.js'
+import type { BuiltInContext, BuiltInTool } from './define-tool.js'
+import { type BoundToolOptions, resolveSettings } from './settings.js'
+
+/** A function that makes one recorded call. */
+export type RecordedFunction<INPUT, OUTPUT> = (input: INPUT, options?: ToolCallOptions) => Promise<OUTPUT>
+
+/** What a recorded function is made of: as a tool, without what a model is told of it. */
+export type Operation<INPUT, OUTPUT> = Pick<
+  BuiltInTool<INPUT, Promise<OUTPUT>>,
+  'name' | 'sideEffect' | 'kind' | 'execute' | 'recordedInput'
+>
+
+export function recordedFunction<INPUT, OUTPUT>(
+  { name, sideEffect, kind, execute, recordedInput }: Operation<INPUT, OUTPUT>,
+  bound: BoundToolOptions,
+): RecordedFunction<INPUT, OUTPUT> {
+  const metadata = { name, sideEffect, idempotent: !sideEffect, acceptsIdempotencyKey: sideEffect, hasRevert: false }
+  return (args, callOptions) =>
+    runCall<INPUT, BuiltInContext>({
+      door: 'toolkit',
+      execute,
+      metadata,
+      run: bound,
+      args,
+      builtIn: true,
+      recordedInput,
+      completeContext: (base, ambient) => {
+        const settings = resolveSettings(ambient, bound, kind)
+        return { ...base, settings, rootDir: settings.rootDir }
+      },
+      callOptions: callOptions ?? {},
+    }) as Promise<OUTPUT>
+}

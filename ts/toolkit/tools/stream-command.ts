@@ -1,0 +1,127 @@
+/**
+ * What a reader sees of an output that grows. Each result of the AI SDK replaces the one before, and the last comes
+ * twice: so a result holds the end of a long output only, and results come as often as the output pays for. All
+ * together they take half of what has been printed, and a window a second where that is more.
+ */
+import { setTimeout } from 'node:timers/promises'
+import { settledWithin } from '../../core/abort.js'
+import { startStep } from '../../core/call-channel.js'
+import { type CommandMessage, programName } from '../../core/call-message.js'
+import { ToolError } from '../../core/errors.js'
+import { stream } from '../../core/native.js'
+import type { CommandPlan } from './call-plan.js'
+
+/** A pause between two parts of the output, in which it gathers. */
+const PAUSE_MS = 10
+
+/** Runs a command. Yields the output so far, of a long one its end, and last the whole output. */
+export async function* streamCommand(
+  { settings, command, limits }: CommandPlan,
+  onEnd: (leftRunning: number) => void,
+): AsyncGenerator<string, void, undefined> {
+  const events = stream(limits, (addon, cancel) => addon.bashStream(settings(addon), command, cancel))
+  const live = new LiveOutput()
+  const step = startStep('command', { program: programName(command.cmd) })
+  let isOver = false
+  const end = (error?: unknown): void => {
+    if (step === undefined || isOver) return
+    isOver = true
+    noteExit(step.message, error)
+    if (error === undefined) step.succeeded()
+    else step.failed(error)
+  }
+  let last = ''
+  try {
+    let next = nextOf(events)
+    for (;;) {
+      const dueInMs = live.dueIn(performance.now())
+      if (dueInMs !== undefined && !(await settledWithin(next, dueInMs))) {
+        yield (last = live.take(performance.now()))
+        continue
+      }
+      const event = await next
+      if (event.done === true) {
+        const { output: whole, leftRunning } = event.value
+        end()
+        onEnd(leftRunning)
+        if (whole !== last || whole === '') yield whole
+        return
+      }
+      live.add(event.value.text)
+      if (live.dueIn(performance.now()) === 0) yield (last = live.take(performance.now()))
+      await setTimeout(PAUSE_MS)
+      next = nextOf(events)
+    }
+  } catch (error) {
+    end(error)
+    throw error
+  } finally {
+    await events.return({ output: '', leftRunning: 0 })
+    end(new DOMException('The results were no longer wanted', 'AbortError'))
+  }
+}
+
+/** Notes how a command ended. Only a failure says more than success. */
+export function noteExit(message: CommandMessage, error: unknown): void {
+  const { code, details } = ToolError.isInstance(error) ? error : {}
+  if (code === 'PROCESS_TIMEOUT') message.timedOut = true
+  const exitCode = error === undefined ? 0 : details?.['exitCode']
+  if (typeof exitCode !== 'number') return
+  message.exitCode = exitCode
+  message.call?.commandEnded(exitCode)
+}
+
+/** The next event. It may fail while nothing waits for it, because the reader still handles the last one. */
+function nextOf<T, R>(events: AsyncGenerator<T, R, undefined>): Promise<IteratorResult<T, R>> {
+  const next = events.next()
+  next.catch(() => undefined)
+  return next
+}
+
+/** How much of an output is shown before its end. */
+const WINDOW = 4_000
+/** The shortest time between two results: a reader gains nothing from more of them. */
+const MIN_INTERVAL_MS = 100
+/** The longest time, while there is something new. */
+const MAX_INTERVAL_MS = 1_000
+
+/** The output of one command so far, and when its next part is to be shown. */
+export class LiveOutput {
+  #text = ''
+  #spent = 0
+  #isNew = false
+  #lastMs = Number.NEGATIVE_INFINITY
+
+  add(text: string): void {
+    this.#text += text
+    this.#isNew ||= text !== ''
+  }
+
+  /** In how many milliseconds the next part is due; `undefined` when there is nothing new. */
+  dueIn(now: number): number | undefined {
+    if (!this.#isNew) return undefined
+    const paid = this.#spent === 0 || this.#spent + Math.min(this.#text.length, WINDOW) <= this.#text.length / 2
+    return Math.max(0, this.#lastMs + (paid ? MIN_INTERVAL_MS : MAX_INTERVAL_MS) - now)
+  }
+
+  /** The part to show now: the whole output, or its end. */
+  take(now: number): string {
+    this.#isNew = false
+    this.#lastMs = now
+    const part = endOf(this.#text)
+    this.#spent += part.length
+    return part
+  }
+}
+
+function endOf(text: string): string {
+  if (text.length <= WINDOW) return text
+  let from = text.length - WINDOW
+  // From the beginning of a line, where one begins soon; never in the middle of a character.
+  const line = text.indexOf('\n', from - 1) + 1
+  if (line > 0 && line < from + WINDOW / 2) from = line
+  else if (isLowSurrogate(text.charCodeAt(from))) from += 1
+  return `[${from} characters before this]\n${text.slice(from)}`
+}
+
+const isLowSurrogate = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff
