@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { durationOf, errorOf, inputBytesOf, jsonLine, outputBytesOf } from '../../ts/cli/calls/call-fields.ts'
+import { durationOf, errorOf, exitOf, inputBytesOf, jsonLine, outputBytesOf } from '../../ts/report/call-fields.ts'
 import { targetOf } from '../../ts/journal/call-target.ts'
 import { wantsColours } from '../../ts/cli/calls/timeline.ts'
-import { cut, formatBytes, formatDuration, printable } from '../../ts/cli/calls/format.ts'
+import { cut, formatBytes, formatDuration, printable } from '../../ts/report/format.ts'
 import { NOON, recorded } from './recorded-calls.ts'
 
 const given = (input: unknown) => recorded({ inputJson: JSON.stringify(input) })
@@ -17,6 +17,7 @@ describe('the target of a call', () => {
     [{ command: 'ls | wc -l' }, 'ls | wc -l'],
     [{ pattern: 'TODO' }, 'TODO'],
     [{ pattern: 'a b', path: 'src' }, "'a b' in src"],
+    [{ url: 'https://example.com/' }, 'https://example.com/'],
     [{ to: 'ann' }, '{"to":"ann"}'],
     [{ path: 7 }, '{"path":7}'],
     [[1, 2], '[1,2]'],
@@ -40,6 +41,17 @@ test('bytes: of a content its own size, of anything else the length as recorded,
   expect(outputBytesOf(recorded({ outputJson: '"é"' }))).toBe(4)
   expect(outputBytesOf(recorded({ outputJson: '"é"', outputBytes: 9_000 }))).toBe(9_000)
   expect(outputBytesOf(recorded({ outputJson: null }))).toBeNull()
+})
+
+test.each([
+  [{ type: 'output', data: { stdout: '', exit_code: 0 } }, ''],
+  [{ type: 'output', data: { stdout: '', exit_code: 2 } }, 'exit 2'],
+  [{ type: 'output', data: { stdout: '', exit_code: null, signal: 'SIGKILL' } }, 'SIGKILL'],
+  [{ type: 'output', data: { stdout: '', exit_code: null, signal: 'SIGKILL', timed_out: true } }, 'timed out'],
+  ['a text with "exit_code"', ''],
+  [{ exit_code: 1 }, ''],
+])('of a command that returned %j the end is %j', (output, exit) => {
+  expect(exitOf(recorded({ outputJson: JSON.stringify(output) }))).toBe(exit)
 })
 
 test.each([
@@ -111,7 +123,7 @@ test('a line of JSON has the row, and what the timeline shows besides', () => {
   const call = recorded({ inputJson: '{"path":"\u009b\u202e"}', outputBytes: 12 })
   const line = jsonLine(call)
   expect(line).toMatch(/^[ -~]+\n$/u)
-  expect(JSON.parse(line)).toEqual({ ...call, target: '\u009b\u202e', durationMs: 15, inputBytes: 16, outputBytes: 12 })
+  expect(JSON.parse(line)).toEqual({ ...call, target: '\u009b\u202e', durationMs: 15, inputBytes: 16, outputBytes: 12, exit: '' })
 })
 
 test('only a terminal is coloured, and only if its user wants that', () => {

@@ -97,7 +97,7 @@ describe('toolwright calls', () => {
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, unknown>)
     expect(rows).toMatchObject([
-      { ...(await journal.listRun('first'))[0], target: 'npm test', durationMs: 1_500, inputBytes: 29, outputBytes: 4 },
+      { ...(await journal.listRun('first'))[0], target: 'npm test', durationMs: 1_500, inputBytes: 29, outputBytes: 4, exit: '' },
       {
         runId: 'first',
         seq: 2,
@@ -108,6 +108,7 @@ describe('toolwright calls', () => {
         durationMs: 3,
         inputBytes: 9_000,
         outputBytes: null,
+        exit: '',
       },
       { runId: 'later', status: 'started', finishedAtMs: null, durationMs: null },
     ])

@@ -10,12 +10,12 @@ import { makeSandbox } from '../support/sandbox.ts'
 /** Ten times what it takes, and on a machine with much else to do. */
 const SOON_MS = 30_000
 
-async function answer(path: string): Promise<{ code: number | null; stderr: string }> {
-  const { child, ended } = startCli(['calls', path])
+async function answer(path: string, ...options: string[]) {
+  const { child, ended } = startCli(['calls', path, ...options])
   const timer = setTimeout(() => child.kill('SIGKILL'), SOON_MS)
-  const { code, stderr } = await ended
+  const answered = await ended
   clearTimeout(timer)
-  return { code, stderr }
+  return answered
 }
 
 const columns =
@@ -43,16 +43,6 @@ test.each([
     },
     'JOURNAL_SCHEMA_MISMATCH',
   ],
-  [
-    'a value of 110 MB',
-    (path: string) => {
-      const database = new DatabaseSync(path)
-      database.exec(`CREATE TABLE _smithers_tool_calls (${columns});
-      INSERT INTO _smithers_tool_calls VALUES ('r', 'n', 0, 1, 1, 't', zeroblob(110000000), '', 1, 1, 'success', NULL)`)
-      database.close()
-    },
-    'JOURNAL_',
-  ],
   ['no database', (path: string) => writeFileSync(path, 'x'.repeat(5000)), 'JOURNAL_NOT_A_DATABASE'],
 ] as const)('%s', { timeout: 2 * SOON_MS }, async (_, make, code) => {
   const path = join(makeSandbox().root, 'runs.db')
@@ -60,6 +50,20 @@ test.each([
   const told = await answer(path)
   expect(told.stderr).toContain(code)
   expect(told.code).toBe(1)
+})
+
+test('a value of 110 MB is never read: its call is listed without it', { timeout: 2 * SOON_MS }, async () => {
+  const path = join(makeSandbox().root, 'runs.db')
+  const database = new DatabaseSync(path)
+  database.exec(`CREATE TABLE _smithers_tool_calls (${columns});
+      INSERT INTO _smithers_tool_calls VALUES ('r', 'n', 0, 1, 1, 't', zeroblob(110000000), '', 1, 1, 'success', NULL)`)
+  database.close()
+  const listed = await answer(path)
+  expect(listed.stdout).toContain(' 1 t success')
+  expect(listed.code).toBe(0)
+  const whole = await answer(path, '--json')
+  expect(whole.stderr).toContain('JOURNAL_')
+  expect(whole.code).toBe(1)
 })
 
 test('a device', { timeout: 2 * SOON_MS }, async () => {

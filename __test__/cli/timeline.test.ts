@@ -1,12 +1,18 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { makeTimeline } from '../../ts/cli/calls/timeline.ts'
+import type { ToolCallRow } from '../../ts/journal/journal-store.ts'
 import { NOON, recorded } from './recorded-calls.ts'
 
 beforeAll(() => {
   process.env['TZ'] = 'UTC'
 })
 
-const plain = (columns?: number) => makeTimeline({ isColoured: false, columns })
+function inOneText(options: Parameters<typeof makeTimeline>[0]) {
+  const timeline = makeTimeline(options)
+  return { ...timeline, run: (calls: ToolCallRow[]) => [...timeline.parts(calls)].join('') }
+}
+
+const plain = (columns?: number) => inOneText({ isColoured: false, columns })
 
 describe('a run', () => {
   test('is a heading, a heading for each attempt of a task, and a line for each call', () => {
@@ -143,7 +149,7 @@ describe('a terminal', () => {
 
   test('is coloured by how a call ended, and nothing else is different', () => {
     const calls = [recorded(), recorded({ seq: 2, status: 'error', errorJson: '{"message":"no"}' })]
-    const coloured = makeTimeline({ isColoured: true }).run(calls)
+    const coloured = inOneText({ isColoured: true }).run(calls)
     expect(coloured).toContain('\u001b[1mrun r1\u001b[22m')
     expect(coloured).toContain('\u001b[32msuccess\u001b[39m')
     expect(coloured).toContain('\u001b[31merror  \u001b[39m')

@@ -1,18 +1,10 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type configureTools, createTools, readFileTool, runWithToolContext, type SandboxOptions, writeFileTool } from 'toolwright'
 import { describe, expect, test } from 'vitest'
 import { refusal } from '../support/refusal.ts'
+import { replacements } from '../support/replaced-directories.ts'
 import { makeSandbox, type Sandbox } from '../support/sandbox.ts'
-
-/** What comes to stand in the place of a granted directory. */
-const replacements: Record<string, (path: string, box: Sandbox) => void> = {
-  'a link outside': (path, box) => symlinkSync(box.outside, path),
-  'a link to a credential store': (path, box) => symlinkSync(join(box.outside, '.ssh'), path),
-  'another directory': (path) => mkdirSync(path),
-  'a file': (path) => writeFileSync(path, 'x'),
-  nothing: () => undefined,
-}
 
 /** A place with a directory outside that holds a secret and a store. */
 function place(): Sandbox {
@@ -162,7 +154,6 @@ describe('a link in a writable directory does not choose what is granted', () =>
 
 describe('roots that a user would have', () => {
   test.skipIf(process.platform !== 'linux').each(['/tmp', '/var/tmp', '/dev/shm'])('beside each other in %s', async (base) => {
-    const { mkdtempSync } = await import('node:fs')
     const parent = mkdtempSync(join(base, 'toolwright-grants-'))
     try {
       const [a, b, c] = ['a', 'b', 'c/d'].map((name) => join(parent, name)) as [string, string, string]

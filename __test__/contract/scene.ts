@@ -1,4 +1,6 @@
+import type { ToolSet } from 'ai'
 import {
+  type CallOptions,
   createSession,
   defineContractTool,
   type ContractTool,
@@ -8,6 +10,7 @@ import {
   type SessionOptions,
 } from 'toolwright/contract'
 import { onTestFinished } from 'vitest'
+import { expectOutput } from '../support/output-schema.ts'
 import { makeSandbox, type Sandbox } from '../support/sandbox.ts'
 
 /** A session over a sandbox of its own. */
@@ -20,20 +23,36 @@ export interface Scene extends Sandbox {
 export const allowAll: Rule[] = ['**', '/**', '*'].map((pattern) => ({ permission: '*', pattern, action: 'allow' }))
 
 /** Opens a session whose rules allow everything, unless `options` say otherwise; it is closed with the test. */
-export async function openScene(options: Partial<SessionOptions> = {}): Promise<Scene> {
+export async function openScene(options: Partial<SessionOptions> = {}, how: { checksOutputs?: boolean } = {}): Promise<Scene> {
   const box = makeSandbox()
-  const session = await openSession(box, options)
-  return { ...box, session, call: (id, args, how) => session.call(id, args, how) }
+  const session = await openSession(box, options, how)
+  return { ...box, session, call: (id, args, call) => session.call(id, args, call) }
 }
 
-/** Opens a session over a sandbox. */
-export async function openSession(box: Sandbox, options: Partial<SessionOptions> = {}): Promise<Session> {
+/** Opens a session over a sandbox. A test that measures time or memory leaves the check of outputs out. */
+export async function openSession(
+  box: Sandbox,
+  options: Partial<SessionOptions> = {},
+  { checksOutputs = true }: { checksOutputs?: boolean } = {},
+): Promise<Session> {
   const session = await createSession({
     workspace: box.root,
     manifest: { name: 'test', permissions: allowAll },
     ...options,
   })
   onTestFinished(() => session.close())
+  return checksOutputs ? checkingOutputs(session) : session
+}
+
+/** The same session, whose envelopes all have to fit the `outputSchema` of their tools. */
+function checkingOutputs(session: Session): Session {
+  const call = session.call.bind(session)
+  session.call = (async (id: string, args: unknown, options?: CallOptions) => {
+    const { [id]: tool } = session.tools as ToolSet
+    const envelope = await call(id, args, options)
+    if (tool !== undefined) await expectOutput(tool, envelope)
+    return envelope
+  }) as Session['call']
   return session
 }
 

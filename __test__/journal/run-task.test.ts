@@ -1,20 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { createHash } from 'node:crypto'
-import {
-  createTools,
-  defineTool,
-  getToolContext,
-  openJournal,
-  runTask,
-  ToolError,
-  type Journal,
-  type RunTaskOptions,
-  type Task,
-  type ToolCallRow,
-} from 'toolwright'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { createTools, defineTool, getToolContext, ToolError, type Journal, type RunTaskOptions, type Task } from 'toolwright'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { makeSandbox } from '../support/sandbox.ts'
+import { openTaskScene } from '../support/task-scene.ts'
 
 const send = defineTool({
   name: 'email.send',
@@ -31,16 +19,6 @@ const sendUnkeyed = defineTool({
   execute: (_args) => 'sent',
 })
 
-async function scene() {
-  const box = makeSandbox()
-  const journal = await openJournal(`file:${box.at('../runs.db')}`)
-  onTestFinished(() => journal.close())
-  const options: RunTaskOptions = { journal, runId: 'run', nodeId: 'node', rootDir: box.root }
-  const run = <T>(fn: (task: Task) => T | Promise<T>, more: Partial<RunTaskOptions> = {}) => runTask({ ...options, ...more }, fn)
-  const rows = (): Promise<ToolCallRow[]> => journal.listToolCalls('run', 'node', 0)
-  return { box, journal, run, rows }
-}
-
 /** An attempt that makes a call and then fails. */
 const failing = async (tool: { execute(args: never): unknown }, args: object = {}): Promise<void> => {
   await tool.execute(args as never)
@@ -55,7 +33,7 @@ const codeOf = async (call: Promise<unknown>): Promise<unknown> =>
 
 describe('runTask', () => {
   test('provides the context, and gives what the function gives', async () => {
-    const { box, run } = await scene()
+    const { box, run } = await openTaskScene()
     const given = await run(
       async (task) => {
         const { runId, nodeId, iteration, attempt, rootDir, allowNetwork, maxOutputBytes, timeoutMs, seq } = getToolContext() ?? {}
@@ -78,7 +56,7 @@ describe('runTask', () => {
   })
 
   test('records every call, of built-in tools and of your own, in order', async () => {
-    const { box, run, rows } = await scene()
+    const { box, run, rows } = await openTaskScene()
     const { write, read, bash } = createTools()
     await run(async () => {
       await write.execute({ path: 'a.txt', content: 'hello' })
@@ -104,25 +82,8 @@ describe('runTask', () => {
     expect(error).toMatchObject({ name: 'ToolError', code: 'TOOL_COMMAND_FAILED', details: { exitCode: 1 } })
   })
 
-  test('contents are recorded by their size and SHA-256, and nowhere in the file', async () => {
-    const { box, run, rows, journal } = await scene()
-    const { write, edit } = createTools()
-    const patch = '@@ -1 +1 @@\n-very secret\n+even more secret\n'
-    await run(async () => {
-      await write.execute({ path: 'a', content: 'very secret\n' })
-      await edit.execute({ path: 'a', patch })
-    })
-    const hash = (text: string): string => createHash('sha256').update(text).digest('hex')
-    expect((await rows()).map((row) => JSON.parse(row.inputJson ?? '') as unknown)).toEqual([
-      { path: 'a', contentBytes: 12, contentHash: hash('very secret\n') },
-      { path: 'a', patchBytes: patch.length, patchHash: hash(patch) },
-    ])
-    await journal.close()
-    expect(box.text('../runs.db')).not.toContain('secret')
-  })
-
   test('attempts count on by themselves; a call of an earlier attempt is warned of, once', async () => {
-    const { run } = await scene()
+    const { run } = await openTaskScene()
     await expect(run((task) => (expect(task.prompt('go')).toBe('go'), failing(send, { to: 'me' })))).rejects.toThrow('went away')
     const warning = `[smithers:tool-resume-warning] Previous attempts in this task already ran non-idempotent side effects.
 Those side effects may already have happened before the interruption or retry.
@@ -147,7 +108,7 @@ Previously recorded effects:
   })
 
   test('the warning names five effects, their states, and how many more there are', async () => {
-    const { run, journal } = await scene()
+    const { run, journal } = await openTaskScene()
     const undoable = defineTool({
       name: 'order',
       schema: z.object({ n: z.number() }),
@@ -181,7 +142,7 @@ Previously recorded effects:
   })
 
   test('no warning for reads, idempotent effects and calls that were refused', async () => {
-    const { box, run, rows } = await scene()
+    const { box, run, rows } = await openTaskScene()
     const { read, write, edit, bash } = createTools()
     box.put('a', 'one\n')
     const refused = [
@@ -205,7 +166,7 @@ Previously recorded effects:
   })
 
   test('two attempts never run at the same time; the next begins when the first has ended', async () => {
-    const { run } = await scene()
+    const { run } = await openTaskScene()
     let end: () => void = () => undefined
     let first: Promise<void> = Promise.resolve()
     await new Promise<void>((started) => {
@@ -222,7 +183,7 @@ Previously recorded effects:
   })
 
   test('an abort ends the task and stops its calls; the task is free afterwards', async () => {
-    const { run, rows } = await scene()
+    const { run, rows } = await openTaskScene()
     const { bash } = createTools()
     const controller = new AbortController()
     const slow = run(() => bash.execute({ cmd: 'sleep', args: ['30'] }), { signal: controller.signal })
@@ -235,7 +196,7 @@ Previously recorded effects:
   })
 
   test('an attempt that fails stops the calls that still run, and waits for them', async () => {
-    const { run, rows } = await scene()
+    const { run, rows } = await openTaskScene()
     const { bash } = createTools()
     const started = performance.now()
     await expect(
@@ -250,7 +211,7 @@ Previously recorded effects:
   })
 
   test('a call after the end of its task is refused', async () => {
-    const { run, rows } = await scene()
+    const { run, rows } = await openTaskScene()
     let late: Promise<unknown> = Promise.resolve()
     await run(() => {
       late = pause(50).then(() => codeOf(send.execute({ to: 'me' }) as Promise<unknown>))
@@ -260,7 +221,7 @@ Previously recorded effects:
   })
 
   test('an attempt that goes on in another process counts on where it was', async () => {
-    const { run, rows } = await scene()
+    const { run, rows } = await openTaskScene()
     const keys: unknown[] = []
     const pay = defineTool({
       name: 'pay',
@@ -301,7 +262,7 @@ Previously recorded effects:
     [{ journal: {} }, /journal/u],
     [{ rootDir: '' }, /rootDir/u],
   ])('refuses %j', async (more, message) => {
-    const { run } = await scene()
+    const { run } = await openTaskScene()
     await expect(run(() => 1, more as Partial<RunTaskOptions>)).rejects.toThrow(message)
   })
 })
@@ -316,7 +277,7 @@ describe('onReplayUnsafe', () => {
   })
 
   test('"warn" is the default: the attempt goes on', async () => {
-    const { run } = await scene()
+    const { run } = await openTaskScene()
     await run(() => failing(unkeyed)).catch(() => undefined)
     await run((task) => {
       expect(task.requiresApproval).toBe(false)
@@ -325,7 +286,7 @@ describe('onReplayUnsafe', () => {
   })
 
   test('"refuse" does not begin the attempt', async () => {
-    const { run } = await scene()
+    const { run } = await openTaskScene()
     await run(() => failing(unkeyed)).catch(() => undefined)
     let ran = false
     const refused = run(() => (ran = true), { onReplayUnsafe: 'refuse' })
@@ -339,7 +300,7 @@ describe('onReplayUnsafe', () => {
   })
 
   test('"approve" does nothing before task.approve()', async () => {
-    const { run, rows } = await scene()
+    const { run, rows } = await openTaskScene()
     const { read } = createTools()
     await run(() => failing(unkeyed)).catch(() => undefined)
     await run(
@@ -361,7 +322,7 @@ describe('onReplayUnsafe', () => {
   })
 
   test('an approval given before: of everything, or of exactly these effects', async () => {
-    const { run } = await scene()
+    const { run } = await openTaskScene()
     await run(() => failing(unkeyed)).catch(() => undefined)
     const asked = (approved: boolean | string) =>
       run((task) => ({ required: task.requiresApproval, fingerprint: task.fingerprint }), { onReplayUnsafe: 'approve', approved })
@@ -374,7 +335,7 @@ describe('onReplayUnsafe', () => {
   })
 
   test('a keyed effect needs no approval, only the warning; a command and a write have no key', async () => {
-    const { box, run } = await scene()
+    const { box, run } = await openTaskScene()
     const { write } = createTools()
     await run(() => failing(send, { to: 'me' })).catch(() => undefined)
     await run(
@@ -398,7 +359,7 @@ describe('rows of older programs, which do not say whether a tool has side effec
   }
 
   test('the tool of that name says so; one that nobody knows does not count', async () => {
-    const { run, journal } = await scene()
+    const { run, journal } = await openTaskScene()
     await oldRows(journal)
     // As older programs wrote them.
     const given = await journal.listToolCalls('run', 'node', 0)

@@ -8,9 +8,9 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const examples = join(root, 'examples')
-/** The demo has tests of its own, and tools are no programs. */
+/** The demo and the server have tests of their own, and tools are no programs. */
 const programs = readdirSync(examples, { recursive: true, encoding: 'utf8' }).filter(
-  (path) => path.endsWith('.mjs') && !/(?:^|\/)(?:demo|tools)\//u.test(path),
+  (path) => path.endsWith('.mjs') && !/(?:^|\/)(?:demo|tools|chat-approvals)\//u.test(path),
 )
 
 function directory(): string {

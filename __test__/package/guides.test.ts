@@ -10,6 +10,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { codeBlocks } from '../support/code-blocks.ts'
 import { guideFolder, runGuide, startGuide } from '../support/guide-program.ts'
 import { runCli } from '../support/run-cli.ts'
+import { makeSandbox } from '../support/sandbox.ts'
 
 const isBun = process.versions['bun'] !== undefined
 const isProgram = /^(?:[cm]?[jt]sx?)$/u
@@ -18,17 +19,18 @@ const call = (tool: string, input: object): string => JSON.stringify({ tool, inp
 /** What tests below run, or load where there is nothing to be seen of it. */
 const run: Record<string, string[]> = {
   'guides/terminal-agent.md': ['agent.mjs', 'local-model.mjs', 'asking-agent.mjs'],
-  'guides/nextjs-approvals.md': ['next.config.ts', 'app/api/chat/route.ts', 'approval.ts'],
+  'guides/nextjs-approvals.md': ['next.config.ts', 'app/api/chat/route.ts', 'approval.ts', 'always.ts'],
   'guides/testing-with-vitest.md': ['tools.test.mjs', 'scripted-model.ts', 'fixer.ts', 'fixer.test.ts'],
   'guides/server.md': ['server.mjs', 'check-host.mjs', 'handler.ts'],
-  'guides/deployment.md': ['webpack.config.mjs', 'tools.mjs'],
+  'guides/deployment.md': ['tools.mjs'],
+  'bundlers.md': ['next.config.mjs', 'webpack.config.mjs'],
   'guides/crash-safe-journal.md': ['pay.mjs', 'agent-task.mjs'],
   'troubleshooting.md': ['next.config.mjs', 'tools.mjs', 'close-by-hand.mjs'],
 }
 /** What needs a browser, a bundler or a platform package. All of it is compiled by `npm run check`. */
 const compiledOnly: Record<string, string[]> = {
   'guides/nextjs-approvals.md': ['app/page.tsx'],
-  'guides/deployment.md': ['main.ts', 'sea.cjs'],
+  'bundlers.md': ['copy-addon.mjs', 'nitro.config.mjs', 'sea.cjs'],
 }
 
 test.each(Object.keys(run))('%s: every program of it is run or known not to be', (page) => {
@@ -40,7 +42,9 @@ test.each([
   ['guides/terminal-agent.md', 'local-model.mjs'],
   ['guides/nextjs-approvals.md', 'next.config.ts'],
   ['guides/nextjs-approvals.md', 'approval.ts'],
-  ['guides/deployment.md', 'webpack.config.mjs'],
+  ['guides/nextjs-approvals.md', 'always.ts'],
+  ['bundlers.md', 'next.config.mjs'],
+  ['bundlers.md', 'webpack.config.mjs'],
   ['guides/deployment.md', 'tools.mjs'],
   ['troubleshooting.md', 'next.config.mjs'],
   ['troubleshooting.md', 'tools.mjs'],
@@ -98,8 +102,9 @@ async function send(messages) {
   for await (const message of readUIMessageStream({ stream, message: last })) last = message
   return last
 }
-const asked = await send([user])
+let asked
 for (const approved of [false, true]) {
+  asked = await send([user])
   const parts = asked.parts.map((part) => isToolUIPart(part) ? { ...part, state: 'approval-responded', approval: { ...part.approval, approved } } : part)
   const answered = await send([user, { ...asked, parts }])
   console.log(JSON.stringify([asked, answered].map(({ parts }) => parts.find(isToolUIPart).state)))
@@ -108,7 +113,7 @@ const forged = asked.parts.map((part) => isToolUIPart(part) ? { ...part, input: 
 await send([user, { ...asked, parts: forged }]).catch(() => {})
 `
   const folder = guideFolder('guides/nextjs-approvals.md', { 'client.mjs': client })
-  const env = { PROJECT_DIR: folder, TOOL_APPROVAL_SECRET: 'secret' }
+  const env = { PROJECT_DIR: folder, JOURNAL: `file:${makeSandbox().outside}/calls.db`, TOOL_APPROVAL_SECRET: 'secret' }
   const { stdout, code } = await runGuide(folder, 'client.mjs', { args: [call('write', { path: 'new.txt', content: 'x' })], env })
   expect(
     stdout

@@ -36,13 +36,13 @@ const search = defineTool({
   execute: async (_state, { query, limit }) => success(`${query} ${limit}`),
 })
 
-describe('R8 the schema that a model is shown', () => {
+describe('R8 the schema that a model sees', () => {
   test('has what may be left out, and records with their values', async () => {
     const thread = await openThread({ search, none: tool(() => success()) })
     const { model } = await run(thread.tools(), 'x')
-    const [shown, none] = (model.doGenerateCalls[0]?.tools ?? []) as { name: string; description: string; inputSchema: object }[]
-    expect(shown).toMatchObject({ name: 'search', description: 'search the knowledge base' })
-    expect(shown?.inputSchema).toEqual({
+    const [described, none] = (model.doGenerateCalls[0]?.tools ?? []) as { name: string; description: string; inputSchema: object }[]
+    expect(described).toMatchObject({ name: 'search', description: 'search the knowledge base' })
+    expect(described?.inputSchema).toEqual({
       type: 'object',
       properties: {
         query: { type: 'string', minLength: 1, description: 'what to look for' },
@@ -63,7 +63,7 @@ describe('R8 the schema that a model is shown', () => {
   })
 })
 
-describe('what a model is given', () => {
+describe('what a model gets', () => {
   test('R10 R15 texts of successes, errors and wrong input; never a stack', async () => {
     const thread = await openThread({
       search,
@@ -167,11 +167,11 @@ describe('a run', () => {
 
   test('R16 calls of one step are made one after the other, and what they queue after them', async () => {
     let running = 0
-    const most = vi.fn()
+    const observe = vi.fn()
     const step = (next?: string) =>
       tool(async (state) => {
         running += 1
-        most(running)
+        observe(running)
         await new Promise((resolve) => setTimeout(resolve, 5))
         if (next !== undefined) queueTool(state.rootState, next)
         running -= 1
@@ -182,7 +182,7 @@ describe('a run', () => {
       { tool: 'a', input: {} },
       { tool: 'b', input: {} },
     ])
-    expect(Math.max(...most.mock.calls.flat())).toBe(1)
+    expect(Math.max(...observe.mock.calls.flat())).toBe(1)
     // R33: `c` is none of the prompt's tools, and runs; its result is in the thread, not in the prompt.
     expect(await order(thread)).toEqual(['a', 'b', 'c'])
     expect(seen.map(({ toolName }) => toolName)).toEqual(['a', 'b'])

@@ -23,10 +23,10 @@ function someBytes(size: number): Buffer {
 
 /** Calls a tool that gives these attachments. */
 async function callWith(attachments: unknown, thread?: Thread) {
-  let given = attachments
-  thread ??= await openThread({ it: tool(() => ({ status: 'success', result: 'made', attachments: given })) })
+  let returned = attachments
+  thread ??= await openThread({ it: tool(() => ({ status: 'success', result: 'made', attachments: returned })) })
   const result = await thread.call('it')
-  given = undefined
+  returned = undefined
   return { thread, result }
 }
 
@@ -201,8 +201,8 @@ describe('R31 R32 bytes', () => {
   })
 })
 
-// A store that stays open would keep the bytes: nobody can see them, and only its end removes them.
-describe('what was stored for a result that is not kept is removed at once', () => {
+// A store that stays open would keep the bytes, which cannot be seen, until it is closed.
+describe('the files of a result that is dropped are removed at once', () => {
   const bytes = { name: 'a', mimeType: 'image/png', data: 'AAAA' }
   const watched = ({ store }: Thread) => ({ stored: vi.spyOn(store, 'stageAttachment'), removed: vi.spyOn(store, 'discardStaged') })
 
@@ -218,8 +218,8 @@ describe('what was stored for a result that is not kept is removed at once', () 
     const stop = new AbortController()
     const thread = await openThread({ it: tool(() => ({ ...success(), attachments: [bytes] })) })
     const { stored, removed } = watched(thread)
-    stored.mockImplementationOnce(async (...given) => {
-      const ref = await thread.store.stageAttachment(...given)
+    stored.mockImplementationOnce(async (...args) => {
+      const ref = await thread.store.stageAttachment(...args)
       stop.abort()
       return ref
     })

@@ -50,7 +50,7 @@ describe('a tool of a thread in a contract session', () => {
     expect(execute).not.toHaveBeenCalled()
   })
 
-  test('a rule denies it, and what no rule allows is denied where nobody is asked', async () => {
+  test('a rule denies it, and without a user so does the lack of a rule', async () => {
     for (const action of ['deny', 'ask'] as const) {
       const { execute, definition } = search()
       const permissions = [{ permission: 'kb_search', pattern: '*', action }]
@@ -67,7 +67,7 @@ describe('a tool of a thread in a contract session', () => {
     expect(JSON.stringify(envelope)).not.toContain('SECRET')
   })
 
-  test('its calls are in the journal of the session, and are given again without being made', async () => {
+  test('its calls are in the journal of the session, and a replay returns them without making them', async () => {
     const { execute, definition } = search()
     const journal = await openJournal('memory:')
     const session = await openSession(await openThread({ search: definition }), { id: 'bridged', journal })

@@ -125,10 +125,10 @@ describe('faults', () => {
       }),
     )
     expect(Object.keys(loaded.tools)).toEqual(['good', 'later'])
-    const told = faults(loaded)
-    expect(Object.keys(told)).toEqual(['missing.ts', 'refused.ts', 'syntax.ts', 'throws.ts'])
-    expect(told['throws.ts']).toContain("Tool file 'throws.ts' cannot be loaded: on load")
-    expect(told['refused.ts']).toContain('args.query: unsupported Zod type "date"')
+    const faultsByFile = faults(loaded)
+    expect(Object.keys(faultsByFile)).toEqual(['missing.ts', 'refused.ts', 'syntax.ts', 'throws.ts'])
+    expect(faultsByFile['throws.ts']).toContain("Tool file 'throws.ts' cannot be loaded: on load")
+    expect(faultsByFile['refused.ts']).toContain('args.query: unsupported Zod type "date"')
     expect(loaded.errors.every(({ file, error }) => file.startsWith('/') && error instanceof Error)).toBe(true)
   })
 
@@ -141,7 +141,7 @@ describe('faults', () => {
     expect(faults(loaded)).toEqual({ 'two.ts': "Tool file 'two.ts' must define one tool, and exports another as second" })
   })
 
-  test('R28 Node without type stripping is told what to do', async (context) => {
+  test('R28 without type stripping, the error says what to do', async (context) => {
     if (process.versions.bun !== undefined) return context.skip()
     const folder = makeFolder({
       'tools/a_tool.ts': toolSource('x'),
@@ -157,7 +157,7 @@ console.log(JSON.stringify((await loadTools('tools')).errors.map(({ message }) =
     )
   })
 
-  test('what is no file is left alone, a dangling link is told, a link to a file is followed', async () => {
+  test('what is no file is ignored, a dangling link is an error, a link to a file is followed', async () => {
     const folder = makeFolder({ 'elsewhere/real.ts': toolSource('linked') })
     symlinkSync('nowhere.ts', join(folder, 'dangling.ts'))
     symlinkSync('elsewhere/real.ts', join(folder, 'linked.ts'))

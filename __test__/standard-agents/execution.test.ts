@@ -28,17 +28,17 @@ describe('arguments', () => {
   })
 
   test('R4 a tool without arguments is called with one argument, the state', async () => {
-    let given: unknown[] = []
+    let parameters: unknown[] = []
     const thread = await openThread({
       it: tool(function () {
         // oxlint-disable-next-line prefer-rest-params
-        given = [...arguments]
+        parameters = [...arguments]
         return success()
       } as never),
     })
     await thread.call('it', { ignored: 1 })
-    expect(given).toHaveLength(1)
-    expect(given[0]).toHaveProperty('threadId', thread.threadId)
+    expect(parameters).toHaveLength(1)
+    expect(parameters[0]).toHaveProperty('threadId', thread.threadId)
   })
 
   test('R9 arguments may be JSON text; empty text means {}', async () => {
@@ -131,7 +131,7 @@ describe('arguments', () => {
         execute.mockClear()
         const { status, error } = await thread.call('it', args)
         expect(execute).toHaveBeenCalledTimes(status === 'success' ? 1 : 0)
-        for (const [, given] of execute.mock.calls) expect(schema.safeParse(given)).toEqual({ success: true, data: given })
+        for (const [, args] of execute.mock.calls) expect(schema.safeParse(args)).toEqual({ success: true, data: args })
         if (status === 'error') expect(error).not.toBe('')
       }),
       { numRuns: runs(100), seed },
@@ -318,7 +318,7 @@ describe('results', () => {
     expect(content).toBe(`made\n\nAttachment path for "a.png": ${a?.path}\nAttachment path for "b c.txt": ${b?.path}`)
   })
 
-  test('a stack is kept, whether thrown or returned', async () => {
+  test('a stack is stored, whether thrown or returned', async () => {
     expect((await callReturning(() => ({ status: 'error', error: 'e', stack: 'at a.ts:1' }))).result.stack).toBe('at a.ts:1')
   })
 

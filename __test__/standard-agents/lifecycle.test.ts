@@ -50,14 +50,14 @@ describe('R16 abort', () => {
     const committing = gate()
     const slowly = new Proxy(store, {
       get(target, name) {
-        const found: unknown = Reflect.get(target, name)
-        if (typeof found !== 'function') return found
-        return async (...given: unknown[]): Promise<unknown> => {
+        const member: unknown = Reflect.get(target, name)
+        if (typeof member !== 'function') return member
+        return async (...args: unknown[]): Promise<unknown> => {
           if (name === 'commit') {
             committing.open()
             await sleep(50)
           }
-          return Reflect.apply(found, target, given)
+          return Reflect.apply(member, target, args)
         }
       },
     })
@@ -161,10 +161,10 @@ describe('stop', () => {
     const started = gate()
     let state: ThreadState | undefined
     const thread = await openThread({
-      a: tool(async (given) => {
-        state = given
+      a: tool(async (running) => {
+        state = running
         started.open()
-        while (!given.stopped) await sleep(2)
+        while (!running.stopped) await sleep(2)
         return success()
       }),
       b: nothing,
@@ -173,9 +173,9 @@ describe('stop', () => {
     const b = thread.call('b')
     queueTool(thread.state, 'b')
     await started.opened
-    const told = Promise.all([expect(a).rejects.toThrow('aborted'), expect(b).rejects.toThrow('aborted')])
+    const rejected = Promise.all([expect(a).rejects.toThrow('aborted'), expect(b).rejects.toThrow('aborted')])
     await thread.stop()
-    await told
+    await rejected
     await thread.flush()
     expect(state?.stopped).toBe(true)
     expect(await order(thread)).toEqual([])
@@ -186,11 +186,11 @@ describe('stop', () => {
 describe('close', () => {
   test('waits for the call that runs, and refuses later ones; twice is once', async () => {
     const [hold, runs] = [gate(), gate()]
-    const held = tool(() => {
+    const slow = tool(() => {
       runs.open()
       return hold.opened.then(() => success('a'))
     })
-    const thread = await createThread({ tools: { a: held } })
+    const thread = await createThread({ tools: { a: slow } })
     const a = thread.call('a')
     await runs.opened
     const closing = thread.close()
@@ -205,7 +205,7 @@ describe('close', () => {
     await expect(thread.storage.get('a')).rejects.toThrow('[THREAD_CLOSED]')
   })
 
-  test('calls that wait for their turn are told; what is queued is there for the next one', async () => {
+  test('calls that wait for their turn are rejected; queued calls are there for the next process', async () => {
     const box = makeSandbox()
     const options = (tools: CreateThreadOptions['tools']): CreateThreadOptions => ({
       tools,
@@ -235,7 +235,7 @@ describe('close', () => {
     ])
   })
 
-  test('await using closes; a store that was given stays open', async () => {
+  test('await using closes the thread; a store of the caller stays open', async () => {
     const store = await openThreadStore('memory:')
     onTestFinished(() => store.close())
     {
@@ -362,11 +362,14 @@ test('R35 a listener that never answers is waited for 30 seconds, and the tool g
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
   const timeout = AbortSignal.timeout.bind(AbortSignal)
   const limits = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout(ms / 1000))
-  const it = tool(async (state) => (await emitThreadEvent(state, 'told'), success()))
+  const it = tool(async (state) => (await emitThreadEvent(state, 'emitted'), success()))
   const thread = await openThread({ it }, { onEvent: () => new Promise(() => undefined) })
   expect(await thread.call('it')).toEqual(success())
   expect(limits.mock.calls).toContainEqual([30_000])
-  expect(warn).toHaveBeenCalledWith(expect.stringContaining('onEvent failed for "told"'), expect.objectContaining({ name: 'TimeoutError' }))
+  expect(warn).toHaveBeenCalledWith(
+    expect.stringContaining('onEvent failed for "emitted"'),
+    expect.objectContaining({ name: 'TimeoutError' }),
+  )
 })
 
 describe('hostile tools', () => {

@@ -7,7 +7,7 @@ import { startScript } from '../support/child-script.ts'
 
 const page = (path: string) => fileURLToPath(new URL(`page/${path}`, import.meta.url))
 
-interface Told {
+interface Report {
   names: string[]
   errors: unknown[]
   results: [name: string, result: ToolResult][]
@@ -15,22 +15,22 @@ interface Told {
   messages: [name: string, content: string][]
   pictureText: string
 }
-let told: Told
+let report: Report
 
 beforeAll(async () => {
   const { code, stdout, stderr } = await startScript(page('run.ts'), [page('agents/tools')]).ended
   if (code !== 0) throw new Error(stderr)
-  told = JSON.parse(stdout) as Told
+  report = JSON.parse(stdout) as Report
 }, 60_000)
 
 /** What the calls of a tool gave, in their order. */
-const of = (name: string) => told.results.filter(([called]) => called === name).map(([, result]) => result)
+const of = (name: string) => report.results.filter(([called]) => called === name).map(([, result]) => result)
 const validation = (text: string) => ({ status: 'error', error: `Tool argument validation failed: ${text}` })
 
 describe('the examples of the document', () => {
   test('are discovered by their file names (R23)', () => {
-    expect(told.errors).toEqual([])
-    expect(told.names).toEqual([
+    expect(report.errors).toEqual([])
+    expect(report.names).toEqual([
       'create_ticket',
       'execute_step',
       'generate_picture',
@@ -88,9 +88,9 @@ describe('the examples of the document', () => {
 
   test('using utilities: what it queued ran after it, in the same thread', () => {
     expect(of('start_workflow')).toEqual([{ status: 'success', result: 'Workflow initiated' }])
-    expect(told.events).toEqual([{ type: 'event', eventType: 'workflow_started', data: { workflowId: 'w' } }])
-    const at = told.messages.findIndex(([name]) => name === 'start_workflow')
-    expect(told.messages.slice(at, at + 4).map(([, content]) => content)).toEqual([
+    expect(report.events).toEqual([{ type: 'event', eventType: 'workflow_started', data: { workflowId: 'w' } }])
+    const at = report.messages.findIndex(([name]) => name === 'start_workflow')
+    expect(report.messages.slice(at, at + 4).map(([, content]) => content)).toEqual([
       'Workflow initiated',
       'w: step 1',
       'w: step 2',
@@ -102,8 +102,8 @@ describe('the examples of the document', () => {
     const [{ result, attachments = [] } = {}] = of('generate_picture') as Partial<ToolResult>[]
     expect(result).toBe('Generated image for: "a cat"')
     expect(attachments).toMatchObject([{ type: 'file', mimeType: 'image/png', width: 1024, height: 1024, size: 10 }])
-    expect(told.pictureText).toBe('\u0089PNG a cat')
-    const [, content] = told.messages.find(([name]) => name === 'generate_picture') ?? []
+    expect(report.pictureText).toBe('\u0089PNG a cat')
+    const [, content] = report.messages.find(([name]) => name === 'generate_picture') ?? []
     expect(content).toMatch(
       /^Generated image for: "a cat"\n\nAttachment path for "generated-\d+\.png": \/attachments\/\d+-[0-9a-f]{8}\.png$/u,
     )
@@ -121,8 +121,8 @@ describe('the examples of the document', () => {
   })
 
   test('best practices: structured results and caught errors', () => {
-    const [found, broken, wrong] = of('search_articles')
-    expect(JSON.parse(found?.result ?? '')).toMatchObject({
+    const [page, broken, wrong] = of('search_articles')
+    expect(JSON.parse(page?.result ?? '')).toMatchObject({
       articles: [{ title: 'Refunds' }, { title: 'Returns' }],
       totalCount: 3,
       hasMore: true,
@@ -132,7 +132,7 @@ describe('the examples of the document', () => {
   })
 
   test('only their imports are ours', () => {
-    for (const name of told.names.filter((each) => each !== 'execute_step')) {
+    for (const name of report.names.filter((each) => each !== 'execute_step')) {
       const [first, ...lines] = readFileSync(page(`agents/tools/${name}.ts`), 'utf8').split('\n')
       expect(first).toMatch(/^\/\/ @ts-nocheck/u)
       expect(

@@ -57,24 +57,24 @@ describe('a process that is killed', () => {
           await ended
         }
         expect(await start(file, mode).ended).toMatchObject({ code: 0, stdout: expect.stringContaining('done') })
-        const told = await outcomes(file)
-        expect(told.map(([n]) => n)).toEqual(Array.from({ length: STEPS }, (_, n) => n + 1))
+        const steps = await outcomes(file)
+        expect(steps.map(([n]) => n)).toEqual(Array.from({ length: STEPS }, (_, n) => n + 1))
         const begun = readFileSync(`${file}.log`, 'utf8')
           .split('\n')
           .filter((line) => line.startsWith('step '))
         if (mode === 'error') {
-          expect(told.filter(([, status]) => status === 'error').length).toBeLessThanOrEqual(3)
+          expect(steps.filter(([, status]) => status === 'error').length).toBeLessThanOrEqual(3)
           // Nothing was begun twice.
           expect(new Set(begun).size).toBe(begun.length)
         } else {
-          expect(told.filter(([, status]) => status === 'success').length).toBeGreaterThanOrEqual(STEPS - 1)
+          expect(steps.filter(([, status]) => status === 'success').length).toBeGreaterThanOrEqual(STEPS - 1)
         }
       }
     },
     120_000,
   )
 
-  test('what it was doing is told, by default', async () => {
+  test('its result says that it was interrupted, by default', async () => {
     const file = makeSandbox().at('thread.db')
     await queueSteps(file, 1)
     const { child, ended, printed } = start(file, 'error')
@@ -84,7 +84,7 @@ describe('a process that is killed', () => {
     await using thread = await createThread({ tools: {}, store: `file:${file}`, threadId: 't' })
     await thread.flush()
     const [message, ...more] = await thread.messages.list()
-    // Killed after its end it has one; before, somebody says so.
+    // A process that is killed after the end of a call has its result; before, another process decides.
     if (message?.status === 'error')
       expect(message.content).toMatch(/^Failed to execute tool: Interrupted: .*may or may not have happened\.$/u)
     expect(more).toEqual([])
@@ -171,10 +171,10 @@ test('several processes on one thread: one call at a time, and all of them', asy
 
 test.each(['two stores', 'one store'])('one thread that is opened twice in a process, in %s: one call at a time', async (what) => {
   let running = 0
-  let most = 0
+  let max = 0
   const slow = tool(async () => {
     running += 1
-    most = Math.max(most, running)
+    max = Math.max(max, running)
     await sleep(1)
     running -= 1
     return success()
@@ -188,7 +188,7 @@ test.each(['two stores', 'one store'])('one thread that is opened twice in a pro
   queueTool(b.state, 'slow')
   await Promise.all([a.flush(), b.flush()])
   expect(results).toEqual(Array(40).fill(success()))
-  expect(most).toBe(1)
+  expect(max).toBe(1)
   expect(await a.messages.list()).toHaveLength(42)
   await Promise.all([a.close(), b.close()])
   await shared?.close()
@@ -196,10 +196,10 @@ test.each(['two stores', 'one store'])('one thread that is opened twice in a pro
 
 test('R16 R36 calls of the thread and of its sub-prompts: one call at a time', async () => {
   let running = 0
-  let most = 0
+  let max = 0
   const slow = tool(async () => {
     running += 1
-    most = Math.max(most, running)
+    max = Math.max(max, running)
     await sleep(2)
     running -= 1
     return success()
@@ -208,27 +208,27 @@ test('R16 R36 calls of the thread and of its sub-prompts: one call at a time', a
   const states = [thread.state, thread.childState(), thread.childState()]
   const calls = Array.from({ length: 10 }, () => states.map((state) => thread.call('slow', {}, { state })))
   expect(await Promise.all(calls.flat())).toEqual(Array(30).fill(success()))
-  expect(most).toBe(1)
+  expect(max).toBe(1)
 })
 
 test('a call that is queued while an earlier one waits for another process is stored at once', async () => {
   const store = await openThreadStore('memory:')
   onTestFinished(() => store.close())
   const thread = await openThread({ it: tool(() => success()) }, { store, threadId: 't' })
-  const held = await store.lockThread('t')
+  const worker = await store.lockThread('t')
   const stored = (count: number) => vi.waitFor(async () => expect(await thread.queued()).toHaveLength(count), { timeout: 5_000 })
   queueTool(thread.state, 'it')
   await stored(1)
-  // Now the queue waits for whoever works on the thread.
+  // Now the queue waits for the worker of the thread.
   queueTool(thread.state, 'it')
   queueTool(thread.state, 'it')
   await stored(3)
-  held.release()
+  worker.release()
   await thread.flush()
   expect(await order(thread)).toEqual(['it', 'it', 'it'])
 })
 
-test('a queued call that another process has made is not kept in mind', async () => {
+test('a queued call that another process has made is forgotten', async () => {
   const location = `file:${makeSandbox().at('thread.db')}`
   const hold = gate()
   const tools = { slow: tool(() => hold.opened.then(() => success())), it: tool(() => success()) }
@@ -255,10 +255,10 @@ test('a thread that another process works on: THREAD_LOCKED, and nothing is chan
   const store = await openThreadStore('memory:')
   const options = { store, threadId: 't', lockWaitMs: 100 }
   const thread = await openThread({}, options)
-  const held = await store.lockThread('t')
+  const worker = await store.lockThread('t')
   await expect(thread.call('a')).rejects.toThrow('[THREAD_LOCKED]')
   expect(await store.listCalls('t')).toEqual([])
-  held.release()
+  worker.release()
   expect(await thread.call('a')).toMatchObject({ error: 'Tool not found: a' })
   await thread.close()
   await store.close()

@@ -191,16 +191,16 @@ describe('R34 outside of a run', () => {
   })
 
   test('the state of a call that has ended queues in the background', async () => {
-    let kept: ThreadState | undefined
+    let outer: ThreadState | undefined
     const thread = await openThread({
       a: tool((state) => {
-        kept = state
+        outer = state
         return success()
       }),
       b: nothing,
     })
     await thread.call('a')
-    queueTool(kept as ThreadState, 'b')
+    queueTool(outer as ThreadState, 'b')
     await thread.flush()
     expect(await order(thread)).toEqual(['a', 'b'])
   })
@@ -236,9 +236,9 @@ describe('R35 emitThreadEvent', () => {
     const thread = await openThread(
       {
         a: tool(async (state) => {
-          const told = emitThreadEvent(state, 'workflow_started', { id: 7 })
-          expect(told).toBeInstanceOf(Promise)
-          expect(await told).toBeUndefined()
+          const emitted = emitThreadEvent(state, 'workflow_started', { id: 7 })
+          expect(emitted).toBeInstanceOf(Promise)
+          expect(await emitted).toBeUndefined()
           steps.push('tool')
           return success()
         }),
@@ -364,7 +364,7 @@ describe('R36 rootState', () => {
 })
 
 describe('R37 the queue has an end', () => {
-  test('a tool that queues itself is stopped after 1,000 calls, and told why', async () => {
+  test('a tool that queues itself is stopped after 1,000 calls, with the reason', async () => {
     let calls = 0
     const a = tool((state) => {
       calls += 1
@@ -422,8 +422,8 @@ describe('R38 states', () => {
     let state: ThreadState | undefined
     const thread = await openThread(
       {
-        a: tool((given) => {
-          state = given
+        a: tool((running) => {
+          state = running
           return success()
         }),
       },

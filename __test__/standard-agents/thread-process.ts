@@ -1,5 +1,5 @@
 // A process that works on a thread: `thread-process.ts FILE THREAD error|retry [CALLS]`. It makes CALLS calls
-// of its own, and then what is left in the queue; each step is told on stdout, and in a file beside the
+// of its own, and then what is left in the queue; each step is printed, and in a file beside the
 // thread's.
 import { appendFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'

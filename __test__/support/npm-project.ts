@@ -35,7 +35,7 @@ export function putPackageInto(folder: string): void {
   const installed = join(folder, 'node_modules', 'toolwright')
   mkdirSync(installed, { recursive: true })
   const addons = readdirSync(checkout).filter((name) => name.endsWith('.node'))
-  for (const name of ['dist', 'index.js', 'package.json', ...addons]) {
+  for (const name of ['dist', 'index.js', 'index.cjs', 'package.json', ...addons]) {
     cpSync(join(checkout, name), join(installed, name), { recursive: true })
   }
 }

@@ -78,9 +78,10 @@ test('a plain run: our tools see the context of the engine, which writes one row
     status: output === null ? 'unknown' : 'succeeded',
     side_effect: sideEffect,
     idempotent: 1 - sideEffect,
-    accepts_idempotency_key: 1,
+    // `read` takes no key; a tool of the user's own does if its \`execute\` has a context.
+    accepts_idempotency_key: tool === 'read' ? 0 : 1,
     has_revert: 0,
-    idempotency_key: KEY,
+    idempotency_key: tool === 'read' ? null : KEY,
     revert_status: null,
   })
   // One row for each call and no other, and none in a journal of ours.
@@ -115,7 +116,7 @@ test('a retry: its prompt begins with the warning of what cannot be undone, and 
   expect(keys).toEqual([KEY, KEY])
   expect(calls()).toMatchObject([
     { attempt: 1, seq: 1, tool_name: 'email.send', status: 'succeeded', idempotency_key: KEY },
-    { attempt: 1, seq: 2, tool_name: 'read', status: 'succeeded', idempotency_key: KEY },
+    { attempt: 1, seq: 2, tool_name: 'read', status: 'succeeded', idempotency_key: null },
     { attempt: 1, seq: 3, tool_name: 'write', status: 'succeeded', idempotency_key: KEY },
     { attempt: 2, seq: 1, tool_name: 'email.send', status: 'succeeded', idempotency_key: KEY },
   ])

@@ -13,11 +13,20 @@ function install(directory: string): string {
   const copy = join(directory, 'node_modules', 'toolwright')
   mkdirSync(copy, { recursive: true })
   const addons = readdirSync(repository).filter((name) => name.endsWith('.node'))
-  for (const name of ['package.json', 'index.js', 'dist', ...addons]) {
+  for (const name of ['package.json', 'index.js', 'index.cjs', 'dist', ...addons]) {
     cpSync(join(repository, name), join(copy, name), { recursive: true })
   }
   symlinkSync(join(repository, 'node_modules', 'zod'), join(directory, 'node_modules', 'zod'))
   return pathToFileURL(join(copy, 'dist', 'index.js')).href
+}
+
+/** A root, and a module whose `copies` are two installed copies. */
+function twoCopies() {
+  const box = makeSandbox()
+  const [first, second] = [install(box.at('first')), install(box.at('second'))]
+  const both = (source: string): Promise<unknown> =>
+    report(box.root, `const copies = [await import('${first}'), await import('${second}')]\nconst [a, b] = copies\n${source}`)
+  return { box, both }
 }
 
 /** Puts files of a package beside a copy. */
@@ -39,13 +48,10 @@ async function report(directory: string, source: string): Promise<unknown> {
 
 describe('Context store: "so that duplicate installs share it"', () => {
   test('a tool of one copy sees the context that the other provides, and counts in it', async () => {
-    const box = makeSandbox()
+    const { box, both } = twoCopies()
     box.put('file', 'text')
-    const [first, second] = [install(box.at('first')), install(box.at('second'))]
-    const result = await report(
-      box.root,
-      `const [a, b] = [await import('${first}'), await import('${second}')]
-      const context = { rootDir: ${JSON.stringify(box.root)}, runId: 'r', nodeId: 'n' }
+    const result = await both(
+      `const context = { rootDir: ${JSON.stringify(box.root)}, runId: 'r', nodeId: 'n' }
       const result = {
         twoCopies: a.read !== b.read,
         same: a.runWithToolContext(context, () => b.getToolContext() === context),
@@ -68,12 +74,9 @@ describe('Context store: "so that duplicate installs share it"', () => {
   })
 
   test('ToolError.isInstance knows the errors of the other copy, instanceof does not', async () => {
-    const box = makeSandbox()
-    const [first, second] = [install(box.at('first')), install(box.at('second'))]
-    const result = await report(
-      box.root,
-      `const [a, b] = [await import('${first}'), await import('${second}')]
-      const error = await b.readFileTool('../x').catch((error) => error)
+    const { both } = twoCopies()
+    const result = await both(
+      `const error = await b.readFileTool('../x').catch((error) => error)
       const result = {
         isInstance: [a.ToolError.isInstance(error), b.ToolError.isInstance(error)],
         instanceOf: [error instanceof a.ToolError, error instanceof b.ToolError, error instanceof Error],
@@ -88,13 +91,10 @@ describe('Context store: "so that duplicate installs share it"', () => {
   })
 
   test('edits of one file by both copies at the same time all land', async () => {
-    const box = makeSandbox()
+    const { box, both } = twoCopies()
     box.put('f', '0\n1\n2\n3\n4\n5\n')
-    const [first, second] = [install(box.at('first')), install(box.at('second'))]
-    const result = await report(
-      box.root,
-      `const copies = [await import('${first}'), await import('${second}')]
-      const edits = Array.from({ length: 6 }, async (_, line) => {
+    const result = await both(
+      `const edits = Array.from({ length: 6 }, async (_, line) => {
         const patch = \`@@ -\${line + 1} +\${line + 1} @@\\n-\${line}\\n+\${line}!\\n\`
         for (let left = 20; ; left -= 1) {
           const error = await copies[line % 2].editFileTool('f', patch).catch((error) => error)
@@ -109,13 +109,10 @@ describe('Context store: "so that duplicate installs share it"', () => {
   })
 
   test('tools of both copies are recorded in the journal of the task, numbered together', async () => {
-    const box = makeSandbox()
+    const { box, both } = twoCopies()
     box.put('file', 'text')
-    const [first, second] = [install(box.at('first')), install(box.at('second'))]
-    const result = await report(
-      box.root,
-      `const [a, b] = [await import('${first}'), await import('${second}')]
-      const journal = await a.openJournal('memory:')
+    const result = await both(
+      `const journal = await a.openJournal('memory:')
       const options = { journal, runId: 'r', nodeId: 'n', rootDir: ${JSON.stringify(box.root)} }
       await a.runTask(options, async () => {
         await a.read.execute({ path: 'file' })

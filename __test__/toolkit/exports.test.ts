@@ -30,8 +30,12 @@ describe('exports', () => {
     const own = Object.keys(main).filter((name) => !names.includes(name))
     expect(own.sort()).toEqual([
       'ToolError',
+      'applyPatch',
+      'apply_patch',
+      'approvals',
       'configureTools',
       'createTools',
+      'needsApproval',
       'openJournal',
       'replayRun',
       'revertRun',
@@ -64,7 +68,7 @@ describe('exports', () => {
 
 describe('"Tool object own keys: description, inputSchema, execute (+ symbol key)"', () => {
   test.each(Object.entries(surface.tools))('%s', (_name, tool) => {
-    expect(Object.keys(tool)).toEqual(['description', 'inputSchema', 'execute'])
+    expect(Object.keys(tool)).toEqual(['description', 'inputSchema', 'outputSchema', 'execute', 'metadata'])
     expect(Object.getOwnPropertySymbols(tool)).toEqual([metadata])
   })
 

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
 import { linkSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { createTools, type ToolErrorCode, type ToolOptions } from 'toolwright'
+import { createTools, type ToolOptions } from 'toolwright'
 import { describe, expect, test } from 'vitest'
 import { resolveSettings } from '../../ts/toolkit/settings.ts'
 import { callPlan } from '../../ts/toolkit/tools/call-plan.ts'
+import { runWithDescriptors } from '../support/few-descriptors.ts'
 import { refusal } from '../support/refusal.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
@@ -64,12 +65,9 @@ describe('when the process has no descriptors left', () => {
   test('every tool says so, and none blames the root directory', async () => {
     const box = makeSandbox()
     box.put('file', 'a\n')
-    box.put('program.mjs', program)
-    const script = 'ulimit -n 100 && exec "$0" "$@"'
-    const { stdout } = await promisify(execFile)('sh', ['-c', script, process.execPath, box.at('program.mjs'), box.root])
-    const codes = JSON.parse(stdout) as Record<string, ToolErrorCode>
-    const told = 'TOOL_IO_FAILED EMFILE'
-    expect(codes).toEqual({ read: told, write: told, edit: told, grep: told, bash: told })
+    const refused = 'TOOL_IO_FAILED EMFILE'
+    const codes = { read: refused, write: refused, edit: refused, grep: refused, bash: refused }
+    expect(await runWithDescriptors(100, program, box)).toEqual(codes)
     expect(box.text('file')).toBe('a\n')
   })
 })

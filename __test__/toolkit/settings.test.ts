@@ -1,9 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { afterEach, describe, expect, test } from 'vitest'
 import { configureTools, runWithToolContext, type ToolContext, type ToolOptions } from 'toolwright'
-import { resolveSettings, type Settings } from '../../ts/toolkit/settings.js'
-import { type LimitedKind } from '../../ts/toolkit/tool-options.js'
-import { configureTools as configureSource } from '../../ts/toolkit/settings.js'
+import { configureTools as configureSource, type LimitedKind, resolveSettings, type Settings } from '../../ts/toolkit/settings.js'
 
 /** Two values of each option that differ from each other and from the default. */
 const options: { [K in keyof Required<Omit<ToolOptions, 'limits'>>]: [keyof Settings, ToolOptions[K], ToolOptions[K], ToolOptions[K]] } = {

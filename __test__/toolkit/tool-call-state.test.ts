@@ -2,22 +2,12 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { ToolLoopAgent } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
-import {
-  createTools,
-  defineTool,
-  openJournal,
-  runTask,
-  runWithToolContext,
-  type OpenJournalOptions,
-  type RunTaskOptions,
-  type Task,
-  type ToolCallRecord,
-} from 'toolwright'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { createTools, defineTool, runWithToolContext, type ToolCallRecord } from 'toolwright'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { queryDatabase } from '../support/query-database.ts'
-import { makeSandbox } from '../support/sandbox.ts'
 import { script } from '../support/scripted-model.ts'
+import { openTaskScene } from '../support/task-scene.ts'
 
 const tool = defineTool({
   name: 'pay',
@@ -42,16 +32,6 @@ const fields = [
   'errorJson',
 ]
 
-async function scene(options?: OpenJournalOptions) {
-  const box = makeSandbox()
-  const file = box.at('../runs.db')
-  const journal = await openJournal(`file:${file}`, options)
-  onTestFinished(() => journal.close())
-  const run = <T>(fn: (task: Task) => T | Promise<T>, more: Partial<RunTaskOptions> = {}) =>
-    runTask({ journal, runId: 'run', nodeId: 'node', rootDir: box.root, ...more }, fn)
-  return { box, file, journal, run }
-}
-
 describe('001 Tool call state', () => {
   test('"The defineTool() wrapper itself does not insert a durable row for every call; it attaches metadata, provides ctx.idempotencyKey, and runs the side-effect snapshot hook when a task supplies one."', async () => {
     const touched: PropertyKey[] = []
@@ -75,7 +55,7 @@ describe('001 Tool call state', () => {
   })
 
   test('"Smithers creates the _smithers_tool_calls table and exposes adapter methods to insert and list rows."', async () => {
-    const { file, journal } = await scene()
+    const { file, journal } = await openTaskScene()
     const key = { runId: 'run', nodeId: 'node', iteration: 2, attempt: 3 }
     const ref = await journal.insertToolCall({ ...key, seq: 1, toolName: 'pay', inputJson: '{"sum":5}', sideEffect: true })
     await journal.updateToolCall(ref, { status: 'success', outputJson: '"paid"' })
@@ -95,7 +75,7 @@ describe('001 Tool call state', () => {
   })
 
   test('002 "Every invocation is logged to _smithers_tool_calls", each with every field of the table', async () => {
-    const { box, journal, run } = await scene()
+    const { box, journal, run } = await openTaskScene()
     const { read, write, edit, grep, bash } = createTools()
     const before = Date.now()
     await run(async () => {
@@ -124,7 +104,7 @@ describe('001 Tool call state', () => {
   })
 
   test('"outputJson: Serialized output (truncated if over limit)"', async () => {
-    const { box, journal, run } = await scene({ maxOutputBytes: 1_000 })
+    const { box, journal, run } = await openTaskScene({ maxOutputBytes: 1_000 })
     box.put('short', 'x'.repeat(900))
     box.put('long', 'x'.repeat(2_000))
     const { read } = createTools()
@@ -139,7 +119,7 @@ describe('001 Tool call state', () => {
   })
 
   test('"Logs content hash (SHA-256) and byte size; full content is not stored." "Logs patch hash and byte size."', async () => {
-    const { file, journal, run } = await scene()
+    const { file, journal, run } = await openTaskScene()
     const { write, edit } = createTools()
     const patch = '@@ -1 +1 @@\n-secret\n+other\n'
     await run(async () => {
@@ -156,7 +136,7 @@ describe('001 Tool call state', () => {
   })
 
   test('"durable rows come from runtime paths that call the Smithers DB adapter"', async () => {
-    const { journal, run } = await scene()
+    const { journal, run } = await openTaskScene()
     await tool.execute({ sum: 1 })
     expect(await journal.listRuns()).toEqual([])
     await run(() => tool.execute({ sum: 2 }))
@@ -176,7 +156,7 @@ describe('000 defineTool, 001 Side Effects: retries', () => {
   )
 
   test('"On retry, Smithers injects a warning listing the tool as already called so the agent can verify external state before calling again."', async () => {
-    const { run } = await scene()
+    const { run } = await openTaskScene()
     await run(async () => {
       for (const one of made) await one.execute({})
       throw new Error('the process was interrupted')
@@ -192,7 +172,7 @@ describe('000 defineTool, 001 Side Effects: retries', () => {
   })
 
   test('"The retry prompt lists which non-idempotent tools were already called."; an agent sees it once', async () => {
-    const { run } = await scene()
+    const { run } = await openTaskScene()
     const { write } = createTools()
     await run(() => write.execute({ path: 'a', content: '' }))
     await run(async (task) => {
@@ -204,7 +184,7 @@ describe('000 defineTool, 001 Side Effects: retries', () => {
   })
 
   test('"when a previous attempt has a recorded _smithers_tool_calls row": a row that another process wrote counts', async () => {
-    const { journal, run } = await scene()
+    const { journal, run } = await openTaskScene()
     await journal.insertToolCall({
       runId: 'run',
       nodeId: 'node',
@@ -221,14 +201,14 @@ describe('000 defineTool, 001 Side Effects: retries', () => {
   })
 
   test('"Without it, Smithers treats the tool as a pure read and replays it freely"', async () => {
-    const { run } = await scene()
+    const { run } = await openTaskScene()
     const undeclared = defineTool({ name: 'undeclared', schema: z.object({}), execute: () => 'sent' })
     await run(() => undeclared.execute({}))
     await run((task) => expect(task.prompt('Go on.')).toBe('Go on.'))
   })
 
   test('"All three built-in mutating tools (write, edit, bash) are side-effecting."', async () => {
-    const { box, run } = await scene()
+    const { box, run } = await openTaskScene()
     box.put('a', 'one\n')
     const { read, grep, write, edit, bash } = createTools()
     await run(async () => {
@@ -242,7 +222,7 @@ describe('000 defineTool, 001 Side Effects: retries', () => {
   })
 
   test('"ctx.idempotencyKey is stable across retries and resumes for the same task iteration", "deterministic for a given task + iteration"', async () => {
-    const { run } = await scene()
+    const { run } = await openTaskScene()
     keys.length = 0
     const [, , send] = made
     for (const iteration of [0, 0, 1]) await run(() => send?.execute({}), { iteration })

@@ -1,6 +1,5 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { runWithDescriptors } from '../../support/few-descriptors.ts'
 import { makeSandbox } from '../../support/sandbox.ts'
 import { allowAll, dataOf, failureOf, openScene, testTool } from '../scene.ts'
 
@@ -15,8 +14,8 @@ describe('2,000 calls at once in a process of 300 descriptors', () => {
       n % 4 === 0 ? session.call('write', { path: 'w' + (n % 50), content: 'x' }) : n % 4 === 1 ? session.call('grep', { pattern: 'a', path: 'file' }) : session.call('read', { path: 'file', offset: n % 2 }))
     const codes = {}
     for (const { metadata, error_text } of await Promise.all(all)) {
-      const told = metadata.code === 'ok' ? 'ok' : error_text
-      codes[told] = (codes[told] ?? 0) + 1
+      const outcome = metadata.code === 'ok' ? 'ok' : error_text
+      codes[outcome] = (codes[outcome] ?? 0) + 1
     }
     await session.close()
     console.log(JSON.stringify(codes))
@@ -25,15 +24,7 @@ describe('2,000 calls at once in a process of 300 descriptors', () => {
   test('wait for each other, and none fails', async () => {
     const box = makeSandbox()
     box.put('file', 'aé\n'.repeat(100))
-    box.put('program.mjs', program)
-    const { stdout } = await promisify(execFile)('sh', [
-      '-c',
-      'ulimit -n 300 && exec "$0" "$@"',
-      process.execPath,
-      box.at('program.mjs'),
-      box.root,
-    ])
-    expect(JSON.parse(stdout)).toEqual({ ok: 2_000 })
+    expect(await runWithDescriptors(300, program, box)).toEqual({ ok: 2_000 })
   }, 60_000)
 })
 
@@ -55,15 +46,7 @@ test('a process without any descriptor left is told so, in bounded time', async 
   `
   const box = makeSandbox()
   box.put('file', 'text')
-  box.put('program.mjs', program)
-  const { stdout } = await promisify(execFile)('sh', [
-    '-c',
-    'ulimit -n 100 && exec "$0" "$@"',
-    process.execPath,
-    box.at('program.mjs'),
-    box.root,
-  ])
-  expect(JSON.parse(stdout)).toEqual(['io_failed', expect.stringMatching(/EMFILE.*fewer calls at once/u), 'ok'])
+  expect(await runWithDescriptors(100, program, box)).toEqual(['io_failed', expect.stringMatching(/EMFILE.*fewer calls at once/u), 'ok'])
 }, 30_000)
 
 test('calls that wait for a person hold no others up', async () => {

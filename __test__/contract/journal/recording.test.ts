@@ -57,6 +57,26 @@ describe('the recorder', () => {
     expect(again.map(({ envelope }) => JSON.stringify(envelope))).toEqual(given.map((envelope) => JSON.stringify(envelope)))
   })
 
+  test('a row says how long its call waited for the user, which no replay shows', async () => {
+    const journal = await memoryJournal()
+    let answer = 'allow_once'
+    const prompt = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 60))
+      return answer as 'allow_once'
+    }
+    const { call, put, session } = await openScene({ ...manifest([rule('read ** allow')]), journal, host: { prompt } })
+    put('a.txt', 'a')
+    const given = [await call('write', { path: 'b.txt', content: 'b' }), await call('read', { path: 'a.txt' })]
+    answer = 'reject_once'
+    given.push(await call('write', { path: 'c.txt', content: 'c' }))
+    const rows = await journal.listToolCalls(session.id, SESSION_NODE, 0)
+    const waited = rows.map((row) => (JSON.parse(row.outputJson ?? row.errorJson ?? '') as { waited_ms?: number }).waited_ms)
+    expect(waited).toEqual([expect.any(Number), undefined, expect.any(Number)])
+    for (const ms of [waited[0], waited[2]]) expect(ms).toBeGreaterThanOrEqual(55)
+    const again = await collect(journal, session.id)
+    expect(again.map(({ envelope }) => JSON.stringify(envelope))).toEqual(given.map((envelope) => JSON.stringify(envelope)))
+  })
+
   test('R68 an effect is in the journal before it happens', async () => {
     const journal = await memoryJournal()
     const statuses: string[] = []
@@ -161,6 +181,18 @@ describe('the recorder', () => {
       expect((await journal.listRun('again')).map((row) => row.attempt)).toEqual(attempt === 1 ? [1] : [1, 2])
     }
     expect(await collect(journal, 'again')).toHaveLength(2)
+  })
+
+  test('a session that is open twice has two attempts, and an attempt without calls is taken again', async () => {
+    const journal = await memoryJournal()
+    const open = () => openScene({ ...manifest(allowAll), id: 'twice', journal })
+    const scenes = await Promise.all([open(), open(), open()])
+    await scenes[0].session.close()
+    scenes.push(await open())
+    const writes = scenes.slice(1).map(async ({ call }, index) => dataOf(await call('write', { path: 'a', content: `${index}` })))
+    await Promise.all(writes)
+    const attempts = (await journal.listRun('twice')).map(({ attempt, seq, status }) => [attempt, seq, status])
+    expect(attempts.toSorted()).toEqual([1, 2, 3].map((attempt) => [attempt, 1, 'success']))
   })
 })
 

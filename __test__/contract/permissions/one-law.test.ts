@@ -2,10 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { call } from '../../../dist/core/native.js'
+import { call, unwrap } from '../../../dist/core/native.js'
 import type { PermissionVerdict, Subject } from '../../../dist/contract/permissions/rule-store.js'
 import { RuleStore } from '../../../dist/contract/permissions/rule-store.js'
-import { loadContractAddon, SessionPolicy } from '../../../dist/contract/permissions/session-policy.js'
+import { loadContractAddon } from '../../../dist/contract/permissions/session-capabilities.js'
 import { makeSandbox } from '../../support/sandbox.ts'
 import { failureOf, openScene, rule } from '../scene.ts'
 
@@ -56,33 +56,26 @@ describe('one law for calls and searches', () => {
     for (const file of files) writeFileSync(join(root, file), 'x\n')
     const variables = { workspace: [root], adHoc: [] }
     const requires = [{ source: 'manifest.requires', requires: { fs: { read: ['{workspace}/**'] } } }]
-    const policy = new SessionPolicy(addon, { variables, granted: [], conjunction: [requires] })
-    const signal = new AbortController().signal
-    const target = await policy.open('.', 'search', signal)
+    const policy = unwrap(addon.compilePolicy({ variables, granted: [], conjunction: [requires] }))
+    const target = await call({ what: 'open' }, (_, cancel) => addon.openTarget(policy, '.', 'search', cancel))
     await fc.assert(
       fc.asyncProperty(anyChain, fc.boolean(), async (chain, agreed) => {
-        const alone = chain.map((rules) => new RuleStore(addon, variables, scopes(rules)))
+        const alone = chain.map((rules) => new RuleStore(addon, () => variables, scopes(rules)))
         const store = chain.reduceRight<RuleStore | undefined>(
-          (above, rules) => new RuleStore(addon, variables, scopes(rules), undefined, above),
+          (above, rules) => new RuleStore(addon, () => variables, scopes(rules), undefined, above),
           undefined,
         )
         const readable = files.filter((file) => {
           const subject: Subject = { capability: 'fs.read', kind: 'path', resource: join(root, file) }
-          const judged = standing((store as RuleStore).evaluate('read', [subject]))
-          expect(judged).toEqual(specified(alone.map((one) => standing(one.evaluate('read', [subject])))))
+          const judged = standing((store as RuleStore).now().evaluate('read', [subject]))
+          expect(judged).toEqual(specified(alone.map((one) => standing(one.now().evaluate('read', [subject])))))
           return judged.rank <= (agreed ? 2 : 1)
         })
-        const request = {
-          pattern: 'x',
-          caseInsensitive: false,
-          maxMatches: 100,
-          maxLineBytes: 100,
-          timeoutMs: 10_000,
-          toolId: 'grep',
-          agreed,
-        }
-        const compiled = (store as RuleStore).chain.map((list) => list.compiled)
-        const { matches } = await call({ what: 'grep' }, (_, cancel) => target.grep(request, [], compiled, cancel))
+        const sidecar = { directory: root, name: 'all', limitBytes: 1000 }
+        const search = { pattern: 'x', maxResults: 100, timeoutMs: 10_000, toolId: 'grep', agreed, sidecar }
+        const lines = { caseInsensitive: false, maxLineBytes: 100 }
+        const compiled = (store as RuleStore).now().chain.map((list) => list.compiled)
+        const { matches } = await call({ what: 'grep' }, (_, cancel) => target.grep(search, lines, [], compiled, cancel))
         expect(matches.map(({ path }) => path).sort()).toEqual([...readable].sort())
       }),
     )

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { builtInTools, type Envelope } from 'toolwright/contract'
+import { builtInTools, type Envelope, repoOverviewTool } from 'toolwright/contract'
 import {
   contractSuite,
   envelopeProblem,
@@ -34,6 +34,20 @@ const samples: Record<string, ToolSample[]> = {
 }
 
 contractSuite({ describe, test }, { name: 'the built-in tools', tools: builtInTools, samples, builtIn: true })
+
+contractSuite(
+  { describe, test },
+  {
+    name: 'the extension repo_overview',
+    tools: [repoOverviewTool],
+    samples: {
+      repo_overview: [
+        { args: {}, runtime: { files } },
+        { args: { path: 'src', depth: 1 }, runtime: { files } },
+      ],
+    },
+  },
+)
 
 contractSuite(
   { describe, test },

@@ -8,8 +8,8 @@ export async function searchKnowledgeBase(query: string) {
 
 export async function searchArticles({ query, limit, category }: { query: string; limit: number; category?: string }) {
   if (query === 'broken') throw new Error('index not available')
-  const found = (await searchKnowledgeBase(query)).filter((article) => category === undefined || article.category === category)
-  return { results: found.slice(0, limit), total: found.length, offset: 0, limit }
+  const matching = (await searchKnowledgeBase(query)).filter((article) => category === undefined || article.category === category)
+  return { results: matching.slice(0, limit), total: matching.length, offset: 0, limit }
 }
 
 export async function fetchWeather(location: string, units: 'celsius' | 'fahrenheit') {

@@ -48,7 +48,7 @@ export function threadStoreConformance(name: string, open: () => Promise<ThreadS
       await expect(store.openThread({ threadId, flowId: 'f' })).rejects.toMatchObject({ code: 'THREAD_NAME_REFUSED' })
     })
 
-    test('what asks for a thread that is not there is told so', async () => {
+    test('every method refuses a thread that does not exist', async () => {
       const store = await opened()
       const missing = { code: 'THREAD_NOT_FOUND' }
       await expect(store.readValues('x', ['k'])).rejects.toMatchObject(missing)
@@ -134,12 +134,12 @@ export function threadStoreConformance(name: string, open: () => Promise<ThreadS
       second.release()
     })
 
-    test('a worker that is got in the moment of the abort is given back', async () => {
+    test('a worker that is locked in the moment of the abort is released', async () => {
       const store = await opened()
       const controller = new AbortController()
       const asked = store.lockThread('t', { signal: controller.signal })
       controller.abort(new Error('enough'))
-      // Who gets it all the same gives it back; nobody else has it.
+      // A caller that gets it nevertheless releases it; nothing else has it.
       await asked.then(
         (worker) => worker.release(),
         (error: unknown) => expect(error).toMatchObject({ message: 'enough' }),

@@ -27,7 +27,7 @@ describe('a full disk', () => {
     const full = 'THREAD_DISK_FULL'
     expect(JSON.parse(stdout)).toEqual({
       outcomes: ['done', full, full, full, 'done', 'done', 'done'],
-      kept: ['before'],
+      stored: ['before'],
       rows: [
         ['before', 'after'],
         ['before', 'after'],
@@ -58,7 +58,7 @@ describe('files that cannot be used', () => {
     ['a directory', (file) => mkdirSync(file), 'THREAD_OPEN_FAILED', {}],
     [
       'some text',
-      (file) => writeFileSync(file, 'this is a text and no database, whoever says otherwise\n'.repeat(50)),
+      (file) => writeFileSync(file, 'this is a text and no database, whatever its name says\n'.repeat(50)),
       'THREAD_NOT_A_DATABASE',
       {},
     ],

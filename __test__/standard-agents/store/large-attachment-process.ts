@@ -26,10 +26,10 @@ await store.discardStaged('t', [small])
 const before = process.memoryUsage().rss
 const ref = await once()
 const read = createHash('sha256')
-let most = process.memoryUsage().rss
+let max = process.memoryUsage().rss
 for await (const one of streamAttachment(store, 't', ref.path)) {
   read.update(one)
-  most = Math.max(most, process.memoryUsage().rss)
+  max = Math.max(max, process.memoryUsage().rss)
 }
-console.log(JSON.stringify({ written: written.digest('hex'), read: read.digest('hex'), size: ref.size, grownBytes: most - before }))
+console.log(JSON.stringify({ written: written.digest('hex'), read: read.digest('hex'), size: ref.size, grownBytes: max - before }))
 await store.close()

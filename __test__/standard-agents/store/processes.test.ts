@@ -66,7 +66,7 @@ describe('several processes on one store', () => {
     worker.release()
   })
 
-  test('while another process holds the file, writes wait for it, and reads and the event loop for nobody', async () => {
+  test('while another process holds the file, writes wait for it, but reads and the event loop do not', async () => {
     const file = join(makeSandbox().root, 'thread.db')
     const store = await openThreadStore(file)
     onTestFinished(() => store.close())

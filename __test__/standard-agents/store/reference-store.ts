@@ -48,9 +48,9 @@ export class ReferenceStore implements ThreadStore {
 
   #of(threadId: string): Thread {
     if (this.#closed) throw failure('THREAD_CLOSED')
-    const found = this.#threads.get(threadId)
-    if (found === undefined) throw failure('THREAD_NOT_FOUND')
-    return found
+    const thread = this.#threads.get(threadId)
+    if (thread === undefined) throw failure('THREAD_NOT_FOUND')
+    return thread
   }
 
   async openThread({ threadId, flowId }: { threadId: string; flowId: string }): Promise<StoredThread> {
@@ -79,8 +79,8 @@ export class ReferenceStore implements ThreadStore {
 
   async readValues(threadId: string, keys: readonly string[]) {
     const { values } = this.#of(threadId)
-    const found = [...new Set(keys)].filter((key) => values.has(key)).toSorted(utf8)
-    return found.map((key): [string, string] => [key, values.get(key) ?? ''])
+    const existing = [...new Set(keys)].filter((key) => values.has(key)).toSorted(utf8)
+    return existing.map((key): [string, string] => [key, values.get(key) ?? ''])
   }
 
   async writeValues(threadId: string, entries: readonly (readonly [string, string])[]) {
@@ -98,14 +98,14 @@ export class ReferenceStore implements ThreadStore {
 
   async listValues(threadId: string, { prefix = '', start, startAfter, end, reverse = false, limit }: ValueRange) {
     const sorted = [...this.#of(threadId).values].toSorted(([a], [b]) => utf8(a, b))
-    const found = sorted.filter(
+    const matching = sorted.filter(
       ([key]) =>
         key.startsWith(prefix) &&
         (start === undefined || utf8(key, start) >= 0) &&
         (startAfter === undefined || utf8(key, startAfter) > 0) &&
         (end === undefined || utf8(key, end) < 0),
     )
-    return (reverse ? found.toReversed() : found).slice(0, limit)
+    return (reverse ? matching.toReversed() : matching).slice(0, limit)
   }
 
   async commit(threadId: string, changes: ThreadChanges): Promise<Committed> {
@@ -155,10 +155,10 @@ export class ReferenceStore implements ThreadStore {
   }
 
   #call(thread: Thread, id: string, status: StoredCall['status']): StoredCall {
-    const found = thread.calls.find((call) => call.id === id)
-    if (found === undefined) throw failure('THREAD_CALL_NOT_FOUND')
-    if (found.status !== status) throw failure('THREAD_CALL_STATE')
-    return found
+    const call = thread.calls.find((one) => one.id === id)
+    if (call === undefined) throw failure('THREAD_CALL_NOT_FOUND')
+    if (call.status !== status) throw failure('THREAD_CALL_STATE')
+    return call
   }
 
   async listMessages(threadId: string, options?: ListPart) {
@@ -170,9 +170,9 @@ export class ReferenceStore implements ThreadStore {
   }
 
   async listCalls(threadId: string, { status, queue, ...options }: Parameters<ThreadStore['listCalls']>[1] = {}) {
-    const wanted = (call: StoredCall): boolean =>
+    const matches = (call: StoredCall): boolean =>
       (status === undefined || call.status === status) && (queue === undefined || call.queue === queue)
-    return part(this.#of(threadId).calls.filter(wanted), options)
+    return part(this.#of(threadId).calls.filter(matches), options)
   }
 
   async cancelQueued(threadId: string, queue?: string) {
@@ -192,18 +192,21 @@ export class ReferenceStore implements ThreadStore {
       Object.assign(call, { status: 'running', attempts: call.attempts + 1, startedAtMs: Date.now() })
       return structuredClone(call)
     }
-    const held = (): void => {
+    const checkHeld = (): void => {
       if (released) throw failure('THREAD_LOCKED')
     }
     return {
       interrupted: structuredClone(thread.calls.filter(({ status }) => status === 'running')),
       claim: async (queue = 'root') => {
-        held()
+        checkHeld()
         const next = thread.calls.find((call) => call.status === 'queued' && call.queue === queue)
         return next && begin(next)
       },
-      claimCall: async (id) => (held(), begin(this.#call(thread, id, 'queued'))),
-      requeue: async (id) => (held(), structuredClone(Object.assign(this.#call(thread, id, 'running'), { status: 'queued' as const }))),
+      claimCall: async (id) => (checkHeld(), begin(this.#call(thread, id, 'queued'))),
+      requeue: async (id) => (
+        checkHeld(),
+        structuredClone(Object.assign(this.#call(thread, id, 'running'), { status: 'queued' as const }))
+      ),
       release: () => {
         if (!released) this.#locked.delete(threadId)
         released = true

@@ -127,7 +127,7 @@ describe('the storage of a thread', () => {
     expect(await values.get('class')).toEqual({ x: 1 })
   })
 
-  test('a view on a part of a buffer is kept without the rest of the buffer', async () => {
+  test('a view on a part of a buffer is stored without the rest of the buffer', async () => {
     const store = await openThreadStore('memory:')
     onTestFinished(() => store.close())
     await store.openThread({ threadId: 't', flowId: 'f' })
@@ -247,15 +247,15 @@ describe('laws of the storage', () => {
             reverse,
             limit,
           } = step.list as Partial<Record<'prefix' | 'start' | 'startAfter' | 'end', string>> & { reverse: boolean; limit?: number }
-          const found = sorted().filter(
+          const matching = sorted().filter(
             ([name]) =>
               name.startsWith(prefix) &&
               (start === undefined || utf8(name, start) >= 0) &&
               (startAfter === undefined || utf8(name, startAfter) > 0) &&
               (end === undefined || utf8(name, end) < 0),
           )
-          if (reverse) found.reverse()
-          expect([...(await values.list(step.list))]).toEqual(found.slice(0, limit))
+          if (reverse) matching.reverse()
+          expect([...(await values.list(step.list))]).toEqual(matching.slice(0, limit))
         } else {
           await values.deleteAll()
           model.clear()

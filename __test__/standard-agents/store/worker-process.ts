@@ -14,7 +14,7 @@ async function work(threadId: string): Promise<void> {
   const values = threadStorage(store, threadId)
   for (;;) {
     const worker = await store.lockThread(threadId, { waitMs: 120_000 })
-    if (worker.interrupted.length > 0) throw new Error('somebody else works here')
+    if (worker.interrupted.length > 0) throw new Error('another worker is here')
     // A few at a time, so that all get their turn.
     for (let turn = 0; turn < 3; turn += 1) {
       const call = await worker.claim()
@@ -22,7 +22,7 @@ async function work(threadId: string): Promise<void> {
         worker.release()
         return
       }
-      // Read, then written: right only where nobody comes between.
+      // Read, then written: correct only if no other worker comes between.
       await values.put('count', ((await values.get<number>('count')) ?? 0) + 1)
       const message = { role: 'tool', bodyJson: JSON.stringify({ by: name, seq: call.seq }), callId: call.id }
       await store.commit(threadId, { finish: { callId: call.id, status: 'success', resultJson: 'null' }, messages: [message] })

@@ -50,6 +50,8 @@ const suite = { name: 'suite', tools: [contractTool], samples: {}, builtIn: fals
 export const goodArguments = ({ journal, thread, directory }: Open): Record<string, unknown[]> => ({
   ToolError: [{ code: 'INVALID_INPUT', summary: 'wrong', hint: 'Do this.' }],
   createTools: [{ journal, rootDir: directory, env: {}, sandbox: {}, streamOutput: false }],
+  'providers#providerExecutors': [{ rootDir: directory, env: {}, sandbox: {}, maxTimeoutMs: 1, maxCharacters: 1 }],
+  'providers#checkProviderTools': [{ bash: { id: 'anthropic.bash_20250124' } }],
   configureTools: [{ rootDir: directory, maxOutputBytes: 1, networkGuard: 'off', env: {}, sandbox: {}, durability: 'fsync' }],
   defineTool: [
     { name: 'mine', description: 'Mine', schema, execute: () => 1, sideEffect: true, idempotent: true, revert: async () => undefined },
@@ -154,6 +156,10 @@ export const goodArguments = ({ journal, thread, directory }: Open): Record<stri
   'journal.finishRevert': [1, '{}'],
   'journal.tail': [{ runId: 'run', after: 0, follow: false, signal: new AbortController().signal, pollMs: 1 }],
   'session.call': ['todo', {}, { callId: 'one', signal: new AbortController().signal }],
+  'session.judge': ['todo', {}, { callId: 'one', signal: new AbortController().signal }],
+  'session.agree': ['one', {}, 'allow_once'],
+  'session.allow': [[{ permission: 'write', pattern: 'a.txt' }], 'session'],
+  'session.toolApproval': [{ toolCall: { toolName: 'todo', toolCallId: 'one', input: {} }, messages: [] }],
   'session.promote': ['a.txt', 'b.txt'],
   'session.prepareStep': [{ messages: [] }],
   'thread.call': ['tool', {}, { signal: new AbortController().signal, context: {}, toolCallId: 'one' }],
@@ -180,12 +186,13 @@ export const goodArguments = ({ journal, thread, directory }: Open): Record<stri
 export const answered: Readonly<Record<string, readonly string[]>> = {
   // What is no option of theirs is data, which may hold more than is looked at.
   ToolError: ['argument 0, a misspelt option'],
-  runWithToolContext: ['argument 0, a misspelt option', 'argument 0, a proxy that throws'],
+  runWithToolContext: ['argument 0, a misspelt option'],
   'contract/testing#contractSuite': ['argument 0, a misspelt option'],
   'tools.bash.execute': ['argument 0, a misspelt option', 'argument 1, a misspelt option'],
   'contract#toAcpToolCall': ['argument 0, a misspelt option', 'argument 1, a misspelt option'],
   'contract#toAcpPermissionRequest': ['argument 0, a misspelt option'],
   'standard-agents#queueTool': ['argument 2, a misspelt option'],
+  'standard-agents#toContractTool': ['argument 0, a misspelt option'],
   'journal.insertToolCall': ['argument 0, a misspelt option'],
   'journal.updateToolCall': ['argument 0, a misspelt option', 'argument 1, a misspelt option'],
   'journal.lastAttempt': ['argument 0, a misspelt option'],
@@ -196,10 +203,15 @@ export const answered: Readonly<Record<string, readonly string[]>> = {
   'attachments.put': ['argument 0, a misspelt option'],
   'store.stageAttachment': ['argument 1, a misspelt option'],
   'session.prepareStep': ['argument 0, a misspelt option'],
+  'session.toolApproval': ['argument 0, a misspelt option'],
+  // It says that there is no such tool.
+  'session.judge': ['nothing', 'argument 1, a misspelt option'],
+  'session.agree': ['argument 1, a misspelt option'],
   'tools.read.execute': ['argument 0, a misspelt option', 'argument 1, a misspelt option'],
 
   // They take nothing, or whatever there is.
   createTools: ['null'],
+  'addon#addonPath': ['anything'],
   getToolContext: ['anything'],
   getToolIdempotencyKey: ['anything'],
   nextToolSeq: ['anything'],

@@ -1,6 +1,7 @@
 // What TypeScript has to accept and to refuse; checked by `tsc -p tsconfig.check.json`, never run.
 import { ToolLoopAgent, type InferToolInput, type InferToolOutput, type LanguageModel, type ModelMessage, type ToolSet } from 'ai'
 import {
+  applyPatch,
   bash,
   configureTools,
   createTools,
@@ -24,12 +25,15 @@ import {
   tools,
   write,
   writeFileTool,
+  type AppliedPatch,
+  type ApplyPatchTool,
   type DefinedToolContext,
   type Journal,
   type Task,
   type ToolCallRow,
   type ToolContext,
   type ToolErrorCode,
+  type ToolwrightTools,
 } from 'toolwright'
 import type * as surface from 'toolwright/tools'
 import { expectTypeOf } from 'vitest'
@@ -48,6 +52,11 @@ void read.execute({ path: 'a' }, { abortSignal: new AbortController().signal, to
 
 expectTypeOf(readFileTool).parameters.toEqualTypeOf<[path: string]>()
 expectTypeOf(writeFileTool('a', 'b')).toEqualTypeOf<Promise<'ok'>>()
+expectTypeOf(createTools({ extraTools: ['apply_patch'] })).toExtend<ToolwrightTools & { apply_patch: ApplyPatchTool }>()
+expectTypeOf(createTools({ extraTools: ['apply_patch'] }).apply_patch.execute({ patch: '' })).toEqualTypeOf<Promise<string>>()
+// @ts-expect-error it has to be asked for
+void createTools({}).apply_patch
+expectTypeOf(applyPatch('')).toEqualTypeOf<Promise<AppliedPatch>>()
 expectTypeOf(editFileTool('a', 'b')).toEqualTypeOf<Promise<'ok'>>()
 expectTypeOf(grepTool('a')).toEqualTypeOf<Promise<string>>()
 expectTypeOf<InferToolInput<typeof write>>().toEqualTypeOf<{ path: string; content: string }>()

@@ -2,17 +2,11 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, s
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { refusal } from '../../../support/refusal.ts'
-import { makeSandbox, type Sandbox } from '../../../support/sandbox.ts'
+import { replacements } from '../../../support/replaced-directories.ts'
+import { makeSandbox } from '../../../support/sandbox.ts'
 import { allowAll, dataOf, failureOf, openSession } from '../../scene.ts'
 
 const kinds = ['workspace', 'adHoc', 'userData', 'scratch'] as const
-const replacements: Record<string, (path: string, box: Sandbox) => void> = {
-  'a link outside': (path, box) => symlinkSync(box.outside, path),
-  'a link to a credential store': (path, box) => symlinkSync(join(box.outside, '.ssh'), path),
-  'another directory': (path) => mkdirSync(path),
-  'a file': (path) => writeFileSync(path, 'x'),
-  nothing: () => undefined,
-}
 const cases = kinds.flatMap((kind) => Object.keys(replacements).map((replacement) => ({ kind, replacement })))
 
 const requires = {

@@ -1,0 +1,160 @@
+import { createMCPClient } from '@ai-sdk/mcp'
+import { Experimental_StdioMCPTransport as StdioMCPTransport } from '@ai-sdk/mcp/mcp-stdio'
+import { openJournal } from 'toolwright'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { makeSandbox } from '../support/sandbox.ts'
+import { cli, connectTo, eras } from './mcp-client.ts'
+
+describe.each(eras)('a client of %s over stdio', (era) => {
+  test('finds the tools with what they do, and what the server reaches', async () => {
+    const { root } = makeSandbox()
+    const { client } = await connectTo(root, era)
+    const { tools } = await client.listTools()
+    const hints = Object.fromEntries(
+      tools.map(({ name, annotations: { readOnlyHint, destructiveHint, idempotentHint, openWorldHint } = {} }) => [
+        name,
+        [readOnlyHint, destructiveHint, idempotentHint, openWorldHint],
+      ]),
+    )
+    expect(hints).toEqual({
+      read: [true, false, true, false],
+      grep: [true, false, true, false],
+      glob: [true, false, true, false],
+      write: [false, true, true, false],
+      edit: [false, true, false, false],
+      bash: [false, true, false, false],
+    })
+    for (const { title, description, inputSchema } of tools) {
+      expect([typeof title, typeof description, inputSchema.type]).toEqual(['string', 'string', 'object'])
+    }
+    const lines = client.getInstructions()?.split('\n') ?? []
+    expect(lines).toHaveLength(4)
+    expect(lines[0]).toContain(root)
+    expect(lines[2]).toMatch(/^sandbox: /u)
+    expect(lines[3]).toBe('Commands have no network.')
+  })
+
+  test('gets data and text of a call, and text and code of a refusal', async () => {
+    const box = makeSandbox()
+    box.put('a.txt', 'one\ntwo\n')
+    const { call } = await connectTo(box.root, era)
+    expect(await call('read', { path: 'a.txt' })).toEqual({
+      code: 'ok',
+      isError: false,
+      text: JSON.stringify({ content: 'one\ntwo\n' }),
+      data: { content: 'one\ntwo\n' },
+    })
+    expect(await call('read', { path: 'b.txt' })).toMatchObject({ code: 'not_found', isError: true, data: undefined })
+    // The session's own message, with the name that was meant.
+    expect(await call('read', { pth: 'a.txt' })).toMatchObject({
+      code: 'invalid_arguments',
+      text: expect.stringContaining('Did you mean `path`?') as string,
+    })
+    await expect(call('rm', { path: 'a.txt' })).rejects.toThrow('Tool rm not found')
+  })
+
+  test('hears of a command that runs, by its token', async () => {
+    const { root } = makeSandbox()
+    const { call } = await connectTo(root, era, { args: ['--allow', 'bash'] })
+    const heard: (string | undefined)[] = []
+    const command = 'printf "a\\nb\\033[31m\\n"; sleep 1.3; echo done'
+    const ended = await call('bash', { command }, { onprogress: ({ message }) => heard.push(message) })
+    expect(ended).toMatchObject({ code: 'ok', data: { stdout: 'a\nb\u001B[31m\ndone\n', exit_code: 0 } })
+    expect(heard).toEqual(['bash: 1 s: b'])
+  })
+
+  test('leaves a row for each call in the journal', async () => {
+    const box = makeSandbox()
+    const file = `${box.outside}/runs.db`
+    const { client, call } = await connectTo(box.root, era, { args: ['--journal', file, '--allow', 'write'], decide: () => 'decline' })
+    expect(await call('write', { path: 'a.txt', content: 'x' })).toMatchObject({ code: 'ok' })
+    expect(await call('bash', { command: 'true' })).toMatchObject({ code: 'permission_rejected' })
+    await client.close()
+    const journal = await openJournal(file, { readOnly: true })
+    onTestFinished(() => journal.close())
+    const [run] = await journal.listRuns()
+    const rows = await journal.listRun(run?.runId ?? '')
+    expect(rows.map(({ toolName, status }) => [toolName, status])).toEqual([
+      ['write', 'success'],
+      ['bash', 'error'],
+    ])
+  })
+})
+
+test('--tools and --read-only choose the tools', async () => {
+  const { root } = makeSandbox()
+  const named = async (...args: string[]): Promise<string[]> =>
+    (await (await connectTo(root, '2025', { args })).client.listTools()).tools.map(({ name }) => name).sort()
+  expect(await named('--read-only')).toEqual(['glob', 'grep', 'read'])
+  expect(await named('--tools', 'todo,read')).toEqual(['read', 'todo'])
+  expect(await named('--read-only', '--tools', 'repo_overview')).toEqual(['repo_overview'])
+  const { client } = await connectTo(root, '2026', { args: ['--tools', 'web_fetch,bash', '--allow-network'] })
+  const { tools } = await client.listTools()
+  expect(tools.map(({ annotations }) => annotations?.openWorldHint)).toEqual([true, true])
+  expect(client.getInstructions()).toContain('Commands reach the network.')
+})
+
+test('R66 an overview of the roots is offered on request, as read-only, with its schema', async () => {
+  const box = makeSandbox()
+  box.put('src/main.rs', 'fn main() {}\n')
+  box.put('secret/main.rs', 'fn main() {}\n')
+  const args = ['--read-only', '--tools', 'repo_overview', '--deny', 'read:secret/**']
+  const { client, call } = await connectTo(box.root, '2026', { args })
+  const { tools } = await client.listTools()
+  expect(tools).toMatchObject([{ title: 'Look at a repository', annotations: { readOnlyHint: true }, outputSchema: { type: 'object' } }])
+  expect((await call('repo_overview', {})).data).toMatchObject({ files: 1, entry_points: ['src/main.rs'] })
+})
+
+test('several roots are reached, the first by relative paths', async () => {
+  const [one, two] = [makeSandbox(), makeSandbox()]
+  one.put('a.txt', 'one')
+  two.put('b.txt', 'two')
+  const { call } = await connectTo(one.root, '2025', { args: ['--root', two.root] })
+  expect((await call('read', { path: 'a.txt' })).data).toEqual({ content: 'one' })
+  expect((await call('read', { path: two.at('b.txt') })).data).toEqual({ content: 'two' })
+})
+
+test('commands without other tools reach the roots', async () => {
+  const box = makeSandbox()
+  box.put('a.txt', 'one')
+  const { call } = await connectTo(box.root, '2025', { args: ['--tools', 'bash', '--allow', 'bash'] })
+  expect((await call('bash', { command: 'cat a.txt > b.txt; cat b.txt' })).data).toMatchObject({ stdout: 'one' })
+})
+
+test('roots of a client of 2025 narrow those of the server, and widen nothing', async () => {
+  const box = makeSandbox()
+  box.put('inner/a.txt', 'inner')
+  box.put('b.txt', 'outer')
+  let uris = [`file://${box.at('inner')}`, `file://${box.outside}`]
+  const { client, call } = await connectTo(box.root, '2025', { roots: () => uris })
+  expect((await call('read', { path: 'a.txt' })).data).toEqual({ content: 'inner' })
+  expect(await call('read', { path: box.at('b.txt') })).toMatchObject({ isError: true })
+  uris = [`file://${box.outside}`]
+  await client.sendRootsListChanged()
+  expect(await call('read', { path: 'a.txt' })).toMatchObject({
+    code: 'capability_denied',
+    text: expect.stringContaining(box.root) as string,
+  })
+  uris = ['file:///']
+  await client.sendRootsListChanged()
+  expect((await call('read', { path: 'b.txt' })).data).toEqual({ content: 'outer' })
+})
+
+test('@ai-sdk/mcp is a client', async () => {
+  const box = makeSandbox()
+  box.put('a.txt', 'one')
+  const transport = new StdioMCPTransport({ command: process.execPath, args: [cli, 'mcp', '--root', box.root] })
+  const client = await createMCPClient({ transport })
+  onTestFinished(() => client.close())
+  const tools = await client.tools()
+  expect(Object.keys(tools).sort()).toEqual(['bash', 'edit', 'glob', 'grep', 'read', 'write'])
+  const options = { toolCallId: '1', messages: [] }
+  expect(await tools['read']?.execute({ path: 'a.txt' }, options as never)).toMatchObject({ structuredContent: { content: 'one' } })
+  // It cannot ask its user.
+  const refused = (await tools['bash']?.execute({ command: 'npm test' }, options as never)) as {
+    isError: boolean
+    content: { text: string }[]
+  }
+  expect(refused.isError).toBe(true)
+  expect(refused.content[0]?.text).toContain("--allow 'bash:npm test'")
+})

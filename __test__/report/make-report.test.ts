@@ -1,0 +1,102 @@
+import { gunzipSync } from 'node:zlib'
+import { openJournal } from 'toolwright'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { callTexts } from '../../ts/report/call-texts.ts'
+import { packReport, reportCall } from '../../ts/report/make-report.ts'
+import { pageHtml } from '../../ts/report/page-html.ts'
+import type { ReportData } from '../../ts/report/report-data.ts'
+import { makeSandbox } from '../support/sandbox.ts'
+import { HOSTILE, START, writeRun } from './recorded-run.ts'
+
+const unpack = (base64: string): ReportData => JSON.parse(gunzipSync(Buffer.from(base64, 'base64')).toString()) as ReportData
+
+async function openRun(shape: Parameters<typeof writeRun>[1]) {
+  const { root } = makeSandbox()
+  await writeRun(`${root}/runs.db`, shape)
+  const journal = await openJournal(`file:${root}/runs.db`, { readOnly: true })
+  onTestFinished(() => journal.close())
+  return journal
+}
+
+describe('a report', () => {
+  test('has every call with its texts', async () => {
+    const { base64, calls, isCut } = await packReport(await openRun({ calls: 60 }), { source: 'runs.db' })
+    const report = unpack(base64)
+    expect({ calls, isCut, source: report.source }).toEqual({ calls: 60, isCut: false, source: 'runs.db' })
+    expect(report.calls.map(({ seq }) => seq)).toEqual(Array.from({ length: 60 }, (_, index) => index + 1))
+    expect(report.calls[7]).toMatchObject({ tool: 'edit', ending: 'refused', target: 'src/sum.ts', startedAtMs: START + 1_750 })
+    expect(report.calls[9]).toMatchObject({ tool: 'bash', ending: 'unknown', target: 'npm test -- --only 9' })
+    expect(report.texts[report.calls[1]?.row ?? 0]).toMatchObject({
+      output: { text: 'ok', leftOut: 0, form: 'text' },
+      replacement: { path: 'src/sum.ts', before: 'const a = 1\nreturn a\n', after: 'const a = 2\nreturn a\n' },
+    })
+  })
+
+  test('has the calls of one run', async () => {
+    const { base64 } = await packReport(await openRun({ calls: 40, runs: 2 }), { source: 'runs.db', runId: 'run-2' })
+    expect(new Set(unpack(base64).calls.map(({ runId }) => runId))).toEqual(new Set(['run-2']))
+  })
+
+  test('cuts texts until it fits, and says how much it left out', async () => {
+    // Texts that do not compress.
+    const output = Array.from({ length: 4_000 }, () => Math.random().toString(36)).join('')
+    const journal = await openRun({ calls: 30, output })
+    const { base64, isCut } = await packReport(journal, { source: 'runs.db', maxBytes: 300_000 })
+    expect(base64.length).toBeLessThanOrEqual(300_000)
+    expect(isCut).toBe(true)
+    const { calls, texts } = unpack(base64)
+    expect(calls).toHaveLength(30)
+    const shown = texts[calls[0]?.row ?? 0]?.output
+    expect(shown?.text).toContain(`[… ${shown?.leftOut.toLocaleString('en')} characters are left out of this report …]`)
+    expect(shown?.text.startsWith(output.slice(0, 50))).toBe(true)
+    expect(shown?.text.endsWith(output.slice(-50))).toBe(true)
+  })
+})
+
+describe('the texts of a call', () => {
+  const row = async (call: object) => {
+    const journal = await openJournal('memory:')
+    onTestFinished(() => journal.close())
+    await journal.insertToolCall({ runId: 'r', nodeId: 'n', attempt: 1, seq: 1, toolName: 'bash', status: 'success', ...call })
+    await journal.flush()
+    const [only] = await journal.listRun('r')
+    return only as NonNullable<typeof only>
+  }
+
+  test('of an envelope are its data and notes', async () => {
+    const envelope = { type: 'output', data: { output: 'one\ntwo\n' }, metadata: { duration_ms: 1, code: 'ok', notes: ['cut'] } }
+    expect(callTexts(await row({ outputJson: JSON.stringify(envelope) }), 1_000)).toMatchObject({
+      output: { text: 'one\ntwo\n', form: 'text' },
+      notes: ['cut'],
+    })
+  })
+
+  test('of a patch are a diff', async () => {
+    const patch = '--- a/x\n+++ b/x\n@@ -1 +1 @@\n-one\n+two\n'
+    const texts = callTexts(await row({ inputJson: JSON.stringify({ path: 'x', patch }), outputJson: JSON.stringify(patch) }), 1_000)
+    expect(texts).toMatchObject({ diff: { text: patch, form: 'diff' }, output: { text: patch, form: 'diff' } })
+  })
+
+  test.each(['{"cut', '\u0000', '[]', '""', 'null', '1e999'])('are shown where the row holds %j', async (json) => {
+    const odd = { ...(await row({})), inputJson: json, outputJson: json, errorJson: json }
+    expect(() => [callTexts(odd, 100), reportCall(odd)]).not.toThrow()
+  })
+
+  test('keep whole characters where they are cut', async () => {
+    const { output } = callTexts(await row({ outputJson: JSON.stringify('🙂'.repeat(500)) }), 101)
+    expect(output?.text).not.toMatch(/\p{Surrogate}/u)
+  })
+})
+
+describe('the page', () => {
+  test('escapes its title, and its policy names its own script and style alone', () => {
+    const page = pageHtml({ title: HOSTILE, base64: 'AAAA' })
+    expect(page).toContain('<title>&lt;/script>&lt;script>')
+    expect(page.match(/<script/gu)).toHaveLength(2)
+    expect(page.match(/<\/script>/gu)).toHaveLength(2)
+    const [, policy] = /Content-Security-Policy" content="([^"]+)"/u.exec(page) ?? []
+    expect(policy).toMatch(
+      /^default-src 'none'; script-src 'sha256-[^']+'; style-src 'sha256-[^']+'; base-uri 'none'; form-action 'none'$/u,
+    )
+  })
+})

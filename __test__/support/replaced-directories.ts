@@ -1,0 +1,12 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Sandbox } from './sandbox.ts'
+
+/** What a host or an attacker puts in the place of a directory that was moved away. */
+export const replacements: Record<string, (path: string, box: Sandbox) => void> = {
+  'a link outside': (path, box) => symlinkSync(box.outside, path),
+  'a link to a credential store': (path, box) => symlinkSync(join(box.outside, '.ssh'), path),
+  'another directory': (path) => mkdirSync(path),
+  'a file': (path) => writeFileSync(path, 'x'),
+  nothing: () => undefined,
+}

@@ -1,0 +1,9 @@
+import { main } from './work.mjs'
+
+main().then(
+  (said) => console.log(JSON.stringify(said)),
+  (error) => {
+    console.error(`${error.code} ${error.message}`)
+    process.exitCode = 1
+  },
+)

@@ -1,0 +1,160 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { openJournal } from 'toolwright'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { HOSTILE, writeRun } from '../report/recorded-run.ts'
+import { runCli, startCli } from '../support/run-cli.ts'
+import { makeSandbox } from '../support/sandbox.ts'
+
+const browserPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path))
+
+/** The page in a real browser. Debian: `apt install chromium`. */
+describe.skipIf(browserPath === undefined)('the page of a report, in Chromium', () => {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: browserPath as string, args: ['--no-sandbox'] })
+  }, 60_000)
+  afterAll(() => browser?.close())
+
+  async function openPage(url: string, colorScheme: 'light' | 'dark' = 'light') {
+    const context = await browser.newContext({ colorScheme, viewport: { width: 1400, height: 1000 }, timezoneId: 'UTC' })
+    onTestFinished(() => context.close())
+    const page = await context.newPage()
+    const troubles: string[] = []
+    const requests: string[] = []
+    page.on('pageerror', (error) => troubles.push(String(error)))
+    page.on('console', (message) => message.type() === 'error' && troubles.push(message.text()))
+    page.on('request', (request) => requests.push(request.url()))
+    const start = performance.now()
+    await page.goto(url)
+    await rows(page).first().waitFor()
+    return { page, troubles, requests, openedMs: performance.now() - start }
+  }
+
+  async function report(shape: Parameters<typeof writeRun>[1]): Promise<string> {
+    const { root } = makeSandbox()
+    await writeRun(`${root}/runs.db`, shape)
+    const { code, stderr } = await runCli(['report', 'runs.db'], { cwd: root })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    return `${root}/runs.html`
+  }
+
+  const rows = (page: Page, options?: Parameters<Page['getByRole']>[1]) =>
+    page.getByRole('listbox', { name: 'Calls' }).getByRole('option', options)
+
+  const isAttacked = (page: Page) => page.evaluate(() => 'attacked' in globalThis)
+
+  test('5,000 calls open offline, from less than 5 MB', async () => {
+    const path = await report({ calls: 5_000, output: `${HOSTILE}\n${'some output\n'.repeat(80)}` })
+    expect(statSync(path).size).toBeLessThan(5_000_000)
+    const { page, troubles, requests, openedMs } = await openPage(`file://${path}`)
+    // A quiet machine takes less than a second; this one may be busy.
+    console.log(`[report] 5,000 calls: opened in ${Math.round(openedMs)} ms, ${statSync(path).size} bytes`)
+    expect(openedMs).toBeLessThan(10_000)
+    expect(troubles).toEqual([])
+    expect(requests).toEqual([`file://${path}`])
+    expect(await page.getByText('5,000 calls of 6 tools').isVisible()).toBe(true)
+    // Only what can be seen is made.
+    expect(await rows(page).count()).toBeLessThan(60)
+  }, 60_000)
+
+  test('what a model and its tools wrote is shown, not obeyed', async () => {
+    const path = await report({ calls: 60, output: HOSTILE + 'x'.repeat(10_000_000 / 60) })
+    const { page, troubles } = await openPage(`file://${path}`)
+    for (let index = 0; index < 12; index += 1) await page.getByRole('listbox', { name: 'Calls' }).press('ArrowDown')
+    expect(await page.locator('pre').first().textContent()).toContain(
+      String.raw`<img src=x onerror="globalThis.attacked = true">\u{202e}\u{7}\u{1b}[2J&lt;`,
+    )
+    expect(await isAttacked(page)).toBe(false)
+    expect(troubles).toEqual([])
+  }, 60_000)
+
+  test('a keyboard reaches every call, and links lead to them', async () => {
+    const { page } = await openPage(`file://${await report({ calls: 300, runs: 2 })}`)
+    const list = page.getByRole('listbox', { name: 'Calls' })
+    await list.focus()
+    await page.keyboard.press('End')
+    expect(await rows(page, { selected: true }).getAttribute('aria-posinset')).toBe('300')
+    await page.keyboard.press('Home')
+    await page.keyboard.press('ArrowDown')
+    const selected = rows(page, { selected: true })
+    expect(await selected.getAttribute('aria-posinset')).toBe('2')
+    expect(await list.getAttribute('aria-activedescendant')).toBe(await selected.getAttribute('id'))
+    expect(await page.getByRole('heading', { name: 'Changed a file src/sum.ts' }).isVisible()).toBe(true)
+    expect(await page.locator('.diff .added').allTextContents()).toEqual(['+const a = 2\n'])
+    expect(await page.locator('.diff .removed').allTextContents()).toEqual(['-const a = 1\n'])
+
+    const again = await openPage(page.url())
+    expect(await again.page.getByRole('heading', { name: 'Changed a file src/sum.ts' }).isVisible()).toBe(true)
+    await page.goBack()
+    expect(await rows(page, { selected: true }).getAttribute('aria-posinset')).toBe('1')
+  }, 60_000)
+
+  test('calls are filtered by words, run, tool and ending', async () => {
+    const { page } = await openPage(`file://${await report({ calls: 300, runs: 2 })}`)
+    const shown = () => page.locator('.summary').textContent()
+    await page.getByRole('combobox', { name: 'Run' }).selectOption('run-2')
+    await expect.poll(shown).toMatch(/^150 calls/u)
+    await page.getByRole('combobox', { name: 'Tool' }).selectOption('bash')
+    await expect.poll(shown).toMatch(/^25 calls of 1 tool/u)
+    await page.getByRole('searchbox').fill('--only 159')
+    await expect.poll(shown).toMatch(/^1 call /u)
+    expect(new URL(page.url()).hash).toBe('#run=run-2&tool=bash&q=--only+159')
+    await page.getByRole('button', { name: 'Show all' }).click()
+    await page.getByRole('button', { name: /Refused/u }).click()
+    await expect.poll(shown).toMatch(/0 succeeded, 8 refused before anything was done\./u)
+  }, 60_000)
+
+  test('the timeline opens the call that is clicked', async () => {
+    const { page } = await openPage(`file://${await report({ calls: 3 })}`)
+    const box = await page.locator('.timeline canvas').boundingBox()
+    // The first call is the first bar of the first lane.
+    await page.mouse.click((box?.x ?? 0) + 152, (box?.y ?? 0) + 26)
+    expect(await rows(page, { selected: true }).getAttribute('aria-posinset')).toBe('1')
+  }, 60_000)
+
+  test.each(['light', 'dark'] as const)(
+    'axe finds no serious fault in the %s theme',
+    async (theme) => {
+      const { page } = await openPage(`file://${await report({ calls: 120, runs: 2 })}#call=2`, theme)
+      await page.getByText('What it was given').waitFor()
+      const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+      // The page's policy lets no script in; this one comes over the debugger.
+      const found = await page.evaluate(`${axe}; axe.run(document)`)
+      const serious = (found as { violations: { id: string; impact: string; nodes: { html: string }[] }[] }).violations.filter(
+        ({ impact }) => ['serious', 'critical'].includes(impact),
+      )
+      expect(serious.map(({ id, nodes }) => [id, nodes[0]?.html])).toEqual([])
+    },
+    60_000,
+  )
+
+  test('a live page gets the calls of a program that runs', async () => {
+    const { root } = makeSandbox()
+    await writeRun(`${root}/runs.db`, { calls: 5 })
+    const { child, written } = startCli(['view', 'runs.db'], { cwd: root })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    await expect.poll(() => written.stdout, { timeout: 10_000 }).toContain('\n')
+    const { page, troubles } = await openPage(written.stdout.trim())
+    await using writer = await openJournal(`file:${root}/runs.db`)
+    const call = {
+      runId: 'run-1',
+      nodeId: 'late',
+      attempt: 1,
+      seq: 1,
+      toolName: 'bash',
+      sideEffect: true,
+      startedAtMs: Date.now(),
+    } as const
+    const ref = await writer.insertToolCall({ ...call, inputJson: '{"command":"make all"}' })
+    await rows(page, { name: 'Not ended: bash make all' }).click()
+    await writer.updateToolCall(ref, { status: 'success', outputJson: JSON.stringify(HOSTILE) })
+    const output = page.locator('section.text', { hasText: 'What it returned' })
+    expect(await output.locator('pre').textContent()).toContain('</script>')
+    expect(await isAttacked(page)).toBe(false)
+    expect(troubles).toEqual([])
+    child.kill('SIGINT')
+    await page.getByRole('alert').waitFor()
+  }, 60_000)
+})
