@@ -43,6 +43,14 @@ export const goals = [
   { id: 'edit-500', operation: 'edit 190 KB, 500 hunks', workload: 'edit-500', must: 2.5, target: 4.5 },
   { id: 'parallel-edit', operation: '64 parallel edits of 64 files', workload: 'parallel-edit', must: 5, target: 8 },
   {
+    id: 'apply-patch',
+    operation: 'one patch of 500 hunks over 50 files, times 50 edits at once',
+    workload: 'apply-patch',
+    measure: 'over',
+    against: 'edits',
+    must: 1.3,
+  },
+  {
     id: 'parallel-edit-delay',
     operation: '64 parallel edits: event-loop delay',
     workload: 'parallel-edit',
@@ -73,6 +81,7 @@ export const goals = [
     target: 2,
     quickly: '1,500 files',
   },
+  { id: 'overview-78k', operation: 'overview of 78k files', workload: 'overview-78k', measure: 'time', must: 1000, quickly: '4,000 files' },
   {
     id: 'exec',
     operation: 'exec `true`, full default confinement, small process, times the floor',
@@ -148,6 +157,30 @@ export const goals = [
     against: 'plain',
     must: 0.05,
     target: 0.02,
+  },
+  {
+    id: 'unheard-read',
+    operation: 'what 100 calls ask of channels that nobody listens to, times one read of 1 KB',
+    workload: 'unheard-read',
+    measure: 'over',
+    against: 'call',
+    must: 1,
+  },
+  {
+    id: 'unheard-bash',
+    operation: 'the same, times one exec `true`',
+    workload: 'unheard-bash',
+    measure: 'over',
+    against: 'call',
+    must: 1,
+  },
+  {
+    id: 'unheard-bash-bun',
+    operation: 'the same, in Bun',
+    workload: 'unheard-bash-bun',
+    measure: 'over',
+    against: 'call',
+    must: 1,
   },
   { id: 'journal-list', operation: 'list 100,000 rows', workload: 'journal-list', measure: 'time', must: 1000, quickly: '5,000 rows' },
   {

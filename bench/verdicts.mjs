@@ -50,7 +50,7 @@ export function judge(goal, results, quick) {
   const measured = by('median')
   const { floor, smithers } = row.contenders
   if (measure === 'over' && smithers !== undefined) row.toOriginal = smithers.median / ours.median
-  if (smithers !== undefined && floor !== undefined) row.atFloor = other.median / floor.median
+  if (smithers !== undefined && floor !== undefined) row.atFloor = smithers.median / floor.median
   return { ...row, measured, measuredByMinima: by('min'), verdict: verdict(measured, goal, measure === 'ratio'), note }
 }
 

@@ -1,3 +1,4 @@
+import { workloads as channels } from './workloads/channels.mjs'
 import { workloads as commands } from './workloads/commands.mjs'
 import { workloads as contract } from './workloads/contract.mjs'
 import { workloads as edits } from './workloads/edits.mjs'
@@ -20,7 +21,7 @@ import { workloads as threads } from './workloads/threads.mjs'
  */
 
 /** @type {Workload[]} */
-export const workloads = [...files, ...threads, ...edits, ...searches, ...commands, ...journals, ...imports, ...contract]
+export const workloads = [...files, ...threads, ...edits, ...searches, ...commands, ...journals, ...imports, ...contract, ...channels]
 
 /**
  * Workloads by the processes they are done in.

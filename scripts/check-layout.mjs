@@ -1,7 +1,7 @@
 // The rules of the repository's layout that a linter cannot express.
 import { readFileSync } from 'node:fs'
 import { basename, dirname, join, normalize } from 'node:path'
-import { importsAgainstTheOrder } from './checks/rooms.mjs'
+import { circlesOfImports, importsAgainstTheOrder } from './checks/rooms.mjs'
 import { listTree, report } from './checks/tree.mjs'
 import { root } from './setup/paths.mjs'
 
@@ -34,12 +34,11 @@ function* longFiles() {
 function* addonImports() {
   for (const file of files) {
     if (!/^(?:ts|__test__|examples|bench)\/.*\.(?:ts|mts|mjs|js)$/.test(file)) continue
-    if (file === 'ts/core/native.ts') continue
+    if (file === 'ts/core/addon.ts') continue
     for (const [, specifier] of read(file).replaceAll(TYPE_IMPORT, '').matchAll(IMPORT)) {
-      if (!specifier.startsWith('.')) continue
-      const target = normalize(join(dirname(file), specifier))
-      if (target === 'index.js' || target.endsWith('.node')) {
-        yield `${file}: only ts/core/native.ts imports the addon (${specifier})`
+      const target = specifier.startsWith('.') ? normalize(join(dirname(file), specifier)) : specifier
+      if (target === '#native' || /^index\.c?js$/.test(target) || target.endsWith('.node')) {
+        yield `${file}: only ts/core/addon.ts imports the addon (${specifier})`
       }
     }
   }
@@ -140,6 +139,7 @@ report('layout', [
   ...vagueNames(),
   ...longFiles(),
   ...importsAgainstTheOrder(files, read),
+  ...circlesOfImports(files, read),
   ...addonImports(),
   ...toolsThatReachOut(),
   ...cratesThatNameNapi(),

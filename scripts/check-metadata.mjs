@@ -42,9 +42,9 @@ function generated() {
 
 function* addressProblems() {
   const manifest = JSON.parse(read('package.json'))
-  for (const [field, wanted] of Object.entries(repositoryFields)) {
-    if (JSON.stringify(manifest[field]) !== JSON.stringify(wanted)) {
-      yield `package.json: ${field} must be ${JSON.stringify(wanted)}: ${WRITE}`
+  for (const [field, expected] of Object.entries(repositoryFields)) {
+    if (JSON.stringify(manifest[field]) !== JSON.stringify(expected)) {
+      yield `package.json: ${field} must be ${JSON.stringify(expected)}: ${WRITE}`
     }
   }
   const made = /^(?:package\.json|package-lock\.json|npm\/[^/]+\/package\.json)$/

@@ -20,7 +20,7 @@ installed from npm into .cache/runtimes the first time.
 `
 
 const PUBLISHED =
-  /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY-NOTICES\.md|llms\.txt|index\.js|index\.d\.ts|docs\/(?:decisions\/|guides\/)?[\w-]+\.md|examples\/.+\.(?:mjs|js|json|md)|dist\/.+\.(?:js|d\.ts))$/
+  /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY-NOTICES\.md|llms\.txt|index\.c?js|index\.d\.ts|docs\/(?:decisions\/|guides\/)?[\w-]+\.md|docs\/images\/[\w-]+\.png|examples\/.+\.(?:mjs|jsx?|json|md)|dist\/.+\.(?:js|d\.ts)|dist\/report\/page\/page\.css)$/
 const fixture = (name) => join(root, 'scripts', 'fixtures', name)
 const installedVersion = (name) => JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8')).version
 
@@ -116,6 +116,11 @@ function checkCommonJs(work, packages) {
     capture(program('esbuild'), ['consumer-script.ts', ...options], { cwd: project })
     capture(node, ['out/program.mjs'], { cwd: project })
   })
+  const whole = ['--bundle', '--platform=node', '--format=cjs', '--outfile=out/whole.cjs', '--log-level=error']
+  check('a CommonJS bundle without external packages runs beside its addon', () => {
+    capture(program('esbuild'), ['consumer-script.ts', ...whole], { cwd: project })
+    capture(node, ['out/whole.cjs'], { cwd: project })
+  })
   check('a CommonJS bundle that requires the package is made', () => {
     const cjs = ['--bundle', '--platform=node', '--format=cjs', '--external:toolwright', '--outfile=out/program.cjs', '--log-level=error']
     capture(program('esbuild'), ['consumer-script.ts', ...cjs], { cwd: project })
@@ -156,7 +161,17 @@ function main(work) {
     published = packRoot(work, platform.name)
     const strangers = published.files.filter((file) => !PUBLISHED.test(file))
     expect(strangers.length === 0, `it also holds ${strangers.join(' ')}`)
-    for (const file of ['README.md', 'LICENSE', 'llms.txt', 'index.js', 'index.d.ts', 'dist/index.js', 'dist/index.d.ts']) {
+    for (const file of [
+      'README.md',
+      'LICENSE',
+      'llms.txt',
+      'index.js',
+      'index.cjs',
+      'index.d.ts',
+      'dist/index.js',
+      'dist/index.d.ts',
+      'dist/core/worker-texts.js',
+    ]) {
       expect(published.files.includes(file), `${file} is missing`)
     }
   })

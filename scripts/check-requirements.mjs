@@ -10,6 +10,7 @@ const WITHOUT_TEST = new Map([['contract R66', 'multi-file patches are not part 
 const folders = new Map([
   ['# The tool contract', 'contract'],
   ['# Standard Agents', 'standard-agents'],
+  ['# Tools that providers define', 'providers'],
 ])
 
 const { files } = listTree()
@@ -19,7 +20,7 @@ const read = (file) => readFileSync(join(root, file), 'utf8')
 function testsByTag() {
   const tests = new Map()
   for (const file of files) {
-    const room = /^__test__\/(contract|standard-agents|systems)\/.*\.ts$/.exec(file)?.[1]
+    const room = /^__test__\/(contract|standard-agents|providers|systems)\/.*\.ts$/.exec(file)?.[1]
     if (room === undefined) continue
     for (const [tag] of read(file).matchAll(/\bR\d{1,2}(?=[a-z]?\b)/g)) {
       const key = `${room === 'systems' ? 'standard-agents' : room} ${tag}`

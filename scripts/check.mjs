@@ -28,6 +28,7 @@ const steps = [
   { name: 'typos', command: ['node', 'scripts/check-typos.mjs'] },
   { name: 'oxlint', command: ['oxlint', '--deny-warnings'] },
   { name: 'types', command: ['tsc', '-p', 'tsconfig.check.json'] },
+  { name: 'types-page', command: ['tsc', '-p', 'ts/report/page/tsconfig.json'] },
   { name: 'layout', command: ['node', 'scripts/check-layout.mjs'] },
   { name: 'docs', command: ['node', 'scripts/check-docs.mjs'] },
   { name: 'requirements', command: ['node', 'scripts/check-requirements.mjs'] },

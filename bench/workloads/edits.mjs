@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { applyPatch, editFileTool, runWithToolContext } from 'toolwright'
 import { changeLines } from '../patches.mjs'
 import { sourceLines } from '../source-text.mjs'
 
@@ -62,6 +63,42 @@ function editingMany({ folder, toolsets }) {
   return contenders
 }
 
+const PATCHED_FILES = 50
+const HUNKS_PER_FILE = 10
+
+/** Both change the same files there and back: one call for all of them, and one for each. */
+function patching({ folder }) {
+  const lines = sourceLines(29, 200)
+  const { changed, there, back } = changeLines(lines, HUNKS_PER_FILE)
+  const sides = (name) => {
+    const paths = Array.from({ length: PATCHED_FILES }, (_, index) => `patched-${name}/${index % 5}/${index}.txt`)
+    for (const path of paths) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true })
+      writeFileSync(join(folder, path), text(lines))
+    }
+    const verify = () => {
+      for (const path of paths) assert.ok(readFileSync(join(folder, path), 'utf8') === text(changed), `${path} is another one`)
+    }
+    return { paths, verify }
+  }
+  const context = { rootDir: folder, maxOutputBytes, runId: 'bench', nodeId: 'bench' }
+  const one = sides('ours')
+  const all = (diff) => one.paths.map((path) => diff.replace('a/file', `a/${path}`).replace('b/file', `b/${path}`)).join('')
+  const patches = [all(there), all(back)]
+  const many = sides('edits')
+  let [calls, rounds] = [0, 0]
+  return {
+    ours: { run: () => runWithToolContext(context, () => applyPatch(patches[calls++ % 2])), verify: one.verify },
+    edits: {
+      run: () => {
+        const patch = rounds++ % 2 === 0 ? there : back
+        return Promise.all(many.paths.map((path) => runWithToolContext(context, () => editFileTool(path, patch))))
+      },
+      verify: many.verify,
+    },
+  }
+}
+
 const often = { quick: { rounds: 10, batch: 4, budgetMs: 1_500 }, full: { rounds: 60, batch: 10, budgetMs: 10_000 } }
 const seldom = {
   quick: { rounds: 4, batch: 1, budgetMs: 3_000, delay: true },
@@ -71,5 +108,6 @@ const seldom = {
 export const workloads = [
   { id: 'edit-1', effort: often, contenders: editing(1) },
   { id: 'edit-500', effort: often, contenders: editing(500) },
+  { id: 'apply-patch', effort: often, contenders: patching },
   { id: 'parallel-edit', residentMb: 330, effort: seldom, contenders: editingMany },
 ]

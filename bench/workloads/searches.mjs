@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { createSession } from 'toolwright/contract'
+import { createSession, repoOverviewTool } from 'toolwright/contract'
 import { FREQUENT, RARE, WORDS } from '../source-text.mjs'
 
 const run = promisify(execFile)
@@ -111,6 +111,25 @@ async function naming({ corpus, rgPath }) {
   }
 }
 
+/** What is in a tree, through a session, which judges and looks at every file. */
+async function overviewing({ corpus, rgPath }) {
+  const folder = corpus('large')
+  if (rgPath === undefined) throw new Error('no ripgrep to compare answers with')
+  const session = await createSession({
+    workspace: folder,
+    manifest: { name: 'bench', permissions: [{ permission: 'fs.read', pattern: '**', action: 'allow' }] },
+    tools: [repoOverviewTool],
+  })
+  const { stdout } = await run(rgPath, ['--files', '--no-config'], { cwd: folder, maxBuffer: 1 << 27 })
+  const files = stdout.split('\n').filter(Boolean).length
+  return {
+    ours: {
+      run: () => session.call('repo_overview', {}),
+      verify: ({ data }) => assert.equal(data.files, files, 'other files were counted'),
+    },
+  }
+}
+
 const often = { quick: { rounds: 10, batch: 2, budgetMs: 1_500 }, full: { rounds: 60, batch: 4, budgetMs: 10_000 } }
 const seldom = { quick: { rounds: 5, batch: 1, budgetMs: 2_000 }, full: { rounds: 25, batch: 1, budgetMs: 20_000 } }
 const together = {
@@ -126,6 +145,7 @@ export const workloads = [
   { id: 'grep-15k-early', residentMb, effort: seldom, contenders: early('medium') },
   { id: 'grep-78k', residentMb, effort: seldom, contenders: full('large', RARE) },
   { id: 'glob-15k', residentMb, effort: seldom, contenders: naming },
+  { id: 'overview-78k', residentMb, effort: seldom, contenders: overviewing },
   { id: 'parallel-grep', residentMb, effort: together, contenders: manySmall },
   { id: 'grep-20-bun', runtime: 'bun', effort: often, contenders: full('few', FREQUENT) },
   { id: 'grep-15k-bun', runtime: 'bun', effort: seldom, contenders: full('medium', RARE) },

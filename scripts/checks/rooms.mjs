@@ -6,10 +6,17 @@ const BELOW = {
   'ts/core': [],
   'ts/journal': ['ts/core'],
   'ts/toolkit': ['ts/core', 'ts/journal'],
+  'ts/providers': ['ts/core', 'ts/journal', 'ts/toolkit'],
   'ts/contract': ['ts/core', 'ts/journal'],
   // A tool of Standard Agents can be made one of the contract (`toContractTool`).
   'ts/standard-agents': ['ts/core', 'ts/journal', 'ts/contract'],
-  'ts/cli': ['ts/core', 'ts/journal', 'ts/toolkit'],
+  'ts/report': ['ts/core', 'ts/journal'],
+  'ts/mcp-server': ['ts/core', 'ts/journal', 'ts/contract'],
+  // It runs in a browser: no value of it may come from a room that needs Node.
+  'ts/report/page': ['ts/report'],
+  // The spans of a journal have the fields of its report.
+  'ts/otel': ['ts/core', 'ts/journal', 'ts/report'],
+  'ts/cli': ['ts/core', 'ts/journal', 'ts/toolkit', 'ts/contract', 'ts/report', 'ts/otel', 'ts/mcp-server'],
 }
 
 /** The folders of a room in which a folder imports only those before it. */
@@ -41,18 +48,24 @@ const roomOf = (file) =>
     .filter((room) => isWithin(room, file))
     .sort((a, b) => b.length - a.length)[0]
 
+/** The files of `ts/` that a file imports, also those whose types alone it imports. */
+function* importedBy(file, read) {
+  for (const [, specifier] of read(file).matchAll(IMPORT)) {
+    const target = normalize(join(dirname(file), specifier)).replace(/\.jsx?$/, (suffix) => suffix.replace('j', 't'))
+    if (target.startsWith('ts/')) yield target
+  }
+}
+
 /** Every import that leads up or across, and every file outside the rooms. */
 export function* importsAgainstTheOrder(files, read) {
   for (const file of files) {
-    if (!/^ts\/.*\.ts$/.test(file) || isEntry(file)) continue
+    if (!/^ts\/.*\.tsx?$/.test(file) || isEntry(file)) continue
     const room = roomOf(file)
     if (room === undefined) {
       yield `${file}: in no room; scripts/checks/rooms.mjs names them`
       continue
     }
-    for (const [, specifier] of read(file).matchAll(IMPORT)) {
-      const target = normalize(join(dirname(file), specifier)).replace(/\.js$/, '.ts')
-      if (!target.startsWith('ts/')) continue
+    for (const target of importedBy(file, read)) {
       if (isWithin(room, target) && roomOf(target) === room) {
         const [from, to] = [file, target].map((path) => ORDER[room]?.indexOf(path.slice(room.length + 1).split('/')[0]) ?? 0)
         if (from === -1 || to > from) yield `${file}: a folder of ${room} may not import ${target}`
@@ -62,4 +75,23 @@ export function* importsAgainstTheOrder(files, read) {
       yield `${file}: ${room} may not import ${target}`
     }
   }
+}
+
+/** Every circle of imports in `ts/`. A circle of types is one too: its files can only be understood together. */
+export function* circlesOfImports(files, read) {
+  const finished = new Set()
+  const path = []
+  function* visit(file) {
+    if (finished.has(file)) return
+    const start = path.indexOf(file)
+    if (start !== -1) {
+      yield `${[...path.slice(start), file].join(' -> ')}: a circle of imports`
+      return
+    }
+    path.push(file)
+    for (const target of importedBy(file, read)) yield* visit(target)
+    path.pop()
+    finished.add(file)
+  }
+  for (const file of files) if (/^ts\/.*\.tsx?$/.test(file)) yield* visit(file)
 }

@@ -1,11 +1,6 @@
 // Packages that the documentation uses and that this repository does not install, as far as it uses them.
 // What they are given is checked; that they have these names is known from their documentation.
 
-declare module '@ai-sdk/anthropic' {
-  import type { LanguageModel } from 'ai'
-  export const anthropic: (model: string) => LanguageModel
-}
-
 declare module '@ai-sdk/react' {
   import type { AbstractChat, ChatInit, UIMessage } from 'ai'
   export function useChat<MESSAGE extends UIMessage = UIMessage>(

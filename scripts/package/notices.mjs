@@ -1,5 +1,5 @@
 // THIRD-PARTY-NOTICES.md: what other people wrote and the packages contain, with their copyright notices.
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../setup/paths.mjs'
 import { linkedCrates } from './rust-crates.mjs'
@@ -55,6 +55,20 @@ function npmRows() {
   return [...seen].toSorted().map((name) => `| ${name} | ${installed(name).license} |`)
 }
 
+/** What the build bundles into `dist`: the page of `toolwright report`, and the programs of threads. */
+const BUNDLED = ['@cfworker/json-schema', '@mdream/js', 'diff', 'preact', 'uplot']
+
+function bundledSection(name) {
+  const folder = join(root, 'node_modules', name)
+  const { version, license, author } = readJson(join(folder, 'package.json'))
+  const file = readdirSync(folder).find((entry) => /^licen[cs]e(?:\.md|\.txt)?$/i.test(entry))
+  const text =
+    file === undefined
+      ? `Copyright (c) ${author}\n\n${readFileSync(join(root, 'scripts', 'package', 'licenses', `${license}.txt`), 'utf8')}`
+      : readFileSync(join(folder, file), 'utf8')
+  return `### ${name} ${version} (${license})\n\n\`\`\`text\n${text.trim()}\n\`\`\`\n`
+}
+
 /** The text of THIRD-PARTY-NOTICES.md. */
 export function thirdPartyNotices(targets) {
   const crates = linkedCrates(targets)
@@ -64,7 +78,7 @@ Written by \`node scripts/check-metadata.mjs --write\` from Cargo.lock and packa
 
 The platform packages (\`toolwright-linux-x64-gnu\` and the others) contain one file, the addon. It links the Rust crates
 below and the Rust standard library, and carries a small program for the sandbox, which is linked in the same way. The
-package \`toolwright\` contains nothing by others; npm installs its dependencies beside it.
+package \`toolwright\` contains parts of some npm packages, in \`dist\`; npm installs its dependencies beside it.
 
 ## npm packages, installed beside it
 
@@ -72,6 +86,9 @@ package \`toolwright\` contains nothing by others; npm installs its dependencies
 | --- | --- |
 ${npmRows().join('\n')}
 
+## npm packages, bundled into it
+
+${BUNDLED.map(bundledSection).join('\n')}
 ## Rust crates, in the addon
 
 Where a crate offers a choice, it is used under the licence under which it is listed.

@@ -42,18 +42,7 @@ const list = (items) => items.map((item) => `  '${item}',\n`).join('')
 
 function moduleOf({ errors, contract }) {
   const acted = errors.filter(({ refusal }) => !refusal)
-  const mapped = errors.filter((error) => error.contract !== 'tool_failed')
   return `// Written by the build from crates/core/src/code.rs and contract_code.rs: change those.
-
-/**
- * Every code a {@link ToolError} can have. Each is described, with its cause and the next move, in
- * \`docs/errors.md\`.
- */
-export const toolErrorCodes = [
-${list(errors.map(({ code }) => code))}] as const
-
-/** A stable name for a kind of failure, for programs to decide by. */
-export type ToolErrorCode = (typeof toolErrorCodes)[number]
 
 /** The codes that a built-in tool can also fail with after it has done something. */
 export const actedCodes: readonly ToolErrorCode[] = [
@@ -77,9 +66,18 @@ ${contract.map((code) => `  /** ${code.meaning} */\n  ${code.code}: '${code.clas
 /** The \`metadata.code\` of an envelope. */
 export type ContractCode = keyof typeof contractCodes
 
-/** The code of an envelope by that of a {@link ToolError}; \`tool_failed\` for the others. */
-export const contractCodeOf: Readonly<Partial<Record<ToolErrorCode, ContractCode>>> = {
-${mapped.map((error) => `  ${error.code}: '${error.contract}',\n`).join('')}}
+/** Every code of a {@link ToolError}, with that of the envelope it becomes. */
+export const contractCodeOf = {
+${errors.map((error) => `  ${error.code}: '${error.contract}',\n`).join('')}} as const satisfies Record<string, ContractCode>
+
+/** A stable name for a kind of failure, for programs to decide by. */
+export type ToolErrorCode = keyof typeof contractCodeOf
+
+/**
+ * Every code a {@link ToolError} can have. Each is described, with its cause and the next move, in
+ * \`docs/errors.md\`.
+ */
+export const toolErrorCodes = Object.keys(contractCodeOf) as readonly ToolErrorCode[]
 `
 }
 

@@ -17,13 +17,13 @@ function isCurrent() {
   } catch {
     return false
   }
-  return Object.entries(readPackages('package-lock.json')).every(([path, wanted]) => {
+  return Object.entries(readPackages('package-lock.json')).every(([path, locked]) => {
     if (path === '') return true
-    const found = installed[path]
+    const actual = installed[path]
     // Binaries for other platforms are in the lockfile and never installed.
-    if (found === undefined) return wanted.optional === true
-    if (found.version !== wanted.version) return false
-    return !found.integrity || !wanted.integrity || found.integrity === wanted.integrity
+    if (actual === undefined) return locked.optional === true
+    if (actual.version !== locked.version) return false
+    return !actual.integrity || !locked.integrity || actual.integrity === locked.integrity
   })
 }
 

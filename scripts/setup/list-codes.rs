@@ -23,7 +23,7 @@ fn error(code: Code) -> String {
         code.area(),
         code.meaning(),
         code.is_refusal(),
-        ContractCode::of(code).as_str(),
+        code.contract_code().as_str(),
     )
 }
 

@@ -5,13 +5,13 @@ import { root, stampDir } from './paths.mjs'
 
 /** Every file below the given paths (files or folders, relative to the root), sorted. */
 function listFiles(paths) {
-  const found = []
+  const files = []
   const visit = (path) => {
     let entries
     try {
       entries = readdirSync(path, { withFileTypes: true })
     } catch (error) {
-      if (error.code === 'ENOTDIR') found.push(path)
+      if (error.code === 'ENOTDIR') files.push(path)
       else if (error.code !== 'ENOENT') throw error
       return
     }
@@ -19,11 +19,11 @@ function listFiles(paths) {
       if (entry.name === 'target' || entry.name === 'node_modules') continue
       const child = join(path, entry.name)
       if (entry.isDirectory()) visit(child)
-      else if (entry.isFile()) found.push(child)
+      else if (entry.isFile()) files.push(child)
     }
   }
   for (const path of paths) visit(join(root, path))
-  return found.sort()
+  return files.sort()
 }
 
 /** One hash over the names and contents of the given files and folders. */

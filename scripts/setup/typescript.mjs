@@ -1,8 +1,10 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { buildReportPage } from './report-page.mjs'
 import { root, stampDir } from './paths.mjs'
 import { run } from './run-command.mjs'
 import { SetupError } from './setup-error.mjs'
+import { bundleWorkers } from './workers.mjs'
 import { clearStamp, hashInputs, readStamp, writeStamp } from './stamp.mjs'
 
 const STAMP = 'typescript'
@@ -22,13 +24,15 @@ async function compile() {
     stdio: ['ignore', 2, 2],
   })
   if (ended.code !== 0) throw new SetupError('ts/ did not compile; the errors are above')
+  await buildReportPage(fresh)
+  await bundleWorkers(fresh)
   rmSync(dist, { recursive: true, force: true })
   renameSync(fresh, dist)
   writeStamp(STAMP, inputs)
 }
 
 export const typescript = {
-  name: 'typescript (tsc, dist)',
+  name: 'typescript (tsc, the page of reports and the programs of threads, dist)',
   forcible: true,
   isCurrent: () => existsSync(dist) && readStamp(STAMP) === hash(),
   run: compile,

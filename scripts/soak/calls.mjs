@@ -66,8 +66,8 @@ export async function makeCalls(folder) {
       await sh(tools, `rm own/edit-${number % 256}-${number}`)
     },
     async grep() {
-      const found = await tools.grep.execute({ pattern: 'line 19\\d of', path: 'tree' }, nextCall())
-      assert.equal(found.trimEnd().split('\n').length, 400)
+      const matches = await tools.grep.execute({ pattern: 'line 19\\d of', path: 'tree' }, nextCall())
+      assert.equal(matches.trimEnd().split('\n').length, 400)
     },
     async bash(number) {
       assert.equal(await sh(tools, `echo here ${number}`), `here ${number}\n`)
@@ -83,7 +83,7 @@ export async function makeCalls(folder) {
     },
     async streamed() {
       let last = ''
-      for await (const shown of sh(streaming, 'for i in 1 2 3 4; do echo $i; sleep 0.01; done')) last = shown
+      for await (const chunk of sh(streaming, 'for i in 1 2 3 4; do echo $i; sleep 0.01; done')) last = chunk
       assert.equal(last, '1\n2\n3\n4\n')
     },
     async session(number) {
