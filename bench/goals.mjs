@@ -44,7 +44,7 @@ export const goals = [
   { id: 'parallel-edit', operation: '64 parallel edits of 64 files', workload: 'parallel-edit', must: 5, target: 8 },
   {
     id: 'apply-patch',
-    operation: 'one patch of 500 hunks over 50 files, times 50 edits at once',
+    operation: 'one patch of 500 hunks over 50 files, times 50 single edits',
     workload: 'apply-patch',
     measure: 'over',
     against: 'edits',

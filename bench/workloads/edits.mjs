@@ -66,7 +66,7 @@ function editingMany({ folder, toolsets }) {
 const PATCHED_FILES = 50
 const HUNKS_PER_FILE = 10
 
-/** Both change the same files there and back: one call for all of them, and one for each. */
+/** Each changes the same files there and back: one call for all of them, or one for each, in turn or at once. */
 function patching({ folder }) {
   const lines = sourceLines(29, 200)
   const { changed, there, back } = changeLines(lines, HUNKS_PER_FILE)
@@ -85,16 +85,25 @@ function patching({ folder }) {
   const one = sides('ours')
   const all = (diff) => one.paths.map((path) => diff.replace('a/file', `a/${path}`).replace('b/file', `b/${path}`)).join('')
   const patches = [all(there), all(back)]
-  const many = sides('edits')
-  let [calls, rounds] = [0, 0]
+  const inTurn = sides('edits')
+  const together = sides('at-once')
+  const edit = (path, patch) => runWithToolContext(context, () => editFileTool(path, patch))
+  let [calls, turns, rounds] = [0, 0, 0]
   return {
     ours: { run: () => runWithToolContext(context, () => applyPatch(patches[calls++ % 2])), verify: one.verify },
     edits: {
+      run: async () => {
+        const patch = turns++ % 2 === 0 ? there : back
+        for (const path of inTurn.paths) await edit(path, patch)
+      },
+      verify: inTurn.verify,
+    },
+    'at once': {
       run: () => {
         const patch = rounds++ % 2 === 0 ? there : back
-        return Promise.all(many.paths.map((path) => runWithToolContext(context, () => editFileTool(path, patch))))
+        return Promise.all(together.paths.map((path) => edit(path, patch)))
       },
-      verify: many.verify,
+      verify: together.verify,
     },
   }
 }
