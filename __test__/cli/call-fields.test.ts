@@ -18,6 +18,21 @@ describe('the target of a call', () => {
     [{ pattern: 'TODO' }, 'TODO'],
     [{ pattern: 'a b', path: 'src' }, "'a b' in src"],
     [{ url: 'https://example.com/' }, 'https://example.com/'],
+    [
+      {
+        patchBytes: 9,
+        files: [
+          { path: 'a.ts', change: 'update' },
+          { path: 'b.ts', change: 'add' },
+          { path: 'c', change: 'delete' },
+          { path: 'd', change: 'move', to: 'e' },
+        ],
+      },
+      'M a.ts, A b.ts, D c, R d',
+    ],
+    [{ files: [] }, '{"files":[]}'],
+    [{ files: ['a', 'b'] }, '{"files":["a","b"]}'],
+    [{ files: [null] }, '{"files":[null]}'],
     [{ to: 'ann' }, '{"to":"ann"}'],
     [{ path: 7 }, '{"path":7}'],
     [[1, 2], '[1,2]'],
