@@ -41,6 +41,8 @@ const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3600);
 /// small directory, and one of a million names is looked at once in a minute. The time is computed
 /// and not measured, because one slow look must not delay the next.
 const REST_PER_NAME: Duration = Duration::from_micros(50);
+/// A call begins with no further change set after this time. Later calls go on.
+const SETTLE_LIMIT: Duration = Duration::from_secs(2);
 /// Directories remembered. Beyond this many, all are forgotten.
 const MAX_REMEMBERED: usize = 1024;
 
@@ -85,7 +87,12 @@ fn settle_sets(directory: BorrowedFd<'_>, sets: &[SetId], around: &Around<'_>) {
     let (Ok(root), Ok(here)) = (name_of(around.root.as_fd()), name_of(directory)) else { return };
     let Ok(here) = here.strip_prefix(&root) else { return };
     let protection = Protection::new(around.root, around.protected);
+    let started = Instant::now();
     for set in sets {
+        // A command can make up any number of plans, as large as it likes.
+        if started.elapsed() > SETTLE_LIMIT {
+            break;
+        }
         // The plan is here, or in a directory around: the set may have had another root.
         for base in here.ancestors() {
             let Ok(Some(open)) = change_set::open_below(around.root.as_fd(), base) else { break };

@@ -225,6 +225,19 @@ fn nothing_is_changed_when_one_file_cannot_be() {
 }
 
 #[test]
+fn a_file_that_another_one_needs_as_a_directory_is_refused() {
+    let tree = Tree::new();
+    let root = tree.open();
+    for changes in
+        [[at("x", CREATE), at("x/y", CREATE)], [at("n/x/y/z", CREATE), at("n/x", CREATE)]]
+    {
+        let error = run(&root, &changes, &["1", "2"]).unwrap_err();
+        assert_eq!(kind(&error), "PathInvalid", "{error}");
+        assert_eq!(tree.listing(), Vec::<String>::new());
+    }
+}
+
+#[test]
 fn a_transformation_that_fails_changes_nothing() {
     let tree = Tree::new();
     tree.put("a", "a1");

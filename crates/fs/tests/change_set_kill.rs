@@ -6,11 +6,11 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::Stdio;
 
+use support::children::{can_place_kills, kill_after, killed_before};
 use support::{NEVER, Random, Tree, snapshot, tenth_of};
 use toolwright_fs::{
     Change, ChangeLimits, ChangeSet, Durability, FileChange, Place, Root, UpdateError,
@@ -123,13 +123,7 @@ fn a_killed_set_is_finished_or_undone_by_the_next_call() {
             .spawn()
             .unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
-        let mut said = String::new();
-        while !said.contains("done") {
-            assert!(output.read_line(&mut said).unwrap() > 0, "{said}");
-        }
-        std::thread::sleep(Duration::from_micros(random.below(10_000)));
-        child.kill().unwrap();
-        child.wait().unwrap();
+        kill_after(&mut child, &mut output, "done", &mut random);
         let leftovers = tree.leftovers();
         *found.entry(state_of(&leftovers).to_owned()).or_default() += 1;
         settled(&tree, &states, &format!("{leftovers:?}"));
@@ -161,8 +155,7 @@ fn a_set_killed_before_any_system_call_is_finished_or_undone() {
         flip(&root, state == "1", Durability::Process).unwrap();
         return;
     }
-    if Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_err() {
-        println!("skipped: strace, which places the kills, is not installed");
+    if !can_place_kills() {
         return;
     }
     let states = states();
@@ -177,19 +170,7 @@ fn a_set_killed_before_any_system_call_is_finished_or_undone() {
                     assert!(tree.root.join("new/in").is_dir());
                 }
                 let argument = format!("{}|{}", u8::from(is_second), tree.root.display());
-                let program = support::child(TEST, &argument);
-                let ended = Command::new("strace")
-                    .args(["-f", "-qq", "-o", "/dev/null", "-e"])
-                    .arg(format!("trace={call}"))
-                    .arg("-e")
-                    .arg(format!("inject={call}:signal=KILL:when={number}"))
-                    .arg(program.get_program())
-                    .args(program.get_args())
-                    .env("TOOLWRIGHT_CHILD", &argument)
-                    .stdout(Stdio::null())
-                    .stderr(Stdio::null())
-                    .status()
-                    .unwrap();
+                let ended = killed_before(call, number, TEST, &argument);
                 let leftovers = tree.leftovers();
                 let said = format!("{call} {number} from {is_second}: {leftovers:?}");
                 let now = settled(&tree, &states, &said);

@@ -7,16 +7,17 @@ use std::convert::Infallible;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, RenameFlags};
 use rustix::process::{Resource, Rlimit};
+use support::children::{mount, unshared};
 use support::{NEVER, Random, Tree, kind, snapshot, tenth_of};
 use toolwright_fs::{
-    Change, ChangeLimits, ChangeSet, ChangedFiles, FileChange, FsError, Place, Resolver, Root,
-    UpdateError, WriteOptions, write,
+    Change, ChangeLimits, ChangeSet, ChangedFiles, FileChange, FsError, Place, Root, UpdateError,
+    WriteOptions, write,
 };
 
 const CREATE: Change<'_> = Change::Create { mode: None };
@@ -241,26 +242,11 @@ fn sets_of_two_processes_on_the_same_files_take_turns() {
 fn a_full_disk_changes_nothing() {
     const TEST: &str = "a_full_disk_changes_nothing";
     let Some(directory) = support::child_argument() else {
-        let tree = Tree::new();
-        let possible = Command::new("unshare").args(["-rm", "true"]).status();
-        if !possible.is_ok_and(|status| status.success()) {
-            println!("skipped: no user namespaces here");
-            return;
-        }
-        let program = support::child(TEST, tree.root.to_str().unwrap());
-        let status = Command::new("unshare")
-            .arg("-rm")
-            .arg(program.get_program())
-            .args(program.get_args())
-            .env("TOOLWRIGHT_CHILD", &tree.root)
-            .status()
-            .unwrap();
-        assert!(status.success());
+        unshared(TEST, &Tree::new());
         return;
     };
     let directory = Path::new(&directory);
-    let mount = ["-t", "tmpfs", "-o", "size=256k,nr_inodes=40", "none"];
-    assert!(Command::new("mount").args(mount).arg(directory).status().unwrap().success());
+    mount(&["-t", "tmpfs", "-o", "size=256k,nr_inodes=40", "none"], directory);
     let root = Root::open(directory).unwrap();
     let put = |path: &str| {
         write(&root, path, &vec![1; 30_000], &WriteOptions::default(), &NEVER).unwrap();
@@ -326,205 +312,4 @@ fn without_descriptors_all_files_change_or_none() {
         }
     }
     assert!(refused > 0 && refused < 60, "{refused}");
-}
-
-fn has_end(name: &str, end: &str) -> bool {
-    Path::new(name).extension().is_some_and(|found| found == end)
-}
-
-/// Leaves a tree in the middle of a set, as a kill does: the exchanges with these numbers are made.
-fn interrupted(test: &str, tree: &Tree, made: usize) -> bool {
-    if Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_err() {
-        println!("skipped: strace, which places the kills, is not installed");
-        return false;
-    }
-    let argument = tree.root.to_str().unwrap();
-    let program = support::child(test, argument);
-    let when = made + 1;
-    let status = Command::new("strace")
-        .args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=renameat2", "-e"])
-        .arg(format!("inject=renameat2:signal=KILL:when={when}"))
-        .arg(program.get_program())
-        .args(program.get_args())
-        .env("TOOLWRIGHT_CHILD", argument)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .unwrap();
-    assert!(!status.success());
-    assert!(tree.leftovers().iter().any(|name| has_end(name, "plan")), "{:?}", tree.leftovers());
-    true
-}
-
-fn set_of_three(root: &Root) {
-    let changes = [
-        at("a", Change::Update),
-        at("d/b", Change::Update),
-        at("c", Change::Delete),
-        at("new/x", CREATE),
-    ];
-    run(root, &changes, &WriteOptions::default(), |_, _| Ok(b"2".to_vec())).unwrap();
-}
-
-fn tree_of_three() -> Tree {
-    let tree = Tree::new();
-    for name in ["a", "d/b", "c"] {
-        tree.put(name, "1");
-    }
-    tree
-}
-
-#[test]
-fn an_interrupted_set_is_undone_where_others_changed_a_file_since() {
-    const TEST: &str = "an_interrupted_set_is_undone_where_others_changed_a_file_since";
-    if let Some(root) = support::child_argument() {
-        set_of_three(&Root::open(Path::new(&root)).unwrap());
-        return;
-    }
-    // The order: create new/x, update a, update d/b, delete c.
-    for (made, theirs) in [(1, "a"), (2, "d/b"), (2, "c"), (0, "new/x")] {
-        let tree = tree_of_three();
-        if !interrupted(TEST, &tree, made) {
-            return;
-        }
-        // Written in place, and replaced.
-        if made == 2 {
-            std::fs::write(tree.root.join(theirs), "theirs").unwrap();
-        } else {
-            tree.put("aside", "theirs");
-            std::fs::rename(tree.root.join("aside"), tree.root.join(theirs)).unwrap();
-        }
-        write(&tree.open(), "later", b"", &WriteOptions::default(), &NEVER).unwrap();
-        for name in ["a", "d/b", "c"] {
-            let expected: &[u8] = if name == theirs { b"theirs" } else { b"1" };
-            assert_eq!(tree.get(name), expected, "{made} {theirs} {name}");
-        }
-        assert_eq!(tree.root.join("new/x").exists(), theirs == "new/x");
-        assert!(tree.leftovers().is_empty(), "{:?}", tree.leftovers());
-    }
-    // What was made and then changed by others stays as they left it, and the rest is finished.
-    let tree = tree_of_three();
-    interrupted(TEST, &tree, 2);
-    std::fs::write(tree.root.join("a"), "theirs").unwrap();
-    write(&tree.open(), "later", b"", &WriteOptions::default(), &NEVER).unwrap();
-    assert_eq!(tree.get("a"), b"theirs");
-    assert_eq!((tree.get("d/b"), tree.get("new/x")), (b"2".to_vec(), b"2".to_vec()));
-    assert!(!tree.root.join("c").exists() && tree.leftovers().is_empty(), "{:?}", tree.listing());
-}
-
-#[test]
-fn the_next_call_may_have_another_root_or_be_killed_too() {
-    const TEST: &str = "the_next_call_may_have_another_root_or_be_killed_too";
-    if let Some(argument) = support::child_argument() {
-        match argument.strip_prefix("later:") {
-            Some(root) => {
-                let root = Root::open(Path::new(root)).unwrap();
-                write(&root, "later", b"", &WriteOptions::default(), &NEVER).unwrap();
-            }
-            None => set_of_three(&Root::open(Path::new(&argument)).unwrap()),
-        }
-        return;
-    }
-    let settled = |tree: &Tree, name: &str| {
-        let of = |tree: &Tree| {
-            snapshot(&tree.root)
-                .into_iter()
-                .filter(|line| !line.starts_with("later "))
-                .collect::<Vec<_>>()
-        };
-        let done = tree_of_three();
-        set_of_three(&done.open());
-        assert_eq!(of(tree), of(&done), "{name}");
-    };
-    // A call around the root, on a file of the set.
-    let tree = tree_of_three();
-    if !interrupted(TEST, &tree, 2) {
-        return;
-    }
-    let around = Root::open_with(tree.base.path(), Resolver::Automatic).unwrap();
-    write(&around, "root/d/later", b"", &WriteOptions::default(), &NEVER).unwrap();
-    std::fs::remove_file(tree.root.join("d/later")).unwrap();
-    settled(&tree, "around");
-    for call in ["renameat", "renameat2", "unlinkat", "openat"] {
-        for number in 1.. {
-            let tree = tree_of_three();
-            interrupted(TEST, &tree, 2);
-            let argument = format!("later:{}", tree.root.display());
-            let program = support::child(TEST, &argument);
-            let ended = Command::new("strace")
-                .args(["-f", "-qq", "-o", "/dev/null", "-e"])
-                .arg(format!("trace={call}"))
-                .arg("-e")
-                .arg(format!("inject={call}:signal=KILL:when={number}"))
-                .arg(program.get_program())
-                .args(program.get_args())
-                .env("TOOLWRIGHT_CHILD", &argument)
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .status()
-                .unwrap();
-            write(&tree.open(), "later", b"", &WriteOptions::default(), &NEVER).unwrap();
-            settled(&tree, &format!("{call} {number}"));
-            if ended.success() {
-                break;
-            }
-            assert!(number < 200, "{call}: {ended}");
-        }
-    }
-}
-
-/// A command can put any file into the root. A plan that it makes up changes nothing that it could
-/// not change itself.
-#[test]
-fn a_plan_that_was_made_up_changes_nothing() {
-    const TEST: &str = "a_plan_that_was_made_up_changes_nothing";
-    if let Some(root) = support::child_argument() {
-        set_of_three(&Root::open(Path::new(&root)).unwrap());
-        return;
-    }
-    let options = WriteOptions { protected: vec!["d/b".into()], ..WriteOptions::default() };
-    // A plan for a file that is protected by now.
-    let tree = tree_of_three();
-    if !interrupted(TEST, &tree, 2) {
-        return;
-    }
-    let before = snapshot(&tree.root);
-    write(&tree.open(), "later", b"", &options, &NEVER).unwrap();
-    std::fs::remove_file(tree.root.join("later")).unwrap();
-    assert_eq!(snapshot(&tree.root), before);
-    // A plan for a directory in which its maker cannot create files: there is no mark in it.
-    for line in tree.leftovers().iter().filter(|name| has_end(name, "mark")) {
-        std::fs::remove_file(tree.root.join(line)).unwrap();
-    }
-    let before = snapshot(&tree.root);
-    write(&tree.open(), "later", b"", &WriteOptions::default(), &NEVER).unwrap();
-    std::fs::remove_file(tree.root.join("later")).unwrap();
-    assert_eq!(snapshot(&tree.root), before);
-    // A directory of the plan is a link now.
-    let tree = tree_of_three();
-    interrupted(TEST, &tree, 2);
-    std::fs::rename(tree.root.join("d"), tree.outside.join("d")).unwrap();
-    tree.link("../outside/d", "d");
-    let before = snapshot(&tree.outside);
-    write(&tree.open(), "later", b"", &WriteOptions::default(), &NEVER).unwrap();
-    assert_eq!(snapshot(&tree.outside), before);
-    // Garbage, and a plan that is a link or a pipe.
-    let tree = tree_of_three();
-    interrupted(TEST, &tree, 2);
-    let plan = tree.leftovers().into_iter().find(|name| has_end(name, "plan")).unwrap();
-    let place = tree.root.join(&plan);
-    let whole = std::fs::read(&place).unwrap();
-    for at in 0..whole.len() {
-        let mut bytes = whole.clone();
-        bytes[at] ^= 1;
-        std::fs::write(&place, bytes).unwrap();
-        let before = snapshot(&tree.root);
-        let root = tree.open();
-        write(&root, "later", b"", &WriteOptions::default(), &NEVER).unwrap();
-        std::fs::remove_file(tree.root.join("later")).unwrap();
-        assert_eq!(snapshot(&tree.root), before, "{at}");
-    }
-    std::fs::remove_file(&place).unwrap();
-    support::fifo(&place);
-    write(&tree.open(), "later", b"", &WriteOptions::default(), &NEVER).unwrap();
 }

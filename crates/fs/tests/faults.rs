@@ -6,10 +6,10 @@ mod support;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit};
+use support::children::{mount, unshared};
 use support::{NEVER, Tree, is_root, kind, snapshot, tenth_of};
 use toolwright_fs::{
     Durability, FsError, FsErrorKind, Refusal, Root, UpdateError, WriteOptions, read, update, write,
@@ -52,30 +52,6 @@ fn refused<T: std::fmt::Debug>(
     assert!(text.contains(&format!("`{path}`")) && text.contains(errno), "{text}");
     assert_eq!(snapshot(directory), before, "{text}");
     error
-}
-
-/// Runs `test` again in mount and user namespaces of its own. False where the system does not allow
-/// that.
-fn unshared(test: &str, tree: &Tree) -> bool {
-    let possible = Command::new("unshare").args(["-rm", "true"]).status();
-    if !possible.is_ok_and(|status| status.success()) {
-        println!("skipped: no user namespaces here");
-        return false;
-    }
-    let program = support::child(test, tree.root.to_str().unwrap());
-    let status = Command::new("unshare")
-        .arg("-rm")
-        .arg(program.get_program())
-        .args(program.get_args())
-        .env("TOOLWRIGHT_CHILD", &tree.root)
-        .status()
-        .unwrap();
-    assert!(status.success());
-    true
-}
-
-fn mount(arguments: &[&str], at: &Path) {
-    assert!(Command::new("mount").args(arguments).arg(at).status().unwrap().success());
 }
 
 #[test]

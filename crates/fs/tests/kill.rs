@@ -5,11 +5,11 @@
 mod support;
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::Stdio;
 
+use support::children::{can_place_kills, kill_after, killed_before};
 use support::{NEVER, Random, Tree, checked, self_checking, tenth_of};
 use toolwright_fs::{Durability, Root, WriteOptions, update, write};
 
@@ -70,13 +70,7 @@ fn a_killed_process_leaves_versions_in_full_and_the_next_call_clears_the_rest() 
             .spawn()
             .unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
-        let mut said = String::new();
-        while !said.contains("done ") {
-            assert!(output.read_line(&mut said).unwrap() > 0, "{said}");
-        }
-        std::thread::sleep(Duration::from_micros(random.below(10_000)));
-        child.kill().unwrap();
-        child.wait().unwrap();
+        let mut said = kill_after(&mut child, &mut output, "done ", &mut random);
         output.read_to_string(&mut said).unwrap();
         for line in said.lines().filter_map(|line| line.strip_prefix("done ")) {
             // The kill may have cut the last line.
@@ -125,8 +119,7 @@ fn a_kill_before_any_system_call_leaves_the_old_or_the_new_version() {
         update::<()>(&root, "edited", 1 << 20, &options, &NEVER, edited).unwrap();
         return;
     }
-    if Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_err() {
-        println!("skipped: strace, which places the kills, is not installed");
+    if !can_place_kills() {
         return;
     }
     let mut states = BTreeMap::<String, usize>::new();
@@ -135,19 +128,7 @@ fn a_kill_before_any_system_call_leaves_the_old_or_the_new_version() {
             let tree = Tree::new();
             tree.put("written", self_checking(1, 3000));
             tree.put("edited", self_checking(1, 3000));
-            let program = support::child(TEST, tree.root.to_str().unwrap());
-            let ended = Command::new("strace")
-                .args(["-f", "-qq", "-o", "/dev/null", "-e"])
-                .arg(format!("trace={call}"))
-                .arg("-e")
-                .arg(format!("inject={call}:signal=KILL:when={number}"))
-                .arg(program.get_program())
-                .args(program.get_args())
-                .env("TOOLWRIGHT_CHILD", tree.root.to_str().unwrap())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .status()
-                .unwrap();
+            let ended = killed_before(call, number, TEST, tree.root.to_str().unwrap());
             let versions = ["written", "a/b/new", "edited"].map(|path| {
                 std::fs::read(tree.root.join(path))
                     .ok()

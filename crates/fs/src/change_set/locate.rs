@@ -1,9 +1,9 @@
 //! The files of a change set: found, and read in their turn.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -224,6 +224,7 @@ pub(super) fn take_turns(
             return Err(FsErrorKind::PathInvalid { reason }.at(&pair[1].1.display));
         }
     }
+    refuse_files_as_directories(&ordered)?;
     let around = Around { root: set.root, protected: &options.protected };
     let mut swept = None;
     let mut items = Vec::with_capacity(ordered.len());
@@ -245,6 +246,23 @@ pub(super) fn take_turns(
     sweep::settle_all(set.root.as_fd(), &around);
     let contents = set.changes.iter().map(|_| Content::default()).collect();
     Ok(Set { items, contents, _root_lock: root_lock })
+}
+
+/// No file can be created where another one needs a directory.
+fn refuse_files_as_directories(ordered: &[(Key, Located)]) -> Result<(), FsError> {
+    let created: HashSet<&Path> = ordered
+        .iter()
+        .filter(|(_, located)| located.kind == StepKind::Create)
+        .map(|(_, located)| &*located.place)
+        .collect();
+    for (_, located) in ordered {
+        let mut directories = located.place.ancestors().skip(1).take(located.missing.len());
+        if directories.any(|directory| created.contains(directory)) {
+            let reason = "Path is below that of a file which is created too";
+            return Err(FsErrorKind::PathInvalid { reason }.at(&located.display));
+        }
+    }
+    Ok(())
 }
 
 impl Set {

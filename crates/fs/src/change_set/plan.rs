@@ -4,6 +4,7 @@
 //! in, and is there before anything else. The second has the steps, and is there before the first of
 //! them is made. A plan is text with one record in a line; names are written in hexadecimal.
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -87,7 +88,10 @@ impl Plan {
         for line in steps.lines() {
             plan.steps.push(step(line, plan.directories.len())?);
         }
-        Some((plan, true))
+        // A plan with several steps of one file would be a way to guess what state it has.
+        let mut names = HashSet::with_capacity(plan.steps.len());
+        let is_set = plan.steps.iter().all(|step| names.insert((step.directory, &step.name)));
+        is_set.then_some((plan, true))
     }
 }
 
@@ -199,11 +203,11 @@ mod tests {
         let paths = || prop::collection::vec(path(), 1..5);
         (paths(), paths(), paths()).prop_flat_map(|(made, directories, emptied)| {
             let steps = prop::collection::vec(some_step(directories.len()), 0..8);
-            steps.prop_map(move |steps| Plan {
-                made: made.clone(),
-                directories: directories.clone(),
-                emptied: emptied.clone(),
-                steps,
+            steps.prop_map(move |mut steps| {
+                let mut names = HashSet::new();
+                steps.retain(|step| names.insert((step.directory, step.name.clone())));
+                let (made, directories) = (made.clone(), directories.clone());
+                Plan { made, directories, emptied: emptied.clone(), steps }
             })
         })
     }
@@ -257,5 +261,8 @@ mod tests {
             (bad.steps[0].name, bad.steps[0].directory) = (name.into(), directory);
             assert_eq!(Plan::parse((bad.outline() + &bad.steps()).as_bytes()), None, "{name}");
         }
+        let mut twice = good.clone();
+        twice.steps.extend(good.steps);
+        assert_eq!(Plan::parse((twice.outline() + &twice.steps()).as_bytes()), None);
     }
 }

@@ -4,8 +4,10 @@
 //! made; then it is undone. A set that was not committed is removed.
 //!
 //! A process that may create files in the directory of a plan can make one up. So a plan is only
-//! carried out where it could have been made: below its directory and never through a link, only in
-//! directories with a mark of the same set, and not on protected or reserved files.
+//! carried out where it could have been made: by a process of the same user, below its directory and
+//! never through a link, only in directories with a mark of the same set, and not on protected or
+//! reserved files. The user matters in a directory such as `/tmp`, where everybody may create files
+//! but not rename those of others. Nor can such a process delay calls for long: see [`patience`].
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -19,6 +21,8 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, FlockOperation};
 use rustix::io::Errno;
+use rustix::process::geteuid;
+use toolwright_process::ShortId;
 
 use super::execute::Execution;
 use super::plan::{MAX_BYTES, Plan};
@@ -30,6 +34,8 @@ use crate::temporary::{PlanState, SetId};
 
 /// How long to wait for another process that settles the same set.
 const MAX_WAIT: Duration = Duration::from_secs(2);
+/// How long nobody waits after that was in vain.
+const IMPATIENCE: Duration = Duration::from_secs(60);
 
 /// The sets that this process is working on.
 static ACTIVE: LazyLock<Mutex<HashSet<u64>>> = LazyLock::new(Mutex::default);
@@ -68,15 +74,16 @@ pub(crate) fn is_left(set: SetId) -> Option<bool> {
     set.owner.is_running().map(|alive| !alive)
 }
 
-/// Locks the new draft of a set that others judge by its lock; false if one of them was quicker, and
-/// takes it for that of a dead process.
+/// Locks the new draft of a set; false if another call was quicker, and takes it for that of a dead
+/// process.
+///
+/// Whoever judges a set by its process needs no lock, except a second copy of this library in the same
+/// process: it does not know this one's [`ACTIVE`] sets.
 pub(super) fn hold(draft: &File, base: BorrowedFd<'_>, set: SetId) -> Result<bool, Errno> {
-    if !set.owner.is_judged_by_locks() {
-        return Ok(true);
-    }
     match rustix::fs::flock(draft, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(plan_in(base, set).is_some()),
         Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(false),
+        Err(_) if !set.owner.is_judged_by_locks() => Ok(true), // a file system without locks
         Err(errno) => Err(errno),
     }
 }
@@ -94,6 +101,9 @@ pub(crate) fn settle(
     let name = set.plan(state);
     let name = OsStr::new(&name);
     let Ok(Some((file, stat))) = open_entry("", base, name) else { return Ok(()) };
+    if stat.st_uid != geteuid().as_raw() {
+        return Err(Errno::PERM);
+    }
     let file = File::from(file);
     if !lock(&file, set)? {
         return Ok(());
@@ -157,20 +167,38 @@ pub(super) fn finish(execution: &Execution<'_>, mut state: PlanState) -> Result<
 /// Locks a plan; false if another process holds it for too long, or if its owner holds it.
 fn lock(file: &File, set: SetId) -> Result<bool, Errno> {
     if set.owner.is_judged_by_locks() {
-        // Nobody waits for a lock that a command may hold as long as it likes.
         return Ok(rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).is_ok());
     }
+    let is_own = set.owner == ShortId::current();
+    let patience = if is_own { Duration::ZERO } else { patience() };
     let started = Instant::now();
     loop {
         match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK | Errno::INTR) if started.elapsed() < MAX_WAIT => {
+            Err(Errno::WOULDBLOCK | Errno::INTR) if started.elapsed() < patience => {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            Err(Errno::WOULDBLOCK) => return Ok(false),
+            Err(Errno::WOULDBLOCK) => {
+                if !is_own {
+                    *IMPATIENT_SINCE.lock().unwrap_or_else(PoisonError::into_inner) =
+                        Some(Instant::now());
+                }
+                return Ok(false);
+            }
             // A file system without locks.
             Err(_) | Ok(()) => return Ok(true),
         }
     }
+}
+
+/// When a wait for a lock was in vain.
+static IMPATIENT_SINCE: Mutex<Option<Instant>> = Mutex::new(None);
+
+/// How long to wait for a lock. A command can make up plans and hold their locks as long as it likes:
+/// after one wait in vain there is none for a while.
+fn patience() -> Duration {
+    let since = IMPATIENT_SINCE.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_impatient = since.is_some_and(|since| since.elapsed() < IMPATIENCE);
+    if is_impatient { Duration::ZERO } else { MAX_WAIT }
 }
 
 /// Finds the plan of a set in a directory.

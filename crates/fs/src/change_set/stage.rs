@@ -74,7 +74,10 @@ pub(super) fn run(
 }
 
 /// Creates the draft of a new set.
-fn draft(base: BorrowedFd<'_>, root_path: &str) -> Result<(SetId, Active, File), FsError> {
+pub(super) fn draft(
+    base: BorrowedFd<'_>,
+    root_path: &str,
+) -> Result<(SetId, Active, File), FsError> {
     let in_root = |operation| failed(root_path, operation);
     loop {
         let id = SetId::new();

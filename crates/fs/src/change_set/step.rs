@@ -144,6 +144,7 @@ impl Work<'_> {
             }
             // Whatever others made of the new file since.
             StepKind::Update | StepKind::Delete if own == *out => Position::After,
+            StepKind::Create if own.is_none() && target.is_some() => Position::After,
             StepKind::Create if own == *new => {
                 if target.is_none() {
                     Position::Before
@@ -151,7 +152,6 @@ impl Work<'_> {
                     Position::Conflict
                 }
             }
-            StepKind::Create if own.is_none() && target == *new => Position::After,
             StepKind::Delete if own.is_none() && target == *out => Position::Before,
             // Someone else deleted it.
             StepKind::Delete if own.is_none() && target.is_none() => Position::After,
@@ -237,17 +237,18 @@ impl Work<'_> {
         let (found, target) = (self.look(&own)?, self.look(name)?);
         match kind {
             StepKind::Update | StepKind::Create if found == *new => self.unlink(&own),
-            StepKind::Update if found.is_some() && target == *new => {
-                self.exchange_back(&own)?;
-                // Anything else here was replaced at the target.
-                self.unlink(&own)
-            }
-            StepKind::Update
-                if found.is_some()
-                    && target.is_some()
-                    && target.map(|print| print.inode) != new.map(|print| print.inode) =>
-            {
-                self.unlink(&own)
+            StepKind::Update if found.is_some() => {
+                if target == *new {
+                    self.exchange_back(&own)?;
+                }
+                let inode = |print: Option<Print>| print.map(|print| print.inode);
+                // A race may have ended the exchange early, so the target is looked at again.
+                match self.look(name)? {
+                    // The old file is back, or others replaced the new one.
+                    Some(target) if inode(Some(target)) != inode(*new) => self.unlink(&own),
+                    // Others wrote into the new file, or deleted it.
+                    _ => Ok(()),
+                }
             }
             StepKind::Create if found.is_none() && target == *new => {
                 match rename_unless_taken(self.directory, name, &own) {

@@ -1,12 +1,15 @@
-//! File systems that can neither exchange two files nor rename without replacing.
+//! File systems that can neither exchange two files nor rename without replacing, and two copies of this
+//! library in one process.
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::convert::Infallible;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use super::{Change, ChangeLimits, ChangeSet, FileChange, Place};
+use super::{Change, ChangeLimits, ChangeSet, FileChange, Place, plan_in, settle, stage};
 use crate::publish::WITHOUT_FLAGS;
+use crate::temporary::PlanState;
 use crate::{FsErrorKind, Root, UpdateError, WriteOptions};
 
 fn names(directory: &Path) -> Vec<String> {
@@ -64,4 +67,17 @@ fn files_are_replaced_where_they_cannot_be_exchanged() {
         }
     }
     WITHOUT_FLAGS.set(false);
+}
+
+#[test]
+fn a_second_copy_of_the_library_leaves_a_running_set_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = Root::open(directory.path()).unwrap();
+    let (set, active, draft) = stage::draft(root.as_fd(), "").unwrap();
+    drop(active); // the other copy has its own list of them
+    settle(root.as_fd(), set, PlanState::Draft, &|_| true).unwrap();
+    assert_eq!(plan_in(root.as_fd(), set), Some(PlanState::Draft));
+    drop(draft);
+    settle(root.as_fd(), set, PlanState::Draft, &|_| true).unwrap();
+    assert_eq!(plan_in(root.as_fd(), set), None);
 }

@@ -8,6 +8,8 @@
     reason = "each test program uses a part of it; a failed unwrap is a failed test"
 )]
 
+pub mod children;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
