@@ -41,6 +41,8 @@ export { repoOverviewTool, type RepoOverviewArguments, type RepoOverviewData } f
 export type { AgentDefinition, AgentManifest } from './contract/agents/manifest.js'
 export { CALLER_IS_AGENT, loopAgent, type ChildAgent, type SpawnAgent } from './contract/session/child-agent.js'
 export type { McpHttpServer, McpServerConfig, McpStdioServer } from './contract/mcp/server-config.js'
+export type { McpServerState } from './contract/mcp/mcp-servers.js'
+export type { McpSandbox } from './contract/mcp/server-sandbox.js'
 export type { McpOutput, McpPart } from './contract/mcp/tool-output.js'
 export type { SkillEntry } from './contract/skills/skill-index.js'
 export type { SkillOptions, SkillSource } from './contract/skills/skill-source.js'

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { sandboxReport } from 'toolwright'
 import { describe, expect, test } from 'vitest'
 import { programs } from '../confinement/stage/programs.ts'
@@ -44,6 +44,36 @@ describe('toolwright doctor', () => {
     expect(stderr).toBe('')
     // A network that is allowed need not be held.
     expect(code).toBe(0)
+  })
+
+  test('--mcp says how each server of a file would run, and starts none', async () => {
+    const box = makeSandbox()
+    const mcpServers = {
+      local: { command: 'no-such-server', args: ['--token', 'secret-token'] },
+      open: { command: 'npx', args: ['-y', 'x'], sandbox: { network: true, writableRoots: ['{workspace}'] } },
+      plain: { command: 'x', sandbox: 'none' },
+      far: { url: 'https://mcp.example.com/mcp?key=secret' },
+    }
+    writeFileSync(box.at('mcp.json'), JSON.stringify({ mcpServers }))
+    const { stdout } = await runCli(['doctor', '--allow-network', '--mcp', box.at('mcp.json')])
+    expect(stdout.slice(stdout.indexOf('mcp server'))).toBe(
+      [
+        'mcp server local runs in the sandbox: writes a home of its own; reads everything but credential stores; no network',
+        'mcp server open runs in the sandbox: writes a home of its own, {workspace}; reads everything but credential stores; the network',
+        'mcp server plain runs outside of the sandbox, with the rights of this process',
+        'mcp server far runs elsewhere: mcp.example.com',
+        '',
+      ].join('\n'),
+    )
+    expect(JSON.parse((await runCli(['doctor', '--json', '--allow-network', '--mcp', box.at('mcp.json')])).stdout)).toMatchObject({
+      mcpServers: { plain: expect.stringMatching(/^outside/u) },
+    })
+    writeFileSync(box.at('mcp.json'), JSON.stringify({ mcpServers: { x: { command: 'x', sandbox: 'off' } } }))
+    for (const file of [box.at('mcp.json'), box.at('missing.json'), box.root]) {
+      const { code, stderr } = await runCli(['doctor', '--mcp', file])
+      expect(code).toBe(1)
+      expect(stderr).toContain(file)
+    }
   })
 
   test.skipIf(process.platform !== 'linux')(

@@ -1,5 +1,9 @@
+import { readFileSync } from 'node:fs'
+import { runsIn } from '../contract/mcp/connect-error.js'
+import { mcpServers } from '../contract/mcp/server-config.js'
+import { ToolError } from '../core/errors.js'
 import { sandboxKinds, sandboxReport, type SandboxReport } from '../toolkit/sandbox-report.js'
-import { parseCommandLine, versions } from './program.js'
+import { parseCommandLine, UsageError, versions } from './program.js'
 
 const HELP = `Usage: toolwright doctor [options]
 
@@ -9,6 +13,7 @@ better. The first line has the versions that a report of a problem needs.
 
   --root <directory>   the root directory (default: the current one)
   --allow-network      as if the tools had allowNetwork: true
+  --mcp <file>         shows how each server in mcpServers of a JSON file would run; none is started
   --json               the report as JSON
   --help               this text
 
@@ -19,17 +24,40 @@ allowNetwork is true.
 const options = {
   root: { type: 'string' },
   'allow-network': { type: 'boolean' },
+  mcp: { type: 'string' },
   json: { type: 'boolean' },
 } as const
 
 export async function doctor(args: string[]): Promise<number> {
   const line = parseCommandLine(HELP, { args, options })
   if (line === undefined) return 0
-  const { root, json, ...rest } = line.values
+  const { root, json, mcp, ...rest } = line.values
   const allowNetwork = rest['allow-network'] === true
+  const servers = mcp === undefined ? undefined : howServersRun(mcp)
   const report = await sandboxReport({ rootDir: root ?? process.cwd(), allowNetwork })
-  process.stdout.write(json === true ? `${JSON.stringify({ versions: versions(), ...report }, undefined, 2)}\n` : render(report))
+  const all = { versions: versions(), ...report, ...(servers === undefined ? {} : { mcpServers: servers }) }
+  process.stdout.write(json === true ? `${JSON.stringify(all, undefined, 2)}\n` : `${render(report)}${renderServers(servers)}`)
   return allowNetwork || report.network.level === 'kernel' ? 0 : 1
+}
+
+/** How the servers of a file run, by their names. @throws {UsageError} */
+function howServersRun(file: string): Record<string, string> {
+  let servers: unknown
+  try {
+    servers = (JSON.parse(readFileSync(file, 'utf8')) as { mcpServers?: unknown } | null)?.mcpServers
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`, 1)
+  }
+  try {
+    return Object.fromEntries(Object.entries(mcpServers(servers, 'mcpServers')).map(([name, server]) => [name, runsIn(server)]))
+  } catch (error) {
+    throw new UsageError(`${file}: ${ToolError.isInstance(error) ? error.summary : String(error)}`, 1)
+  }
+}
+
+function renderServers(servers: Record<string, string> = {}): string {
+  const lines = Object.entries(servers).map(([name, runs]) => `mcp server ${name} runs ${runs}\n`)
+  return lines.length === 0 ? '' : `\n${lines.join('')}`
 }
 
 function render(report: SandboxReport): string {

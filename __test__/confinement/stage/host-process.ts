@@ -1,7 +1,10 @@
 // A program that uses the tools: runs commands through them, and plainly, as it is told.
 import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createTools, ToolError, type CreateToolsOptions } from 'toolwright'
+import { ServerProcess } from '../../../dist/contract/mcp/server-process.js'
 import type { Ended, Order } from './host.ts'
 import { sandboxReport } from './sandbox-options.ts'
 
@@ -13,7 +16,32 @@ process.send?.({ ready: process.pid })
 
 async function carryOut(order: Order): Promise<unknown> {
   if (order.how === 'report') return sandboxReport(order.options)
+  if (order.how === 'server') return runAsServer(order)
   return order.how === 'plain' ? runPlainly(order) : runConfined(order)
+}
+
+/** As a session runs a server that may write the root. */
+async function runAsServer({ options, argv, cwd, killAfterMs }: Order & { how: 'server' }): Promise<Ended> {
+  const { isolation: _, files: __, writableRoots = [], ...rest } = options.sandbox ?? {}
+  const [command = '', ...args] = argv
+  const sandbox = { ...rest, writableRoots: [options.rootDir, ...writableRoots] }
+  const home = mkdtempSync(join(options.rootDir, 'server-home-'))
+  const place = { roots: [options.rootDir], sandbox: {}, home: () => home }
+  try {
+    const server = await ServerProcess.start('attack', { command, args, cwd, sandbox }, place, new AbortController().signal)
+    let output = ''
+    const listening = (async () => {
+      for await (const piece of server.process.output()) output += Buffer.from(piece).toString()
+    })()
+    const ended = await server.process.wait(killAfterMs ?? 20_000)
+    const { exitCode, signal } = ended ?? (await server.process.kill())
+    await listening
+    return { output: `${output}${server.stderr}`, how: String(signal ?? exitCode) }
+  } catch (error) {
+    return { output: '', how: String(error) }
+  } finally {
+    rmSync(home, { recursive: true, force: true })
+  }
 }
 
 /** As a program would without this package. */

@@ -38,6 +38,7 @@ export type Order = { id: number } & (
       killAfterMs?: number | undefined
       by?: 'timeout' | 'abort' | undefined
     }
+  | { how: 'server'; options: HostOptions; argv: string[]; cwd: string; killAfterMs?: number | undefined }
   | { how: 'report'; options?: object | undefined }
 )
 type OrderWithoutId = Order extends infer O ? (O extends Order ? Omit<O, 'id'> : never) : never
@@ -173,7 +174,7 @@ export class Host {
     return join(this.base, 'root')
   }
 
-  order(order: OrderWithoutId & { how: 'plain' | 'confined' }): Promise<Ended>
+  order(order: OrderWithoutId & { how: 'plain' | 'confined' | 'server' }): Promise<Ended>
   order(order: OrderWithoutId): Promise<unknown>
   order(order: OrderWithoutId): Promise<unknown> {
     this.#last += 1

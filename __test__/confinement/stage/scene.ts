@@ -8,8 +8,8 @@ import type { SandboxOptions } from './sandbox-options.ts'
 import { token } from './token.ts'
 import { startVictim, type Victim } from './victim.ts'
 
-/** How the command of a scene is run. */
-export type How = 'plain' | 'confined'
+/** How the command of a scene is run: as a program would, by `bash`, or as a server of the Model Context Protocol. */
+export type How = 'plain' | 'confined' | 'server'
 
 let count = 0
 
@@ -120,6 +120,8 @@ export class Scene {
   run(argv: readonly string[], more: { killAfterMs?: number; inheritInput?: boolean } = {}): Promise<Ended> {
     if (this.how === 'plain') return this.host.order({ how: 'plain', argv: [...argv], cwd: this.inside, ...more })
     const { rootDir, sandbox, inside } = this
+    if (this.how === 'server')
+      return this.host.order({ how: 'server', options: { rootDir, sandbox }, argv: [...argv], cwd: inside, ...more })
     const cwd = inside === rootDir ? '.' : inside.slice(rootDir.length + 1)
     const by = 'abort' as const
     return this.host.order({ how: 'confined', options: { rootDir, sandbox }, argv: [...argv], cwd, by, ...more })

@@ -6,7 +6,7 @@ import { mcpTools, McpToolIds } from '../../../ts/contract/mcp/mcp-tools.ts'
 import { McpServer } from '../../../ts/contract/mcp/mcp-server.ts'
 import { dataOf, failureOf, openScene } from '../scene.ts'
 import { bodyOf, serve, type WebServer } from '../web/web-server.ts'
-import { stdio, step, withServers } from './servers.ts'
+import { place, stdio, step, withServers } from './servers.ts'
 
 type Result = (params: { name?: string; cursor?: string }) => unknown
 
@@ -269,7 +269,7 @@ describe('servers that flood', () => {
   }, 60_000)
 
   test('R62 a line without an end over stdio ends its server', async () => {
-    const server = new McpServer('flood', { command: '/bin/sh', args: ['-c', 'exec tr "\\0" x < /dev/zero'], timeout_ms: 20_000 })
+    const server = new McpServer('flood', { command: '/bin/sh', args: ['-c', 'exec tr "\\0" x < /dev/zero'], timeout_ms: 20_000 }, place())
     const start = performance.now()
     const grown = await growthDuring(() => server.refresh(new AbortController().signal))
     expect(server.isUp).toBe(false)

@@ -1,22 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createSession } from 'toolwright/contract'
 import { describe, expect, test } from 'vitest'
-import { describeConnectError } from '../../../ts/contract/mcp/mcp-server.ts'
+import { describeConnectError } from '../../../ts/contract/mcp/connect-error.ts'
 import { McpServer } from '../../../ts/contract/mcp/mcp-server.ts'
 import { mcpTools, McpToolIds } from '../../../ts/contract/mcp/mcp-tools.ts'
 import { MCP_TIMEOUT_MS } from '../../../ts/contract/mcp/server-config.ts'
+import { expectGone, running, sleepingMark } from '../../support/processes.ts'
 import { makeSandbox } from '../../support/sandbox.ts'
 import { dataOf, failureOf, openScene, testTool } from '../scene.ts'
-import { startHttp, stdio, step, until, withServers } from './servers.ts'
+import { place, startHttp, stdio, step, until, withServers } from './servers.ts'
 
 const signal = new AbortController().signal
-const isAlive = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}
 
 describe('servers', () => {
   test('R61 a server over stdio and one over HTTP: ids, descriptions, calls, envelopes', async () => {
@@ -147,7 +141,12 @@ describe('servers that fail', () => {
     const { backOffMs } = await import('../../../ts/contract/mcp/mcp-server.ts')
     expect(backOffMs).toEqual([1_000, 2_000, 5_000, 15_000, 60_000])
     const box = makeSandbox()
-    const failing = new McpServer('x', { command: '/bin/sh', args: ['-c', `date +%s%N >> ${box.at('log')}; exit 1`] }, [50, 100, 400])
+    const failing = new McpServer(
+      'x',
+      { command: '/bin/sh', args: ['-c', `date +%s%N >> ${box.at('log')}; exit 1`], sandbox: { writableRoots: [box.root] } },
+      place(),
+      [50, 100, 400],
+    )
     await failing.refresh(signal)
     await until(() => box.text('log').trim().split('\n').length >= 5)
     await failing.close()
@@ -194,7 +193,11 @@ describe('servers that fail', () => {
     await session.prepareStep(step)
     await session.prepareStep(step)
     const about = (name: string) => session.warnings.filter((line) => line.includes(`mcp server ${name} cannot be connected`))
-    expect(about('misspelt')).toEqual([expect.stringMatching(/\(ENOENT\), and is tried again\. Check its command, args, env and cwd\.$/u)])
+    expect(about('misspelt')).toEqual([
+      expect.stringMatching(
+        /\(its command was not found\), and is tried again\. Check its command, args, env and cwd\..*no-such-mcp-server: not found$/u,
+      ),
+    ])
     expect(about('gone')).toEqual([expect.stringMatching(/\(\w*Refused\), and is tried again\. Check its url and its headers\.$/iu)])
     expect(about('guarded')).toEqual([expect.stringMatching(/\(HTTP 401\)/u)])
     expect(about('local')).toEqual([])
@@ -203,7 +206,7 @@ describe('servers that fail', () => {
 
   test('R62 the host is told of a client that is not installed', () => {
     const missing = Object.assign(new Error("Cannot find package '@ai-sdk/mcp'"), { code: 'ERR_MODULE_NOT_FOUND' })
-    expect(describeConnectError('local', stdio(), missing)).toMatch(
+    expect(describeConnectError({ name: 'local', server: stdio(), secrets: [] }, missing)).toMatch(
       /package @ai-sdk\/mcp is not installed\. Install it with npm install @ai-sdk\/mcp\.$/u,
     )
   })
@@ -253,15 +256,20 @@ describe('servers that fail', () => {
     expect(dataOf(await call('local_fresh', {})).content[0].text).toBe('fresh was called')
   })
 
-  test('closing a session ends its servers, also one that does not want to', async () => {
-    const box = makeSandbox()
-    const { session } = await openScene(withServers({ local: stdio({ LOG: box.at('log'), DEAF: '1' }) }))
-    await session.prepareStep(step)
-    const pid = Number(/start (\d+)/u.exec(box.text('log'))?.[1])
-    expect(isAlive(pid)).toBe(true)
-    await session.close()
-    await until(() => !isAlive(pid))
-  })
+  test.each(['none', undefined] as const)(
+    'closing a session ends its servers, also one that does not want to: sandbox %s',
+    async (sandbox) => {
+      const box = makeSandbox()
+      const mark = sleepingMark()
+      const env = { LOG: box.at('log'), DEAF: '1' }
+      const server = { ...stdio(env), args: [...stdio().args, mark] }
+      const { session } = await openScene(withServers({ local: sandbox === undefined ? server : { ...server, sandbox } }))
+      await session.prepareStep(step)
+      expect(running(mark)).toHaveLength(1)
+      await session.close()
+      await expectGone(mark)
+    },
+  )
 
   test.each<[string, object, RegExp]>([
     ['credentials in an address', { a: { url: 'https://user:secret@x.test/' } }, /a: url must hold no credentials/u],

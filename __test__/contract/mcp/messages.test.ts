@@ -7,7 +7,7 @@ import { mcpTools, McpToolIds } from '../../../ts/contract/mcp/mcp-tools.ts'
 import { runs, seed } from '../../support/randomised.ts'
 import { openScene } from '../scene.ts'
 import { bodyOf, serve } from '../web/web-server.ts'
-import { step, withServers } from './servers.ts'
+import { place, step, withServers } from './servers.ts'
 
 console.log(`messages of MCP servers: TOOLWRIGHT_SEED=${seed}`)
 
@@ -183,7 +183,7 @@ describe('whatever a server answers', () => {
       await fc.assert(
         fc.asyncProperty(answerWith(listResult), async (list) => {
           now.list = list
-          const server = new McpServer('s', { url, timeout_ms: TIMEOUT_MS }, [3_600_000])
+          const server = new McpServer('s', { url, timeout_ms: TIMEOUT_MS }, place(), [3_600_000])
           await server.refresh(new AbortController().signal)
           const { tools, warnings } = mcpTools('s', server.tools, new McpToolIds([]))
           for (const { id, description } of tools) {
@@ -208,7 +208,7 @@ describe('whatever a server answers', () => {
       await fc.assert(
         fc.asyncProperty(answerWith(callResult), async (answer) => {
           now.call = answer
-          const server = new McpServer('s', { url, timeout_ms: TIMEOUT_MS }, [3_600_000])
+          const server = new McpServer('s', { url, timeout_ms: TIMEOUT_MS }, place(), [3_600_000])
           await server.refresh(new AbortController().signal)
           try {
             const output = await server.call('add', {}, new AbortController().signal)

@@ -1,16 +1,29 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { SessionOptions } from 'toolwright/contract'
 import { onTestFinished } from 'vitest'
+import type { ServerPlace } from '../../../ts/contract/mcp/server-sandbox.ts'
+import { makeSandbox } from '../../support/sandbox.ts'
 import { allowAll } from '../scene.ts'
 
 const script = join(import.meta.dirname, 'server.mjs')
 /** The Node of the project, also where the tests run in Bun. */
 const node = join(import.meta.dirname, '../../../node_modules/.bin/node')
 
-/** A server over stdio. */
-export const stdio = (env: Record<string, string> = {}) => ({ command: node, args: [script], env })
+/** A server over stdio, in the sandbox; a log of it is in a directory that it may write. */
+export const stdio = (env: Record<string, string> = {}) => ({
+  command: node,
+  args: [script],
+  env,
+  ...(env['LOG'] === undefined ? {} : { sandbox: { writableRoots: [dirname(env['LOG'])] } }),
+})
+
+/** What a session gives to a server that a test makes without one. */
+export function place(more: Partial<ServerPlace> = {}): ServerPlace {
+  const { root } = makeSandbox()
+  return { roots: [root], sandbox: {}, home: () => root, ...more }
+}
 
 /** Starts a server over HTTP; it ends with the test. */
 export async function startHttp(env: Record<string, string> = {}): Promise<{ url: string; port: number; process: ChildProcess }> {

@@ -1,10 +1,10 @@
-import { MAX_MESSAGE_BYTES, MCP_TIMEOUT_MS, type McpServerConfig } from './server-config.js'
 import type * as Mcp from '@ai-sdk/mcp'
-import type * as McpStdio from '@ai-sdk/mcp/mcp-stdio'
-import type { ChildProcess } from 'node:child_process'
 import { settledWithin, withinTime } from '../../core/abort.js'
-import type { Readable } from 'node:stream'
 import { ContractFailure } from '../registry/envelope.js'
+import { ProcessTransport } from './process-transport.js'
+import { MAX_MESSAGE_BYTES, MCP_TIMEOUT_MS, type McpServerConfig, type McpStdioServer } from './server-config.js'
+import { directoryOf, ServerProcess } from './server-process.js'
+import type { ServerPlace } from './server-sandbox.js'
 
 export interface ServerTool {
   name: string
@@ -37,49 +37,70 @@ export interface ConnectionEvents {
 
 const MAX_PAGES = 50
 const MAX_TOOLS = 2_000
-/** How long a server's process may take to end before it is killed. */
+/** How long a client may take to close. */
 const END_MS = 1_000
 
 /** A server that is connected. */
 export interface McpConnection {
   /** Whether it is over because the server sent a message that is too long. */
   readonly wasTooLong: boolean
+  /** What became of its process, if it is one in the sandbox. */
+  readonly process?: { ended: string | undefined; stderr: string } | undefined
   /** All of its tools, within the time of one call. */
   listTools(signal: AbortSignal): Promise<ServerTool[]>
   callTool(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<unknown>
+  /** Ends it, and waits until its process is gone. */
   close(): Promise<void>
 }
 
-/** Connects. The client is loaded here, since most sessions have no server. */
-export async function connect(server: McpServerConfig, events: ConnectionEvents, signal: AbortSignal): Promise<McpConnection> {
+/** A server that could not be connected, with what its process said of that. */
+export class ConnectError extends Error {
+  readonly process: McpConnection['process']
+
+  constructor(cause: unknown, process: McpConnection['process']) {
+    super('the server could not be connected', { cause })
+    this.process = process
+  }
+}
+
+/** Connects. The client is loaded here, since most sessions have no server. @throws {ConnectError} */
+export async function connect(
+  name: string,
+  server: McpServerConfig,
+  place: ServerPlace,
+  events: ConnectionEvents,
+  signal: AbortSignal,
+): Promise<McpConnection> {
   const timeout = server.timeout_ms ?? MCP_TIMEOUT_MS
   const { createMCPClient } = await loadClient()
-  const output = { isTooLong: false }
-  const { transport, end } = await transportOf(server, output)
+  const line = await lineTo(name, server, place, signal)
   let client: Client
   try {
     client = (await createMCPClient({
-      transport: transport as never,
+      transport: line.transport as never,
       clientName: 'toolwright',
       initializationOptions: { timeout, signal },
       // Notifications come this way too. The text may hold credentials, and is dropped.
       onUncaughtError: () => events.onNotice(),
     })) as unknown as Client
-    if ('start' in transport) whenClosed(transport, () => events.onDown())
+    if ('start' in line.transport) whenClosed(line.transport, () => events.onDown())
   } catch (error) {
-    end()
-    throw error
+    await line.end()
+    throw new ConnectError(error, line.process)
   }
   const late = (): Error => new Error('it did not list its tools in time')
   return {
     get wasTooLong() {
-      return output.isTooLong
+      return line.wasTooLong
+    },
+    get process() {
+      return line.process
     },
     listTools: (stop) => withinTime((either) => allTools(client, { signal: either(), timeout }), timeout, stop, late),
-    callTool: (name, args, stop) => client.callTool({ name, arguments: args, options: { signal: stop, timeout } }),
+    callTool: (tool, args, stop) => client.callTool({ name: tool, arguments: args, options: { signal: stop, timeout } }),
     async close() {
       await settledWithin(client.close(), END_MS).catch(() => undefined)
-      end()
+      await line.end()
     },
   }
 }
@@ -101,49 +122,60 @@ interface Transport {
   onclose?: (() => void) | undefined
 }
 
-const CLIENT = '@ai-sdk/mcp'
-const STDIO = '@ai-sdk/mcp/mcp-stdio'
-
 /** By a variable, and left alone by bundlers: the package is optional, and a bundler fails where it is not installed. */
+const CLIENT = '@ai-sdk/mcp'
 const loadClient = async () => (await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ CLIENT)) as typeof Mcp
-const loadStdioTransport = async () =>
-  (await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ STDIO)) as typeof McpStdio
 
-async function transportOf(server: McpServerConfig, output: { isTooLong: boolean }): Promise<{ transport: Transport; end: () => void }> {
+/** A transport, and what there is to know of the process behind it. */
+interface Line {
+  transport: Transport
+  /** Ends the process, and waits for that. */
+  end(): Promise<void> | void
+  readonly wasTooLong: boolean
+  /** What became of the process, in words of nobody but the server: what it last said. */
+  readonly process?: { ended: string | undefined; stderr: string } | undefined
+}
+
+function lineTo(name: string, server: McpServerConfig, place: ServerPlace, signal: AbortSignal): Promise<Line> | Line {
   if ('url' in server) {
     const { url, headers = {} } = server
     // Another address is another server, which must not get the credentials.
-    return { transport: { type: 'http', url, headers, redirect: 'error', fetch: limitedFetch } as Transport, end: () => undefined }
+    const transport = { type: 'http', url, headers, redirect: 'error', fetch: limitedFetch } as Transport
+    return { transport, end: () => undefined, wasTooLong: false }
   }
-  const { StdioMCPTransport } = await loadStdioTransport()
-  const { command, args = [], env = {}, cwd } = server
-  const transport = new StdioMCPTransport({ command, args, env, stderr: 'ignore', ...(cwd === undefined ? {} : { cwd }) })
-  let child: ChildProcess | undefined
-  const start = transport.start.bind(transport)
-  transport.start = async () => {
-    const started = start()
-    // The transport asks its process to end, and does not look whether it does.
-    child = (transport as unknown as { process?: ChildProcess }).process
-    // After an abort the error event may come when no other listener is left.
-    child?.on('error', () => undefined)
-    const { stdout } = child ?? {}
-    if (stdout) {
-      whenLineTooLong(stdout, () => {
-        output.isTooLong = true
-        child?.kill('SIGKILL')
-      })
-    }
-    await started
-  }
-  return { transport: transport as unknown as Transport, end: () => endProcess(child) }
+  return server.sandbox === 'none' ? plainLine(server, place) : confinedLine(name, server, place, signal)
 }
 
-function endProcess(child: ChildProcess | undefined): void {
-  if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-  const timer = setTimeout(() => child.kill('SIGKILL'), END_MS)
-  timer.unref()
-  child.once('exit', () => clearTimeout(timer))
-  child.kill('SIGTERM')
+async function plainLine(server: McpStdioServer, place: ServerPlace): Promise<Line> {
+  const { plainTransport } = await import('./plain-transport.js')
+  let wasTooLong = false
+  const cwd = server.cwd === undefined ? undefined : directoryOf(server, place)
+  const { transport, end } = await plainTransport(server, cwd, () => (wasTooLong = true))
+  return {
+    transport: transport as unknown as Transport,
+    end,
+    get wasTooLong() {
+      return wasTooLong
+    },
+  }
+}
+
+function confinedLine(name: string, server: McpStdioServer, place: ServerPlace, signal: AbortSignal): Line {
+  const transport = new ProcessTransport(() => ServerProcess.start(name, server, place, signal))
+  return {
+    transport,
+    end: () => transport.end(),
+    get wasTooLong() {
+      return transport.gaveUp === 'too long'
+    },
+    get process() {
+      const { server: process, gaveUp } = transport
+      if (process === undefined) return undefined
+      const why =
+        gaveUp === 'no messages' ? 'it wrote what is no message' : gaveUp === 'does not read' ? 'it did not read its input' : undefined
+      return { ended: why ?? process.ended, stderr: process.stderr }
+    },
+  }
 }
 
 /** Listens after the client, which has put its own listener there. */
@@ -171,15 +203,4 @@ async function limitedFetch(...request: Parameters<typeof fetch>): Promise<Respo
   })
   const { status, statusText, headers } = response
   return new Response(response.body.pipeThrough(counted), { status, statusText, headers })
-}
-
-/** Calls a listener when a line of an output exceeds the limit, before other listeners get the end of it. */
-function whenLineTooLong(output: Readable, listener: () => void): void {
-  let bytes = 0
-  output.prependListener('data', (chunk: Buffer) => {
-    const first = chunk.indexOf(0x0a)
-    const longest = bytes + (first === -1 ? chunk.length : first)
-    bytes = first === -1 ? longest : chunk.length - chunk.lastIndexOf(0x0a) - 1
-    if (Math.max(longest, bytes) > MAX_MESSAGE_BYTES) listener()
-  })
 }

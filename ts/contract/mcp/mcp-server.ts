@@ -1,7 +1,9 @@
 import { unlessAborted, withinTime } from '../../core/abort.js'
 import { ContractFailure } from '../registry/envelope.js'
+import { type ConnectFacts, describeConnectError, describeEnd, runsIn } from './connect-error.js'
 import type { McpConnection, ServerTool } from './mcp-connection.js'
 import { MAX_MESSAGE_BYTES, MCP_TIMEOUT_MS, type McpServerConfig, secretsOf } from './server-config.js'
+import { sandboxHint, type ServerPlace } from './server-sandbox.js'
 import { schemaWithoutSecrets, toolOutput, withoutSecrets } from './tool-output.js'
 
 /** The delays before a server that is down is tried again. The last one repeats. */
@@ -14,22 +16,26 @@ const LIST_MS = 60_000
 export class McpServer {
   readonly name: string
   tools: readonly ServerTool[] = []
-  /** Why it could not be connected, for the host. It names no address and no value. */
+  /** Why it could not be connected, or went down, for the host. It names no address and no value. */
   connectError: string | undefined
+  readonly #place: ServerPlace
   readonly #config: McpServerConfig
   readonly #secrets: readonly string[]
   readonly #delays: readonly number[]
   readonly #closing = new AbortController()
   #connection: McpConnection | undefined
   #connecting: Promise<void> | undefined
+  /** Connections that end: a session is not closed before their processes are gone. */
+  readonly #ending = new Set<Promise<void>>()
   #restarting: Promise<void> | undefined
   #listed = 0
   #isStale = false
   #failures = 0
   #timer: NodeJS.Timeout | undefined
 
-  constructor(name: string, config: McpServerConfig, delays = backOffMs) {
+  constructor(name: string, config: McpServerConfig, place: ServerPlace, delays = backOffMs) {
     this.name = name
+    this.#place = place
     this.#config = config
     this.#secrets = secretsOf(config)
     this.#delays = delays
@@ -37,6 +43,11 @@ export class McpServer {
 
   get isUp(): boolean {
     return this.#connection !== undefined
+  }
+
+  /** How it runs, for the host. */
+  get runs(): string {
+    return runsIn(this.#config)
   }
 
   /**
@@ -75,7 +86,18 @@ export class McpServer {
       if (ContractFailure.isInstance(error)) throw error
       throw this.#failure(connection, error)
     }
-    return toolOutput(this.name, result, this.#secrets)
+    try {
+      return toolOutput(this.name, result, this.#secrets)
+    } catch (error) {
+      throw ContractFailure.isInstance(error) ? this.#explained(error) : error
+    }
+  }
+
+  /** A failure of the server's own, with what the sandbox may have to do with it. */
+  #explained(failure: ContractFailure): ContractFailure {
+    const config = this.#config
+    const hint = 'url' in config ? undefined : sandboxHint(this.name, config.sandbox ?? {}, failure.message)
+    return hint === undefined ? failure : new ContractFailure(failure.code, `${failure.message}\n${hint}`)
   }
 
   async close(): Promise<void> {
@@ -84,7 +106,14 @@ export class McpServer {
     const connection = this.#connection
     this.#connection = undefined
     await this.#connecting?.catch(() => undefined)
-    await connection?.close()
+    if (connection !== undefined) this.#end(connection)
+    await Promise.all(this.#ending)
+  }
+
+  #end(connection: McpConnection): Promise<void> {
+    const ending = connection.close().finally(() => this.#ending.delete(ending))
+    this.#ending.add(ending)
+    return ending
   }
 
   #connect(): Promise<void> {
@@ -96,7 +125,7 @@ export class McpServer {
     try {
       const events = { onDown: () => this.#down(connection), onNotice: () => void (this.#isStale = true) }
       const { connect } = await import('./mcp-connection.js')
-      connection = await connect(this.#config, events, this.#closing.signal)
+      connection = await connect(this.name, this.#config, this.#place, events, this.#closing.signal)
       this.tools = await this.#toolsOf(connection)
       this.#closing.signal.throwIfAborted()
       this.#connection = connection
@@ -105,8 +134,10 @@ export class McpServer {
       this.#failures = 0
       this.connectError = undefined
     } catch (error) {
-      this.connectError = describeConnectError(this.name, this.#config, error)
-      void connection?.close()
+      const process = connection?.process
+      const facts: ConnectFacts = { name: this.name, server: this.#config, secrets: this.#secrets }
+      if (connection !== undefined) await this.#end(connection)
+      this.connectError = describeConnectError(facts, error, process)
       this.#tryLater()
     }
   }
@@ -151,9 +182,15 @@ export class McpServer {
   #down(connection: McpConnection | undefined): void {
     if (connection === undefined || this.#connection !== connection) return
     this.#connection = undefined
-    void connection.close()
+    void this.#noteEnd(connection)
     if (!connection.wasTooLong) return this.#tryLater()
     this.#restarting = this.#connect().finally(() => (this.#restarting = undefined))
+  }
+
+  async #noteEnd(connection: McpConnection): Promise<void> {
+    await this.#end(connection)
+    if (this.isUp) return
+    this.connectError ??= describeEnd({ name: this.name, server: this.#config, secrets: this.#secrets }, connection.process)
   }
 
   #tryLater(): void {
@@ -175,29 +212,4 @@ function tooLongFailure(name: string): ContractFailure {
 function isAnswer(error: unknown): boolean {
   const { code, statusCode } = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>
   return typeof code === 'number' && statusCode === undefined
-}
-
-/**
- * Describes in one line why a server could not be connected, with the next move. It takes from the error only parts that
- * neither the server nor the configuration wrote, since the message may hold an address with a token.
- */
-export function describeConnectError(name: string, server: McpServerConfig, error: unknown): string {
-  const { code, statusCode } = factsOf(error)
-  if (code === 'ERR_MODULE_NOT_FOUND') {
-    return `mcp server ${name} cannot be connected: the package @ai-sdk/mcp is not installed. Install it with npm install @ai-sdk/mcp.`
-  }
-  const why = statusCode === undefined ? code : `HTTP ${statusCode}`
-  const check = 'url' in server ? 'url and its headers' : 'command, args, env and cwd'
-  return `mcp server ${name} cannot be connected${why === undefined ? '' : ` (${why})`}, and is tried again. Check its ${check}.`
-}
-
-/** The code of a system error, or the status of an HTTP answer, of an error or its causes. */
-function factsOf(error: unknown): { code?: string | undefined; statusCode?: number | undefined } {
-  for (let one: unknown = error, depth = 0; depth < 5 && typeof one === 'object' && one !== null; depth += 1) {
-    const { code, statusCode, cause } = one as Record<string, unknown>
-    if (typeof statusCode === 'number') return { statusCode }
-    if (typeof code === 'string' && /^[A-Z][A-Za-z_]{1,40}$/u.test(code)) return { code }
-    one = cause
-  }
-  return {}
 }

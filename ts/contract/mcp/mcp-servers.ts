@@ -3,19 +3,52 @@ import type { ContractTool } from '../registry/contract-tool.js'
 import { McpServer } from './mcp-server.js'
 import { mcpTools, McpToolIds } from './mcp-tools.js'
 import type { McpServerConfig } from './server-config.js'
+import { ServerHomes, type ServerHomesAddon } from './server-homes.js'
+import type { ServerPlace } from './server-sandbox.js'
+
+/** A server of a session, as its host sees it. */
+export interface McpServerState {
+  name: string
+  /** How it runs: in the sandbox and with what access, outside of it, or elsewhere. */
+  runs: string
+  isConnected: boolean
+  /** How many tools it listed last. */
+  tools: number
+  /** Why it could not be connected, or went down. */
+  problem?: string
+}
 
 /** The servers of a session that the host has enabled. */
 export class McpServers {
   readonly #servers: ReadonlyMap<string, McpServer>
   readonly #built = new Map<string, { from: unknown; made: ReturnType<typeof mcpTools> }>()
+  readonly #homes: ServerHomes
   #ids: McpToolIds | undefined
 
-  constructor(configs: Readonly<Record<string, McpServerConfig>>, enabled: readonly string[], delays?: readonly number[]) {
-    this.#servers = new Map(enabled.map((name) => [name, new McpServer(name, configs[name] as McpServerConfig, delays)]))
+  constructor(
+    configs: Readonly<Record<string, McpServerConfig>>,
+    enabled: readonly string[],
+    place: Omit<ServerPlace, 'home'> & { addon: ServerHomesAddon },
+  ) {
+    const { addon, ...rest } = place
+    this.#homes = new ServerHomes(addon)
+    const withHomes: ServerPlace = { ...rest, home: (name) => this.#homes.of(name) }
+    this.#servers = new Map(enabled.map((name) => [name, new McpServer(name, configs[name] as McpServerConfig, withHomes)]))
   }
 
   get names(): string[] {
     return [...this.#servers.keys()]
+  }
+
+  /** What there is to know of each, for the host. */
+  get states(): McpServerState[] {
+    return [...this.#servers.values()].map(({ name, isUp, runs, tools, connectError }) => ({
+      name,
+      runs,
+      isConnected: isUp,
+      tools: tools.length,
+      ...(connectError === undefined ? {} : { problem: connectError }),
+    }))
   }
 
   /** Connects those that never were, all at once, and asks for lists that may have changed. Never rejects but for `signal`. */
@@ -44,5 +77,6 @@ export class McpServers {
 
   async close(): Promise<void> {
     await Promise.all([...this.#servers.values()].map((server) => server.close()))
+    await this.#homes.remove()
   }
 }

@@ -1,4 +1,5 @@
 import { type Check, type Checks, group, invalid, listOf, must, optional, path, string, wholeNumber } from '../../core/options.js'
+import { type McpSandbox, mcpSandbox } from './server-sandbox.js'
 
 /** A server of the Model Context Protocol. Configuring a server does not connect it: the host enables it. */
 export type McpServerConfig = McpStdioServer | McpHttpServer
@@ -8,15 +9,21 @@ interface McpServerCommon {
   timeout_ms?: number | undefined
 }
 
-/** A server that runs as a process beside this one. It is not in the sandbox: its calls are asked for. */
+/** A server that runs as a process beside this one, in the sandbox unless its configuration says `sandbox: 'none'`. */
 export interface McpStdioServer extends McpServerCommon {
+  /** A name looked up in PATH, or a path: absolute, or relative to `cwd`. */
   command: string
   /** @default [] */
   args?: string[] | undefined
   /** Added to a few harmless variables of this process (`HOME`, `PATH`, …). Values are never shown. */
   env?: Record<string, string> | undefined
-  /** @default the directory of this process */
+  /** Where it runs; `{workspace}` is the first root of the session. @default the directory of this process */
   cwd?: string | undefined
+  /**
+   * What it may do. `'none'` runs it outside of the sandbox, with the rights of this process.
+   * @default {} — it reads everything but credential stores, writes its own home, and has no network
+   */
+  sandbox?: McpSandbox | 'none' | undefined
 }
 
 /** A server that is reached by streamable HTTP. */
@@ -45,6 +52,7 @@ const stdioServer = group({
   args: optional(listOf(noNul)),
   env: optional(texts(noNul)),
   cwd: optional(path),
+  sandbox: optional(mcpSandbox),
   timeout_ms,
 } satisfies Checks<McpStdioServer>)
 const httpServer = group({ url: string, headers: optional(texts(string)), timeout_ms } satisfies Checks<McpHttpServer>)
@@ -85,6 +93,21 @@ function addressProblem({ url, headers = {} }: McpHttpServer): string | undefine
 /** The values of headers and variables, which must not come back in a text. */
 export function secretsOf(server: McpServerConfig): string[] {
   const values = Object.values(('url' in server ? server.headers : server.env) ?? {})
-  const words = values.flatMap((value) => [value, ...value.split(/\s+/u)])
+  const words = [...values.flatMap((value) => [value, ...value.split(/\s+/u)]), ...('url' in server ? [] : secretArguments(server.args))]
   return [...new Set(words)].filter((word) => word.length >= 8).sort((a, b) => b.length - a.length)
+}
+
+const SECRET_NAME = /token|secret|password|passwd|credential|auth|key|dsn/iu
+
+/** Arguments that may hold a credential: what follows such a name, addresses, and words like those of a generator. */
+function secretArguments(args: readonly string[] = []): string[] {
+  return args.flatMap((arg, index) => {
+    const [name = '', ...rest] = arg.split('=')
+    const value = rest.join('=')
+    const words = [arg, ...(value === '' ? [] : [value])]
+    const before = args[index - 1] ?? ''
+    const isNamed = SECRET_NAME.test(value === '' ? '' : name) || (before.startsWith('-') && SECRET_NAME.test(before))
+    if (isNamed) return words
+    return words.filter((word) => word.includes('://') || /^(?=.*\d)(?=.*[a-z])[A-Za-z0-9_+=-]{20,}$/iu.test(word))
+  })
 }

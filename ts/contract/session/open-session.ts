@@ -23,6 +23,7 @@ import { SessionCalls } from '../call/run-call.js'
 import { parseSessionOptions, type SessionOptions } from './session-options.js'
 import { SessionTools } from './session-tools.js'
 import { projectInstructions } from '../skills/project-instructions.js'
+import type { McpServerState } from '../mcp/mcp-servers.js'
 import type { SkillEntry } from '../skills/skill-index.js'
 
 /** How long `close` waits for calls that do not end. */
@@ -80,6 +81,10 @@ class ContractSession implements Session {
 
   get skills(): readonly SkillEntry[] {
     return this.#plan.self.skills.entries
+  }
+
+  get mcpServers(): readonly McpServerState[] {
+    return this.#plan.mcp.states
   }
 
   get warnings(): readonly string[] {

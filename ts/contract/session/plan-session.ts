@@ -77,7 +77,7 @@ export async function planSession(id: string, options: ParsedOptions, openChild:
       self,
       directory,
       scratch,
-      mcp: new McpServers(manifest.mcpServers ?? {}, options.enabledMcpServers),
+      mcp: new McpServers(manifest.mcpServers ?? {}, options.enabledMcpServers, { addon, roots, sandbox: options.sandbox }),
       team: new AgentTeam(self, { spawn: host.spawn, model: options.model }, openChild),
       catalog: new ToolCatalog(described, options.toolSearch),
       isChosen,

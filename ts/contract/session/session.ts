@@ -1,6 +1,7 @@
 import type { ModelMessage } from 'ai'
 import type { ContractTool } from '../registry/contract-tool.js'
 import type { ToolApproval } from '../../core/tool-approval.js'
+import type { McpServerState } from '../mcp/mcp-servers.js'
 import type { Judgement } from '../call/judgement.js'
 import type { PromptAnswer, PromptDecision } from '../permissions/prompt.js'
 import type { Rule } from '../permissions/rule.js'
@@ -46,6 +47,8 @@ export interface Session extends AsyncDisposable {
   readonly headless: boolean
   /** The skills that were found when it began. */
   readonly skills: readonly SkillEntry[]
+  /** The servers that the host has enabled, how each of them runs, and whether it is connected. */
+  readonly mcpServers: readonly McpServerState[]
   /**
    * What was left out, and why: invalid skills and tools, and servers that cannot be connected. Rules about
    * tools and capabilities that do not exist.

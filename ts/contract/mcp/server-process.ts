@@ -1,0 +1,142 @@
+import { mkdirSync } from 'node:fs'
+import type { KeptProcessEnd } from '../../../index.js'
+import { environmentOptions, hostVariables } from '../../core/environment.js'
+import { commandGrants, grantedRoot, noteGrants, noteRoot } from '../../core/grants.js'
+import { type KeptProcess, startProcess } from '../../core/kept-process.js'
+import { sandboxRequest } from '../../core/sandbox.js'
+import { MCP_TIMEOUT_MS, type McpStdioServer } from './server-config.js'
+import { type McpSandbox, placed, sandboxOptions, type ServerPlace } from './server-sandbox.js'
+
+/** The variables of this process that a server gets. */
+const HARMLESS = new Set(['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER', 'LANG', 'TZ', 'LC_ALL', 'LC_CTYPE'])
+
+/** How programs find the way to the network, for a server that has one. */
+const WAYS = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR']
+const waysOut = new Set([...WAYS, ...WAYS.map((name) => name.toLowerCase()), 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE'])
+
+/** How much of stderr is kept, from its end: what a program says last says why it ended. */
+const STDERR_BYTES = 4_096
+
+/** How long a server may take to end by itself, after its input was closed, and after SIGTERM. */
+const OWN_END_MS = 50
+const CLOSE_MS = 300
+const TERM_MS = 500
+
+/**
+ * Goes to the server's directory, drops variables, and becomes the server. The sandbox starts programs in a directory that
+ * they write, which this one need not be.
+ */
+const START = 'cd -- "$0" || exit 126; while [ "$1" != -- ]; do command unset -v "$1" 2>/dev/null; shift; done; shift; exec "$@"'
+
+/** The process of a server, in the sandbox. */
+export class ServerProcess {
+  readonly process: KeptProcess
+  #stderr: Uint8Array = new Uint8Array()
+  #ending: Promise<KeptProcessEnd> | undefined
+  #wasEnded = false
+
+  private constructor(process: KeptProcess) {
+    this.process = process
+    void this.#listen().catch(() => undefined)
+  }
+
+  /** @throws {ToolError} TOOL_SANDBOX_UNAVAILABLE where it cannot be confined, PROCESS_FAILED, and what else keeps a command from starting. */
+  static async start(name: string, server: McpStdioServer, place: ServerPlace, signal: AbortSignal): Promise<ServerProcess> {
+    const { command, args = [], env = {}, timeout_ms = MCP_TIMEOUT_MS } = server
+    const sandbox: McpSandbox = server.sandbox === 'none' || server.sandbox === undefined ? {} : server.sandbox
+    const cwd = directoryOf(server, place)
+    const home = homeOf(name, sandbox, place, cwd)
+    const options = sandboxOptions(sandbox, place, cwd)
+    noteRoot(options, home)
+    noteGrants(options, home)
+    const network = sandbox.network === true
+    const { environment, dropped } = variables(sandbox, { HOME: home, ...(network ? {} : QUICK), ...env }, network)
+    const hostEnv = hostVariables()
+    const line = { cmd: '/bin/sh', args: ['-c', START, cwd, ...dropped, '--', command, ...args], cwd: '.' }
+    const process = await startProcess(
+      { signal, timeoutMs: timeout_ms, what: `mcp server ${name}` },
+      (addon, keep, cancel) => {
+        const root = grantedRoot(addon, { rootHolder: options, rootDir: home })
+        const settings = new addon.CommandSettings(
+          { environment, sandbox: sandboxRequest(options, network), limitBytes: 0, timeoutMs: timeout_ms },
+          commandGrants(addon, root, options),
+        )
+        return addon.startProcess(settings, { ...line, ...(hostEnv === undefined ? {} : { hostEnv }) }, keep, cancel)
+      },
+      // What the server writes waits in its pipe until it is read here.
+      { input: 'pipe', stderrApart: true, holds: true, headBytes: 0 },
+    )
+    return new ServerProcess(process)
+  }
+
+  /** What it last wrote to stderr. */
+  get stderr(): string {
+    const text = Buffer.from(this.#stderr).toString('utf8')
+    return this.#stderr.length < STDERR_BYTES ? text : text.slice(text.indexOf('\n') + 1)
+  }
+
+  /** How it ended by itself, in a few words. */
+  get ended(): string | undefined {
+    const { end } = this.process
+    if (end === undefined || this.#wasEnded) return undefined
+    if (end.exitCode === 127) return 'its command was not found'
+    return typeof end.exitCode === 'number' ? `it ended with exit code ${end.exitCode}` : `it was ended by ${end.signal ?? 'the system'}`
+  }
+
+  async #listen(): Promise<void> {
+    for await (const piece of this.process.output('stderr')) {
+      const all = Buffer.concat([this.#stderr, piece])
+      this.#stderr = Uint8Array.prototype.slice.call(all, -STDERR_BYTES)
+    }
+  }
+
+  /** Ends it as the protocol says: by its input, by SIGTERM, and then by force, with all that it has started. */
+  end(atOnce = false): Promise<KeptProcessEnd> {
+    if (atOnce) {
+      this.#wasEnded ||= this.process.end === undefined
+      return this.process.kill()
+    }
+    return (this.#ending ??= this.#end())
+  }
+
+  async #end(): Promise<KeptProcessEnd> {
+    // Its output ends a moment before it does.
+    const own = await this.process.wait(OWN_END_MS)
+    if (own !== undefined) return own
+    this.#wasEnded = true
+    this.process.closeInput()
+    const ended = await this.process.wait(CLOSE_MS)
+    if (ended !== undefined) return ended
+    this.process.signal('SIGTERM')
+    return (await this.process.wait(TERM_MS)) ?? this.process.kill()
+  }
+}
+
+/** Where a server runs. */
+export function directoryOf({ cwd = '.' }: McpStdioServer, { roots }: Pick<ServerPlace, 'roots'>): string {
+  return placed(cwd, roots, process.cwd())[0] ?? process.cwd()
+}
+
+function homeOf(name: string, { home }: McpSandbox, place: ServerPlace, cwd: string): string {
+  const own = home === undefined ? undefined : placed(home, place.roots, cwd)[0]
+  if (own === undefined) return place.home(name)
+  mkdirSync(own, { recursive: true, mode: 0o700 })
+  return own
+}
+
+/** Without the network npm tries for longer than a server may take to start, and says nothing until then. */
+const QUICK = { npm_config_fetch_retries: '0' }
+
+/** The environment of a server, and the names in it that its start drops. */
+function variables({ env }: McpSandbox, set: Record<string, string>, network: boolean) {
+  if (env === 'inherit') {
+    // Values of the configuration come before those of this process all the same.
+    return { environment: environmentOptions({ allow: ['*'], set }, network), dropped: [] }
+  }
+  const environment = environmentOptions({ allow: env?.allow, set: { ...set, ...env?.set } }, network)
+  const isKept = (name: string): boolean =>
+    env !== undefined || HARMLESS.has(name) || (network && waysOut.has(name)) || Object.hasOwn(set, name)
+  // Others are no variables for a shell.
+  const dropped = Object.keys(process.env).filter((name) => !isKept(name) && /^[A-Za-z_][A-Za-z0-9_]*$/u.test(name))
+  return { environment, dropped }
+}
