@@ -21,6 +21,7 @@ export type {
   RuntimeFiles,
   RuntimeMcp,
   RuntimeNet,
+  RuntimeProcesses,
   RuntimeSession,
   RuntimeShell,
   ToolRuntime,
@@ -117,6 +118,15 @@ export type { ReadArguments, ReadData } from './contract/tools/read.js'
 export type { WriteArguments, WriteData } from './contract/tools/write.js'
 export type { EditArguments, EditData } from './contract/tools/edit.js'
 export { applyPatchTool, type ApplyPatchArguments, type ApplyPatchData } from './contract/tools/apply-patch.js'
+export { processTools } from './contract/tools/processes.js'
+export type {
+  ProcessKey,
+  ProcessReadArguments,
+  ProcessReport,
+  ProcessStartArguments,
+  ProcessStopArguments,
+  ProcessWriteArguments,
+} from './core/processes/process-report.js'
 export type { GlobArguments, GlobData, GrepArguments, GrepData } from './contract/tools/searches.js'
 export type { BashArguments, BashData } from './contract/tools/bash.js'
 export type {

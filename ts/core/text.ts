@@ -55,9 +55,14 @@ function distance(from: string, to: string): number {
 
 const cell = (row: readonly number[], index: number): number => row[index] ?? 0
 
-/** A note for the model about programs that a command had left in the background. */
-export function leftRunningNote(count: number): string | undefined {
+/**
+ * A note for the model about programs that a command had left in the background.
+ *
+ * @param canStart whether it has `process_start`.
+ */
+export function leftRunningNote(count: number, canStart = false): string | undefined {
   if (count === 0) return undefined
   const what = count === 1 ? '1 program left in the background was stopped' : `${count} programs left in the background were stopped`
+  if (canStart) return `${what}: of a command nothing runs on. Start with process_start what is to go on.`
   return `${what}: nothing runs on after its call. What another command is to use has to run in the same command line.`
 }

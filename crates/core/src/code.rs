@@ -140,6 +140,16 @@ codes! {
         // How far the call had come is unknown.
         ProcessDied = "PROCESS_DIED" => ToolFailed acted,
     }
+    "Processes that are kept running" {
+        /// No process has this id.
+        ProcessNotFound = "PROCESS_NOT_FOUND" => NotFound,
+        /// The process has ended, or takes no input any longer.
+        ProcessEnded = "PROCESS_ENDED" => Conflict,
+        /// The process has not taken its earlier input yet.
+        ProcessBusy = "PROCESS_BUSY" => Busy,
+        /// As many processes run as the host allows.
+        ProcessLimit = "PROCESS_LIMIT" => Unavailable,
+    }
     "Tasks and replays" {
         /// Earlier attempts left effects that a retry would repeat.
         ReplayUnsafe = "REPLAY_UNSAFE" => ToolFailed,

@@ -114,7 +114,8 @@ struct Compiled {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
     specificity: Specificity,
-    /// Of the permission: the tool is more specific than the capability, and that than `*`.
+    /// Of the permission: the tool is more specific than one whose rules hold for it as well, that than
+    /// the capability, and that than `*`.
     named: u8,
     is_deny: bool,
     source: Source,
@@ -195,7 +196,8 @@ impl Rules {
         for (index, rule) in self.0.iter().enumerate() {
             let named = match rule.permission.as_str() {
                 "*" => 0,
-                name if name == tool => 2,
+                name if name == tool => 3,
+                name if stands_for(tool, capability) == Some(name) => 2,
                 name if name == capability => 1,
                 _ => continue,
             };
@@ -216,6 +218,15 @@ impl Rules {
                 && user.is_some_and(|winner| winner.action == Action::Allow),
         }
     }
+}
+
+/// The tools that start command lines and type into them, besides `bash`.
+const LIKE_BASH: [&str; 2] = ["process_start", "process_write"];
+
+/// The tool whose rules also judge what `tool` does with `capability`: a command line is the same whether
+/// it is waited for or goes on.
+fn stands_for(tool: &str, capability: &str) -> Option<&'static str> {
+    (capability == "shell.run" && LIKE_BASH.contains(&tool)).then_some("bash")
 }
 
 /// A resource, ready to be compared.

@@ -100,11 +100,12 @@ function statusOf(pending: boolean | undefined, result: Envelope | undefined): A
 
 /** A line that describes the call. */
 function titleOf(tool: string, args: Record<string, unknown>): string {
-  const what = ['description', 'command', 'path', 'pattern', 'query', 'url', 'name'].map((name) => args[name]).find(isText)
+  const what = ['description', 'command', 'path', 'pattern', 'query', 'url', 'name', 'process_id'].map((name) => args[name]).find(isText)
   if (what === undefined) return tool
   const [line = ''] = what.split('\n')
   const short = line.length > 120 ? `${line.slice(0, 119)}…` : line
-  return tool === 'bash' && what === args['command'] ? `\`${short}\`` : `${tool} ${short}`
+  const isLine = tool === 'bash' || tool === 'process_start'
+  return isLine && what === args['command'] ? `\`${short}\`` : `${tool} ${short}`
 }
 
 function contentOf(
@@ -144,9 +145,10 @@ function notesOf({ metadata }: Envelope): AcpToolCallContent[] {
 
 /** The part of an output that a user wants to read. */
 function outputText(data: unknown): string {
-  const { content, head, tail, stdout, stderr } = recordOf(data)
+  const { content, head, tail, stdout, stderr, process_id, output } = recordOf(data)
   if (typeof head === 'string') return typeof tail === 'string' ? `${head}\n[…]\n${tail}` : head
   if (typeof content === 'string') return content
+  if (typeof process_id === 'string' && typeof output === 'string') return output
   if (typeof stdout === 'string' && typeof stderr === 'string') return stdout + stderr
   return typeof data === 'string' ? data : JSON.stringify(data, undefined, 2)
 }

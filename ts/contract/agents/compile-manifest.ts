@@ -111,6 +111,7 @@ const subject: Check<Subject> = group({
   implicit: optional(boolean),
   exempt: optional(listOf(string)),
   below: optional(boolean),
+  isSecret: optional(boolean),
 } satisfies Checks<Subject>) as Check<Subject>
 
 const variableChecks = { workspace: optional(paths, []), adHoc: optional(paths, []), userData: optional(path) }

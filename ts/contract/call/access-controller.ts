@@ -128,6 +128,11 @@ export class AccessController implements Disposable {
     return this.#openedOf(await this.#approved({ kind: 'command', command, workdir }))
   }
 
+  /** What is typed into a process. Which programs may run was decided when the process was started. */
+  async input(process: string, text: string, secret: boolean): Promise<void> {
+    await this.#approved({ kind: 'input', process, text, secret })
+  }
+
   async reach(host: string, port: number): Promise<void> {
     await this.#approved({ kind: 'host', host, port })
   }
@@ -185,7 +190,7 @@ export class AccessController implements Disposable {
     const undecided = { target, opened: undefined, error: undefined, approved: false, approvedByUser: false }
     if (target.kind === 'host') refuse(policy.checkHost(target.host, target.port))
     if (target.kind === 'capability') refuse(policy.checkCapability(target.name))
-    if (target.kind === 'host' || target.kind === 'capability') return { ...undecided, subjects: subjectsOf(target, '', shell) }
+    if (target.kind === 'host' || target.kind === 'capability' || target.kind === 'input') return { ...undecided, subjects: subjectsOf(target, '', shell) }
     if (target.kind === 'command') {
       checkShellSyntax(addon, shell, target.command)
       refuse(policy.checkCommand(target.command, grammarOf(shell)))

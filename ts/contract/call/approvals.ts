@@ -93,7 +93,8 @@ export class Approvals {
 }
 
 /** What a call touches, as one text. */
-export const subjectText = ({ capability, resource }: Pick<Subject, 'capability' | 'resource'>): string => `${capability} ${resource}`
+export const subjectText = ({ capability, resource, isSecret = false }: Pick<Subject, 'capability' | 'resource' | 'isSecret'>): string =>
+  `${capability} ${isSecret ? hash('sha256', resource) : resource}`
 
 function questionAbout({ id, tool, args, touched, reason }: CallInQuestion): AskedCall {
   return { callId: id, tool, args: argumentsHash(args), subjects: touched.map(subjectText), ...(reason === undefined ? {} : { reason }) }

@@ -135,7 +135,9 @@ export class CallApproval {
     if (watchdog === undefined) return { action: 'allow' }
     const { id, tool, args, signal } = this.#call
     const commands = this.#targets.flatMap(({ target }) =>
-      target.kind === 'command' ? access.addon.parseCommandLine(target.command, grammarOf(shell)) : [],
+      target.kind === 'command' || target.kind === 'input'
+        ? access.addon.parseCommandLine(target.kind === 'command' ? target.command : target.text, grammarOf(shell))
+        : [],
     )
     const call = {
       tool: tool.id,

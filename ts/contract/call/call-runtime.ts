@@ -5,6 +5,7 @@ import type { RuntimeSession, ToolRuntime } from '../registry/tool-runtime.js'
 import type { CallScope } from './access-controller.js'
 import { callFiles } from './call-files.js'
 import { callNet } from './call-net.js'
+import { callProcesses } from './call-processes.js'
 import { callShell } from './call-shell.js'
 import { checkAnswers, QUESTION_HEADLESS_MESSAGE } from './questions.js'
 
@@ -17,6 +18,7 @@ export function callRuntime(caller: CallScope): ToolRuntime {
     limits: scope.host.limits,
     fs: callFiles(caller),
     shell: callShell(caller),
+    processes: callProcesses(caller),
     net: callNet(caller),
     session: callSession(caller),
     mcp: {
@@ -33,8 +35,16 @@ export function callRuntime(caller: CallScope): ToolRuntime {
  * unhandled rejections must not end the host.
  */
 export function forgivingRuntime(runtime: ToolRuntime): ToolRuntime {
-  const { fs, shell, net, session, mcp } = runtime
-  return { ...runtime, fs: forgiving(fs), shell: forgiving(shell), net: forgiving(net), session: forgiving(session), mcp: forgiving(mcp) }
+  const { fs, shell, processes, net, session, mcp } = runtime
+  return {
+    ...runtime,
+    fs: forgiving(fs),
+    shell: forgiving(shell),
+    processes: forgiving(processes),
+    net: forgiving(net),
+    session: forgiving(session),
+    mcp: forgiving(mcp),
+  }
 }
 
 function forgiving<T extends object>(part: T): T {

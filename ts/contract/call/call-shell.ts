@@ -9,30 +9,13 @@ import type { CallScope } from './access-controller.js'
 import { GRACE_MS, HANG_GRACE_MS } from './call-files.js'
 
 export function callShell({ scope, access, tool, id, signal, onOutput }: CallScope): RuntimeShell {
-  const { directory, scratch } = scope
-  const { limits, sandbox, shell } = scope.host
+  const { directory } = scope
+  const { limits, shell } = scope.host
   return {
     async run(command, { workdir, timeout_ms: requestedMs = limits.commandMs } = {}) {
       const target = await access.command(command, workdir)
-      const grants = access.policy.processGrants()
-      const { readable, writable, readsAll, network } = grants
-      const { denyRead = [], denyWrite, loopback, required } = sandbox
       const timeoutMs = Math.min(requestedMs, limits.maxCommandMs)
-      const request = {
-        command,
-        bash: shell.path,
-        environment: environmentOptions(sandbox.env, network),
-        hostEnv: hostVariables(),
-        // Long outputs are in the session's directory.
-        grants: { readable: [...readable, directory.path], writable: [...writable, scratch], readsAll, network },
-        // The directories of other sessions stay closed.
-        denyRead: [...denyRead, directory.base],
-        denyWrite,
-        loopback,
-        required,
-        timeoutMs,
-        headBytes: limits.bashBytes,
-      } as Omit<ContractBashRequest, 'sidecar'>
+      const { request, grants } = commandRequest({ scope, access }, command, timeoutMs)
       const callLimits = { signal, timeoutMs: timeoutMs + HANG_GRACE_MS, what: 'bash', graceMs: GRACE_MS }
       const { addon } = scope.access
       using live = onOutput === undefined ? undefined : new OutputPoll(new addon.LiveOutput(), onOutput)
@@ -45,13 +28,42 @@ export function callShell({ scope, access, tool, id, signal, onOutput }: CallSco
         ),
       )
       const { truncated, sidecar, sidecarFailed = 'it could not be kept' } = ended
-      const end = commandEnd(ended, grants)
+      const end = commandEnd(ended, grants, scope.access.tools.has('process_start'))
       if (sidecar === undefined)
         return truncated ? { ...end, head: `${end.stdout}${end.stderr}\n[The rest is lost: ${sidecarFailed}]` } : end
       // The file holds both outputs in order of arrival. They can no longer be separated.
       return { ...end, ...(await directory.ends(sidecar, limits.bashBytes)), output_path: sidecar }
     },
   }
+}
+
+/** A command line with everything that it may do: the same for one that is waited for, and for one that goes on. */
+export function commandRequest(
+  { scope, access }: Pick<CallScope, 'scope' | 'access'>,
+  command: string,
+  timeoutMs: number,
+): { request: Omit<ContractBashRequest, 'sidecar'>; grants: ContractGrants } {
+  const { directory, scratch } = scope
+  const { limits, sandbox, shell } = scope.host
+  const grants = access.policy.processGrants()
+  const { readable, writable, readsAll, network } = grants
+  const { denyRead = [], denyWrite, loopback, required } = sandbox
+  const request = {
+    command,
+    bash: shell.path,
+    environment: environmentOptions(sandbox.env, network),
+    hostEnv: hostVariables(),
+    // Long outputs are in the session's directory.
+    grants: { readable: [...readable, directory.path], writable: [...writable, scratch], readsAll, network },
+    // The directories of other sessions stay closed.
+    denyRead: [...denyRead, directory.base],
+    denyWrite,
+    loopback,
+    required,
+    timeoutMs,
+    headBytes: limits.bashBytes,
+  } as Omit<ContractBashRequest, 'sidecar'>
+  return { request, grants }
 }
 
 /** How often somebody who watches a command hears of its output. */
@@ -93,9 +105,9 @@ function noteExit(message: CommandMessage, ended: ContractBashOutput | undefined
   message.call?.commandEnded(exitCode)
 }
 
-function commandEnd(ended: ContractBashOutput, grants: ContractGrants): CommandEnd {
+function commandEnd(ended: ContractBashOutput, grants: ContractGrants, canStart: boolean): CommandEnd {
   const { stdout, stderr, exitCode = null, signal = null, timedOut } = ended
-  const left = leftRunningNote(ended.leftRunning)
+  const left = leftRunningNote(ended.leftRunning, canStart)
   const notes = [...refusalNotes(ended, grants), ...(left === undefined ? [] : [left])]
   return { stdout, stderr, exit_code: exitCode, signal, timed_out: timedOut, ...(notes.length === 0 ? {} : { notes }) }
 }

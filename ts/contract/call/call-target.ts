@@ -15,11 +15,19 @@ export function subjectsOf(target: CallTarget, path: string, shell: SessionShell
     const grammar = grammarOf(shell)
     return [{ capability: 'shell.run', kind: 'command', resource: target.command, ...(grammar === undefined ? {} : { shell: grammar }) }]
   }
+  if (target.kind === 'input') return [inputSubject(target.text, target.secret === true, shell)]
   if (target.kind === 'host') return [{ capability: 'net.fetch', kind: 'host', resource: `${target.host}:${target.port}` }]
   const of = (capability: string): Subject => ({ capability, kind: 'path', resource: path })
   if (target.access === 'search') return [{ ...of('fs.read'), below: true }]
   if (target.access === 'edit') return [of('fs.read'), of('fs.write')]
   return [of(target.access === 'write' ? 'fs.write' : 'fs.read')]
+}
+
+/** What reads the input need not be a shell. As a command line it is judged by the rules for what a shell would do with it. */
+function inputSubject(text: string, isSecret: boolean, shell: SessionShell): Subject {
+  const grammar = grammarOf(shell)
+  const subject: Subject = { capability: 'shell.run', kind: 'command', resource: text, ...(grammar === undefined ? {} : { shell: grammar }) }
+  return isSecret ? { ...subject, isSecret } : subject
 }
 
 /** A subject without a path: a capability by its name, or a tool that touches nothing. */

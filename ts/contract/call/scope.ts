@@ -16,6 +16,7 @@ import type { HostLookup } from '../web/resolve-host.js'
 import type { SessionWeb } from '../web/session-web.js'
 import type { Approvals } from './approvals.js'
 import type { SessionDirectory } from './session-directory.js'
+import type { SessionProcesses } from './session-processes.js'
 import type { SessionShell } from './shell.js'
 
 /** Restrictions on the processes of `bash` besides the session's capabilities. */
@@ -86,6 +87,8 @@ export interface Scope {
   readonly web: SessionWeb
   readonly skills: SkillIndex
   readonly mcp: McpServers
+  /** The processes of the session. */
+  readonly processes: SessionProcesses
   readonly todos: { current: readonly Todo[] }
   readonly searchTools: (query: string, signal: AbortSignal) => Promise<ToolMatch[]>
   readonly runTask: (task: TaskArguments, call: { callId: string; signal: AbortSignal }) => Promise<TaskData>

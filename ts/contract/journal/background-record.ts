@@ -9,31 +9,46 @@ export interface BackgroundTask {
   sessionId: string
 }
 
-export type TaskEnd = { output: string } | { failure: string }
+export interface BackgroundProcess {
+  processId: string
+  command: string
+}
 
-/** The record of one task. Its methods do not reject, since they report what has happened. */
-export interface RecordedTask {
-  end(end: TaskEnd): Promise<void>
+/** What goes on while its caller goes on: a subagent, or a process. */
+export type BackgroundWork = BackgroundTask | BackgroundProcess
+
+export const isProcess = (work: BackgroundWork): work is BackgroundProcess => 'processId' in work
+
+/** The answer of a subagent, or how a process ended; or why there is none. `facts` are only recorded. */
+export type WorkEnd = { output: string; facts?: Record<string, unknown> } | { failure: string }
+
+/** The record of one piece of work. Its methods do not reject, since they report what has happened. */
+export interface RecordedWork {
+  end(end: WorkEnd): Promise<void>
   markDelivered(): Promise<void>
 }
 
-/** Tasks of earlier openings whose outcome the parent did not get. */
-export interface UndeliveredTasks {
-  tasks: { task: BackgroundTask; end: TaskEnd; recorded: RecordedTask }[]
-  /** When to look again, in milliseconds since 1970, if a task runs on another machine. */
+/** Work of earlier openings whose outcome the parent did not get. */
+export interface UndeliveredWork {
+  works: { work: BackgroundWork; end: WorkEnd; recorded: RecordedWork }[]
+  /** When to look again, in milliseconds since 1970, if some is done on another machine. */
   lookAgainAtMs: number | undefined
+  /** The highest number that a process of an earlier opening has in its id. */
+  processes: number
 }
 
 const HOST_DIED =
   'its process ended before it had finished, and how far it had come is not known. Look at what it changed before handing it out again.'
 const HOST_SILENT =
   'it was handed out on another machine, and has not ended in the time that a task may take; how far it has come is not known. Look at what it changed before handing it out again.'
+const PROCESS_DIED = 'has ended: the program that ran it was ended'
+const PROCESS_SILENT = 'is not known any longer: it was started on another machine'
 /** Extra time for a task on another machine, since clocks differ. */
 const GRACE_MS = 60_000
 
 /**
- * The background tasks of a session in a journal. Each has a row under a node beside the session's own, and a row with the
- * same numbers under another node once the parent has its outcome. When the session is opened again, the difference
+ * The background tasks and the processes of a session in a journal. Each has a row under a node beside the session's own, and a
+ * row with the same numbers under another node once the parent has its outcome. When the session is opened again, the difference
  * between the two is still to be delivered.
  */
 export class BackgroundRecord {
@@ -53,17 +68,17 @@ export class BackgroundRecord {
     this.#attempt = attempt
   }
 
-  /** Records a task before it begins. Rejects if the task must not begin because it cannot be recorded. */
-  async begin(task: BackgroundTask): Promise<RecordedTask | undefined> {
+  /** Records work before it begins. Rejects if it must not begin because it cannot be recorded. */
+  async begin(work: BackgroundWork): Promise<RecordedWork | undefined> {
     this.#seq += 1
     const at = { attempt: this.#attempt, seq: this.#seq }
     try {
       // A side effect, so that the row survives this process.
-      await this.#journal.insertToolCall({ ...this.#row(task, at), nodeId: this.#nodes.tasks })
-      return this.#recorded(task, at)
+      await this.#journal.insertToolCall({ ...this.#row(work, at), nodeId: this.#nodes.tasks })
+      return this.#recorded(work, at)
     } catch (error) {
       if (this.#journal.onFailure === 'fail') throw error
-      warnOnce(this.#journal, error, 'a task in the background is begun without a record')
+      warnOnce(this.#journal, error, `a ${nameOf(work)} in the background is begun without a record`)
       return undefined
     }
   }
@@ -72,8 +87,8 @@ export class BackgroundRecord {
    * The tasks that earlier openings of the session left, each once. A process that still runs keeps its tasks. A task on
    * another machine, whose processes cannot be checked, is given up after `longestMs`.
    */
-  async undelivered(longestMs: number): Promise<UndeliveredTasks> {
-    if (this.#attempt === 1) return { tasks: [], lookAgainAtMs: undefined }
+  async undelivered(longestMs: number): Promise<UndeliveredWork> {
+    if (this.#attempt === 1) return { works: [], lookAgainAtMs: undefined, processes: 0 }
     const list = (node: string): Promise<ToolCallRow[]> => this.#journal.listToolCalls(this.#runId, node, 0)
     let rows = await list(this.#nodes.tasks)
     let undecided = 0
@@ -85,41 +100,47 @@ export class BackgroundRecord {
     const left = rows.filter((row) => row.attempt < this.#attempt && !delivered.has(numbersOf(row)) && !this.#returned.has(numbersOf(row)))
     const dueAtMs = ({ startedAtMs }: ToolCallRow): number => (undecided === 0 ? Infinity : startedAtMs + longestMs + GRACE_MS)
     const now = Date.now()
-    const tasks = left.flatMap((row) => {
-      const end = endOf(row) ?? (dueAtMs(row) <= now ? { failure: HOST_SILENT } : undefined)
+    const works = left.flatMap((row) => {
+      const work = workOf(row)
+      const silent = { failure: isProcess(work) ? PROCESS_SILENT : HOST_SILENT }
+      const end = endOf(row, work) ?? (dueAtMs(row) <= now ? silent : undefined)
       if (end === undefined) return []
       this.#returned.add(numbersOf(row))
-      const task = taskOf(row)
-      return [{ task, end, recorded: this.#recorded(task, row) }]
+      return [{ work, end, recorded: this.#recorded(work, row) }]
     })
     const waiting = left.filter((row) => !this.#returned.has(numbersOf(row))).map(dueAtMs)
     const lookAgainAtMs = Math.min(Infinity, ...waiting)
-    return { tasks, lookAgainAtMs: lookAgainAtMs === Infinity ? undefined : lookAgainAtMs }
+    const processes = rows.map(workOf).map((work) => (isProcess(work) ? Number(/^p(\d{1,9})$/u.exec(work.processId)?.[1] ?? 0) : 0))
+    return { works, lookAgainAtMs: lookAgainAtMs === Infinity ? undefined : lookAgainAtMs, processes: Math.max(0, ...processes) }
   }
 
-  #recorded(task: BackgroundTask, { attempt, seq }: Pick<ToolCallKey, 'attempt' | 'seq'>): RecordedTask {
-    const row = this.#row(task, { attempt, seq })
+  #recorded(work: BackgroundWork, { attempt, seq }: Pick<ToolCallKey, 'attempt' | 'seq'>): RecordedWork {
+    const row = this.#row(work, { attempt, seq })
+    const name = nameOf(work)
     const ref = { runId: row.runId, nodeId: this.#nodes.tasks, iteration: 0, attempt, seq }
     return {
       end: (end) =>
-        this.#withoutFailing('recording the end of a task in the background failed', () =>
+        this.#withoutFailing(`recording the end of a ${name} in the background failed`, () =>
           this.#journal.updateToolCall(
             ref,
             'output' in end
-              ? { status: 'success', outputJson: JSON.stringify(end), whole: true }
+              ? { status: 'success', outputJson: JSON.stringify({ output: end.output, ...end.facts }), whole: true }
               : { status: 'error', errorJson: JSON.stringify({ name: 'ToolFailure', message: end.failure }), whole: true },
           ),
         ),
       markDelivered: () =>
-        this.#withoutFailing('recording that a task in the background was told of failed', () =>
+        this.#withoutFailing(`recording that a ${name} in the background was told of failed`, () =>
           this.#journal.insertToolCall({ ...row, nodeId: this.#nodes.delivered, status: 'success' }),
         ),
     }
   }
 
-  #row({ agent, sessionId }: BackgroundTask, at: Pick<ToolCallKey, 'attempt' | 'seq'>): NewToolCall {
-    const inputJson = JSON.stringify({ subagent_type: agent, session_id: sessionId })
-    return { runId: this.#runId, nodeId: this.#nodes.tasks, ...at, toolName: 'task', inputJson, sideEffect: true }
+  #row(work: BackgroundWork, at: Pick<ToolCallKey, 'attempt' | 'seq'>): NewToolCall {
+    const input = isProcess(work)
+      ? { process_id: work.processId, command: work.command }
+      : { subagent_type: work.agent, session_id: work.sessionId }
+    const place = { runId: this.#runId, nodeId: this.#nodes.tasks, ...at }
+    return { ...place, toolName: nameOf(work), inputJson: JSON.stringify(input), sideEffect: true }
   }
 
   async #withoutFailing(what: string, write: () => unknown): Promise<void> {
@@ -136,16 +157,22 @@ export class BackgroundRecord {
 
 const numbersOf = ({ attempt, seq }: ToolCallRow): string => `${attempt}:${seq}`
 
-/** `undefined` for a task that still runs in another process. */
-function endOf({ status, outputJson, errorJson }: ToolCallRow): TaskEnd | undefined {
+/** The names of the rows. */
+const nameOf = (work: BackgroundWork): 'task' | 'process' => (isProcess(work) ? 'process' : 'task')
+
+/** `undefined` for what still runs in another process. */
+function endOf({ status, outputJson, errorJson }: ToolCallRow, work: BackgroundWork): WorkEnd | undefined {
   if (status === 'started') return undefined
   const { output } = parseObject(outputJson) ?? {}
   if (status === 'success' && typeof output === 'string') return { output }
   const { message } = parseObject(errorJson) ?? {}
-  return { failure: status === 'error' && typeof message === 'string' ? message : HOST_DIED }
+  return { failure: status === 'error' && typeof message === 'string' ? message : isProcess(work) ? PROCESS_DIED : HOST_DIED }
 }
 
-function taskOf({ inputJson }: ToolCallRow): BackgroundTask {
-  const { subagent_type: agent, session_id: sessionId } = parseObject(inputJson) ?? {}
+function workOf({ toolName, inputJson }: ToolCallRow): BackgroundWork {
+  const { subagent_type: agent, session_id: sessionId, process_id: processId, command } = parseObject(inputJson) ?? {}
+  if (toolName === 'process') {
+    return { processId: typeof processId === 'string' ? processId : '', command: typeof command === 'string' ? command : '' }
+  }
   return { agent: typeof agent === 'string' ? agent : 'an agent', sessionId: typeof sessionId === 'string' ? sessionId : '' }
 }

@@ -22,10 +22,18 @@ export function recordedArguments(tool: string, args: unknown): Awaitable<Record
   const names = texts[tool] ?? []
   const isRecord = typeof args === 'object' && args !== null
   if (isLarge(args)) return isRecord ? largeArguments(tool, args, names) : largeValue(args).then(largeInput)
+  if (isRecord && tool === 'process_write' && 'secret' in args && args.secret === true) return secretInput(args)
   const identity = asJson(args) ?? 'null'
   const hasTexts = isRecord && names.length > 0
   const visible = hasTexts ? { ...withoutTexts(args, names, shortDigest), ...patchedFiles(tool, args) } : undefined
   return { inputJson: visible === undefined ? identity : asJson(visible), identity }
+}
+
+/** Input that is a secret: only how long it is. A hash of a password would tell which one it is. */
+function secretInput(args: object): RecordedInput {
+  const { text, ...rest } = args as { text?: unknown }
+  const inputJson = asJson({ ...rest, ...(typeof text === 'string' && { text_bytes: Buffer.byteLength(text) }) }) ?? 'null'
+  return { inputJson, identity: inputJson }
 }
 
 type Digest = Awaited<ReturnType<typeof textDigest>>

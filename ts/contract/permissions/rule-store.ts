@@ -7,6 +7,8 @@ import { type PermissionAction, type Rule, type RuleSource, type StoredRule, sto
 export type Subject = ContractSubject & {
   /** Whether it is a search, which covers everything below the path. */
   below?: boolean
+  /** Whether the resource is not to be recorded. */
+  isSecret?: boolean
 }
 
 /** The verdict of the rules on one subject. */

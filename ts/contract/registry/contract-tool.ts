@@ -27,6 +27,8 @@ export type CallTarget =
       everywhere?: boolean | undefined
     }
   | { kind: 'command'; command: string; workdir?: string | undefined }
+  /** What is typed into a process that runs. Rules judge it as a command line, since a shell may read it. */
+  | { kind: 'input'; process: string; text: string; secret?: boolean | undefined }
   /** A resource on which the tool uses a capability that it requires by name, as permission rules see it. */
   | { kind: 'capability'; name: string; resource: string }
   /** A host of the web: of a URL, or of a service. */

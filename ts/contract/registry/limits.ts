@@ -22,6 +22,8 @@ export interface Limits {
   commandMs: number
   /** The maximum timeout that a command may ask for. @default 3600000 */
   maxCommandMs: number
+  /** The maximum number of processes of `process_start` that run at once, those of subagents included. @default 32 */
+  processes: number
   /** The time limit of a search. @default 60000 */
   searchMs: number
   /** The maximum text of a page that `web_fetch` returns, after conversion from HTML. @default 200000 */
@@ -62,6 +64,7 @@ export const defaultLimits: Readonly<Limits> = {
   sidecarBytes: 64_000_000,
   commandMs: 60_000,
   maxCommandMs: 3_600_000,
+  processes: 32,
   searchMs: 60_000,
   webFetchBytes: 200_000,
   webFetchRawBytes: 5_000_000,

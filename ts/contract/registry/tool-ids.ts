@@ -44,6 +44,10 @@ const kinds: Readonly<Record<string, AcpToolKind>> = {
   // Extensions that hosts of code agents offer.
   apply_patch: 'edit',
   repo_overview: 'read',
+  process_start: 'execute',
+  process_read: 'read',
+  process_write: 'execute',
+  process_stop: 'execute',
   lsp: 'search',
   repo_clone: 'execute',
   plan_exit: 'other',

@@ -1,4 +1,5 @@
 import type { FileOfPatch } from '../../../index.js'
+import type { ProcessReadArguments, ProcessReport, ProcessStopArguments, ProcessWriteArguments } from '../../core/processes/process-report.js'
 import type { Limits } from './limits.js'
 
 /** A shell that reads command lines. */
@@ -196,6 +197,24 @@ export interface RuntimeShell {
   run(command: string, options?: { workdir?: string | undefined; timeout_ms?: number | undefined }): Promise<CommandEnd>
 }
 
+/** Processes that go on after the call that started them. They end with the session. */
+export interface RuntimeProcesses {
+  /**
+   * Starts a command line with the shell of the session, and returns when it listens at a TCP port, waits for input or has ended, at
+   * the latest after `wait_ms`.
+   */
+  start(
+    command: string,
+    options?: { workdir?: string | undefined; terminal?: boolean | undefined; wait_ms?: number | undefined },
+  ): Promise<ProcessReport>
+  /** A part of the output of a process. */
+  read(process: ProcessReadArguments): Promise<ProcessReport>
+  /** Gives input to a process. What is typed is judged as a command line is. */
+  write(process: ProcessWriteArguments): Promise<ProcessReport>
+  /** Ends a process and everything that it has started. */
+  stop(process: ProcessStopArguments): Promise<ProcessReport>
+}
+
 /** The web. Every host is checked before it is dialled, those that redirects lead to as well. */
 export interface RuntimeNet {
   /** A URL as text; its beginning, and where all of it is, when it is longer than the limit. */
@@ -240,6 +259,7 @@ export interface ToolRuntime {
   readonly limits: Readonly<Limits>
   readonly fs: RuntimeFiles
   readonly shell: RuntimeShell
+  readonly processes: RuntimeProcesses
   readonly mcp: RuntimeMcp
   readonly net: RuntimeNet
   readonly session: RuntimeSession

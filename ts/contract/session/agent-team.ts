@@ -1,7 +1,7 @@
 import type { LanguageModel } from 'ai'
 import { unlessAborted, withinTime } from '../../core/abort.js'
 import { ContractFailure, thrownText } from '../registry/envelope.js'
-import type { TaskEnd } from '../journal/background-record.js'
+import type { WorkEnd } from '../journal/background-record.js'
 import type { RecordPart } from '../journal/session-recorder.js'
 import type { Session } from './session.js'
 import { type AgentDefinition, agentList, agentsForTasks } from '../agents/manifest.js'
@@ -51,7 +51,7 @@ export class AgentTeam {
     const ended = abortedByParent(AbortSignal.any([signal, this.#closing.signal]))
     let child: Session | undefined
     const transcript: TranscriptEntry[] = []
-    let ending: ((end: TaskEnd) => Promise<void>) | undefined
+    let ending: ((end: WorkEnd) => Promise<void>) | undefined
     try {
       child = await this.#child(agent, callId, transcript)
       if (task.background === true) ending = await this.#begin(agent.name, child.id)
@@ -81,7 +81,7 @@ export class AgentTeam {
     return work.finally(() => this.#running.delete(work))
   }
 
-  async #begin(agent: string, sessionId: string): Promise<(end: TaskEnd) => Promise<void>> {
+  async #begin(agent: string, sessionId: string): Promise<(end: WorkEnd) => Promise<void>> {
     try {
       return await this.background.begin({ agent, sessionId })
     } catch (error) {

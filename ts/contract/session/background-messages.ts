@@ -1,5 +1,14 @@
 import type { ModelMessage } from 'ai'
-import type { BackgroundRecord, BackgroundTask, RecordedTask, TaskEnd } from '../journal/background-record.js'
+import { processName } from '../../core/processes/process-texts.js'
+import {
+  type BackgroundProcess,
+  type BackgroundRecord,
+  type BackgroundTask,
+  type BackgroundWork,
+  isProcess,
+  type RecordedWork,
+  type WorkEnd,
+} from '../journal/background-record.js'
 import type { Limits } from '../registry/limits.js'
 import { headOf } from '../registry/limited-output.js'
 
@@ -8,10 +17,10 @@ interface Delivery {
   /** The index of its message, once it has been inserted. */
   at: number | undefined
   /** The record to update once the parent has the message. */
-  recorded: RecordedTask | undefined
+  recorded: Pick<RecordedWork, 'markDelivered'> | undefined
 }
 
-/** The outcomes of background tasks, which the parent gets at its next step. */
+/** The outcomes of background tasks and the ends of processes, which the parent gets at its next step. */
 export class BackgroundMessages {
   readonly #all: Delivery[] = []
   readonly #limits: Readonly<Limits>
@@ -26,20 +35,27 @@ export class BackgroundMessages {
     this.#record = record
   }
 
-  async resume(): Promise<void> {
-    if (this.#record === undefined) return
-    const { tasks, lookAgainAtMs } = await this.#record.undelivered(this.#limits.taskMs)
+  /** Takes over what earlier openings left. @returns the highest number in the id of one of their processes. */
+  async resume(): Promise<number> {
+    if (this.#record === undefined) return 0
+    const { works, lookAgainAtMs, processes } = await this.#record.undelivered(this.#limits.taskMs)
     this.#lookAgainAtMs = lookAgainAtMs
-    for (const { task, end, recorded } of tasks) this.#add(task, end, recorded)
+    for (const { work, end, recorded } of works) this.add(work, end, recorded)
+    return processes
   }
 
   /** Records a task, which must not begin if this throws. @returns a function to call with the outcome. */
-  async begin(task: BackgroundTask): Promise<(end: TaskEnd) => Promise<void>> {
-    const recorded = await this.#record?.begin(task)
+  async begin(task: BackgroundWork): Promise<(end: WorkEnd) => Promise<void>> {
+    const recorded = await this.record(task)
     return async (end) => {
       await recorded?.end(end)
-      this.#add(task, end, recorded)
+      this.add(task, end, recorded)
     }
+  }
+
+  /** Records work that is told of by {@link add}, or otherwise. It must not begin if this throws. */
+  record(work: BackgroundWork): Promise<RecordedWork | undefined> {
+    return this.#record?.begin(work) ?? Promise.resolve(undefined)
   }
 
   /** Inserts the outcomes into the messages of a step; `undefined` if there are none. */
@@ -69,9 +85,17 @@ export class BackgroundMessages {
     for (const recorded of ends) await recorded?.markDelivered()
   }
 
-  #add({ agent, sessionId }: BackgroundTask, end: TaskEnd, recorded: RecordedTask | undefined): void {
-    const head = `The background task of ${agent} (session ${sessionId})`
-    const text = 'output' in end ? `${head} has finished:\n\n${end.output}` : `${head} has failed: ${end.failure}`
+  /** Has the parent told of an outcome at its next step. */
+  add(work: BackgroundWork, end: WorkEnd, recorded: Delivery['recorded']): void {
+    const text = isProcess(work) ? endOfProcess(work, end) : endOfTask(work, end)
     this.#all.push({ message: { role: 'assistant', content: headOf(text, this.#limits.outputBytes) }, at: undefined, recorded })
   }
 }
+
+function endOfTask({ agent, sessionId }: BackgroundTask, end: WorkEnd): string {
+  const head = `The background task of ${agent} (session ${sessionId})`
+  return 'output' in end ? `${head} has finished:\n\n${end.output}` : `${head} has failed: ${end.failure}`
+}
+
+const endOfProcess = ({ processId, command }: BackgroundProcess, end: WorkEnd): string =>
+  `The process ${processName(processId, command)} ${'output' in end ? end.output : end.failure}.`

@@ -19,8 +19,8 @@ export interface ParentSession {
   readonly web: SessionWeb
   readonly skills: SkillIndex
   readonly depth: number
-  /** Shared by all sessions of one tree: how many agents are at work, at any depth. */
-  readonly tree: { running: number }
+  /** Shared by all sessions of one tree: how many agents are at work, and how many processes run, at any depth. */
+  readonly tree: { running: number; processes: { count: number } }
   readonly place: RecordPlace
 }
 

@@ -21,6 +21,7 @@ import { parsedAnswer, type PromptAnswer, type PromptDecision } from '../permiss
 import type { Rule } from '../permissions/rule.js'
 import { SessionCalls } from '../call/run-call.js'
 import { parseSessionOptions, type SessionOptions } from './session-options.js'
+import { tellEnds } from './process-records.js'
 import { SessionTools } from './session-tools.js'
 import { projectInstructions } from '../skills/project-instructions.js'
 import type { McpServerState } from '../mcp/mcp-servers.js'
@@ -41,7 +42,7 @@ export async function openSession(input: SessionOptions, lineage?: Lineage): Pro
     recorder = await SessionRecorder.open({ sessionId: id, place: plan.self.place, journal, onRecord })
     if (recorder.background !== undefined) background.recordIn(recorder.background)
     // A subagent begins afresh, also where an earlier one had the same id.
-    if (lineage === undefined) await background.resume()
+    if (lineage === undefined) plan.processes.continueAfter(await background.resume())
     return new ContractSession(plan, recorder)
   } catch (error) {
     await recorder?.close()
@@ -138,7 +139,9 @@ class ContractSession implements Session {
     })
     await this.#calls.recordDenied(messages)
     const activeTools = (await this.#tools.nextStep(this.#calls.closing)) as NAME[]
-    const more = await this.#plan.team.background.into(messages)
+    const { background } = this.#plan.team
+    tellEnds(background, this.#plan.processes.takeEnds())
+    const more = await background.into(messages)
     return more === undefined ? { activeTools } : { activeTools, messages: more }
   }
 
@@ -183,9 +186,9 @@ class ContractSession implements Session {
   }
 
   async #close(): Promise<void> {
-    const { team, mcp } = this.#plan
+    const { team, mcp, processes } = this.#plan
     // Close the team again after all calls: one of them may have begun a task meanwhile.
-    const all = Promise.allSettled([this.#calls.close(), team.close(), mcp.close()]).then(() => team.close())
+    const all = Promise.allSettled([this.#calls.close(), processes.close(), team.close(), mcp.close()]).then(() => team.close())
     await unlessAborted(all, AbortSignal.timeout(CLOSE_MS)).catch(() => undefined)
     await unlessAborted(this.#recorder.close(), AbortSignal.timeout(CLOSE_MS)).catch(() => undefined)
     // The removal of a large directory continues in the background.

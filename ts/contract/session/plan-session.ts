@@ -4,6 +4,7 @@ import type { MakeCheck } from '../call/argument-checks/argument-checks.js'
 import type { RegisteredTool } from '../call/run-call.js'
 import type { Host, Scope } from '../call/scope.js'
 import { SessionDirectory } from '../call/session-directory.js'
+import { SessionProcesses } from '../call/session-processes.js'
 import { findShell } from '../call/shell.js'
 import { SESSION_NODE } from '../journal/session-recorder.js'
 import { McpServers } from '../mcp/mcp-servers.js'
@@ -18,6 +19,7 @@ import { callCounters } from '../web/session-web.js'
 import { AgentTeam, type OpenChild } from './agent-team.js'
 import type { Lineage, ParentSession } from './lineage.js'
 import { planAccess, planDirectories, requirementsOf } from './plan-access.js'
+import { recordProcesses } from './process-records.js'
 import { describeTools, makeRegistry, planTools } from './plan-tools.js'
 import { Scratch } from './scratch.js'
 import type { ParsedOptions } from './session-options.js'
@@ -27,6 +29,7 @@ export interface SessionPlan {
   directory: SessionDirectory
   scratch: Scratch
   mcp: McpServers
+  processes: SessionProcesses
   team: AgentTeam
   catalog: ToolCatalog
   isChosen: (id: string) => boolean
@@ -68,17 +71,19 @@ export async function planSession(id: string, options: ParsedOptions, openChild:
       web: { ...(parent?.web ?? callCounters(limits)), provider, effective: policy.expanded() as RequirementSet[] },
       skills,
       depth: parent === undefined ? 0 : parent.depth + 1,
-      tree: parent?.tree ?? { running: 0 },
+      tree: parent?.tree ?? { running: 0, processes: { count: 0 } },
       place: lineage?.place ?? { runId: id, nodeId: SESSION_NODE, base: SESSION_NODE },
     }
     const described = describeTools(tools, shell.name, limits.bashBytes)
     const { registry, makeCheck } = await makeRegistry(described)
+    const team = new AgentTeam(self, { spawn: host.spawn, model: options.model }, openChild)
     return {
       self,
       directory,
       scratch,
       mcp: new McpServers(manifest.mcpServers ?? {}, options.enabledMcpServers, { addon, roots, sandbox: options.sandbox }),
-      team: new AgentTeam(self, { spawn: host.spawn, model: options.model }, openChild),
+      processes: new SessionProcesses(limits, self.tree.processes, recordProcesses(team.background)),
+      team,
       catalog: new ToolCatalog(described, options.toolSearch),
       isChosen,
       registry,
@@ -109,7 +114,7 @@ function warningsOf({ manifest, permissions, ceiling, headless, host }: ParsedOp
 }
 
 export function planScope(
-  { self, directory, scratch, mcp, team }: SessionPlan,
+  { self, directory, scratch, mcp, processes, team }: SessionPlan,
   approvals: Scope['approvals'],
   searchTools: Scope['searchTools'],
 ): Scope {
@@ -123,6 +128,7 @@ export function planScope(
     web,
     skills,
     mcp,
+    processes,
     todos: { current: [] },
     searchTools,
     runTask: (task, call) => team.run(task, call),

@@ -7,7 +7,7 @@ import { filesOfPatch } from '../../core/native.js'
 
 /** One use of a runtime. */
 export interface RuntimeUse {
-  /** `fs.read`, `fs.write`, `fs.replace`, `fs.applyPatch` (which changes no file), `fs.glob`, `fs.grep`, `fs.overview`, `shell.run`, `net.fetchPage`, `net.search`, `session.ask`, `session.todos`, `session.skill`, `session.searchTools`, `session.task`, `mcp.call`. */
+  /** `fs.read`, `fs.write`, `fs.replace`, `fs.applyPatch` (which changes no file), `fs.glob`, `fs.grep`, `fs.overview`, `shell.run`, `processes.start`, `processes.read`, `processes.write`, `processes.stop`, `net.fetchPage`, `net.search`, `session.ask`, `session.todos`, `session.skill`, `session.searchTools`, `session.task`, `mcp.call`. */
   operation: string
   args: unknown[]
 }
@@ -62,6 +62,7 @@ export function recordingRuntime(options: RecordingRuntimeOptions = {}): {
     if (text === undefined) throw new ContractFailure('not_found', `There is no file ${path}.`)
     return text
   }
+  const reported = (process_id: string) => ({ process_id, running: true, output: '', from: 0, next: 0 })
   const runtime: ToolRuntime = {
     call: { id: 'recorded', tool: 'recorded' },
     signal,
@@ -116,6 +117,24 @@ export function recordingRuntime(options: RecordingRuntimeOptions = {}): {
       async run(line, how) {
         note('shell.run', line, how)
         return { stdout: '', stderr: '', exit_code: 0, signal: null, timed_out: false, ...command }
+      },
+    },
+    processes: {
+      async start(line, how) {
+        note('processes.start', line, how)
+        return reported('p1')
+      },
+      async read(process) {
+        note('processes.read', process)
+        return reported(process.process_id)
+      },
+      async write(process) {
+        note('processes.write', process)
+        return reported(process.process_id)
+      },
+      async stop(process) {
+        note('processes.stop', process)
+        return { ...reported(process.process_id), running: false, exit_code: null, signal: 'SIGKILL' }
       },
     },
     net: {

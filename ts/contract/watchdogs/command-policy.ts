@@ -38,7 +38,7 @@ export interface CommandWatchdogOptions {
 }
 
 /**
- * A reference policy for `bash`. It allows programs that only inspect, asks about writes outside of the workspace (also by
+ * A reference policy for `bash`, and for the command lines and the input of processes. It allows programs that only inspect, asks about writes outside of the workspace (also by
  * redirections), downloads and changes of privileges, and always refuses what destroys the system. It leaves everything
  * else to the permission rules.
  *
@@ -47,7 +47,7 @@ export interface CommandWatchdogOptions {
 export function commandWatchdog(options: CommandWatchdogOptions = {}): Watchdog {
   const { workspace } = parseOptions('commandWatchdog', options, { workspace: optional(paths, []) })
   return ({ tool, args, commands = [] }) => {
-    if (tool !== 'bash') return { action: 'allow' }
+    if (!lineTools.has(tool)) return { action: 'allow' }
     const { workdir } = args as { workdir?: unknown }
     const isOut = (path: string): boolean => isOutside(path, workspace)
     // After `cd ..` any relative path is outside.
@@ -56,6 +56,9 @@ export function commandWatchdog(options: CommandWatchdogOptions = {}): Watchdog 
     return verdicts.find(({ action }) => action === 'deny') ?? verdicts.find(({ action }) => action === 'ask') ?? { action: 'allow' }
   }
 }
+
+/** The tools that run command lines, or type into what may be a shell. */
+const lineTools: ReadonlySet<string> = new Set(['bash', 'process_start', 'process_write'])
 
 function judge(command: WatchedCommand, isOut: (path: string) => boolean): Verdict {
   const { name, args } = wordsOf(command)

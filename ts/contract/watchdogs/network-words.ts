@@ -16,7 +16,7 @@ export function networkWatchdog(guard: Exclude<NetworkGuard, 'off'> = 'tokens'):
   // An unknown guard would refuse nothing.
   if (!guards.includes(guard)) throw invalid(`networkWatchdog takes one of ${guards.join(', ')}.`)
   return async (call) => {
-    const command = call.tool === 'bash' ? (call.args as { command?: unknown }).command : undefined
+    const { command } = ['bash', 'process_start'].includes(call.tool) ? (call.args as { command?: unknown }) : {}
     if (typeof command !== 'string') return { action: 'allow' }
     try {
       if (guard === 'commands') guardNetwork(guard, 'sh', ['-c', command])

@@ -27,7 +27,7 @@ const FOR_PATHS: [&str; 7] = ["fs.read", "fs.write", "read", "write", "edit", "g
 /// The same for hosts.
 const FOR_HOSTS: [&str; 3] = ["net.fetch", "web_fetch", "web_search"];
 /// And for commands, in which braces are braces.
-const FOR_COMMANDS: [&str; 2] = ["bash", "shell.run"];
+const FOR_COMMANDS: [&str; 4] = ["bash", "shell.run", "process_start", "process_write"];
 
 impl Pattern {
     pub(super) fn compile(

@@ -1,0 +1,44 @@
+import type { ProcessRecord, RecordProcess, UntoldEnd } from '../../core/processes/process-entry.js'
+import { howItEnded } from '../../core/processes/process-texts.js'
+import { ContractFailure, thrownText } from '../registry/envelope.js'
+import type { BackgroundMessages } from './background-messages.js'
+
+const STOPPED = 'was stopped when its session was closed'
+
+/** Records the processes of a session as work in the background: a row at the start, completed with the end. */
+export const recordProcesses =
+  (background: BackgroundMessages): RecordProcess =>
+  async (processId, command) => {
+    const recorded = await background.record({ processId, command }).catch((error: unknown) => {
+      const text = `The process could not be recorded, and was not started: ${thrownText(error)}`
+      throw new ContractFailure('recording_failed', text, { cause: error })
+    })
+    if (recorded === undefined) return undefined
+    return {
+      async failed(error) {
+        await recorded.end({ failure: `was not started: ${thrownText(error)}` })
+        await recorded.markDelivered()
+      },
+      async ended(end, isClosed) {
+        const { exitCode = null, signal = null, leftRunning, userMs, systemMs, peakBytes, durationMs } = end
+        const facts = {
+          exit_code: exitCode,
+          signal,
+          left_running: leftRunning,
+          cpu_ms: Math.round(userMs + systemMs),
+          peak_bytes: peakBytes,
+          duration_ms: Math.round(durationMs),
+        }
+        await recorded.end({ output: isClosed ? STOPPED : howItEnded(end), facts })
+      },
+      told: () => recorded.markDelivered(),
+    } satisfies ProcessRecord
+  }
+
+/** Has the agent told at its next step of the processes that have ended meanwhile. */
+export function tellEnds(background: BackgroundMessages, ends: readonly UntoldEnd[]): void {
+  for (const { id: processId, command, end, record } of ends) {
+    const output = `${howItEnded(end)}. process_read gives its last output`
+    background.add({ processId, command }, { output }, record === undefined ? undefined : { markDelivered: () => record.told() })
+  }
+}

@@ -1,0 +1,64 @@
+/** What keys send: to a terminal as it sends them, to a pipe as far as it has any. */
+import type { KeptProcess } from '../kept-process.js'
+import { invalid } from '../options.js'
+import type { ProcessKey } from './process-report.js'
+
+const control = (letter: string): string => String.fromCharCode(letter.charCodeAt(0) & 0x1f)
+
+const terminalKeys: Readonly<Record<ProcessKey, string>> = {
+  enter: '\r',
+  tab: '\t',
+  escape: '\u001b',
+  backspace: '\u007f',
+  delete: '\u001b[3~',
+  up: '\u001b[A',
+  down: '\u001b[B',
+  right: '\u001b[C',
+  left: '\u001b[D',
+  home: '\u001b[H',
+  end: '\u001b[F',
+  page_up: '\u001b[5~',
+  page_down: '\u001b[6~',
+  'ctrl+a': control('a'),
+  'ctrl+c': control('c'),
+  'ctrl+d': control('d'),
+  'ctrl+e': control('e'),
+  'ctrl+l': control('l'),
+  'ctrl+r': control('r'),
+  'ctrl+u': control('u'),
+  'ctrl+w': control('w'),
+  'ctrl+x': control('x'),
+  'ctrl+z': control('z'),
+  'ctrl+backslash': '\u001c',
+}
+
+/** Characters that a pipe takes as well. */
+const pipeKeys: Readonly<Partial<Record<ProcessKey, string>>> = { enter: '\n', tab: '\t' }
+/** What a terminal makes of keys for the programs behind it. */
+const signalKeys: Readonly<Partial<Record<ProcessKey, string>>> = { 'ctrl+c': 'SIGINT', 'ctrl+backslash': 'SIGQUIT' }
+
+/** What a process is given: bytes, and what cannot be one of them. */
+export interface KeyInput {
+  text: string
+  signals: string[]
+  closes: boolean
+}
+
+/**
+ * The text and the keys, as the process can take them.
+ *
+ * @throws {ToolError} INVALID_INPUT for a key that means nothing without a terminal.
+ */
+export function keyInput({ hasTerminal }: Pick<KeptProcess, 'hasTerminal'>, text: string, keys: readonly ProcessKey[]): KeyInput {
+  if (hasTerminal) return { text: text + keys.map((key) => terminalKeys[key]).join(''), signals: [], closes: false }
+  const input: KeyInput = { text, signals: [], closes: false }
+  for (const key of keys) {
+    const character = pipeKeys[key]
+    const signal = signalKeys[key]
+    if (character !== undefined) input.text += character
+    else if (signal !== undefined) input.signals.push(signal)
+    else if (key === 'ctrl+d') input.closes = true
+    else throw invalid(`The key ${key} means nothing to a process without a terminal. Start it with terminal: true, or send text.`)
+  }
+  return input
+}

@@ -1,0 +1,96 @@
+/** What a model reads of processes besides their output. */
+import type { KeptProcessEnd } from '../../../index.js'
+import { ToolError } from '../errors.js'
+import { beginningOf } from '../text.js'
+
+const MAX_SHOWN = 200
+
+/** A process by its id and the beginning of its command line. */
+export function processName(id: string, command: string): string {
+  const [line = ''] = command.trim().split('\n')
+  return `${id} (\`${line.length > MAX_SHOWN || line !== command.trim() ? `${beginningOf(line, MAX_SHOWN)}…` : line}\`)`
+}
+
+/** How a process ended, as the end of a sentence. */
+export function howItEnded({ exitCode, signal }: Pick<KeptProcessEnd, 'exitCode' | 'signal'>): string {
+  if (signal !== undefined) return `was ended by ${signal}`
+  return exitCode === undefined ? 'has ended, and how is not known' : `has ended with exit code ${exitCode}`
+}
+
+/** A note about programs that a process left behind. */
+export function leftBehindNote({ leftRunning }: Pick<KeptProcessEnd, 'leftRunning'>): string | undefined {
+  if (leftRunning === 0) return undefined
+  return leftRunning === 1 ? '1 program that it had started was stopped.' : `${leftRunning} programs that it had started were stopped.`
+}
+
+const MAX_LISTED = 10
+
+export function notFound(id: string, running: readonly string[]): ToolError {
+  const shown = running.slice(0, MAX_LISTED).join(', ')
+  const there = running.length === 0 ? 'No process runs.' : `The processes are: ${shown}${running.length > MAX_LISTED ? ' and more' : ''}.`
+  return new ToolError({
+    code: 'PROCESS_NOT_FOUND',
+    summary: 'No process has this id',
+    place: `No process has the id ${JSON.stringify(beginningOf(id, 100))}`,
+    hint: `${there} Start one with process_start.`,
+    details: { processId: id },
+  })
+}
+
+export function ofEarlierOwner(id: string): ToolError {
+  return new ToolError({
+    code: 'PROCESS_NOT_FOUND',
+    summary: 'The process has ended with the program that ran it',
+    place: `The process ${id} has ended: the program that ran it was ended and opened this session again`,
+    hint: 'Start it again with process_start if it is still needed.',
+    details: { processId: id },
+  })
+}
+
+export function hasEnded(id: string, command: string, end: KeptProcessEnd): ToolError {
+  return new ToolError({
+    code: 'PROCESS_ENDED',
+    summary: 'The process has ended',
+    place: `The process ${processName(id, command)} ${howItEnded(end)}, and takes no input`,
+    hint: 'Read its last output with process_read, or start it again with process_start.',
+    details: { processId: id, exitCode: end.exitCode ?? null, signal: end.signal ?? null },
+  })
+}
+
+export function inputClosed(id: string, command: string): ToolError {
+  return new ToolError({
+    code: 'PROCESS_ENDED',
+    summary: 'The input of the process is closed',
+    place: `The input of the process ${processName(id, command)} is closed`,
+    hint: 'Read its output with process_read; to give it more input, start it again.',
+    details: { processId: id },
+  })
+}
+
+export function inputWaits(id: string, command: string): ToolError {
+  return new ToolError({
+    code: 'PROCESS_BUSY',
+    summary: 'The process has not taken its earlier input yet',
+    place: `The process ${processName(id, command)} has not taken its earlier input yet`,
+    hint: 'Nothing was written. Read its output with process_read, and write again when it reads; or stop it.',
+    details: { processId: id },
+  })
+}
+
+export function tooMany(limit: number, running: readonly string[]): ToolError {
+  const shown = running.slice(0, MAX_LISTED).join(', ')
+  return new ToolError({
+    code: 'PROCESS_LIMIT',
+    summary: `${limit} processes run already`,
+    hint: `Stop one that is no longer needed with process_stop${shown === '' ? '' : `: ${shown}${running.length > MAX_LISTED ? ' and more' : ''}`}. The host can allow more.`,
+    details: { limit },
+  })
+}
+
+export function tableClosed(): ToolError {
+  return new ToolError({
+    code: 'PROCESS_LIMIT',
+    summary: 'No more processes can be started: what would own them has been closed',
+    hint: 'Work without a process that goes on, and say so.',
+  })
+}

@@ -1,0 +1,168 @@
+/** The four tools of processes as a model reads them: what they do, what they take and what they give. */
+import { processKeys } from './process-report.js'
+
+/** The ids of the tools. */
+export const processToolIds = ['process_start', 'process_read', 'process_write', 'process_stop'] as const
+
+/** One of {@link processToolIds}. */
+export type ProcessToolId = (typeof processToolIds)[number]
+
+type Schema = Readonly<Record<string, unknown>>
+
+/** The longest time that a call may wait. */
+export const MAX_WAIT_MS = 300_000
+/** How long `process_start` waits unless it is told otherwise. */
+export const START_WAIT_MS = 2_000
+/** How long `process_write` waits for what the process says to the input. */
+export const WRITE_WAIT_MS = 500
+/** How much output one report has. */
+export const REPORT_BYTES = 20_000
+export const MAX_REPORT_BYTES = 100_000
+/** A character has up to 4 bytes, and a report has room for some. */
+export const MIN_REPORT_BYTES = 16
+export const MAX_INPUT_LENGTH = 65_536
+export const MAX_KEYS = 100
+export const MAX_GRACE_MS = 30_000
+
+const parameters = (properties: Record<string, Schema>, required: readonly string[]): Schema => ({
+  type: 'object',
+  properties,
+  required: [...required],
+  additionalProperties: false,
+})
+
+const aText: Schema = { type: 'string' }
+const aCount: Schema = { type: 'integer', minimum: 0 }
+
+const processId: Schema = { type: 'string', minLength: 1, maxLength: 100, description: 'The process_id that process_start gave' }
+const waitMs = (description: string): Schema => ({ type: 'integer', minimum: 0, maximum: MAX_WAIT_MS, description })
+
+/** What a model reads of one tool. */
+export interface ProcessToolText {
+  readonly description: string
+  readonly parameters: Schema
+}
+
+/** The schemas are the same at every door; a door may say more about where commands run. */
+export const processTools: Readonly<Record<ProcessToolId, ProcessToolText>> = {
+  process_start: {
+    description:
+      'Start one command line that goes on after this call: a server, a watcher, a program that asks. It returns when the process ' +
+      'listens at a TCP port, waits for input or has ended, at the latest after wait_ms, with the output so far. Commands of later calls ' +
+      'reach a server at localhost and the port. Read on with process_read, answer with process_write, and end it with process_stop. ' +
+      'What only has to finish is a command of bash.',
+    parameters: parameters(
+      {
+        command: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 65_536,
+          pattern: '^\\s*[^\\u0000\\s][^\\u0000]*$',
+          description: 'The command line',
+        },
+        workdir: {
+          type: 'string',
+          minLength: 1,
+          maxLength: 4096,
+          pattern: '^[^\\u0000]+$',
+          description: 'The directory to run in. Default: where bash runs',
+        },
+        terminal: {
+          type: 'boolean',
+          description:
+            'Whether it gets a terminal, as programs that ask for passwords, draw or edit lines need one. Without one, stdin is a pipe that stays open. Default false',
+        },
+        wait_ms: waitMs(`How long to wait. Default ${START_WAIT_MS}`),
+        description: { type: 'string', maxLength: 1000, description: 'What it does, in a few words, for the user' },
+      },
+      ['command'],
+    ),
+  },
+  process_read: {
+    description:
+      'Read output of a process that runs or has ended: what is new since the last report on it, or from a position on. It waits until there is ' +
+      'output, the process waits for input or has ended, at the latest for wait_ms. missing_bytes are no longer kept; unread_bytes come ' +
+      'with the next call.',
+    parameters: parameters(
+      {
+        process_id: processId,
+        from: {
+          type: 'integer',
+          minimum: -Number.MAX_SAFE_INTEGER,
+          maximum: Number.MAX_SAFE_INTEGER,
+          description: 'A position in bytes; a negative one counts from the end. Default: where the last report ended',
+        },
+        stream: {
+          type: 'string',
+          enum: ['stdout', 'stderr'],
+          description: 'stdout has both, unless a report names stderr_unread_bytes. Default stdout',
+        },
+        max_bytes: {
+          type: 'integer',
+          minimum: MIN_REPORT_BYTES,
+          maximum: MAX_REPORT_BYTES,
+          description: `The most output of this report. Default ${REPORT_BYTES}`,
+        },
+        wait_ms: waitMs('How long to wait for output. Default 0'),
+      },
+      ['process_id'],
+    ),
+  },
+  process_write: {
+    description:
+      'Give input to a process: text as it is (end a line with \\n), then keys. The output that follows within wait_ms comes back. Without a ' +
+      'terminal, ctrl+c is a SIGINT, ctrl+d closes the input, and there are no other keys but enter and tab.',
+    parameters: parameters(
+      {
+        process_id: processId,
+        text: { type: 'string', maxLength: MAX_INPUT_LENGTH, description: 'What to type' },
+        keys: {
+          type: 'array',
+          maxItems: MAX_KEYS,
+          items: { type: 'string', enum: [...processKeys] },
+          description: 'Keys to press behind the text',
+        },
+        close_input: { type: 'boolean', description: 'Whether no more input comes. Default false' },
+        secret: { type: 'boolean', description: 'Whether the text is a password or another secret: it is not recorded then. Default false' },
+        wait_ms: waitMs(`How long to wait for output. Default ${WRITE_WAIT_MS}`),
+      },
+      ['process_id'],
+    ),
+  },
+  process_stop: {
+    description:
+      'Stop a process and everything that it has started, and wait until all of it is gone. The last output and how it ended come back.',
+    parameters: parameters(
+      {
+        process_id: processId,
+        grace_ms: {
+          type: 'integer',
+          minimum: 0,
+          maximum: MAX_GRACE_MS,
+          description: 'How long it may take to end after a SIGTERM before it is killed. Default 0: it is killed at once',
+        },
+      },
+      ['process_id'],
+    ),
+  },
+}
+
+/** The schema of a {@link ProcessReport}: what each of the tools gives. */
+export const processReportSchema: Schema = parameters(
+  {
+    process_id: aText,
+    running: { type: 'boolean' },
+    output: aText,
+    from: aCount,
+    next: aCount,
+    missing_bytes: aCount,
+    unread_bytes: aCount,
+    stderr_unread_bytes: aCount,
+    port: { type: 'integer', minimum: 1, maximum: 65_535 },
+    waits_for_input: { type: 'boolean' },
+    exit_code: { type: ['integer', 'null'] },
+    signal: { type: ['string', 'null'] },
+    notes: { type: 'array', items: aText },
+  },
+  ['process_id', 'running', 'output', 'from', 'next'],
+)
