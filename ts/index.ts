@@ -6,9 +6,19 @@ export {
   type ExtraToolName,
   type ExtraTools,
   type StreamingToolwrightTools,
+  type ToolsWithProcesses,
   type ToolwrightTools,
 } from './toolkit/create-tools.js'
 export { type AppliedPatch, applyPatch, type ApplyPatchInput, type ApplyPatchTool } from './toolkit/tools/apply-patch.js'
+export type { ProcessTools } from './toolkit/tools/processes.js'
+export type {
+  ProcessKey,
+  ProcessReadArguments,
+  ProcessReport,
+  ProcessStartArguments,
+  ProcessStopArguments,
+  ProcessWriteArguments,
+} from './core/processes/process-report.js'
 export type { StreamingBashTool } from './toolkit/tools/bash.js'
 export type { NetworkGuard } from './core/network-guard/guard-network.js'
 export { toolErrorCodes, type ToolErrorCode } from './core/codes.js'

@@ -24,6 +24,7 @@ const run: Record<string, string[]> = {
   'guides/server.md': ['server.mjs', 'check-host.mjs', 'handler.ts'],
   'guides/deployment.md': ['tools.mjs'],
   'bundlers.md': ['next.config.mjs', 'webpack.config.mjs'],
+  'guides/processes.md': ['dev-server.mjs'],
   'guides/crash-safe-journal.md': ['pay.mjs', 'agent-task.mjs'],
   'troubleshooting.md': ['next.config.mjs', 'tools.mjs', 'close-by-hand.mjs'],
 }
@@ -54,6 +55,12 @@ test.each([
 
 test('a journal that is closed by hand', async () => {
   expect(await runGuide(guideFolder('troubleshooting.md'), 'close-by-hand.mjs')).toEqual({ code: 0, stdout: '[]\n', stderr: '' })
+})
+
+test('a server that goes on is found, fetched and stopped', async () => {
+  const folder = guideFolder('guides/processes.md')
+  const stdout = 'p1 true ready true\nhello\nfalse SIGKILL\n'
+  expect(await runGuide(folder, 'dev-server.mjs', { args: [folder] })).toEqual({ code: 0, stdout, stderr: '' })
 })
 
 describe('the terminal agent', () => {

@@ -75,9 +75,11 @@ export function approvals(tools: Record<string, unknown>, policy: ApprovalPolicy
 
 /** Whether a call is about what its target says, and nothing else. */
 function isPlain(input: unknown): boolean {
-  const { opts, ...named } = (typeof input === 'object' && input !== null ? input : {}) as Record<string, unknown>
-  const { cwd } = (opts ?? {}) as { cwd?: unknown }
+  const { opts, workdir, ...named } = (typeof input === 'object' && input !== null ? input : {}) as Record<string, unknown>
+  const { cwd = workdir } = (opts ?? {}) as { cwd?: unknown }
   if (cwd !== undefined && cwd !== '.') return false
+  // What a shell makes of a line is more than the line says.
+  if (typeof named['command'] === 'string' && /[;&|<>()`$\\\n]/u.test(named['command'])) return false
   const about = ['cmd', 'command', 'pattern', 'path', 'url'].filter((name) => named[name] !== undefined)
   const { path } = named
   return about.length <= 1 && !(typeof path === 'string' && path.split('/').includes('..'))

@@ -15,6 +15,8 @@ import { type Descriptions, describeTools, documented, parseDescriptions } from 
 import { createEditTool, type EditTool } from './tools/edit.js'
 import { createGrepTool, type GrepTool } from './tools/grep.js'
 import { CallNotes, type Toolkit } from './tools/model-output.js'
+import { createProcessTools, type ProcessTools } from './tools/processes.js'
+import { ToolProcesses } from './tools/tool-processes.js'
 import { createReadTool, createToolkitReadTool, type ReadTool, type ToolkitReadTool } from './tools/read.js'
 import { createWriteTool, type WriteTool } from './tools/write.js'
 
@@ -38,6 +40,15 @@ export type ExtraTools = {
 /** The name of one of {@link ExtraTools}. */
 export type ExtraToolName = keyof ExtraTools
 
+/**
+ * What a set with `processes: true` has besides: four tools, and an end. `await using tools = createTools({ processes: true })`, or
+ * `await tools[Symbol.asyncDispose]()`, stops what it has started.
+ */
+export type ToolsWithProcesses = ProcessTools & {
+  /** Stops all processes of the set, and waits until they are gone. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
 /** Options of one tool set. */
 export interface CreateToolsOptions extends BoundToolOptions {
   /**
@@ -58,6 +69,12 @@ export interface CreateToolsOptions extends BoundToolOptions {
    * of OpenAI are trained on: all of it is applied, or nothing. @default []
    */
   extraTools?: readonly ExtraToolName[] | undefined
+  /**
+   * Whether there are `process_start`, `process_read`, `process_write` and `process_stop`: servers, watchers and programs that ask, which
+   * go on after the call that started them. They end with the set (`await using tools = createTools({ processes: true })`), when the
+   * `abortSignal` of their run is aborted, and with this process. At most 32 run at once. @default false
+   */
+  processes?: boolean | undefined
 }
 
 type DocumentedTools = Omit<ToolwrightTools, 'read'> & { read: ReadTool }
@@ -67,6 +84,12 @@ type DocumentedTools = Omit<ToolwrightTools, 'read'> & { read: ReadTool }
  *
  * @throws {ToolError} INVALID_INPUT for an option that makes no sense.
  */
+export function createTools<EXTRA extends ExtraToolName = never>(
+  options: CreateToolsOptions & { processes: true; extraTools?: readonly EXTRA[]; streamOutput: true },
+): StreamingToolwrightTools & Pick<ExtraTools, EXTRA> & ToolsWithProcesses
+export function createTools<EXTRA extends ExtraToolName = never>(
+  options: CreateToolsOptions & { processes: true; extraTools?: readonly EXTRA[]; streamOutput?: false | undefined },
+): ToolwrightTools & Pick<ExtraTools, EXTRA> & ToolsWithProcesses
 export function createTools<EXTRA extends ExtraToolName>(
   options: CreateToolsOptions & { extraTools: readonly EXTRA[]; streamOutput: true },
 ): StreamingToolwrightTools & Pick<ExtraTools, EXTRA>
@@ -77,16 +100,28 @@ export function createTools(options: CreateToolsOptions & { streamOutput: true }
 export function createTools(options?: CreateToolsOptions & { streamOutput?: false | undefined }): ToolwrightTools
 export function createTools(options: CreateToolsOptions): StreamingToolwrightTools | ToolwrightTools
 export function createTools(options: CreateToolsOptions = {}): StreamingToolwrightTools | ToolwrightTools {
-  const { streamOutput, lineNumbers, descriptions, extraTools, ...bound } = parseOptions('createTools', options ?? {}, createChecks)
+  const {
+    streamOutput,
+    lineNumbers,
+    descriptions,
+    extraTools,
+    processes: hasProcesses,
+    ...bound
+  } = parseOptions('createTools', options ?? {}, createChecks)
   const texts = checked('createTools', () => {
     for (const name of ['runId', 'nodeId'] as const) {
       if (bound[name] !== undefined && bound.journal === undefined)
         throw invalid(`${name} names what a journal records: give a journal too.`)
     }
-    return describeTools(settingsNow(bound), { isRootKnown: rootOf(bound) !== undefined, lineNumbers }, descriptions)
+    return describeTools(
+      settingsNow(bound),
+      { isRootKnown: rootOf(bound) !== undefined, lineNumbers, processes: hasProcesses },
+      descriptions,
+    )
   })
   noteGranted(bound)
-  const toolkit: Toolkit = { notes: new CallNotes(), lineNumbers }
+  const processes = hasProcesses ? new ToolProcesses() : undefined
+  const toolkit: Toolkit = { notes: new CallNotes(), lineNumbers, processes }
   const files = {
     read: createToolkitReadTool(bound, texts.read, toolkit),
     write: createWriteTool(bound, texts.write, true),
@@ -94,9 +129,15 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
     grep: createGrepTool(bound, texts.grep, toolkit),
     ...(extraTools.includes('apply_patch') && { apply_patch: createApplyPatchTool(bound, texts.apply_patch) }),
   }
-  return streamOutput
+  const tools = streamOutput
     ? { ...files, bash: createStreamingBashTool(bound, texts.bash, toolkit) }
     : { ...files, bash: createBashTool(bound, texts.bash, toolkit) }
+  return processes === undefined ? tools : withEnd(Object.assign(tools, createProcessTools(bound, texts, processes)), processes)
+}
+
+/** Gives a set its end, where nobody who goes through its tools sees it. */
+function withEnd<TOOLS extends object>(tools: TOOLS, { table }: ToolProcesses): TOOLS {
+  return Object.defineProperty(tools, Symbol.asyncDispose, { value: () => table.close(), enumerable: false })
 }
 
 const createChecks = {
@@ -105,6 +146,7 @@ const createChecks = {
   descriptions: optional<Descriptions>(parseDescriptions, {}),
   lineNumbers: optional(boolean, false),
   extraTools: optional(listOf(oneOf<ExtraToolName>('apply_patch')), []),
+  processes: optional(boolean, false),
 } satisfies Checks<CreateToolsOptions>
 
 const rootOf = (bound: BoundToolOptions): string | undefined => bound.rootDir ?? configuredRoot()

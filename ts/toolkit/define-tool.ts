@@ -226,12 +226,12 @@ export interface BuiltInContext extends CallContext {
 }
 
 /** A built-in tool. */
-export interface BuiltInTool<INPUT, RESULT> {
+export interface BuiltInTool<INPUT, RESULT, OUTPUT = string> {
   name: string
   description: string
   schema: FlexibleSchema<INPUT>
   /** Of what it returns or yields. */
-  outputSchema: FlexibleSchema<string>
+  outputSchema: FlexibleSchema<OUTPUT>
   sideEffect: boolean
   /** Whose limit applies. */
   kind: LimitedKind
@@ -243,8 +243,8 @@ export interface BuiltInTool<INPUT, RESULT> {
 }
 
 /** As {@link defineTool}, for a built-in tool with the options of its tool set. */
-export function defineBuiltIn<INPUT, RESULT>(
-  { name, sideEffect, kind, ...tool }: BuiltInTool<INPUT, RESULT>,
+export function defineBuiltIn<INPUT, RESULT, OUTPUT = string>(
+  { name, sideEffect, kind, ...tool }: BuiltInTool<INPUT, RESULT, OUTPUT>,
   bound: BoundToolOptions,
 ): DefinedTool<FlexibleSchema<INPUT>, Awaited<RESULT>> {
   return assemble({

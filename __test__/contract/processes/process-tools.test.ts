@@ -9,21 +9,25 @@ const report = (envelope: Envelope): ProcessReport => dataOf<ProcessReport>(enve
 const SERVER = `require('http').createServer((_, to) => to.end('hello\\n')).listen(0, '127.0.0.1', function () { console.log('up', this.address().port) })`
 
 describe('process_start, process_read, process_write, process_stop', () => {
-  test('a server is started, found, fetched by the next command, and stopped', async () => {
+  test('R70 a server is started, found, fetched by the next command, and stopped', async () => {
     const { call, put } = await openWith()
     put('server.cjs', SERVER)
     const started = report(await call('process_start', { command: 'node server.cjs', wait_ms: 20_000 }))
     expect(started).toMatchObject({ process_id: 'p1', running: true, output: `up ${started.port}\n`, from: 0 })
-    const fetched = dataOf(await call('bash', { command: `exec 3<>/dev/tcp/127.0.0.1/${started.port}; printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3; tail -n 1 <&3` }))
+    const fetched = dataOf(
+      await call('bash', { command: `exec 3<>/dev/tcp/127.0.0.1/${started.port}; printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3; tail -n 1 <&3` }),
+    )
     expect(fetched).toMatchObject({ stdout: 'hello\n', exit_code: 0 })
     const stopped = report(await call('process_stop', { process_id: 'p1' }))
     expect(stopped).toMatchObject({ running: false, exit_code: null, signal: 'SIGKILL' })
     expect(report(await call('process_read', { process_id: 'p1', from: 0 }))).toMatchObject({ running: false, output: started.output })
   })
 
-  test('a program that asks is answered, and its end is told', async () => {
+  test('R70 a program that asks is answered, and its end is told', async () => {
     const { call } = await openWith()
-    const started = report(await call('process_start', { command: 'read -p "name? " name; echo "hello $name"; exit 3', terminal: true, wait_ms: 20_000 }))
+    const started = report(
+      await call('process_start', { command: 'read -p "name? " name; echo "hello $name"; exit 3', terminal: true, wait_ms: 20_000 }),
+    )
     expect(started).toMatchObject({ running: true, waits_for_input: true, output: 'name? ' })
     const answered = report(await call('process_write', { process_id: 'p1', text: 'Ada', keys: ['enter'], wait_ms: 20_000 }))
     expect(answered.output).toContain('hello Ada')
@@ -32,7 +36,7 @@ describe('process_start, process_read, process_write, process_stop', () => {
     expect(failureOf(await call('process_write', { process_id: 'p1', text: 'more' }))).toMatchObject({ code: 'conflict' })
   })
 
-  test('without a terminal keys are what a pipe can take', async () => {
+  test('R70 without a terminal keys are what a pipe can take', async () => {
     const { call } = await openWith()
     report(await call('process_start', { command: `trap 'echo int' INT; while :; do sleep 0.05; done`, wait_ms: 0 }))
     const interrupted = report(await call('process_write', { process_id: 'p1', keys: ['ctrl+c'], wait_ms: 20_000 }))
@@ -43,7 +47,7 @@ describe('process_start, process_read, process_write, process_stop', () => {
     expect(failureOf(await call('process_write', { process_id: 'p1', keys: ['up'] }))).toMatchObject({ code: 'invalid_arguments' })
   })
 
-  test('output is read by position, with what is missing and what is left', async () => {
+  test('R70 output is read by position, with what is missing and what is left', async () => {
     const { call } = await openWith({ limits: { sidecarBytes: 1000 } })
     await call('process_start', { command: 'seq 1 200000', wait_ms: 20_000 })
     const whole = Array.from({ length: 200_000 }, (_, n) => `${n + 1}\n`).join('')
@@ -58,11 +62,11 @@ describe('process_start, process_read, process_write, process_stop', () => {
     expect(last).toMatchObject({ output: '200000\n', from: whole.length - 7, next: whole.length, running: false, exit_code: 0 })
   })
 
-  test('no character is cut in half', async () => {
+  test('R70 no character is cut in half', async () => {
     const { call } = await openWith()
-    await call('process_start', { command: String.raw`printf 'aé€😀%.0s' $(seq 1 300); printf '\377\xe2'; sleep 60`, wait_ms: 3_000 })
+    await call('process_start', { command: String.raw`printf 'aé€😀%.0s' $(seq 1 300); printf '\377\xe2'; sleep 60`, wait_ms: 300 })
     let text = ''
-    for (let next = 0; text.length < 300 * 5; ) {
+    for (let next = 0; text.length < 300 * 5;) {
       const part = report(await call('process_read', { process_id: 'p1', from: next, max_bytes: 17 }))
       expect(part.next).toBeGreaterThan(next)
       text += part.output
@@ -74,7 +78,7 @@ describe('process_start, process_read, process_write, process_stop', () => {
     expect(report(await call('process_stop', { process_id: 'p1' })).output).toBe('\uFFFD')
   })
 
-  test('processes end with their session, all of their trees', async () => {
+  test('R70 processes end with their session, all of their trees', async () => {
     const { session, call } = await openWith()
     const mark = sleepingMark()
     await call('process_start', { command: `setsid sleep ${mark} & (trap '' TERM INT HUP; sleep ${mark}) & sleep ${mark}`, wait_ms: 0 })
@@ -86,8 +90,11 @@ describe('process_start, process_read, process_write, process_stop', () => {
 })
 
 describe('who may start and type', () => {
-  test('rules for bash judge the command line, and rules of its own come first', async () => {
-    const { call } = await openWith({ ...manifest([rule('bash echo * allow'), rule('bash rm * deny'), rule('process_start echo no* deny')]), headless: true })
+  test('R71 rules for bash judge the command line, and rules of its own come first', async () => {
+    const { call } = await openWith({
+      ...manifest([rule('bash echo * allow'), rule('bash rm * deny'), rule('process_start echo no* deny')]),
+      headless: true,
+    })
     expect(report(await call('process_start', { command: 'echo yes', wait_ms: 20_000 }))).toMatchObject({ output: 'yes\n', exit_code: 0 })
     expect(failureOf(await call('process_start', { command: 'echo yes; rm -rf x' })).code).toBe('permission_denied')
     expect(failureOf(await call('process_start', { command: 'echo no' })).code).toBe('permission_denied')
@@ -95,16 +102,19 @@ describe('who may start and type', () => {
     expect(failureOf(await call('process_read', { process_id: 'p9' }))).toMatchObject({ code: 'not_found' })
   })
 
-  test('what is typed is judged as a command line', async () => {
-    const { call } = await openWith({ ...manifest([rule('bash sh allow'), rule('bash echo * allow'), rule('bash rm * deny')]), headless: true })
-    await call('process_start', { command: 'sh', wait_ms: 0 })
-    expect(report(await call('process_write', { process_id: 'p1', text: 'echo typed\n', wait_ms: 5_000 })).output).toBe('typed\n')
+  test('R71 what is typed is judged as a command line', async () => {
+    const { call } = await openWith({
+      ...manifest([rule('bash cat allow'), rule('bash echo * allow'), rule('bash rm * deny')]),
+      headless: true,
+    })
+    await call('process_start', { command: 'cat', wait_ms: 0 })
+    expect(report(await call('process_write', { process_id: 'p1', text: 'echo typed\n', wait_ms: 5_000 })).output).toBe('echo typed\n')
     expect(failureOf(await call('process_write', { process_id: 'p1', text: 'rm -rf .\n' })).code).toBe('permission_denied')
     expect(failureOf(await call('process_write', { process_id: 'p1', text: 'rm -rf .\n', secret: true })).code).toBe('permission_denied')
     expect(failureOf(await call('process_write', { process_id: 'p1', text: 'id\n' })).code).toBe('permission_unattended')
   })
 
-  test('without rules a start and a text are asked about, a look and a stop are not', async () => {
+  test('R71 without rules a start and a text are asked about, a look and a stop are not', async () => {
     const asked: string[] = []
     const prompt = ({ tool, subjects }: { tool: string; subjects: readonly { capability: string; resource: string }[] }) => {
       asked.push(`${tool}: ${subjects.map(({ capability, resource }) => `${capability} ${resource}`).join()}`)

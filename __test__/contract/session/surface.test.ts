@@ -32,6 +32,7 @@ describe('the entry points', () => {
         'needsApproval',
         'networkWatchdog',
         'presets',
+        'processTools',
         'replaySession',
         'repoOverviewTool',
         'searxng',

@@ -71,6 +71,29 @@ fn the_worked_examples() {
 }
 
 #[test]
+fn rules_for_bash_judge_the_lines_of_processes_and_nothing_else_of_them() {
+    let rules = compiled(&[
+        "project bash npm * allow",
+        "project bash rm * deny",
+        "project shell.run ls * ask",
+        "session process_start npm publish* deny",
+    ]);
+    let decide = |tool: &str, capability: &str, line: &str| {
+        let resource = Resource::Command(line, None);
+        strictest(&rules.evaluate(tool, &[Subject { capability, resource }]))
+    };
+    for tool in ["process_start", "process_write"] {
+        assert_eq!(decide(tool, "shell.run", "npm run dev"), Action::Allow, "{tool}");
+        assert_eq!(decide(tool, "shell.run", "npm run dev; rm -rf x"), Action::Deny, "{tool}");
+        assert_eq!(decide(tool, "shell.run", "ls -l"), Action::Ask, "{tool}");
+        assert_eq!(decide(tool, "other", "npm run dev"), Action::Ask, "{tool}");
+    }
+    assert_eq!(decide("process_start", "shell.run", "npm publish"), Action::Deny);
+    assert_eq!(decide("process_write", "shell.run", "npm publish"), Action::Allow);
+    assert_eq!(decide("a_tool_of_a_host", "shell.run", "npm run dev"), Action::Ask);
+}
+
+#[test]
 fn one_denied_path_denies_the_whole_call() {
     let rules = compiled(&["manifest fs.write ok/** allow", "manifest fs.write no/** deny"]);
     let paths = [Path::new("/w/ok/a"), Path::new("/w/no/b"), Path::new("/w/ok/c")];

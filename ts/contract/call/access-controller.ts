@@ -190,7 +190,8 @@ export class AccessController implements Disposable {
     const undecided = { target, opened: undefined, error: undefined, approved: false, approvedByUser: false }
     if (target.kind === 'host') refuse(policy.checkHost(target.host, target.port))
     if (target.kind === 'capability') refuse(policy.checkCapability(target.name))
-    if (target.kind === 'host' || target.kind === 'capability' || target.kind === 'input') return { ...undecided, subjects: subjectsOf(target, '', shell) }
+    if (target.kind === 'host' || target.kind === 'capability' || target.kind === 'input')
+      return { ...undecided, subjects: subjectsOf(target, '', shell) }
     if (target.kind === 'command') {
       checkShellSyntax(addon, shell, target.command)
       refuse(policy.checkCommand(target.command, grammarOf(shell)))

@@ -26,7 +26,12 @@ export function subjectsOf(target: CallTarget, path: string, shell: SessionShell
 /** What reads the input need not be a shell. As a command line it is judged by the rules for what a shell would do with it. */
 function inputSubject(text: string, isSecret: boolean, shell: SessionShell): Subject {
   const grammar = grammarOf(shell)
-  const subject: Subject = { capability: 'shell.run', kind: 'command', resource: text, ...(grammar === undefined ? {} : { shell: grammar }) }
+  const subject: Subject = {
+    capability: 'shell.run',
+    kind: 'command',
+    resource: text,
+    ...(grammar === undefined ? {} : { shell: grammar }),
+  }
   return isSecret ? { ...subject, isSecret } : subject
 }
 

@@ -1,7 +1,12 @@
 import { contractCodeOf } from '../../core/codes.js'
 import { ToolError } from '../../core/errors.js'
 import type { RecordProcess, UntoldEnd } from '../../core/processes/process-entry.js'
-import type { ProcessReadArguments, ProcessReport, ProcessStopArguments, ProcessWriteArguments } from '../../core/processes/process-report.js'
+import type {
+  ProcessReadArguments,
+  ProcessReport,
+  ProcessStopArguments,
+  ProcessWriteArguments,
+} from '../../core/processes/process-report.js'
 import { ProcessTable, type StartRequest } from '../../core/processes/process-table.js'
 import type { Limits } from '../registry/limits.js'
 import { ContractFailure } from '../registry/envelope.js'

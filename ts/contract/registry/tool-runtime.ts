@@ -1,5 +1,10 @@
 import type { FileOfPatch } from '../../../index.js'
-import type { ProcessReadArguments, ProcessReport, ProcessStopArguments, ProcessWriteArguments } from '../../core/processes/process-report.js'
+import type {
+  ProcessReadArguments,
+  ProcessReport,
+  ProcessStopArguments,
+  ProcessWriteArguments,
+} from '../../core/processes/process-report.js'
 import type { Limits } from './limits.js'
 
 /** A shell that reads command lines. */

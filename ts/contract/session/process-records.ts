@@ -1,5 +1,6 @@
 import type { ProcessRecord, RecordProcess, UntoldEnd } from '../../core/processes/process-entry.js'
 import { howItEnded } from '../../core/processes/process-texts.js'
+import { recordedEnd } from '../../journal/calls/process-record.js'
 import { ContractFailure, thrownText } from '../registry/envelope.js'
 import type { BackgroundMessages } from './background-messages.js'
 
@@ -20,16 +21,7 @@ export const recordProcesses =
         await recorded.markDelivered()
       },
       async ended(end, isClosed) {
-        const { exitCode = null, signal = null, leftRunning, userMs, systemMs, peakBytes, durationMs } = end
-        const facts = {
-          exit_code: exitCode,
-          signal,
-          left_running: leftRunning,
-          cpu_ms: Math.round(userMs + systemMs),
-          peak_bytes: peakBytes,
-          duration_ms: Math.round(durationMs),
-        }
-        await recorded.end({ output: isClosed ? STOPPED : howItEnded(end), facts })
+        await recorded.end({ output: isClosed ? STOPPED : howItEnded(end), facts: recordedEnd(end) })
       },
       told: () => recorded.markDelivered(),
     } satisfies ProcessRecord

@@ -61,4 +61,9 @@ const direct = <ARGS extends object>(tool: ContractTool<ARGS, ProcessReport>): C
  * them, until they are stopped or the session is closed. A session has them if its host passes them on:
  * `createSession({ workspace, manifest, tools: processTools })`. What `bash` may run, and who is asked, holds for them as well.
  */
-export const processTools: readonly ContractTool[] = Object.freeze([direct(startTool), direct(readTool), direct(writeTool), direct(stopTool)])
+export const processTools: readonly ContractTool[] = Object.freeze([
+  direct(startTool),
+  direct(readTool),
+  direct(writeTool),
+  direct(stopTool),
+])

@@ -7,7 +7,17 @@ import { ProcessOwner } from '../process-owner.js'
 import { keyInput } from './key-input.js'
 import type { ProcessRecord, RecordProcess, TableEntry, UntoldEnd } from './process-entry.js'
 import type { ProcessReadArguments, ProcessReport, ProcessStopArguments, ProcessWriteArguments } from './process-report.js'
-import { hasEnded, howItEnded, inputClosed, inputWaits, notFound, ofEarlierOwner, processName, tableClosed, tooMany } from './process-texts.js'
+import {
+  hasEnded,
+  howItEnded,
+  inputClosed,
+  inputWaits,
+  notFound,
+  ofEarlierOwner,
+  processName,
+  tableClosed,
+  tooMany,
+} from './process-texts.js'
 import { REPORT_BYTES, START_WAIT_MS, WRITE_WAIT_MS } from './process-tools.js'
 import { reportOn, written } from './report-on.js'
 import { type AwaitedNews, type ProcessFacts, waitForNews } from './wait-for-news.js'
@@ -94,7 +104,11 @@ export class ProcessTable implements AsyncDisposable {
     lifetime?.throwIfAborted()
     if (this.#isClosed) throw tableClosed()
     const { maxRunning } = this.#options
-    if (this.#running.count >= maxRunning) throw tooMany(maxRunning, this.#names(({ process }) => process.end === undefined))
+    if (this.#running.count >= maxRunning)
+      throw tooMany(
+        maxRunning,
+        this.#names(({ process }) => process.end === undefined),
+      )
     this.#running.count += 1
     this.#count += 1
     const id = `p${this.#count}`
@@ -113,10 +127,7 @@ export class ProcessTable implements AsyncDisposable {
       const process = await startProcess(limits, begin, keep, { onEnd: stopped.resolve })
       const entry = this.#enter({ id, command, process, isStderrApart: keep.stderrApart === true, record })
       const forget = lifetime === undefined ? undefined : killWith(lifetime, process)
-      void stopped.promise.then((end) => {
-        forget?.()
-        this.#ended(entry, end)
-      })
+      void this.#follow(entry, stopped.promise, forget)
       return entry
     } catch (error) {
       isOver = true
@@ -133,6 +144,12 @@ export class ProcessTable implements AsyncDisposable {
     this.#entries.set(entry.id, entry)
     this.#living.add(entry)
     return entry
+  }
+
+  async #follow(entry: TableEntry, stopped: Promise<Addon.KeptProcessEnd>, forget: (() => void) | undefined): Promise<void> {
+    const end = await stopped
+    forget?.()
+    this.#ended(entry, end)
   }
 
   /** Counts and records an end, once. */

@@ -123,7 +123,10 @@ export const processTools: Readonly<Record<ProcessToolId, ProcessToolText>> = {
           description: 'Keys to press behind the text',
         },
         close_input: { type: 'boolean', description: 'Whether no more input comes. Default false' },
-        secret: { type: 'boolean', description: 'Whether the text is a password or another secret: it is not recorded then. Default false' },
+        secret: {
+          type: 'boolean',
+          description: 'Whether the text is a password or another secret: it is not recorded then. Default false',
+        },
         wait_ms: waitMs(`How long to wait for output. Default ${WRITE_WAIT_MS}`),
       },
       ['process_id'],

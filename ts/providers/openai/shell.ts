@@ -1,10 +1,10 @@
 /** `openai.tools.shell`: command lines in order, each with its own output and outcome. */
 import { ToolError } from '../../core/errors.js'
-import { findBash } from '../../core/find-bash.js'
 import { invalid } from '../../core/options.js'
 import type { ToolCallOptions } from '../../journal/calls/call-record.js'
 import { recordedFunction } from '../../toolkit/built-in-call.js'
 import type { BuiltInContext } from '../../toolkit/define-tool.js'
+import { shellFor } from '../../toolkit/tools/shell-line.js'
 import { captureCommand, exitCodeOf, captureNotes, stderrWithNotes } from '../command/capture-command.js'
 import { commandLine, limitTogether, outputLimit, shortened, timeoutOf } from '../command/limits.js'
 import { failureText } from '../failure-text.js'
@@ -95,13 +95,6 @@ async function runCommand(
     const stderr = failureText(error)
     return { ...limitTogether('', stderr, limit ?? stderr.length), outcome: { type: 'exit', exitCode: NOT_RUN } }
   }
-}
-
-/** A command line for bash, or for sh where there is no bash. */
-export function shellFor(line: string, { settings }: Pick<BuiltInContext, 'settings'>): { cmd: string; args: string[] } {
-  const bash = findBash([settings.rootDir, ...(settings.sandbox.writableRoots ?? [])])
-  if (bash === undefined) return { cmd: 'sh', args: ['-c', '--', line] }
-  return { cmd: bash, args: ['--norc', '--noprofile', '-c', '--', line] }
 }
 
 function checkedAction(action: unknown): ShellAction {

@@ -95,5 +95,9 @@ async function runCommand(
 function noteOf({ cmd }: BashInput, { toolCallId }: Pick<BuiltInContext, 'toolCallId'>, toolkit: Toolkit | undefined) {
   const noted = { toolCallId, tool: 'bash', subject: cmd } as const
   toolkit?.notes.set(noted, {})
-  return (leftRunning: number): void => toolkit?.notes.set(noted, { text: leftRunningNote(leftRunning) })
+  return (leftRunning: number): void => {
+    const notes = [leftRunningNote(leftRunning, toolkit?.processes !== undefined), ...(toolkit?.processes?.takeNotes() ?? [])]
+    const text = notes.filter((note) => note !== undefined).join('\n')
+    toolkit?.notes.set(noted, { text: text === '' ? undefined : text })
+  }
 }

@@ -1,9 +1,10 @@
 /** The descriptions that a model reads: what each tool does, and what the settings of its host mean for it. */
 import { type Check, type Checks, group, invalid } from '../../core/options.js'
+import { type ProcessToolId, processTools } from '../../core/processes/process-tools.js'
 import type { LimitedKind, Settings } from '../settings.js'
 
 /** The names of the built-in tools. */
-export type ToolName = 'read' | 'write' | 'edit' | 'grep' | 'bash' | 'apply_patch'
+export type ToolName = 'read' | 'write' | 'edit' | 'grep' | 'bash' | 'apply_patch' | ProcessToolId
 
 /** A description of the host's own, or what makes one of ours. */
 export type Description = string | ((ours: string) => string)
@@ -27,16 +28,29 @@ export const documented: Record<ToolName, string> = {
   grep: 'Search for a pattern in files',
   bash: 'Run an executable with arguments',
   apply_patch: patchFormat,
+  process_start: processTools.process_start.description,
+  process_read: processTools.process_read.description,
+  process_write: processTools.process_write.description,
+  process_stop: processTools.process_stop.description,
 }
 
 /** Descriptions by the settings; `root` is the name of the root directory. */
-function described(settings: Record<LimitedKind, Settings>, root: string, lineNumbers: boolean): Record<ToolName, string> {
+function described(
+  settings: Record<LimitedKind, Settings>,
+  root: string,
+  { lineNumbers, processes }: DescribedSet,
+): Record<ToolName, string> {
   const { allowNetwork, timeoutMs, sandbox, imageBytes } = settings.bash
   const max = (kind: LimitedKind): string => bytes(settings[kind].maxOutputBytes)
   const after = duration(timeoutMs)
   const where = `Paths are relative to ${root}, or absolute within it.`
   const writable = ['the root directory', 'a temporary directory', ...(sandbox.writableRoots ?? []).map((path) => `\`${path}\``)]
+  const confined =
+    `${sandbox.files === 'full' ? '' : `It can write to ${listed(writable)}. `}` +
+    `${allowNetwork ? 'The network is open.' : 'The network is blocked.'}`
+  const going = processes ? ' What is to go on is started with process_start.' : ''
   return {
+    ...documented,
     read:
       `Read a text file${imageBytes > 0 ? `, or look at an image of at most ${bytes(imageBytes)}` : ''}. ${where} ` +
       `Of a file over ${max('read')} read a part: offset is the first line, from 1, and limit is how many lines.` +
@@ -53,19 +67,27 @@ function described(settings: Record<LimitedKind, Settings>, root: string, lineNu
     bash:
       'Run one program, without a shell: cmd is the program, and args are passed to it as they are (no pipes, globs, quotes or $VARIABLES). ' +
       `For shell syntax use cmd "sh" with args ["-c", "…"]. It runs in ${root}, with stdin closed; nothing carries over to the next call. ` +
-      `${sandbox.files === 'full' ? '' : `It can write to ${listed(writable)}. `}${allowNetwork ? 'The network is open.' : 'The network is blocked.'} ` +
-      `It is stopped after ${after}; programs left in the background are stopped when it ends. Of output over ${max('bash')} the middle is left out.`,
+      `${confined} ` +
+      `It is stopped after ${after}; programs left in the background are stopped when it ends.${going} Of output over ${max('bash')} the middle is left out.`,
+    process_start: `${documented.process_start} It runs in ${root}, or in workdir below it. ${confined}`,
   }
+}
+
+/** What a set of tools is besides its settings. */
+interface DescribedSet {
+  lineNumbers: boolean
+  /** Whether it has the tools of processes. */
+  processes: boolean
 }
 
 /** The descriptions of one set of tools. Without a root directory the tools work where the host does. */
 export function describeTools(
   settings: Record<LimitedKind, Settings>,
-  { isRootKnown, lineNumbers }: { isRootKnown: boolean; lineNumbers: boolean },
+  { isRootKnown, ...set }: { isRootKnown: boolean } & DescribedSet,
   descriptions: Descriptions,
 ): Record<ToolName, string> {
   const root = isRootKnown ? `the root directory \`${settings.bash.rootDir}\`` : 'the root directory'
-  const ours = described(settings, root, lineNumbers)
+  const ours = described(settings, root, set)
   for (const [name, ourText] of Object.entries(ours) as [ToolName, string][]) {
     const description = descriptions[name] ?? ourText
     const text: unknown = typeof description === 'function' ? description(ourText) : description
@@ -88,6 +110,10 @@ export const parseDescriptions = group({
   grep: own,
   bash: own,
   apply_patch: own,
+  process_start: own,
+  process_read: own,
+  process_write: own,
+  process_stop: own,
 } satisfies Checks<Descriptions>)
 
 function bytes(count: number): string {

@@ -1,6 +1,7 @@
 /** What a model is shown of the calls of one set of tools: their results, and notes beside them. */
 import { createRequire } from 'node:module'
 import type { ToolCallOptions } from '../../journal/calls/call-record.js'
+import type { ToolProcesses } from './tool-processes.js'
 
 /** The request of the AI SDK for the form of a result that the model sees. */
 export interface ModelOutputRequest<INPUT> {
@@ -18,6 +19,8 @@ export interface ModelText {
 export interface Toolkit {
   notes: CallNotes
   lineNumbers: boolean
+  /** The processes of a set that has tools for them. */
+  processes?: ToolProcesses | undefined
 }
 
 export interface ReadImage {

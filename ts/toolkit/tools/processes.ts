@@ -1,0 +1,121 @@
+/** Processes that go on after the call that started them: the tools of `createTools({ processes: true })`. */
+import type { FlexibleSchema } from 'ai'
+import { traceStep } from '../../core/call-channel.js'
+import { programName } from '../../core/call-message.js'
+import { parseProcessArguments, type ProcessArguments } from '../../core/processes/process-arguments.js'
+import type { ProcessReport } from '../../core/processes/process-report.js'
+import { OUTPUT_FILE_BYTES, type ProcessTable } from '../../core/processes/process-table.js'
+import { processReportSchema, type ProcessToolId, processTools } from '../../core/processes/process-tools.js'
+import { terminalVariables } from '../../core/processes/terminal-variables.js'
+import { getToolContext } from '../../journal/calls/context.js'
+import { processRecorder } from '../../journal/calls/process-record.js'
+import { type BuiltInContext, type CallableTool, defineBuiltIn } from '../define-tool.js'
+import type { BoundToolOptions } from '../settings.js'
+import { callPlan, commandOf, commandSettings, guardCommand } from './call-plan.js'
+import { shellFor } from './shell-line.js'
+import type { ToolProcesses } from './tool-processes.js'
+
+/** The four tools of processes. */
+export type ProcessTools = {
+  process_start: CallableTool<ProcessArguments['process_start'], ProcessReport>
+  process_read: CallableTool<ProcessArguments['process_read'], ProcessReport>
+  process_write: CallableTool<ProcessArguments['process_write'], ProcessReport>
+  process_stop: CallableTool<ProcessArguments['process_stop'], ProcessReport>
+}
+
+/** Makes the tools of processes for a tool set. They end with their owner. */
+export function createProcessTools(
+  bound: BoundToolOptions,
+  descriptions: Record<ProcessToolId, string>,
+  processes: ToolProcesses,
+): ProcessTools {
+  const { table } = processes
+  const define = <ID extends ProcessToolId>(
+    name: ID,
+    sideEffect: boolean,
+    run: (args: ProcessArguments[ID], call: BuiltInContext) => Promise<ProcessReport>,
+    recordedInput?: (args: ProcessArguments[ID]) => unknown,
+  ) =>
+    defineBuiltIn(
+      {
+        name,
+        description: descriptions[name],
+        schema: schemaOf(name),
+        outputSchema: uncheckedSchema(processReportSchema),
+        sideEffect,
+        kind: 'bash',
+        recordedInput,
+        execute: async (args: ProcessArguments[ID], call) => noted(await run(parseProcessArguments(name, args), call), processes),
+      },
+      bound,
+    )
+  return {
+    process_start: define('process_start', true, (args, call) => start(args, call, bound, table)),
+    process_read: define('process_read', false, (args, { signal }) => table.read(args, signal)),
+    process_write: define('process_write', true, (args, { signal }) => table.write(args, signal), withoutSecret),
+    process_stop: define('process_stop', true, (args, { signal }) => table.stop(args, signal)),
+  }
+}
+
+/** Starts a command line behind the layers of `bash`. The abort of its run ends it. */
+async function start(
+  { command, workdir = '.', terminal = false, wait_ms: waitMs }: ProcessArguments['process_start'],
+  call: BuiltInContext,
+  bound: BoundToolOptions,
+  table: ProcessTable,
+): Promise<ProcessReport> {
+  const plan = callPlan(call)
+  const { cmd, args } = shellFor(command, call)
+  const guarded = guardCommand(plan, cmd, ['-c', command], workdir)
+  const program = commandOf({ cmd, args, cwd: workdir }, terminal ? { ...guarded.env, ...terminalVariables() } : guarded.env)
+  const settings = commandSettings(plan, bound)
+  const { signal } = call
+  return traceStep('command', { program: programName(cmd) }, () =>
+    table.start({
+      command,
+      start: (addon, keep, cancel) => addon.startProcess(settings(addon), program, keep, cancel),
+      keep: { input: terminal ? 'terminal' : 'pipe', fileBytes: OUTPUT_FILE_BYTES },
+      waitMs,
+      signal,
+      lifetime: signal,
+      record: processRecorder(getToolContext(), bound),
+    }),
+  )
+}
+
+/** The report with what became of other processes meanwhile. */
+function noted(report: ProcessReport, processes: ToolProcesses): ProcessReport {
+  const notes = [...(report.notes ?? []), ...processes.takeNotes()]
+  return notes.length === 0 ? report : { ...report, notes }
+}
+
+/** A text that is a secret is not recorded. */
+function withoutSecret(args: ProcessArguments['process_write']): unknown {
+  if (args.secret !== true) return args
+  const { text, ...rest } = args
+  return typeof text === 'string' ? { ...rest, text_bytes: Buffer.byteLength(text) } : rest
+}
+
+type SdkSchema = Record<symbol | string, unknown>
+
+/** A schema of the SDK, which is made by its symbol. */
+const sdkSchema = (jsonSchema: unknown, validate?: (value: unknown) => unknown): SdkSchema => ({
+  [Symbol.for('vercel.ai.schema')]: true,
+  _type: undefined,
+  validate,
+  jsonSchema,
+})
+
+const uncheckedSchema = (schema: unknown): FlexibleSchema<ProcessReport> => sdkSchema(schema) as unknown as FlexibleSchema<ProcessReport>
+
+/** The schema of the arguments, as a model gets it, with the check that a direct call has as well. */
+function schemaOf<ID extends ProcessToolId>(name: ID): FlexibleSchema<ProcessArguments[ID]> {
+  const validate = (value: unknown): unknown => {
+    try {
+      return { success: true, value: parseProcessArguments(name, value) }
+    } catch (error) {
+      return { success: false, error }
+    }
+  }
+  return sdkSchema(processTools[name].parameters, validate) as unknown as FlexibleSchema<ProcessArguments[ID]>
+}
