@@ -5,6 +5,7 @@ import { type AgentsEditor, type AgentsShell, createAgentsEditor, createAgentsSh
 import { type AnthropicBashFunction, type AnthropicBashInput, bashInput, createBash } from './anthropic/bash.js'
 import { createMemory, type MemoryFunction } from './anthropic/memory.js'
 import { createTextEditor, type TextEditorFunction } from './anthropic/text-editor.js'
+import { type CodexTools, createCodexTools } from './codex/exec-command.js'
 import { MAX_TIMEOUT_MS } from './command/limits.js'
 import { type ApplyPatchFunction, createApplyPatch } from './openai/apply-patch.js'
 import { createLocalShell, type LocalShellFunction } from './openai/local-shell.js'
@@ -41,12 +42,17 @@ export interface ProviderExecutors<MEMORY = MemoryFunction | undefined> extends 
     readonly textEditor: TextEditorFunction
     readonly memory: MEMORY
   }
+  /**
+   * `exec_command` and `write_stdin` as models of Codex know them: whole tools for the AI SDK, with their input and output. A command
+   * that has not ended goes on, until it ends, its run is aborted, or the executors are closed.
+   */
+  readonly codex: CodexTools
   /** For `@openai/agents-core`. */
   readonly agents: {
     readonly shell: AgentsShell
     readonly editor: AgentsEditor
   }
-  /** Removes what the session of `anthropic.bash` keeps on the disk. The process does it at its end. */
+  /** Ends the sessions of `codex`, and removes what that of `anthropic.bash` keeps on the disk. The process does both at its end. */
   close(): Promise<void>
 }
 
@@ -79,7 +85,11 @@ export function providerExecutors(options: ProviderExecutorsOptions = {}): Provi
   const settings: ProviderSettings = { bound, maxTimeoutMs, maxCharacters }
   const shell = createShell(settings)
   const applyPatch = createApplyPatch(settings)
-  const { bash, close } = createBash(settings)
+  const { bash, close: closeBash } = createBash(settings)
+  const { tools: codex, close: closeCodex } = createCodexTools(settings)
+  const close = async (): Promise<void> => {
+    await Promise.all([closeBash(), closeCodex()])
+  }
   return {
     openai: { shell, localShell: createLocalShell(settings), applyPatch },
     anthropic: {
@@ -88,6 +98,7 @@ export function providerExecutors(options: ProviderExecutorsOptions = {}): Provi
       textEditor: createTextEditor(settings),
       memory: memoryDir === undefined ? undefined : createMemory(settings, memoryDir),
     },
+    codex,
     agents: { shell: createAgentsShell(shell), editor: createAgentsEditor(applyPatch) },
     close,
     [Symbol.asyncDispose]: close,

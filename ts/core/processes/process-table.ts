@@ -51,6 +51,8 @@ export interface StartRequest {
   start: ProcessStart
   keep: KeepOptions
   waitMs?: number | undefined
+  /** The most output of the first report. */
+  maxBytes?: number | undefined
   /** Ends the call, and the process with it until the call has ended. */
   signal?: AbortSignal | undefined
   /** Ends the process whenever it is aborted. */
@@ -87,10 +89,10 @@ export class ProcessTable implements AsyncDisposable {
    *
    * @throws {ToolError} PROCESS_LIMIT, PROCESS_FAILED, and what else a command may not be started for. Nothing runs then.
    */
-  async start({ waitMs = START_WAIT_MS, ...request }: StartRequest): Promise<ProcessReport> {
+  async start({ waitMs = START_WAIT_MS, maxBytes, ...request }: StartRequest): Promise<ProcessReport> {
     const entry = await this.adopt(request)
     try {
-      return await this.#report(entry, waitMs, { port: true }, {}, request.signal)
+      return await this.#report(entry, waitMs, { port: true }, { maxBytes }, request.signal)
     } catch (error) {
       // Nobody would know its id.
       await entry.process.kill()
@@ -165,11 +167,11 @@ export class ProcessTable implements AsyncDisposable {
   }
 
   /**
-   * A part of the output of a process, and how it is.
+   * A part of the output of a process, and how it is. It waits for output, for a question or for the end, or only for one of the last two.
    *
    * @throws {ToolError} PROCESS_NOT_FOUND
    */
-  async read(request: ProcessReadArguments, signal?: AbortSignal): Promise<ProcessReport> {
+  async read(request: ProcessReadArguments, signal?: AbortSignal, waitsFor: 'output' | 'end' = 'output'): Promise<ProcessReport> {
     const { process_id, from, stream = 'stdout', max_bytes: maxBytes = REPORT_BYTES, wait_ms = 0 } = request
     const entry = this.#find(process_id)
     const { next, isStderrApart } = entry
@@ -177,7 +179,8 @@ export class ProcessTable implements AsyncDisposable {
     const how = { from, stream: isOfStderr ? ('stderr' as const) : ('stdout' as const), maxBytes }
     const isThere = (await written(entry, how.stream)) - (from ?? next[how.stream]) >= maxBytes
     // A report that is full already need not wait for more.
-    if (isThere && (from ?? 0) >= 0) return this.#report(entry, undefined, { port: false }, how, signal)
+    if (isThere && (from ?? 0) >= 0 && waitsFor === 'output') return this.#report(entry, undefined, { port: false }, how, signal)
+    if (waitsFor === 'end') return this.#report(entry, wait_ms, { port: false }, how, signal)
     const news = {
       port: false,
       outputFrom: isOfStderr ? undefined : Math.max(0, from ?? next.stdout),
@@ -191,7 +194,12 @@ export class ProcessTable implements AsyncDisposable {
    *
    * @throws {ToolError} PROCESS_NOT_FOUND, PROCESS_ENDED, PROCESS_BUSY; INVALID_INPUT for a key that needs a terminal.
    */
-  async write(input: ProcessWriteArguments, signal?: AbortSignal): Promise<ProcessReport> {
+  async write(
+    input: ProcessWriteArguments,
+    signal?: AbortSignal,
+    waitsFor: 'output' | 'end' = 'output',
+    maxBytes?: number,
+  ): Promise<ProcessReport> {
     const { process_id, text = '', keys = [], close_input: closes = false, secret = false, wait_ms = WRITE_WAIT_MS } = input
     const entry = this.#find(process_id)
     const { id, command, process } = entry
@@ -212,7 +220,7 @@ export class ProcessTable implements AsyncDisposable {
       // A terminal takes more after its key for the end.
       entry.isInputClosed = !process.hasTerminal
     }
-    return this.#report(entry, wait_ms, { port: false, outputFrom: before }, { notes }, signal)
+    return this.#report(entry, wait_ms, { port: false, ...(waitsFor === 'output' && { outputFrom: before }) }, { notes, maxBytes }, signal)
   }
 
   /** Whether the process takes the input in time. What it does not take waits for it. */
@@ -246,6 +254,11 @@ export class ProcessTable implements AsyncDisposable {
     await process.kill()
     this.#told(entry)
     return this.#report(entry, 0, { port: false }, {}, undefined)
+  }
+
+  /** @throws {ToolError} PROCESS_NOT_FOUND */
+  hasTerminal(id: string): boolean {
+    return this.#find(id).process.hasTerminal
   }
 
   /** The ends that no report has told of, each once. */

@@ -4,15 +4,11 @@ import { traceStep } from '../../core/call-channel.js'
 import { programName } from '../../core/call-message.js'
 import { parseProcessArguments, type ProcessArguments } from '../../core/processes/process-arguments.js'
 import type { ProcessReport } from '../../core/processes/process-report.js'
-import { OUTPUT_FILE_BYTES, type ProcessTable } from '../../core/processes/process-table.js'
 import { processReportSchema, type ProcessToolId, processTools } from '../../core/processes/process-tools.js'
-import { terminalVariables } from '../../core/processes/terminal-variables.js'
-import { getToolContext } from '../../journal/calls/context.js'
-import { processRecorder } from '../../journal/calls/process-record.js'
 import { type BuiltInContext, type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
-import { callPlan, commandOf, commandSettings, guardCommand } from './call-plan.js'
 import { shellFor } from './shell-line.js'
+import { startLine } from './start-line.js'
 import type { ToolProcesses } from './tool-processes.js'
 
 /** The four tools of processes. */
@@ -50,37 +46,16 @@ export function createProcessTools(
       bound,
     )
   return {
-    process_start: define('process_start', true, (args, call) => start(args, call, bound, table)),
+    process_start: define('process_start', true, ({ command, workdir, terminal = false, wait_ms: waitMs }, call) => {
+      const line = { command, workdir, input: terminal ? ('terminal' as const) : ('pipe' as const) }
+      return traceStep('command', { program: programName(shellFor(command, call).cmd) }, () =>
+        table.start({ ...startLine(line, call, bound), waitMs }),
+      )
+    }),
     process_read: define('process_read', false, (args, { signal }) => table.read(args, signal)),
     process_write: define('process_write', true, (args, { signal }) => table.write(args, signal), withoutSecret),
     process_stop: define('process_stop', true, (args, { signal }) => table.stop(args, signal)),
   }
-}
-
-/** Starts a command line behind the layers of `bash`. The abort of its run ends it. */
-async function start(
-  { command, workdir = '.', terminal = false, wait_ms: waitMs }: ProcessArguments['process_start'],
-  call: BuiltInContext,
-  bound: BoundToolOptions,
-  table: ProcessTable,
-): Promise<ProcessReport> {
-  const plan = callPlan(call)
-  const { cmd, args } = shellFor(command, call)
-  const guarded = guardCommand(plan, cmd, ['-c', command], workdir)
-  const program = commandOf({ cmd, args, cwd: workdir }, terminal ? { ...guarded.env, ...terminalVariables() } : guarded.env)
-  const settings = commandSettings(plan, bound)
-  const { signal } = call
-  return traceStep('command', { program: programName(cmd) }, () =>
-    table.start({
-      command,
-      start: (addon, keep, cancel) => addon.startProcess(settings(addon), program, keep, cancel),
-      keep: { input: terminal ? 'terminal' : 'pipe', fileBytes: OUTPUT_FILE_BYTES },
-      waitMs,
-      signal,
-      lifetime: signal,
-      record: processRecorder(getToolContext(), bound),
-    }),
-  )
 }
 
 /** The report with what became of other processes meanwhile. */

@@ -1,0 +1,192 @@
+/** Codex's pair: `exec_command` starts a command, and `write_stdin` types into it and polls it. */
+import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
+import { ToolError, withHint } from '../../core/errors.js'
+import { invalid } from '../../core/options.js'
+import { MAX_PROCESSES, ProcessTable } from '../../core/processes/process-table.js'
+import type { ProcessReport } from '../../core/processes/process-report.js'
+import { type BuiltInContext, type CallableTool, defineBuiltIn } from '../../toolkit/define-tool.js'
+import { startLine } from '../../toolkit/tools/start-line.js'
+import { commandLine } from '../command/limits.js'
+import type { ProviderSettings } from '../settings.js'
+import { cutOutput, outputBytes, sectionsOf } from './exec-output.js'
+
+/** Input of `exec_command`. */
+export interface ExecCommandInput {
+  cmd: string
+  /** Relative to the root directory, or absolute within it. */
+  workdir?: string | undefined
+  /** A shell that takes `-c`. @default bash, or sh where there is none */
+  shell?: string | undefined
+  /** Without effect: no shell reads startup files. */
+  login?: boolean | undefined
+  /** Whether the command gets a terminal. Without one it has no input. @default false */
+  tty?: boolean | undefined
+  /** @default 10_000, from 250 to 30_000 */
+  yield_time_ms?: number | undefined
+  /** @default 10_000 */
+  max_output_tokens?: number | undefined
+  /** Anything but `use_default` is refused: nothing runs outside of the sandbox. */
+  sandbox_permissions?: string | undefined
+  justification?: string | undefined
+  prefix_rule?: string[] | undefined
+}
+
+/** Input of `write_stdin`. */
+export interface WriteStdinInput {
+  session_id: number
+  /** Nothing polls. @default '' */
+  chars?: string | undefined
+  /** @default 250, up to 30_000; of a poll 5_000 to 300_000 */
+  yield_time_ms?: number | undefined
+  /** @default 10_000 */
+  max_output_tokens?: number | undefined
+}
+
+/** The two tools, under the names that models of Codex know. */
+export type CodexTools = {
+  exec_command: CallableTool<ExecCommandInput, string>
+  write_stdin: CallableTool<WriteStdinInput, string>
+}
+
+const tokens = z.number().optional().describe('Output token budget. Defaults to 10000 tokens')
+
+const execSchema = z.object({
+  cmd: z.string().describe('Shell command to execute'),
+  workdir: z.string().optional().describe('Working directory for the command. Defaults to the root directory'),
+  shell: z.string().optional().describe('Shell binary to launch. Defaults to bash'),
+  login: z.boolean().optional().describe('Whether to run the shell with login semantics. No startup file is read either way'),
+  tty: z.boolean().optional().describe('True allocates a PTY for the command; false or omitted uses plain pipes, and there is no stdin'),
+  yield_time_ms: z.number().optional().describe('Wait before yielding output. Defaults to 10000 ms; effective range is 250-30000 ms'),
+  max_output_tokens: tokens,
+  sandbox_permissions: z.string().optional().describe('Only use_default: commands run in the sandbox'),
+  justification: z.string().optional(),
+  prefix_rule: z.array(z.string()).optional(),
+})
+
+const stdinSchema = z.object({
+  session_id: z.number().describe('Identifier of the running unified exec session'),
+  chars: z.string().optional().describe('Bytes to write to stdin. Defaults to empty, which polls without writing'),
+  yield_time_ms: z
+    .number()
+    .optional()
+    .describe('Wait before yielding output. Non-empty writes default to 250 ms and cap at 30000 ms; empty polls wait 5000-300000 ms'),
+  max_output_tokens: tokens,
+})
+
+const outputSchema = z.string().describe('How the command is, and its output')
+
+/** The most bytes of one report as JSON. It is cut by its tokens. */
+const MAX_REPORT_JSON = 64_000_000
+
+/** Makes the two tools. They share their sessions with nobody. */
+export function createCodexTools({ bound }: ProviderSettings): { tools: CodexTools; close: () => Promise<void> } {
+  const table = new ProcessTable({ maxRunning: MAX_PROCESSES, maxReportBytes: MAX_REPORT_JSON })
+  const shared = { outputSchema, sideEffect: true, kind: 'bash' } as const
+  const exec_command = defineBuiltIn(
+    {
+      ...shared,
+      name: 'exec_command',
+      description: 'Runs a command in a PTY, returning output or a session ID for ongoing interaction.',
+      schema: execSchema,
+      execute: (input: ExecCommandInput, call): Promise<string> => inWords(() => execCommand(input, call, bound, table)),
+    },
+    bound,
+  )
+  const write_stdin = defineBuiltIn(
+    {
+      ...shared,
+      name: 'write_stdin',
+      description: 'Writes characters to an existing unified exec session and returns recent output.',
+      schema: stdinSchema,
+      execute: (input: WriteStdinInput, { signal }): Promise<string> => inWords(() => writeStdin(input, signal, table)),
+    },
+    bound,
+  )
+  return { tools: { exec_command, write_stdin }, close: () => table.close() }
+}
+
+async function execCommand(
+  input: ExecCommandInput,
+  call: BuiltInContext,
+  bound: ProviderSettings['bound'],
+  table: ProcessTable,
+): Promise<string> {
+  const startedMs = performance.now()
+  const { workdir, shell, tty = false, yield_time_ms, max_output_tokens, sandbox_permissions: permissions = 'use_default' } = input
+  const command = commandLine(input.cmd, 'cmd')
+  if (command.trim() === '') throw invalid('cmd must be a command.')
+  if (permissions !== 'use_default')
+    throw invalid(`sandbox_permissions cannot be ${permissions}: every command runs in the sandbox. Leave it out.`)
+  for (const [name, value] of Object.entries({ workdir, shell })) {
+    if (value !== undefined && (typeof value !== 'string' || value.includes('\0'))) throw invalid(`${name} must be a path.`)
+  }
+  const budget = outputBytes(max_output_tokens)
+  const line = {
+    command,
+    workdir: workdir === '' ? undefined : workdir,
+    shell: shell === '' || shell === undefined || /(?:^|\/)(?:ba)?sh$/u.test(shell) ? undefined : shell,
+    input: tty === true ? ('terminal' as const) : ('empty' as const),
+    isPlain: true,
+  }
+  const request = startLine(line, call, bound)
+  const report = await table.start({ ...request, waitMs: within(yield_time_ms, 10_000, 250, 30_000), maxBytes: budget })
+  return said(report, budget, startedMs, table)
+}
+
+async function writeStdin(input: WriteStdinInput, signal: AbortSignal | undefined, table: ProcessTable): Promise<string> {
+  const startedMs = performance.now()
+  const { session_id: session, chars = '', yield_time_ms, max_output_tokens } = input
+  if (!Number.isSafeInteger(session)) throw invalid('session_id must be a whole number.')
+  if (typeof chars !== 'string') throw invalid('chars must be a string.')
+  const process_id = `p${session}`
+  const max_bytes = outputBytes(max_output_tokens)
+  if (chars === '') {
+    const wait_ms = within(yield_time_ms, 5_000, 5_000, 300_000)
+    return said(await table.read({ process_id, max_bytes, wait_ms }, signal, 'end'), max_bytes, startedMs, table)
+  }
+  const wait_ms = within(yield_time_ms, 250, 250, 30_000)
+  // Without a terminal nobody makes a signal of the key.
+  const isInterrupt = chars === '\u0003' && !table.hasTerminal(process_id)
+  const given = isInterrupt ? { keys: ['ctrl+c' as const] } : { text: chars }
+  const report = await table.write({ process_id, ...given, wait_ms }, signal, 'end', max_bytes)
+  return said(report, max_bytes, startedMs, table)
+}
+
+function within(value: unknown, fallback: number, least: number, most: number): number {
+  if (value === undefined || value === null) return fallback
+  if (typeof value !== 'number' || Number.isNaN(value)) throw invalid('yield_time_ms must be a number.')
+  return Math.round(Math.min(most, Math.max(least, value)))
+}
+
+/** The text that a model of Codex expects. What is left out of a long output is not given later. */
+async function said(report: ProcessReport, budget: number, startedMs: number, table: ProcessTable): Promise<string> {
+  const { process_id, from, next, unread_bytes: unread = 0, missing_bytes: missing = 0 } = report
+  const total = missing + next - from + unread
+  const last = unread === 0 ? undefined : await table.read({ process_id, from: -Math.floor(budget / 2), max_bytes: budget })
+  return sectionsOf({
+    chunkId: randomBytes(3).toString('hex'),
+    wallMs: performance.now() - startedMs,
+    report,
+    session: Number(process_id.slice(1)),
+    bytes: total,
+    output: cutOutput(report.output, last?.output, total, budget),
+  })
+}
+
+/** Failures with the next move that a model has with these two tools. */
+async function inWords(work: () => Promise<string>): Promise<string> {
+  try {
+    return await work()
+  } catch (error) {
+    const hint = ToolError.isInstance(error) ? hints[error.code] : undefined
+    throw hint === undefined ? error : withHint(error as ToolError, hint)
+  }
+}
+
+const hints: Readonly<Partial<Record<ToolError['code'], string>>> = {
+  PROCESS_NOT_FOUND: 'Start the command again with exec_command.',
+  PROCESS_ENDED: 'Its stdin is closed: run it again by exec_command with tty: true to type into it.',
+  PROCESS_BUSY: 'Nothing was written. Poll with empty chars, and write again when it reads.',
+  PROCESS_LIMIT: 'End a session first: write "\\u0003" to it, or let it finish.',
+}

@@ -1,0 +1,57 @@
+/** The output of a session as models of Codex read it. */
+import { positive } from '../../core/options.js'
+import type { ProcessReport } from '../../core/processes/process-report.js'
+
+const DEFAULT_TOKENS = 10_000
+/** What Codex takes a token for. */
+const BYTES_PER_TOKEN = 4
+const MAX_TOKENS = 250_000
+
+/** How many bytes a budget of tokens is. */
+export function outputBytes(tokens: unknown): number {
+  if (tokens === undefined || tokens === null) return DEFAULT_TOKENS * BYTES_PER_TOKEN
+  return Math.max(16, Math.ceil(Math.min(positive()(tokens, 'max_output_tokens'), MAX_TOKENS)) * BYTES_PER_TOKEN)
+}
+
+/** What one answer is made of. */
+export interface ExecAnswer {
+  chunkId: string
+  wallMs: number
+  report: ProcessReport
+  session: number
+  /** How much was printed since the last answer. */
+  bytes: number
+  output: string
+}
+
+export function sectionsOf({ chunkId, wallMs, report, session, bytes, output }: ExecAnswer): string {
+  const { running, exit_code: code, signal, notes = [] } = report
+  return [
+    `Chunk ID: ${chunkId}`,
+    `Wall time: ${(wallMs / 1000).toFixed(4)} seconds`,
+    running
+      ? `Process running with session ID ${session}`
+      : `Process exited with code ${code ?? 'unknown'}${signal === undefined || signal === null ? '' : ` (${signal})`}`,
+    `Original token count: ${Math.ceil(bytes / BYTES_PER_TOKEN)}`,
+    ...facts(report).map((fact) => `Note: ${fact}`),
+    ...notes.map((note) => `Note: ${note}`),
+    'Output:',
+    output,
+  ].join('\n')
+}
+
+/** What Codex does not say: the kernel does. */
+function facts({ port, waits_for_input: waits }: ProcessReport): string[] {
+  const listens = port === undefined ? [] : [`The process listens at port ${port}.`]
+  return waits === true && port === undefined ? [...listens, 'The process waits for input.'] : listens
+}
+
+/** The beginning and the end of an output that is longer than the budget. */
+export function cutOutput(first: string, last: string | undefined, bytes: number, budget: number): string {
+  if (last === undefined) return first
+  const head = Buffer.from(first)
+  let half = Math.min(head.length, Math.floor(budget / 2))
+  while (half > 0 && ((head[half] ?? 0) & 0xc0) === 0x80) half -= 1
+  const left = Math.max(0, bytes - half - Buffer.byteLength(last))
+  return `${head.toString('utf8', 0, half)}…${Math.ceil(left / BYTES_PER_TOKEN)} tokens truncated…${last}`
+}

@@ -1,0 +1,49 @@
+/** A command line that goes on after its call, behind the layers of `bash`. */
+import type { KeepOptions } from '../../core/kept-process.js'
+import { OUTPUT_FILE_BYTES, type StartRequest } from '../../core/processes/process-table.js'
+import { terminalVariables } from '../../core/processes/terminal-variables.js'
+import { getToolContext } from '../../journal/calls/context.js'
+import { processRecorder } from '../../journal/calls/process-record.js'
+import type { BuiltInContext } from '../define-tool.js'
+import type { BoundToolOptions } from '../settings.js'
+import { callPlan, commandOf, commandSettings, guardCommand } from './call-plan.js'
+import { shellFor } from './shell-line.js'
+
+/** What to start. */
+export interface LineToStart {
+  command: string
+  /** @default the root directory */
+  workdir?: string | undefined
+  input: NonNullable<KeepOptions['input']>
+  /** The shell that reads the line. @default bash, or sh where there is none */
+  shell?: string | undefined
+  /** Whether it is asked for plain output without a terminal, too. @default false */
+  isPlain?: boolean | undefined
+}
+
+/**
+ * What a table needs to start the line. The process ends with the abort of the call's run.
+ *
+ * @throws {ToolError} INVALID_INPUT, TOOL_NETWORK_DISABLED, TOOL_GIT_REMOTE_DISABLED
+ */
+export function startLine(
+  { command, workdir = '.', input, shell, isPlain = false }: LineToStart,
+  call: BuiltInContext,
+  bound: BoundToolOptions,
+): StartRequest {
+  const plan = callPlan(call)
+  const { cmd, args } = shell === undefined ? shellFor(command, call) : { cmd: shell, args: ['-c', command] }
+  const guarded = guardCommand(plan, cmd, ['-c', command], workdir)
+  const env = isPlain || input === 'terminal' ? { ...guarded.env, ...terminalVariables() } : guarded.env
+  const program = commandOf({ cmd, args, cwd: workdir }, env)
+  const settings = commandSettings(plan, bound)
+  const { signal } = call
+  return {
+    command,
+    start: (addon, keep, cancel) => addon.startProcess(settings(addon), program, keep, cancel),
+    keep: { input, fileBytes: OUTPUT_FILE_BYTES },
+    signal,
+    lifetime: signal,
+    record: processRecorder(getToolContext(), bound),
+  }
+}
