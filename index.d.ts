@@ -323,6 +323,14 @@ export declare class OpenedTarget {
   edit(edit: ContractEdit, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<EditedFile | Unfinished>
 }
 
+/** Collects what the program `apply_patch` tells of the patches of one command. */
+export declare class PatchReports {
+  /** For one command. */
+  constructor()
+  /** Takes the reports, once the command has ended in whichever way. */
+  take(): Array<ReportedPatch>
+}
+
 /** A patch that was applied. It holds the contents of its files before and after. */
 export declare class PatchResult {
   /** What happened, for a model: a line for each file. */
@@ -347,7 +355,7 @@ export declare function argsHash(json: string): string
  * Runs a command in a directory below the root. After a non-zero exit, `details.output` of the error has
  * what was printed.
  */
-export declare function bash(settings: CommandSettings, command: Command, cancel: CancelHandle): Promise<FinishedCommand | Unfinished>
+export declare function bash(settings: CommandSettings, command: Command, cancel: CancelHandle, patches?: PatchReports | undefined | null): Promise<FinishedCommand | Unfinished>
 
 /** What has happened since the last event. */
 export interface BashEvent {
@@ -374,7 +382,7 @@ export interface BashOnlySyntax {
 }
 
 /** Starts a command in a directory below the root. */
-export declare function bashStream(settings: CommandSettings, command: Command, cancel: CancelHandle): BashStream
+export declare function bashStream(settings: CommandSettings, command: Command, cancel: CancelHandle, patches?: PatchReports | undefined | null): BashStream
 
 /** How a call ended. */
 export interface CallEnd {
@@ -488,7 +496,7 @@ export declare function compileRules(variables: ContractVariables, rules: Array<
  * Runs a command line in a directory that was opened as `workdir`. An exit code is no error, and neither
  * is a timeout.
  */
-export declare function contractBash(workdir: OpenedTarget, request: ContractBashRequest, cancel: CancelHandle, live?: LiveOutput | undefined | null): Promise<ContractBashOutput | Unfinished>
+export declare function contractBash(workdir: OpenedTarget, request: ContractBashRequest, cancel: CancelHandle, live?: LiveOutput | undefined | null, patches?: PatchReports | undefined | null): Promise<ContractBashOutput | Unfinished>
 
 /** What became of a command. */
 export interface ContractBashOutput {
@@ -1259,6 +1267,32 @@ export declare function removeNow(directories: Array<string>, limitMs: number): 
 /** Renames the entry at `from` below `root`. False when something is at `to` already. */
 export declare function renameEntry(root: GrantedRoot, from: string, to: string, publish: PublishOptions, cancel: CancelHandle): Promise<boolean | Unfinished>
 
+/** A patch that a command has applied, or has tried to. This is what the command says of itself. */
+export interface ReportedPatch {
+  /** Where its paths begin; empty if that is not known. */
+  directory: string
+  /** The first of its files, in its order. */
+  files: Array<FileOfPatch>
+  /** How many files it has. */
+  total: number
+  /** Its size. */
+  bytes: number
+  /** Its SHA-256, in hexadecimal digits; empty if that is not known. */
+  sha256: string
+  /** In milliseconds since 1970. */
+  beganMs: number
+  /** In milliseconds since 1970; none if it was killed. */
+  endedMs?: number
+  /** `unknown` if it was killed. */
+  status: 'success' | 'error' | 'unknown'
+  /** Whether the patch makes no sense or does not fit its files. */
+  isMisfit: boolean
+  /** A line for each file, or what happened. */
+  text: string
+  /** The next move after a failure. */
+  hint?: string
+}
+
 /** The answer to a claim: one of the three. */
 export interface RevertAnswer {
   /** The caller alone may undo this row, a JSON text. */
@@ -1273,7 +1307,7 @@ export interface RevertAnswer {
 export declare function rewriteFile(root: GrantedRoot, path: string, known: string, content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<boolean | Unfinished>
 
 /** Runs a command in a directory below the root. Neither an exit code nor a timeout is an error. */
-export declare function runCaptured(settings: CommandSettings, command: Command, terms: CommandTerms, cancel: CancelHandle): Promise<CapturedCommand | Unfinished>
+export declare function runCaptured(settings: CommandSettings, command: Command, terms: CommandTerms, cancel: CancelHandle, patches?: PatchReports | undefined | null): Promise<CapturedCommand | Unfinished>
 
 /**
  * Finds out what holds around commands with these grants, by trying. The names are those of

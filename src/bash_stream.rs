@@ -17,6 +17,7 @@ use crate::cancel::CancelHandle;
 use crate::command::{BashRequest, Command, CommandSettings, FinishedCommand};
 use crate::job::{self, lock};
 use crate::outcome::Outcome;
+use crate::patch_reports::PatchReports;
 use crate::running_commands;
 
 /// How much text gathers before the command has to wait.
@@ -76,11 +77,12 @@ pub fn bash_stream(
     settings: &CommandSettings,
     command: Command,
     cancel: &CancelHandle,
+    patches: Option<&PatchReports>,
 ) -> Result<BashStream> {
     let cancel = cancel.for_command();
     let running = running_commands::register(env, Arc::clone(&cancel))?;
     let outcome = Some(Outcome::from(Err(no_thread(&command.cmd))));
-    let request = BashRequest::new(settings, command);
+    let request = BashRequest::new(settings, command, patches);
     let gathered = Arc::new(Gathered::default());
     let cancel = Arc::downgrade(&cancel);
     let stream = BashStream { gathered: Arc::clone(&gathered), cancel };

@@ -12,6 +12,7 @@ use crate::command::{BashRequest, Command, CommandSettings};
 use crate::job::{self, Promised};
 use crate::options;
 use crate::outcome::Outcome;
+use crate::patch_reports::PatchReports;
 use crate::running_commands;
 
 /// The terms of one program.
@@ -78,9 +79,10 @@ pub fn run_captured(
     command: Command,
     terms: CommandTerms,
     cancel: &CancelHandle,
+    patches: Option<&PatchReports>,
 ) -> Result<Promised<CapturedCommand>> {
     let running = running_commands::register(env, cancel.for_command())?;
-    let request = BashRequest::new(settings, command);
+    let request = BashRequest::new(settings, command, patches);
     let terms = CaptureTerms::from(terms);
     Ok(job::command(move || {
         let BashRequest { settings, program, host } = &request;

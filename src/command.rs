@@ -13,6 +13,7 @@ use crate::cancel::CancelHandle;
 use crate::grants::CommandGrants;
 use crate::job::Promised;
 use crate::outcome::Outcome;
+use crate::patch_reports::PatchReports;
 use crate::sandbox::SandboxRequest;
 use crate::text::Text;
 use crate::{job, options, running_commands};
@@ -109,10 +110,15 @@ pub(crate) struct BashRequest {
 
 impl BashRequest {
     /// Must be called on the JavaScript thread, where no other code changes the environment meanwhile.
-    pub(crate) fn new(settings: &CommandSettings, command: Command) -> Self {
+    pub(crate) fn new(
+        settings: &CommandSettings,
+        command: Command,
+        patches: Option<&PatchReports>,
+    ) -> Self {
         let Command { cmd, args, cwd, host_env, extra_env } = command;
         let host = environment::of_host(host_env, extra_env);
-        Self { settings: Arc::clone(&settings.0), program: Program { cmd, args, cwd }, host }
+        let program = Program { cmd, args, cwd, patches: patches.map(PatchReports::shared) };
+        Self { settings: Arc::clone(&settings.0), program, host }
     }
 
     /// Runs the command. With a sink, its output can be had meanwhile.
@@ -149,8 +155,9 @@ pub fn bash(
     settings: &CommandSettings,
     command: Command,
     cancel: &CancelHandle,
+    patches: Option<&PatchReports>,
 ) -> Result<Promised<FinishedCommand>> {
     let running = running_commands::register(env, cancel.for_command())?;
-    let request = BashRequest::new(settings, command);
+    let request = BashRequest::new(settings, command, patches);
     Ok(job::command(move || request.run(running.cancel(), None)))
 }

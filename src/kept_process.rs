@@ -54,7 +54,7 @@ pub fn start_process(
     let place = kept_processes::register(env)?;
     let Command { cmd, args, cwd, host_env, extra_env } = command;
     let host = environment::of_host(host_env, extra_env);
-    let (settings, program) = (settings.shared(), Program { cmd, args, cwd });
+    let (settings, program) = (settings.shared(), Program { cmd, args, cwd, patches: None });
     let keeping = Keeping::from(keep);
     Ok(job::command(move || {
         let changed = Arc::new(Notify::new());

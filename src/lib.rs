@@ -25,6 +25,7 @@ mod kept_process;
 mod kept_processes;
 mod options;
 mod outcome;
+mod patch_reports;
 mod patches;
 mod removal;
 mod rows;

@@ -120,6 +120,32 @@ describe('revertRun', () => {
     expect(undone).toEqual([])
   })
 
+  test('an effect without a handler is answered with the reason, and the others are undone', async () => {
+    const { journal, order, undone, run } = await scene()
+    await run([{ n: 1 }])
+    const box = makeSandbox()
+    const tools = { order, ...createTools({ rootDir: box.root, extraTools: ['apply_patch'] }) }
+    const pay = defineTool({ name: 'pay', schema: z.object({}), sideEffect: true, idempotent: true, execute: () => 'ok' })
+    await runTask({ journal, runId: 'run', nodeId: 'files' }, async () => {
+      await tools.write.execute({ path: 'a', content: '1\n' })
+      await tools.read.execute({ path: 'a' })
+      await tools.apply_patch.execute({ patch: '*** Begin Patch\n*** Update File: a\n@@\n-1\n+2\n*** End Patch' })
+      await tools.apply_patch.execute({ patch: 'nonsense' }).catch(() => undefined)
+      await tools.bash.execute({ cmd: 'true' })
+      await pay.execute({})
+    })
+    const done = await revertRun(journal, 'run', { tools })
+    expect(done.map(({ call, outcome, reason }) => [call.toolName, outcome, reason])).toEqual([
+      ['pay', 'irreversible', 'pay has no revert handler'],
+      ['bash', 'irreversible', 'what a command has changed is not known: take the files from version control'],
+      ['apply_patch', 'irreversible', expect.stringContaining('the journal holds no contents of files')],
+      ['write', 'irreversible', expect.stringContaining('the journal holds no contents of files')],
+      ['order', 'reverted', undefined],
+    ])
+    expect(undone).toHaveLength(1)
+    expect(box.text('a')).toBe('2\n')
+  })
+
   test('arguments that were not kept are not made up', async () => {
     const { journal, order, undone, run } = await scene({ redactKeys: true })
     await run([{ n: 1, apiKey: 'sk-1' }])

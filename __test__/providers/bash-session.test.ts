@@ -207,3 +207,30 @@ describe('a call', () => {
     await journal.close()
   })
 })
+
+describe.skipIf(process.platform !== 'linux')('patches in commands of providers', () => {
+  test('each has a row, whichever tool has run the command', async () => {
+    const journal = await openJournal(':memory:')
+    const { box, executors } = session({ journal, runId: 'r' })
+    const patch = (name: string) => `apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: ${name}\n+x\n*** End Patch\nEOF`
+    await executors.anthropic.bash({ command: 'mkdir sub; cd sub' })
+    await executors.anthropic.bash({ command: patch('a') })
+    await executors.openai.shell({ action: { commands: [patch('b'), patch('c'), 'apply_patch x'] } })
+    await executors.openai.localShell({ action: { type: 'exec', command: ['sh', '-c', patch('d')] } })
+    expect([box.text('sub/a'), box.text('b'), box.text('c'), box.text('d')]).toEqual(['x\n', 'x\n', 'x\n', 'x\n'])
+    const rows = await journal.listRun('r')
+    expect(rows.map(({ toolName, seq, status }) => `${seq} ${toolName} ${status}`)).toEqual([
+      '1 bash success',
+      '2 bash success',
+      '3 apply_patch success',
+      '4 shell success',
+      '5 apply_patch success',
+      '6 apply_patch success',
+      '7 apply_patch error',
+      '8 local_shell success',
+      '9 apply_patch success',
+    ])
+    expect(JSON.parse(rows[2]?.inputJson ?? '')).toMatchObject({ directory: 'sub', inside: { tool: 'bash', seq: 2 } })
+    await journal.close()
+  })
+})

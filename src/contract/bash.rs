@@ -21,6 +21,7 @@ use crate::command::EnvironmentOptions;
 use crate::job::{self, Promised};
 use crate::options::{self, paths};
 use crate::outcome::Outcome;
+use crate::patch_reports::PatchReports;
 use crate::running_commands;
 
 /// What to run, and what it may do.
@@ -71,6 +72,7 @@ impl From<ContractBashRequest> for CommandLine {
             timeout: options::milliseconds(request.timeout_ms),
             head_bytes: options::size(request.head_bytes),
             sidecar: request.sidecar.into(),
+            patches: None,
         }
     }
 }
@@ -157,10 +159,13 @@ pub fn contract_bash(
     mut request: ContractBashRequest,
     cancel: &CancelHandle,
     live: Option<&LiveOutput>,
+    patches: Option<&PatchReports>,
 ) -> Result<Promised<ContractBashOutput>> {
     let running = running_commands::register(env, cancel.for_command())?;
     let host = environment::of_host(request.host_env.take(), request.extra_env.take());
-    let (command, workdir) = (CommandLine::from(request), workdir.target());
+    let command =
+        CommandLine { patches: patches.map(PatchReports::shared), ..CommandLine::from(request) };
+    let workdir = workdir.target();
     let live = live.map(|live| Arc::clone(&live.0));
     Ok(job::command(move || {
         let workdir = workdir.map_err(Unfinished::from);

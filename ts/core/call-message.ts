@@ -55,6 +55,8 @@ export class CallMessage {
   acted: boolean | undefined
   /** Why it failed: the code of the error or of the envelope, or the name of an error without a code. */
   code: string | undefined
+  /** The files that patches in its command have changed, as the command says; absent if there are none. */
+  changedFiles: readonly string[] | undefined
   /** How long it took and how much it returned; known when it has ended. */
   output: CallOutput | undefined
   readonly #input: unknown

@@ -17,7 +17,8 @@ export function recordedFunction<INPUT, OUTPUT>(
   { name, sideEffect, kind, execute, recordedInput }: Operation<INPUT, OUTPUT>,
   bound: BoundToolOptions,
 ): RecordedFunction<INPUT, OUTPUT> {
-  const metadata = { name, sideEffect, idempotent: !sideEffect, acceptsIdempotencyKey: sideEffect, hasRevert: false }
+  // Unlike the documents' tools, none of these claims to use a key.
+  const metadata = { name, sideEffect, idempotent: !sideEffect, acceptsIdempotencyKey: false, hasRevert: false }
   return (args, callOptions) =>
     runCall<INPUT, BuiltInContext>({
       door: 'toolkit',

@@ -7,12 +7,14 @@
 //! - [`capture`]: the same, where every end is a result.
 //! - [`shell`]: a command line, for a session.
 //! - [`process`]: either of them as a process that is kept running.
+//! - [`patches`]: what patches in a command have told about themselves.
 //! - [`live_output`]: what a command line has printed so far.
 
 pub mod capture;
 pub mod environment;
 pub(crate) mod launch;
 pub mod live_output;
+pub mod patches;
 pub mod plan;
 pub mod process;
 pub mod program;

@@ -34,7 +34,7 @@ fn run(script: &str, terms: &CaptureTerms, cancel: &Cancel) -> Result<Captured, 
         timeout: Duration::ZERO,
     };
     let args = ["-c", script].map(str::to_owned).to_vec();
-    let program = Program { cmd: "sh".to_owned(), args, cwd: "sub".to_owned() };
+    let program = Program { cmd: "sh".to_owned(), args, cwd: "sub".to_owned(), patches: None };
     capture::run(&settings, &program, &of_host(None, None), terms, cancel)
 }
 

@@ -53,7 +53,7 @@ fn settings(root: &Path, timeout: Duration) -> ProgramSettings {
 
 fn sh(script: &str, cwd: &str) -> Program {
     let args = ["-c", script].map(str::to_owned).to_vec();
-    Program { cmd: "sh".to_owned(), args, cwd: cwd.to_owned() }
+    Program { cmd: "sh".to_owned(), args, cwd: cwd.to_owned(), patches: None }
 }
 
 fn run(script: &str, cwd: &str, timeout: Duration, cancel: &Cancel) -> Result<Ended, Failure> {
@@ -127,7 +127,12 @@ fn a_program_needs_a_directory_below_the_root() {
 #[test]
 fn a_program_that_does_not_exist_was_not_started() {
     let (_made, root) = directory();
-    let program = Program { cmd: "no-such-program".to_owned(), args: vec![], cwd: ".".to_owned() };
+    let program = Program {
+        cmd: "no-such-program".to_owned(),
+        args: vec![],
+        cwd: ".".to_owned(),
+        patches: None,
+    };
     let ran = program::run(&settings(&root, LONG), &program, &host(), &Cancel::new(), None);
     let Err(Unfinished::Failed(failure)) = ran else { panic!("{ran:?}") };
     assert_eq!(failure.code.as_str(), "PROCESS_FAILED");
@@ -181,6 +186,7 @@ impl Session {
             timeout: LONG,
             head_bytes: 100,
             sidecar: sidecar(),
+            patches: None,
         }
     }
 
@@ -305,6 +311,7 @@ fn a_directory_that_was_replaced_is_refused_in_the_words_of_a_session() {
         timeout: LONG,
         head_bytes: 100,
         sidecar: sidecar(),
+        patches: None,
     };
     let ran = shell::run(&workdir, &command, &host(), None, &Cancel::new());
     fs::remove_dir_all(&moved).expect("removed");
@@ -362,7 +369,12 @@ fn both_doors_keep_what_they_run_where_and_as_they_would_run_it() {
     kept.write(b"given\n").expect("taken");
     let expected = format!("{}\ngiven\n", root.join("sub").display());
     assert_eq!(output_of(&kept), (expected, Some(Exit::Code(4))));
-    let missing = Program { cmd: "no-such-program".to_owned(), args: vec![], cwd: ".".to_owned() };
+    let missing = Program {
+        cmd: "no-such-program".to_owned(),
+        args: vec![],
+        cwd: ".".to_owned(),
+        patches: None,
+    };
     let Err(Unfinished::Failed(failure)) = start(&missing) else { panic!("it was started") };
     assert_eq!(
         (failure.code.as_str(), &failure.details["started"]),

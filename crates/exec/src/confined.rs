@@ -33,10 +33,10 @@ use toolwright_sandbox::plan::{APPLY_PATCH, PROGRAMS};
 use toolwright_sandbox::wire::{Request, frame_length, run_frame};
 
 use crate::error::{ExecError, SpawnReason};
-use crate::request::{ExecEnv, ExecRequest, Sandbox};
+use crate::request::{ExecEnv, ExecRequest, Sandbox, Streams};
 
-/// Starts the command. The leader reports how that went. `writers` holds the pipe for stdout, and
-/// one for stderr if that is separate.
+/// Starts the command. The leader reports how that went. `writers` holds the pipe for stdout, one for
+/// stderr if that is separate, and one for notes.
 pub(crate) fn start(
     sandbox: &Sandbox<'_>,
     request: &ExecRequest<'_>,
@@ -47,7 +47,8 @@ pub(crate) fn start(
     let command = Request {
         program: program.as_os_str().as_bytes(),
         cwd: sandbox.below.as_os_str().as_bytes(),
-        stderr_apart: writers.len() > 1,
+        stderr_apart: request.streams == Streams::Apart,
+        has_notes: reports_patches(request),
         ..Request::default()
     };
     let (worker, frame) = take_worker_for(&command, sandbox, request, deadline)?;
@@ -114,6 +115,11 @@ const PATH: &str = "PATH";
 fn names_program(request: &ExecRequest<'_>) -> bool {
     let mut words = std::iter::once(request.cmd).chain(request.args.iter().map(String::as_str));
     words.any(|word| word.contains(APPLY_PATCH))
+}
+
+/// Whether a command gets a pipe for notes on its patches.
+pub(crate) fn reports_patches(request: &ExecRequest<'_>) -> bool {
+    request.patches.is_some() && names_program(request)
 }
 
 /// The `PATH` of a command, with the directory of our own programs behind all others. A command without

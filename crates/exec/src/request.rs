@@ -11,6 +11,7 @@ use toolwright_sandbox::plan::Plan;
 
 use crate::cancel::CancelSource;
 use crate::error::ExecError;
+use crate::patch_reports::PatchReports;
 
 const NUL: &str = "holds a NUL byte";
 
@@ -37,6 +38,8 @@ pub struct ExecRequest<'a> {
     pub streams: Streams,
     /// How it is confined. `None`: not at all.
     pub sandbox: Option<Sandbox<'a>>,
+    /// Where the patches of a confined command are reported, if its words name the program for them.
+    pub patches: Option<&'a PatchReports>,
 }
 
 /// How a command is confined.
@@ -94,6 +97,7 @@ impl<'a> ExecRequest<'a> {
             cancel: &NEVER,
             streams: Streams::Joined,
             sandbox: None,
+            patches: None,
         }
     }
 

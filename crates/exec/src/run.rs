@@ -122,6 +122,10 @@ fn follow_one(
         drop(running);
         let _ = pipes.read_rest();
     }
+    #[cfg(target_os = "linux")]
+    if let (Some(notes), Some(reports)) = (spawned.notes, request.patches) {
+        notes.read_into(reports);
+    }
     let (output, stderr) = pipes.finish();
     match ended {
         Ok((Ended::Exited, Some(exit))) => {

@@ -20,6 +20,8 @@ use crate::error::{ExecError, SpawnReason};
 use crate::leader::ChildLeader;
 use crate::lookup::{Lookup, lookup};
 use crate::missing::Missing;
+#[cfg(target_os = "linux")]
+use crate::patch_reports::NotesPipe;
 use crate::request::{ExecEnv, ExecRequest, Sandbox, Streams};
 use crate::running_command::RunningCommand;
 
@@ -41,6 +43,9 @@ pub(crate) struct Spawned {
     pub(crate) output: PipeReader,
     /// Where stderr has a pipe of its own.
     pub(crate) stderr: Option<PipeReader>,
+    /// Where its patches are told of.
+    #[cfg(target_os = "linux")]
+    pub(crate) notes: Option<NotesPipe>,
 }
 
 pub(crate) fn spawn(
@@ -129,7 +134,14 @@ fn launch(
     // With `command` the host's writers close here; one left open would hide the end of the stream.
     drop(command);
     let running = RunningCommand::Child(ChildLeader::new(child));
-    Ok(Spawned { running, program: program.to_owned(), output, stderr })
+    Ok(Spawned {
+        running,
+        program: program.to_owned(),
+        output,
+        stderr,
+        #[cfg(target_os = "linux")]
+        notes: None,
+    })
 }
 
 fn pipe_of_stderr(request: &ExecRequest<'_>) -> io::Result<Option<(PipeReader, PipeWriter)>> {
@@ -147,13 +159,18 @@ fn confine(
     program: PathBuf,
     deadline: Option<Instant>,
 ) -> Result<Spawned, ExecError> {
-    let pipes = confined::with_room(|| Ok((io::pipe()?, pipe_of_stderr(request)?)));
-    let ((output, stdout), stderr) =
+    let has_notes = confined::reports_patches(request);
+    let pipes = confined::with_room(|| {
+        let notes = has_notes.then(NotesPipe::open).transpose()?;
+        Ok((io::pipe()?, pipe_of_stderr(request)?, notes))
+    });
+    let ((output, stdout), stderr, notes) =
         pipes.map_err(|error| ExecError::not_started(request, SpawnReason::Resources, error))?;
     let (stderr, stderr_writer) = stderr.unzip();
-    let writers = [Some(stdout), stderr_writer].into_iter().flatten().collect();
+    let (notes, notes_writer) = notes.unzip();
+    let writers = [Some(stdout), stderr_writer, notes_writer].into_iter().flatten().collect();
     let leader = confined::start(sandbox, request, &program, writers, deadline)?;
-    Ok(Spawned { running: RunningCommand::Confined(leader), program, output, stderr })
+    Ok(Spawned { running: RunningCommand::Confined(leader), program, output, stderr, notes })
 }
 
 /// The same by the system's own program for it.

@@ -14,7 +14,9 @@ use std::time::Duration;
 use serde_json::Value;
 use support::place::{Place, has_namespaces};
 use support::{all_as_another_user, strings, text};
-use toolwright_exec::{ExecEnv, ExecError, ExecRequest, Exit, SpawnReason, run};
+use toolwright_exec::{
+    ExecEnv, ExecError, ExecRequest, Exit, PatchEnd, PatchReport, PatchReports, SpawnReason, run,
+};
 use toolwright_fs::{Root, WriteOptions, write};
 
 type Tree = BTreeMap<String, String>;
@@ -323,4 +325,104 @@ fn a_patch_that_is_being_applied_is_not_taken_for_a_dead_one() {
         writer.join().expect("ends");
     });
     assert_eq!(tree(&place.root), of(&[("a", "1\n"), ("other", "")]));
+}
+
+fn reports_of(place: &Place, script: &str, timeout: Duration) -> Vec<PatchReport> {
+    let (args, reports) = (strings(&["-c", script]), PatchReports::default());
+    let request = place.request("sh", &args);
+    let _ = run(&ExecRequest { patches: Some(&reports), timeout, ..request });
+    reports.take()
+}
+
+const LONG: Duration = Duration::from_secs(60);
+
+#[test]
+fn the_host_is_told_of_every_patch() {
+    let Some(place) = place() else { return };
+    put(&place.root, &of(&[("sub/a", "1\n"), ("a", "1\n")]));
+    let bad = ONE.replace("-1", "-x");
+    let script = format!(
+        "apply_patch '{ONE}'; cd sub && apply_patch <<'EOF'\n{ONE}EOF\napply_patch '{bad}'; apply_patch x; apply_patch"
+    );
+    let reports = reports_of(&place, &script, LONG);
+    let [first, second, refused, nonsense] = &*reports else { panic!("{reports:#?}") };
+    for (report, directory) in [(first, place.root.clone()), (second, place.root.join("sub"))] {
+        assert!(matches!(report.end, PatchEnd::Applied { .. }), "{report:?}");
+        assert_eq!((report.bytes, report.total), (ONE.len() as u64, 1));
+        assert_eq!(report.directory, directory);
+        assert_eq!((&*report.files[0].path, report.files[0].letter), ("a", b'M'));
+        assert_eq!(report.sha256.len(), 64);
+    }
+    assert_eq!(first.sha256, second.sha256);
+    for (report, files) in [(refused, 1), (nonsense, 0)] {
+        let PatchEnd::Refused { refusal, .. } = &report.end else { panic!("{report:?}") };
+        assert_eq!((refusal.is_misfit, report.files.len()), (1, files));
+        assert!(refusal.what.starts_with("Failed to apply patch"), "{}", refusal.what);
+        assert!(refusal.hint.starts_with("No file was changed."), "{}", refusal.hint);
+    }
+}
+
+/// Some programs close what they have inherited.
+#[test]
+fn programs_between_the_command_and_the_patch_do_not_hide_it() {
+    let Some(place) = place() else { return };
+    for between in [
+        "env -i /dev/toolwright/apply_patch \"$P\"",
+        // A shell that has closed it, and one above that has not.
+        "bash -c 'exec 198>&-; apply_patch \"$P\"; :'; :",
+        "bash -c 'exec 198>&-; sh -c \"apply_patch \\\"\\$P\\\"; :\"; :'; :",
+        "python3 -c 'import subprocess,os; subprocess.run([\"apply_patch\", os.environ[\"P\"]])'; :",
+    ] {
+        if between.starts_with("python3")
+            && std::process::Command::new("python3").arg("-V").output().is_err()
+        {
+            continue;
+        }
+        put(&place.root, &of(&[("a", "1\n")]));
+        let reports = reports_of(&place, &format!("P='{ONE}'; export P; {between}"), LONG);
+        assert_eq!(tree(&place.root), of(&[("a", "2\n")]), "{between}");
+        assert_eq!(reports.len(), 1, "{between}");
+        assert!(matches!(reports[0].end, PatchEnd::Applied { .. }), "{between}: {reports:?}");
+    }
+}
+
+/// A file that a script has opened under the number of the pipe is the script's.
+#[test]
+fn a_file_under_the_number_of_the_pipe_is_not_written_to() {
+    let Some(place) = place() else { return };
+    put(&place.root, &of(&[("a", "1\n"), ("mine", "")]));
+    let script = format!("export P='{ONE}'; bash -c 'exec 198>mine; apply_patch \"$P\"; :'; :");
+    let _ = reports_of(&place, &script, LONG);
+    assert_eq!(tree(&place.root), of(&[("a", "2\n"), ("mine", "")]));
+}
+
+/// What a command writes into the pipe is bounded, and no patch waits for room.
+#[test]
+fn a_command_that_floods_the_pipe_harms_itself_alone() {
+    let Some(place) = place() else { return };
+    put(&place.root, &of(&[("a", "1\n")]));
+    let script = format!("bash -c 'head -c 3000000 /dev/zero >&198'; apply_patch '{ONE}'");
+    assert_eq!(reports_of(&place, &script, LONG), []);
+    assert_eq!(tree(&place.root), of(&[("a", "2\n")]));
+    // A forged report is one of the command; a hundred of them is all that is kept.
+    put(&place.root, &of(&[("a", "1\n")]));
+    let script = format!("for i in $(seq 130); do apply_patch '{}' 2>/dev/null; done", "x");
+    assert_eq!(reports_of(&place, &script, LONG).len(), 100);
+}
+
+#[test]
+fn a_killed_patch_has_a_report_without_an_end() {
+    let Some(place) = place() else { return };
+    let sections: Vec<_> =
+        (0..3000).map(|number| format!("*** Add File: d/f{number}\n+x\n")).collect();
+    let patch = format!("*** Begin Patch\n{}*** End Patch\n", sections.concat());
+    fs::write(place.root.join("patch"), patch).expect("written");
+    let script = format!(
+        "apply_patch < {} & while [ ! -e d ]; do :; done; kill -9 $!; wait",
+        place.root.join("patch").display()
+    );
+    let reports = reports_of(&place, &script, LONG);
+    assert_eq!(reports.len(), 1);
+    assert_eq!((&reports[0].end, reports[0].total), (&PatchEnd::Unknown, 3000));
+    assert!(reports[0].files.len() > 100 && reports[0].files.len() < 3000);
 }

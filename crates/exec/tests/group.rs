@@ -127,6 +127,7 @@ fn cancel_in_the_middle() {
         cancel: &cancel,
         streams: Streams::Joined,
         sandbox: None,
+        patches: None,
     };
     thread::scope(|scope| {
         let call = scope.spawn(|| (run(&request), Instant::now()));

@@ -31,6 +31,24 @@ impl PatchKind {
             Self::Move => "move",
         }
     }
+
+    /// What the line of a file begins with.
+    #[must_use]
+    pub fn letter(self) -> u8 {
+        match self {
+            Self::Add => b'A',
+            Self::Update => b'M',
+            Self::Delete => b'D',
+            Self::Move => b'R',
+        }
+    }
+
+    /// The kind of that letter.
+    #[must_use]
+    pub fn of_letter(letter: u8) -> Option<Self> {
+        let all = [Self::Add, Self::Update, Self::Delete, Self::Move];
+        all.into_iter().find(|kind| kind.letter() == letter)
+    }
 }
 
 /// A file that a patch names, and what it does to it.
@@ -63,16 +81,23 @@ impl PatchedFile {
 pub fn summary(files: &[PatchedFile]) -> String {
     let mut text = String::from("Success. Updated the following files:");
     for PatchedFile { path, kind, moved_to } in files {
-        let letter = match kind {
-            PatchKind::Add => 'A',
-            PatchKind::Update => 'M',
-            PatchKind::Delete => 'D',
-            PatchKind::Move => 'R',
-        };
-        text.extend(["\n", &String::from(letter), " ", path]);
+        text.push('\n');
+        text.push(char::from(kind.letter()));
+        text.extend([" ", path]);
         if let Some(to) = moved_to {
             text.extend([" -> ", to]);
         }
+    }
+    text
+}
+
+/// The same where only the first of `total` files are known.
+#[must_use]
+pub fn summary_of_first(files: &[PatchedFile], total: u32) -> String {
+    let mut text = summary(files);
+    let more = usize::try_from(total).unwrap_or(usize::MAX).saturating_sub(files.len());
+    if more > 0 {
+        text.extend(["\nand ", &more.to_string(), " more"]);
     }
     text
 }

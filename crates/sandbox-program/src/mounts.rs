@@ -18,6 +18,7 @@ mod renewal;
 mod scratch;
 mod watch;
 
+use std::os::fd::RawFd;
 use std::path::Path;
 
 use error::At;
@@ -50,6 +51,12 @@ impl Tree {
     #[must_use]
     pub fn is_visible(&self) -> bool {
         self.placeholders.iter().any(Placeholder::is_visible)
+    }
+
+    /// The descriptor by which our own programs are put in their place, which is for the supervisor
+    /// alone.
+    pub(crate) fn programs_descriptor(&self) -> Option<RawFd> {
+        self.programs.as_ref().map(Programs::descriptor)
     }
 
     /// Puts our own programs in their place. Without them a command has no program of that name.

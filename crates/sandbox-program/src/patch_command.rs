@@ -2,8 +2,11 @@
 //!
 //! It is started by a command and confined like every other program of one: the tree, Landlock and the
 //! filter say what it may change. It makes all changes of a patch or none, as the tool of that name
-//! does, in the directory that it is started in.
+//! does, in the directory that it is started in, and tells the host about it.
 
+mod notes;
+
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
@@ -19,6 +22,8 @@ use toolwright_patch_voice::applied::{
 use toolwright_patch_voice::{files, patches};
 use toolwright_process::ShortId;
 
+use notes::Notes;
+
 /// The most bytes of a patch.
 const MAX_BYTES: usize = 10 << 20;
 
@@ -33,27 +38,62 @@ pub fn apply_patch(arguments: &[OsString]) -> ExitCode {
     ShortId::use_locks();
     let patch = match arguments {
         [] => match read(io::stdin().lock()) {
-            Ok(patch) if patch.is_empty() => return refuse("There is no patch", USAGE),
+            Ok(patch) if patch.is_empty() => {
+                return refuse(&Refusal::new("There is no patch", USAGE));
+            }
             Ok(patch) => patch,
-            Err(error) => return refuse(&format!("The patch cannot be read: {error}"), USAGE),
+            Err(error) => {
+                let what = format!("The patch cannot be read: {error}");
+                return refuse(&Refusal::new(&what, USAGE));
+            }
         },
         [patch] => patch.as_encoded_bytes().to_vec(),
-        _ => return refuse("There is more than one argument", USAGE),
+        _ => return refuse(&Refusal::new("There is more than one argument", USAGE)),
     };
-    if patch.len() > MAX_BYTES {
-        let hint = "Send the hunks in several smaller patches.";
-        return refuse(&format!("Patch too large: limit {MAX_BYTES} bytes"), hint);
+    let notes = Notes::begin(&patch);
+    let applied = check(patch).and_then(|patch| apply(&patch, notes.as_ref()));
+    if let Some(notes) = notes {
+        notes.end(applied.as_ref().err());
     }
-    let Ok(patch) = String::from_utf8(patch) else {
-        return refuse("The patch is not UTF-8", "Change a file of another encoding by a program.");
-    };
-    match apply(&patch) {
+    match applied {
         Ok(text) => {
             let _ = writeln!(io::stdout(), "{text}");
             ExitCode::SUCCESS
         }
-        Err((what, hint)) => refuse(&what, &hint),
+        Err(refusal) => refuse(&refusal),
     }
+}
+
+/// Why a patch was not applied.
+struct Refusal {
+    /// Whether the patch makes no sense or does not fit its files.
+    is_misfit: bool,
+    what: String,
+    /// The next move.
+    hint: String,
+}
+
+impl Refusal {
+    fn new(what: &str, hint: &str) -> Self {
+        Self { is_misfit: false, what: what.to_owned(), hint: hint.to_owned() }
+    }
+
+    fn misfit(path: Option<&str>, error: &PatchError) -> Self {
+        let (path, error) = misfit(path, error);
+        let hint = after_no_change(&patches::hint(error));
+        Self { is_misfit: true, what: applied::failed(path, error), hint }
+    }
+}
+
+fn check(patch: Vec<u8>) -> Result<String, Refusal> {
+    if patch.len() > MAX_BYTES {
+        let hint = "Send the hunks in several smaller patches.";
+        return Err(Refusal::new(&format!("Patch too large: limit {MAX_BYTES} bytes"), hint));
+    }
+    String::from_utf8(patch).map_err(|_| {
+        let hint = "Change a file of another encoding by a program.";
+        Refusal::new("The patch is not UTF-8", hint)
+    })
 }
 
 fn read(stdin: impl Read) -> io::Result<Vec<u8>> {
@@ -62,28 +102,31 @@ fn read(stdin: impl Read) -> io::Result<Vec<u8>> {
     Ok(patch)
 }
 
-fn refuse(what: &str, hint: &str) -> ExitCode {
+fn refuse(Refusal { what, hint, .. }: &Refusal) -> ExitCode {
     let _ = writeln!(io::stderr(), "{}", format!("{what}\n{hint}").trim_end());
     ExitCode::FAILURE
 }
 
-/// What was done; or what went wrong, and the next move.
-fn apply(patch: &str) -> Result<String, (String, String)> {
-    let files = parse_patch(patch).map_err(|error| does_not_fit(None, &error))?;
+/// What was done.
+fn apply(patch: &str, notes: Option<&Notes>) -> Result<String, Refusal> {
+    let files = parse_patch(patch).map_err(|error| Refusal::misfit(None, &error))?;
     let planned: Vec<PatchedFile> = files.iter().map(PatchedFile::of).collect();
+    if let Some(notes) = notes {
+        notes.plan(&planned);
+    }
     let changes: Vec<FileChange<'_>> = planned.iter().map(change).collect();
     let options = WriteOptions::default();
     let limits = ChangeLimits { files: MAX_FILES, ..ChangeLimits::default() };
     let here = std::env::current_dir().map_err(|error| {
-        (format!("The working directory cannot be used: {error}"), HERE.to_owned())
+        Refusal::new(&format!("The working directory cannot be used: {error}"), HERE)
     })?;
     let in_words = |error: FsError| {
-        let hint = if here.as_os_str() == &*error.path {
+        let hint: Cow<'_, str> = if here.as_os_str() == &*error.path {
             after_no_change(HERE).into()
         } else {
             refused(&error).unwrap_or_else(|| files::hint(&error).into())
         };
-        (error.to_string(), hint.into_owned())
+        Refusal::new(&error.to_string(), &hint)
     };
     let root = Root::open(&here).map_err(in_words)?;
     let set = ChangeSet { root: &root, changes: &changes, emptied: &[], limits };
@@ -101,7 +144,7 @@ fn apply(patch: &str) -> Result<String, (String, String)> {
         Ok(_) => Ok(summary(&planned)),
         Err(UpdateError::Fs(error)) => Err(in_words(error)),
         Err(UpdateError::Refused((index, error))) => {
-            Err(does_not_fit(Some(&planned[index].path), &error))
+            Err(Refusal::misfit(Some(&planned[index].path), &error))
         }
     }
 }
@@ -114,9 +157,4 @@ fn change(file: &PatchedFile) -> FileChange<'_> {
         (PatchKind::Update | PatchKind::Move, None) => Change::Update,
     };
     FileChange { place: Place::Path(&file.path), change }
-}
-
-fn does_not_fit(path: Option<&str>, error: &PatchError) -> (String, String) {
-    let (path, error) = misfit(path, error);
-    (applied::failed(path, error), after_no_change(&patches::hint(error)))
 }

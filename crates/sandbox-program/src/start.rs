@@ -8,6 +8,7 @@ use std::{io, ptr};
 
 use rustix::io::Errno;
 use toolwright_sandbox::step::FailedStep;
+use toolwright_sandbox::wire::NOTES_DESCRIPTOR;
 
 use crate::broker::install_in_child;
 use crate::worker::Worker;
@@ -25,6 +26,8 @@ pub(crate) struct Start<'a> {
     pub(crate) has_terminal: bool,
     pub(crate) stdout: BorrowedFd<'a>,
     pub(crate) stderr: BorrowedFd<'a>,
+    /// Where the program `apply_patch` tells the host about patches.
+    pub(crate) notes: Option<BorrowedFd<'a>>,
     /// Is closed by the execution of the program, and not before.
     pub(crate) executed: BorrowedFd<'a>,
 }
@@ -80,8 +83,8 @@ pub(crate) fn execute(worker: &Worker, start: &Start<'_>) -> Failure {
             return (FailedStep::Limits, errno::of(&error).raw_os_error());
         }
         // `execve` closes all of them too. Before Linux 5.9 that has to suffice.
-        let kept = start.executed.as_raw_fd();
-        for (first, last) in [(3, kept - 1), (kept + 1, c_int::MAX)] {
+        let kept = in_order(start.executed.as_raw_fd(), pass_notes(start));
+        for (first, last) in [(3, kept.0 - 1), (kept.0 + 1, kept.1 - 1), (kept.1 + 1, c_int::MAX)] {
             if first <= last
                 && libc::syscall(libc::SYS_close_range, first, last, 0) != 0
                 && errno::last() != Errno::NOSYS
@@ -97,6 +100,29 @@ pub(crate) fn execute(worker: &Worker, start: &Start<'_>) -> Failure {
         let there = errno == libc::ENOENT && libc::access(start.program, libc::F_OK) == 0;
         (if there { FailedStep::Interpreter } else { FailedStep::Execute }, errno)
     }
+}
+
+/// Gives the pipe for notes its number, and returns that. Without it there are no notes.
+///
+/// # Safety
+///
+/// Nothing but `executed` may be needed any more that is open under the number.
+unsafe fn pass_notes(start: &Start<'_>) -> Option<c_int> {
+    let notes = start.notes.filter(|_| start.executed.as_raw_fd() != NOTES_DESCRIPTOR)?;
+    if notes.as_raw_fd() == NOTES_DESCRIPTOR {
+        // SAFETY: a system call on no memory.
+        return (unsafe { libc::fcntl(NOTES_DESCRIPTOR, libc::F_SETFD, 0) } == 0)
+            .then_some(NOTES_DESCRIPTOR);
+    }
+    // SAFETY: the caller's promise.
+    (unsafe { libc::dup2(notes.as_raw_fd(), NOTES_DESCRIPTOR) } == NOTES_DESCRIPTOR)
+        .then_some(NOTES_DESCRIPTOR)
+}
+
+/// Both descriptors, the lower one first; twice the same if there is only one.
+fn in_order(one: c_int, other: Option<c_int>) -> (c_int, c_int) {
+    let other = other.unwrap_or(one);
+    (one.min(other), one.max(other))
 }
 
 /// Begins the process group that the command is killed with.

@@ -289,8 +289,16 @@ fn make_worker(
     match forked {
         Ok((namespaces::Forked::Parent(pid), activity)) => Some(Child { pid, group, activity }),
         Ok((namespaces::Forked::Child, activity)) => {
-            // SAFETY: the child ends below without returning, so nothing uses the descriptor again.
-            unsafe { libc::close(inbox.as_fd().as_raw_fd()) };
+            // SAFETY: the child ends below without returning, so nothing uses the descriptors again.
+            unsafe {
+                libc::close(inbox.as_fd().as_raw_fd());
+                // A worker needs no writable mount.
+                if let Some(programs) =
+                    environment.tree.as_ref().and_then(mounts::Tree::programs_descriptor)
+                {
+                    libc::close(programs);
+                }
+            }
             let temporary =
                 environment.temporary.as_ref().map(|temporary| temporary.path.as_path());
             let setup = WorkerSetup {

@@ -130,6 +130,8 @@ struct Stores {
     located: Arc<stores::Located>,
     /// As they are written: a link among them that leads to a store does not name it.
     named: Vec<PathBuf>,
+    /// Commands that may write wherever root may administer the system.
+    with_those_of_system: bool,
 }
 
 impl Stores {
@@ -139,7 +141,12 @@ impl Stores {
         let located = stores::find(&homes, options.variables);
         let at = |path: &PathBuf| absolute(path, options.root, options.home);
         let named = options.readable.iter().chain(options.writable_roots).map(at);
-        Self { located, named: named.chain([options.root.to_owned()]).collect() }
+        let with_those_of_system = options.files == Files::Confined;
+        Self {
+            located,
+            named: named.chain([options.root.to_owned()]).collect(),
+            with_those_of_system,
+        }
     }
 
     /// A store is opened by what names it, and not by what holds it.
@@ -147,6 +154,7 @@ impl Stores {
         let is_named = |path: &PathBuf| self.named.contains(path);
         let closed = self.located.there.iter();
         closed
+            .filter(|store| self.with_those_of_system || !store.is_of_system)
             .filter(move |store| !is_named(&store.named) && !is_named(&store.real))
             .map(|store| store.real.clone())
     }

@@ -9,6 +9,7 @@ mod codec;
 mod frames;
 mod message;
 mod order;
+mod patch_note;
 mod reply;
 
 pub use codec::Malformed;
@@ -19,4 +20,8 @@ pub use message::{
     watch_frame,
 };
 pub use order::{Order, read_order, write_order};
+pub use patch_note::{
+    MAX_NOTE_BYTES, NOTES_DESCRIPTOR, NOTES_MODE, NotedFile, PatchBegan, PatchEnded, PatchFiles,
+    PatchNote, PatchRefusal,
+};
 pub use reply::Reply;

@@ -1,3 +1,4 @@
+import type { ReportedPatch } from '../../core/command-patches.js'
 import { resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ContractPolicy, ContractRules, OpenedTarget } from '../../../index.js'
@@ -22,6 +23,8 @@ export interface CallScope {
   signal: AbortSignal
   /** Receives the text that a file held before the call overwrote it. */
   onOverwritten?: ((before: string | undefined) => void) | undefined
+  /** Receives the patches that a command has applied, when it has ended. */
+  onPatches?: ((patches: readonly ReportedPatch[]) => void) | undefined
   /** Hears what a command prints while it runs. */
   onOutput?: ((text: string) => void) | undefined
 }

@@ -3,12 +3,14 @@ import { leftRunningNote } from '../../core/text.js'
 import { environmentOptions, hostVariables } from '../../core/environment.js'
 import { traceStep } from '../../core/call-channel.js'
 import { type CommandMessage, programName } from '../../core/call-message.js'
+import { CommandPatches, type ReportedPatch } from '../../core/command-patches.js'
 import { call } from '../../core/native.js'
+import { changedFiles } from '../../journal/calls/patches-in-call.js'
 import type { CommandEnd, RuntimeShell } from '../registry/tool-runtime.js'
 import type { CallScope } from './access-controller.js'
 import { GRACE_MS, HANG_GRACE_MS } from './call-files.js'
 
-export function callShell({ scope, access, tool, id, signal, onOutput }: CallScope): RuntimeShell {
+export function callShell({ scope, access, tool, id, signal, onOutput, onPatches }: CallScope): RuntimeShell {
   const { directory } = scope
   const { limits, shell } = scope.host
   return {
@@ -19,16 +21,22 @@ export function callShell({ scope, access, tool, id, signal, onOutput }: CallSco
       const callLimits = { signal, timeoutMs: timeoutMs + HANG_GRACE_MS, what: 'bash', graceMs: GRACE_MS }
       const { addon } = scope.access
       using live = onOutput === undefined ? undefined : new OutputPoll(new addon.LiveOutput(), onOutput)
-      const ended = await directory.withSidecar(tool, id, limits.sidecarBytes, (sidecar) =>
-        traceStep(
-          'command',
-          { program: programName(shell.path ?? 'sh') },
-          () => call(callLimits, (_, cancel) => addon.contractBash(target, { ...request, sidecar }, cancel, live?.output)),
-          noteExit,
-        ),
-      )
+      const reports = new CommandPatches()
+      let patches: ReportedPatch[] = []
+      const run = (sidecar: ContractBashRequest['sidecar']): Promise<ContractBashOutput> =>
+        call(callLimits, (loaded, cancel) => addon.contractBash(target, { ...request, sidecar }, cancel, live?.output, reports.of(loaded)))
+      const ended = await directory
+        .withSidecar(tool, id, limits.sidecarBytes, (sidecar) =>
+          traceStep('command', { program: programName(shell.path ?? 'sh') }, () => run(sidecar), noteExit),
+        )
+        .finally(() => {
+          patches = reports.take()
+          if (patches.length > 0) onPatches?.(patches)
+        })
       const { truncated, sidecar, sidecarFailed = 'it could not be kept' } = ended
-      const end = commandEnd(ended, grants, scope.access.tools.has('process_start'))
+      const changed_files = changedFiles(patches, scope.access.roots[0])
+      const how = commandEnd(ended, grants, scope.access.tools.has('process_start'))
+      const end = { ...how, ...(changed_files.length > 0 && { changed_files }) }
       if (sidecar === undefined)
         return truncated ? { ...end, head: `${end.stdout}${end.stderr}\n[The rest is lost: ${sidecarFailed}]` } : end
       // The file holds both outputs in order of arrival. They can no longer be separated.

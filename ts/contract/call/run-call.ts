@@ -1,6 +1,7 @@
 import { ownCopyOf } from '../../core/argument-copy.js'
 import { unlessAborted } from '../../core/abort.js'
 import { areCallsHeard, traceCall } from '../../core/call-channel.js'
+import type { ReportedPatch } from '../../core/command-patches.js'
 import { CallMessage } from '../../core/call-message.js'
 import { uuidV7 } from '../../core/clock.js'
 import { abortSignal, callable, type Check, optional, parseOptions } from '../../core/options.js'
@@ -13,6 +14,7 @@ import type { Judgement } from './judgement.js'
 import { callRuntime, forgivingRuntime } from './call-runtime.js'
 import { ContractFailure, type Envelope, errorEnvelope, failureOf, outputEnvelope, thrownText } from '../registry/envelope.js'
 import type { ContractTool } from '../registry/contract-tool.js'
+import { changedFiles } from '../../journal/calls/patches-in-call.js'
 import type { SessionRecorder } from '../journal/session-recorder.js'
 import { attachOverwritten } from './overwritten-text.js'
 import type { Scope } from './scope.js'
@@ -177,6 +179,8 @@ export class SessionCalls {
     let hasActed = false
     let waitedMs: number | undefined
     const onWaited = (ms: number): void => void (waitedMs = (waitedMs ?? 0) + ms)
+    const patches: ReportedPatch[] = []
+    const onPatches = (some: readonly ReportedPatch[]): void => void patches.push(...some)
     let envelope: Envelope
     try {
       // Before the first wait, so that the call has the access of the moment at which it was made.
@@ -192,7 +196,7 @@ export class SessionCalls {
       hasActed = true
       let before: string | undefined
       const onOverwritten = tool.id === 'write' ? (text: string | undefined) => void (before = text) : undefined
-      const runtime = callRuntime({ scope: this.#scope, access, id, tool: tool.id, signal, onOverwritten, onOutput })
+      const runtime = callRuntime({ scope: this.#scope, access, id, tool: tool.id, signal, onOverwritten, onOutput, onPatches })
       const execute = () => (builtIn ? tool.execute(copy, runtime) : tool.execute(ownCopyOf(copy), forgivingRuntime(runtime)))
       const returned = await unlessAborted(Promise.resolve().then(execute), signal, GRACE_MS)
       const { data, outcome } = await fitOutput(returned, limits, (text, limitBytes) =>
@@ -203,7 +207,12 @@ export class SessionCalls {
       const { code, text } = outcomeOf(error, signal)
       envelope = errorEnvelope(code, fitError(text, limits.outputBytes), performance.now() - start)
     }
-    if (message !== undefined) message.acted = hasActed
+    if (message !== undefined) {
+      message.acted = hasActed
+      const files = changedFiles(patches, this.#scope.access.roots[0])
+      if (files.length > 0) message.changedFiles = files
+    }
+    await record.patched(patches, this.#scope.access.roots[0])
     await record.end(envelope, hasActed, waitedMs)
     return envelope
   }

@@ -1,6 +1,8 @@
 import type { CallKeys } from '../../../index.js'
 import { ownCopyOf } from '../../core/argument-copy.js'
+import type { ReportedPatch } from '../../core/command-patches.js'
 import { CallRow } from '../../journal/calls/call-record.js'
+import { type CallWithPatches, patchRow } from '../../journal/calls/patches-in-call.js'
 import type { Journal } from '../../journal/journal.js'
 import type { Awaitable, TaskId, TaskLock, ToolCallEnd } from '../../journal/journal-store.js'
 import type { RecordedInput } from '../../journal/calls/recorded-values.js'
@@ -40,6 +42,8 @@ export interface CallRecord {
   announce(): Promise<void>
   /** Records the call before the tool runs. Rejects if the call must not be made because it cannot be recorded. */
   begin(): Promise<void>
+  /** Records the patches that a command of the call has applied, beside the calls of the session. Does not reject. */
+  patched(patches: readonly ReportedPatch[], rootDir: string | undefined): Promise<void>
   /**
    * Records the outcome before the caller gets it. Does not reject, since the call has been made. `waitedMs` is how long it
    * waited for the user; absent if nobody was asked.
@@ -66,6 +70,7 @@ export class SessionRecorder {
   readonly #lock: TaskLock | undefined
   #seq = 0
   #ended = 0
+  #patches = 0
 
   private constructor(source: RecorderSource, keys: CallKeys | undefined, { attempt, lock }: LockedAttempt) {
     const { journal, place } = source
@@ -100,13 +105,18 @@ export class SessionRecorder {
     const row = journal === undefined ? undefined : this.#row(journal, { callId, tool, args, effect })
     const part = () => ({ session_id: sessionId, call_id: callId, tool, args: ownCopyOf(args) })
     const beganAfter = this.#ended
+    const seq = this.#seq
     return {
-      place: { ...this.#source.place, seq: this.#seq },
+      place: { ...this.#source.place, seq },
       announce: async () => {
         await onRecord?.({ type: 'call', ...part() })
       },
       begin: async () => {
         await (await row)?.begin()
+      },
+      patched: async (patches, rootDir) => {
+        if (journal === undefined) return
+        for (const patch of patches) await this.#recordPatch(journal, patch, { tool, seq, rootDir })
       },
       end: async (envelope, acted, waitedMs) => {
         this.#ended += 1
@@ -121,6 +131,15 @@ export class SessionRecorder {
         }
       },
     }
+  }
+
+  /** Under a node of its own: a replay gives what the model called, and it has not called the program. */
+  async #recordPatch(journal: Journal, patch: ReportedPatch, call: CallWithPatches): Promise<void> {
+    const { runId, nodeId } = this.#source.place
+    const [facts, ending] = patchRow(patch, call)
+    this.#patches += 1
+    const place = { runId, nodeId: `${nodeId}/patches`, attempt: this.#attempt, seq: this.#patches }
+    await new CallRow(journal, { ...place, ...facts }).end(ending)
   }
 
   #row(journal: Journal, { callId, tool, args, effect }: RecordedCall): Awaitable<CallRow> {

@@ -16,6 +16,11 @@ export interface Metadata {
    * there are none.
    */
   notes?: string[]
+  /**
+   * The files that patches in a command have changed, as the command says: below the first root by their path from there. Absent
+   * if there are none. What else a command changes is not known.
+   */
+  changed_files?: string[]
 }
 
 /** The outcome of every call. */
@@ -25,11 +30,16 @@ export type Envelope<T = unknown> =
 
 export type Outcome = Omit<Metadata, 'duration_ms' | 'code'>
 
-export function outputEnvelope(data: unknown, duration: number, { truncated, output_path, notes = [] }: Outcome = {}): Envelope {
+export function outputEnvelope(
+  data: unknown,
+  duration: number,
+  { truncated, output_path, notes = [], changed_files = [] }: Outcome = {},
+): Envelope {
   const metadata: Metadata = { duration_ms: wholeMs(duration), code: 'ok' }
   if (truncated === true) metadata.truncated = true
   if (output_path !== undefined) metadata.output_path = output_path
   if (notes.length > 0) metadata.notes = notes
+  if (changed_files.length > 0) metadata.changed_files = changed_files
   return { type: 'output', data, metadata }
 }
 

@@ -5,9 +5,20 @@ export class LimitedOutput {
   readonly data: unknown
   readonly outcome: Outcome
 
-  constructor(data: unknown, output_path?: string, truncated = output_path !== undefined, notes: readonly string[] = []) {
+  constructor(
+    data: unknown,
+    output_path?: string,
+    truncated = output_path !== undefined,
+    notes: readonly string[] = [],
+    changedFiles: readonly string[] = [],
+  ) {
     this.data = data
-    this.outcome = { truncated, ...(output_path === undefined ? {} : { output_path }), notes: [...notes] }
+    this.outcome = {
+      truncated,
+      ...(output_path === undefined ? {} : { output_path }),
+      notes: [...notes],
+      changed_files: [...changedFiles],
+    }
   }
 }
 

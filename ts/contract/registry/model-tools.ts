@@ -66,7 +66,11 @@ const LIKELY_LINES = 2_000
  * An envelope for a model, with notes about what a reader would miss in the data. Programs get the envelope without them.
  */
 export function forModel(tool: string, args: unknown, envelope: Envelope): Envelope | NotedEnvelope {
-  return tool === 'read' && envelope.type === 'output' ? readForModel(recordOf(args), envelope) : envelope
+  if (envelope.type !== 'output') return envelope
+  if (tool === 'read') return readForModel(recordOf(args), envelope)
+  // The command has printed them.
+  const { changed_files: files, ...metadata } = envelope.metadata
+  return files === undefined ? envelope : { ...envelope, metadata }
 }
 
 interface NotedEnvelope {

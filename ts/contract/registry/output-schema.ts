@@ -42,7 +42,7 @@ export function successSchema({ outputSchema }: Pick<ContractTool, 'outputSchema
 
 const metadata = (code: JsonSchema): JsonSchema => ({
   type: 'object',
-  properties: { duration_ms: aCount, code, truncated: aFlag, output_path: aText, notes: listOfTexts },
+  properties: { duration_ms: aCount, code, truncated: aFlag, output_path: aText, notes: listOfTexts, changed_files: listOfTexts },
   required: ['duration_ms', 'code'],
   additionalProperties: false,
 })

@@ -155,6 +155,8 @@ export interface CommandEnd {
   output_path?: string | undefined
   /** What there is to know besides, for a model: what the sandbox refused, what was stopped. Absent where there is nothing. */
   notes?: string[] | undefined
+  /** The files that patches in it have changed, as it says. Absent if there are none. */
+  changed_files?: string[] | undefined
 }
 
 /** A file that a patch changes. */

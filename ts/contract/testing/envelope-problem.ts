@@ -17,17 +17,20 @@ export function envelopeProblem(value: unknown): string | undefined {
 
 function metadataProblem(metadata: unknown, type: string): string | undefined {
   if (typeof metadata !== 'object' || metadata === null) return 'it has no metadata'
-  const { duration_ms, code, truncated, output_path, notes } = metadata as Record<string, unknown>
+  const { duration_ms, code, truncated, output_path, notes, changed_files } = metadata as Record<string, unknown>
   if (!Number.isInteger(duration_ms) || Number(duration_ms) < 0) return 'duration_ms is no whole number'
   if (code !== undefined && (typeof code !== 'string' || !Object.hasOwn(contractCodes, code))) return `code is ${String(code)}`
   if (code !== undefined && (code === 'ok') !== (type === 'output')) return `code ${String(code)} with type ${type}`
   if (truncated !== undefined && typeof truncated !== 'boolean') return 'truncated is no boolean'
   if (output_path !== undefined && (typeof output_path !== 'string' || output_path === '')) return 'output_path is no path'
-  if (notes !== undefined && !(Array.isArray(notes) && notes.every((note) => typeof note === 'string' && note !== '')))
-    return 'notes are no texts'
+  if (!areTexts(notes)) return 'notes are no texts'
+  if (!areTexts(changed_files)) return 'changed_files are no paths'
   if (truncated === true && output_path === undefined) return 'truncated without output_path'
   return undefined
 }
+
+const areTexts = (list: unknown): boolean =>
+  list === undefined || (Array.isArray(list) && list.every((text) => typeof text === 'string' && text !== ''))
 
 function jsonProblem(value: object): string | undefined {
   try {

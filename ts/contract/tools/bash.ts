@@ -77,11 +77,13 @@ export const bashTool: ContractTool<BashArguments, LimitedOutput> = {
       left_out_bytes,
       output_path,
       notes = [],
+      changed_files,
       ...how
     } = await shell.run(command, { workdir, timeout_ms })
-    if (head === undefined) return new LimitedOutput({ stdout, stderr, ...how }, undefined, false, notes)
+    if (head === undefined) return new LimitedOutput({ stdout, stderr, ...how }, undefined, false, notes, changed_files)
     const ends = { head, ...(tail === undefined ? {} : { tail }), ...(left_out_bytes === undefined ? {} : { left_out_bytes }) }
-    return new LimitedOutput({ ...ends, ...how }, output_path, true, [...cutNotes(left_out_bytes, tail, output_path), ...notes])
+    const allNotes = [...cutNotes(left_out_bytes, tail, output_path), ...notes]
+    return new LimitedOutput({ ...ends, ...how }, output_path, true, allNotes, changed_files)
   },
 }
 

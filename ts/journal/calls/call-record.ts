@@ -5,10 +5,12 @@
 import { attempt, type Awaitable } from '../../core/abort.js'
 import { traceStep } from '../../core/call-channel.js'
 import type { CallDoor } from '../../core/call-message.js'
+import type { ReportedPatch } from '../../core/command-patches.js'
 import { ToolError } from '../../core/errors.js'
 import type { Journal } from '../journal.js'
 import type { NewToolCall, TaskId, ToolCallEnd, ToolCallRef } from '../journal-store.js'
 import type { ToolContext } from './context.js'
+import type { CallWithPatches } from './patches-in-call.js'
 
 /** What a record holds about the tool of a call. */
 export interface RecordedTool {
@@ -43,6 +45,8 @@ export interface CallContext {
   rootDir?: string | undefined
   /** The output of an aborted call until then, for its record. */
   partialOutput?: { output: unknown } | undefined
+  /** The patches that its commands have applied, for records of their own. */
+  patches?: ReportedPatch[] | undefined
 }
 
 /** What calls outside of any task are recorded as. */
@@ -83,6 +87,8 @@ export interface OpenRecord {
   task?: TaskId | undefined
   /** The output of an identical earlier call, which replaces this one. */
   recorded?: { output: unknown } | undefined
+  /** Before the end. It never fails, because the patches have been made. */
+  patched?(patches: readonly ReportedPatch[], call: CallWithPatches): Awaitable<void>
   succeeded(output: unknown): Awaitable<void>
   /** `acted` is false for a call that did nothing; `output` is that of an aborted call until then. */
   failed(error: unknown, ending: { acted: boolean; output?: unknown }): Awaitable<void>

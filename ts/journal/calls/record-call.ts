@@ -1,5 +1,7 @@
 import { structureCopy } from '../../core/argument-copy.js'
+import type { ReportedPatch } from '../../core/command-patches.js'
 import { nextToolSeq, type ToolCallRecord, type ToolContext } from './context.js'
+import { type CallWithPatches, patchError, patchFacts, patchInput } from './patches-in-call.js'
 import { recordedInput, withoutQuotes } from './recorded-values.js'
 import { journalRecorder } from './recorders.js'
 import type { Call, CallContext, OpenRecord } from './call-record.js'
@@ -67,9 +69,26 @@ async function recordWithHost<ARGS, CTX extends CallContext>(
   return {
     seq,
     key,
+    patched: async (patches, { tool }) => {
+      for (const patch of patches) await recordPatchWithHost(patch, { tool, seq, rootDir: ctx.rootDir }, ambient)
+    },
     succeeded: (output) => end({ phase: 'finished', effectStatus: 'succeeded', output: ownStructure(output) }),
     failed: (error, { output }) =>
       end({ phase: 'failed', effectStatus: 'unknown', error: withoutQuotes(error), ...(output === undefined ? {} : { output }) }),
+  }
+}
+
+async function recordPatchWithHost(patch: ReportedPatch, call: CallWithPatches, ambient: ToolContext): Promise<void> {
+  const entry = { seq: nextToolSeq(ambient), input: patchInput(patch, call), kind: 'tool', idempotencyKey: null, ...patchFacts } as const
+  const ending: Ending =
+    patch.status === 'success'
+      ? { phase: 'finished', effectStatus: 'succeeded', output: patch.text }
+      : { phase: 'failed', effectStatus: 'unknown', error: patchError(patch) }
+  try {
+    await ambient.recordToolCall?.({ phase: 'started', effectStatus: 'intended', ...entry })
+    await ambient.recordToolCall?.({ ...entry, ...ending })
+  } catch (error) {
+    console.warn(`[toolwright] recording a patch of ${call.tool} (call ${call.seq}) failed:`, error)
   }
 }
 

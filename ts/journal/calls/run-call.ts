@@ -6,6 +6,7 @@ import { ToolError, wasRefused } from '../../core/errors.js'
 import { abortSignal, checked, invalid } from '../../core/options.js'
 import type { Call, CallContext, ToolCallOptions } from './call-record.js'
 import { getToolContext, getToolIdempotencyKey, runWithToolContext, type ToolContext } from './context.js'
+import { changedFiles } from './patches-in-call.js'
 import { startRecord } from './record-call.js'
 
 /**
@@ -184,14 +185,22 @@ async function start<ARGS, CTX extends CallContext>(
     message.callIdempotencyKey = record.key ?? undefined
     if (record.recorded !== undefined) message.acted = false
   }
+  const recordPatches = async (): Promise<void> => {
+    const { patches = [], rootDir } = ctx
+    if (patches.length === 0) return
+    if (message !== undefined) message.changedFiles = changedFiles(patches, rootDir)
+    await record.patched?.(patches, { tool: metadata.name, seq: record.seq, rootDir })
+  }
   return {
     ctx,
     recorded: record.recorded,
     failed: async (error, acted) => {
+      await recordPatches()
       if (message !== undefined) message.acted = acted && !(call.builtIn && wasRefused(error))
       await record.failed(error, { acted, ...ctx.partialOutput })
     },
     succeeded: async (output) => {
+      await recordPatches()
       await record.succeeded(output)
       if (metadata.sideEffect) await offerSnapshot(ambient, metadata.name, toolCallId)
     },

@@ -6,6 +6,8 @@ import { nativeCallKeys } from '../../core/native.js'
 import type { Journal } from '../journal.js'
 import type { TaskId, ToolCallEnd } from '../journal-store.js'
 import { type CallRecorder, CallRow, type OpenRecord, type StartingCall, warnOnce } from './call-record.js'
+import type { ToolContext } from './context.js'
+import { patchRow } from './patches-in-call.js'
 import { errorAsJson, type RecordedInput, recordedInput, recordedOutput, wholeOutput } from './recorded-values.js'
 
 /** Records the calls of one attempt of a task in a journal. */
@@ -169,13 +171,26 @@ export class TaskRecorder implements CallRecorder {
     return record
   }
 
-  #opened({ metadata, builtIn, ctx }: StartingCall, row: CallRow, seq: number, key: string | null, giveBack: () => void): OpenRecord {
+  #opened(
+    { metadata, builtIn, ctx, ambient }: StartingCall,
+    row: CallRow,
+    seq: number,
+    key: string | null,
+    giveBack: () => void,
+  ): OpenRecord {
     this.#running += 1
     const end = (ending: ToolCallEnd): Awaitable<void> => andThen(row.end(ending), () => this.#settled())
     return {
       seq,
       key,
       task: this.task,
+      patched: async (patches, call) => {
+        for (const patch of patches) {
+          const [facts, ending] = patchRow(patch, call)
+          const place = { ...this.task, attempt: this.attempt, seq: this.#takeSeq(ambient) }
+          await new CallRow(this.journal, { ...place, ...facts }).end(ending)
+        }
+      },
       succeeded: (output) => andThen(recordedOutput(output), (recorded) => end({ status: 'success', ...recorded })),
       failed: (error, ending) => {
         const acted = ending.acted && !(builtIn && wasRefused(error))
@@ -187,8 +202,13 @@ export class TaskRecorder implements CallRecorder {
   }
 
   #nextSeq({ ambient, ctx }: StartingCall): number {
+    const seq = this.#takeSeq(ambient)
+    ctx.seq = seq - 1
+    return seq
+  }
+
+  #takeSeq(ambient: ToolContext | undefined): number {
     this.#seq += 1
-    ctx.seq = this.#seq - 1
     // The context counts too, for tools that look at it; a frozen one cannot.
     if (ambient !== undefined) Reflect.set(ambient, 'seq', this.#seq)
     return this.#seq

@@ -10,6 +10,7 @@ import { PrivateDirectory } from '../../core/private-directory.js'
 import type { SandboxOptions } from '../../core/sandbox.js'
 import type { BuiltInContext } from '../../toolkit/define-tool.js'
 import type { BoundToolOptions } from '../../toolkit/settings.js'
+import type { CallSettings } from '../../toolkit/tools/call-plan.js'
 import { captureCommand } from '../command/capture-command.js'
 import { sessionArguments } from './session-script.js'
 
@@ -70,9 +71,11 @@ export class BashSession {
     const next = join(states, `${number}`)
     const input = { cmd, args: sessionArguments(line, state, next), judged: ['-c', line], cwd: '.', timeoutMs: settings.timeoutMs }
     const sandbox = this.#sandbox(settings.sandbox, settings.rootDir, states)
+    const within: CallSettings = { settings: { ...settings, sandbox }, signal: call.signal }
     try {
-      return await captureCommand(input, { ...call, settings: { ...settings, sandbox } }, this.#bound)
+      return await captureCommand(input, within, this.#bound)
     } finally {
+      call.patches = within.patches
       // Only whether it exists: what commands have written is read by bash alone.
       if (existsSync(`${next}.done`)) {
         await removeState(state)

@@ -2,6 +2,7 @@
 import type { CapturedCommand } from '../../../index.js'
 import { traceStep } from '../../core/call-channel.js'
 import { type CommandMessage, programName } from '../../core/call-message.js'
+import { CommandPatches } from '../../core/command-patches.js'
 import { call as callAddon } from '../../core/native.js'
 import { leftRunningNote } from '../../core/text.js'
 import { callPlan, type CallSettings, commandOf, commandSettings, guardCommand, HANG_GRACE_MS } from '../../toolkit/tools/call-plan.js'
@@ -35,15 +36,16 @@ export async function captureCommand(
   const settings = commandSettings(plan, bound)
   const most = Math.min(plan.maxOutputBytes, BASH_TOOL_MAX_OUTPUT_BYTES)
   const terms = { timeoutMs, streamBytes: Math.min(streamBytes ?? most, most), ...(variables && { variables: { ...variables } }) }
+  const patches = new CommandPatches()
   return traceStep(
     'command',
     { program: programName(cmd) },
     () =>
       callAddon(plan.changeLimits(`${programName(cmd)}`, timeoutMs + HANG_GRACE_MS), (addon, cancel) =>
-        addon.runCaptured(settings(addon), command, terms, cancel),
+        addon.runCaptured(settings(addon), command, terms, cancel, patches.of(addon)),
       ),
     noteEnd,
-  )
+  ).finally(() => void (call.patches = [...(call.patches ?? []), ...patches.take()]))
 }
 
 function noteEnd(message: CommandMessage, ended: CapturedCommand | undefined): void {

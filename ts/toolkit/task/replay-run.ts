@@ -6,6 +6,7 @@ import type { CallRecorder, OpenRecord, StartingCall } from '../../journal/calls
 import { getToolContext, runWithToolContext, type ToolContext } from '../../journal/calls/context.js'
 import { asJson, recordedError, wholeOutput } from '../../journal/calls/recorded-values.js'
 import { recordToolCallIn } from '../../journal/calls/recorders.js'
+import { isPatchInCommand } from '../../journal/call-target.js'
 import { checkJournal } from '../../journal/checks.js'
 import type { ToolCallRow } from '../../journal/journal-store.js'
 import type { Journal } from '../../journal/journal.js'
@@ -65,8 +66,8 @@ export function replayRun(journal: Journal, runId: string, options: ReplayRunOpt
     signal?.throwIfAborted()
     const rows = await journal.listRun(runId, { outline: true })
     if (rows.length === 0) throw unknownRun(runId)
-    // A workflow engine also writes a row for each whole task.
-    return rows.filter((row) => row.kind !== 'task')
+    // A workflow engine also writes a row for each whole task. A patch in a command was no call of a tool.
+    return rows.filter((row) => row.kind !== 'task' && !isPatchInCommand(row))
   }
   return {
     async *[Symbol.asyncIterator]() {

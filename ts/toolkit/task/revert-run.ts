@@ -24,21 +24,25 @@ const revertChecks = { tools: toolSet, nodeId: optional(text), signal: abortSign
 /** What became of one call. */
 export interface RevertedCall {
   call: ToolCallRow
-  /** `failed` when the handler threw; `skipped` when it was not called. */
-  outcome: 'reverted' | 'failed' | 'skipped'
+  /**
+   * `failed` when the handler threw; `skipped` when it was not called; `irreversible` when the call has had an effect, or may have,
+   * and its tool has no handler.
+   */
+  outcome: 'reverted' | 'failed' | 'skipped' | 'irreversible'
   /** What the handler threw. */
   error?: unknown
-  /** Why it was skipped. */
+  /** Why it was skipped, or cannot be undone. */
   reason?: string
 }
 
 /**
- * Undoes the calls of a run by the `revert` handlers of their tools, the last call first. Each call is
+ * Undoes the calls of a run by the `revert` handlers of their tools, the last call first. `write`, `edit`, `apply_patch` and `bash`
+ * have none, because a journal holds no contents of files: their calls are `irreversible`. Each call is
  * undone at most once, also by several programs: a handler that failed or was interrupted is
  * not called again. The outcome is in the row (`revertStatus`, `revertErrorJson`). One that fails does
  * not keep the others from being called.
  *
- * @returns every call whose tool had a handler, in the order of undoing.
+ * @returns every call whose tool had a handler, or that had an effect without one, in the order of undoing.
  * @throws {ToolError} INVALID_INPUT for an option that makes no sense; JOURNAL_… when the journal fails
  * before a handler is called.
  */
@@ -58,11 +62,27 @@ export async function revertRun(journal: Journal, runId: string, options: Revert
   const done: RevertedCall[] = []
   for (const call of calls) {
     signal?.throwIfAborted()
-    if (call.hasRevert !== true || (nodeId !== undefined && call.nodeId !== nodeId)) continue
+    if (nodeId !== undefined && call.nodeId !== nodeId) continue
+    if (call.hasRevert !== true) {
+      if (hasEffect(call)) done.push({ call, outcome: 'irreversible', reason: whyNot(call) })
+      continue
+    }
     const [whole = call] = await journal.rows([call.row])
     done.push(await revertCall(journal, whole, known.get(call.toolName)?.revert))
   }
   return done
+}
+
+/** Whether a call has changed something, or may have. A refused call has not. */
+const hasEffect = ({ kind, sideEffect, acted }: ToolCallRow): boolean => kind !== 'task' && sideEffect === true && acted
+
+/** Tools that change files whose contents from before no journal holds. */
+const fileTools: ReadonlySet<string> = new Set(['write', 'edit', 'apply_patch'])
+
+function whyNot({ toolName }: ToolCallRow): string {
+  if (fileTools.has(toolName)) return 'the journal holds no contents of files: take them from version control, or from the undo() of applyPatch'
+  if (toolName === 'bash') return 'what a command has changed is not known: take the files from version control'
+  return `${toolName} has no revert handler`
 }
 
 type Revert = NonNullable<DefinedToolMetadata['revert']>

@@ -148,7 +148,14 @@ function isMarked(message: unknown): boolean {
 }
 
 /** Whether a built-in tool has a side effect. Old rows do not say. */
-const builtInEffects: Readonly<Record<string, boolean>> = { read: false, grep: false, write: true, edit: true, bash: true }
+const builtInEffects: Readonly<Record<string, boolean>> = {
+  read: false,
+  grep: false,
+  write: true,
+  edit: true,
+  apply_patch: true,
+  bash: true,
+}
 
 /**
  * The effects that count: where a row does not say whether its tool has side effects, the tool of that

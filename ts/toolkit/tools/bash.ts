@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { traceStep } from '../../core/call-channel.js'
 import { programName } from '../../core/call-message.js'
+import { CommandPatches } from '../../core/command-patches.js'
 import { call as callAddon } from '../../core/native.js'
 import { leftRunningNote } from '../../core/text.js'
 import { type BuiltInContext, type CallableTool, defineBuiltIn, type StreamingTool } from '../define-tool.js'
@@ -41,11 +42,14 @@ export function createBashTool(bound: BoundToolOptions, description: string, too
 /** Makes the `bash` tool of a tool set with `streamOutput`. */
 export function createStreamingBashTool(bound: BoundToolOptions, description: string, toolkit: Toolkit): StreamingBashTool {
   async function* execute(input: BashInput, call: BuiltInContext): AsyncGenerator<string, void, undefined> {
+    const patches = new CommandPatches()
     try {
       const setNote = noteOf(input, call, toolkit)
-      yield* streamCommand(planCommand(input, call, bound), setNote)
+      yield* streamCommand(planCommand(input, call, bound), setNote, patches)
     } catch (error) {
       withSyntaxNote(input)(error)
+    } finally {
+      call.patches = patches.take()
     }
   }
   return defineBuiltIn({ ...definition, description, execute, toModelOutput: modelOutput(toolkit) }, bound)
@@ -74,19 +78,20 @@ export async function bashTool(cmd: string, args?: string[], opts?: { cwd?: stri
 
 async function runCommand(
   input: BashInput,
-  call: Pick<BuiltInContext, 'settings' | 'signal' | 'toolCallId' | 'partialOutput'>,
+  call: Pick<BuiltInContext, 'settings' | 'signal' | 'toolCallId' | 'partialOutput' | 'patches'>,
   bound: BoundToolOptions,
   toolkit?: Toolkit,
 ): Promise<string> {
   const setNote = noteOf(input, call, toolkit)
   const { settings, command, limits } = planCommand(input, call, bound)
+  const patches = new CommandPatches()
   const onAborted = (output: string): void => void (call.partialOutput = { output })
   const { output, leftRunning } = await traceStep(
     'command',
     { program: programName(command.cmd) },
-    () => callAddon({ ...limits, onAborted }, (addon, cancel) => addon.bash(settings(addon), command, cancel)),
+    () => callAddon({ ...limits, onAborted }, (addon, cancel) => addon.bash(settings(addon), command, cancel, patches.of(addon))),
     (message, _, error) => noteExit(message, error),
-  )
+  ).finally(() => void (call.patches = patches.take()))
   setNote(leftRunning)
   return output
 }

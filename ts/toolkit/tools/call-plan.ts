@@ -26,7 +26,7 @@ import {
 } from '../settings.js'
 
 /** What a tool needs of the context of a call: a call of a documented function has no more. */
-export type CallSettings = Pick<BuiltInContext, 'settings' | 'signal'>
+export type CallSettings = Pick<BuiltInContext, 'settings' | 'signal' | 'patches'>
 
 /** When a file operation is given up: a disk that does not answer must not hold an agent for ever. */
 const FILE_TIMEOUT_MS = 60_000

@@ -7,6 +7,7 @@ import { setTimeout } from 'node:timers/promises'
 import { settledWithin } from '../../core/abort.js'
 import { startStep } from '../../core/call-channel.js'
 import { type CommandMessage, programName } from '../../core/call-message.js'
+import type { CommandPatches } from '../../core/command-patches.js'
 import { ToolError } from '../../core/errors.js'
 import { stream } from '../../core/native.js'
 import type { CommandPlan } from './call-plan.js'
@@ -18,8 +19,9 @@ const PAUSE_MS = 10
 export async function* streamCommand(
   { settings, command, limits }: CommandPlan,
   onEnd: (leftRunning: number) => void,
+  patches: CommandPatches,
 ): AsyncGenerator<string, void, undefined> {
-  const events = stream(limits, (addon, cancel) => addon.bashStream(settings(addon), command, cancel))
+  const events = stream(limits, (addon, cancel) => addon.bashStream(settings(addon), command, cancel, patches.of(addon)))
   const live = new LiveOutput()
   const step = startStep('command', { program: programName(command.cmd) })
   let isOver = false

@@ -82,6 +82,7 @@ pub fn run(
         isolated: settings.sandbox.isolated,
         variables: joined_variables(variables, &terms.variables),
         timeout: terms.timeout,
+        patches: program.patches.as_deref(),
     };
     let request = ExecRequest {
         max_output_bytes: terms.stream_bytes,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolwright_exec::{CancelSource, ExecEnv, ExecRequest, Sandbox};
+use toolwright_exec::{CancelSource, ExecEnv, ExecRequest, PatchReports, Sandbox};
 use toolwright_sandbox::plan::Plan;
 
 use super::environment::Variables;
@@ -51,6 +51,8 @@ pub(super) struct Launch<'a> {
     pub(super) isolated: bool,
     pub(super) variables: Arc<Variables>,
     pub(super) timeout: Duration,
+    /// Where its patches are reported.
+    pub(super) patches: Option<&'a PatchReports>,
 }
 
 impl<'a> Launch<'a> {
@@ -67,6 +69,7 @@ impl<'a> Launch<'a> {
             }),
             env: ExecEnv::Exactly(self.variables),
             timeout: self.timeout,
+            patches: self.patches,
             cancel,
             ..ExecRequest::new(self.program, self.args)
         }

@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolwright_exec::{Cancel, ExecError, ExecRequest, Exit, Finished, Output, Sink};
+use toolwright_exec::{Cancel, ExecError, ExecRequest, Exit, Finished, Output, PatchReports, Sink};
 use toolwright_fs::{DirectoryGrant, FileLocation, FsError, FsErrorKind};
 use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::policy::Grants;
@@ -42,6 +42,8 @@ pub struct Program {
     pub args: Vec<String>,
     /// The directory to run in, below the root.
     pub cwd: String,
+    /// Where its patches are reported, however it ends.
+    pub patches: Option<Arc<PatchReports>>,
 }
 
 /// How a program ended that did not fail.
@@ -128,6 +130,7 @@ pub(super) fn launch<'a>(
         isolated: settings.sandbox.isolated,
         variables: environment::of_command(&settings.environment, host, &directory.path),
         timeout: settings.timeout,
+        patches: program.patches.as_deref(),
     }
 }
 

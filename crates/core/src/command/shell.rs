@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use toolwright_exec::{
-    Cancel, ExecError, ExecRequest, Exit, Finished, Head, Split, StoppedBy, Streams,
+    Cancel, ExecError, ExecRequest, Exit, Finished, Head, PatchReports, Split, StoppedBy, Streams,
 };
 use toolwright_sandbox::plan::Plan;
 
@@ -39,6 +39,8 @@ pub struct CommandLine {
     pub head_bytes: usize,
     /// Where all of it goes when there is more.
     pub sidecar: SidecarRequest,
+    /// Where its patches are reported, however it ends.
+    pub patches: Option<Arc<PatchReports>>,
 }
 
 /// What a command line printed, and how it ended.
@@ -138,7 +140,7 @@ pub(super) fn place(
 }
 
 pub(super) fn launch<'a>(
-    command: &CommandLine,
+    command: &'a CommandLine,
     host: &Arc<Variables>,
     program: &'a str,
     args: &'a [String],
@@ -154,6 +156,7 @@ pub(super) fn launch<'a>(
         isolated: false,
         variables: environment::of_shell(&command.environment, host, &directory.path),
         timeout: command.timeout,
+        patches: command.patches.as_deref(),
     }
 }
 

@@ -83,6 +83,7 @@ fn try_begin(
             Stdio::Terminal(size) => Some(size),
             Stdio::Pipes { .. } => None,
         },
+        has_notes: false,
     };
     let (mut lease, frame) = take_worker_for(&command, sandbox, exec, None)?;
     let theirs: Vec<_> = pipes.theirs().collect();

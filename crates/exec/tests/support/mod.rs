@@ -50,6 +50,7 @@ pub(crate) fn with(
         cancel: &AtomicBool::new(false),
         streams: Streams::Joined,
         sandbox: None,
+        patches: None,
     })
 }
 

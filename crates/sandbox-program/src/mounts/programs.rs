@@ -5,7 +5,7 @@
 //! built, and few commands apply a patch. So the tree gets an empty directory, and the host asks for
 //! the copy before the first command that names the program.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, fchmod, fstat, open, openat, renameat, sendfile};
@@ -49,6 +49,10 @@ impl Programs {
         place
             .and_then(|place| kernel::attach(shown, place))
             .at("attach the directory", Path::new(PROGRAMS))
+    }
+
+    pub(super) fn descriptor(&self) -> RawFd {
+        self.writable.as_raw_fd()
     }
 
     /// Copies the program, unless it is there already.

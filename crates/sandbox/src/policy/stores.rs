@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-pub use table::{HELD_WHEN_ABSENT, Moves, STORES, VARIABLES};
+pub use table::{HELD_WHEN_ABSENT, Moves, STORES, SYSTEM_STORES, VARIABLES};
 
 /// A directory that was changed so lately may change again without a difference in its time: clocks of
 /// file systems tick some hundred times in a second, and where they have no fractions, each other second.
@@ -42,6 +42,8 @@ pub(super) struct Store {
     pub(super) named: PathBuf,
     /// With links followed: it is what they lead to that is to be closed.
     pub(super) real: PathBuf,
+    /// One of [`SYSTEM_STORES`].
+    pub(super) is_of_system: bool,
 }
 
 /// Changes with the entries of a directory, and with the directory itself.
@@ -135,7 +137,14 @@ impl Located {
             .filter_map(moving)
             .map(|(index, value)| (index, value.to_owned()))
             .collect();
-        let mut search = Search { watched: HashMap::new(), there: Vec::new(), absent: Vec::new() };
+        let mut search = Search::default();
+        if rustix::process::geteuid().is_root() {
+            search.is_of_system = true;
+            for store in SYSTEM_STORES {
+                search.look(Path::new("/"), &store[1..], false);
+            }
+            search.is_of_system = false;
+        }
         for home in homes {
             for store in STORES {
                 search.look(home, store, HELD_WHEN_ABSENT.contains(&store));
@@ -173,7 +182,9 @@ impl Located {
     }
 }
 
+#[derive(Default)]
 struct Search {
+    is_of_system: bool,
     watched: HashMap<PathBuf, Option<Stamp>>,
     there: Vec<Store>,
     absent: Vec<PathBuf>,
@@ -221,7 +232,7 @@ impl Search {
         let holds_something =
             fs::metadata(&real).is_ok_and(|metadata| metadata.is_file() || metadata.is_dir());
         if holds_something && !self.there.iter().any(|other| other.named == named) {
-            self.there.push(Store { named, real });
+            self.there.push(Store { named, real, is_of_system: self.is_of_system });
         }
     }
 

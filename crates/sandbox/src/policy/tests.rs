@@ -40,7 +40,14 @@ impl Fixture {
         self.directory.path().canonicalize().expect("there").join(path)
     }
 
+    /// Without the stores of the system, which only root's commands have.
     fn plan(&self, settings: &Settings) -> Result<Plan, GrantError> {
+        let mut plan = self.plan_for(settings, Files::Confined)?;
+        plan.closed.retain(|path| !path.starts_with("/etc"));
+        Ok(plan)
+    }
+
+    fn plan_for(&self, settings: &Settings, files: Files) -> Result<Plan, GrantError> {
         let named = |option: &'static str, paths: &[PathBuf]| {
             let paths = paths.iter().map(|path| RequestedPath { path: path.clone(), seen: None });
             RequestedPaths { option, paths: paths.collect() }
@@ -54,7 +61,7 @@ impl Fixture {
         );
         let resolved = grants.resolve()?;
         let root = self.at("root");
-        Ok(plan(&Options { root: &root, resolved: &resolved, ..self.options(settings) }))
+        Ok(plan(&Options { root: &root, resolved: &resolved, files, ..self.options(settings) }))
     }
 
     fn options<'a>(&'a self, settings: &'a Settings) -> Options<'a> {

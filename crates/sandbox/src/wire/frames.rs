@@ -15,7 +15,7 @@ use super::codec::Malformed;
 use super::message::{FRAME_HEADER, frame_length};
 
 /// No message carries more: the pipes of a command.
-const MAX_DESCRIPTORS: usize = 3;
+const MAX_DESCRIPTORS: usize = 4;
 /// One read; a request with a usual environment fits.
 const BLOCK: usize = 16 << 10;
 

@@ -9,8 +9,9 @@ pub const FRAME_HEADER: usize = 4;
 const MAX_FRAME: u32 = 64 << 20;
 
 /// One command, as a host asks for it. The ends of its pipes come with the frame: of stdout, of stderr,
-/// of stdin. A command with a terminal has no pipes.
+/// of stdin, for notes on patches. A command with a terminal has only the last.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the frame")]
 pub struct Request<'a> {
     /// The file to execute; relative to `cwd` if it has no slash at the front.
     pub program: &'a [u8],
@@ -24,12 +25,15 @@ pub struct Request<'a> {
     pub is_kept: bool,
     /// The terminal that it is to have.
     pub terminal: Option<TerminalSize>,
+    /// Whether there is a pipe for notes on patches.
+    pub has_notes: bool,
 }
 
 const STDERR_APART: u8 = 1;
 const HAS_INPUT: u8 = 1 << 1;
 const IS_KEPT: u8 = 1 << 2;
 const HAS_TERMINAL: u8 = 1 << 3;
+const HAS_NOTES: u8 = 1 << 4;
 
 /// A request with its arguments and variables. Each ends with a NUL, as `execve` expects.
 #[derive(Debug)]
@@ -78,7 +82,8 @@ pub fn run_frame<'w>(
     let flags = flag(request.stderr_apart, STDERR_APART)
         | flag(request.has_input, HAS_INPUT)
         | flag(request.is_kept, IS_KEPT)
-        | flag(request.terminal.is_some(), HAS_TERMINAL);
+        | flag(request.terminal.is_some(), HAS_TERMINAL)
+        | flag(request.has_notes, HAS_NOTES);
     frame.extend_from_slice(&[RUN, flags]);
     if let Some(TerminalSize { columns, rows }) = request.terminal {
         columns.write(&mut frame);
@@ -213,6 +218,7 @@ pub fn read_request_frame(content: &[u8]) -> Result<HostMessage<'_>, Malformed> 
                 has_input: flags & HAS_INPUT != 0,
                 is_kept: flags & IS_KEPT != 0,
                 terminal,
+                has_notes: flags & HAS_NOTES != 0,
             };
             Ok(HostMessage::Run(RequestFrame { request, arguments, count, words }))
         }

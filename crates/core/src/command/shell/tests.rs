@@ -12,6 +12,7 @@ fn command(line: &str, bash: Option<&str>) -> CommandLine {
         timeout: Duration::from_secs(1),
         head_bytes: 100,
         sidecar: SidecarRequest { directory: "/".into(), name: "o".to_owned(), limit_bytes: 0 },
+        patches: None,
     }
 }
 

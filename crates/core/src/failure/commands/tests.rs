@@ -17,7 +17,7 @@ fn plan(network: Network) -> Plan {
 
 fn program(cmd: &str, args: &[&str]) -> Program {
     let args = args.iter().map(|&arg| arg.to_owned()).collect();
-    Program { cmd: cmd.to_owned(), args, cwd: ".".to_owned() }
+    Program { cmd: cmd.to_owned(), args, cwd: ".".to_owned(), patches: None }
 }
 
 fn directory() -> Directory {

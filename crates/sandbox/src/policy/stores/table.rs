@@ -5,6 +5,24 @@
 //! password (`~/.m2/settings.xml`, `NuGet.Config`, `pip.conf`) is not here; `denyRead` closes it.
 //! docs/security.md has the same list, and a test compares the two.
 
+/// Files of the system that only root can read. Commands of a host that runs as root would read them,
+/// and none that is confined to its files needs them.
+pub const SYSTEM_STORES: [&str; 13] = [
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/security/opasswd",
+    "/etc/ssh/ssh_host_rsa_key",
+    "/etc/ssh/ssh_host_ecdsa_key",
+    "/etc/ssh/ssh_host_ed25519_key",
+    "/etc/ssl/private",
+    "/etc/krb5.keytab",
+    "/etc/wireguard",
+    "/etc/NetworkManager/system-connections",
+    "/etc/master.passwd",
+];
+
 /// Below the home directory.
 pub const STORES: [&str; 136] = [
     // Keys, and stores of passwords.

@@ -3,7 +3,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use super::{Fixture, Settings, put, *};
-use crate::policy::stores::{HELD_WHEN_ABSENT, Moves, STORES, VARIABLES};
+use crate::policy::stores::{HELD_WHEN_ABSENT, Moves, STORES, SYSTEM_STORES, VARIABLES};
 
 /// The closed paths below the place, without the two stores that every place has.
 fn closed(fixture: &Fixture, settings: &Settings) -> Vec<String> {
@@ -31,6 +31,26 @@ fn every_store_is_closed_where_it_is() {
         let held = fixture.plan(&Settings::default()).expect("a plan").closed;
         assert!(held.contains(&fixture.at("home").join(store)), "{store}: {held:?}");
     }
+}
+
+/// Where the kernel does not already refuse them.
+#[test]
+fn what_root_alone_can_read_is_closed_unless_commands_may_write_everywhere() {
+    let fixture = Fixture::new();
+    let there: Vec<PathBuf> =
+        SYSTEM_STORES.iter().filter_map(|store| fs::canonicalize(store).ok()).collect();
+    let closed = |files: Files, readable: &[PathBuf]| {
+        let settings = Settings { readable: readable.to_vec(), ..Settings::default() };
+        let closed = fixture.plan_for(&settings, files).expect("a plan").closed;
+        there.iter().filter(|store| closed.contains(store)).count()
+    };
+    let is_root = rustix::process::geteuid().is_root();
+    assert_eq!(closed(Files::Confined, &[]), if is_root { there.len() } else { 0 });
+    assert_eq!(closed(Files::Full, &[]), 0);
+    if let Some(first) = there.first().filter(|_| is_root) {
+        assert_eq!(closed(Files::Confined, std::slice::from_ref(first)), there.len() - 1);
+    }
+    assert!(!is_root || !there.is_empty(), "root, and no /etc/shadow");
 }
 
 #[test]
@@ -66,6 +86,8 @@ fn the_page_has_the_same_list() {
     };
     let stores = between("<!-- stores -->", "<!-- /stores -->");
     assert_eq!(stores, STORES.map(|store| format!("~/{store}")));
+    let of_system = between("<!-- system-stores -->", "<!-- /system-stores -->");
+    assert_eq!(of_system, SYSTEM_STORES);
     let variables = between("<!-- variables -->", "<!-- /variables -->");
     assert_eq!(variables, VARIABLES.map(|(name, _)| name));
     let held = between("<!-- held -->", "<!-- /held -->");
