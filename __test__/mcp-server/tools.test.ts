@@ -105,6 +105,21 @@ test('R66 an overview of the roots is offered on request, as read-only, with its
   expect((await call('repo_overview', {})).data).toMatchObject({ files: 1, entry_points: ['src/main.rs'] })
 })
 
+test('a patch of several files is offered on request, and asked about by its paths', async () => {
+  const box = makeSandbox()
+  const patch = (path: string) => ({ patch: `*** Begin Patch\n*** Add File: ${path}\n+x\n*** End Patch` })
+  const { client, call } = await connectTo(box.root, '2026', {
+    args: ['--tools', 'apply_patch', '--allow', 'apply_patch:src/**', '--deny', 'fs.write:src/secret/**'],
+    decide: () => 'decline',
+  })
+  const { tools } = await client.listTools()
+  expect(tools).toMatchObject([{ name: 'apply_patch', annotations: { readOnlyHint: false, destructiveHint: true } }])
+  expect(await call('apply_patch', patch('src/a'))).toMatchObject({ code: 'ok', data: { files: [{ path: 'src/a', change: 'add' }] } })
+  expect(await call('apply_patch', patch('b'))).toMatchObject({ code: 'permission_rejected' })
+  expect(await call('apply_patch', patch('src/secret/c'))).toMatchObject({ code: 'permission_denied' })
+  expect(box.text('src/a')).toBe('x\n')
+})
+
 test('several roots are reached, the first by relative paths', async () => {
   const [one, two] = [makeSandbox(), makeSandbox()]
   one.put('a.txt', 'one')

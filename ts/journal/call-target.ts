@@ -5,10 +5,15 @@ import type { ToolCallRow } from './journal-store.js'
 /** What a call was about: a command, a pattern, a path, the files of a patch, an address; of any other tool its arguments. */
 export function targetOf({ kind, inputJson }: Pick<ToolCallRow, 'kind' | 'inputJson'>): string {
   if (inputJson === null) return kind === 'task' ? '(the whole task)' : ''
-  const { cmd, args, command, pattern, path, url, files, directory, inside } = parseObject(inputJson) ?? {}
+  const { cmd, args, command, pattern, path, url, files, directory, inside, action, operation } = parseObject(inputJson) ?? {}
   if (typeof cmd === 'string') return [cmd, ...(Array.isArray(args) ? args.map(String) : [])].map(shellWord).join(' ')
   if (typeof command === 'string') return command
   if (typeof pattern === 'string') return typeof path === 'string' ? `${shellWord(pattern)} in ${path}` : shellWord(pattern)
+  const { commands, command: words } = (action ?? {}) as { commands?: unknown; command?: unknown }
+  if (Array.isArray(commands)) return commands.map(String).join('\n')
+  if (Array.isArray(words)) return words.map(String).map(shellWord).join(' ')
+  const { path: changed } = (operation ?? {}) as { path?: unknown }
+  if (typeof changed === 'string') return changed
   const patched = patchedFiles(files, directory)
   if (patched !== undefined) return `${patched}${placeOf(inside)}`
   return [path, url].find((text) => typeof text === 'string') ?? inputJson

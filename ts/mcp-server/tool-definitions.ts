@@ -17,6 +17,7 @@ const titles: Record<string, string> = {
   skill: 'Read a skill',
   web_fetch: 'Fetch a web page',
   repo_overview: 'Look at a repository',
+  apply_patch: 'Change several files',
 }
 
 /** A tool as `registerTool` of the SDK takes it, besides its name. */

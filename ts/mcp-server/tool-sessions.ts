@@ -5,9 +5,11 @@ import type { Journal } from '../journal/journal.js'
 import { ContractFailure } from '../contract/registry/envelope.js'
 import { presets, type Rule } from '../contract/permissions/rule.js'
 import type { Prompt } from '../contract/permissions/prompt.js'
+import type { ContractTool } from '../contract/registry/contract-tool.js'
 import type { RequirementSet } from '../contract/registry/requirements.js'
 import { createSession } from '../contract/session/session-options.js'
 import type { CallOptions, Session } from '../contract/session/session.js'
+import { applyPatchTool } from '../contract/tools/apply-patch.js'
 import { repoOverviewTool } from '../contract/tools/repo-overview.js'
 
 /** What a server offers, and to what. */
@@ -32,14 +34,26 @@ export interface ServerSettings {
 }
 
 /** The tools that a server can offer; the others of the contract need more from a host than a client has. */
-export const offeredTools = ['read', 'grep', 'glob', 'write', 'edit', 'bash', 'todo', 'skill', 'web_fetch', 'repo_overview'] as const
+export const offeredTools = [
+  'read',
+  'grep',
+  'glob',
+  'write',
+  'edit',
+  'bash',
+  'todo',
+  'skill',
+  'web_fetch',
+  'repo_overview',
+  'apply_patch',
+] as const
 /** The tools without `--tools`. */
 export const defaultTools = ['read', 'grep', 'glob', 'write', 'edit', 'bash'] as const
 /** The tools that change nothing outside of the session. */
 export const readOnlyTools: readonly string[] = ['read', 'grep', 'glob', 'todo', 'skill', 'repo_overview']
 
 /** Tools that a session has only if it is given them. */
-const extensionTools = [repoOverviewTool]
+const extensionTools: readonly ContractTool[] = [repoOverviewTool as ContractTool, applyPatchTool as ContractTool]
 
 const WORKSPACE = ['{workspace}/**']
 

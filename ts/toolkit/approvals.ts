@@ -1,7 +1,7 @@
 import { type Check, checked, type Checks, checkNames, invalid, listOf, oneOf, optional, parseOptions, text } from '../core/options.js'
 import { askedCall, checkToolSet, type ToolApproval } from '../core/tool-approval.js'
 import { targetOf } from '../journal/call-target.js'
-import { getDefinedToolMetadata } from './define-tool.js'
+import { effectOf } from './described-executor.js'
 
 /** Which calls need the user's approval. */
 export interface ApprovalPolicy {
@@ -9,13 +9,17 @@ export interface ApprovalPolicy {
   sideEffects?: 'user-approval' | 'allow' | 'deny' | undefined
   /** What happens to those of them that can safely be repeated, such as `write`. @default as `sideEffects` */
   idempotent?: 'user-approval' | 'allow' | 'deny' | undefined
-  /** What happens to tools that were not made by this package. @default 'user-approval' */
+  /**
+   * What happens to tools that were not made by this package. A provider's tool with a function of `toolwright/providers` counts as
+   * one of this package. @default 'user-approval'
+   */
   unknown?: 'user-approval' | 'allow' | 'deny' | undefined
   /**
    * Calls that need no approval, by tool: patterns of what a call is about, in which `*` is any text. A command is its words
    * with spaces between them, and of other tools the path counts. `{ bash: ['npm test', 'npm run *'], write: ['docs/*'] }`
    *
-   * A command in another directory (`opts.cwd`), a path with `..`, and a call about several things are never excepted. Links are
+   * A command in another directory (`opts.cwd`), a line in which a shell would begin another command, a path with `..`, and a call
+   * about several things are never excepted. Links are
    * not followed: where others may make links, a pattern of paths is no boundary; the rules of `toolwright/contract` are one.
    */
   except?: Record<string, string[]> | undefined
@@ -55,15 +59,15 @@ export function approvals(tools: Record<string, unknown>, policy: ApprovalPolicy
     checkNames('except.', except, Object.keys(tools))
   })
   const exceptions = new Map(Object.entries(except).map(([tool, list]) => [tool, list.map(asExpression)]))
-  const verdictOf = (tool: string): Verdict => {
-    const metadata = Object.hasOwn(tools, tool) ? getDefinedToolMetadata(tools[tool]) : null
+  const verdictOf = (tool: string, input: unknown): Verdict => {
+    const metadata = Object.hasOwn(tools, tool) ? effectOf(tools[tool], input) : null
     if (metadata === null) return unknown
     if (!metadata.sideEffect) return 'allow'
     return metadata.idempotent ? (idempotent ?? sideEffects) : sideEffects
   }
   return async (options) => {
     const { toolName, input } = askedCall('approvals', options)
-    const decided = verdictOf(toolName)
+    const decided = verdictOf(toolName, input)
     if (decided === 'allow') return undefined
     const target = targetOf({ kind: 'tool', inputJson: JSON.stringify(input) ?? null })
     const isExcepted = exceptions.get(toolName)?.some((expression) => expression.test(target)) === true
@@ -73,17 +77,27 @@ export function approvals(tools: Record<string, unknown>, policy: ApprovalPolicy
   }
 }
 
+/** What begins another command in a line that a shell reads, or puts in what a command or a file says. */
+const SHELL_SYNTAX = /[;&|<>()`$\\\n]/u
+
 /** Whether a call is about what its target says, and nothing else. */
 function isPlain(input: unknown): boolean {
-  const { opts, workdir, ...named } = (typeof input === 'object' && input !== null ? input : {}) as Record<string, unknown>
-  const { cwd = workdir } = (opts ?? {}) as { cwd?: unknown }
+  const { opts, workdir, action, operation, restart, ...named } = fieldsOf(input)
+  const { cwd = workdir } = fieldsOf(opts)
   if (cwd !== undefined && cwd !== '.') return false
+  const { commands, workingDirectory, env, user } = fieldsOf(action)
+  if (workingDirectory !== undefined || env !== undefined || user !== undefined || restart === true) return false
+  const lines = Array.isArray(commands) ? (commands as unknown[]) : [named['command']]
+  if (lines.length !== 1) return false
   // What a shell makes of a line is more than the line says.
-  if (typeof named['command'] === 'string' && /[;&|<>()`$\\\n]/u.test(named['command'])) return false
+  if (lines.some((line) => typeof line === 'string' && SHELL_SYNTAX.test(line))) return false
   const about = ['cmd', 'command', 'pattern', 'path', 'url'].filter((name) => named[name] !== undefined)
-  const { path } = named
-  return about.length <= 1 && !(typeof path === 'string' && path.split('/').includes('..'))
+  const { path, moveTo } = { ...named, ...fieldsOf(operation) }
+  return about.length <= 1 && moveTo === undefined && !(typeof path === 'string' && path.split('/').includes('..'))
 }
+
+const fieldsOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 
 function asExpression(pattern: string): RegExp {
   const escaped = pattern.split('*').map((part) => part.replace(/[\\^$.*+?()[\]{}|/]/gu, String.raw`\$&`))

@@ -284,13 +284,13 @@ function assemble<INPUT, CTX extends CallContext, TOOL>(definition: Definition<I
     // Plain JSON, which the AI SDK 7 passes on with each call.
     metadata: toolMetadata(call.metadata),
     // A copy made by spreading keeps it.
-    [key]: call.metadata,
+    [metadataKey]: call.metadata,
   }
   return tool as unknown as TOOL
 }
 
 /** Where metadata is: shared with every other package that defines or reads such tools. */
-const key = Symbol.for('smithers.tool.metadata')
+export const metadataKey = Symbol.for('smithers.tool.metadata')
 
 /**
  * The metadata that `defineTool` attached to a tool.
@@ -298,6 +298,6 @@ const key = Symbol.for('smithers.tool.metadata')
  * @returns `null` for a plain AI SDK tool, and for anything that is no tool at all.
  */
 export function getDefinedToolMetadata(tool: unknown): DefinedToolMetadata | null {
-  const metadata = (tool as { [key]?: DefinedToolMetadata | null } | null | undefined)?.[key]
+  const metadata = (tool as { [metadataKey]?: DefinedToolMetadata | null } | null | undefined)?.[metadataKey]
   return typeof metadata === 'object' ? metadata : null
 }

@@ -148,7 +148,8 @@ proptest! {
     ) {
         let terminal = size.map(|(columns, rows)| TerminalSize { columns, rows });
         let (program_word, cwd_word) = (&program[..], &cwd[..]);
-        let request = Request { program: program_word, cwd: cwd_word, stderr_apart, has_input, is_kept, terminal };
+        let has_notes = stderr_apart != is_kept;
+        let request = Request { program: program_word, cwd: cwd_word, stderr_apart, has_input, is_kept, terminal, has_notes };
         let frame = run_frame(
             &request,
             arguments.iter().map(Vec::as_slice),
@@ -162,6 +163,7 @@ proptest! {
         prop_assert_eq!(read.request.cwd, &ended(&cwd)[..]);
         let Request { stderr_apart: one, has_input: two, is_kept: three, terminal: four, .. } = read.request;
         prop_assert_eq!((one, two, three, four), (stderr_apart, has_input, is_kept, terminal));
+        prop_assert_eq!(read.request.has_notes, has_notes);
         prop_assert_eq!((read.arguments, read.count), (arguments.len(), arguments.len() + variables.len()));
         let variables = variables.iter().map(|(name, value)| [name, &b"="[..], value].concat());
         let words: Vec<u8> = arguments.iter().cloned().chain(variables).flat_map(|word| ended(&word)).collect();

@@ -5,6 +5,7 @@ import { boolean, invalid, optional } from '../../core/options.js'
 import type { ToolCallOptions } from '../../journal/calls/call-record.js'
 import { recordedFunction } from '../../toolkit/built-in-call.js'
 import type { BuiltInContext } from '../../toolkit/define-tool.js'
+import { describedExecutor } from '../../toolkit/described-executor.js'
 import { captureNotes, exitCodeOf, stderrWithNotes } from '../command/capture-command.js'
 import { commandLine, limitTogether } from '../command/limits.js'
 import type { ProviderSettings } from '../settings.js'
@@ -45,7 +46,7 @@ export function createBash({ bound }: ProviderSettings): { bash: AnthropicBashFu
     { name: 'bash', sideEffect: true, kind: 'bash', execute: (input: AnthropicBashInput, call) => runInSession(input, call, session) },
     bound,
   )
-  return { bash, close: () => session.close() }
+  return { bash: describedExecutor('bash', bash), close: () => session.close() }
 }
 
 const RESTARTED = 'tool has been restarted.'

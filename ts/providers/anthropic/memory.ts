@@ -7,6 +7,7 @@ import { invalid, string } from '../../core/options.js'
 import type { ToolCallOptions } from '../../journal/calls/call-record.js'
 import { recordedFunction } from '../../toolkit/built-in-call.js'
 import type { BuiltInContext } from '../../toolkit/define-tool.js'
+import { describedExecutor, isView } from '../../toolkit/described-executor.js'
 import type { ProviderSettings } from '../settings.js'
 import { noSuchLine, notThere, notUnique, recordedTexts, refused, reworded } from './refusals.js'
 import { linesOf, lineOf, numberedLines, placesOf, replacedAt, TextFiles } from './text-files.js'
@@ -45,7 +46,8 @@ export function createMemory({ bound }: ProviderSettings, memoryDir: string): Me
     { ...named, sideEffect: true, kind: 'write', execute: (input: MemoryCommand, call) => run(input, filesOf(call)) },
     bound,
   )
-  return (input, options) => ((input as Partial<MemoryCommand> | undefined)?.command === 'view' ? looking : changing)(input, options)
+  const execute: MemoryFunction = (input, options) => (isView(input) ? looking : changing)(input, options)
+  return describedExecutor('memory', execute, isView)
 }
 
 function makeDirectory(path: string): void {

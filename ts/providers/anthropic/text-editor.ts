@@ -4,6 +4,7 @@ import { boundedPath } from '../../core/text.js'
 import type { ToolCallOptions } from '../../journal/calls/call-record.js'
 import { recordedFunction } from '../../toolkit/built-in-call.js'
 import type { BuiltInContext } from '../../toolkit/define-tool.js'
+import { describedExecutor, isView } from '../../toolkit/described-executor.js'
 import type { ProviderSettings } from '../settings.js'
 import { noSuchLine, notThere, notUnique, recordedTexts, refused, reworded } from './refusals.js'
 import { linesOf, lineOf, numberedLines, placesOf, replacedAt, TextFiles } from './text-files.js'
@@ -39,7 +40,8 @@ export function createTextEditor({ bound, maxCharacters }: ProviderSettings): Te
   const named = { name: 'str_replace_based_edit_tool', execute, recordedInput: recordedCommand }
   const looking = recordedFunction({ ...named, sideEffect: false, kind: 'read' }, bound)
   const changing = recordedFunction({ ...named, sideEffect: true, kind: 'write' }, bound)
-  return (input, options) => ((input as Partial<TextEditorInput> | undefined)?.command === 'view' ? looking : changing)(input, options)
+  const edit: TextEditorFunction = (input, options) => (isView(input) ? looking : changing)(input, options)
+  return describedExecutor('str_replace_based_edit_tool', edit, isView)
 }
 
 /** Without the texts of a change, which a record must not hold. */

@@ -7,6 +7,7 @@ import type { ToolCallOptions } from '../../journal/calls/call-record.js'
 import { recordedChange } from '../../journal/calls/recorded-values.js'
 import { recordedFunction } from '../../toolkit/built-in-call.js'
 import type { BuiltInContext } from '../../toolkit/define-tool.js'
+import { describedExecutor } from '../../toolkit/described-executor.js'
 import { callPlan } from '../../toolkit/tools/call-plan.js'
 import { failureText } from '../failure-text.js'
 import type { ProviderSettings } from '../settings.js'
@@ -39,13 +40,13 @@ export function createApplyPatch({ bound }: ProviderSettings): ApplyPatchFunctio
     },
     bound,
   )
-  return async (input, options) => {
+  return describedExecutor('apply_patch', async (input, options) => {
     try {
       return { status: 'completed', output: await run(input, options) }
     } catch (error) {
       return { status: 'failed', output: failureText(error) }
     }
-  }
+  })
 }
 
 /** With size and hash in place of the diff, which a record must not hold. */

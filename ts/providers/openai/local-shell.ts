@@ -3,6 +3,7 @@ import { invalid } from '../../core/options.js'
 import type { ToolCallOptions } from '../../journal/calls/call-record.js'
 import { recordedFunction } from '../../toolkit/built-in-call.js'
 import type { BuiltInContext } from '../../toolkit/define-tool.js'
+import { describedExecutor } from '../../toolkit/described-executor.js'
 import { captureCommand, exitCodeOf, captureNotes } from '../command/capture-command.js'
 import { commandLine, shortened, timeoutOf } from '../command/limits.js'
 import { failureText } from '../failure-text.js'
@@ -35,13 +36,13 @@ export function createLocalShell(settings: ProviderSettings): LocalShellFunction
     },
     settings.bound,
   )
-  return async (input, options) => {
+  return describedExecutor('local_shell', async (input, options) => {
     try {
       return await run(input, options)
     } catch (error) {
       return { output: failureText(error) }
     }
-  }
+  })
 }
 
 async function runProgram(action: LocalShellAction, call: BuiltInContext, settings: ProviderSettings): Promise<{ output: string }> {

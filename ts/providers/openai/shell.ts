@@ -4,6 +4,7 @@ import { invalid } from '../../core/options.js'
 import type { ToolCallOptions } from '../../journal/calls/call-record.js'
 import { recordedFunction } from '../../toolkit/built-in-call.js'
 import type { BuiltInContext } from '../../toolkit/define-tool.js'
+import { describedExecutor } from '../../toolkit/described-executor.js'
 import { shellFor } from '../../toolkit/tools/shell-line.js'
 import { captureCommand, exitCodeOf, captureNotes, stderrWithNotes } from '../command/capture-command.js'
 import { commandLine, limitTogether, outputLimit, shortened, timeoutOf } from '../command/limits.js'
@@ -46,7 +47,7 @@ const STOPPED = 137
 export type ShellFunction = (input: { action: ShellAction }, options?: ToolCallOptions) => Promise<ShellOutput>
 
 export function createShell(settings: ProviderSettings): ShellFunction {
-  return async (input, options) => {
+  return describedExecutor('shell', async (input, options) => {
     /** The commands that have ended. */
     const output: ShellCommandOutput[] = []
     const execute = ({ action }: { action: ShellAction }, call: BuiltInContext): Promise<ShellOutput> =>
@@ -56,7 +57,7 @@ export function createShell(settings: ProviderSettings): ShellFunction {
     } catch (error) {
       return failedShell(input, output, error)
     }
-  }
+  })
 }
 
 async function runCommands(

@@ -80,7 +80,8 @@ const hasEffect = ({ kind, sideEffect, acted }: ToolCallRow): boolean => kind !=
 const fileTools: ReadonlySet<string> = new Set(['write', 'edit', 'apply_patch'])
 
 function whyNot({ toolName }: ToolCallRow): string {
-  if (fileTools.has(toolName)) return 'the journal holds no contents of files: take them from version control, or from the undo() of applyPatch'
+  if (fileTools.has(toolName))
+    return 'the journal holds no contents of files: take them from version control, or from the undo() of applyPatch'
   if (toolName === 'bash') return 'what a command has changed is not known: take the files from version control'
   return `${toolName} has no revert handler`
 }
