@@ -3,7 +3,8 @@ import { openJournal } from 'toolwright'
 import { applyPatchTool } from 'toolwright/contract'
 import { recordingRuntime } from 'toolwright/contract/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { allowAll, dataOf, failureOf, manifest, openScene, rule } from '../scene.ts'
+import { makeSandbox } from '../../support/sandbox.ts'
+import { allowAll, dataOf, failureOf, manifest, openScene, openSession, rule } from '../scene.ts'
 
 const envelope = (...sections: string[]): string => `*** Begin Patch\n${sections.join('\n')}\n*** End Patch\n`
 const update = (path: string, old: string, next: string): string[] => [`*** Update File: ${path}`, '@@', `-${old}`, `+${next}`]
@@ -125,5 +126,22 @@ describe('apply_patch', () => {
     expect(await applyPatchTool.execute({ patch }, runtime)).toEqual({ files: [{ path: 'x', change: 'add' }] })
     expect(uses).toEqual([{ operation: 'fs.applyPatch', args: [patch] }])
     await expect(async () => applyPatchTool.execute({ patch }, {} as never)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  })
+
+  test('files of directories that were granted separately are refused together, with the next move', async () => {
+    const other = makeSandbox()
+    other.put('b.txt', 'b\n')
+    const box = makeSandbox()
+    box.put('a.txt', 'a\n')
+    const session = await openSession(box, { tools, workspace: [box.root, other.root] })
+    const patch = envelope(...update('a.txt', 'a', 'A'), ...update(other.at('b.txt'), 'b', 'B'))
+    const failure = failureOf(await session.call('apply_patch', { patch }))
+    expect(failure.code).toBe('invalid_arguments')
+    expect(failure.text).toContain('No file was changed. Make one patch for the files of each directory.')
+    expect([box.text('a.txt'), other.text('b.txt')]).toEqual(['a\n', 'b\n'])
+    for (const part of [envelope(...update('a.txt', 'a', 'A')), envelope(...update(other.at('b.txt'), 'b', 'B'))]) {
+      dataOf(await session.call('apply_patch', { patch: part }))
+    }
+    expect([box.text('a.txt'), other.text('b.txt')]).toEqual(['A\n', 'B\n'])
   })
 })

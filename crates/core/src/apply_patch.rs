@@ -16,6 +16,7 @@ use crate::failure::{Failure, Unfinished, changes};
 use crate::file::Publish;
 use crate::voice::applied::{MAX_FILES, refused, summary};
 pub use crate::voice::applied::{PatchKind, PatchedFile};
+use crate::voice::changes::ROOT_NOT_WRITABLE;
 
 /// The most bytes of all files of a patch, before and after.
 const MAX_TOTAL_BYTES: u64 = 256 << 20;
@@ -245,6 +246,9 @@ impl SetOfFiles<'_> {
             set.run(&options, cancel, transform)
         };
         done.map_err(|error| match error {
+            UpdateError::Fs(error) if is_about(root, &error) => {
+                Unfinished::from(error).map(|failure| failure.with_hint(ROOT_NOT_WRITABLE))
+            }
             UpdateError::Fs(error) => unfinished(error),
             UpdateError::Refused((path, error)) => {
                 changes::patch_of_files_failed(Some(&path), &error).into()
@@ -260,6 +264,12 @@ fn limits(file_bytes: u64) -> ChangeLimits {
         // A patch of one file may fill the whole limit before and after.
         total_bytes: MAX_TOTAL_BYTES.max(file_bytes.saturating_mul(2)),
     }
+}
+
+/// Whether the root itself is what cannot be changed: the plan of a set lies in it for a moment.
+fn is_about(root: &Root, error: &FsError) -> bool {
+    let is_refused = matches!(error.kind, FsErrorKind::Permission { .. } | FsErrorKind::Io { .. });
+    is_refused && root.path().as_os_str() == &*error.path
 }
 
 fn unfinished(error: FsError) -> Unfinished {

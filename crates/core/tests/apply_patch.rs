@@ -436,3 +436,21 @@ fn names_with_odd_characters_are_files_or_refusals() {
         assert_eq!(fixture.tree(), before);
     }
 }
+
+/// The plan of a set lies in the root for a moment.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_root_that_cannot_be_written_to_says_so_and_what_to_do() {
+    let root = DirectoryGrant::new("rootDir", "/sys");
+    let patch = "*** Begin Patch\n*** Add File: toolwright-a\n+x\n*** Add File: toolwright-b\n+x\n*** End Patch\n";
+    let input = ApplyPatchInput {
+        files: Files::Below(&root),
+        patch,
+        limit_bytes: LIMIT,
+        publish: &publish(),
+    };
+    let failure = failure(input.run(&never()).unwrap_err());
+    let message = failure.message();
+    assert!(message.contains("`/sys`"), "{message}");
+    assert!(message.contains("No file was changed. A patch of several files needs"), "{message}");
+}

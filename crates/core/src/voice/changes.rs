@@ -12,6 +12,9 @@ pub(crate) const PATCH_TOO_LARGE: &str =
 pub(crate) const SEVERAL_ROOTS: &str =
     "No file was changed. Make one patch for the files of each directory.";
 
+/// The root directory cannot take the plan of a set.
+pub(crate) const ROOT_NOT_WRITABLE: &str = "No file was changed. A patch of several files needs a root directory that can be written to: change each file by edit and write, or have the directory's permission changed.";
+
 pub(crate) const UNKNOWN_OPERATION: &str = "Use create, update or delete.";
 
 pub(crate) const NO_MEMORY: &str = "Give less at once, in several calls.";
