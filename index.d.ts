@@ -339,6 +339,16 @@ export declare class PatchResult {
   undo(root: GrantedRoot, publish: PublishOptions, cancel: CancelHandle): Promise<boolean | Unfinished>
 }
 
+/** A file that is open for reading. */
+export declare class SandboxFile {
+  /** How many bytes it had when it was opened. */
+  get bytes(): number
+  /** Its beginning, once. */
+  takeFirst(): Buffer | null
+  /** At most `max_bytes` bytes from `from` on. Fewer only at its end. */
+  read(from: number, maxBytes: number, cancel: CancelHandle): Promise<Buffer | Unfinished>
+}
+
 /** Makes all changes of `patch` (the envelope of `apply_patch`, or a unified diff) below `root`, or none. */
 export declare function applyPatch(root: GrantedRoot, patch: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<PatchResult | Unfinished>
 
@@ -1309,6 +1319,26 @@ export declare function rewriteFile(root: GrantedRoot, path: string, known: stri
 /** Runs a command in a directory below the root. Neither an exit code nor a timeout is an error. */
 export declare function runCaptured(settings: CommandSettings, command: Command, terms: CommandTerms, cancel: CancelHandle, patches?: PatchReports | undefined | null): Promise<CapturedCommand | Unfinished>
 
+/** Deletes the file or link at `path`. False where only a command can tell what the path names. */
+export declare function sandboxDelete(settings: CommandSettings, hostEnv: Record<string, string> | undefined | null, path: string, publish: PublishOptions, cancel: CancelHandle): Promise<boolean | Unfinished>
+
+/** A name in a directory. */
+export interface SandboxEntry {
+  /** The name; what is not UTF-8 in it as U+FFFD. */
+  name: string
+  /** What it is. */
+  type: 'file' | 'directory' | 'symlink' | 'other'
+}
+
+/** Lists the directory at `path`. Nothing where only a command can tell. */
+export declare function sandboxList(settings: CommandSettings, hostEnv: Record<string, string> | undefined | null, path: string, cancel: CancelHandle): Promise<Array<SandboxEntry> | null | Unfinished>
+
+/**
+ * Opens the regular file at `path` and reads its first `max_bytes` bytes. Nothing where only a command
+ * can tell what the path names.
+ */
+export declare function sandboxOpen(settings: CommandSettings, hostEnv: Record<string, string> | undefined | null, path: string, maxBytes: number, cancel: CancelHandle): Promise<SandboxFile | null | Unfinished>
+
 /**
  * Finds out what holds around commands with these grants, by trying. The names are those of
  * `SandboxReport`.
@@ -1354,6 +1384,23 @@ export interface SandboxRow {
   /** What would make it better; empty where nothing would. */
   advice: string
 }
+
+/** Looks at the file or directory at `path`. Nothing where only a command can tell. */
+export declare function sandboxStat(settings: CommandSettings, hostEnv: Record<string, string> | undefined | null, path: string): Promise<SandboxStatus | null | Unfinished>
+
+/** What a path names. */
+export interface SandboxStatus {
+  /** A directory, or else a regular file. */
+  isDirectory: boolean
+  /** Its size. */
+  bytes: number
+}
+
+/**
+ * Makes `content`, or what is in the file `staged` of the host, the content of the file at `path`. False
+ * where only a command can tell what the path names.
+ */
+export declare function sandboxWrite(settings: CommandSettings, hostEnv: Record<string, string> | undefined | null, path: string, content: Buffer, staged: string | undefined | null, publish: PublishOptions, cancel: CancelHandle): Promise<boolean | Unfinished>
 
 /** A file to be made when there is something to put into it. */
 export interface SidecarRequest {

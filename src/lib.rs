@@ -31,5 +31,6 @@ mod removal;
 mod rows;
 mod running_commands;
 mod sandbox;
+mod sandbox_files;
 mod text;
 mod thread_store;

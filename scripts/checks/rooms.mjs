@@ -7,6 +7,7 @@ const BELOW = {
   'ts/journal': ['ts/core'],
   'ts/toolkit': ['ts/core', 'ts/journal'],
   'ts/providers': ['ts/core', 'ts/journal', 'ts/toolkit'],
+  'ts/sandbox': ['ts/core', 'ts/journal', 'ts/toolkit'],
   'ts/contract': ['ts/core', 'ts/journal'],
   // A tool of Standard Agents can be made one of the contract (`toContractTool`).
   'ts/standard-agents': ['ts/core', 'ts/journal', 'ts/contract'],

@@ -1,6 +1,10 @@
 import { type Journal, openJournal } from 'toolwright'
 import { createSession, type Session } from 'toolwright/contract'
+import { createSandboxSession } from 'toolwright/sandbox'
 import { createThread, defineTool, openThreadStore, type Thread, type ThreadStore } from 'toolwright/standard-agents'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { MockLanguageModelV4 } from 'ai/test'
 import { z } from 'zod'
 
@@ -26,16 +30,19 @@ export async function openObjects(directory: string): Promise<Open> {
   const store = await openThreadStore('memory:')
   const thread = await createThread({ tools: { tool }, store, threadId: 'thread' })
   const { storage, messages, attachments } = thread
+  const place = mkdtempSync(join(tmpdir(), 'toolwright-hostile-'))
+  const sandbox = createSandboxSession({ rootDir: place })
   return {
     journal,
     session,
     thread,
     store,
     directory,
-    objects: { journal, session, thread, store, storage, messages, attachments },
+    objects: { journal, session, thread, store, storage, messages, attachments, sandbox },
     close: async () => {
       await thread.close()
-      for (const one of [store, session, journal]) await one.close()
+      for (const one of [store, session, journal, sandbox]) await one.close()
+      rmSync(place, { recursive: true, force: true })
     },
   }
 }
@@ -51,6 +58,20 @@ export const goodArguments = ({ journal, thread, directory }: Open): Record<stri
   ToolError: [{ code: 'INVALID_INPUT', summary: 'wrong', hint: 'Do this.' }],
   createTools: [{ journal, rootDir: directory, env: {}, sandbox: {}, streamOutput: false }],
   'providers#providerExecutors': [{ rootDir: directory, env: {}, sandbox: {}, maxTimeoutMs: 1, maxCharacters: 1 }],
+  'sandbox#createSandboxSession': [
+    { rootDir: directory, sandbox: {}, allowNetwork: false, env: {}, shell: 'sh', home: 'none', journal, runId: 'run', maxOutputBytes: 1 },
+  ],
+  'sandbox.run': [{ command: 'true', workingDirectory: '.', env: {}, abortSignal: new AbortController().signal }],
+  'sandbox.spawn': [{ command: 'true', workingDirectory: '.', env: {}, stdin: true, abortSignal: new AbortController().signal }],
+  'sandbox.readFile': [{ path: 'a', abortSignal: new AbortController().signal }],
+  'sandbox.readBinaryFile': [{ path: 'a', abortSignal: new AbortController().signal }],
+  'sandbox.readTextFile': [{ path: 'a', encoding: 'utf-8', startLine: 1, endLine: 1 }],
+  'sandbox.writeFile': [{ path: 'a', content: new Blob(['text']).stream() }],
+  'sandbox.writeBinaryFile': [{ path: 'a', content: new Uint8Array(1) }],
+  'sandbox.writeTextFile': [{ path: 'a', content: 'text', encoding: 'utf-8' }],
+  'sandbox.stat': [{ path: 'a', abortSignal: new AbortController().signal }],
+  'sandbox.listDirectory': [{ path: '.', abortSignal: new AbortController().signal }],
+  'sandbox.deleteFile': [{ path: 'a', abortSignal: new AbortController().signal }],
   'providers#checkProviderTools': [{ bash: { id: 'anthropic.bash_20250124' } }],
   configureTools: [{ rootDir: directory, maxOutputBytes: 1, networkGuard: 'off', env: {}, sandbox: {}, durability: 'fsync' }],
   defineTool: [

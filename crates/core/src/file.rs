@@ -50,14 +50,19 @@ impl Publish {
     }
 
     pub(crate) fn options(&self, file: File<'_>) -> WriteOptions {
+        match file {
+            File::Below { .. } => self.options_below(),
+            File::Opened(_) => WriteOptions { protected: Vec::new(), ..self.options_below() },
+        }
+    }
+
+    /// For a file that a path below a root names.
+    pub(crate) fn options_below(&self) -> WriteOptions {
         WriteOptions {
             durability: if self.fsync { Durability::Fsync } else { Durability::Process },
             allow_in_place: self.allow_in_place,
             wait: self.wait,
-            protected: match file {
-                File::Below { .. } => protected_paths(self.deny_write.as_deref()),
-                File::Opened(_) => Vec::new(),
-            },
+            protected: protected_paths(self.deny_write.as_deref()),
         }
     }
 }

@@ -18,6 +18,7 @@ pub mod grep;
 pub mod launch_limiter;
 pub mod overview;
 pub mod read;
+pub mod sandbox_files;
 pub mod session_search;
 pub mod sidecar;
 mod sync;

@@ -16,6 +16,7 @@ use crate::{FileKind, FsError, FsErrorKind, Root, reserved};
 pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod list;
+pub(crate) mod names;
 pub(crate) mod rename;
 
 /// A name in an open directory.

@@ -57,6 +57,7 @@ mod attributes;
 mod cached_read;
 mod cancel;
 mod change_set;
+mod content;
 mod deferred_close;
 mod entry;
 mod errno;
@@ -90,9 +91,11 @@ pub use cached_read::try_read_cached;
 pub use change_set::{
     Change, ChangeLimits, ChangeSet, ChangedFile, ChangedFiles, FileChange, Inverse, Place,
 };
+pub use content::Content;
 pub use entry::create::create;
 pub use entry::delete::{Deletable, delete};
 pub use entry::list::{ListOptions, Listed, Listing, list};
+pub use entry::names::{Named, NamedKind, names};
 pub use entry::rename::{Placed, rename};
 pub use error::{
     FsError, FsErrorKind, NAME_DESCRIPTOR, PUT_BACK, Refusal, SYNC_DIRECTORY, WRITE_IN_PLACE,
@@ -104,11 +107,11 @@ pub use lines::{LineRange, Lines, read_lines};
 pub use listed::Opener;
 pub use location::FileLocation;
 pub use open_target::{OpenTarget, Roots, TargetKind};
-pub use range::{Range, is_binary, whole_characters};
+pub use range::{Range, is_binary, read_part, whole_characters};
 pub use read::read;
 pub use remove::abandoned::remove_abandoned;
 pub use remove::remove_tree;
 pub use root::{Resolver, Root};
 pub use sidecar::Sidecar;
 pub use update::{UpdateError, Updated, update};
-pub use write::{Durability, WriteOptions, write};
+pub use write::{Durability, WriteOptions, write, write_content};

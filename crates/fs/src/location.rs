@@ -57,6 +57,15 @@ impl Root {
     }
 }
 
+impl FileLocation {
+    /// How long the file is, or what the file system says of the directory. `path` is for errors.
+    pub fn bytes(&self, path: &str) -> Result<u64, FsError> {
+        let stat = rustix::fs::fstat(&self.descriptor)
+            .map_err(|errno| FsError::at(path, "looking at it", errno))?;
+        Ok(u64::try_from(stat.st_size).unwrap_or(0))
+    }
+}
+
 /// The name of an open file is missing only where there is no `/proc`.
 pub(crate) fn unnamed(path: &str, errno: Errno) -> FsError {
     match errno {

@@ -26,8 +26,8 @@ use crate::update::update_target;
 use crate::walk::CreatedDirectories;
 use crate::write::write_target;
 use crate::{
-    DirectoryGrant, FileKind, FsError, FsErrorKind, Opener, Range, Resolver, Root, UpdateError,
-    Updated, WriteOptions, publish, range, walk,
+    Content, DirectoryGrant, FileKind, FsError, FsErrorKind, Opener, Range, Resolver, Root,
+    UpdateError, Updated, WriteOptions, publish, range, walk,
 };
 
 /// How often a write begins anew when its file is exchanged meanwhile.
@@ -186,13 +186,13 @@ impl OpenTarget {
         cancel: &AtomicBool,
     ) -> Result<bool, FsError> {
         let path = &self.display_path;
-        publish::within_size_limit(path, bytes)?;
+        publish::within_size_limit(path, bytes.len() as u64)?;
         let mut answer = Err(self.conflict());
         for _ in 0..MAX_ATTEMPTS {
             checkpoint(cancel)?;
             let mut created = CreatedDirectories::default();
             answer = self.target(&mut created, options, cancel).and_then(|target| {
-                write_target(&target, &mut created, path, bytes, options, cancel)
+                write_target(&target, &mut created, path, Content::Bytes(bytes), options, cancel)
             });
             if !matches!(answer, Err(FsError { kind: FsErrorKind::NotFound, .. })) {
                 return answer;

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use crate::cancel::checkpoint;
 use crate::deferred_close::with_space;
 use crate::error::{SYNC_DIRECTORY, WRITE_IN_PLACE};
-use crate::{Durability, FsError, FsErrorKind};
+use crate::{Content, Durability, FsError, FsErrorKind};
 
 /// Bytes written between two checks of the cancel flag.
 const STRIDE: usize = 1 << 20;
@@ -76,11 +76,9 @@ pub(crate) fn exchange(_directory: BorrowedFd<'_>, _a: &OsStr, _b: &OsStr) -> Re
 
 /// Fails if the content is larger than the process's limit on files. Writing would fail too, but
 /// with a signal (`SIGXFSZ`) that ends a process unless it ignores it.
-pub(crate) fn within_size_limit(display_path: &str, bytes: &[u8]) -> Result<(), FsError> {
+pub(crate) fn within_size_limit(display_path: &str, bytes: u64) -> Result<(), FsError> {
     match rustix::process::getrlimit(rustix::process::Resource::Fsize).current {
-        Some(most) if bytes.len() as u64 > most => {
-            Err(FsError::at(display_path, "writing", Errno::FBIG))
-        }
+        Some(most) if bytes > most => Err(FsError::at(display_path, "writing", Errno::FBIG)),
         _ => Ok(()),
     }
 }
@@ -132,17 +130,23 @@ pub(crate) fn open_in_place(
 pub(crate) fn overwrite(
     mut file: &File,
     display_path: &str,
-    bytes: &[u8],
+    content: Content<'_>,
     durability: Durability,
 ) -> Result<(), FsError> {
     // A full disk must be noticed before the first byte of the old content is gone.
-    with_space(|| reserve_space(file, bytes.len()))
+    with_space(|| reserve_space(file, content.size()))
         .map_err(|errno| FsError::at(display_path, "reserving space for it", errno))?;
     // The bytes come before the length: a crash leaves a mixture, but never an empty file.
-    file.seek(SeekFrom::Start(0))
-        .and_then(|_| file.write_all(bytes))
-        .and_then(|()| file.set_len(bytes.len() as u64))
-        .map_err(|error| FsError::io(display_path, WRITE_IN_PLACE, error))?;
+    let failed = |error| FsError::io(display_path, WRITE_IN_PLACE, error);
+    file.seek(SeekFrom::Start(0)).map_err(failed)?;
+    match content {
+        Content::Bytes(bytes) => file.write_all(bytes).map_err(failed)?,
+        // Too late to stop.
+        Content::Staged { .. } => {
+            content.write_to(file, display_path, &AtomicBool::new(false))?;
+        }
+    }
+    file.set_len(content.size()).map_err(failed)?;
     match durability {
         Durability::Process => Ok(()),
         Durability::Fsync => sync(file, display_path),
@@ -150,11 +154,11 @@ pub(crate) fn overwrite(
 }
 
 #[cfg(target_os = "linux")]
-fn reserve_space(file: &File, bytes: usize) -> Result<(), Errno> {
+fn reserve_space(file: &File, bytes: u64) -> Result<(), Errno> {
     if bytes == 0 {
         return Ok(()); // which the system call refuses as invalid
     }
-    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, bytes as u64) {
+    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, bytes) {
         // A file system that cannot reserve space reports a full disk during the write, or never.
         Err(errno @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => Err(errno),
         _ => Ok(()),
@@ -163,7 +167,7 @@ fn reserve_space(file: &File, bytes: usize) -> Result<(), Errno> {
 
 #[cfg(not(target_os = "linux"))]
 #[expect(clippy::unnecessary_wraps, reason = "the Linux version can fail")]
-fn reserve_space(_file: &File, _bytes: usize) -> Result<(), Errno> {
+fn reserve_space(_file: &File, _bytes: u64) -> Result<(), Errno> {
     Ok(())
 }
 

@@ -70,6 +70,18 @@ pub(crate) fn read_range(
     })
 }
 
+/// Reads up to `max_bytes` bytes of an open file from `offset` on. Fewer only at its end. `path` is for
+/// errors.
+pub fn read_part(
+    file: &File,
+    path: &str,
+    offset: u64,
+    max_bytes: usize,
+    cancel: &AtomicBool,
+) -> Result<Vec<u8>, FsError> {
+    pread(file, path, offset, max_bytes, cancel)
+}
+
 /// Whether a file with these first bytes is binary.
 #[must_use]
 pub fn is_binary(beginning: &[u8]) -> bool {

@@ -17,8 +17,8 @@ use crate::protection::Protection;
 use crate::temporary::Temporary;
 use crate::walk::CreatedDirectories;
 use crate::{
-    Durability, FileKind, FsError, FsErrorKind, Refusal, Root, WriteOptions, attributes, open,
-    publish, reserved, sweep,
+    Content, Durability, FileKind, FsError, FsErrorKind, Refusal, Root, WriteOptions, attributes,
+    open, publish, reserved, sweep,
 };
 
 /// A name in an open directory, and this call's turn on it.
@@ -217,12 +217,12 @@ impl Target {
 pub(crate) fn fill(
     temporary: &Temporary<'_>,
     display_path: &str,
-    bytes: &[u8],
+    content: Content<'_>,
     old: Option<&Old>,
     options: &WriteOptions,
     cancel: &AtomicBool,
 ) -> Result<(), FsError> {
-    publish::write_all(&temporary.file, display_path, bytes, cancel)?;
+    content.write_to(&temporary.file, display_path, cancel)?;
     if let Some(old) = old {
         attributes::restore_set_id(&old.stat, &temporary.file)
             .map_err(|errno| FsError::at(display_path, "keeping its mode", errno))?;

@@ -14,7 +14,9 @@ use crate::read::{holds, read_open};
 use crate::root::O_PATH;
 use crate::target::{Old, PublishMethod, Target};
 use crate::temporary::{Fingerprint, NameHash, Swap, Temporary};
-use crate::{FsError, FsErrorKind, Refusal, Root, WriteOptions, deferred_close, publish, target};
+use crate::{
+    Content, FsError, FsErrorKind, Refusal, Root, WriteOptions, deferred_close, publish, target,
+};
 
 /// Why an update did not happen: the file system's reason, or the transformation's own.
 #[derive(Debug, thiserror::Error)]
@@ -79,7 +81,7 @@ pub(crate) fn update_target<E>(
         return Ok(updated);
     }
 
-    publish::within_size_limit(path, &new)?;
+    publish::within_size_limit(path, new.len() as u64)?;
     let directory = OpenDirectory::new(target.directory(), path, options.durability)?;
     let before = Old { file: Some(file), stat };
     let way = target.prepare(path, Some(&before), options)?;
@@ -90,7 +92,7 @@ pub(crate) fn update_target<E>(
             edit.overwrite(&new)?;
         }
         PublishMethod::Atomic(temporary) => {
-            target::fill(&temporary, path, &new, Some(&before), options, cancel)?;
+            target::fill(&temporary, path, Content::Bytes(&new), Some(&before), options, cancel)?;
             let _alone = directory.lock(path, options.wait, cancel)?;
             edit.publish(temporary, &new)?;
         }
@@ -265,7 +267,7 @@ impl Edit<'_> {
         {
             return Err(self.conflict());
         }
-        publish::overwrite(&file, self.path, new, self.options.durability)
+        publish::overwrite(&file, self.path, Content::Bytes(new), self.options.durability)
     }
 
     fn stat(&self, name: &OsStr) -> Result<rustix::fs::Stat, Errno> {

@@ -10,7 +10,7 @@ use crate::cancel::checkpoint;
 use crate::publish::OpenDirectory;
 use crate::target::{PublishMethod, Target};
 use crate::walk::CreatedDirectories;
-use crate::{FsError, FsErrorKind, Refusal, Root, deferred_close, publish, target};
+use crate::{Content, FsError, FsErrorKind, Refusal, Root, deferred_close, publish, target};
 
 /// What the new bytes survive once the call has returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -72,11 +72,22 @@ pub fn write(
     options: &WriteOptions,
     cancel: &AtomicBool,
 ) -> Result<(), FsError> {
-    publish::within_size_limit(path, bytes)?;
+    write_content(root, path, Content::Bytes(bytes), options, cancel)
+}
+
+/// As [`write()`], with the content of a file that was staged elsewhere: it need not fit into memory.
+pub fn write_content(
+    root: &Root,
+    path: &str,
+    content: Content<'_>,
+    options: &WriteOptions,
+    cancel: &AtomicBool,
+) -> Result<(), FsError> {
+    publish::within_size_limit(path, content.size())?;
     let mut answer = Ok(());
     for _ in 0..MAX_ATTEMPTS {
         checkpoint(cancel)?;
-        answer = write_once(root, path, bytes, options, cancel);
+        answer = write_once(root, path, content, options, cancel);
         // A directory has disappeared, perhaps because another call failed and removed the
         // directories that it had created; or the file has just become a link. Both need another
         // look.
@@ -98,21 +109,21 @@ pub fn write(
 fn write_once(
     root: &Root,
     path: &str,
-    bytes: &[u8],
+    content: Content<'_>,
     options: &WriteOptions,
     cancel: &AtomicBool,
 ) -> Result<(), FsError> {
     let mut created = CreatedDirectories::default();
     let target = Target::open(root, path, Some(&mut created), options, cancel)?;
-    write_target(&target, &mut created, path, bytes, options, cancel).map(|_| ())
+    write_target(&target, &mut created, path, content, options, cancel).map(|_| ())
 }
 
-/// Makes `bytes` the content of an open target. Returns true if the file is new.
+/// Makes `content` that of an open target. Returns true if the file is new.
 pub(crate) fn write_target(
     target: &Target,
     created: &mut CreatedDirectories,
     path: &str,
-    bytes: &[u8],
+    content: Content<'_>,
     options: &WriteOptions,
     cancel: &AtomicBool,
 ) -> Result<bool, FsError> {
@@ -132,7 +143,7 @@ pub(crate) fn write_target(
     let way = match target.prepare(path, old.as_ref(), options)? {
         PublishMethod::InPlace => PublishMethod::InPlace,
         PublishMethod::Atomic(mut temporary) => {
-            target::fill(&temporary, path, bytes, old.as_ref(), options, cancel)?;
+            target::fill(&temporary, path, content, old.as_ref(), options, cancel)?;
             match temporary.rename_over(target.name()) {
                 Ok(()) => PublishMethod::Atomic(temporary),
                 Err(Errno::BUSY) => {
@@ -145,7 +156,7 @@ pub(crate) fn write_target(
     if let PublishMethod::InPlace = way {
         checkpoint(cancel)?;
         let file = publish::open_in_place(target.directory(), target.name(), path)?;
-        publish::overwrite(&file, path, bytes, options.durability)?;
+        publish::overwrite(&file, path, content, options.durability)?;
     }
     created.keep();
     directory.map_or(Ok(()), |directory| directory.finish(path, options.durability))?;

@@ -311,7 +311,7 @@ impl Set {
             let old = content.old.as_deref().unwrap_or_default();
             let new = transform(item.located.change, old).map_err(UpdateError::Refused)?;
             count(path, new.len(), true)?;
-            publish::within_size_limit(path, &new)?;
+            publish::within_size_limit(path, new.len() as u64)?;
             content.is_same = item.located.kind == StepKind::Update && new == old;
             content.new = Some(new);
         }

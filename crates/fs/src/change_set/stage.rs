@@ -23,7 +23,7 @@ use crate::deferred_close::with_space;
 use crate::root::O_PATH;
 use crate::target::{self, Old, Target};
 use crate::temporary::{NEW_FILE, PlanState, SetId, Temporary};
-use crate::{Durability, FsError, FsErrorKind, Refusal, WriteOptions};
+use crate::{Content, Durability, FsError, FsErrorKind, Refusal, WriteOptions};
 
 /// Makes the changes. Returns the directories that were made.
 pub(super) fn run(
@@ -260,7 +260,7 @@ impl Staging<'_> {
                 Some(old)
             }
         };
-        target::fill(&temporary, path, bytes, old, self.options, self.cancel)?;
+        target::fill(&temporary, path, Content::Bytes(bytes), old, self.options, self.cancel)?;
         if let Some(mode) = mode {
             rustix::fs::fchmod(&temporary.file, Mode::from_raw_mode(mode & 0o7777))
                 .map_err(failed(path, "setting its mode"))?;

@@ -11,7 +11,7 @@ use crate::publish::OpenDirectory;
 use crate::target::Target;
 use crate::temporary::Temporary;
 use crate::walk::CreatedDirectories;
-use crate::{Durability, FsError, FsErrorKind, Root, WriteOptions, publish, target};
+use crate::{Content, Durability, FsError, FsErrorKind, Root, WriteOptions, publish, target};
 
 /// Creates the file at `path` with the content `bytes`, and the directories on the way to it. The file
 /// appears with all of its content, or not at all.
@@ -22,7 +22,7 @@ pub fn create(
     options: &WriteOptions,
     cancel: &AtomicBool,
 ) -> Result<Placed, FsError> {
-    publish::within_size_limit(path, bytes)?;
+    publish::within_size_limit(path, bytes.len() as u64)?;
     checkpoint(cancel)?;
     // Listings display this character in names that are not UTF-8.
     if path.contains('\u{fffd}') {
@@ -48,7 +48,7 @@ pub fn create(
     let failed = |operation, errno| FsError::at(path, operation, errno);
     let mut temporary = Temporary::create(target.directory(), Mode::from_raw_mode(0o666))
         .map_err(|errno| failed("creating a file beside it", errno))?;
-    target::fill(&temporary, path, bytes, None, options, cancel)?;
+    target::fill(&temporary, path, Content::Bytes(bytes), None, options, cancel)?;
     let (parent, name) = (target.directory(), target.name());
     // A link never replaces a file. The temporary name goes afterwards.
     match rustix::fs::linkat(parent, temporary.name(), parent, name, AtFlags::empty()) {

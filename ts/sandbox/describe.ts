@@ -1,0 +1,29 @@
+import { realpathSync } from 'node:fs'
+import type { Space } from './space.js'
+
+/** What an agent should know of the sandbox. */
+export function describe(space: Space): string {
+  const { settings, options } = space
+  const { sandbox } = settings
+  const more = sandbox.writableRoots ?? []
+  const writable =
+    sandbox.files === 'full'
+      ? 'Commands may write wherever the user may.'
+      : `Commands write below this directory${more.length === 0 ? '' : `, to ${more.join(', ')}`}, to a /tmp of their own${options.home === 'private' ? ' and to $HOME' : ''}; everything else is read-only.`
+  return [
+    `A sandbox on this machine (${process.platform} ${process.arch}), confined by the kernel.`,
+    `Commands are lines for ${options.shell} and start in ${rootOf(settings.rootDir)}. Relative paths begin there.`,
+    writable,
+    space.network ? 'The network can be reached.' : 'There is no network. Commands reach servers of each other at 127.0.0.1.',
+    'Commands that run end with everything that they have started; processes that are spawned go on until they are killed.',
+  ].join('\n')
+}
+
+/** Without links, as commands see it. */
+export function rootOf(rootDir: string): string {
+  try {
+    return realpathSync(rootDir)
+  } catch {
+    return rootDir
+  }
+}

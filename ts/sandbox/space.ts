@@ -1,0 +1,170 @@
+/** What the calls of one session share: its directory, its settings, its processes, and its end. */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type * as Addon from '../../index.js'
+import { eitherSignal } from '../core/abort.js'
+import { type EnvironmentOption, environmentOptions } from '../core/environment.js'
+import { ToolError } from '../core/errors.js'
+import { findBash } from '../core/find-bash.js'
+import { commandGrants, grantedRoot, noteGrants } from '../core/grants.js'
+import { nativeAddon } from '../core/native.js'
+import { invalid } from '../core/options.js'
+import { PrivateDirectory } from '../core/private-directory.js'
+import { ProcessOwner } from '../core/process-owner.js'
+import { sandboxRequest } from '../core/sandbox.js'
+import { noteGranted, resolveSettings, type Settings } from '../toolkit/settings.js'
+import type { ParsedOptions } from './options.js'
+
+/** Variables of one command, by name. */
+export type Variables = Readonly<Record<string, string>>
+
+/** What is there once the first call has been made. */
+export interface Place {
+  addon: typeof Addon
+  /** The conditions of commands, with variables of one command if there are some. */
+  conditions(variables?: Variables): Addon.CommandSettings
+  /** The program that runs command lines. */
+  shell: string
+  /** A directory of the host that no command can reach. */
+  staging: string
+  /** The writable home directory, if there is one. */
+  home: string | undefined
+}
+
+/**
+ * The space of a session. Its private directory is writable for the session's commands alone, which makes their plan one
+ * of its own: no other session shares their `/tmp` and their loopback interface.
+ */
+export class Space {
+  readonly options: ParsedOptions
+  /** As they were when the session was made; a context of tools around a call changes nothing. */
+  readonly settings: Settings
+  readonly processes = new ProcessOwner()
+  /** What has to be recorded before the session is closed. */
+  readonly pending = new Set<Promise<unknown>>()
+  readonly #ended = new AbortController()
+  #network: boolean
+  #directory: Promise<PrivateDirectory> | undefined
+  #place: Promise<Place> | undefined
+  #closed: Promise<void> | undefined
+  #isStopped = false
+
+  constructor(options: ParsedOptions) {
+    noteGranted(options.bound)
+    this.options = options
+    this.settings = resolveSettings(undefined, options.bound, 'bash')
+    this.#network = this.settings.allowNetwork
+  }
+
+  get network(): boolean {
+    return this.#network
+  }
+
+  /** Has commands that start from now on reach the network, or not. */
+  allowNetwork(allowed: boolean): void {
+    if (allowed === this.#network) return
+    this.#network = allowed
+    this.#place = undefined
+  }
+
+  /** A signal for one call: the caller's, and the end of the session. */
+  signal(own: AbortSignal | undefined): AbortSignal {
+    return eitherSignal(own, this.#ended.signal) ?? this.#ended.signal
+  }
+
+  /** @throws {ToolError} INVALID_INPUT in a session that has ended. */
+  checkOpen(): void {
+    if (this.#isStopped) throw closed()
+  }
+
+  /** @throws {ToolError} PROCESS_FAILED without a shell; INVALID_INPUT in a session that has ended. */
+  async place(): Promise<Place> {
+    this.checkOpen()
+    const place = (this.#place ??= this.#make())
+    // Another call may find a shell that has been installed meanwhile.
+    place.catch(() => {
+      if (this.#place === place) this.#place = undefined
+    })
+    const made = await place
+    this.checkOpen()
+    return made
+  }
+
+  async #make(): Promise<Place> {
+    const addon = await nativeAddon()
+    this.checkOpen()
+    const directory = await (this.#directory ??= makeDirectory(addon))
+    const own = join(directory.path, 'own')
+    const { settings, options } = this
+    const writableRoots = [...(settings.sandbox.writableRoots ?? []), own]
+    const sandbox = Object.freeze({ ...settings.sandbox, writableRoots })
+    noteGrants(sandbox, settings.rootDir)
+    const root = grantedRoot(addon, settings)
+    const grants = commandGrants(addon, root, sandbox)
+    const home = options.home === 'private' ? own : undefined
+    const base = withVariables(settings.env, home === undefined ? {} : { HOME: home })
+    const request = sandboxRequest(sandbox, this.#network)
+    const network = this.#network
+    const make = (env: EnvironmentOption): Addon.CommandSettings => {
+      const { maxOutputBytes: limitBytes } = settings
+      return new addon.CommandSettings(
+        { environment: environmentOptions(env, network), sandbox: request, limitBytes, timeoutMs: Infinity },
+        grants,
+      )
+    }
+    const shared = make(base)
+    return {
+      addon,
+      conditions: (variables) => (variables === undefined ? shared : make(withVariables(base, variables))),
+      shell: options.shell === 'sh' ? '/bin/sh' : bash([settings.rootDir, ...writableRoots]),
+      staging: join(directory.path, 'staging'),
+      home,
+    }
+  }
+
+  /** Ends all calls and processes. What they wrote stays until the session is closed. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#ended.abort(closed())
+    await this.processes.close()
+    await Promise.allSettled(this.pending)
+  }
+
+  /** As {@link stop}, and removes what the session has kept on the disk. */
+  close(): Promise<void> {
+    return (this.#closed ??= this.#close())
+  }
+
+  async #close(): Promise<void> {
+    await this.stop()
+    // One that could not be made need not be removed.
+    const directory = await this.#directory?.catch(() => undefined)
+    await directory?.remove()
+  }
+}
+
+async function makeDirectory(addon: typeof Addon): Promise<PrivateDirectory> {
+  const directory = new PrivateDirectory(addon)
+  for (const name of ['own', 'staging']) mkdirSync(join(directory.path, name), { mode: 0o700 })
+  return directory
+}
+
+/** The environment with other variables in place of its own. */
+function withVariables(env: EnvironmentOption, variables: Variables): EnvironmentOption {
+  // `inherit` has no variables of its own, and to allow every name is the same.
+  const { allow = [], set = {} } = env === 'inherit' ? { allow: ['*'] } : env
+  return { allow, set: { ...set, ...variables } }
+}
+
+function bash(writable: readonly string[]): string {
+  const found = findBash(writable)
+  if (found !== undefined) return found
+  throw new ToolError({
+    code: 'PROCESS_FAILED',
+    summary: 'There is no bash',
+    place: 'There is no bash: no directory of PATH has one that commands cannot replace',
+    hint: "The host installs bash, or makes the session with shell: 'sh'.",
+  })
+}
+
+const closed = (): ToolError => invalid('The session has been closed.')

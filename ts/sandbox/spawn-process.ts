@@ -1,0 +1,114 @@
+/** `spawn`: a command with streams. */
+import { constants } from 'node:os'
+import type { KeptProcessEnd } from '../../index.js'
+import { type KeptProcess, startProcess } from '../core/kept-process.js'
+import { invalid } from '../core/options.js'
+import { byteStream } from './byte-stream.js'
+import { type CommandLine, recordedLine, startIn } from './command-line.js'
+import type { CommandFiles } from './command-files.js'
+import { makeCall } from './recorded-call.js'
+import type { Space } from './space.js'
+import type { SandboxProcess, WritableSandboxProcess } from './types.js'
+
+/** How long the start of an aborted command may take: what has started has to be killed. */
+const START_GRACE_MS = 5_000
+/** How much of a stream may wait for its reader, besides what the system holds. */
+const HELD_BYTES = 262_144
+
+/**
+ * Starts a command. Its record begins now and ends with the process.
+ *
+ * @throws {ToolError} where it was not started.
+ * @throws the signal's reason.
+ */
+export function spawnProcess(line: CommandLine, space: Space, files: CommandFiles): Promise<SandboxProcess | WritableSandboxProcess> {
+  const { promise: started, resolve, reject } = Promise.withResolvers<SandboxProcess>()
+  const recorded = makeCall(space, {
+    name: 'spawn',
+    sideEffect: true,
+    input: { ...recordedLine(line), ...(line.stdin && { stdin: true }) },
+    signal: line.abortSignal,
+    work: async (signal) => {
+      const { process, ended } = await start(line, space, files, signal)
+      resolve(handleOf(process, line, signal))
+      const end = await ended
+      signal.throwIfAborted()
+      const { userMs, systemMs, peakBytes } = end
+      return { value: undefined, output: { exitCode: exitCodeOf(end), userMs, systemMs, peakBytes } }
+    },
+  })
+  const settled = recorded.catch(reject).finally(() => space.pending.delete(settled))
+  space.pending.add(settled)
+  return started
+}
+
+async function start(line: CommandLine, space: Space, files: CommandFiles, signal: AbortSignal) {
+  const place = await space.place()
+  const { promise: ended, resolve: onEnd } = Promise.withResolvers<KeptProcessEnd>()
+  const keep = { input: line.stdin ? 'pipe' : 'empty', stderrApart: true, headBytes: 0, tailBytes: HELD_BYTES, holds: true } as const
+  const process = await startIn(line, place, files, signal, (command) =>
+    startProcess(
+      { signal, what: 'spawn', graceMs: START_GRACE_MS },
+      (addon, native, cancel) => addon.startProcess(place.conditions(line.env), command, native, cancel),
+      keep,
+      { onEnd },
+    ),
+  )
+  const id = space.processes.add(process)
+  const kill = (): void => void process.kill()
+  if (signal.aborted) kill()
+  else signal.addEventListener('abort', kill, { once: true })
+  void ended.finally(() => {
+    signal.removeEventListener('abort', kill)
+    space.processes.release(id)
+  })
+  return { process, ended }
+}
+
+function handleOf(process: KeptProcess, { stdin }: CommandLine, signal: AbortSignal): SandboxProcess | WritableSandboxProcess {
+  const handle: SandboxProcess = {
+    stdout: outputOf(process, 'stdout'),
+    stderr: outputOf(process, 'stderr'),
+    async wait() {
+      const end = await process.wait()
+      // The process may have ended by itself before the signal came.
+      if (signal.aborted && end?.exitCode === undefined) throw signal.reason
+      if (end === undefined) throw new Error('a wait without a limit has ended')
+      return { exitCode: exitCodeOf(end) }
+    },
+    async kill() {
+      await process.kill()
+    },
+  }
+  return stdin ? Object.assign(handle, { stdin: inputOf(process) }) : handle
+}
+
+/** As a shell reports it. A process that was lost has been killed. */
+function exitCodeOf({ exitCode, signal }: KeptProcessEnd): number {
+  const numbers: Readonly<Record<string, number>> = constants.signals
+  return exitCode ?? 128 + (numbers[signal ?? 'SIGKILL'] ?? 9)
+}
+
+function outputOf(process: KeptProcess, stream: 'stdout' | 'stderr'): ReadableStream<Uint8Array> {
+  let from = 0
+  const next = async (): Promise<Uint8Array | undefined> => {
+    const piece = await process.read({ stream, from, waitMs: Infinity })
+    from = piece.at + piece.bytes.length
+    return piece.bytes.length === 0 ? undefined : piece.bytes
+  }
+  // Output that nobody wants must not hold up the process.
+  return byteStream(next, async () => {
+    while ((await next()) !== undefined);
+  })
+}
+
+function inputOf(process: KeptProcess): WritableStream<Uint8Array> {
+  return new WritableStream<Uint8Array>({
+    async write(chunk) {
+      if (!(chunk instanceof Uint8Array)) throw invalid('stdin takes a Uint8Array.')
+      if (chunk.byteLength > 0 && !(await process.write(chunk))) throw invalid('The process has closed its input.')
+    },
+    close: () => process.closeInput(),
+    abort: () => process.closeInput(),
+  })
+}
