@@ -145,10 +145,11 @@ function fingerprint(directory: string): string {
     .join('\n')
 }
 
-const step = fc.constantFrom(
-  ...['..', '.', '', 'a', 'dir', 'swap', 'swap.txt', 'secret', 'out', 'up', 'absolute', 'loop', '%2e%2e', '..\\', ' ..', '~'],
-  ...['outside', '\uff0e\uff0e', '$HOME', 'new', 'proc', 'self', 'root', '`id`', '$(id)', '"; cat secret; "', "'"],
-)
+const steps = [
+  ['..', '.', '', 'a', 'dir', 'swap', 'swap.txt', 'secret', 'out', 'up', 'absolute', 'loop', '%2e%2e', '..\\', ' ..', '~'],
+  ['outside', '\uff0e\uff0e', '$HOME', 'new', 'proc', 'self', 'root', '`id`', '$(id)', '"; cat secret; "', "'"],
+].flat()
+const step = fc.constantFrom(...steps)
 
 test.skipIf(!isConfining)('paths that were made to lead out lead nowhere, while links are exchanged', { timeout: 120_000 }, async () => {
   const { box, session } = scene({ sandbox: { readScope: 'system' } })
