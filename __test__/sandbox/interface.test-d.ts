@@ -1,8 +1,14 @@
 // Our session is the AI SDK's, of the version that is installed and of the one that the harnesses pin. The compiler is the
 // test: `npm run check`.
-import type { HarnessV1NetworkSandboxSession } from '@ai-sdk/harness'
+import type { HarnessV1NetworkSandboxSession, HarnessV1SandboxProvider } from '@ai-sdk/harness'
 import type { Experimental_SandboxProcess, Experimental_SandboxSession } from 'ai'
-import { createSandboxSession, type SandboxProcess, type SandboxSession } from 'toolwright/sandbox'
+import {
+  createNetworkSandboxSession,
+  createSandboxProvider,
+  createSandboxSession,
+  type SandboxProcess,
+  type SandboxSession,
+} from 'toolwright/sandbox'
 
 const session = createSandboxSession({ rootDir: '.' })
 
@@ -11,6 +17,8 @@ type PinnedSession = ReturnType<HarnessV1NetworkSandboxSession['restricted']>
 
 export const installed = session satisfies Experimental_SandboxSession
 export const pinned = session satisfies PinnedSession
+export const network = createNetworkSandboxSession({ rootDir: '.' }) satisfies HarnessV1NetworkSandboxSession
+export const provider = createSandboxProvider({ rootDir: '.' }) satisfies HarnessV1SandboxProvider
 /** A session of another implementation can be passed to what takes ours. */
 export const back = (other: Experimental_SandboxSession): Pick<SandboxSession, 'description'> => other
 export const process = (one: SandboxProcess): Experimental_SandboxProcess => one

@@ -154,7 +154,7 @@ describe('streams', () => {
           await pause(20)
         }
       })(),
-    ).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    ).rejects.toMatchObject({ code: 'PROCESS_ENDED' })
     await process.kill()
   })
 

@@ -46,6 +46,8 @@ const KINDS = { f: 'file', d: 'directory', l: 'symlink', o: 'other' } as const
 const MAX_OUTPUT_BYTES = 67_108_864
 /** How much of a file waits for its reader. */
 const HELD_BYTES = 262_144
+/** How much of a file is read at once. */
+const PART_BYTES = 65_536
 
 /** Files outside of the root, by absolute paths. */
 export class CommandFiles {
@@ -179,7 +181,7 @@ export class FileParts {
 
   /** The next part; nothing at the end. @throws {ToolError} TOOL_IO_FAILED if the rest could not be read. */
   async next(): Promise<Uint8Array | undefined> {
-    const piece = await this.#script.read({ from: this.#from, maxBytes: HELD_BYTES, waitMs: Infinity, signal: this.#signal })
+    const piece = await this.#script.read({ from: this.#from, maxBytes: PART_BYTES, waitMs: Infinity, signal: this.#signal })
     this.#from = piece.at + piece.bytes.length
     if (piece.bytes.length > 0) return piece.bytes
     const end = await this.#script.wait(Infinity, this.#signal)

@@ -28,21 +28,26 @@ export async function makeCall<T>(space: Space, { name, sideEffect, input, signa
   const { settings, options } = space
   let done: { value: T } | undefined
   const callOptions: ToolCallOptions = { abortSignal: space.signal(signal) }
-  const recorded = await runCall<Readonly<Record<string, unknown>>, BuiltInContext>({
-    door: 'toolkit',
-    execute: async (_, ctx) => {
-      const { value, output } = await work(ctx.signal ?? space.signal(signal))
-      done = { value }
-      return output
-    },
-    metadata: { name, sideEffect, idempotent: !sideEffect, acceptsIdempotencyKey: sideEffect, hasRevert: false },
-    run: options.bound,
-    args: input,
-    builtIn: true,
-    completeContext: (base) => ({ ...base, settings, rootDir: settings.rootDir }),
-    callOptions,
-  })
-  if (done !== undefined) return done.value
-  if (replayed !== undefined) return replayed(recorded)
-  return (await work(space.signal(signal))).value
+  const leave = space.enter()
+  try {
+    const recorded = await runCall<Readonly<Record<string, unknown>>, BuiltInContext>({
+      door: 'toolkit',
+      execute: async (_, ctx) => {
+        const { value, output } = await work(ctx.signal ?? space.signal(signal))
+        done = { value }
+        return output
+      },
+      metadata: { name, sideEffect, idempotent: !sideEffect, acceptsIdempotencyKey: sideEffect, hasRevert: false },
+      run: options.bound,
+      args: input,
+      builtIn: true,
+      completeContext: (base) => ({ ...base, settings, rootDir: settings.rootDir }),
+      callOptions,
+    })
+    if (done !== undefined) return done.value
+    if (replayed !== undefined) return replayed(recorded)
+    return (await work(space.signal(signal))).value
+  } finally {
+    leave()
+  }
 }

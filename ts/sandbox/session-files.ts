@@ -13,7 +13,7 @@ import type { Place, Space } from './space.js'
 import type { DirectoryEntry, FileStat } from './types.js'
 
 /** How much is read at once. */
-const PART_BYTES = 262_144
+const PART_BYTES = 65_536
 /** The largest content of a stream that is written from memory. */
 const MAX_MEMORY_BYTES = 1_048_576
 /** The largest file that is given back as a whole. */

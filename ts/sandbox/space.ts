@@ -48,6 +48,8 @@ export class Space {
   #place: Promise<Place> | undefined
   #closed: Promise<void> | undefined
   #isStopped = false
+  /** The calls that go on, and whether they may reach the network. */
+  readonly #calls = new Set<{ isOnline: boolean }>()
 
   constructor(options: ParsedOptions) {
     noteGranted(options.bound)
@@ -60,9 +62,24 @@ export class Space {
     return this.#network
   }
 
-  /** Has commands that start from now on reach the network, or not. */
+  /** Begins a call. What it gives ends the call. */
+  enter(): () => void {
+    const call = { isOnline: this.#network }
+    this.#calls.add(call)
+    return () => void this.#calls.delete(call)
+  }
+
+  /**
+   * Has commands that start from now on reach the network, or not.
+   *
+   * @throws {ToolError} PROCESS_BUSY while calls go on whose network cannot be taken from them.
+   */
   allowNetwork(allowed: boolean): void {
     if (allowed === this.#network) return
+    const online = [...this.#calls].filter(({ isOnline }) => isOnline)
+    if (!allowed && online.length > 0) throw stillOnline(online.length)
+    // One that has begun may not have started its command yet.
+    if (allowed) for (const call of this.#calls) call.isOnline = true
     this.#network = allowed
     this.#place = undefined
   }
@@ -164,6 +181,16 @@ function bash(writable: readonly string[]): string {
     summary: 'There is no bash',
     place: 'There is no bash: no directory of PATH has one that commands cannot replace',
     hint: "The host installs bash, or makes the session with shell: 'sh'.",
+  })
+}
+
+function stillOnline(calls: number): ToolError {
+  const summary = `${calls} calls that reach the network go on`
+  return new ToolError({
+    code: 'PROCESS_BUSY',
+    summary,
+    hint: 'Kill or await them, and set the policy again. It stays as it was.',
+    details: { calls },
   })
 }
 

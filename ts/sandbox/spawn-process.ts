@@ -1,6 +1,7 @@
 /** `spawn`: a command with streams. */
 import { constants } from 'node:os'
 import type { KeptProcessEnd } from '../../index.js'
+import { ToolError } from '../core/errors.js'
 import { type KeptProcess, startProcess } from '../core/kept-process.js'
 import { invalid } from '../core/options.js'
 import { byteStream } from './byte-stream.js'
@@ -102,11 +103,14 @@ function outputOf(process: KeptProcess, stream: 'stdout' | 'stderr'): ReadableSt
   })
 }
 
+const inputClosed = (): ToolError =>
+  new ToolError({ code: 'PROCESS_ENDED', summary: 'The process has closed its input', hint: 'Read its output to see why.' })
+
 function inputOf(process: KeptProcess): WritableStream<Uint8Array> {
   return new WritableStream<Uint8Array>({
     async write(chunk) {
       if (!(chunk instanceof Uint8Array)) throw invalid('stdin takes a Uint8Array.')
-      if (chunk.byteLength > 0 && !(await process.write(chunk))) throw invalid('The process has closed its input.')
+      if (chunk.byteLength > 0 && !(await process.write(chunk))) throw inputClosed()
     },
     close: () => process.closeInput(),
     abort: () => process.closeInput(),

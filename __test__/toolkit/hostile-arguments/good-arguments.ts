@@ -1,6 +1,6 @@
 import { type Journal, openJournal } from 'toolwright'
 import { createSession, type Session } from 'toolwright/contract'
-import { createSandboxSession } from 'toolwright/sandbox'
+import { createNetworkSandboxSession } from 'toolwright/sandbox'
 import { createThread, defineTool, openThreadStore, type Thread, type ThreadStore } from 'toolwright/standard-agents'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,7 +31,7 @@ export async function openObjects(directory: string): Promise<Open> {
   const thread = await createThread({ tools: { tool }, store, threadId: 'thread' })
   const { storage, messages, attachments } = thread
   const place = mkdtempSync(join(tmpdir(), 'toolwright-hostile-'))
-  const sandbox = createSandboxSession({ rootDir: place })
+  const sandbox = createNetworkSandboxSession({ rootDir: place })
   return {
     journal,
     session,
@@ -41,7 +41,8 @@ export async function openObjects(directory: string): Promise<Open> {
     objects: { journal, session, thread, store, storage, messages, attachments, sandbox },
     close: async () => {
       await thread.close()
-      for (const one of [store, session, journal, sandbox]) await one.close()
+      for (const one of [store, session, journal]) await one.close()
+      await sandbox.destroy()
       rmSync(place, { recursive: true, force: true })
     },
   }
@@ -61,6 +62,12 @@ export const goodArguments = ({ journal, thread, directory }: Open): Record<stri
   'sandbox#createSandboxSession': [
     { rootDir: directory, sandbox: {}, allowNetwork: false, env: {}, shell: 'sh', home: 'none', journal, runId: 'run', maxOutputBytes: 1 },
   ],
+  'sandbox#createNetworkSandboxSession': [{ rootDir: directory, id: 'one', ports: [4000], sandbox: {}, env: {}, home: 'private' }],
+  'sandbox#createSandboxProvider': [{ rootDir: directory, ports: [4000], sandbox: {}, env: {}, home: 'private' }],
+  'sandbox.getPortEndpoint': [{ port: 4000, protocol: 'http' }],
+  'sandbox.getPortUrl': [{ port: 4000, protocol: 'http' }],
+  'sandbox.setPorts': [[4000]],
+  'sandbox.setNetworkPolicy': [{ mode: 'deny-all' }],
   'sandbox.run': [{ command: 'true', workingDirectory: '.', env: {}, abortSignal: new AbortController().signal }],
   'sandbox.spawn': [{ command: 'true', workingDirectory: '.', env: {}, stdin: true, abortSignal: new AbortController().signal }],
   'sandbox.readFile': [{ path: 'a', abortSignal: new AbortController().signal }],
@@ -233,6 +240,9 @@ export const answered: Readonly<Record<string, readonly string[]>> = {
   // They take nothing, or whatever there is.
   createTools: ['null'],
   'addon#addonPath': ['anything'],
+  'sandbox.restricted': ['anything'],
+  'sandbox.setPorts': ['a list'],
+  'sandbox.setNetworkPolicy': ['argument 0, a misspelt option'],
   getToolContext: ['anything'],
   getToolIdempotencyKey: ['anything'],
   nextToolSeq: ['anything'],

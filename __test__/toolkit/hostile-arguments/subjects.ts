@@ -45,7 +45,7 @@ export function methodsOf(name: string, object: object): Subject[] {
   const methods = new Map<string, Callable>()
   for (let at: object | null = object; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at) as object | null) {
     for (const [key, { value }] of Object.entries(Object.getOwnPropertyDescriptors(at))) {
-      if (typeof value === 'function' && !['constructor', 'close', 'stop'].includes(key) && !methods.has(key))
+      if (typeof value === 'function' && !['constructor', 'close', 'stop', 'destroy'].includes(key) && !methods.has(key))
         methods.set(key, value as Callable)
     }
   }

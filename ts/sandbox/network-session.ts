@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto'
+import { ToolError } from '../core/errors.js'
+import type { KeptProcess } from '../core/kept-process.js'
+import { checked, type Checks, invalid, listOf, oneOf, optional, parseOptions, text, wholeNumber } from '../core/options.js'
+import { sessionOf } from './create-session.js'
+import { rootOf } from './describe.js'
+import type { NetworkPolicy, NetworkSandboxSession, PortOptions } from './network-types.js'
+import { parseSessionOptions, sessionChecks, type SandboxSessionOptions } from './options.js'
+import { Space } from './space.js'
+
+/** What a network session is made of. */
+export interface NetworkSandboxSessionOptions extends SandboxSessionOptions {
+  /** @default a new UUID */
+  id?: string | undefined
+  /** The ports that may be reached from this machine. @default [] */
+  ports?: readonly number[] | undefined
+}
+
+/** How long a process may take until it listens. */
+const MAX_READY_MS = 10_000
+/** How long the processes of a moment are watched before there may be others. */
+const LOOK_MS = 200
+
+const port = wholeNumber(1, 65_535)
+const portChecks = { port, protocol: optional(oneOf('http', 'https', 'ws'), 'http') } satisfies Checks<PortOptions>
+const ports = listOf(port)
+const ownChecks = { id: optional(text), ports: optional(ports, []) }
+
+/**
+ * Makes a sandbox session for a harness of the AI SDK: {@link createSandboxSession} with ports, a policy of the network and
+ * an end.
+ *
+ * @example
+ * ```ts
+ * const sandbox = createNetworkSandboxSession({ rootDir: './project', home: 'private', ports: [4000] })
+ * await sandbox.spawn({ command: 'node server.mjs' })
+ * const { url } = await sandbox.getPortEndpoint({ port: 4000 })
+ * await sandbox.destroy()
+ * ```
+ * @throws {ToolError} INVALID_INPUT for an option that makes no sense.
+ */
+export function createNetworkSandboxSession(options: NetworkSandboxSessionOptions): NetworkSandboxSession {
+  const { id, ports: first, session } = parseNetworkOptions('createNetworkSandboxSession', options)
+  const space = new Space(session)
+  const endpoints = new Endpoints(space, first)
+  const restricted = Object.freeze(Object.defineProperties({}, Object.getOwnPropertyDescriptors(sessionOf(space))))
+  const destroy = (): Promise<void> => space.close()
+  const own = {
+    id,
+    defaultWorkingDirectory: rootOf(space.settings.rootDir),
+    get ports() {
+      return endpoints.ports
+    },
+    getPortEndpoint: async (asked: PortOptions) => ({ url: await endpoints.url(asked) }),
+    getPortUrl: async (asked: PortOptions) => endpoints.url(asked),
+    async setPorts(next: readonly number[]) {
+      endpoints.ports = Object.freeze(checked('sandbox.setPorts', () => ports(next, 'ports')))
+    },
+    async setNetworkPolicy(policy: NetworkPolicy) {
+      space.checkOpen()
+      space.allowNetwork(allows(policy))
+    },
+    restricted: () => restricted,
+    stop: () => space.stop(),
+    destroy,
+    [Symbol.asyncDispose]: destroy,
+  }
+  // With their getters: description and ports are those of the moment.
+  const all = { ...Object.getOwnPropertyDescriptors(restricted), ...Object.getOwnPropertyDescriptors(own) }
+  return Object.freeze(Object.defineProperties({}, all) as NetworkSandboxSession)
+}
+
+/** @throws {ToolError} INVALID_INPUT */
+export function parseNetworkOptions(caller: string, options: NetworkSandboxSessionOptions) {
+  const { id = randomUUID(), ports: first, ...rest } = parseOptions(caller, options, { ...sessionChecks, ...ownChecks })
+  return { id, ports: first, session: parseSessionOptions(caller, rest) }
+}
+
+/** Whether a policy lets commands reach the network. @throws {ToolError} INVALID_INPUT for another one. */
+function allows(policy: NetworkPolicy): boolean {
+  const mode = (policy as { mode?: unknown } | null | undefined)?.mode
+  if (mode === 'allow-all' || mode === 'deny-all') return mode === 'allow-all'
+  const summary =
+    mode === 'custom' ? 'A policy that lists hosts or addresses cannot be held here.' : "policy.mode must be 'allow-all' or 'deny-all'."
+  throw new ToolError({
+    code: 'INVALID_INPUT',
+    summary,
+    place: `${summary} (sandbox.setNetworkPolicy)`,
+    hint: "Choose 'deny-all', or 'allow-all' where that is acceptable. The policy stays as it was.",
+    details: { mode },
+  })
+}
+
+/** Addresses of this machine for ports of the session's processes. */
+class Endpoints {
+  ports: readonly number[]
+  readonly #space: Space
+  readonly #opened = new WeakMap<KeptProcess, Map<number, number>>()
+
+  constructor(space: Space, first: readonly number[]) {
+    this.#space = space
+    this.ports = Object.freeze([...first])
+  }
+
+  async url(options: PortOptions): Promise<string> {
+    const asked = parseOptions('sandbox.getPortEndpoint', options, portChecks)
+    this.#space.checkOpen()
+    if (!this.ports.includes(asked.port)) {
+      throw invalid(`port ${asked.port} is not exposed; ${this.ports.length === 0 ? 'none is' : `there are ${this.ports.join(', ')}`}.`)
+    }
+    const end = performance.now() + MAX_READY_MS
+    for (;;) {
+      // eslint-disable-next-line no-await-in-loop -- until there is one
+      const process = await this.#listening(asked.port)
+      this.#space.checkOpen()
+      const address = process && this.#address(process, asked.port)
+      if (address !== undefined) return `${asked.protocol}://127.0.0.1:${address}`
+      if (performance.now() > end) throw nobodyListens(asked.port)
+    }
+  }
+
+  /** A process that listens at a port, of those that run now. */
+  async #listening(wanted: number): Promise<KeptProcess | undefined> {
+    const running = this.#space.processes.list().filter(({ process }) => process.end === undefined)
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(), LOOK_MS)
+    const looks = running.map(async ({ process }) => {
+      if ((await process.ready({ port: wanted, signal: late.signal })) === undefined) throw new Error('it has ended')
+      return process
+    })
+    try {
+      if (looks.length === 0) await new Promise((resolve) => late.signal.addEventListener('abort', resolve, { once: true }))
+      return await Promise.any(looks)
+    } catch {
+      return undefined
+    } finally {
+      clearTimeout(timer)
+      late.abort()
+    }
+  }
+
+  /** The port of this machine: the same one as long as the process runs. */
+  #address(process: KeptProcess, wanted: number): number | undefined {
+    let opened = this.#opened.get(process)
+    if (opened === undefined) this.#opened.set(process, (opened = new Map()))
+    const known = opened.get(wanted) ?? process.preview(wanted)?.port
+    if (known !== undefined) opened.set(wanted, known)
+    return known
+  }
+}
+
+function nobodyListens(wanted: number): ToolError {
+  const summary = `No process of the sandbox listens at port ${wanted}`
+  return new ToolError({
+    code: 'PROCESS_NOT_FOUND',
+    summary,
+    hint: 'Start the server with spawn, wait until it says that it is ready, and ask again. What run starts ends with it.',
+    details: { port: wanted },
+  })
+}
