@@ -148,15 +148,35 @@ export { SESSION_NODE, type RecordPart } from './contract/journal/session-record
 export { replaySession, type ReplayedEnvelope, type ReplaySessionOptions, type SessionReplay } from './contract/journal/replay-session.js'
 export {
   toAcpToolCall,
+  type AcpTerminal,
+  type AcpText,
   type AcpToolCall,
   type AcpToolCallContent,
+  type AcpToolCallContentV2,
   type AcpToolCallOptions,
+  type AcpToolCallV2,
   type SessionToolCall,
 } from './contract/acp/tool-call.js'
+export type { AcpDiff, AcpDiffChange, AcpDiffV2 } from './contract/acp/diffs.js'
+export type { ZedTerminal } from './contract/acp/terminal.js'
 export {
   fromAcpPermission,
   toAcpPermissionRequest,
   type AcpPermissionOption,
   type AcpPermissionRequest,
+  type AcpPermissionRequestV2,
   type AcpPermissionResponse,
 } from './contract/acp/permission.js'
+export {
+  fromAcpElicitation,
+  toAcpElicitation,
+  type AcpElicitationRequest,
+  type AcpElicitationResponse,
+  type AcpFormField,
+} from './contract/acp/elicitation.js'
+export { toAcpPlan, type AcpPlanEntry, type AcpPlanUpdate } from './contract/acp/plan.js'
+export { acpHost } from './contract/acp/host.js'
+export { acpUpdates, type AcpUpdates } from './contract/acp/updates.js'
+export type { AcpSessionOptions } from './contract/acp/options.js'
+export type { AcpClient, AcpClientCapabilities } from './contract/acp/client.js'
+export type { CallObserver, ObservedCall } from './contract/call/call-observers.js'

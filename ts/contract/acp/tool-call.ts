@@ -1,15 +1,29 @@
 import { recordOf } from '../registry/json-schema.js'
 import { resolve } from 'node:path'
-import { anything, checked, type Checks, must, optional, parseOptions, string, text } from '../../core/options.js'
+import { anything, checked, type Checks, must, oneOf, optional, parseOptions, string, text } from '../../core/options.js'
 import type { Envelope } from '../registry/envelope.js'
-import { overwrittenText } from '../call/overwritten-text.js'
+import { changesOf, type FileChange } from '../call/file-changes.js'
 import { acpToolKind, type AcpToolKind } from '../registry/tool-ids.js'
+import { type AcpDiff, type AcpDiffV2, diffsOf, diffV2Of } from './diffs.js'
+import { exitOf, type ZedTerminal } from './terminal.js'
 
-/** The content of a tool call: text, a change of a file, or a terminal of the client. */
-export type AcpToolCallContent =
-  | { type: 'content'; content: { type: 'text'; text: string } }
-  | { type: 'diff'; path: string; oldText?: string | null; newText: string }
-  | { type: 'terminal'; terminalId: string }
+/** A text as content of a tool call. */
+export interface AcpText {
+  type: 'content'
+  content: { type: 'text'; text: string }
+}
+
+/** A terminal as content of a tool call: of the client, of the agent in version 2, or one that `_meta` describes. */
+export interface AcpTerminal {
+  type: 'terminal'
+  terminalId: string
+}
+
+/** The content of a tool call: text, a change of a file, or a terminal. */
+export type AcpToolCallContent = AcpText | AcpDiff | AcpTerminal
+
+/** The same in version 2. */
+export type AcpToolCallContentV2 = AcpText | AcpDiffV2 | AcpTerminal
 
 /** A tool call as the Agent Client Protocol (version 1) has it. Valid as an update of itself, too. */
 export interface AcpToolCall {
@@ -22,6 +36,13 @@ export interface AcpToolCall {
   locations: { path: string; line?: number }[]
   rawInput: unknown
   rawOutput?: unknown
+  _meta?: ZedTerminal
+}
+
+/** A tool call as the draft of version 2 has it. */
+export interface AcpToolCallV2 extends Omit<AcpToolCall, 'status' | 'content' | '_meta'> {
+  status: AcpToolCall['status'] | 'cancelled'
+  content: AcpToolCallContentV2[]
 }
 
 /** A call of a session's tool. */
@@ -39,8 +60,15 @@ export interface AcpToolCallOptions {
   workspace?: string | undefined
   /** The kind that a tool without a locked id declares. */
   kind?: AcpToolKind | undefined
-  /** A terminal that the client made for the command. */
+  /** A terminal that shows the command: of the client, or in version 2 of the agent. */
   terminalId?: string | undefined
+  /** The version of the protocol. @default 1 */
+  version?: 1 | 2 | undefined
+  /**
+   * Whether a command is shown in a terminal by `_meta`, as Zed reads it in version 1 (`clientCapabilities._meta.terminal_output`):
+   * `terminal_info`, and with the envelope `terminal_output` and `terminal_exit`. The terminal has the id of the call.
+   */
+  meta?: 'zed' | undefined
   /**
    * The text that a `write` overwrites, for its diff. @default the old text, as far as the session of this process knows it: of
    * text files of up to 200 KB, from the envelope on; else null, as for a new file
@@ -56,23 +84,61 @@ const MAX_LOCATIONS = 100
  *
  * @throws {ToolError} INVALID_INPUT for an invalid call, envelope or option.
  */
-export function toAcpToolCall(call: SessionToolCall, result?: Envelope, options: AcpToolCallOptions = {}): AcpToolCall {
+export function toAcpToolCall(
+  call: SessionToolCall,
+  result: Envelope | undefined,
+  options: AcpToolCallOptions & { version: 2 },
+): AcpToolCallV2
+export function toAcpToolCall(
+  call: SessionToolCall,
+  result?: Envelope,
+  options?: AcpToolCallOptions & { version?: 1 | undefined },
+): AcpToolCall
+export function toAcpToolCall(call: SessionToolCall, result?: Envelope, options?: AcpToolCallOptions): AcpToolCall | AcpToolCallV2
+export function toAcpToolCall(call: SessionToolCall, result?: Envelope, options: AcpToolCallOptions = {}): AcpToolCall | AcpToolCallV2 {
   const { id, tool, args: input, pending } = parseOptions('toAcpToolCall', call, callChecks)
-  const how = parseOptions('toAcpToolCall', options, optionChecks)
+  const { version, ...how } = parseOptions('toAcpToolCall', options, optionChecks)
   if (result !== undefined) checked('toAcpToolCall', () => envelope(result, 'The result'))
   const args = recordOf(input)
-  const toolCall: AcpToolCall = {
+  const workspace = resolve(how.workspace ?? '.')
+  const isZed = version === 1 && how.meta === 'zed' && tool === 'bash'
+  const terminalId = how.terminalId ?? (isZed ? id : undefined)
+  const changing = { tool, args, result, workspace, oldText: how.oldText }
+  const common = {
     toolCallId: id,
     title: titleOf(tool, args),
     name: tool,
     kind: acpToolKind(tool, how.kind),
-    status: statusOf(pending, result),
-    content: contentOf(tool, args, result, how),
-    locations: locationsOf(tool, args, result, how),
+    locations: locationsOf(tool, args, result, { ...how, version }),
     rawInput: input,
+    ...(result === undefined ? {} : { rawOutput: result }),
   }
-  return result === undefined ? toolCall : { ...toolCall, rawOutput: result }
+  const failed = result?.type === 'error'
+  if (version === 2) {
+    const content = contentOf(result, terminalId, failed ? [] : diffV2Of(changing))
+    const isCancelled = failed && result.metadata.code === 'aborted'
+    return { ...common, status: isCancelled ? 'cancelled' : statusOf(pending, result), content }
+  }
+  const content = contentOf(result, terminalId, failed ? [] : diffsOf(changing))
+  const told: AcpToolCall = { ...common, status: statusOf(pending, result), content }
+  return isZed && terminalId !== undefined ? { ...told, _meta: zedTerminal(terminalId, args, result, workspace) } : told
 }
+
+/** What Zed reads of a call that is sent as a whole. */
+function zedTerminal(id: string, { workdir }: Record<string, unknown>, result: Envelope | undefined, workspace: string): ZedTerminal {
+  const cwd = resolve(workspace, isText(workdir) ? workdir : '.')
+  const info = { terminal_info: { terminal_id: id, cwd } }
+  if (result === undefined) return info
+  const { exitCode, signal } = exitOf(result)
+  return {
+    ...info,
+    terminal_output: { terminal_id: id, data: commandOutput(result) },
+    terminal_exit: { terminal_id: id, exit_code: exitCode, signal },
+  }
+}
+
+/** What a terminal shows of a command that is over. */
+export const commandOutput = (result: Envelope): string => (result.type === 'output' ? outputText(result.data) : result.error_text)
 
 const callChecks = {
   id: text,
@@ -86,6 +152,11 @@ const optionChecks = {
   kind: anything<AcpToolKind | undefined>(),
   terminalId: optional(text),
   oldText: optional(string),
+  version: optional<1 | 2>(
+    must((value) => value === 1 || value === 2, '1 or 2'),
+    1,
+  ),
+  meta: optional(oneOf('zed')),
 } satisfies Checks<AcpToolCallOptions>
 
 const envelope = must<Envelope>(
@@ -108,37 +179,21 @@ function titleOf(tool: string, args: Record<string, unknown>): string {
   return isLine && what === args['command'] ? `\`${short}\`` : `${tool} ${short}`
 }
 
-function contentOf(
-  tool: string,
-  args: Record<string, unknown>,
+function contentOf<DIFF extends AcpDiff | AcpDiffV2>(
   result: Envelope | undefined,
-  { workspace, terminalId, oldText = overwrittenText(result) }: AcpToolCallOptions,
-): AcpToolCallContent[] {
-  const terminal: AcpToolCallContent[] = terminalId === undefined ? [] : [{ type: 'terminal', terminalId }]
-  const diff = result?.type === 'error' ? [] : diffOf(tool, args, workspace, oldText)
-  if (result === undefined) return [...terminal, ...diff]
+  terminalId: string | undefined,
+  diffs: DIFF[],
+): (AcpText | AcpTerminal | DIFF)[] {
+  const terminal: AcpTerminal[] = terminalId === undefined ? [] : [{ type: 'terminal', terminalId }]
+  if (result === undefined) return [...terminal, ...diffs]
   if (result.type === 'error') return [...terminal, textContent(result.error_text)]
   // A change is shown as a diff, and a command by its terminal.
-  if (diff.length > 0) return diff
+  if (diffs.length > 0) return diffs
   return terminal.length > 0 ? terminal : [textContent(outputText(result.data)), ...notesOf(result)]
 }
 
-function diffOf(
-  tool: string,
-  args: Record<string, unknown>,
-  workspace: string | undefined,
-  before: string | undefined,
-): AcpToolCallContent[] {
-  const { path, content, old_string: oldText, new_string: newText } = args
-  if (!isText(path)) return []
-  const absolute = resolve(workspace ?? '.', path)
-  if (tool === 'write' && typeof content === 'string') return [{ type: 'diff', path: absolute, oldText: before ?? null, newText: content }]
-  if (tool !== 'edit' || typeof oldText !== 'string' || typeof newText !== 'string') return []
-  return [{ type: 'diff', path: absolute, oldText, newText }]
-}
-
 /** The notes of the envelope. */
-function notesOf({ metadata }: Envelope): AcpToolCallContent[] {
+function notesOf({ metadata }: Envelope): AcpText[] {
   const { notes }: { notes?: unknown } = metadata ?? {}
   return Array.isArray(notes) && notes.length > 0 ? [textContent(notes.map((note) => `[${String(note)}]`).join('\n'))] : []
 }
@@ -165,10 +220,21 @@ function locationsOf(
     const listed = (matches as { path: string; line: number }[]).slice(0, MAX_LOCATIONS)
     return listed.map(({ path, line }) => ({ path: at(path), line }))
   }
+  const changed = changesOf(result)
+  // A change is found where its first line differs.
+  if (changed !== undefined) return changed.slice(0, MAX_LOCATIONS).map((change) => ({ path: at(change.path), ...lineOf(change) }))
   const { path } = args
   return isText(path) ? [{ path: at(path) }] : []
 }
 
-const textContent = (value: string): AcpToolCallContent => ({ type: 'content', content: { type: 'text', text: value } })
+/** The first line that a change makes different, from 1. */
+function lineOf({ before, after }: FileChange): { line?: number } {
+  if (before === undefined || after === undefined || before === after) return {}
+  let at = 0
+  while (before[at] === after[at]) at += 1
+  return { line: before.slice(0, at).split('\n').length }
+}
+
+export const textContent = (value: string): AcpText => ({ type: 'content', content: { type: 'text', text: value } })
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''

@@ -13,6 +13,8 @@ import { acquireSlot } from './call-slots.js'
 import type { Judgement } from './judgement.js'
 import { withPathAdvice } from './path-advice.js'
 import type { Scope } from './scope.js'
+import type { CallChanges } from './file-changes.js'
+import { textBefore } from './overwritten-text.js'
 import { checkShellSyntax, grammarOf } from './shell.js'
 
 export interface CallScope {
@@ -25,6 +27,8 @@ export interface CallScope {
   onOverwritten?: ((before: string | undefined) => void) | undefined
   /** Receives the patches that a command has applied, when it has ended. */
   onPatches?: ((patches: readonly ReportedPatch[]) => void) | undefined
+  /** Takes what the call does to files, for observers. */
+  changes?: CallChanges | undefined
   /** Hears what a command prints while it runs. */
   onOutput?: ((text: string) => void) | undefined
 }
@@ -91,6 +95,20 @@ export class AccessController implements Disposable {
 
   async open(path: string, access: FileAccess): Promise<OpenedTarget> {
     return this.#openedOf(await this.#approved({ kind: 'file', path, access }))
+  }
+
+  /** The text that a file has now, for a diff: whatever the reason, `undefined` says that it is unknown. */
+  async textNow(path: string): Promise<string | undefined> {
+    try {
+      const target = await this.#openPath(boundedPath(path), 'read')
+      try {
+        return await textBefore(target, this.#call.signal)
+      } finally {
+        target.close()
+      }
+    } catch {
+      return undefined
+    }
   }
 
   get forSearches(): ContractRules[] {

@@ -4,7 +4,7 @@ import { traceStep } from '../../core/call-channel.js'
 import { ToolError } from '../../core/errors.js'
 import { call, callLimited, type CallLimits, fileText, tryNowait, unwrap } from '../../core/native.js'
 import { patchTargets } from '../registry/patch-targets.js'
-import { patchedFile, type RuntimeFiles } from '../registry/tool-runtime.js'
+import { type PatchedFile, patchedFile, type RuntimeFiles } from '../registry/tool-runtime.js'
 import { type CallScope, withDescriptor } from './access-controller.js'
 import { textBefore } from './overwritten-text.js'
 import { anchoredPattern, explainPattern } from './path-advice.js'
@@ -17,11 +17,13 @@ export const HANG_GRACE_MS = 5_000
 const WAIT_MS = 60_000
 /** How many levels of directories an overview shows. */
 const OVERVIEW_DEPTH = 3
+/** How much of what a call wrote is kept for a diff. */
+const MAX_SHOWN = 1_000_000
 /** Longer matching lines are cut. */
 const LINE_BYTES = 2_000
 const publish = { fsync: false, allowInPlace: false, waitMs: WAIT_MS }
 
-export function callFiles({ scope, access, tool, id, signal, onOverwritten }: CallScope): RuntimeFiles {
+export function callFiles({ scope, access, tool, id, signal, onOverwritten, changes }: CallScope): RuntimeFiles {
   const { directory } = scope
   const { limits } = scope.host
   const { roots } = scope.access
@@ -53,28 +55,32 @@ export function callFiles({ scope, access, tool, id, signal, onOverwritten }: Ca
     },
     async write(path, content) {
       const target = await access.open(path, 'write')
-      const before = onOverwritten && (await textBefore(target, signal))
+      const before = onOverwritten === undefined && changes === undefined ? undefined : await textBefore(target, signal)
       const { bytes, created } = await withDescriptor(
         () => callLimited(changing(`write ${path}`), (_, cancel) => target.write(content, limits.textBytes, publish, cancel)),
         signal,
       )
       onOverwritten?.(before)
+      changes?.add({ path, change: created ? 'add' : 'update', before, after: content.length > MAX_SHOWN ? undefined : content })
       return { bytes, created }
     },
     async replace(path, change) {
       const target = await access.open(path, 'edit')
       const edit = { oldString: change.old, newString: change.new, replaceAll: change.all ?? false }
+      const before = changes && (await textBefore(target, signal))
       // Without a descriptor nothing has been changed.
       const { replacements } = await withDescriptor(
         () => callLimited(changing(`edit ${path}`), (_, cancel) => target.edit(edit, limits.textBytes, publish, cancel)),
         signal,
       )
+      changes?.add({ path, change: 'update', before, after: before === undefined ? undefined : await access.textNow(path) })
       return { replacements }
     },
     async applyPatch(patch) {
       const files = unwrap(scope.access.addon.planPatch(patch, limits.textBytes)).map(patchedFile)
       const targets: OpenedTarget[] = []
       for (const target of patchTargets(files)) targets.push(await access.open(target.path, target.access))
+      const before = changes && (await textsBefore(files, targets, signal))
       await withDescriptor(
         () =>
           callLimited(changing('apply_patch'), (addon, cancel) =>
@@ -82,6 +88,11 @@ export function callFiles({ scope, access, tool, id, signal, onOverwritten }: Ca
           ),
         signal,
       )
+      for (const [index, { path, change, moved_to: movedTo }] of (changes === undefined ? [] : files).entries()) {
+        const now = movedTo ?? path
+        const after = change === 'delete' || changes?.hasRoom !== true ? undefined : await access.textNow(now)
+        changes?.add({ path: now, change, before: before?.[index], after, ...(movedTo === undefined ? {} : { movedFrom: path }) })
+      }
       return files
     },
     async glob(pattern, path) {
@@ -120,6 +131,25 @@ export function callFiles({ scope, access, tool, id, signal, onOverwritten }: Ca
       return toOverview(found)
     },
   }
+}
+
+/** The texts of the files of a patch, as far as there is room for them. */
+async function textsBefore(
+  files: readonly PatchedFile[],
+  targets: readonly OpenedTarget[],
+  signal: AbortSignal,
+): Promise<(string | undefined)[]> {
+  const texts: (string | undefined)[] = []
+  let size = 0
+  let at = 0
+  for (const { change, moved_to: movedTo } of files) {
+    const text = change === 'add' || size > MAX_SHOWN ? undefined : await textBefore(targets[at], signal)
+    size += text?.length ?? 0
+    texts.push(text)
+    // A moved file has a second target, its new place.
+    at += movedTo === undefined ? 1 : 2
+  }
+  return texts
 }
 
 function notADirectory(tool: string, path: string): ToolError {

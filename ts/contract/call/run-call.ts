@@ -16,6 +16,8 @@ import { ContractFailure, type Envelope, errorEnvelope, failureOf, outputEnvelop
 import type { ContractTool } from '../registry/contract-tool.js'
 import { changedFiles } from '../../journal/calls/patches-in-call.js'
 import type { SessionRecorder } from '../journal/session-recorder.js'
+import { CallObservers, type ObservedCall } from './call-observers.js'
+import { CallChanges } from './file-changes.js'
 import { attachOverwritten } from './overwritten-text.js'
 import type { Scope } from './scope.js'
 import type { ExecutorOf } from '../registry/model-tools.js'
@@ -52,6 +54,7 @@ export class SessionCalls {
   readonly #find: (id: string) => RegisteredTool
   readonly #closing = new AbortController()
   readonly #running = new Set<Promise<unknown>>()
+  readonly observers = new CallObservers()
 
   /** @param find gives a tool by its id; one that refuses, if the session does not have it. */
   constructor(scope: Scope, recorder: SessionRecorder, find: (id: string) => RegisteredTool) {
@@ -74,8 +77,12 @@ export class SessionCalls {
   async recordDenied(messages: unknown): Promise<void> {
     for (const { callId, tool, args, reason } of await this.#scope.approvals.denied(deniedCalls(messages))) {
       const { args: copy } = snapshotArguments(tool, args, this.#scope.host.limits.textBytes)
-      const record = this.#recorder.open({ callId, tool, args: copy, effect: this.#find(tool).effect })
-      await record.end(errorEnvelope('permission_rejected', rejectedByUser(tool, reason).message, 0), false)
+      const found = this.#find(tool)
+      const record = this.#recorder.open({ callId, tool, args: copy, effect: found.effect })
+      const observed = this.#observed(callId, found.tool, copy)
+      const envelope = errorEnvelope('permission_rejected', rejectedByUser(tool, reason).message, 0)
+      await record.end(envelope, false)
+      if (observed !== undefined) this.observers.tell(({ onResult }) => onResult?.(observed, envelope))
     }
   }
 
@@ -118,6 +125,22 @@ export class SessionCalls {
     } finally {
       this.#running.delete(work)
     }
+  }
+
+  /** The call as observers know it, who are told that it begins; nothing while nobody observes. */
+  #observed(callId: string, tool: ContractTool, args: unknown): ObservedCall | undefined {
+    if (this.observers.isEmpty) return undefined
+    const { host, access } = this.#scope
+    const call = Object.freeze({
+      session_id: host.sessionId,
+      call_id: callId,
+      tool: tool.id,
+      args,
+      kind: tool.kind,
+      workspace: access.roots[0],
+    })
+    this.observers.tell(({ onCall }) => onCall?.(call))
+    return call
   }
 
   /**
@@ -176,6 +199,8 @@ export class SessionCalls {
     const { args: copy, refusal, ...size } = snapshotArguments(tool.id, args, limits.textBytes)
     const record = this.#recorder.open({ callId: id, tool: tool.id, args: copy, effect })
     if (message !== undefined) Object.assign(message, record.place, { sideEffect: effect, idempotent: !effect })
+    const observed = this.#observed(id, tool, copy)
+    const changes = observed === undefined ? undefined : new CallChanges()
     let hasActed = false
     let waitedMs: number | undefined
     const onWaited = (ms: number): void => void (waitedMs = (waitedMs ?? 0) + ms)
@@ -196,7 +221,17 @@ export class SessionCalls {
       hasActed = true
       let before: string | undefined
       const onOverwritten = tool.id === 'write' ? (text: string | undefined) => void (before = text) : undefined
-      const runtime = callRuntime({ scope: this.#scope, access, id, tool: tool.id, signal, onOverwritten, onOutput, onPatches })
+      const runtime = callRuntime({
+        scope: this.#scope,
+        access,
+        id,
+        tool: tool.id,
+        signal,
+        onOverwritten,
+        onPatches,
+        changes,
+        onOutput: observed === undefined ? onOutput : this.#toAll(observed, onOutput),
+      })
       const execute = () => (builtIn ? tool.execute(copy, runtime) : tool.execute(ownCopyOf(copy), forgivingRuntime(runtime)))
       const returned = await unlessAborted(Promise.resolve().then(execute), signal, GRACE_MS)
       const { data, outcome } = await fitOutput(returned, limits, (text, limitBytes) =>
@@ -214,7 +249,19 @@ export class SessionCalls {
     }
     await record.patched(patches, this.#scope.access.roots[0])
     await record.end(envelope, hasActed, waitedMs)
+    if (observed !== undefined) {
+      changes?.attachTo(envelope)
+      this.observers.tell(({ onResult }) => onResult?.(observed, envelope))
+    }
     return envelope
+  }
+
+  /** Output for whoever made a call, and for observers. */
+  #toAll(call: ObservedCall, onOutput: OnOutput | undefined): OnOutput {
+    return (text) => {
+      this.observers.tell((observer) => observer.onOutput?.(call, text))
+      onOutput?.(text)
+    }
   }
 }
 

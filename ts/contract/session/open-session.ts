@@ -5,7 +5,7 @@ import type { CallOptions, PrepareStep, Session } from './session.js'
 import type { OpenChild } from './agent-team.js'
 import { childOptions, type Lineage } from './lineage.js'
 import { uuidV7 } from '../../core/clock.js'
-import { checked, invalid, isNames, text } from '../../core/options.js'
+import { callable, checked, invalid, isNames, optional, text } from '../../core/options.js'
 import { unlessAborted } from '../../core/abort.js'
 import type { SessionToolSet, ToolData } from '../tools/built-in-tools.js'
 import type { Envelope } from '../registry/envelope.js'
@@ -13,6 +13,7 @@ import type { ContractTool } from '../registry/contract-tool.js'
 import { SessionRecorder } from '../journal/session-recorder.js'
 import type { SessionRequirements } from '../registry/requirements.js'
 import { Approvals } from '../call/approvals.js'
+import type { CallObserver } from '../call/call-observers.js'
 import { recordRule } from '../call/call-approval.js'
 import { isAsked } from '../../core/message-approvals.js'
 import { type Judgement, questionOf } from '../call/judgement.js'
@@ -179,6 +180,14 @@ class ContractSession implements Session {
 
   call<ID extends string>(id: ID, args: unknown, options?: CallOptions): Promise<Envelope<ToolData<ID>>> {
     return this.#calls.call(id, args, options) as Promise<Envelope<ToolData<ID>>>
+  }
+
+  observe(observer: CallObserver): () => void {
+    checked('session.observe', () => {
+      if (typeof observer !== 'object' || observer === null) throw invalid('observer must be an object of functions.')
+      for (const name of ['onCall', 'onOutput', 'onResult'] as const) optional(callable())(observer[name], name)
+    })
+    return this.#calls.observers.add(observer)
   }
 
   close(): Promise<void> {

@@ -2,6 +2,7 @@ import type { ModelMessage } from 'ai'
 import type { ContractTool } from '../registry/contract-tool.js'
 import type { ToolApproval } from '../../core/tool-approval.js'
 import type { McpServerState } from '../mcp/mcp-servers.js'
+import type { CallObserver } from '../call/call-observers.js'
 import type { Judgement } from '../call/judgement.js'
 import type { PromptAnswer, PromptDecision } from '../permissions/prompt.js'
 import type { Rule } from '../permissions/rule.js'
@@ -117,6 +118,16 @@ export interface Session extends AsyncDisposable {
    * @throws {ToolError} INVALID_INPUT, CONTRACT_RULE_INVALID.
    */
   allow(rules: readonly Pick<Rule, 'permission' | 'pattern'>[], scope?: 'session' | 'project'): void
+  /**
+   * Hears of every call of this session while it is made, of those that an agent makes, too. Calls of subagents are theirs.
+   *
+   * @returns what ends it.
+   * @example
+   * ```ts
+   * const stop = session.observe({ onOutput: (call, text) => process.stderr.write(text) })
+   * ```
+   */
+  observe(observer: CallObserver): () => void
   /** Stops running calls, and removes the files of the session. Closing again does nothing. */
   close(): Promise<void>
 }

@@ -1,0 +1,128 @@
+import { resolve } from 'node:path'
+import type { ObservedCall } from '../call/call-observers.js'
+import type { Envelope } from '../registry/envelope.js'
+import { recordOf } from '../registry/json-schema.js'
+import type { MakeMessages } from './client.js'
+import { toAcpPlan } from './plan.js'
+import { base64, exitOf, outputBytesOf, textChunks } from './terminal.js'
+import { commandOutput, textContent, toAcpToolCall } from './tool-call.js'
+
+/** How a client is told of calls. */
+export interface UpdateStyle {
+  version: 1 | 2
+  meta: 'zed' | undefined
+  workspace?: string | undefined
+  outputBytes: number
+}
+
+/** How much output waits for a client that is slow. What comes before is left out. */
+const MAX_BUFFER = 256_000
+/** How much of the end of an output a client without terminals sees while a command runs. */
+const TAIL = 8_000
+
+/** The updates of one call. Each method gives what is to be sent when its turn has come. */
+export class CallUpdates {
+  readonly #call: ObservedCall
+  readonly #id: string
+  readonly #style: UpdateStyle
+  readonly #workspace: string
+  /** Whether the output goes to a terminal: of the agent in version 2, or by `_meta`. */
+  readonly #hasTerminal: boolean
+  #buffer = ''
+  #sent = 0
+  #sentBytes = 0
+  #heardBytes = 0
+  #tail = ''
+  #isQueued = false
+  #isOver = false
+
+  /** @param id the call's id, which no other call of the client's session has. */
+  constructor(call: ObservedCall, id: string, style: UpdateStyle) {
+    this.#call = call
+    this.#id = id
+    this.#style = style
+    this.#workspace = resolve(style.workspace ?? call.workspace ?? '.')
+    this.#hasTerminal = call.tool === 'bash' && (style.version === 2 || style.meta === 'zed')
+  }
+
+  begin(): MakeMessages {
+    return () => this.#begin()
+  }
+
+  /** Takes output; what it gives has to be queued, unless the output goes out with what is queued already. */
+  output(text: string): MakeMessages | undefined {
+    if (this.#isOver || this.#call.tool !== 'bash') return undefined
+    const room = this.#style.outputBytes - this.#sent - this.#buffer.length
+    const taken = text.slice(0, Math.max(0, room))
+    this.#heardBytes += Buffer.byteLength(text)
+    this.#buffer = (this.#buffer + taken).slice(-MAX_BUFFER)
+    this.#tail = (this.#tail + text).slice(-TAIL)
+    if (this.#isQueued || (this.#hasTerminal && taken === '')) return undefined
+    this.#isQueued = true
+    return () => {
+      this.#isQueued = false
+      return this.#hasTerminal ? this.#terminalOutput() : [this.#update({ content: [textContent(this.#tail)] })]
+    }
+  }
+
+  end(result: Envelope): MakeMessages {
+    this.#isOver = true
+    return () => this.#end(result)
+  }
+
+  *#begin(): Iterable<object> {
+    const { command, workdir } = recordOf(this.#call.args)
+    if (this.#hasTerminal && this.#style.version === 2) {
+      const cwd = resolve(this.#workspace, typeof workdir === 'string' ? workdir : '.')
+      yield { sessionUpdate: 'terminal_update', terminalId: this.#id, cwd, ...(typeof command === 'string' ? { command } : {}) }
+    }
+    yield { sessionUpdate: this.#style.version === 1 ? 'tool_call' : 'tool_call_update', ...this.#told() }
+  }
+
+  *#terminalOutput(): Iterable<object> {
+    const text = this.#buffer
+    this.#buffer = ''
+    this.#sent += text.length
+    this.#sentBytes += Buffer.byteLength(text)
+    for (const chunk of textChunks(text)) {
+      yield this.#style.version === 2
+        ? { sessionUpdate: 'terminal_output_chunk', terminalId: this.#id, data: base64(chunk) }
+        : this.#update({ _meta: { terminal_output: { terminal_id: this.#id, data: chunk } } })
+    }
+  }
+
+  *#end(result: Envelope): Iterable<object> {
+    if (this.#hasTerminal) {
+      // Of a command that was not heard while it ran, or was not run, the envelope says all that there is.
+      if (this.#sent === 0 && this.#buffer === '') this.#buffer = commandOutput(result).slice(0, this.#style.outputBytes)
+      else if (result.type === 'error') this.#buffer += `\n${result.error_text}\n`
+      const printed = Math.max(this.#heardBytes, outputBytesOf(result))
+      yield* this.#terminalOutput()
+      if (this.#sentBytes < printed) {
+        this.#buffer = `\n[${printed - this.#sentBytes} of ${printed} bytes of the output are not shown here.]\n`
+        yield* this.#terminalOutput()
+      }
+    }
+    const { _meta: _, ...told } = this.#told(result)
+    const { exitCode, signal } = exitOf(result)
+    if (this.#hasTerminal && this.#style.version === 2) {
+      yield { sessionUpdate: 'terminal_update', terminalId: this.#id, exitStatus: { exitCode, signal } }
+    }
+    const isZed = this.#hasTerminal && this.#style.version === 1
+    const exit = isZed ? { _meta: { terminal_exit: { terminal_id: this.#id, exit_code: exitCode, signal } } } : {}
+    yield { sessionUpdate: 'tool_call_update', ...told, ...exit }
+    if (this.#call.tool === 'todo' && result.type === 'output') yield toAcpPlan(this.#call.args, this.#style)
+  }
+
+  #told(result?: Envelope): Record<string, unknown> {
+    const { tool, args, kind } = this.#call
+    const { version, meta } = this.#style
+    const terminalId = this.#hasTerminal ? this.#id : undefined
+    const options = { version, meta, kind, workspace: this.#workspace, terminalId }
+    return { ...toAcpToolCall({ id: this.#id, tool, args }, result, options) }
+  }
+
+  #update(more: object): object {
+    return { sessionUpdate: 'tool_call_update', toolCallId: this.#id, ...more }
+  }
+}
