@@ -52,10 +52,11 @@ const schema = z.object({ n: z.number() })
 const model = new MockLanguageModelV4()
 const contractTool = { id: 'mine', description: 'Mine', parameters: { type: 'object' }, requires: {}, execute: () => 1, sideEffect: false }
 const envelope = { type: 'output', data: 1, metadata: { duration_ms: 1, code: 'ok' } }
+const acpClient = { notify: async () => undefined, request: async () => undefined }
 const suite = { name: 'suite', tools: [contractTool], samples: {}, builtIn: false }
 
 /** Arguments that fit, of those that take more than one thing. */
-export const goodArguments = ({ journal, thread, directory }: Open): Record<string, unknown[]> => ({
+export const goodArguments = ({ journal, session, thread, directory }: Open): Record<string, unknown[]> => ({
   ToolError: [{ code: 'INVALID_INPUT', summary: 'wrong', hint: 'Do this.' }],
   createTools: [{ journal, rootDir: directory, env: {}, sandbox: {}, streamOutput: false }],
   'providers#providerExecutors': [{ rootDir: directory, env: {}, sandbox: {}, maxTimeoutMs: 1, maxCharacters: 1 }],
@@ -135,6 +136,11 @@ export const goodArguments = ({ journal, thread, directory }: Open): Record<stri
     { workspace: directory, kind: 'read', terminalId: 'one' },
   ],
   'contract#toAcpPermissionRequest': [{ call_id: 'one', tool: 'read', args: {} }, 'session', { workspace: directory }],
+  'contract#toAcpPlan': [{ todos: [] }, { version: 1 }],
+  'contract#toAcpElicitation': [[{ question: 'Which?' }], { sessionId: 'one' }],
+  'contract#fromAcpElicitation': [{ action: 'accept', content: {} }, [{ question: 'Which?' }]],
+  'contract#acpUpdates': [session, { client: acpClient, sessionId: 'one', version: 1, workspace: directory }],
+  'contract#acpHost': [{ client: acpClient, sessionId: 'one', version: 1, workspace: directory }],
   'contract/testing#contractSuite': [{ describe: () => undefined, test: () => undefined }, suite],
   'contract/testing#recordingRuntime': [{ files: {}, command: {}, answers: [], pages: {}, results: [], limits: {} }],
   'standard-agents#createThread': [
@@ -235,6 +241,8 @@ export const answered: Readonly<Record<string, readonly string[]>> = {
   // It says that there is no such tool.
   'session.judge': ['nothing', 'argument 1, a misspelt option'],
   'session.agree': ['argument 1, a misspelt option'],
+  // Observers may be objects of any class.
+  'session.observe': ['anything'],
   'tools.read.execute': ['argument 0, a misspelt option', 'argument 1, a misspelt option'],
 
   // They take nothing, or whatever there is.
@@ -250,6 +258,8 @@ export const answered: Readonly<Record<string, readonly string[]>> = {
   'contract#isLockedToolId': ['anything'],
   'contract#acpToolKind': ['anything'],
   'contract#fromAcpPermission': ['anything'],
+  'contract#fromAcpElicitation': ['anything'],
+  'contract#toAcpPlan': ['nothing', 'argument 0, a misspelt option'],
   'contract#ContractFailure': ['anything'],
   'contract#allWatchdogs': ['a function'],
   'contract/testing#envelopeProblem': ['anything'],

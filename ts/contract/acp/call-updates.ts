@@ -111,7 +111,7 @@ export class CallUpdates {
     const isZed = this.#hasTerminal && this.#style.version === 1
     const exit = isZed ? { _meta: { terminal_exit: { terminal_id: this.#id, exit_code: exitCode, signal } } } : {}
     yield { sessionUpdate: 'tool_call_update', ...told, ...exit }
-    if (this.#call.tool === 'todo' && result.type === 'output') yield toAcpPlan(this.#call.args, this.#style)
+    if (this.#call.tool === 'todo' && result.type === 'output') yield toAcpPlan(this.#call.args, { version: this.#style.version })
   }
 
   #told(result?: Envelope): Record<string, unknown> {

@@ -1,4 +1,4 @@
-import { checked, invalid, text } from '../../core/options.js'
+import { checked, invalid, optional, parseOptions, text } from '../../core/options.js'
 import { ContractFailure } from '../registry/envelope.js'
 import type { AskedQuestion } from '../registry/tool-runtime.js'
 
@@ -38,12 +38,10 @@ const ownNameOf = (index: number): string => `question_${index + 1}_other`
  */
 export function toAcpElicitation(
   questions: readonly AskedQuestion[],
-  { sessionId, toolCallId }: { sessionId: string; toolCallId?: string | undefined },
+  where: { sessionId: string; toolCallId?: string | undefined },
 ): AcpElicitationRequest {
-  checked('toAcpElicitation', () => {
-    text(sessionId, 'sessionId')
-    if (!Array.isArray(questions) || questions.length === 0) throw invalid('questions must be an array of questions.')
-  })
+  const { sessionId, toolCallId } = parseOptions('toAcpElicitation', where, { sessionId: text, toolCallId: optional(text) })
+  checkQuestions('toAcpElicitation', questions)
   const properties: Record<string, AcpFormField> = {}
   for (const [index, { question, header = question, options = [], multi_select: many }] of questions.entries()) {
     const name = { title: header, ...(header === question ? {} : { description: question }) }
@@ -72,9 +70,11 @@ export function toAcpElicitation(
 /**
  * The answers of a client to `questions`, for `host.question`. What does not fit a question is no answer to it.
  *
+ * @throws {ToolError} INVALID_INPUT for questions that are none.
  * @throws {ContractFailure} question_unavailable if the user declined, or the client answered with something else.
  */
 export function fromAcpElicitation(response: AcpElicitationResponse, questions: readonly AskedQuestion[]): string[][] {
+  checkQuestions('fromAcpElicitation', questions)
   const { action, content } = (response ?? {}) as AcpElicitationResponse
   if (action !== 'accept') {
     throw new ContractFailure('question_unavailable', 'The user did not answer. Continue with your best assumption and state it.')
@@ -85,6 +85,13 @@ export function fromAcpElicitation(response: AcpElicitationResponse, questions: 
     const chosen = [given[nameOf(index)]].flat().filter(isAnswer)
     // Of one answer, the user's own words say more.
     return many === true ? [...chosen, ...own] : [...own, ...chosen].slice(0, 1)
+  })
+}
+
+function checkQuestions(caller: string, questions: unknown): void {
+  const isQuestion = (value: unknown): boolean => typeof (value as Partial<AskedQuestion> | null)?.question === 'string'
+  checked(caller, () => {
+    if (!Array.isArray(questions) || !questions.every(isQuestion)) throw invalid('questions must be an array of questions.')
   })
 }
 

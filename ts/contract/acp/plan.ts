@@ -1,4 +1,6 @@
+import { parseOptions } from '../../core/options.js'
 import { recordOf } from '../registry/json-schema.js'
+import { protocolVersion } from './version.js'
 
 /** One entry of a plan. The protocol wants a priority; a todo list has an order. */
 export interface AcpPlanEntry {
@@ -20,7 +22,8 @@ const PLAN_ID = 'todo'
  *
  * @param args the arguments of the call.
  */
-export function toAcpPlan(args: unknown, { version = 1 }: { version?: 1 | 2 | undefined } = {}): AcpPlanUpdate {
+export function toAcpPlan(args: unknown, options: { version?: 1 | 2 | undefined } = {}): AcpPlanUpdate {
+  const { version } = parseOptions('toAcpPlan', options, { version: protocolVersion })
   const { todos } = recordOf(args)
   const entries = (Array.isArray(todos) ? (todos as unknown[]) : []).map(entryOf)
   return version === 1
