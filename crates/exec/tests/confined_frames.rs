@@ -45,7 +45,8 @@ impl Peer {
             .stderr(Stdio::null())
             .spawn()
             .expect("starts");
-        let order = Order { plan: place.plan.clone(), without_mounts: None, idle_ms };
+        let plan = place.plan.clone();
+        let order = Order { plan, without_mounts: None, idle_ms, joins_network: false };
         send(&ours, &plain_frame(&write_order(&order)), &[]).expect("sent");
         let (socket, theirs) = UnixStream::pair().expect("sockets");
         send(&ours, &plain_frame(WORKER), &[theirs.as_fd()]).expect("sent");

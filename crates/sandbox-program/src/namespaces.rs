@@ -8,12 +8,15 @@ mod capabilities;
 mod holder;
 mod loopback;
 mod maps;
+mod network;
 mod worker;
 
 use std::fs;
+use std::os::fd::OwnedFd;
 
 pub use capabilities::{RetainedCapabilities, drop_capabilities};
 use holder::Holder;
+pub use network::own_network;
 use rustix::io::Errno;
 use rustix::process::geteuid;
 use rustix::thread::{ThreadNameSpaceType, UnshareFlags, unshare_unsafe};
@@ -23,20 +26,31 @@ use toolwright_sandbox::layers::{Layer, Layers, is_shortage};
 use toolwright_sandbox::plan::{Network, Plan};
 
 /// Enters a user, IPC and network namespace, and with `mounts` a mount namespace, as far as the
-/// system permits. If [`Layers::shortage`] returns a number afterwards, nothing is known about the
-/// layers, and the process must end.
-pub fn enter(plan: &Plan, mounts: bool, layers: &mut Layers) {
+/// system permits. With a `network`, that one and the user namespace it belongs to are joined instead
+/// of made; everything else is new. If [`Layers::shortage`] returns a number afterwards, nothing is
+/// known about the layers, and the process must end.
+pub fn enter(plan: &Plan, mounts: bool, network: Option<&OwnedFd>, layers: &mut Layers) {
     let mut wanted = vec![(UnshareFlags::NEWIPC, ThreadNameSpaceType::INTER_PROCESS_COMMUNICATION)];
-    // Without internet sockets it is not needed, but it takes the host's abstract sockets away too.
-    if matches!(plan.network, Network::PrivateLoopback | Network::Nothing) {
+    let joined = network.map_or_else(network::Joined::default, network::join);
+    if joined.network.holds() {
+        layers.net = Layer::Holds;
+        // Before anything else is entered: it belongs to the user namespace that this process is in now.
+        layers.loopback = loopback(plan);
+    } else if let Layer::Refused(errno) = joined.network
+        && is_shortage(errno)
+    {
+        layers.net = joined.network;
+        return;
+    } else if matches!(plan.network, Network::PrivateLoopback | Network::Nothing) {
+        // Without internet sockets it is not needed, but it takes the host's abstract sockets away too.
         wanted.push((UnshareFlags::NEWNET, ThreadNameSpaceType::NETWORK));
     }
-    let user = enter_user(&wanted);
+    let user = if joined.has_user { Ok(false) } else { enter_user(&wanted) };
     layers.user = user.map_or_else(refused, |_| Layer::Holds);
     // A host that is root can have the others without it.
-    let joined = user.unwrap_or(false);
+    let has_entered = user.unwrap_or(false);
     for (flag, _) in wanted {
-        let layer = if joined { Layer::Holds } else { unshare(flag) };
+        let layer = if has_entered { Layer::Holds } else { unshare(flag) };
         if flag == UnshareFlags::NEWNET {
             layers.net = layer;
         } else {
@@ -51,10 +65,17 @@ pub fn enter(plan: &Plan, mounts: bool, layers: &mut Layers) {
         // where that is our own. It may be out of reach; then the filter of system calls stands.
         let _ = fs::write("/proc/sys/user/max_user_namespaces", "0");
     }
-    if layers.net.holds() && plan.network == Network::PrivateLoopback {
-        layers.loopback = loopback::up().map_or_else(refused, |()| Layer::Holds);
+    if layers.net.holds() && !joined.network.holds() {
+        layers.loopback = loopback(plan);
     }
     capabilities::bound();
+}
+
+fn loopback(plan: &Plan) -> Layer {
+    if plan.network != Network::PrivateLoopback {
+        return Layer::Unused;
+    }
+    loopback::up().map_or_else(refused, |()| Layer::Holds)
 }
 
 /// Makes a user namespace, together with the others where possible, and joins it. A child makes it:

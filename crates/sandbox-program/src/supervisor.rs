@@ -11,7 +11,9 @@ use rustix::process::{Pid, getppid};
 use toolwright_sandbox::layers::{Layer, Layers, is_shortage};
 use toolwright_sandbox::plan::Files;
 use toolwright_sandbox::step::FailedStep;
-use toolwright_sandbox::wire::{Inbox, Order, PROGRAMS, Progress, Reply, WORKER, read_order, send};
+use toolwright_sandbox::wire::{
+    Inbox, NETWORK, Order, PROGRAMS, Progress, Reply, WORKER, read_order, send,
+};
 
 use crate::activity::Activity;
 use crate::children::{Child, Children};
@@ -41,6 +43,8 @@ struct Environment {
     layers: Layers,
     idle_ms: u32,
     groups: limits::Groups,
+    /// That of the commands, if they have one of their own.
+    network: Option<OwnedFd>,
     tree: Option<mounts::Tree>,
     watch: Option<mounts::Watch>,
     /// The temporary directory where there is no such tree.
@@ -82,10 +86,11 @@ pub fn supervise() -> io::Result<()> {
     let mut inbox = Inbox::new(socket);
     let Some(message) = inbox.wait()? else { return Ok(()) };
     let order = read_order(&message).map_err(io::Error::other)?;
+    let network = if order.joins_network { inbox.take_descriptor() } else { None };
     let ended = child_signals()?;
     let mut workers = Children::new();
     // From here on there is something to remove.
-    let mut environment = prepare(&order, host);
+    let mut environment = prepare(&order, network, host);
     let outcome = serve(&mut inbox, &ended, &order, &mut environment, &mut workers);
     drop(inbox);
     wait_for_workers(&mut workers, &ended, &mut environment, host);
@@ -168,14 +173,17 @@ fn close_one_by_one() {
     }
 }
 
-fn prepare(order: &Order, host: Option<Pid>) -> Environment {
+fn prepare(order: &Order, joined: Option<OwnedFd>, host: Option<Pid>) -> Environment {
     let mut layers = Layers::default();
     let (mut tree, mut watch) = (None, None);
     let mut idle_ms = order.idle_ms;
     let mut failed = None;
     // While the host's own control group can be found.
     let groups = limits::Groups::find(&order.plan.limits);
-    namespaces::enter(&order.plan, order.without_mounts.is_none(), &mut layers);
+    namespaces::enter(&order.plan, order.without_mounts.is_none(), joined.as_ref(), &mut layers);
+    drop(joined);
+    // While `/proc` is the host's.
+    let network = if layers.net.holds() { namespaces::own_network() } else { None };
     if let Some(errno) = order.without_mounts {
         layers.mount = Layer::Refused(errno);
     }
@@ -214,7 +222,8 @@ fn prepare(order: &Order, host: Option<Pid>) -> Environment {
     let temporary = (needs_temporary && order.plan.files == Files::Confined)
         .then(|| Temporary::make().ok())
         .flatten();
-    Environment { layers, idle_ms, groups, tree, watch, temporary, missing_since: None, failed }
+    let missing_since = None;
+    Environment { layers, idle_ms, groups, network, tree, watch, temporary, missing_since, failed }
 }
 
 fn serve(
@@ -226,10 +235,16 @@ fn serve(
 ) -> io::Result<()> {
     loop {
         while let Some(message) = inbox.take().map_err(io::Error::other)? {
-            let is_known = message == WORKER || message == PROGRAMS;
+            let is_known = [WORKER, PROGRAMS, NETWORK].contains(&&*message);
             let Some(socket) = inbox.take_descriptor().filter(|_| is_known) else {
                 return Err(io::ErrorKind::InvalidData.into());
             };
+            if message == NETWORK {
+                if let Some(network) = &environment.network {
+                    let _ = send(&socket, &Reply::Network.frame(), &[network.as_fd()]);
+                }
+                continue;
+            }
             if message == PROGRAMS {
                 if let Some(tree) = &environment.tree {
                     tree.make_programs();
@@ -299,6 +314,7 @@ fn make_worker(
                     libc::close(programs);
                 }
             }
+            environment.network = None;
             let temporary =
                 environment.temporary.as_ref().map(|temporary| temporary.path.as_path());
             let setup = WorkerSetup {

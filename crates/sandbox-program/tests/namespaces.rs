@@ -304,7 +304,7 @@ fn a_first_worker_that_cannot_be_made_for_want_of_processes_is_no_finding() {
     let plan = confined(root.path());
     let status = as_nobody(|| {
         let mut layers = Layers::default();
-        namespaces::enter(&plan, false, &mut layers);
+        namespaces::enter(&plan, false, None, &mut layers);
         if !layers.user.holds() {
             return 77;
         }
@@ -344,7 +344,7 @@ fn namespaces_that_cannot_be_had_for_want_of_processes_are_told_apart() {
     let status = as_nobody(|| {
         limit_processes(Some(0));
         let mut layers = Layers::default();
-        namespaces::enter(&plan, true, &mut layers);
+        namespaces::enter(&plan, true, None, &mut layers);
         i32::from(layers.shortage() != Some(libc::EAGAIN))
     });
     assert_eq!(status, 0);

@@ -2,6 +2,7 @@
 //! program carries it out without deciding anything.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use toolwright_fs::FileIdentity;
 
@@ -11,7 +12,8 @@ pub const PROGRAMS: &str = "/dev/toolwright";
 pub const APPLY_PATCH: &str = "apply_patch";
 
 /// One configuration. Commands of equal plans share a supervisor, and with it the private loopback,
-/// the private temporary directory, shared memory and message queues.
+/// the private temporary directory, shared memory and message queues. While a process is kept running,
+/// commands of its [`origin`](Self::origin) share its loopback too.
 ///
 /// All paths are absolute, without `.`, `..`, doubled slashes or a slash at the end, and without
 /// symbolic links at the time the plan was made.
@@ -37,6 +39,38 @@ pub struct Plan {
     pub granted: Vec<Granted>,
     /// Bounds on the resources of a command.
     pub limits: Limits,
+    /// What was asked for. Without one, the plan itself is all that is known of that.
+    pub origin: Option<Arc<Origin>>,
+}
+
+/// What a caller asked for. The plan made of it depends on the disk as well: on the stores, repositories
+/// and sessions that there are. What is asked for stays the same as they come and go.
+///
+/// It decides which commands reach each other's servers, and grants nothing.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Hash)]
+pub struct Origin {
+    /// The root, if there is one for all commands.
+    pub root: Option<PathBuf>,
+    /// What of the network they reach.
+    pub network: Network,
+    /// Whether writes are confined.
+    pub files: Files,
+    /// What may be written besides the root.
+    pub writable: Vec<PathBuf>,
+    /// What may be read in spite of what closes it.
+    pub readable: Vec<PathBuf>,
+    /// Whether nothing but the system, toolchains and the root may be read.
+    pub is_narrow: bool,
+    /// What may not be read, by name.
+    pub closed: Vec<PathBuf>,
+    /// What may not be written, by name.
+    pub protected: Vec<PathBuf>,
+    /// Which directories the root and the writable ones are.
+    pub granted: Vec<Granted>,
+    /// Bounds on the resources of a command.
+    pub limits: Limits,
+    /// The home directory that names begin in.
+    pub home: Option<PathBuf>,
 }
 
 /// A path that was granted by name, and which file it was then.

@@ -9,6 +9,7 @@ use crate::plan::{Files, Limits, Network, Plan};
 
 mod git;
 mod grants;
+mod origin;
 mod reserved;
 mod scope;
 mod sessions;
@@ -122,6 +123,7 @@ pub fn plan(options: &Options<'_>) -> Plan {
         protected,
         granted,
         limits: options.limits,
+        origin: Some(Arc::new(origin::of(options))),
     }
 }
 

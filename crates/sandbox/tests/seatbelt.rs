@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use profile::Profile;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
+use toolwright_sandbox::plan::{Files, Network, Plan};
 use toolwright_sandbox::seatbelt::{PROGRAM, arguments};
 
 const TEMPORARY: &str = "/private/var/folders/x/T/toolwright";
@@ -29,8 +29,7 @@ fn plan() -> Plan {
         closed: paths(&["/Users/me/.ssh", "/Users/me/.netrc"]),
         readable: paths(&["/Users/me/.ssh/known_hosts"]),
         protected: paths(&["/Users/me/project/.git/hooks", "/Users/me/project/.git/config"]),
-        granted: Vec::new(),
-        limits: Limits::default(),
+        ..Plan::default()
     }
 }
 

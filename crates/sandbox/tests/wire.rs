@@ -56,10 +56,17 @@ fn orders() -> impl Strategy<Value = Order> {
                 cpu_seconds: limits[2],
                 file_size_bytes: limits[3],
             },
+            origin: None,
         },
     );
-    (plan, option::of(any::<i32>()), any::<u32>())
-        .prop_map(|(plan, without_mounts, idle_ms)| Order { plan, without_mounts, idle_ms })
+    (plan, option::of(any::<i32>()), any::<u32>(), any::<bool>()).prop_map(
+        |(plan, without_mounts, idle_ms, joins_network)| Order {
+            plan,
+            without_mounts,
+            idle_ms,
+            joins_network,
+        },
+    )
 }
 
 fn replies() -> impl Strategy<Value = Reply> {

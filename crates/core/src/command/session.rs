@@ -2,9 +2,10 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use toolwright_policy::Grants;
-use toolwright_sandbox::plan::{Granted, Plan};
+use toolwright_sandbox::plan::{Granted, Origin, Plan};
 use toolwright_sandbox::policy::Resolved;
 
 use super::plan::{Loopback, SandboxOptions, home_of};
@@ -123,7 +124,23 @@ impl SessionOptions {
         let closed = policy.closed_names().resolve(&self.deny_read, root, home.as_deref());
         let directories = policy.workspace().iter().chain(policy.other_directories());
         let plan = self.sandbox().plan(root, &open.resolve(root, closed), environment);
-        Ok(self.narrow(plan, open, directories, granted))
+        let origin = self.origin(plan.origin.as_deref(), policy.other_directories());
+        Ok(Plan { origin: Some(Arc::new(origin)), ..self.narrow(plan, open, directories, granted) })
+    }
+
+    /// What the session asks for, wherever its command runs and whichever directories were opened to it
+    /// since it began. It has directories of its own among its grants, so no two sessions ask for the same.
+    fn origin(&self, of_plan: Option<&Origin>, later: &[PathBuf]) -> Origin {
+        let is_fixed = |path: &&PathBuf| !later.iter().any(|later| path.starts_with(later));
+        let fixed = |paths: &[PathBuf]| paths.iter().filter(is_fixed).cloned().collect();
+        Origin {
+            root: None,
+            writable: fixed(&self.grants.writable),
+            readable: fixed(&self.grants.readable),
+            closed: self.deny_read.clone(),
+            granted: Vec::new(),
+            ..of_plan.cloned().unwrap_or_default()
+        }
     }
 
     fn sandbox(&self) -> SandboxOptions {

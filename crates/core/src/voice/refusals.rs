@@ -174,6 +174,7 @@ pub(crate) mod tests {
             protected: vec!["/srv/root/.git/hooks".into(), "/srv/root/.git/config".into()],
             granted: Vec::new(),
             limits: Limits { processes: Some(64), ..Limits::default() },
+            origin: None,
         }
     }
 

@@ -12,9 +12,10 @@ use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::step::FailedStep;
 
 use super::identity::Identities;
+use super::network::{self, KeptNetwork, NetworkId, Place};
 use super::pool::{Acquired, Host, Pool, acquire, order};
 use super::supervisor::Supervisor;
-use super::worker::{NoWorker, Worker};
+use super::worker::{MAX_START_TIME, NoWorker, Worker};
 use super::{needed, pools};
 use crate::cancel::CancelSource;
 use crate::error::{ExecError, SpawnReason};
@@ -32,6 +33,8 @@ pub(crate) struct Lease {
     /// That of the plan, or one that only this lease knows and that ends with it.
     pool: Arc<Pool>,
     generation: u64,
+    /// The network of its supervisor, while a process is kept in it.
+    _network: Option<Arc<KeptNetwork>>,
 }
 
 impl Lease {
@@ -84,7 +87,7 @@ pub(crate) enum Enforcement {
 
 /// Finds out what holds, by making a worker.
 pub(crate) fn probe(plan: &Plan, cancel: &dyn CancelSource) -> Enforcement {
-    match lease(plan, false, cancel, None) {
+    match lease(plan, false, false, cancel, None) {
         Ok(mut lease) => {
             let layers = lease.worker().layers;
             lease.release();
@@ -94,14 +97,16 @@ pub(crate) fn probe(plan: &Plan, cancel: &dyn CancelSource) -> Enforcement {
     }
 }
 
-/// A worker for this command, behind the layers it cannot do without.
+/// A worker for this command, behind the layers it cannot do without. With `is_kept`, later commands reach
+/// its servers.
 pub(crate) fn take_worker(
     sandbox: &Sandbox<'_>,
     request: &ExecRequest<'_>,
+    is_kept: bool,
     deadline: Option<Instant>,
 ) -> Result<Lease, ExecError> {
     let plan = sandbox.plan;
-    match lease(plan, sandbox.isolated, request.cancel, deadline) {
+    match lease(plan, sandbox.isolated, is_kept, request.cancel, deadline) {
         Ok(mut lease) => match needed::missing(sandbox, &lease.worker().layers) {
             None => {
                 let layers = &lease.worker().layers;
@@ -139,16 +144,32 @@ pub(crate) fn take_worker(
 fn lease(
     plan: &Plan,
     is_isolated: bool,
+    is_kept: bool,
     cancel: &dyn CancelSource,
     deadline: Option<Instant>,
 ) -> Result<Lease, NoWorker> {
-    let pool = if is_isolated { Arc::default() } else { pools::of(plan) };
-    let call = Call { plan, is_isolated, pool: &pool, cancel, deadline };
-    let Acquired { worker, generation, is_new } = acquire(&call, || pool.lock())?;
-    if is_new && !is_isolated {
-        pools::enforce_share(&pool);
+    let started = Instant::now();
+    loop {
+        let pool = if is_isolated { Arc::default() } else { pools::of(plan) };
+        let call = Call { plan, is_isolated, pool: &pool, cancel, deadline };
+        let Acquired { worker, generation, is_new } = acquire(&call, || pool.lock())?;
+        if is_new && !is_isolated {
+            pools::enforce_share(&pool);
+        }
+        let layers = worker.layers;
+        let mut lease = Lease { worker: Some(worker), pool, generation, _network: None };
+        if !is_kept || is_isolated || !network::can_be_shared(plan, &layers) {
+            return Ok(lease);
+        }
+        match network::keep(plan, &lease.pool, generation)? {
+            Place::Here(network) => return Ok(Lease { _network: Some(network), ..lease }),
+            // Its supervisor is in no network of the plan's any more, and the next one will be.
+            Place::Elsewhere => lease.release(),
+        }
+        if started.elapsed() > MAX_START_TIME {
+            return Err(NoWorker::TooLong);
+        }
     }
-    Ok(Lease { worker: Some(worker), pool, generation })
 }
 
 struct Call<'a> {
@@ -160,10 +181,18 @@ struct Call<'a> {
 }
 
 impl Host<Supervisor> for Call<'_> {
-    fn start(&self, generation: u64, without_mounts: Option<i32>) -> io::Result<Supervisor> {
+    fn start(
+        &self,
+        generation: u64,
+        without_mounts: Option<i32>,
+    ) -> io::Result<(Supervisor, Option<NetworkId>)> {
         let (pool, plan) = (Arc::downgrade(self.pool), self.plan.clone());
         let ended = move || pools::ended(&plan, &pool, generation);
-        Supervisor::start(&order(self.plan, without_mounts), ended)
+        let network = if self.is_isolated { None } else { network::of(self.plan) };
+        let order = order(self.plan, without_mounts, network.is_some());
+        let descriptor = network.as_ref().map(|network| network.descriptor());
+        let supervisor = Supervisor::start(&order, descriptor, ended)?;
+        Ok((supervisor, network.map(|network| network.id())))
     }
 
     fn wait(&self, socket: OwnedFd) -> Result<Worker, NoWorker> {
@@ -177,6 +206,10 @@ impl Host<Supervisor> for Call<'_> {
 
     fn has_root(&self) -> bool {
         self.plan.root.is_dir()
+    }
+
+    fn network(&self) -> Option<NetworkId> {
+        if self.is_isolated { None } else { network::of(self.plan).map(|network| network.id()) }
     }
 
     fn make_room(&self, error: &io::Error) -> bool {

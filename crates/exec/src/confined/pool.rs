@@ -15,6 +15,7 @@ use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::Order;
 
 use super::identity::Identities;
+use super::network::NetworkId;
 use super::supervisor::Supervisor;
 use super::worker::{MAX_START_TIME, NoWorker};
 
@@ -44,11 +45,18 @@ pub(crate) trait WorkerHandle {
 
 /// The side of the host: everything that a call does outside of the pool.
 pub(super) trait Host<S: SupervisorHandle> {
-    fn start(&self, generation: u64, without_mounts: Option<i32>) -> io::Result<S>;
+    /// Starts a supervisor, and says which network it was told to join.
+    fn start(
+        &self,
+        generation: u64,
+        without_mounts: Option<i32>,
+    ) -> io::Result<(S, Option<NetworkId>)>;
     fn wait(&self, pending: S::Pending) -> Result<S::Worker, NoWorker>;
     /// Which files the paths of the plan are now.
     fn identities(&self) -> Identities;
     fn has_root(&self) -> bool;
+    /// The network that commands of this plan have to be in, because a process is kept in it.
+    fn network(&self) -> Option<NetworkId>;
     /// Whether `error` is a want of descriptors, and releasing idle processes of this host has made
     /// room.
     fn make_room(&self, error: &io::Error) -> bool;
@@ -79,6 +87,8 @@ pub(super) struct State<S: SupervisorHandle> {
     pub(super) used: Option<Instant>,
     /// Why this plan is carried out without a tree of files of its own.
     without_mounts: Option<i32>,
+    /// The network of the supervisor, if it has been asked for or was given to it.
+    pub(super) network: Option<NetworkId>,
 }
 
 impl<S: SupervisorHandle> Default for State<S> {
@@ -92,6 +102,7 @@ impl<S: SupervisorHandle> Default for State<S> {
             generation: 0,
             used: None,
             without_mounts: None,
+            network: None,
         }
     }
 }
@@ -206,7 +217,10 @@ impl<S: SupervisorHandle> State<S> {
     /// An idle worker of a supervisor whose tree is still that of the plan.
     fn idle_worker(&mut self, host: &impl Host<S>) -> Option<S::Worker> {
         self.used = Some(Instant::now());
-        let is_outdated = || self.is_ready && self.seen != host.identities();
+        let is_outdated = || {
+            let is_elsewhere = host.network().is_some_and(|network| self.network != Some(network));
+            is_elsewhere || self.is_ready && self.seen != host.identities()
+        };
         if self.supervisor.is_some() && (self.silent >= MAX_START_TIME || is_outdated()) {
             self.retire();
         }
@@ -224,7 +238,9 @@ impl<S: SupervisorHandle> State<S> {
             supervisor
         } else {
             self.seen = host.identities();
-            self.supervisor.insert(host.start(self.generation, self.without_mounts)?)
+            let (supervisor, network) = host.start(self.generation, self.without_mounts)?;
+            self.network = network;
+            self.supervisor.insert(supervisor)
         };
         supervisor.request_worker()
     }
@@ -292,12 +308,13 @@ impl<S: SupervisorHandle> State<S> {
         self.silent = Duration::ZERO;
         self.is_ready = false;
         self.without_mounts = None;
+        self.network = None;
     }
 }
 
 /// The order for a supervisor of this host.
-pub(super) fn order(plan: &Plan, without_mounts: Option<i32>) -> Order {
-    Order { plan: plan.clone(), without_mounts, idle_ms: IDLE_MS }
+pub(super) fn order(plan: &Plan, without_mounts: Option<i32>, joins_network: bool) -> Order {
+    Order { plan: plan.clone(), without_mounts, idle_ms: IDLE_MS, joins_network }
 }
 
 #[cfg(test)]

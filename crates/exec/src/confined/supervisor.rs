@@ -1,6 +1,6 @@
 //! The host's end of a supervisor.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use toolwright_sandbox::wire::{Order, PROGRAMS, WORKER, plain_frame, send, write_order};
+use toolwright_sandbox::wire::{NETWORK, Order, PROGRAMS, WORKER, plain_frame, send, write_order};
 
 use super::pool::SupervisorHandle;
 use super::program;
@@ -30,8 +30,13 @@ pub(crate) struct Supervisor {
 }
 
 impl Supervisor {
-    /// `ended` is called when it has ended, on a thread of its own.
-    pub(crate) fn start(order: &Order, ended: impl FnOnce() + Send + 'static) -> io::Result<Self> {
+    /// `ended` is called when it has ended, on a thread of its own. A `network` is what the order says
+    /// that it joins.
+    pub(crate) fn start(
+        order: &Order,
+        network: Option<BorrowedFd<'_>>,
+        ended: impl FnOnce() + Send + 'static,
+    ) -> io::Result<Self> {
         let (ours, theirs) = pair()?;
         let program = program::path()?;
         let mut child = Command::new(program)
@@ -53,7 +58,8 @@ impl Supervisor {
                 let _ = child.wait();
                 ended();
             });
-        send(&ours, &plain_frame(&write_order(order)), &[])?;
+        let beside: Vec<_> = network.into_iter().collect();
+        send(&ours, &plain_frame(&write_order(order)), &beside)?;
         Ok(Self { socket: ours, process })
     }
 
@@ -61,6 +67,13 @@ impl Supervisor {
     pub(crate) fn request_programs(&self) -> io::Result<OwnedFd> {
         let (ours, theirs) = pair()?;
         send(&self.socket, &plain_frame(PROGRAMS), &[theirs.as_fd()])?;
+        Ok(ours)
+    }
+
+    /// Asks for its network, and returns where that comes.
+    pub(super) fn request_network(&self) -> io::Result<OwnedFd> {
+        let (ours, theirs) = pair()?;
+        send(&self.socket, &plain_frame(NETWORK), &[theirs.as_fd()])?;
         Ok(ours)
     }
 

@@ -30,7 +30,7 @@ fn plan(root: PathBuf) -> Plan {
 
 fn order(idle_ms: u32) -> Order {
     let root = std::env::temp_dir().canonicalize().expect("real");
-    Order { plan: plan(root), without_mounts: None, idle_ms }
+    Order { plan: plan(root), without_mounts: None, idle_ms, joins_network: false }
 }
 
 fn worker(supervisor: &Supervisor) -> Worker {
@@ -55,7 +55,7 @@ fn the_program_cannot_be_changed() {
 
 #[test]
 fn idle_workers_and_then_their_supervisor_leave() {
-    let supervisor = Supervisor::start(&order(100), || ()).expect("started");
+    let supervisor = Supervisor::start(&order(100), None, || ()).expect("started");
     let (mut one, mut other) = (worker(&supervisor), worker(&supervisor));
     assert!(one.is_idle() && other.is_idle());
     for worker in [&mut one, &mut other] {
@@ -74,7 +74,7 @@ fn idle_workers_and_then_their_supervisor_leave() {
 /// Its workers continue, and it ends with them.
 #[test]
 fn a_retired_supervisor_stays_for_its_workers() {
-    let supervisor = Supervisor::start(&order(60_000), || ()).expect("started");
+    let supervisor = Supervisor::start(&order(60_000), None, || ()).expect("started");
     let mut worker = worker(&supervisor);
     drop(supervisor);
     assert_eq!(worker.recv(Duration::from_millis(50)).expect("it is there"), None);
@@ -104,8 +104,9 @@ fn descriptors_come_back_when_workers_have_left() {
             on_open_files: |_| (),
         };
         let request = ExecRequest { cwd: &root, ..ExecRequest::new("true", &[]) };
-        let leases: Vec<_> =
-            (0..16).map(|_| take_worker(&sandbox, &request, None).expect("a worker")).collect();
+        let leases: Vec<_> = (0..16)
+            .map(|_| take_worker(&sandbox, &request, false, None).expect("a worker"))
+            .collect();
         for mut lease in leases {
             lease.release();
         }

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use rustix::process::{Pid, WaitOptions, waitpid};
 use toolwright_sandbox::layers::Layers;
-use toolwright_sandbox::plan::{FileIdentity, Files, Granted, Limits, Network, Plan};
+use toolwright_sandbox::plan::{FileIdentity, Files, Granted, Network, Plan};
 use toolwright_sandbox_program::mounts::{self, Watch};
 use toolwright_sandbox_program::namespaces::{self, Forked};
 
@@ -59,7 +59,7 @@ fn take_over(root: PathBuf) -> Plan {
         readable: paths("READABLE"),
         protected: paths("PROTECTED"),
         granted: paths("GRANTED").into_iter().zip(paths("IDENTITY")).map(granted).collect(),
-        limits: Limits::default(),
+        ..Plan::default()
     }
 }
 
@@ -83,7 +83,7 @@ extern "C" fn before_main() {
 fn supervise(plan: &Plan) -> io::Result<()> {
     let mut layers = Layers::default();
     let start = Instant::now();
-    namespaces::enter(plan, true, &mut layers);
+    namespaces::enter(plan, true, None, &mut layers);
     let entered = start.elapsed();
     let tree = if layers.mount.holds() { Some(mounts::build(plan)) } else { None };
     let times = format!("{} {}", entered.as_micros(), start.elapsed().as_micros());

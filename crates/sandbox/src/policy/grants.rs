@@ -133,6 +133,8 @@ pub struct Resolved {
     pub links: Vec<(PathBuf, PathBuf)>,
     /// What may not be read.
     pub closed: Vec<PathBuf>,
+    /// The names that close it, whether something is there or not.
+    pub closed_names: Vec<PathBuf>,
     /// Which files these are.
     pub granted: Vec<Granted>,
 }
@@ -209,6 +211,7 @@ impl Grants {
             given_root: self.root.path().to_owned(),
             granted: vec![Granted { path: root.to_owned(), identity }],
             closed: self.closed.resolve(&self.deny_read, root, self.home.as_deref()),
+            closed_names: self.deny_read.clone(),
             ..Resolved::default()
         };
         for (directory, requested) in directories.writable.iter().zip(&self.writable.paths) {

@@ -114,6 +114,42 @@ fn a_store_is_opened_by_naming_it_and_a_denied_path_is_not() {
 }
 
 #[test]
+fn what_was_asked_for_stays_the_same_as_the_disk_changes() {
+    let fixture = Fixture::new();
+    let settings = || Settings {
+        sessions: Some(fixture.at("sessions")),
+        deny_write: vec![".git/config".into()],
+        deny_read: vec!["absent".into()],
+        readable: vec!["later".into()],
+        ..Settings::default()
+    };
+    let before = fixture.plan(&settings()).expect("a plan");
+    fs::create_dir_all(fixture.at("sessions/one")).expect("made");
+    fs::create_dir_all(fixture.at("root/absent")).expect("made");
+    fs::create_dir_all(fixture.at("root/later")).expect("made");
+    fs::create_dir_all(fixture.at("root/.git/modules/below")).expect("made");
+    fs::create_dir_all(fixture.at("home/.aws")).expect("made");
+    let after = fixture.plan(&settings()).expect("a plan");
+    assert_ne!(before, after);
+    assert!(before.origin.is_some());
+    assert_eq!(before.origin, after.origin);
+    let others = [
+        Settings { deny_read: vec![], ..settings() },
+        Settings { deny_write: vec![], ..settings() },
+        Settings { readable: vec![], ..settings() },
+        Settings { writable_roots: vec![fixture.at("home/other")], ..settings() },
+        Settings { read_scope: ReadScope::System, ..settings() },
+    ];
+    for (index, other) in others.iter().enumerate() {
+        assert_ne!(after.origin, fixture.plan(other).expect("a plan").origin, "{index}");
+    }
+    // Another directory at the path of the root is another grant.
+    fs::rename(fixture.at("root"), fixture.at("old")).expect("moved");
+    fs::create_dir(fixture.at("root")).expect("made");
+    assert_ne!(after.origin, fixture.plan(&settings()).expect("a plan").origin);
+}
+
+#[test]
 fn programs_in_the_temporary_directory_stay_readable() {
     let fixture = Fixture::new();
     if !fixture.at("").starts_with("/tmp") {

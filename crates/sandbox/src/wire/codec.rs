@@ -60,6 +60,16 @@ macro_rules! wire_numbers {
 
 wire_numbers!(u8, u16, u32, i32, u64);
 
+impl Wire for bool {
+    fn write(&self, to: &mut Vec<u8>) {
+        to.push(u8::from(*self));
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Ok(u8::read(from)? != 0)
+    }
+}
+
 /// A structure is its fields.
 macro_rules! wire_struct {
     ($type:ty { $($field:ident),* $(,)? }) => {

@@ -153,6 +153,11 @@ pub const WORKER: &[u8] = b"worker";
 /// Asks a supervisor to put our own programs in their place, together with a socket that it closes when
 /// that is done.
 pub const PROGRAMS: &[u8] = b"programs";
+/// Asks a supervisor for its network, together with a socket for the answer: [`Reply::Network`] and the
+/// descriptor. Without a network of its own it only closes the socket.
+///
+/// [`Reply::Network`]: super::Reply::Network
+pub const NETWORK: &[u8] = b"network";
 
 pub(super) fn framed(mut frame: Vec<u8>) -> Vec<u8> {
     let length = u32::try_from(frame.len() - FRAME_HEADER).unwrap_or(u32::MAX);

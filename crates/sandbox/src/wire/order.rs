@@ -13,15 +13,46 @@ pub struct Order {
     pub without_mounts: Option<i32>,
     /// How long a worker waits for its next command, in milliseconds.
     pub idle_ms: u32,
+    /// Whether a network comes with the frame, which it is to join instead of making one.
+    pub joins_network: bool,
 }
 
-wire_struct!(Order { plan, without_mounts, idle_ms });
-wire_struct!(Plan { root, network, files, writable, closed, readable, protected, granted, limits });
+wire_struct!(Order { plan, without_mounts, idle_ms, joins_network });
 wire_struct!(Granted { path, identity });
 wire_struct!(FileIdentity { device, inode, born });
 wire_struct!(Limits { processes, memory_bytes, cpu_seconds, file_size_bytes });
 wire_enum!(Network { 0 = Open, 1 = PrivateLoopback, 2 = Nothing, 3 = HostLoopback });
 wire_enum!(Files { 0 = Confined, 1 = Full });
+
+/// All of it but its origin, which is of no use to the one that carries it out.
+impl Wire for Plan {
+    fn write(&self, to: &mut Vec<u8>) {
+        let Self { root, network, files, writable, closed, readable, protected, .. } = self;
+        root.write(to);
+        network.write(to);
+        files.write(to);
+        for paths in [writable, closed, readable, protected] {
+            paths.write(to);
+        }
+        self.granted.write(to);
+        self.limits.write(to);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Ok(Self {
+            root: Wire::read(from)?,
+            network: Wire::read(from)?,
+            files: Wire::read(from)?,
+            writable: Wire::read(from)?,
+            closed: Wire::read(from)?,
+            readable: Wire::read(from)?,
+            protected: Wire::read(from)?,
+            granted: Wire::read(from)?,
+            limits: Wire::read(from)?,
+            origin: None,
+        })
+    }
+}
 
 /// The message for `order`.
 #[must_use]

@@ -36,6 +36,8 @@ pub enum Reply {
     Input(InputState),
     /// The connection could not be made, for this reason; without one the socket comes with the frame.
     Connected(Option<i32>),
+    /// The network of a supervisor comes with the frame.
+    Network,
 }
 
 wire_enum!(Reply {
@@ -51,6 +53,7 @@ wire_enum!(Reply {
     10 = Listening(ports),
     11 = Input(state),
     12 = Connected(errno),
+    13 = Network,
 });
 wire_struct!(Usage { user_us, system_us, peak_bytes });
 wire_enum!(InputState { 0 = Busy, 1 = Waiting, 2 = Unknown });

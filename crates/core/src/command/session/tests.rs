@@ -167,3 +167,32 @@ fn a_plan_knows_what_is_open_and_what_was_closed_by_name() {
     assert_eq!(resolved.readable, [PathBuf::from("/a")]);
     assert_eq!(resolved.closed, [PathBuf::from("/b")]);
 }
+
+#[test]
+fn a_session_asks_for_the_same_wherever_its_commands_run() {
+    let (_made, a, b) = directories();
+    let scratch = PathBuf::from("/scratch/one");
+    let options = |writable: &[&PathBuf], deny_read: &[&str]| SessionOptions {
+        grants: Grants {
+            writable: writable.iter().map(|&path| path.clone()).collect(),
+            ..Grants::default()
+        },
+        deny_read: deny_read.iter().map(PathBuf::from).collect(),
+        ..SessionOptions::default()
+    };
+    let origin = |options: &SessionOptions, root: &Path, later: &[PathBuf]| {
+        let plan = options.sandbox().plan(root, &resolved(root), &[]);
+        options.origin(plan.origin.as_deref(), later)
+    };
+    let first = origin(&options(&[&a, &scratch], &[]), &a, &[]);
+    assert_eq!(first, origin(&options(&[&a, &scratch], &[]), Path::new("/"), &[]));
+    // The user opens a directory.
+    let opened = options(&[&a, &b.join("sub"), &scratch], &[]);
+    assert_eq!(first, origin(&opened, &b, std::slice::from_ref(&b)));
+    // Another session, or one that asks for something else.
+    assert_ne!(first, origin(&options(&[&a, &"/scratch/two".into()], &[]), &a, &[]));
+    assert_ne!(first, origin(&options(&[&a, &b, &scratch], &[]), &a, &[]));
+    assert_ne!(first, origin(&options(&[&a, &scratch], &["x"]), &a, &[]));
+    let open = SessionOptions { loopback: Loopback::Nothing, ..options(&[&a, &scratch], &[]) };
+    assert_ne!(first, origin(&open, &a, &[]));
+}

@@ -25,6 +25,8 @@ struct World {
     failures: AtomicUsize,
     /// Whether the system refuses a tree of files of its own.
     is_without_mounts: bool,
+    /// The network in which a process is kept, of those that come one after the other; 0 is none.
+    network: AtomicU64,
 }
 
 impl World {
@@ -39,6 +41,7 @@ struct FakeSupervisor {
     world: Arc<World>,
     generation: u64,
     without_mounts: Option<i32>,
+    network: Option<NetworkId>,
     /// The version of the paths that it has bound, once it has.
     bound: Arc<Mutex<Option<u64>>>,
     is_gone: Arc<AtomicBool>,
@@ -54,6 +57,7 @@ struct FakeWorker {
     generation: u64,
     bound: u64,
     without_mounts: Option<i32>,
+    network: Option<NetworkId>,
     is_used: bool,
 }
 
@@ -67,6 +71,7 @@ impl fmt::Debug for FakeWorker {
 struct Pending {
     generation: u64,
     without_mounts: Option<i32>,
+    network: Option<NetworkId>,
     bound: Arc<Mutex<Option<u64>>>,
     is_gone: Arc<AtomicBool>,
 }
@@ -79,9 +84,9 @@ impl SupervisorHandle for FakeSupervisor {
         if self.is_gone.load(Ordering::SeqCst) {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
-        let Self { generation, without_mounts, .. } = *self;
+        let Self { generation, without_mounts, network, .. } = *self;
         let (bound, is_gone) = (Arc::clone(&self.bound), Arc::clone(&self.is_gone));
-        Ok(Pending { generation, without_mounts, bound, is_gone })
+        Ok(Pending { generation, without_mounts, network, bound, is_gone })
     }
 
     fn kill(&self) {
@@ -97,15 +102,22 @@ impl WorkerHandle for FakeWorker {
 }
 
 impl Host<FakeSupervisor> for Arc<World> {
-    fn start(&self, generation: u64, without_mounts: Option<i32>) -> io::Result<FakeSupervisor> {
+    fn start(
+        &self,
+        generation: u64,
+        without_mounts: Option<i32>,
+    ) -> io::Result<(FakeSupervisor, Option<NetworkId>)> {
         self.supervisors.fetch_add(1, Ordering::SeqCst);
-        Ok(FakeSupervisor {
+        let network = self.network();
+        let supervisor = FakeSupervisor {
             world: Arc::clone(self),
             generation,
             without_mounts,
+            network,
             bound: Arc::default(),
             is_gone: Arc::default(),
-        })
+        };
+        Ok((supervisor, network))
     }
 
     fn wait(&self, pending: Pending) -> Result<FakeWorker, NoWorker> {
@@ -120,8 +132,8 @@ impl Host<FakeSupervisor> for Arc<World> {
         let now = self.version.load(Ordering::SeqCst);
         let bound = *pending.bound.lock().expect("no panic").get_or_insert(now);
         thread::yield_now();
-        let Pending { generation, without_mounts, .. } = pending;
-        Ok(FakeWorker { generation, bound, without_mounts, is_used: false })
+        let Pending { generation, without_mounts, network, .. } = pending;
+        Ok(FakeWorker { generation, bound, without_mounts, network, is_used: false })
     }
 
     fn identities(&self) -> Identities {
@@ -132,6 +144,13 @@ impl Host<FakeSupervisor> for Arc<World> {
         true
     }
 
+    fn network(&self) -> Option<NetworkId> {
+        match self.network.load(Ordering::SeqCst) {
+            0 => None,
+            number => Some(NetworkId::of_number(number)),
+        }
+    }
+
     fn make_room(&self, _: &io::Error) -> bool {
         false
     }
@@ -140,12 +159,16 @@ impl Host<FakeSupervisor> for Arc<World> {
 /// Makes one call, and checks its promises.
 fn call(world: &Arc<World>, pool: &Mutex<State<FakeSupervisor>>) {
     let before = world.version.load(Ordering::SeqCst);
+    let network = world.network();
     let lock = || pool.lock().expect("no panic");
     let acquired = acquire(world, lock).expect("there are fewer failures than tries");
     let Acquired { mut worker, generation, .. } = acquired;
     assert_eq!(worker.generation, generation);
     assert!(worker.bound >= before, "its tree is from before the call");
     assert_eq!(worker.without_mounts.is_some(), world.is_without_mounts);
+    if network.is_some() {
+        assert!(worker.network >= network, "a process was kept in {network:?} before the call");
+    }
     worker.is_used = true;
     thread::yield_now();
     worker.is_used = false;
@@ -157,7 +180,7 @@ fn call(world: &Arc<World>, pool: &Mutex<State<FakeSupervisor>>) {
 
 /// Runs calls beside changes of the paths. Together with the failures, a call meets as many as it
 /// has tries.
-fn calls(is_without_mounts: bool, changes: usize) {
+fn calls(is_without_mounts: bool, changes: usize, kept: usize) {
     let failures = MAX_TRIES - changes;
     check_random(
         move || {
@@ -176,6 +199,13 @@ fn calls(is_without_mounts: bool, changes: usize) {
             threads.push(thread::spawn(move || {
                 for _ in 0..changes {
                     paths.version.fetch_add(1, Ordering::SeqCst);
+                    thread::yield_now();
+                }
+            }));
+            let networks = Arc::clone(&world);
+            threads.push(thread::spawn(move || {
+                for _ in 0..kept {
+                    networks.network.fetch_add(1, Ordering::SeqCst);
                     thread::yield_now();
                 }
             }));
@@ -200,13 +230,20 @@ fn calls(is_without_mounts: bool, changes: usize) {
 
 #[test]
 fn a_worker_has_the_tree_of_its_call() {
-    calls(false, 0);
-    calls(false, 2);
-    calls(false, MAX_TRIES);
+    calls(false, 0, 0);
+    calls(false, 2, 0);
+    calls(false, MAX_TRIES, 0);
 }
 
 #[test]
 fn a_plan_without_mounts_gets_workers_without_mounts() {
-    calls(true, 0);
-    calls(true, 2);
+    calls(true, 0, 0);
+    calls(true, 2, 0);
+}
+
+#[test]
+fn a_worker_has_the_network_of_its_call() {
+    calls(false, 0, 3);
+    calls(false, 2, 2);
+    calls(true, 1, 2);
 }

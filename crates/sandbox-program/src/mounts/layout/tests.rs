@@ -1,5 +1,5 @@
 use super::*;
-use toolwright_sandbox::plan::{Limits, Network};
+use toolwright_sandbox::plan::Network;
 
 fn plan(writable: &[&str], closed: &[&str], readable: &[&str], protected: &[&str]) -> Plan {
     let paths = |paths: &[&str]| paths.iter().map(PathBuf::from).collect();
@@ -11,8 +11,7 @@ fn plan(writable: &[&str], closed: &[&str], readable: &[&str], protected: &[&str
         closed: paths(closed),
         readable: paths(readable),
         protected: paths(protected),
-        granted: Vec::new(),
-        limits: Limits::default(),
+        ..Plan::default()
     }
 }
 

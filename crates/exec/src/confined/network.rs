@@ -1,0 +1,193 @@
+//! Networks in which processes are kept.
+//!
+//! Each supervisor makes a network of its own, and plans change while a process runs: a store appears, a
+//! session begins, a repository is made. So the network of a process that is kept is held here, by what
+//! was asked for, and every supervisor that is needed for the same joins it.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::fstat;
+use rustix::io::{Errno, retry_on_intr};
+use toolwright_sandbox::layers::Layers;
+use toolwright_sandbox::plan::{Network, Origin, Plan};
+use toolwright_sandbox::wire::{Inbox, Progress, Reply};
+
+use super::pool::Pool;
+use super::pools;
+use super::worker::NoWorker;
+
+/// How long a supervisor may take to name its network.
+const MAX_ANSWER_TIME: Duration = Duration::from_secs(2);
+
+/// Which network it is: the kernel's number for it, which no other has while a supervisor is in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct NetworkId {
+    device: u64,
+    inode: u64,
+}
+
+#[cfg(test)]
+impl NetworkId {
+    /// One of several that come one after the other.
+    pub(super) fn of_number(inode: u64) -> Self {
+        Self { device: 0, inode }
+    }
+}
+
+/// A network in which a process is kept. It is that of all commands that were asked for alike, until this
+/// is dropped.
+#[derive(Debug)]
+pub(super) struct KeptNetwork {
+    id: NetworkId,
+    descriptor: OwnedFd,
+}
+
+impl KeptNetwork {
+    fn new(descriptor: OwnedFd) -> io::Result<Self> {
+        let status = fstat(&descriptor)?;
+        Ok(Self { id: NetworkId { device: status.st_dev, inode: status.st_ino }, descriptor })
+    }
+
+    pub(super) fn id(&self) -> NetworkId {
+        self.id
+    }
+
+    pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+/// What commands have in common that share a network.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Sharers {
+    Origin(Arc<Origin>),
+    Plan(Box<Plan>),
+}
+
+impl Sharers {
+    fn of(plan: &Plan) -> Self {
+        match &plan.origin {
+            Some(origin) => Self::Origin(Arc::clone(origin)),
+            None => Self::Plan(Box::new(plan.clone())),
+        }
+    }
+}
+
+static NETWORKS: Mutex<Option<HashMap<Sharers, Weak<KeptNetwork>>>> = Mutex::new(None);
+/// Whether there may be one. Commands of a host that keeps no process need not look.
+static ANY: AtomicBool = AtomicBool::new(false);
+
+fn with<T>(use_them: impl FnOnce(&mut HashMap<Sharers, Weak<KeptNetwork>>) -> T) -> T {
+    let mut networks = NETWORKS.lock().unwrap_or_else(PoisonError::into_inner);
+    use_them(networks.get_or_insert_default())
+}
+
+/// The network that commands of this plan have to be in, because a process is kept in it.
+pub(super) fn of(plan: &Plan) -> Option<Arc<KeptNetwork>> {
+    if plan.network != Network::PrivateLoopback || !ANY.load(Ordering::Acquire) {
+        return None;
+    }
+    let sharers = Sharers::of(plan);
+    with(|networks| {
+        let found = networks.get(&sharers)?.upgrade();
+        if found.is_none() {
+            networks.retain(|_, network| network.strong_count() > 0);
+            ANY.store(!networks.is_empty(), Ordering::Release);
+        }
+        found
+    })
+}
+
+/// Makes it the network of its sharers, unless they have another one.
+fn register(plan: &Plan, network: KeptNetwork) -> Option<Arc<KeptNetwork>> {
+    let sharers = Sharers::of(plan);
+    with(|networks| {
+        if let Some(known) = networks.get(&sharers).and_then(Weak::upgrade) {
+            return (known.id == network.id).then_some(known);
+        }
+        let network = Arc::new(network);
+        networks.insert(sharers, Arc::downgrade(&network));
+        ANY.store(true, Ordering::Release);
+        Some(network)
+    })
+}
+
+/// Whether another supervisor may join it. Without a process namespace, commands of one user namespace
+/// would see each other, whatever their plans are; only those of one supervisor do.
+pub(super) fn can_be_shared(plan: &Plan, layers: &Layers) -> bool {
+    plan.network == Network::PrivateLoopback
+        && [layers.net, layers.loopback, layers.pid].iter().all(|layer| layer.holds())
+}
+
+/// Where a worker is.
+pub(super) enum Place {
+    /// In the network of its sharers.
+    Here(Arc<KeptNetwork>),
+    /// In another one than a process that is kept, or its supervisor has been retired.
+    Elsewhere,
+}
+
+/// Makes the network of a worker's supervisor that of all its sharers, or finds that they have another.
+pub(super) fn keep(plan: &Plan, pool: &Pool, generation: u64) -> Result<Place, NoWorker> {
+    if let Some(network) = of(plan) {
+        let state = pool.lock();
+        let is_here = state.generation == generation && state.network == Some(network.id);
+        return Ok(if is_here { Place::Here(network) } else { Place::Elsewhere });
+    }
+    let state = pool.lock();
+    let supervisor = state.supervisor().filter(|_| state.generation == generation);
+    let Some(supervisor) = supervisor else { return Ok(Place::Elsewhere) };
+    let answer = supervisor.request_network();
+    drop(state);
+    let network = match answer.and_then(wait_for_network) {
+        Ok(network) => network,
+        Err(error) if is_gone(&error) => {
+            let mut state = pool.lock();
+            if state.generation == generation {
+                state.retire();
+            }
+            return Ok(Place::Elsewhere);
+        }
+        Err(error) if pools::is_full(&error) && pools::release() => return Ok(Place::Elsewhere),
+        Err(error) => return Err(NoWorker::Io(error)),
+    };
+    let Some(network) = register(plan, network) else { return Ok(Place::Elsewhere) };
+    let mut state = pool.lock();
+    if state.generation == generation {
+        state.network = Some(network.id);
+    }
+    Ok(Place::Here(network))
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
+}
+
+fn wait_for_network(socket: OwnedFd) -> io::Result<KeptNetwork> {
+    let mut inbox = Inbox::new(socket);
+    let deadline = Instant::now() + MAX_ANSWER_TIME;
+    loop {
+        if let Some(content) = inbox.take().map_err(io::Error::other)? {
+            if Reply::read(&content).map_err(io::Error::other)? != Reply::Network {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            // The kernel drops a descriptor that has no place here.
+            return KeptNetwork::new(inbox.take_descriptor().ok_or(Errno::MFILE)?);
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).unwrap_or_default();
+        if retry_on_intr(|| poll(&mut [PollFd::new(&inbox, PollFlags::IN)], Some(&left)))? == 0 {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        if inbox.fill(false)? == Progress::Closed {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+}
