@@ -107,7 +107,7 @@ impl KeptProcess {
         mut look: impl FnMut(&Process, bool) -> Option<T> + Send + 'static,
     ) -> Result<PromiseRaw<'env, Option<T>>> {
         let (shared, cancelled) = (Arc::clone(&self.0), cancel.flag());
-        let wait = (wait_ms < f64::INFINITY).then(|| options::milliseconds(wait_ms));
+        let wait = (wait_ms != f64::INFINITY).then(|| options::milliseconds(wait_ms));
         env.spawn_future(async move {
             let deadline = wait.map(|wait| Instant::now() + wait);
             loop {
@@ -146,7 +146,8 @@ impl KeptProcess {
         let (from, max) = (options::bytes(from), options::size(max_bytes));
         self.until(env, wait_ms, cancel, move |process, is_over| {
             let piece = process.read(stream, from, max);
-            (is_over || !piece.bytes.is_empty() || piece.is_ended).then(|| OutputPiece {
+            let is_there = piece.total > piece.at || piece.is_ended;
+            (is_over || is_there).then(|| OutputPiece {
                 at: float(piece.at),
                 total: float(piece.total),
                 is_ended: piece.is_ended,

@@ -55,6 +55,9 @@ impl Process {
         if let Some(frame) = state.watches.forget_input() {
             state.send_to_worker(&frame);
         }
+        drop(state);
+        // Input of an earlier call may have gone with this one.
+        self.kept.tell();
         Ok(end)
     }
 

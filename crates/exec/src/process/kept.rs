@@ -27,6 +27,8 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 /// How much of one stream is read before the others get their turn.
 const TURN_BYTES: usize = 256 << 10;
 const BLOCK: usize = 16 << 10;
+/// The most that a pipe or a terminal holds, unless root has raised the limit.
+const PIPE_BYTES: usize = 1 << 20;
 
 const WORKER: Part = 0;
 const INPUT: Part = 1;
@@ -55,6 +57,8 @@ pub(super) struct State {
     waits_for_input_room: bool,
     pub(super) streams: Vec<OutputStream>,
     stage: Stage,
+    /// When the stage has lasted too long.
+    deadline: Option<Instant>,
     status: Option<ExitStatus>,
     pub(super) watches: Watches,
     /// What waits for the connections that the worker was asked for, in their order.
@@ -117,6 +121,7 @@ impl Kept {
             waits_for_input_room: false,
             streams: streams.collect(),
             stage: Stage::Running,
+            deadline: None,
             status: None,
             watches: Watches::default(),
             connecting: VecDeque::new(),
@@ -240,7 +245,7 @@ impl Kept {
                         self.kill(state);
                     } else {
                         state.stage = Stage::Ending;
-                        self.reactor.set_deadline(self.id, Instant::now() + GRACE);
+                        self.set_deadline(state, GRACE);
                     }
                 }
                 Ok(Some(Reply::Done(status, killed, usage))) => {
@@ -279,6 +284,12 @@ impl Kept {
         }
     }
 
+    fn set_deadline(&self, state: &mut State, after: Duration) {
+        let deadline = Instant::now() + after;
+        state.deadline = Some(deadline);
+        self.reactor.set_deadline(self.id, deadline);
+    }
+
     fn unfollow_worker(&self, state: &State) {
         if let Some(lease) = &state.lease {
             self.reactor.remove(lease.worker().as_fd());
@@ -294,7 +305,7 @@ impl Kept {
         let is_sent = send(lease.worker(), &kill_frame(), &[]).is_ok();
         state.stage = Stage::Killing;
         if is_sent {
-            self.reactor.set_deadline(self.id, Instant::now() + KILL_TIMEOUT);
+            self.set_deadline(state, KILL_TIMEOUT);
         } else {
             state.kill_worker();
         }
@@ -342,16 +353,22 @@ impl Kept {
         self.reactor.leave(self.id);
     }
 
-    /// Whatever the limit is: it is no more than a pipe holds.
+    /// Whatever the limit is: it is no more than a pipe holds. A process that has handed the other end to a
+    /// stranger does not make this one read on.
     fn read_rest(&self, stream: &mut OutputStream) {
         let mut block = [0; BLOCK];
-        while let Some(fd) = &stream.fd {
+        let mut count = 0;
+        while let Some(fd) = stream.fd.as_ref().filter(|_| count < PIPE_BYTES) {
             match read(fd, &mut block) {
-                Ok(length) if length > 0 => stream.log.push(&block[..length]),
+                Ok(length) if length > 0 => {
+                    stream.log.push(&block[..length]);
+                    count += length;
+                }
                 Err(Errno::INTR) => {}
-                Ok(_) | Err(_) => self.end_output(stream),
+                Ok(_) | Err(_) => break,
             }
         }
+        self.end_output(stream);
     }
 }
 
@@ -369,6 +386,10 @@ impl Followed for Kept {
 
     fn on_deadline(self: Arc<Self>) {
         let mut state = self.lock();
+        // That of an earlier stage says nothing about this one.
+        if state.deadline.is_none_or(|deadline| Instant::now() < deadline) {
+            return;
+        }
         match state.stage {
             Stage::Running | Stage::Killed => {}
             Stage::Ending => self.kill(&mut state),

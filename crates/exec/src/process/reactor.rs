@@ -45,7 +45,7 @@ pub(super) struct Reactor {
 impl Reactor {
     /// The one of this process, with its thread.
     pub(super) fn get() -> io::Result<&'static Self> {
-        static REACTOR: OnceLock<Reactor> = OnceLock::new();
+        static REACTOR: OnceLock<Arc<Reactor>> = OnceLock::new();
         static STARTING: Mutex<()> = Mutex::new(());
         if let Some(reactor) = REACTOR.get() {
             return Ok(reactor);
@@ -54,11 +54,11 @@ impl Reactor {
         if let Some(reactor) = REACTOR.get() {
             return Ok(reactor);
         }
-        let reactor = Self::new()?;
-        let reactor = REACTOR.get_or_init(|| reactor);
-        let run = move || reactor.run();
-        thread::Builder::new().name("toolwright-kept".to_owned()).spawn(run)?;
-        Ok(reactor)
+        let reactor = Arc::new(Self::new()?);
+        let running = Arc::clone(&reactor);
+        // Without its thread there is no reactor, and a later call tries again.
+        thread::Builder::new().name("toolwright-kept".to_owned()).spawn(move || running.run())?;
+        Ok(REACTOR.get_or_init(|| reactor))
     }
 
     fn new() -> io::Result<Self> {

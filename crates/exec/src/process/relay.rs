@@ -9,6 +9,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
 
 use rustix::io::{Errno, ioctl_fionbio};
 
@@ -18,6 +19,8 @@ use super::tunnel::Tunnel;
 
 /// More connections are closed at once.
 const MAX_CONNECTIONS: usize = 256;
+/// How long connections wait where there is no descriptor for them.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// A port of a process at an address of the host. Dropping it closes the address and its connections; so
 /// does the end of the process.
@@ -108,10 +111,23 @@ impl Relay {
     fn accept(&self) -> Option<TcpStream> {
         let mut state = lock(&self.state);
         loop {
-            let (client, _) = state.listener.as_ref()?.accept().ok()?;
-            if state.tunnels.len() + state.pending < MAX_CONNECTIONS {
-                state.pending += 1;
-                return Some(client);
+            let listener = state.listener.as_ref()?;
+            match listener.accept() {
+                Ok((client, _)) if state.tunnels.len() + state.pending < MAX_CONNECTIONS => {
+                    state.pending += 1;
+                    return Some(client);
+                }
+                // One too many.
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return None,
+                // It has gone already.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                // No descriptor is free. The kernel would report the connection again and again.
+                Err(_) => {
+                    self.reactor.remove(listener.as_fd());
+                    self.reactor.set_deadline(self.id, Instant::now() + PAUSE);
+                    return None;
+                }
             }
         }
     }
@@ -150,5 +166,13 @@ impl Followed for Relay {
         }
     }
 
-    fn on_deadline(self: Arc<Self>) {}
+    /// The pause is over.
+    fn on_deadline(self: Arc<Self>) {
+        let state = lock(&self.state);
+        if let Some(listener) = &state.listener
+            && !self.reactor.add(self.id, 0, listener.as_fd(), false)
+        {
+            self.reactor.set_deadline(self.id, Instant::now() + PAUSE);
+        }
+    }
 }

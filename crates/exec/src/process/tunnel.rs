@@ -65,6 +65,8 @@ impl Tunnel {
         drop(ends);
         if !is_followed {
             self.close();
+            // The relay may have closed it before it was followed.
+            self.reactor.leave(self.id);
         }
     }
 
