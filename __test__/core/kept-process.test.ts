@@ -66,6 +66,47 @@ test('a read waits for output, for its time, and for an abort', async () => {
   expect(await process.wait(20)).toBeUndefined()
 })
 
+test('a read of nothing and waits of odd times end', async () => {
+  const { root } = makeSandbox()
+  const process = await kept(root, sh('echo x; sleep 60'), { input: 'pipe' })
+  await says(process, 'x')
+  const nothing = await process.read({ maxBytes: 0, waitMs: Infinity })
+  expect(nothing).toMatchObject({ at: 0, total: 2, isEnded: false })
+  expect(nothing.bytes).toHaveLength(0)
+  expect((await process.read({ from: Number.NaN, waitMs: Number.NaN })).bytes.toString()).toBe('x\n')
+  expect((await process.read({ from: -1, maxBytes: 2 ** 53 })).bytes.toString()).toBe('x\n')
+  expect(await process.read({ from: 2 ** 53, waitMs: Number.NaN })).toMatchObject({ at: 2, total: 2 })
+  expect(await process.wait(Number.NaN)).toBeUndefined()
+  expect(await process.wait(-Infinity)).toBeUndefined()
+  expect(await process.waitingForInput({ waitMs: Number.NaN })).toBe('busy')
+  await process.kill()
+  expect(await process.read({ maxBytes: 0, waitMs: Infinity })).toMatchObject({ total: 2 })
+})
+
+test('the size of a terminal has limits', async () => {
+  const { root } = makeSandbox()
+  const process = await kept(root, sh('read a; stty size; read a; stty size'), { input: 'terminal' })
+  expect(process.resize(0, 0)).toBe(true)
+  await process.write('\r')
+  await says(process, '0 0')
+  for (const [columns, rows] of [
+    [65_536, 24],
+    [-1, 24],
+    [80, Number.NaN],
+    [80, 2.5],
+  ] as const) {
+    expect(() => process.resize(columns, rows)).toThrow('must be a whole number from 0 to 65535')
+  }
+  expect(process.resize(65_535, 1)).toBe(true)
+  await process.write('\r')
+  await says(process, '1 65535')
+  await expect(keep(root, ['true'], { input: 'terminal', size: { columns: 65_536, rows: 1 } })).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+  })
+  await expect(process.ready({ port: 65_536 })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  expect(() => process.preview(0)).toThrow('port must be a whole number from 1 to 65535')
+})
+
 test('a terminal echoes, has a size and a key for the end of input', async () => {
   const { root } = makeSandbox()
   const process = await kept(root, sh('tty; read a; stty size; cat'), { input: 'terminal', size: { columns: 100, rows: 30 } })

@@ -6,6 +6,7 @@
  */
 import type * as Addon from '../../index.js'
 import { type CallLimits, call, nativeAddon } from './native.js'
+import { wholeNumber } from './options.js'
 
 /** What a process reads from and writes to, and how much of its output is kept. */
 export interface KeepOptions {
@@ -89,10 +90,14 @@ function nativeOptions(options: KeepOptions): Addon.KeepOptions {
     tailBytes,
     holds,
     fileBytes,
-    ...(size === undefined ? {} : { columns: size.columns, rows: size.rows }),
+    ...(size === undefined ? {} : { columns: cells(size.columns, 'size.columns'), rows: cells(size.rows, 'size.rows') }),
     ...(fileDirectory === undefined ? {} : { fileDirectory }),
   }
 }
+
+/** The width or height of a terminal. */
+const cells = wholeNumber(0, 65_535)
+const portNumber = wholeNumber(1, 65_535)
 
 /** How long finding out whether a process waits for input may take on a busy machine. */
 const MIN_LOOK_MS = 200
@@ -167,9 +172,9 @@ export class KeptProcess {
     }
   }
 
-  /** Gives the terminal another size. @returns `false` if there is no terminal. */
+  /** Gives the terminal another size. @returns `false` if there is no terminal. @throws {ToolError} INVALID_INPUT */
   resize(columns: number, rows: number): boolean {
-    return this.#native.resize(columns, rows)
+    return this.#native.resize(cells(columns, 'columns'), cells(rows, 'rows'))
   }
 
   /**
@@ -178,9 +183,11 @@ export class KeptProcess {
    * @param port any without one.
    * @returns the port, the lowest where it listens at several and none was named; nothing if the time is over before, or
    * the process has ended.
+   * @throws {ToolError} INVALID_INPUT for a number that is no port.
    */
   async ready(options: { port?: number | undefined; waitMs?: number | undefined; signal?: AbortSignal | undefined } = {}) {
     const { port, waitMs = Infinity, signal } = options
+    if (port !== undefined) portNumber(port, 'port')
     const ports = await this.#until((cancel) => this.#native.listening(port, waitMs, cancel), signal)
     return port !== undefined && ports !== null ? port : ports?.[0]
   }
@@ -194,7 +201,8 @@ export class KeptProcess {
   async waitingForInput(options: { waitMs?: number | undefined; signal?: AbortSignal | undefined } = {}) {
     const { waitMs = Infinity, signal } = options
     // It takes two looks.
-    const state = await this.#until((cancel) => this.#native.inputState(Math.max(waitMs, MIN_LOOK_MS), cancel), signal)
+    const wait = waitMs > MIN_LOOK_MS ? waitMs : MIN_LOOK_MS
+    const state = await this.#until((cancel) => this.#native.inputState(wait, cancel), signal)
     return state ?? ('ended' as const)
   }
 
@@ -202,10 +210,11 @@ export class KeptProcess {
    * Opens an address of this machine that leads to a port of this process: `127.0.0.1` and the port in the result.
    * Everybody on this machine reaches it, until it is closed or the process ends.
    *
-   * @returns nothing if the process has ended, or there is no port to be had.
+   * @returns nothing if the process has ended, or no port is free.
+   * @throws {ToolError} INVALID_INPUT for a number that is no port.
    */
   preview(port: number): { host: '127.0.0.1'; port: number; close(): void } | undefined {
-    const preview = this.#native.preview(port)
+    const preview = this.#native.preview(portNumber(port, 'port'))
     if (preview === null) return undefined
     this.#previews.add(preview)
     const close = (): void => {
