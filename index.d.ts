@@ -380,6 +380,9 @@ export interface BashEvent {
   outcome?: FinishedCommand | Unfinished
 }
 
+/** As `bash`; at its timeout the command goes on as a process. */
+export declare function bashKept(settings: CommandSettings, command: Command, keep: KeepOptions, cancel: CancelHandle): Promise<KeptCommand | Unfinished>
+
 /** The first thing in a command line that bash has and a plain shell does not, or reads otherwise. */
 export declare function bashOnlySyntax(line: string): BashOnlySyntax | null
 
@@ -507,6 +510,9 @@ export declare function compileRules(variables: ContractVariables, rules: Array<
  * is a timeout.
  */
 export declare function contractBash(workdir: OpenedTarget, request: ContractBashRequest, cancel: CancelHandle, live?: LiveOutput | undefined | null, patches?: PatchReports | undefined | null): Promise<ContractBashOutput | Unfinished>
+
+/** As `contractBash`; at its timeout the command line goes on as a process. */
+export declare function contractBashKept(workdir: OpenedTarget, request: ContractBashRequest, keep: KeepOptions, cancel: CancelHandle, live?: LiveOutput | undefined | null): Promise<ContractKeptCommand | Unfinished>
 
 /** What became of a command. */
 export interface ContractBashOutput {
@@ -648,6 +654,14 @@ export interface ContractGrepOptions {
   caseInsensitive: boolean
   /** A longer line is cut to about this size. */
   maxLineBytes: number
+}
+
+/** What became of a command line, and its process if it goes on. */
+export interface ContractKeptCommand {
+  /** As a command line that is not kept; one that goes on has timed out. */
+  output: ContractBashOutput
+  /** The process that goes on. */
+  process?: KeptProcess
 }
 
 /** The files in one language. */
@@ -1024,6 +1038,14 @@ export interface KeepOptions {
   fileBytes: number
   /** Where that file is. */
   fileDirectory?: string
+}
+
+/** What became of a command, and its process if it goes on. */
+export interface KeptCommand {
+  /** What it printed until then. */
+  output: FinishedCommand
+  /** The process that goes on. */
+  process?: KeptProcess
 }
 
 /** How a process ended. */

@@ -12,7 +12,7 @@ mod search;
 mod sidecar;
 pub(crate) mod target;
 
-pub(crate) use bash::ContractBashRequest;
+pub(crate) use bash::{ContractBashOutput, ContractBashRequest, LiveOutput};
 pub(crate) use target::OpenedTarget;
 
 fn path_text(path: &Path) -> String {

@@ -5,6 +5,7 @@
     reason = "a wait that is over, and a process that has ended, are two answers"
 )]
 
+mod commands;
 mod values;
 
 use std::sync::Arc;

@@ -138,3 +138,63 @@ describe('createTools({ processes: true })', () => {
     expect(report.exit_code).not.toBe(0)
   })
 })
+
+describe.skipIf(process.platform !== 'linux')("createTools({ processes: true, onTimeout: 'background' })", () => {
+  function makePair(options: Pick<CreateToolsOptions, 'toolTimeoutMs' | 'maxOutputBytes'> = {}) {
+    const { root } = makeSandbox()
+    const kept = createTools({ rootDir: root, ...options, processes: true, onTimeout: 'background' })
+    onTestFinished(() => kept[Symbol.asyncDispose]())
+    return { plain: createTools({ rootDir: root, ...options }), kept }
+  }
+  const outcome = (call: Promise<string>) =>
+    call.then(undefined, (error: Error & { code: string; details: object }) => ({ ...error, text: error.message }))
+
+  test.each([
+    ['sh', '-c', 'echo out; echo err >&2; echo out'],
+    ['sh', '-c', 'echo failed; exit 7'],
+    ['sh', '-c', 'kill -9 $$'],
+    ['sh', '-c', 'echo x > /etc/toolwright-was-here'],
+    ['seq', '1', '60000'],
+    ['sh', '-c', String.raw`for i in $(seq 1 9000); do printf 'é'; done`],
+    ['sh', '-c', String.raw`printf 'a\377\342\202'`],
+    ['cat'],
+    ['no-such-program'],
+    ['curl', 'https://example.com'],
+  ])('%s %s %s gives what any other bash gives', async (cmd, ...args) => {
+    for (const maxOutputBytes of [500, 5_000]) {
+      const { plain, kept } = makePair({ maxOutputBytes })
+      const [one, other] = [await outcome(plain.bash.execute({ cmd, args })), await outcome(kept.bash.execute({ cmd, args }))]
+      expect(other).toEqual(one)
+    }
+  })
+
+  test('a command that reaches it goes on, says as which process, and is stopped', async () => {
+    const { kept } = makePair({ toolTimeoutMs: 300 })
+    const mark = sleepingMark()
+    const output = await kept.bash.execute({ cmd: 'sh', args: ['-c', `echo begun; sleep 0.6; echo more; sleep ${mark}`] })
+    expect(output).toBe(
+      'begun\n[The command still runs after 300 ms, and goes on as process p1: read on with process_read, and end it with process_stop.]',
+    )
+    expect(await kept.process_read.execute({ process_id: 'p1', wait_ms: 5_000 })).toMatchObject({
+      running: true,
+      output: 'more\n',
+      from: 6,
+    })
+    expect(await kept.process_stop.execute({ process_id: 'p1' })).toMatchObject({ running: false })
+    await expectGone(mark)
+  })
+
+  test('an abort kills it; what cannot be had together is refused', async () => {
+    const { kept } = makePair({ toolTimeoutMs: 200 })
+    const [before, after] = [sleepingMark(), sleepingMark()]
+    await expect(kept.bash.execute({ cmd: 'sleep', args: [before] }, { abortSignal: AbortSignal.timeout(100) })).rejects.toThrow()
+    await expectGone(before)
+    const run = new AbortController()
+    await kept.bash.execute({ cmd: 'sleep', args: [after] }, { abortSignal: run.signal })
+    expect(running(after)).toHaveLength(1)
+    run.abort()
+    await expectGone(after)
+    expect(() => createTools({ onTimeout: 'background' })).toThrow('needs processes: true')
+    expect(() => createTools({ onTimeout: 'background', processes: true, streamOutput: true })).toThrow('streamOutput')
+  })
+})

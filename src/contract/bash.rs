@@ -150,6 +150,12 @@ impl LiveOutput {
     }
 }
 
+impl LiveOutput {
+    pub(crate) fn shared(&self) -> Arc<Live> {
+        Arc::clone(&self.0)
+    }
+}
+
 /// Runs a command line in a directory that was opened as `workdir`. An exit code is no error, and neither
 /// is a timeout.
 #[napi(catch_unwind, ts_return_type = "Promise<ContractBashOutput | Unfinished>")]
@@ -166,7 +172,7 @@ pub fn contract_bash(
     let command =
         CommandLine { patches: patches.map(PatchReports::shared), ..CommandLine::from(request) };
     let workdir = workdir.target();
-    let live = live.map(|live| Arc::clone(&live.0));
+    let live = live.map(LiveOutput::shared);
     Ok(job::command(move || {
         let workdir = workdir.map_err(Unfinished::from);
         let ran = workdir.and_then(|workdir| {

@@ -80,7 +80,15 @@ export async function startProcess(
   return new KeptProcess(native, () => new CancelHandle(), keep, observer)
 }
 
-function nativeOptions(options: KeepOptions): Addon.KeepOptions {
+/** The process that a command has become, whose time was over. */
+export async function keptCommand(native: Addon.KeptProcess, options: KeepOptions, observer: ProcessObserver = {}): Promise<KeptProcess> {
+  observer.onStart?.()
+  const { CancelHandle } = await nativeAddon()
+  return new KeptProcess(native, () => new CancelHandle(), nativeOptions(options), observer)
+}
+
+/** The options as the addon takes them. */
+export function nativeOptions(options: KeepOptions): Addon.KeepOptions {
   const { input = 'empty', size, stderrApart = false, headBytes = 65_536, tailBytes = 262_144 } = options
   const { holds = false, fileBytes = 0, fileDirectory } = options
   return {

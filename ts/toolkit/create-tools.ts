@@ -75,6 +75,12 @@ export interface CreateToolsOptions extends BoundToolOptions {
    * `abortSignal` of their run is aborted, and with this process. At most 32 run at once. @default false
    */
   processes?: boolean | undefined
+  /**
+   * What becomes of a command of `bash` at its timeout. With `'background'` it goes on as a process, which the tools of `processes` read
+   * and stop, and the result says as which. It ends with the set, with the abort of its run, and with this process. On Linux, and not
+   * together with `streamOutput`. @default 'stop'
+   */
+  onTimeout?: 'stop' | 'background' | undefined
 }
 
 type DocumentedTools = Omit<ToolwrightTools, 'read'> & { read: ReadTool }
@@ -106,12 +112,17 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
     descriptions,
     extraTools,
     processes: hasProcesses,
+    onTimeout,
     ...bound
   } = parseOptions('createTools', options ?? {}, createChecks)
   const texts = checked('createTools', () => {
     for (const name of ['runId', 'nodeId'] as const) {
       if (bound[name] !== undefined && bound.journal === undefined)
         throw invalid(`${name} names what a journal records: give a journal too.`)
+    }
+    if (onTimeout === 'background' && (streamOutput || !hasProcesses)) {
+      const why = streamOutput ? 'cannot be had together with streamOutput' : 'needs processes: true, which reads and stops what goes on'
+      throw invalid(`onTimeout: 'background' ${why}.`)
     }
     return describeTools(
       settingsNow(bound),
@@ -121,7 +132,7 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
   })
   noteGranted(bound)
   const processes = hasProcesses ? new ToolProcesses() : undefined
-  const toolkit: Toolkit = { notes: new CallNotes(), lineNumbers, processes }
+  const toolkit: Toolkit = { notes: new CallNotes(), lineNumbers, processes, goesOn: onTimeout === 'background' }
   const files = {
     read: createToolkitReadTool(bound, texts.read, toolkit),
     write: createWriteTool(bound, texts.write, true),
@@ -147,6 +158,7 @@ const createChecks = {
   lineNumbers: optional(boolean, false),
   extraTools: optional(listOf(oneOf<ExtraToolName>('apply_patch')), []),
   processes: optional(boolean, false),
+  onTimeout: optional(oneOf('stop', 'background'), 'stop'),
 } satisfies Checks<CreateToolsOptions>
 
 const rootOf = (bound: BoundToolOptions): string | undefined => bound.rootDir ?? configuredRoot()

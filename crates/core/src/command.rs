@@ -12,6 +12,7 @@
 
 pub mod capture;
 pub mod environment;
+mod follow;
 pub(crate) mod launch;
 pub mod live_output;
 pub mod patches;

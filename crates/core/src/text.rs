@@ -27,6 +27,39 @@ pub fn clipped(line: &[u8], limit: usize) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
+/// From this limit on, cut output keeps its end too, after a line that says what is missing.
+const BOTH_ENDS_FROM: usize = 1024;
+
+/// How much of the beginning of an output that is longer than `limit` is shown.
+#[must_use]
+pub fn head_room(limit: usize) -> usize {
+    if limit < BOTH_ENDS_FROM { limit } else { limit / 2 }
+}
+
+/// An output of `total` bytes, which are more than `limit`, as a command's is cut: its beginning, of which
+/// `head` has [`head_room`] bytes, a line about the omission, and its end, of which `tail` has the rest.
+#[must_use]
+pub fn both_ends(head: &[u8], tail: &[u8], total: u64, limit: usize) -> Vec<u8> {
+    let mut bytes = head[..whole_characters(head)].to_vec();
+    if limit < BOTH_ENDS_FROM {
+        return bytes;
+    }
+    let shown = bytes.len();
+    if bytes.last() != Some(&b'\n') {
+        bytes.push(b'\n');
+    }
+    let marker = |missing: u64| format!("[output cut: {missing} bytes left out here]\n");
+    // The number of missing bytes has no more digits than that of all bytes.
+    let room = limit - bytes.len() - marker(total).len();
+    let mut start = tail.len().saturating_sub(room);
+    let is_inside = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
+    start += tail[start..].iter().take(3).take_while(is_inside).count();
+    let kept = shown + tail.len() - start;
+    bytes.extend_from_slice(marker(total - kept as u64).as_bytes());
+    bytes.extend_from_slice(&tail[start..]);
+    bytes
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

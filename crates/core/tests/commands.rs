@@ -14,7 +14,7 @@ use toolwright_core::access::policy::{Policy as Access, PolicyRequest, Requireme
 use toolwright_core::access::target::{self, Purpose, Target};
 use toolwright_core::command::environment::{Policy, Variables, of_host};
 use toolwright_core::command::plan::{self, SandboxOptions};
-use toolwright_core::command::process::{self, Keeping};
+use toolwright_core::command::process::{self, Keeping, MayGoOn};
 use toolwright_core::command::program::{self, Ended, Program, ProgramSettings};
 use toolwright_core::command::session::SessionOptions;
 use toolwright_core::command::shell::{self, CommandLine, End, ShellOutput};
@@ -388,4 +388,69 @@ fn both_doors_keep_what_they_run_where_and_as_they_would_run_it() {
     kept.write(b"given\n").expect("taken");
     let expected = format!("{}\ngiven\n", session.root.join("sub").display());
     assert_eq!(output_of(&kept), (expected, Some(Exit::Code(4))));
+}
+
+/// A command that may go on, with room for `limit` bytes.
+fn may_go_on(
+    script: &str,
+    limit: usize,
+    timeout: Duration,
+    cancel: &Cancel,
+) -> Result<MayGoOn<Ended>, Unfinished> {
+    let (_made, root) = directory();
+    let settings = ProgramSettings { max_output_bytes: limit, ..settings(&root, timeout) };
+    let stdio = Stdio::Pipes { has_input: false };
+    let keeping = Keeping { stdio, is_stderr_apart: false, ..keeping() };
+    process::run_program(&settings, &sh(script, "."), &keeping, &host(), cancel, || ())
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_command_that_may_go_on_ends_as_any_other() {
+    let scripts = [
+        "echo out; echo err >&2",
+        "echo failed; exit 7",
+        "seq 1 3000",
+        "for i in 1 2 3 4 5 6 7 8 9; do printf 'é😀%.0s' $(seq 1 99); done; exit 1",
+        "printf 'a\\377\\342\\202'",
+        "cat",
+    ];
+    for (script, limit) in
+        scripts.iter().flat_map(|script| [7, 1_023, 1_024, 1_500].map(|limit| (script, limit)))
+    {
+        let (_made, root) = directory();
+        let settings = ProgramSettings { max_output_bytes: limit, ..settings(&root, LONG) };
+        let one = program::run(&settings, &sh(script, "."), &host(), &Cancel::new(), None);
+        let other = may_go_on(script, limit, LONG, &Cancel::new()).map(|ran| match ran {
+            MayGoOn::Ended(ended) => ended,
+            MayGoOn::GoesOn(..) => panic!("{script} goes on"),
+        });
+        match (one, other) {
+            (Ok(one), Ok(other)) => assert_eq!(one, other, "{script}, {limit}"),
+            (Err(Unfinished::Failed(one)), Err(Unfinished::Failed(other))) => {
+                assert_eq!(one.message(), other.message(), "{script}, {limit}");
+            }
+            ends => panic!("{script}, {limit}: {ends:?}"),
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn at_its_timeout_it_goes_on_and_a_cancellation_ends_it() {
+    let ran = may_go_on("echo begun; sleep 60", 100, Duration::from_millis(200), &Cancel::new());
+    let Ok(MayGoOn::GoesOn(Ended::Success { output, .. }, process)) = ran else {
+        panic!("it does not go on: {ran:?}")
+    };
+    assert_eq!((output.as_str(), process.end()), ("begun\n", None));
+    let cancel = Arc::new(Cancel::new());
+    let stop = Arc::clone(&cancel);
+    let stopper = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(200));
+        stop.cancel();
+    });
+    let ran = may_go_on("echo begun; sleep 60", 100, LONG, &cancel);
+    stopper.join().expect("joined");
+    let Ok(MayGoOn::Ended(Ended::Cancelled { output })) = ran else { panic!("{ran:?}") };
+    assert_eq!(output, "begun\n");
 }

@@ -1,18 +1,31 @@
-import type { ContractBashOutput, ContractBashRequest, ContractGrants, LiveOutput } from '../../../index.js'
+import type { ContractBashOutput, ContractBashRequest, ContractGrants, KeptProcess, LiveOutput, SidecarRequest } from '../../../index.js'
+import { type KeepOptions, nativeOptions } from '../../core/kept-process.js'
+import { OUTPUT_FILE_BYTES } from '../../core/processes/process-table.js'
+import { goesOnNote } from '../../core/processes/process-texts.js'
 import { leftRunningNote } from '../../core/text.js'
 import { environmentOptions, hostVariables } from '../../core/environment.js'
 import { traceStep } from '../../core/call-channel.js'
 import { type CommandMessage, programName } from '../../core/call-message.js'
 import { CommandPatches, type ReportedPatch } from '../../core/command-patches.js'
-import { call } from '../../core/native.js'
+import { call, isUnfinished } from '../../core/native.js'
 import { changedFiles } from '../../journal/calls/patches-in-call.js'
+import { thrownText } from '../registry/envelope.js'
 import type { CommandEnd, RuntimeShell } from '../registry/tool-runtime.js'
 import type { CallScope } from './access-controller.js'
 import { GRACE_MS, HANG_GRACE_MS } from './call-files.js'
 
 export function callShell({ scope, access, tool, id, signal, onOutput, onPatches }: CallScope): RuntimeShell {
-  const { directory } = scope
+  const { directory, processes } = scope
   const { limits, shell } = scope.host
+  /** Makes a command one of the session's processes. @returns a note for the model. */
+  const keepRunning = async (native: KeptProcess, command: string, keep: KeepOptions, timeoutMs: number): Promise<string> => {
+    try {
+      const entry = await processes.take(native, { command, keep })
+      return goesOnNote(entry.id, timeoutMs, scope.access.tools.has('process_read'))
+    } catch (error) {
+      return `The command was stopped after ${timeoutMs} ms: ${thrownText(error)}`
+    }
+  }
   return {
     async run(command, { workdir, timeout_ms: requestedMs = limits.commandMs } = {}) {
       const target = await access.command(command, workdir)
@@ -23,8 +36,26 @@ export function callShell({ scope, access, tool, id, signal, onOutput, onPatches
       using live = onOutput === undefined ? undefined : new OutputPoll(new addon.LiveOutput(), onOutput)
       const reports = new CommandPatches()
       let patches: ReportedPatch[] = []
-      const run = (sidecar: ContractBashRequest['sidecar']): Promise<ContractBashOutput> =>
-        call(callLimits, (loaded, cancel) => addon.contractBash(target, { ...request, sidecar }, cancel, live?.output, reports.of(loaded)))
+      // A command that reaches its timeout can become a process, and is one from the start then.
+      const canGoOn = tool === 'bash' && scope.host.onTimeout === 'background' && process.platform === 'linux'
+      let goesOn: KeptProcess | undefined
+      const fileBytes = Math.min(OUTPUT_FILE_BYTES, limits.sidecarBytes)
+      const keep: KeepOptions = { input: 'empty', stderrApart: true, fileBytes, fileDirectory: directory.path }
+      const runKept = async (sidecar: SidecarRequest): Promise<ContractBashOutput> => {
+        const { output, process: kept } = await call(callLimits, async (_, cancel) => {
+          const ran = await addon.contractBashKept(target, { ...request, sidecar }, nativeOptions(keep), cancel, live?.output)
+          if (signal.aborted && !isUnfinished(ran)) ran.process?.kill()
+          return ran
+        })
+        goesOn = kept
+        return output
+      }
+      const run = (sidecar: SidecarRequest): Promise<ContractBashOutput> =>
+        canGoOn
+          ? runKept(sidecar)
+          : call(callLimits, (loaded, cancel) =>
+              addon.contractBash(target, { ...request, sidecar }, cancel, live?.output, reports.of(loaded)),
+            )
       const ended = await directory
         .withSidecar(tool, id, limits.sidecarBytes, (sidecar) =>
           traceStep('command', { program: programName(shell.path ?? 'sh') }, () => run(sidecar), noteExit),
@@ -37,6 +68,7 @@ export function callShell({ scope, access, tool, id, signal, onOutput, onPatches
       const changed_files = changedFiles(patches, scope.access.roots[0])
       const how = commandEnd(ended, grants, scope.access.tools.has('process_start'))
       const end = { ...how, ...(changed_files.length > 0 && { changed_files }) }
+      if (goesOn !== undefined) end.notes = [await keepRunning(goesOn, command, keep, timeoutMs), ...(end.notes ?? [])]
       if (sidecar === undefined)
         return truncated ? { ...end, head: `${end.stdout}${end.stderr}\n[The rest is lost: ${sidecarFailed}]` } : end
       // The file holds both outputs in order of arrival. They can no longer be separated.

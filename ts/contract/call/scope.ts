@@ -53,6 +53,8 @@ export interface Host {
   readonly limits: Readonly<Limits>
   readonly sandbox: SessionSandbox
   readonly shell: SessionShell
+  /** What becomes of a command of `bash` at its timeout. */
+  readonly onTimeout: 'stop' | 'background'
   readonly watchdog: Watchdog | undefined
   readonly prompt: Prompt | undefined
   readonly question: AskUser | undefined

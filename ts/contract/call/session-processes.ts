@@ -1,6 +1,7 @@
+import type * as Addon from '../../../index.js'
 import { contractCodeOf } from '../../core/codes.js'
 import { ToolError } from '../../core/errors.js'
-import type { RecordProcess, UntoldEnd } from '../../core/processes/process-entry.js'
+import type { RecordProcess, TableEntry, UntoldEnd } from '../../core/processes/process-entry.js'
 import type {
   ProcessReadArguments,
   ProcessReport,
@@ -34,6 +35,11 @@ export class SessionProcesses {
     return inContract(() => this.#table.start({ ...request, record: this.#record }))
   }
 
+  /** Takes over the process that a command has become. */
+  take(native: Addon.KeptProcess, request: Pick<StartRequest, 'command' | 'keep'>): Promise<TableEntry> {
+    return inContract(() => this.#table.take(native, { ...request, record: this.#record }))
+  }
+
   read(request: ProcessReadArguments, signal: AbortSignal): Promise<ProcessReport> {
     return inContract(() => this.#table.read(request, signal))
   }
@@ -61,9 +67,9 @@ async function inContract<T>(work: () => Promise<T>): Promise<T> {
     return await work()
   } catch (error) {
     if (!ToolError.isInstance(error) || !ownCodes.has(error.code)) throw error
-    const text = error.message.replace(` [${error.code}]`, '.')
+    const text = error.message.replace(` [${error.code}]`, (_, at: number) => (error.message[at - 1] === '.' ? '' : '.'))
     throw new ContractFailure(contractCodeOf[error.code], text, { cause: error })
   }
 }
 
-const ownCodes: ReadonlySet<string> = new Set(['PROCESS_NOT_FOUND', 'PROCESS_ENDED', 'PROCESS_BUSY', 'PROCESS_LIMIT'])
+const ownCodes: ReadonlySet<string> = new Set(['INVALID_INPUT', 'PROCESS_NOT_FOUND', 'PROCESS_ENDED', 'PROCESS_BUSY', 'PROCESS_LIMIT'])

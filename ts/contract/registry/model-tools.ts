@@ -3,6 +3,7 @@ import { envelopeSchema } from './output-schema.js'
 import type { Tool, ToolSet } from 'ai'
 import { type ContractTool, hasSideEffect, type JsonSchema } from './contract-tool.js'
 import type { Envelope } from './envelope.js'
+import { processToolIds } from '../../core/processes/process-tools.js'
 import { isLockedToolId } from './tool-ids.js'
 import { toolMetadata } from '../../core/tool-metadata.js'
 
@@ -54,7 +55,7 @@ function uncheckedSchema(jsonSchema: JsonSchema): object {
  * grammar support few regular expressions, and refuse the whole request for another one. Calls are checked with it.
  */
 export function withoutUnsupportedKeywords(id: string, parameters: JsonSchema): JsonSchema {
-  return isLockedToolId(id)
+  return isLockedToolId(id) || (processToolIds as readonly string[]).includes(id)
     ? changedSchema(parameters, ([keyword, value]) => (keyword === 'pattern' ? undefined : [keyword, value]))
     : parameters
 }

@@ -98,10 +98,10 @@ export async function planSession(id: string, options: ParsedOptions, openChild:
 }
 
 function planHost(sessionId: string, options: ParsedOptions, shell: Host['shell']): Host {
-  const { manifest, limits, sandbox, watchdog, onRule, host, headless } = options
+  const { manifest, limits, sandbox, onTimeout, watchdog, onRule, host, headless } = options
   const { prompt, question, lookup, fetch } = host
   const isHeadless = headless === true || prompt === undefined
-  return { sessionId, manifest, limits, sandbox, shell, watchdog, onRule, prompt, question, lookup, fetch, headless: isHeadless }
+  return { sessionId, manifest, limits, sandbox, shell, onTimeout, watchdog, onRule, prompt, question, lookup, fetch, headless: isHeadless }
 }
 
 /** Options that an author or a host probably meant otherwise. They hold all the same. */

@@ -116,6 +116,12 @@ export interface SessionOptions {
    * @throws {ToolError} INVALID_INPUT for `'bash'` if there is none.
    */
   shell?: ShellName | undefined
+  /**
+   * What becomes of a command of `bash` at its timeout. With `'background'` it goes on as a process of the session, and the result
+   * says as which: the tools of `processTools` read and stop it, and it ends with the session. On Linux.
+   * @default 'stop'
+   */
+  onTimeout?: 'stop' | 'background' | undefined
   /** The journal in which calls are recorded, from `openJournal`. */
   journal?: Journal | undefined
   /** Called when a call begins, and again when it is over, before the model gets the outcome. */
@@ -181,6 +187,7 @@ const checks = {
     return value as LanguageModel
   }),
   shell: optional(oneOf('bash', 'sh')),
+  onTimeout: optional(oneOf('stop', 'background'), 'stop'),
 }
 
 /** The options of a session, checked, copied and with their defaults. */

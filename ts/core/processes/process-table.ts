@@ -1,7 +1,7 @@
 /** The processes that an agent has started, by the ids that it knows: where all doors start, read, answer and stop them. */
 import type * as Addon from '../../../index.js'
 import { eitherSignal } from '../abort.js'
-import { type KeepOptions, type KeptProcess, type ProcessStart, startProcess } from '../kept-process.js'
+import { keptCommand, type KeepOptions, type KeptProcess, type ProcessObserver, type ProcessStart, startProcess } from '../kept-process.js'
 import { isUnfinished } from '../native.js'
 import { ProcessOwner } from '../process-owner.js'
 import { keyInput } from './key-input.js'
@@ -101,7 +101,45 @@ export class ProcessTable implements AsyncDisposable {
   }
 
   /** Starts a command line, which is in the table then. */
-  async adopt({ command, start, keep, signal, lifetime, record: makeRecord }: StartRequest): Promise<TableEntry> {
+  adopt({ command, start, keep, signal, lifetime, record }: StartRequest): Promise<TableEntry> {
+    let isOver = false
+    const begin: ProcessStart = async (addon, options, cancel) => {
+      const started = await start(addon, options, cancel)
+      // After an abort nothing else would end it.
+      if ((isOver || this.#isClosed || signal?.aborted === true) && !isUnfinished(started)) started.kill()
+      return started
+    }
+    const limits = { signal, timeoutMs: START_MS, what: 'process_start', graceMs: GRACE_MS }
+    return this.#admit({ command, keep, signal, lifetime, record }, (observer) =>
+      startProcess(limits, begin, keep, observer).catch((error: unknown) => {
+        isOver = true
+        throw error
+      }),
+    )
+  }
+
+  /**
+   * Takes over the process that a command has become. What was printed until then counts as told.
+   *
+   * @throws {ToolError} PROCESS_LIMIT. The process is killed then.
+   */
+  async take(native: Addon.KeptProcess, request: Omit<StartRequest, 'start' | 'signal'>): Promise<TableEntry> {
+    try {
+      const entry = await this.#admit(request, (observer) => keptCommand(native, request.keep, observer))
+      entry.next.stdout = await written(entry, 'stdout')
+      entry.next.stderr = await written(entry, 'stderr')
+      return entry
+    } catch (error) {
+      native.kill()
+      throw error
+    }
+  }
+
+  /** Counts, records and keeps what `start` gives, unless there are too many. */
+  async #admit(
+    { command, keep, signal, lifetime, record: makeRecord }: Omit<StartRequest, 'start'>,
+    start: (observer: ProcessObserver) => Promise<KeptProcess>,
+  ): Promise<TableEntry> {
     signal?.throwIfAborted()
     lifetime?.throwIfAborted()
     if (this.#isClosed) throw tableClosed()
@@ -115,24 +153,15 @@ export class ProcessTable implements AsyncDisposable {
     this.#count += 1
     const id = `p${this.#count}`
     let record: ProcessRecord | undefined
-    let isOver = false
-    const begin: ProcessStart = async (addon, options, cancel) => {
-      const started = await start(addon, options, cancel)
-      // After an abort nothing else would end it.
-      if ((isOver || this.#isClosed || signal?.aborted === true) && !isUnfinished(started)) started.kill()
-      return started
-    }
     try {
       record = await makeRecord?.(id, command)
       const stopped = Promise.withResolvers<Addon.KeptProcessEnd>()
-      const limits = { signal, timeoutMs: START_MS, what: 'process_start', graceMs: GRACE_MS }
-      const process = await startProcess(limits, begin, keep, { onEnd: stopped.resolve })
+      const process = await start({ onEnd: stopped.resolve })
       const entry = this.#enter({ id, command, process, isStderrApart: keep.stderrApart === true, record })
       const forget = lifetime === undefined ? undefined : killWith(lifetime, process)
       void this.#follow(entry, stopped.promise, forget)
       return entry
     } catch (error) {
-      isOver = true
       this.#running.count -= 1
       await record?.failed(error)
       throw error

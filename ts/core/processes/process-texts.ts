@@ -23,6 +23,18 @@ export function leftBehindNote({ leftRunning }: Pick<KeptProcessEnd, 'leftRunnin
   return leftRunning === 1 ? '1 program that it had started was stopped.' : `${leftRunning} programs that it had started were stopped.`
 }
 
+/**
+ * A note about a command that goes on behind its timeout.
+ *
+ * @param canRead whether the model has the tools of processes.
+ */
+export function goesOnNote(id: string, timeoutMs: number, canRead: boolean): string {
+  const what = `The command still runs after ${timeoutMs} ms, and goes on as process ${id}`
+  return canRead
+    ? `${what}: read on with process_read, and end it with process_stop.`
+    : `${what}, until it ends or what it belongs to does.`
+}
+
 const MAX_LISTED = 10
 
 export function notFound(id: string, running: readonly string[]): ToolError {
@@ -81,7 +93,7 @@ export function tooMany(limit: number, running: readonly string[]): ToolError {
   const shown = running.slice(0, MAX_LISTED).join(', ')
   return new ToolError({
     code: 'PROCESS_LIMIT',
-    summary: `${limit} processes run already`,
+    summary: limit === 1 ? '1 process runs already' : `${limit} processes run already`,
     hint: `Stop one that is no longer needed with process_stop${shown === '' ? '' : `: ${shown}${running.length > MAX_LISTED ? ' and more' : ''}`}. The host can allow more.`,
     details: { limit },
   })

@@ -7,6 +7,7 @@ import { leftRunningNote } from '../../core/text.js'
 import { type BuiltInContext, type CallableTool, defineBuiltIn, type StreamingTool } from '../define-tool.js'
 import { type BoundToolOptions, documentedOptions } from '../settings.js'
 import { type BashInput, directCall, planCommand } from './call-plan.js'
+import { runKept } from './kept-command.js'
 import { guideModel, syntaxNote, withSyntaxNote } from './model-errors.js'
 import { type ModelOutputRequest, type ModelText, textWithNotes, type Toolkit } from './model-output.js'
 import { noteExit, streamCommand } from './stream-command.js'
@@ -86,10 +87,16 @@ async function runCommand(
   const { settings, command, limits } = planCommand(input, call, bound)
   const patches = new CommandPatches()
   const onAborted = (output: string): void => void (call.partialOutput = { output })
+  const { processes, goesOn } = toolkit ?? {}
+  const keeps = processes !== undefined && goesOn === true && process.platform === 'linux'
+  const callLimits = { ...limits, onAborted }
   const { output, leftRunning } = await traceStep(
     'command',
     { program: programName(command.cmd) },
-    () => callAddon({ ...limits, onAborted }, (addon, cancel) => addon.bash(settings(addon), command, cancel, patches.of(addon))),
+    () =>
+      keeps
+        ? runKept({ settings, command, limits: callLimits }, call, bound, processes)
+        : callAddon(callLimits, (addon, cancel) => addon.bash(settings(addon), command, cancel, patches.of(addon))),
     (message, _, error) => noteExit(message, error),
   ).finally(() => void (call.patches = patches.take()))
   setNote(leftRunning)

@@ -21,6 +21,8 @@ export interface Toolkit {
   lineNumbers: boolean
   /** The processes of a set that has tools for them. */
   processes?: ToolProcesses | undefined
+  /** Whether a command goes on as one of them when its time is over. */
+  goesOn?: boolean | undefined
 }
 
 export interface ReadImage {

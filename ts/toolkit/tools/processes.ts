@@ -92,5 +92,10 @@ function schemaOf<ID extends ProcessToolId>(name: ID): FlexibleSchema<ProcessArg
       return { success: false, error }
     }
   }
-  return sdkSchema(processTools[name].parameters, validate) as unknown as FlexibleSchema<ProcessArguments[ID]>
+  return sdkSchema(withoutPatterns(processTools[name].parameters), validate) as unknown as FlexibleSchema<ProcessArguments[ID]>
+}
+
+/** The same without regular expressions: servers that compile a schema to a grammar support few of them. Calls are checked with code. */
+function withoutPatterns(schema: Readonly<Record<string, unknown>>): unknown {
+  return JSON.parse(JSON.stringify(schema, (key, value: unknown) => (key === 'pattern' ? undefined : value)))
 }

@@ -2,15 +2,23 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use toolwright_exec::process::{LogLimits, Process, ProcessRequest, Stdio, unnamed_file};
-use toolwright_exec::{Cancel, ExecError, ExecRequest, Streams};
+use toolwright_exec::{
+    Cancel, CancelSource as _, ExecError, ExecRequest, Sink as _, Split, StoppedBy, Stream, Streams,
+};
 
 use super::environment::Variables;
-use super::program::{self, Program, ProgramSettings};
-use super::shell::{self, CommandLine};
+use super::follow::{Changes, Followed, exit, follow};
+use super::live_output::{LiveOutput, Shown};
+use super::program::{self, Ended, Program, ProgramSettings};
+use super::shell::{self, CommandLine, End, ShellOutput};
 use crate::access::target::Target;
 use crate::failure::{Unfinished, commands, files};
+use crate::sidecar::LazySidecar;
+use crate::text;
 
 /// How a process is kept.
 #[derive(Debug, Clone)]
@@ -49,6 +57,131 @@ impl Keeping {
         let exec = ExecRequest { streams, ..exec };
         Ok(ProcessRequest { exec, stdio: self.stdio, stdout: self.limits()?, stderr })
     }
+}
+
+/// A command that was followed until its end or its timeout.
+#[derive(Debug)]
+pub enum MayGoOn<T> {
+    /// It has ended.
+    Ended(T),
+    /// Its time is over, and it goes on; with what there is of it until then.
+    GoesOn(T, Process),
+}
+
+/// Runs a program, which goes on as a process that is kept when its time is over. Until then it is one of
+/// [`program::run`], with the same results and errors.
+pub fn run_program(
+    settings: &ProgramSettings,
+    program: &Program,
+    keeping: &Keeping,
+    host: &Arc<Variables>,
+    cancel: &Cancel,
+    changed: impl Fn() + Send + Sync + 'static,
+) -> Result<MayGoOn<Ended>, Unfinished> {
+    let placed = program::place(settings, program, host)?;
+    let limit = settings.max_output_bytes;
+    // All of an output within the limit is in memory, and both ends of a longer one.
+    let keeping = Keeping {
+        is_stderr_apart: false,
+        head_bytes: keeping.head_bytes.max(limit),
+        tail_bytes: keeping.tail_bytes.max(limit),
+        ..keeping.clone()
+    };
+    let (process, news) = {
+        let launch = program::launch(settings, program, host, &placed.directory, &placed.plan);
+        let request = keeping.request(launch.request(cancel))?;
+        let (news, tell) = telling(changed);
+        let started = Process::start(request, tell);
+        let process = started.map_err(|error| match error {
+            ExecError::Cancelled { .. } => Unfinished::Cancelled,
+            error => program::failed_start(error, program, &placed).into(),
+        })?;
+        (process, news)
+    };
+    let deadline = Instant::now().checked_add(settings.timeout);
+    let followed = follow(&process, &news, &[], deadline, cancel, |_| ());
+    let output = shown(&process, limit);
+    match followed {
+        Followed::Ended(end) => {
+            let left_running = end.left_running;
+            program::concluded(program, &exit(end), output, left_running, &placed.plan)
+                .map(MayGoOn::Ended)
+                .map_err(Unfinished::from)
+        }
+        Followed::Late => Ok(MayGoOn::GoesOn(Ended::Success { output, left_running: 0 }, process)),
+        Followed::Stopped => Ok(MayGoOn::Ended(Ended::Cancelled { output })),
+    }
+}
+
+/// What is shown of the output of a process so far.
+fn shown(process: &Process, limit: usize) -> String {
+    let first = process.read(Stream::Joined, 0, limit);
+    if first.total <= limit as u64 {
+        return text::within(first.bytes, limit);
+    }
+    let room = text::head_room(limit);
+    let tail_from = first.total - (limit - room) as u64;
+    let tail = process.read(Stream::Joined, tail_from, limit - room);
+    let head = &first.bytes[..room.min(first.bytes.len())];
+    text::within(text::both_ends(head, &tail.bytes, first.total, limit), limit)
+}
+
+/// Runs a command line of a session, as [`run_program`] does: one of [`shell::run`] until its time is over.
+pub fn run_line(
+    workdir: &Target,
+    command: &CommandLine,
+    keeping: &Keeping,
+    host: &Arc<Variables>,
+    live: Option<&LiveOutput>,
+    cancel: &Cancel,
+    changed: impl Fn() + Send + Sync + 'static,
+) -> Result<MayGoOn<ShellOutput>, Unfinished> {
+    let placed = shell::place(workdir, command, host)?;
+    let not_run = |error: ExecError| match error {
+        ExecError::Cancelled { .. } => Unfinished::Cancelled,
+        error => commands::line_not_run(&error, &command.line, &placed.directory).into(),
+    };
+    let (process, news) = {
+        let (program, args) = shell::shell(command);
+        let launch = shell::launch(command, host, program, &args, &placed.directory, &placed.plan);
+        let keeping = Keeping { is_stderr_apart: true, ..keeping.clone() };
+        let request = keeping.request(launch.request(cancel))?;
+        let (news, tell) = telling(changed);
+        (Process::start(request, tell).map_err(not_run)?, news)
+    };
+    let stop = AtomicBool::new(false);
+    let mut sidecar = LazySidecar::new(&command.sidecar);
+    let mut split = Split::new(command.head_bytes, Some(&mut sidecar), &stop);
+    let mut shown = Shown { sink: &mut split, live };
+    let deadline = Instant::now().checked_add(command.timeout);
+    let streams = [Stream::Stdout, Stream::Stderr];
+    let stopped_by = StoppedBy { cancel, stop: &stop };
+    let followed =
+        follow(&process, &news, &streams, deadline, &stopped_by, |chunk| shown.push(chunk));
+    let head = split.into_head();
+    let (end, left_running, goes_on) = match followed {
+        Followed::Ended(end) => {
+            let left_running = end.left_running;
+            (shell::end_of(exit(end)), left_running, false)
+        }
+        Followed::Late => (End::TimedOut, 0, true),
+        Followed::Stopped if cancel.is_cancelled() => return Err(Unfinished::Cancelled),
+        Followed::Stopped => (End::Signal("SIGKILL".to_owned()), 0, false),
+    };
+    let output = shell::output(command, &placed, head, end, left_running, sidecar);
+    Ok(if goes_on { MayGoOn::GoesOn(output, process) } else { MayGoOn::Ended(output) })
+}
+
+/// What wakes the thread that follows a process, and tells of its changes besides.
+fn telling(
+    changed: impl Fn() + Send + Sync + 'static,
+) -> (Changes, impl Fn() + Send + Sync + 'static) {
+    let news = Changes::default();
+    let told = news.clone();
+    (news, move || {
+        told.tell();
+        changed();
+    })
 }
 
 /// Starts a program of the tools. `changed` is called after each change, on other threads. The

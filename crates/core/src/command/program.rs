@@ -82,14 +82,25 @@ pub fn run(
     };
     let text = |output: Output| text::within(output.bytes, limit);
     match ran {
-        Ok(Finished { exit: Exit::Code(0), output, left_running, .. }) => {
-            Ok(Ended::Success { output: text(output), left_running })
-        }
-        Ok(Finished { exit, output, .. }) => {
-            Err(commands::exited(program, &exit, text(output), plan).into())
+        Ok(Finished { exit, output, left_running, .. }) => {
+            Ok(concluded(program, &exit, text(output), left_running, plan)?)
         }
         Err(ExecError::Cancelled { output, .. }) => Ok(Ended::Cancelled { output: text(output) }),
         Err(error) => Err(failed(error, program, directory, plan, text).into()),
+    }
+}
+
+/// What the end of a program is: success, or a failure that shows what it printed.
+pub(super) fn concluded(
+    program: &Program,
+    exit: &Exit,
+    output: String,
+    left_running: u32,
+    plan: &Plan,
+) -> Result<Ended, Failure> {
+    match exit {
+        Exit::Code(0) => Ok(Ended::Success { output, left_running }),
+        exit => Err(commands::exited(program, exit, output, plan)),
     }
 }
 
@@ -132,6 +143,11 @@ pub(super) fn launch<'a>(
         timeout: settings.timeout,
         patches: program.patches.as_deref(),
     }
+}
+
+/// A program that could not be started.
+pub(super) fn failed_start(error: ExecError, program: &Program, placed: &Placed) -> Failure {
+    failed(error, program, &placed.directory, &placed.plan, |_| String::new())
 }
 
 fn failed(

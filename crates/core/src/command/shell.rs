@@ -82,9 +82,10 @@ pub fn run(
     live: Option<&LiveOutput>,
     cancel: &Cancel,
 ) -> Result<ShellOutput, Unfinished> {
-    let Placed { open, plan, directory } = place(workdir, command, host)?;
+    let placed = place(workdir, command, host)?;
+    let Placed { plan, directory, .. } = &placed;
     let (program, args) = shell(command);
-    let launch = launch(command, host, program, &args, &directory, &plan);
+    let launch = launch(command, host, program, &args, directory, plan);
     let stop = AtomicBool::new(false);
     let stopped_by = StoppedBy { cancel, stop: &stop };
     let mut sidecar = LazySidecar::new(&command.sidecar);
@@ -92,27 +93,39 @@ pub fn run(
     let request =
         ExecRequest { max_output_bytes: 0, streams: Streams::Apart, ..launch.request(&stopped_by) };
     let ran = toolwright_exec::run_streaming(&request, &mut Shown { sink: &mut split, live });
-    let Head { stdout, stderr, truncated } = split.into_head();
+    let head = split.into_head();
     let left_running = ran.as_ref().map_or(0, |finished| finished.left_running);
     let end = end(ran, stop.load(Ordering::Relaxed)).map_err(|error| match error {
         ExecError::Cancelled { .. } => Unfinished::Cancelled,
-        error => commands::line_not_run(&error, &command.line, &directory).into(),
+        error => commands::line_not_run(&error, &command.line, directory).into(),
     })?;
+    Ok(output(command, &placed, head, end, left_running, sidecar))
+}
+
+/// What a command line printed, as far as it fits, with what explains its end.
+pub(super) fn output(
+    command: &CommandLine,
+    Placed { open, plan, .. }: &Placed,
+    Head { stdout, stderr, truncated }: Head,
+    end: End,
+    left_running: u32,
+    sidecar: LazySidecar<'_>,
+) -> ShellOutput {
     let stdout = text::within(stdout, command.head_bytes);
     let stderr = text::within(stderr, command.head_bytes.saturating_sub(stdout.len()));
     let hint = match end {
         End::Exit(0) => None,
-        _ => hint(&command.line, &end, [&stderr, &stdout], &plan).or_else(|| open.missing()),
+        _ => hint(&command.line, &end, [&stderr, &stdout], plan).or_else(|| open.missing()),
     };
-    Ok(ShellOutput {
-        stdout,
-        stderr,
-        truncated,
-        sidecar: sidecar.finish(),
-        end,
-        hint,
-        left_running,
-    })
+    let sidecar = sidecar.finish();
+    ShellOutput { stdout, stderr, truncated, sidecar, end, hint, left_running }
+}
+
+pub(super) fn end_of(exit: Exit) -> End {
+    match exit {
+        Exit::Code(code) => End::Exit(code),
+        Exit::Signal { name, .. } => End::Signal(name.into_owned()),
+    }
 }
 
 /// Where a command line runs, and behind which plan.
@@ -163,8 +176,7 @@ pub(super) fn launch<'a>(
 /// A command that was stopped because its output had no more room was killed.
 fn end(ran: Result<Finished, ExecError>, was_full: bool) -> Result<End, ExecError> {
     match ran {
-        Ok(Finished { exit: Exit::Code(code), .. }) => Ok(End::Exit(code)),
-        Ok(Finished { exit: Exit::Signal { name, .. }, .. }) => Ok(End::Signal(name.to_string())),
+        Ok(Finished { exit, .. }) => Ok(end_of(exit)),
         Err(ExecError::TimedOut { .. }) => Ok(End::TimedOut),
         Err(ExecError::Cancelled { .. }) if was_full => Ok(End::Signal("SIGKILL".to_owned())),
         Err(error) => Err(error),
