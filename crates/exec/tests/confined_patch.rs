@@ -6,14 +6,14 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde_json::Value;
 use support::place::{Place, has_namespaces};
-use support::{all_as_another_user, strings, text};
+use support::{all_as_another_user, factor, strings, text};
 use toolwright_exec::{
     ExecEnv, ExecError, ExecRequest, Exit, PatchEnd, PatchReport, PatchReports, SpawnReason, run,
 };
@@ -425,4 +425,109 @@ fn a_killed_patch_has_a_report_without_an_end() {
     assert_eq!(reports.len(), 1);
     assert_eq!((&reports[0].end, reports[0].total), (&PatchEnd::Unknown, 3000));
     assert!(reports[0].files.len() > 100 && reports[0].files.len() < 3000);
+}
+
+/// A small generator, whose seed a failure names.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % limit as u64).expect("small")
+    }
+}
+
+/// Patches whose paths try everything, from directories that lead everywhere, many in one command.
+#[test]
+#[expect(
+    clippy::print_stdout,
+    clippy::format_push_string,
+    clippy::similar_names,
+    reason = "a failure names its seed; sections are few"
+)]
+fn no_patch_of_a_program_leaves_what_its_command_may_change() {
+    const BATCH: usize = 250;
+    const PARTS: [&str; 22] = [
+        "..", ".", "", "a", "src", "out", "link", "loop", "here", ".git", "hooks", "config",
+        "HEAD", "secret", "outside", "proc", "self", "%2e%2e", "..%2f", "closed", "\u{1}", "hard",
+    ];
+    let Some(mut place) = place() else { return };
+    let (root, base) = (place.root.clone(), place.outside.clone());
+    let outside = base.join("outside");
+    let at = |name: &str| root.join(name);
+    put(&root, &of(&[("src/a", "secret\n"), ("a", "secret\n"), ("closed/secret", "secret\n")]));
+    put(&root, &of(&[(".git/HEAD", "ref: refs/heads/main\n"), (".git/config", "[core]\n")]));
+    put(&outside, &of(&[("secret", "secret\n"), ("deep/secret", "secret\n")]));
+    fs::create_dir(at(".git/hooks")).expect("dir");
+    for (link, target) in [
+        ("out", "../outside".to_owned()),
+        ("link", outside.join("secret").display().to_string()),
+        ("loop", "loop".to_owned()),
+        ("here", root.display().to_string()),
+    ] {
+        symlink(target, at(link)).expect("linked");
+    }
+    // Writing in place would reach the other name of this file.
+    fs::hard_link(outside.join("secret"), at("hard")).expect("linked");
+    place.plan.closed = vec![at("closed")];
+    place.plan.protected = vec![at(".git/hooks"), at(".git/config")];
+    // A command sees it, and what it may not write is not hidden by the private /tmp alone.
+    place.plan.readable = vec![outside.clone()];
+    assert_eq!(place.output(&format!("cat {}/secret", outside.display())), "secret");
+    let (outside_before, hooks) = (tree(&outside), at(".git/hooks"));
+    let seed = std::env::var("TOOLWRIGHT_SEED").ok().and_then(|text| text.parse().ok());
+    let mut random =
+        Random(seed.unwrap_or_else(|| u64::from(std::process::id()) * 2_654_435_761) | 1);
+    println!("seed {}", random.0);
+    let any_path = |random: &mut Random| {
+        let parts: Vec<&str> =
+            (0..=random.below(4)).map(|_| PARTS[random.below(PARTS.len())]).collect();
+        let path = parts.join("/");
+        match random.below(8) {
+            0 => format!("/{path}"),
+            1 => format!("{}/{path}", [&root, &outside, &base][random.below(3)].display()),
+            2 => format!("{path}/"),
+            3 => format!(".toolwright-1-2-3-{}.step", parts.len()),
+            _ => path,
+        }
+    };
+    let tries = 5_000 * usize::try_from(factor()).expect("small");
+    let (mut applied, mut refused) = (0, 0);
+    for first in (0..tries).step_by(BATCH) {
+        let mut script = String::new();
+        for number in first..first + BATCH {
+            let mut patch = String::from("*** Begin Patch\n");
+            for _ in 0..=random.below(3) {
+                let path = any_path(&mut random);
+                patch += &match random.below(4) {
+                    0 => format!("*** Delete File: {path}\n"),
+                    1 => format!("*** Update File: {path}\n@@\n-secret\n+{number}\n"),
+                    2 => {
+                        format!("*** Update File: {path}\n*** Move to: {}\n", any_path(&mut random))
+                    }
+                    _ => format!("*** Add File: {path}\n+secret\n"),
+                };
+            }
+            patch.push_str("*** End Patch\n");
+            let directory =
+                ["src", "out", "here", ".git", "..", "/proc/self", "closed", "."][random.below(8)];
+            script += &format!(
+                "(cd {directory} 2>/dev/null; apply_patch >/dev/null 2>&1) <<'EOF' && echo yes || echo no\n{patch}EOF\n"
+            );
+        }
+        let said = place.output(&script);
+        applied += said.lines().filter(|line| *line == "yes").count();
+        refused += said.lines().filter(|line| *line == "no").count();
+        assert_eq!(tree(&outside), outside_before, "after {first}");
+        assert_eq!(fs::read_dir(&hooks).expect("dir").count(), 0, "after {first}");
+        assert_eq!(fs::read_to_string(at(".git/config")).expect("read"), "[core]\n");
+        assert_eq!(fs::read_to_string(at("closed/secret")).expect("read"), "secret\n");
+        assert_eq!(fs::read_dir(at("closed")).expect("dir").count(), 1);
+        assert_eq!(fs::read_dir(&base).expect("dir").count(), 2, "beside the root");
+    }
+    println!("{applied} applied, {refused} refused");
+    assert_eq!(applied + refused, tries);
+    assert!(applied > 50 && refused > tries / 10, "{applied} applied, {refused} refused");
 }
