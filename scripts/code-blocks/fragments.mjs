@@ -32,6 +32,13 @@ export const fragments = {
         "declare const model: import('ai').LanguageModel, journal: Journal, id: string, prompt: string\n",
     },
     {
+      contains: 'acpUpdates(session, shown)',
+      before:
+        "declare const connection: { client: import('toolwright/contract').AcpClient }\n" +
+        "declare const sessionId: string, prompt: string, clientCapabilities: import('toolwright/contract').AcpClientCapabilities\n" +
+        "declare const agent: import('ai').ToolLoopAgent, cancelled: AbortController\n",
+    },
+    {
       contains: 'contractSuite({ describe, test }',
       before: "declare const countLines: import('toolwright/contract').ContractTool\n",
     },

@@ -29,6 +29,7 @@ fn place(bytes: usize) -> (TempDir, Plan) {
         protected: Vec::new(),
         granted: Vec::new(),
         limits: Limits::default(),
+        origin: None,
         root,
     };
     (directory, plan)

@@ -38,9 +38,6 @@ const OUTPUT: Part = 2;
 /// Gets a connection to a server of the process.
 type Connected = Box<dyn FnOnce(Result<OwnedFd, Errno>) + Send>;
 
-/// `EIO`: a connection without its socket.
-const IO_ERROR: i32 = 5;
-
 pub(super) struct Kept {
     id: u64,
     reactor: &'static Reactor,
@@ -266,7 +263,8 @@ impl Kept {
                 }
                 Ok(Some(Reply::Connected(errno))) => {
                     let socket = lease.worker_mut().take_descriptor().filter(|_| errno.is_none());
-                    let reason = Errno::from_raw_os_error(errno.unwrap_or(IO_ERROR));
+                    // Without a reason, the socket itself is missing.
+                    let reason = errno.map_or(Errno::IO, Errno::from_raw_os_error);
                     if let Some(connected) = state.connecting.pop_front() {
                         connected(socket.ok_or(reason));
                     }
