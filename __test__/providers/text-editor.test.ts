@@ -1,4 +1,4 @@
-import { symlinkSync } from 'node:fs'
+import { readFileSync, symlinkSync } from 'node:fs'
 import { openJournal } from 'toolwright'
 import { providerExecutors, type ProviderExecutorsOptions, type TextEditorInput } from 'toolwright/providers'
 import { describe, expect, test } from 'vitest'
@@ -122,4 +122,22 @@ describe('textEditor', () => {
     expect(JSON.parse(rows[0]?.inputJson ?? '')).toMatchObject({ command: 'create', path: 'a', contentBytes: 11 })
     await journal.close()
   })
+})
+
+test('a text of 300,000 lines is inserted', async () => {
+  const { box, edit } = editor({ maxOutputBytes: 10_000_000 })
+  box.put('a', 'one\ntwo\n')
+  await edit({ command: 'insert', path: 'a', insert_line: 1, insert_text: 'x\n'.repeat(300_000) })
+  expect(readFileSync(box.at('a'), 'utf8')).toBe(`one\n${'x\n'.repeat(300_000)}two\n`)
+})
+
+test('an error repeats the beginning of a long text, and lists the first of many lines', async () => {
+  const { box, edit } = editor()
+  box.put('a', 'x\n'.repeat(500))
+  const absent = await edit({ command: 'str_replace', path: 'a', old_str: 'y'.repeat(9_000), new_str: '' })
+  expect(absent).toBe(
+    `Error: No replacement was performed, old_str \`${'y'.repeat(2_000)}… (9000 characters)\` did not appear verbatim in a.`,
+  )
+  const often = await edit({ command: 'str_replace', path: 'a', old_str: 'x', new_str: '' })
+  expect(often).toMatch(/in lines \[1, 2, [\d, ]+, 20 and 480 more\]\. Please/u)
 })

@@ -42,7 +42,7 @@ fn a_connection_without_a_descriptor_waits_and_costs_nothing() {
     let preview = kept.preview(8080).expect("open");
     let thread = reactor();
     let limit = getrlimit(Resource::Nofile);
-    setrlimit(Resource::Nofile, Rlimit { current: Some(256), ..limit.clone() }).expect("lower");
+    setrlimit(Resource::Nofile, Rlimit { current: Some(256), ..limit }).expect("lower");
     let mut taken: Vec<File> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
     taken.pop();
     let connected = TcpStream::connect(preview.address());

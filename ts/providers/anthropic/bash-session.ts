@@ -60,7 +60,7 @@ export class BashSession {
   }
 
   async #run(line: string, call: BuiltInContext): Promise<CapturedCommand> {
-    const { states } = await (this.#directory ??= makeDirectory())
+    const { states } = await this.#states()
     const { settings } = call
     const writable = [settings.rootDir, ...(settings.sandbox.writableRoots ?? [])]
     const cmd = findBash(writable)
@@ -84,6 +84,15 @@ export class BashSession {
         await removeState(next)
       }
     }
+  }
+
+  /** The directory of the states. The next command tries again where it could not be made. */
+  #states(): Promise<{ states: string }> {
+    this.#directory ??= makeDirectory().catch((error: unknown) => {
+      this.#directory = undefined
+      throw error
+    })
+    return this.#directory
   }
 
   /** The options of the settings, with the directory of the states. The same object for the same options. */

@@ -9,7 +9,7 @@ import { recordedFunction } from '../../toolkit/built-in-call.js'
 import type { BuiltInContext } from '../../toolkit/define-tool.js'
 import { describedExecutor, isView } from '../../toolkit/described-executor.js'
 import type { ProviderSettings } from '../settings.js'
-import { noSuchLine, notThere, notUnique, recordedTexts, refused, reworded } from './refusals.js'
+import { listedLines, noSuchLine, notThere, notUnique, recordedTexts, refused, reworded } from './refusals.js'
 import { linesOf, lineOf, numberedLines, placesOf, replacedAt, TextFiles } from './text-files.js'
 
 /** A command of the memory tool. Paths are under `/memories`. */
@@ -173,7 +173,7 @@ async function replace(path: string, old: string, by: string, files: TextFiles):
   const places = placesOf(content, old)
   const [at] = places
   if (at === undefined) throw notThere(path, old)
-  if (places.length > 1) throw notUnique(path, old, `: ${linesOf(content, places).join(', ')}`)
+  if (places.length > 1) throw notUnique(path, old, `: ${listedLines(linesOf(content, places))}`)
   const changed = replacedAt(content, at, old, by)
   await files.rewrite(place, content, changed).catch(escaped)
   const line = lineOf(content, at)

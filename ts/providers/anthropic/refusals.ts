@@ -20,16 +20,30 @@ export function refused(
 }
 
 const NOTHING_DONE = 'No replacement was performed'
+/** How many characters of a text an error repeats. Its caller has the rest. */
+const QUOTED_LENGTH = 2000
+/** How many line numbers an error lists. */
+const LISTED_LINES = 20
+
+function quoted(text: string): string {
+  return text.length <= QUOTED_LENGTH ? text : `${text.slice(0, QUOTED_LENGTH)}… (${text.length} characters)`
+}
+
+/** Line numbers as an error lists them: `5, 6`, or the first of many and how many there are. */
+export function listedLines(lines: readonly number[]): string {
+  const more = lines.length - LISTED_LINES
+  return `${lines.slice(0, LISTED_LINES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
 
 /** A text that is not in the file. */
 export function notThere(path: string, old: string): ToolError {
-  const message = `${NOTHING_DONE}, old_str \`${old}\` did not appear verbatim in ${path}.`
+  const message = `${NOTHING_DONE}, old_str \`${quoted(old)}\` did not appear verbatim in ${path}.`
   return refused('TOOL_EDIT_NO_MATCH', message, { summary: NOTHING_DONE, path })
 }
 
 /** A text that is in the file more than once; `lines` as the tool shows them. */
 export function notUnique(path: string, old: string, lines: string): ToolError {
-  const message = `${NOTHING_DONE}. Multiple occurrences of old_str \`${old}\` in lines${lines}. Please ensure it is unique`
+  const message = `${NOTHING_DONE}. Multiple occurrences of old_str \`${quoted(old)}\` in lines${lines}. Please ensure it is unique`
   return refused('TOOL_EDIT_AMBIGUOUS', message, { summary: NOTHING_DONE, path })
 }
 

@@ -6,7 +6,7 @@ import { recordedFunction } from '../../toolkit/built-in-call.js'
 import type { BuiltInContext } from '../../toolkit/define-tool.js'
 import { describedExecutor, isView } from '../../toolkit/described-executor.js'
 import type { ProviderSettings } from '../settings.js'
-import { noSuchLine, notThere, notUnique, recordedTexts, refused, reworded } from './refusals.js'
+import { listedLines, noSuchLine, notThere, notUnique, recordedTexts, refused, reworded } from './refusals.js'
 import { linesOf, lineOf, numberedLines, placesOf, replacedAt, TextFiles } from './text-files.js'
 
 /** A command of the text editor. */
@@ -159,7 +159,7 @@ async function replace(path: string, old: string, by: string, files: TextFiles):
   const places = old === '' ? [] : placesOf(content, old)
   const [at] = places
   if (at === undefined) throw notThere(path, old)
-  if (places.length > 1) throw notUnique(path, old, ` [${linesOf(content, places).join(', ')}]`)
+  if (places.length > 1) throw notUnique(path, old, ` [${listedLines(linesOf(content, places))}]`)
   const changed = replacedAt(content, at, old, by)
   await files.rewrite(path, content, changed)
   const line = lineOf(content, at)
@@ -176,10 +176,10 @@ async function insert(path: string, line: number | undefined, text: string, file
   if (!Number.isInteger(line) || line < 0 || line > lines.length) throw noSuchLine(path, line, lines.length)
   // A text that ends its last line is as many lines as it ends.
   const added = text.replace(/\n$/u, '').split('\n')
-  lines.splice(line, 0, ...added)
-  await files.rewrite(path, content, lines.join('\n'))
+  const changed = lines.slice(0, line).concat(added, lines.slice(line))
+  await files.rewrite(path, content, changed.join('\n'))
   const first = Math.max(0, line - AROUND)
-  const shown = lines.slice(first, line + added.length + AROUND)
+  const shown = changed.slice(first, line + added.length + AROUND)
   const snippet = catOf(shown, first + 1, 'a snippet of the edited file', files.limitBytes)
   return `The file ${path} has been edited. ${snippet}${REVIEW} (correct indentation, no duplicate lines, etc). Edit the file again if necessary.`
 }
