@@ -41,7 +41,7 @@ if (mode === 'spawn') {
   // What the runtime and the workers need anyhow.
   await write(16)
   await read()
-  const written = await grown(() => write(100))
+  const written = await grown(() => write(400))
   process.stdout.write(`${JSON.stringify({ written, read: await grown(read) })}\n`)
   await session.close()
 }

@@ -19,6 +19,8 @@ const PROMPT = `Shipping costs are wrong: 3 parcels cost 10, and should cost 15.
 find and correct the mistake, let the reviewer look at it, look the price up on the web, ask the user whether to note it,
 write NOTES.md, and open a ticket with the tracker (its tools are found by tool_search).`
 
+const program = fileURLToPath(import.meta.url)
+const project = join(dirname(program), '../..')
 /** The mock model of the AI SDK, loaded where it is needed only. */
 let Mock
 const options = readOptions()
@@ -67,7 +69,14 @@ async function main() {
           ...(reviewerModel === undefined ? {} : { model: reviewerModel }),
         },
       ],
-      mcpServers: { tracker: { command: process.execPath, args: [fileURLToPath(import.meta.url), '--mcp-server'] } },
+      mcpServers: {
+        tracker: {
+          command: process.execPath,
+          args: [program, '--mcp-server'],
+          // Servers have a `/tmp` of their own, which would hide this project if it lay there.
+          sandbox: { readable: [project] },
+        },
+      },
     },
     enabledMcpServers: ['tracker'],
     // Hidden until they are found, however few there are.

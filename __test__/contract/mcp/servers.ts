@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { realpathSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { SessionOptions } from 'toolwright/contract'
+import type { McpStdioServer, SessionOptions } from 'toolwright/contract'
 import { onTestFinished } from 'vitest'
 import type { ServerPlace } from '../../../ts/contract/mcp/server-sandbox.ts'
 import { makeSandbox } from '../../support/sandbox.ts'
@@ -11,13 +13,24 @@ const script = join(import.meta.dirname, 'server.mjs')
 /** The Node of the project, also where the tests run in Bun. */
 const node = join(import.meta.dirname, '../../../node_modules/.bin/node')
 
+const project = realpathSync(join(import.meta.dirname, '../../..'))
+const isHidden = project.startsWith(`${realpathSync(tmpdir())}/`)
+
+/** A server whose program is part of this project. Its private `/tmp` would hide a project that lies there. */
+export function ofProject<T extends McpStdioServer>(server: T): T {
+  const { sandbox = {} } = server
+  if (!isHidden || typeof sandbox !== 'object' || sandbox === null) return server
+  return { ...server, sandbox: { ...sandbox, readable: [...(sandbox.readable ?? []), project] } }
+}
+
 /** A server over stdio, in the sandbox; a log of it is in a directory that it may write. */
-export const stdio = (env: Record<string, string> = {}) => ({
-  command: node,
-  args: [script],
-  env,
-  ...(env['LOG'] === undefined ? {} : { sandbox: { writableRoots: [dirname(env['LOG'])] } }),
-})
+export const stdio = (env: Record<string, string> = {}) =>
+  ofProject<McpStdioServer & { args: string[] }>({
+    command: node,
+    args: [script],
+    env,
+    ...(env['LOG'] === undefined ? {} : { sandbox: { writableRoots: [dirname(env['LOG'])] } }),
+  })
 
 /** What a session gives to a server that a test makes without one. */
 export function place(more: Partial<ServerPlace> = {}): ServerPlace {
