@@ -86,7 +86,8 @@ describe('the end of a session in the middle of everything', () => {
       }
       const all = await journal.listRun(session.id)
       const ofBackground = all.filter(({ nodeId }) => nodeId === 'contract/background')
-      const rows = all.filter((row) => !ofBackground.includes(row))
+      // A step that is prepared before everything has ended may be told of it, which is no call.
+      const rows = all.filter(({ nodeId }) => nodeId !== 'contract/background' && nodeId !== 'contract/background-told')
       expect(rows).toHaveLength(begun.length)
       // What worked in the background is told to whoever opens the session again.
       expect(ofBackground).toMatchObject([{ status: 'error', errorJson: expect.stringMatching(/aborted by the parent/u) }])
