@@ -38,6 +38,13 @@ pub(crate) struct Shared {
     changed: Arc<Notify>,
 }
 
+/// What waits for a process listen to, and what wakes them.
+fn notifier() -> (Arc<Notify>, impl Fn() + Send + Sync + 'static) {
+    let changed = Arc::new(Notify::new());
+    let waiters = Arc::clone(&changed);
+    (changed, move || waiters.notify_waiters())
+}
+
 /// A process that is kept. It is killed when this is collected, and when its environment ends.
 #[napi]
 pub struct KeptProcess(Arc<Shared>);
@@ -58,9 +65,7 @@ pub fn start_process(
     let (settings, program) = (settings.shared(), Program { cmd, args, cwd, patches: None });
     let keeping = Keeping::from(keep);
     Ok(job::command(move || {
-        let changed = Arc::new(Notify::new());
-        let tell = Arc::clone(&changed);
-        let tell = move || tell.notify_waiters();
+        let (changed, tell) = notifier();
         let cancel = running.cancel();
         let started = process::start_program(&settings, &program, &keeping, &host, cancel, tell);
         Outcome::from(started.map(|process| place.fill(Shared { process, changed })))
@@ -83,9 +88,7 @@ pub fn contract_start_process(
     let (command, workdir) = (CommandLine::from(request), workdir.target());
     let keeping = Keeping::from(keep);
     Ok(job::command(move || {
-        let changed = Arc::new(Notify::new());
-        let tell = Arc::clone(&changed);
-        let tell = move || tell.notify_waiters();
+        let (changed, tell) = notifier();
         let cancel = running.cancel();
         let started = workdir.map_err(Unfinished::from).and_then(|workdir| {
             process::start_line(&workdir, &command, &keeping, &host, cancel, tell)

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { type MemoryCommand, providerExecutors, type TextEditorInput } from 'toolwright/providers'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { fingerprint } from '../support/fingerprint.ts'
 import { runs, seed } from '../support/randomised.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
@@ -19,18 +20,6 @@ function scene() {
   writeFileSync(join(box.outside, 'dir/secret'), SECRET)
   const executors = providerExecutors({ rootDir: box.root, memoryDir: box.root })
   return { box, ...executors.anthropic, before: fingerprint(box.outside) }
-}
-
-/** Everything in a directory, with its contents. */
-function fingerprint(directory: string): string {
-  return readdirSync(directory, { recursive: true, encoding: 'utf8' })
-    .sort()
-    .map((name) => {
-      const path = join(directory, name)
-      const stats = lstatSync(path)
-      return `${name} ${stats.mode} ${stats.isFile() ? readFileSync(path, 'utf8') : stats.isSymbolicLink() ? readlinkSync(path) : ''}`
-    })
-    .join('\n')
 }
 
 const steps = [
@@ -118,7 +107,7 @@ async function tryOut(
 
 /** Exchanges a directory and a file of the root with links that lead out, all the time. */
 async function startSwapping(root: string, outside: string): Promise<void> {
-  const swapper = spawn(process.execPath, [join(import.meta.dirname, 'swap-links.ts'), root, outside], {
+  const swapper = spawn(process.execPath, [join(import.meta.dirname, '../support/swap-links.ts'), root, outside], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   onTestFinished(() => void swapper.kill('SIGKILL'))

@@ -1,7 +1,7 @@
 // What commands may not do, the file methods may not either; and nothing that they do reaches more than a command does.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,6 +9,7 @@ import fc from 'fast-check'
 import { createSandboxSession, type SandboxSession, type SandboxSessionOptions } from 'toolwright/sandbox'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { isConfining } from '../confinement/stage/sandbox-options.ts'
+import { fingerprint } from '../support/fingerprint.ts'
 import { runs, seed } from '../support/randomised.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 import { bytesOf, collect, streamOf } from './promises/promise.ts'
@@ -134,17 +135,6 @@ test.skipIf(!isConfining)('a server of the host is not reached, by run and by sp
 
 const SECRET = 'what nobody may read'
 
-function fingerprint(directory: string): string {
-  return readdirSync(directory, { recursive: true, encoding: 'utf8' })
-    .sort()
-    .map((name) => {
-      const path = join(directory, name)
-      const stats = lstatSync(path)
-      return `${name} ${stats.mode} ${stats.isFile() ? readFileSync(path, 'utf8') : stats.isSymbolicLink() ? readlinkSync(path) : ''}`
-    })
-    .join('\n')
-}
-
 const steps = [
   ['..', '.', '', 'a', 'dir', 'swap', 'swap.txt', 'secret', 'out', 'up', 'absolute', 'loop', '%2e%2e', '..\\', ' ..', '~'],
   ['outside', '\uff0e\uff0e', '$HOME', 'new', 'proc', 'self', 'root', '`id`', '$(id)', '"; cat secret; "', "'"],
@@ -166,7 +156,7 @@ test.skipIf(!isConfining)('paths that were made to lead out lead nowhere, while 
     rmSync(box.at(name), { force: true })
     symlinkSync(to, box.at(name))
   }
-  const swapper = spawn(process.execPath, [fileURLToPath(new URL('../providers/swap-links.ts', import.meta.url)), box.root, box.outside])
+  const swapper = spawn(process.execPath, [fileURLToPath(new URL('../support/swap-links.ts', import.meta.url)), box.root, box.outside])
   onTestFinished(() => void swapper.kill('SIGKILL'))
   await once(swapper.stdout, 'data')
   const path = fc

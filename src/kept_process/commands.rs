@@ -1,10 +1,7 @@
 //! Commands that go on as kept processes when their time is over.
 
-use std::sync::Arc;
-
 use napi::{Env, Result};
 use napi_derive::napi;
-use tokio::sync::Notify;
 use toolwright_core::command::environment;
 use toolwright_core::command::process::{self, Keeping, MayGoOn};
 use toolwright_core::command::program::{Ended, Program};
@@ -12,7 +9,7 @@ use toolwright_core::command::shell::CommandLine;
 use toolwright_core::failure::Unfinished;
 
 use super::values::KeepOptions;
-use super::{KeptProcess, Shared};
+use super::{KeptProcess, Shared, notifier};
 use crate::cancel::CancelHandle;
 use crate::command::{Command, CommandSettings, FinishedCommand};
 use crate::contract::{ContractBashOutput, ContractBashRequest, LiveOutput, OpenedTarget};
@@ -56,7 +53,7 @@ pub fn bash_kept(
     let (settings, program) = (settings.shared(), Program { cmd, args, cwd, patches: None });
     let keeping = Keeping::from(keep);
     Ok(job::command(move || {
-        let (changed, tell) = telling();
+        let (changed, tell) = notifier();
         let cancel = running.cancel();
         let ran = process::run_program(&settings, &program, &keeping, &host, cancel, tell);
         let (ended, process) = match ran {
@@ -91,7 +88,7 @@ pub fn contract_bash_kept(
     let keeping = Keeping::from(keep);
     let live = live.map(LiveOutput::shared);
     Ok(job::command(move || {
-        let (changed, tell) = telling();
+        let (changed, tell) = notifier();
         let (cancel, live) = (running.cancel(), live.as_deref());
         let ran = workdir.map_err(Unfinished::from).and_then(|workdir| {
             process::run_line(&workdir, &command, &keeping, &host, live, cancel, tell)
@@ -108,11 +105,4 @@ pub fn contract_bash_kept(
 
 fn filled(place: &Place, process: Option<Shared>) -> Option<KeptProcess> {
     process.map(|process| place.fill(process))
-}
-
-/// What the waits for a process listen to, and what tells them.
-fn telling() -> (Arc<Notify>, impl Fn() + Send + Sync + 'static) {
-    let changed = Arc::new(Notify::new());
-    let tell = Arc::clone(&changed);
-    (changed, move || tell.notify_waiters())
 }

@@ -81,7 +81,7 @@ const outputOf = (updates: Update[], version: 1 | 2): string =>
 const brief = (update: Update, root: string): unknown => {
   const { rawInput: input, rawOutput: output, ...rest } = update
   expect(output === undefined || input !== undefined).toBe(true)
-  return JSON.parse(JSON.stringify(rest).replaceAll(root, '/work'))
+  return JSON.parse(JSON.stringify(rest).replaceAll(root, '/project'))
 }
 
 describe('what a client is sent', () => {
