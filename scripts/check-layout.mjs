@@ -4,8 +4,12 @@ import { basename, dirname, join, normalize } from 'node:path'
 import { circlesOfImports, importsAgainstTheOrder } from './checks/rooms.mjs'
 import { listTree, report } from './checks/tree.mjs'
 import { root } from './setup/paths.mjs'
+import { WORKERS } from './setup/workers.mjs'
 
 const MAX_LINES = 400
+/** Shorter files of `ts/` hold no concept, but for those that a user, a thread or a page begins with. */
+const MIN_LINES = 15
+const ENTRIES = new Set(['report/page/main.tsx', ...Object.values(WORKERS).map((module) => `${module}.ts`)].map((file) => `ts/${file}`))
 const VAGUE = /^(?:utils?|helpers?|common|misc)$/i
 const TYPE_IMPORT = /\b(?:import|export)\s+type\s[^'"]*?\bfrom\s*['"][^'"]+['"]/g
 const IMPORT = /(?:\bfrom|\bimport|\bimport\s*\(|\brequire\s*\()\s*['"]([^'"]+)['"]/g
@@ -27,6 +31,14 @@ function* longFiles() {
     if (!isSource(file) || isTest(file)) continue
     const lines = read(file).split('\n').length - 1
     if (lines > MAX_LINES) yield `${file}: ${lines} lines; past ${MAX_LINES} it becomes a folder`
+  }
+}
+
+function* shortFiles() {
+  for (const file of files) {
+    if (!/^ts\/.*\/[^/]+\.tsx?$/.test(file) || ENTRIES.has(file)) continue
+    const lines = read(file).split('\n').length - 1
+    if (lines < MIN_LINES) yield `${file}: ${lines} lines; below ${MIN_LINES} it joins its kin`
   }
 }
 
@@ -138,6 +150,7 @@ function* packagesWithoutHash() {
 report('layout', [
   ...vagueNames(),
   ...longFiles(),
+  ...shortFiles(),
   ...importsAgainstTheOrder(files, read),
   ...circlesOfImports(files, read),
   ...addonImports(),

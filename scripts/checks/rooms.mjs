@@ -39,7 +39,7 @@ const ORDER = {
   ],
 }
 
-const IMPORT = /\bfrom\s*['"](\.[^'"]+)['"]/g
+const IMPORT = /(?:\bfrom|\bimport\s*\(|\bimport)\s*['"](\.[^'"]+)['"]/g
 
 const isWithin = (room, file) => file.startsWith(`${room}/`)
 const isEntry = (file) => dirname(file) === 'ts'
@@ -49,7 +49,7 @@ const roomOf = (file) =>
     .filter((room) => isWithin(room, file))
     .sort((a, b) => b.length - a.length)[0]
 
-/** The files of `ts/` that a file imports, also those whose types alone it imports. */
+/** The files of `ts/` that a file imports, also those whose types alone it imports, and those that it loads when it needs them. */
 function* importedBy(file, read) {
   for (const [, specifier] of read(file).matchAll(IMPORT)) {
     const target = normalize(join(dirname(file), specifier)).replace(/\.jsx?$/, (suffix) => suffix.replace('j', 't'))
@@ -80,6 +80,7 @@ export function* importsAgainstTheOrder(files, read) {
 
 /** Every circle of imports in `ts/`. A circle of types is one too: its files can only be understood together. */
 export function* circlesOfImports(files, read) {
+  const sources = new Set(files.filter((file) => /^ts\/.*\.tsx?$/.test(file)))
   const finished = new Set()
   const path = []
   function* visit(file) {
@@ -90,9 +91,12 @@ export function* circlesOfImports(files, read) {
       return
     }
     path.push(file)
-    for (const target of importedBy(file, read)) yield* visit(target)
+    for (const target of importedBy(file, read)) {
+      // A file that the build writes imports nothing.
+      if (sources.has(target)) yield* visit(target)
+    }
     path.pop()
     finished.add(file)
   }
-  for (const file of files) if (/^ts\/.*\.tsx?$/.test(file)) yield* visit(file)
+  for (const file of sources) yield* visit(file)
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { root } from './paths.mjs'
 
 /** The programs of threads: the name in `worker-texts.js`, and the module without its suffix. */
-const WORKERS = {
+export const WORKERS = {
   markdownWorker: 'contract/web/markdown-worker',
   checkWorker: 'contract/call/argument-checks/check-worker',
 }

@@ -1,29 +1,13 @@
 import type { FlexibleSchema } from 'ai'
-import { checked, type Checks, invalid, optional, parseOptions, path, positive, wholeNumber } from '../core/options.js'
-import { BASH_TOOL_MAX_TIMEOUT_MS, boundChecks, type BoundToolOptions, noteGranted } from '../toolkit/settings.js'
 import { type AgentsEditor, type AgentsShell, createAgentsEditor, createAgentsShell } from './agents.js'
 import { type AnthropicBashFunction, type AnthropicBashInput, bashInput, createBash } from './anthropic/bash.js'
 import { createMemory, type MemoryFunction } from './anthropic/memory.js'
 import { createTextEditor, type TextEditorFunction } from './anthropic/text-editor.js'
 import { type CodexTools, createCodexTools } from './codex/exec-command.js'
-import { MAX_TIMEOUT_MS } from './command/limits.js'
 import { type ApplyPatchFunction, createApplyPatch } from './openai/apply-patch.js'
 import { createLocalShell, type LocalShellFunction } from './openai/local-shell.js'
 import { createShell, type ShellFunction } from './openai/shell.js'
-import type { ProviderSettings } from './settings.js'
-
-/** What {@link providerExecutors} takes: the options of `createTools` for files and commands, and its own. */
-export interface ProviderExecutorsOptions extends BoundToolOptions {
-  /** The directory that Anthropic's memory tool knows as `/memories`. It is made if it is missing. @default no memory */
-  memoryDir?: string | undefined
-  /**
-   * The longest time that a model may ask for, in milliseconds, at most one hour. Without a wish of the model
-   * `toolTimeoutMs` counts. @default 600000
-   */
-  maxTimeoutMs?: number | undefined
-  /** The most characters of a file that one view of Anthropic's editor shows: what its `maxCharacters` says. @default no limit */
-  maxCharacters?: number | undefined
-}
+import { parseExecutorOptions, type ProviderExecutorsOptions } from './settings.js'
 
 /** Functions for the `execute` of tools that providers define. */
 export interface ProviderExecutors<MEMORY = MemoryFunction | undefined> extends AsyncDisposable {
@@ -74,15 +58,7 @@ export interface ProviderExecutors<MEMORY = MemoryFunction | undefined> extends 
 export function providerExecutors(options: ProviderExecutorsOptions & { memoryDir: string }): ProviderExecutors<MemoryFunction>
 export function providerExecutors(options?: ProviderExecutorsOptions): ProviderExecutors
 export function providerExecutors(options: ProviderExecutorsOptions = {}): ProviderExecutors {
-  const { memoryDir, maxTimeoutMs, maxCharacters, ...bound } = parseOptions('providerExecutors', options, checks)
-  checked('providerExecutors', () => {
-    for (const name of ['runId', 'nodeId'] as const) {
-      if (bound[name] !== undefined && bound.journal === undefined)
-        throw invalid(`${name} names what a journal records: give a journal too.`)
-    }
-  })
-  noteGranted(bound)
-  const settings: ProviderSettings = { bound, maxTimeoutMs, maxCharacters }
+  const { memoryDir, settings } = parseExecutorOptions(options)
   const shell = createShell(settings)
   const applyPatch = createApplyPatch(settings)
   const { bash, close: closeBash } = createBash(settings)
@@ -104,10 +80,3 @@ export function providerExecutors(options: ProviderExecutorsOptions = {}): Provi
     [Symbol.asyncDispose]: close,
   }
 }
-
-const checks = {
-  ...boundChecks,
-  memoryDir: optional(path),
-  maxTimeoutMs: optional(positive(BASH_TOOL_MAX_TIMEOUT_MS), MAX_TIMEOUT_MS),
-  maxCharacters: optional(wholeNumber(1)),
-} satisfies Checks<ProviderExecutorsOptions>

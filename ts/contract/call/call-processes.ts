@@ -1,7 +1,7 @@
 import type { KeepOptions } from '../../core/kept-process.js'
 import type { ProcessReport } from '../../core/processes/process-report.js'
 import { OUTPUT_FILE_BYTES } from '../../core/processes/process-table.js'
-import { terminalVariables } from '../../core/processes/terminal-variables.js'
+import { terminalVariables } from '../../core/environment.js'
 import { traceStep } from '../../core/call-channel.js'
 import { programName } from '../../core/call-message.js'
 import type { RuntimeProcesses } from '../registry/tool-runtime.js'

@@ -2,7 +2,7 @@ import { boolean, callable, type Check, checked, type Checks, group, invalid, mu
 import { type AcpToolKind, acpToolKinds, isLockedToolId } from './tool-ids.js'
 import { isEmptySet, requirementSet, type RequirementSet } from './requirements.js'
 import { argumentsSchema, type JsonSchema, resultSchema } from './json-schema.js'
-import type { ToolRuntime } from './tool-runtime.js'
+import type { PatchedFile, ToolRuntime } from './tool-runtime.js'
 
 export type { JsonSchema } from './json-schema.js'
 
@@ -33,6 +33,16 @@ export type CallTarget =
   | { kind: 'capability'; name: string; resource: string }
   /** A host of the web: of a URL, or of a service. */
   | { kind: 'host'; host: string; port: number }
+
+type FileTarget = Extract<CallTarget, { kind: 'file' }>
+
+/** What a patch touches: its files in its order, each followed by the place that it is moved to. */
+export function patchTargets(files: readonly PatchedFile[]): FileTarget[] {
+  return files.flatMap(({ path, change, moved_to }): FileTarget[] => {
+    const first: FileTarget = { kind: 'file', path, access: change === 'add' ? 'write' : 'edit' }
+    return moved_to === undefined ? [first] : [first, { kind: 'file', path: moved_to, access: 'write' }]
+  })
+}
 
 /** A tool: five fields that it publishes, and a few that it may. */
 // oxlint-disable-next-line typescript/no-explicit-any -- each tool knows its own arguments; the schema checks them

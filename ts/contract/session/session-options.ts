@@ -22,7 +22,6 @@ import {
 } from '../../core/options.js'
 import { parseEnvironment } from '../../core/environment.js'
 import { checkModel, type SpawnAgent } from './child-agent.js'
-import type { Session } from './session.js'
 import type { ContractTool } from '../registry/contract-tool.js'
 import type { RecordPart } from '../journal/session-recorder.js'
 import { allLimits, defaultLimits, type Limits } from '../registry/limits.js'
@@ -66,7 +65,7 @@ export interface SessionOptions {
   id?: string | undefined
   /** The roots of the workspace; the first one is where relative paths begin. Empty: no workspace is open. */
   workspace: string | string[]
-  /** Directories of files that were opened one by one before it began; see {@link Session.openFile}. @default [] */
+  /** Directories of files that were opened one by one before it began; see `Session.openFile`. @default [] */
   adHoc?: string[] | undefined
   /** Directories besides the workspace in which the manifest may declare roots. @default [] */
   manifestRoots?: string[] | undefined
@@ -201,17 +200,4 @@ export function parseSessionOptions(input: SessionOptions): ParsedOptions {
     if (unknown !== undefined) throw invalid(`enabledMcpServers: manifest.mcpServers has no ${unknown}.`)
     return options
   })
-}
-
-/**
- * Opens a session.
- *
- * @throws {ToolError} INVALID_INPUT for invalid options (a tool without one of its fields, two tools with the same id, a locked
- * id); CONTRACT_MANIFEST_INVALID for a requirement with an unknown variable or an invalid pattern;
- * CONTRACT_RULE_INVALID; NATIVE_UNAVAILABLE; errors of the journal.
- */
-export async function createSession(options: SessionOptions): Promise<Session> {
-  // Importing the package stays cheap: most of its modules serve open sessions.
-  const { openSession } = await import('./open-session.js')
-  return openSession(options)
 }

@@ -1,7 +1,6 @@
 import { filesOfPatchNow } from '../../core/native.js'
-import type { ContractTool } from '../registry/contract-tool.js'
+import { type ContractTool, patchTargets } from '../registry/contract-tool.js'
 import { aText, dataSchemaOf } from '../registry/output-schema.js'
-import { patchTargets } from '../registry/patch-targets.js'
 import { type PatchedFile, patchedFile } from '../registry/tool-runtime.js'
 import { executeDirectly } from './built-in-tools.js'
 import { parameters } from './parameters.js'

@@ -1,9 +1,6 @@
 import { invalid, wholeNumber } from '../../core/options.js'
 import type { Settings } from '../../toolkit/settings.js'
 
-/** The longest time that a model may ask for, unless the host sets another. */
-export const MAX_TIMEOUT_MS = 600_000
-
 /** The longest command line. The system takes no argument of 131,072 bytes or more. */
 const MAX_LINE_BYTES = 120_000
 

@@ -9,7 +9,7 @@ import { recordedFunction } from '../../toolkit/built-in-call.js'
 import type { BuiltInContext } from '../../toolkit/define-tool.js'
 import { describedExecutor } from '../../toolkit/described-executor.js'
 import { callPlan } from '../../toolkit/tools/call-plan.js'
-import { failureText } from '../failure-text.js'
+import { failureText } from '../../toolkit/tools/model-errors.js'
 import type { ProviderSettings } from '../settings.js'
 
 /** What a model asks to be done to a file. */

@@ -6,7 +6,7 @@ import type { BuiltInContext } from '../../toolkit/define-tool.js'
 import { describedExecutor } from '../../toolkit/described-executor.js'
 import { captureCommand, exitCodeOf, captureNotes } from '../command/capture-command.js'
 import { commandLine, shortened, timeoutOf } from '../command/limits.js'
-import { failureText } from '../failure-text.js'
+import { failureText } from '../../toolkit/tools/model-errors.js'
 import type { ProviderSettings } from '../settings.js'
 
 /** What a model asks of the local shell. */

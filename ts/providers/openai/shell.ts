@@ -5,10 +5,10 @@ import type { ToolCallOptions } from '../../journal/calls/call-record.js'
 import { recordedFunction } from '../../toolkit/built-in-call.js'
 import type { BuiltInContext } from '../../toolkit/define-tool.js'
 import { describedExecutor } from '../../toolkit/described-executor.js'
-import { shellFor } from '../../toolkit/tools/shell-line.js'
+import { shellFor } from '../../toolkit/tools/start-line.js'
 import { captureCommand, exitCodeOf, captureNotes, stderrWithNotes } from '../command/capture-command.js'
 import { commandLine, limitTogether, outputLimit, shortened, timeoutOf } from '../command/limits.js'
-import { failureText } from '../failure-text.js'
+import { failureText } from '../../toolkit/tools/model-errors.js'
 import type { ProviderSettings } from '../settings.js'
 
 /** What a model asks of the shell. */

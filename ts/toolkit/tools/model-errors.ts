@@ -91,3 +91,10 @@ export const withSyntaxNote =
     const message = `${error.message.trimEnd()}\n${syntax}`
     throw new ToolError({ code, summary, details, cause, message, hint: error.hint === '' ? syntax : error.hint })
   }
+
+/** The text of a failure for a model. */
+export function failureText(error: unknown): string {
+  if (ToolError.isInstance(error)) return error.message
+  if (error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError')) return 'The call was aborted.'
+  return error instanceof Error ? error.message : String(error)
+}

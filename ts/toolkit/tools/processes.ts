@@ -7,8 +7,7 @@ import type { ProcessReport } from '../../core/processes/process-report.js'
 import { processReportSchema, type ProcessToolId, processTools } from '../../core/processes/process-tools.js'
 import { type BuiltInContext, type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
-import { shellFor } from './shell-line.js'
-import { startLine } from './start-line.js'
+import { shellFor, startLine } from './start-line.js'
 import type { ToolProcesses } from './tool-processes.js'
 
 /** The four tools of processes. */

@@ -1,13 +1,13 @@
-/** A command line that goes on after its call, behind the layers of `bash`. */
+/** Command lines, where a tool takes one: the shell that reads them, and those that go on after their call, behind the layers of `bash`. */
+import { findBash } from '../../core/find-bash.js'
 import type { KeepOptions } from '../../core/kept-process.js'
 import { OUTPUT_FILE_BYTES, type StartRequest } from '../../core/processes/process-table.js'
-import { terminalVariables } from '../../core/processes/terminal-variables.js'
+import { terminalVariables } from '../../core/environment.js'
 import { getToolContext } from '../../journal/calls/context.js'
 import { processRecorder } from '../../journal/calls/process-record.js'
 import type { BuiltInContext } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
 import { callPlan, commandOf, commandSettings, guardCommand } from './call-plan.js'
-import { shellFor } from './shell-line.js'
 
 /** What to start. */
 export interface LineToStart {
@@ -46,4 +46,11 @@ export function startLine(
     lifetime: signal,
     record: processRecorder(getToolContext(), bound),
   }
+}
+
+/** The shell for a command line, with its arguments. bash reads none of its own files, and a line that begins with `-` is no option. */
+export function shellFor(line: string, { settings }: Pick<BuiltInContext, 'settings'>): { cmd: string; args: string[] } {
+  const bash = findBash([settings.rootDir, ...(settings.sandbox.writableRoots ?? [])])
+  if (bash === undefined) return { cmd: 'sh', args: ['-c', '--', line] }
+  return { cmd: bash, args: ['--norc', '--noprofile', '-c', '--', line] }
 }

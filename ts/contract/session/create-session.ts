@@ -1,0 +1,15 @@
+import type { Session } from './session.js'
+import type { SessionOptions } from './session-options.js'
+
+/**
+ * Opens a session.
+ *
+ * @throws {ToolError} INVALID_INPUT for invalid options (a tool without one of its fields, two tools with the same id, a locked
+ * id); CONTRACT_MANIFEST_INVALID for a requirement with an unknown variable or an invalid pattern;
+ * CONTRACT_RULE_INVALID; NATIVE_UNAVAILABLE; errors of the journal.
+ */
+export async function createSession(options: SessionOptions): Promise<Session> {
+  // Importing the package stays cheap: most of its modules serve open sessions.
+  const { openSession } = await import('./open-session.js')
+  return openSession(options)
+}
