@@ -22,7 +22,7 @@ export interface AgentsEditor {
 }
 
 export function createAgentsEditor(applyPatch: ApplyPatchFunction): AgentsEditor {
-  // The SDK keeps the id of the call to itself.
+  // The SDK does not pass the id of the call.
   const apply = (operation: ApplyPatchOperation): Promise<ApplyPatchOutput> => applyPatch({ callId: '', operation })
   return { createFile: apply, updateFile: apply, deleteFile: apply }
 }

@@ -1,7 +1,7 @@
 import { checked, invalid } from '../core/options.js'
 import { nearestName } from '../core/text.js'
 
-/** The key that a provider's tool must have in the tool set, by the id of the tool without its version. */
+/** The required keys of providers' tools in a tool set, by the tool's id without its version. */
 const keys: Readonly<Record<string, string>> = {
   'openai.apply_patch': 'apply_patch',
   'openai.shell': 'shell',
@@ -10,10 +10,10 @@ const keys: Readonly<Record<string, string>> = {
   'anthropic.memory': 'memory',
 }
 
-/** The editor of the versions before Claude 4 has another name. */
+/** Versions of the editor before Claude 4 have another name. */
 const oldEditors: ReadonlySet<string> = new Set(['anthropic.text_editor_20241022', 'anthropic.text_editor_20250124'])
 
-/** The key of a tool by its id, where the tool has one. */
+/** The required key of a tool, or `undefined` if the tool may have any key. */
 function keyOf(id: string): string | undefined {
   if (id.startsWith('anthropic.text_editor_')) return oldEditors.has(id) ? 'str_replace_editor' : 'str_replace_based_edit_tool'
   const name = id.replace(/_\d{8}$/u, '')
@@ -21,9 +21,9 @@ function keyOf(id: string): string | undefined {
 }
 
 /**
- * The same tool set, after a check that each tool that a provider defines has the key that the provider knows it by. With
- * another key the AI SDK sends the result of an `apply_patch` as that of a function, which the provider refuses when the
- * first call has been made.
+ * Checks that each provider's tool has the key by which the provider knows it, and returns the same tool set. With another
+ * key, the AI SDK sends the result of an `apply_patch` as the result of a function, which the provider refuses after the
+ * first call.
  *
  * @example
  * ```ts
@@ -54,7 +54,7 @@ export function checkProviderTools<TOOLS extends Readonly<Record<string, unknown
   })
 }
 
-/** Refuses an executor, or anything else, where a tool should be: the AI SDK would fail at the first request. */
+/** Refuses anything that is not a tool, such as an executor. The AI SDK would fail only at the first request. */
 function checkTool(key: string, tool: unknown): void {
   if (typeof tool !== 'function') {
     if (typeof tool !== 'object' || tool === null) throw invalid(`${key} is no tool.`)

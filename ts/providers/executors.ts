@@ -11,24 +11,24 @@ import { parseExecutorOptions, type ProviderExecutorsOptions } from './settings.
 
 /** Functions for the `execute` of tools that providers define. */
 export interface ProviderExecutors<MEMORY = MemoryFunction | undefined> extends AsyncDisposable {
-  /** For `openai.tools`. None of them throws: what fails is an output, as the API has it. */
+  /** For `openai.tools`. They never throw: a failure is an output, as the API expects. */
   readonly openai: {
     readonly shell: ShellFunction
     readonly localShell: LocalShellFunction
     readonly applyPatch: ApplyPatchFunction
   }
-  /** For `anthropic.tools`. What fails throws, and the AI SDK sends the text as an error. */
+  /** For `anthropic.tools`. They throw on failure, and the AI SDK sends the text as an error. */
   readonly anthropic: {
     /** One session: directory, variables and functions stay from one command to the next. */
     readonly bash: AnthropicBashFunction
-    /** The `inputSchema` of that tool. With the AI SDK's own a model cannot restart the session. */
+    /** The `inputSchema` of that tool. With the AI SDK's own schema, a model cannot restart the session. */
     readonly bashInput: FlexibleSchema<AnthropicBashInput>
     readonly textEditor: TextEditorFunction
     readonly memory: MEMORY
   }
   /**
-   * `exec_command` and `write_stdin` as models of Codex know them: whole tools for the AI SDK, with their input and output. A command
-   * that has not ended goes on, until it ends, its run is aborted, or the executors are closed.
+   * Codex's `exec_command` and `write_stdin`, as complete tools for the AI SDK. A command runs until it ends, its run is
+   * aborted, or the executors are closed.
    */
   readonly codex: CodexTools
   /** For `@openai/agents-core`. */
@@ -36,13 +36,13 @@ export interface ProviderExecutors<MEMORY = MemoryFunction | undefined> extends 
     readonly shell: AgentsShell
     readonly editor: AgentsEditor
   }
-  /** Ends the sessions of `codex`, and removes what that of `anthropic.bash` keeps on the disk. The process does both at its end. */
+  /** Ends the sessions of `codex`, and removes the files of the `anthropic.bash` session. The end of the process does both too. */
   close(): Promise<void>
 }
 
 /**
- * Makes functions that do what models ask of the tools that their providers define: confined, recorded and aborted as the
- * calls of `createTools` are. Each set has a bash session of its own.
+ * Makes executors for the tools that providers define. Calls are confined, recorded and aborted like those of `createTools`.
+ * Each set has a bash session of its own.
  *
  * @example
  * ```ts
@@ -53,7 +53,7 @@ export interface ProviderExecutors<MEMORY = MemoryFunction | undefined> extends 
  *   memory: anthropic.tools.memory_20250818({ execute: executors.anthropic.memory }),
  * })
  * ```
- * @throws {ToolError} INVALID_INPUT for an option that makes no sense.
+ * @throws {ToolError} INVALID_INPUT for an invalid option.
  */
 export function providerExecutors(options: ProviderExecutorsOptions & { memoryDir: string }): ProviderExecutors<MemoryFunction>
 export function providerExecutors(options?: ProviderExecutorsOptions): ProviderExecutors

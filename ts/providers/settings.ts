@@ -1,20 +1,21 @@
 import { checked, type Checks, invalid, optional, parseOptions, path, positive, wholeNumber } from '../core/options.js'
 import { BASH_TOOL_MAX_TIMEOUT_MS, boundChecks, type BoundToolOptions, noteGranted } from '../toolkit/settings.js'
 
-/** What `providerExecutors` takes: the options of `createTools` for files and commands, and its own. */
+/** Options of {@link providerExecutors}: those of `createTools` for files and commands, and its own. */
 export interface ProviderExecutorsOptions extends BoundToolOptions {
-  /** The directory that Anthropic's memory tool knows as `/memories`. It is made if it is missing. @default no memory */
+  /** The directory that Anthropic's memory tool knows as `/memories`, created if it is missing. @default no memory */
   memoryDir?: string | undefined
   /**
-   * The longest time that a model may ask for, in milliseconds, at most one hour. Without a wish of the model
-   * `toolTimeoutMs` counts. @default 600000
+   * The longest timeout that a model may ask for, in milliseconds, at most one hour. If the model asks for none,
+   * `toolTimeoutMs` applies.
+   * @default 600000
    */
   maxTimeoutMs?: number | undefined
-  /** The most characters of a file that one view of Anthropic's editor shows: what its `maxCharacters` says. @default no limit */
+  /** The most characters of a file that one view of Anthropic's editor shows; set it to the tool's `maxCharacters`. @default no limit */
   maxCharacters?: number | undefined
 }
 
-/** The longest time that a model may ask for, unless the host sets another. */
+/** The default of `maxTimeoutMs`. */
 const MAX_TIMEOUT_MS = 600_000
 
 const checks = {
@@ -24,17 +25,17 @@ const checks = {
   maxCharacters: optional(wholeNumber(1)),
 } satisfies Checks<ProviderExecutorsOptions>
 
-/** What every executor is made of. */
+/** Settings of every executor. */
 export interface ProviderSettings {
-  /** The options that `createTools` takes as well. */
+  /** The options that executors share with `createTools`. */
   bound: BoundToolOptions
-  /** The longest time that a model may ask for. */
+  /** The longest timeout that a model may ask for. */
   maxTimeoutMs: number
-  /** The most characters of a file that one view shows; `undefined` for no limit but that in bytes. */
+  /** The most characters of a file that one view shows; `undefined` for the limit in bytes alone. */
   maxCharacters: number | undefined
 }
 
-/** @throws {ToolError} INVALID_INPUT for an option that makes no sense. */
+/** @throws {ToolError} INVALID_INPUT for an invalid option. */
 export function parseExecutorOptions(options: ProviderExecutorsOptions): { memoryDir: string | undefined; settings: ProviderSettings } {
   const { memoryDir, maxTimeoutMs, maxCharacters, ...bound } = parseOptions('providerExecutors', options, checks)
   checked('providerExecutors', () => {

@@ -14,16 +14,16 @@ import type { CallSettings } from '../../toolkit/tools/call-plan.js'
 import { captureCommand } from '../command/capture-command.js'
 import { sessionArguments } from './session-script.js'
 
-/** The shell of a session: one bash for each command, and the state between them in a private directory. */
+/** The shell of a session: one bash for each command. A private directory keeps the state between commands. */
 export class BashSession {
-  /** What the conditions of commands are kept by. They differ from those of other executors by the private directory. */
+  /** The key of the cached command conditions. They differ from those of other executors by the private directory. */
   readonly #bound: BoundToolOptions
   #directory: Promise<{ own: PrivateDirectory; states: string }> | undefined
   /** The number of the current state; 0 for none. */
   #state = 0
   /** The number of the next state. */
   #next = 1
-  /** Ends when every earlier call has ended: a session does one thing at a time. */
+  /** Settles when every earlier call has ended, because a session runs one command at a time. */
   #last: Promise<unknown> = Promise.resolve()
   readonly #sandboxes = new WeakMap<SandboxOptions, SandboxOptions>()
 
@@ -31,12 +31,12 @@ export class BashSession {
     this.#bound = { ...bound }
   }
 
-  /** Runs a command behind those that were asked for before. */
+  /** Runs a command after all earlier calls. */
   run(line: string, call: BuiltInContext): Promise<CapturedCommand> {
     return this.#inTurn(() => this.#run(line, call), call.signal)
   }
 
-  /** Forgets the state. */
+  /** Resets the state. */
   restart(call: BuiltInContext): Promise<void> {
     return this.#inTurn(async () => {
       this.#state = 0
@@ -76,7 +76,7 @@ export class BashSession {
       return await captureCommand(input, within, this.#bound)
     } finally {
       call.patches = within.patches
-      // Only whether it exists: what commands have written is read by bash alone.
+      // Only checks existence: no code but bash reads what commands have written.
       if (existsSync(`${next}.done`)) {
         await removeState(state)
         this.#state = number
@@ -86,7 +86,7 @@ export class BashSession {
     }
   }
 
-  /** The directory of the states. The next command tries again where it could not be made. */
+  /** The directory of the states. If it could not be made, the next command tries again. */
   #states(): Promise<{ states: string }> {
     this.#directory ??= makeDirectory().catch((error: unknown) => {
       this.#directory = undefined
@@ -116,7 +116,7 @@ async function makeDirectory(): Promise<{ own: PrivateDirectory; states: string 
 
 async function removeState(state: string): Promise<void> {
   if (state === '') return
-  // A name that a command has taken for something else stays until the directory goes.
+  // If a command has put a directory in place of a state, it stays until the session's directory is removed.
   await Promise.allSettled([rm(state, { force: true }), rm(`${state}.done`, { force: true })])
 }
 

@@ -11,19 +11,19 @@ import { commandLine, limitTogether } from '../command/limits.js'
 import type { ProviderSettings } from '../settings.js'
 import { BashSession } from './bash-session.js'
 
-/** A command of the session, or the wish for a new one. */
+/** A command of the session, or a request to restart it. */
 export interface AnthropicBashInput {
   /** The command line. */
   command?: string | undefined
-  /** Whether to start a new session before. */
+  /** Whether to reset the session first. */
   restart?: boolean | undefined
 }
 
-/** What the command printed. */
+/** The output of the command. */
 export interface AnthropicBashOutput {
   stdout: string
   stderr: string
-  /** 124 after a timeout, and 128 with the number of the signal after one. */
+  /** The exit code: 124 after a timeout, 128 plus the number of the signal after a signal. */
   exitCode: number
 }
 
@@ -36,7 +36,7 @@ export const bashInput: FlexibleSchema<AnthropicBashInput> = z.union([
 /**
  * Runs a command of the session.
  *
- * @throws {ToolError} where the command was not run; an exit code, a signal and a timeout are results.
+ * @throws {ToolError} if the command was not run. An exit code, a signal and a timeout are results.
  */
 export type AnthropicBashFunction = (input: AnthropicBashInput, options?: ToolCallOptions) => Promise<AnthropicBashOutput>
 

@@ -22,19 +22,19 @@ export type MemoryCommand =
   | { command: 'rename'; old_path: string; new_path: string }
 
 /**
- * Does what a memory command says.
+ * Carries out a memory command.
  *
  * @throws {ToolError} with the documented text, which the AI SDK sends as the error of the tool.
  */
 export type MemoryFunction = (input: MemoryCommand, options?: ToolCallOptions) => Promise<string>
 
-/** @param memoryDir the directory that is `/memories`. It is made if it is missing. */
+/** @param memoryDir the directory that the model knows as `/memories`, created if it is missing. */
 export function createMemory({ bound }: ProviderSettings, memoryDir: string): MemoryFunction {
   const rootDir = resolve(memoryDir)
   makeDirectory(rootDir)
   const rootHolder = {}
   noteRoot(rootHolder, rootDir)
-  // Also in a task whose context has another root directory.
+  // Holds also in a task whose context has another root directory.
   const filesOf = ({ settings, signal }: BuiltInContext): TextFiles =>
     new TextFiles({ settings: { ...settings, rootDir, rootHolder }, signal })
   const named = { name: 'memory', recordedInput: recordedCommand }
@@ -60,7 +60,7 @@ function makeDirectory(path: string): void {
   }
 }
 
-/** Without the texts of notes, which a record must not hold. */
+/** The input without the texts of notes, which a record must not hold. */
 function recordedCommand(input: MemoryCommand): unknown {
   switch (input.command) {
     case 'create':
@@ -96,8 +96,8 @@ async function run(input: MemoryCommand, files: TextFiles): Promise<string> {
 const ROOT = '/memories'
 
 /**
- * The path below the memory's directory. This is spelling, and no boundary: the native operations confine whatever path
- * they are given.
+ * The path below the memory's directory. This check only shapes the path; the native operations are the boundary, and
+ * confine any path.
  */
 function placeOf(path: unknown): string {
   if (typeof path !== 'string' || !(path === ROOT || path.startsWith(`${ROOT}/`))) {
@@ -113,7 +113,7 @@ function placeOf(path: unknown): string {
 
 const missing = (path: string) => refused('TOOL_FILE_NOT_FOUND', `The path ${path} does not exist. Please provide a valid path.`, { path })
 const gone = (path: string) => refused('TOOL_FILE_NOT_FOUND', `The path ${path} does not exist`, { path })
-/** A link that leads out of the memory. */
+/** The error of a link that leads out of the memory. */
 const escaped = reworded(['TOOL_PATH_ESCAPE'], ({ details }) =>
   refused('TOOL_PATH_ESCAPE', `Path would escape ${ROOT} directory via symlink`, details),
 )
@@ -158,7 +158,7 @@ async function create(path: string, text: string, files: TextFiles): Promise<str
   return `File created successfully at: ${path}`
 }
 
-/** The text of a file that is to be changed. */
+/** The text of a file before its change. */
 async function textOf(path: string, place: string, files: TextFiles): Promise<string> {
   return files
     .readToChange(place)

@@ -1,12 +1,11 @@
 /**
- * What bash runs for one command of a session: it takes up the state of the session, runs the command, and writes the state
- * down.
+ * The script that bash runs for one command of a session: it restores the state, runs the command, and saves the state.
  *
  * The state is shell code that bash itself has written, with its own quoting. Only a bash in the sandbox reads it. The
- * command is a text for `eval`, so its syntax cannot end the script early. A state counts once an empty file stands beside
- * it: of a command that is killed, or that replaces its shell, the state from before stays.
+ * command is a text for `eval`, so its syntax cannot end the script early. A state is valid once an empty file stands beside
+ * it: after a command that is killed, or that replaces its shell, the earlier state stays.
  *
- * Everything here is understood by bash 3.2, which macOS has.
+ * The script uses only features of bash 3.2, which macOS has.
  */
 const preparation = `
 __toolwright_command=$2 __toolwright_state=$3 __toolwright_next=$4 __toolwright_names='|' __toolwright_saved=
@@ -72,11 +71,11 @@ fi
 trap 'eval "$__toolwright_save" 2> /dev/null' EXIT
 `
 
-/** On one line, so that messages of bash count the lines of the command from 1. */
+/** One line, so that bash counts the lines of the command from 1 in its messages. */
 const script =
   'eval "$1"; eval "$__toolwright_command"; __toolwright_code=$?; { eval "$__toolwright_save"; } 2> /dev/null; exit "$__toolwright_code"'
 
-/** The arguments of bash that run a command with the state of one file, or none, and write the next state into another. */
+/** The arguments of bash that run a command with the state in one file, if any, and save the next state in another. */
 export function sessionArguments(command: string, state: string, next: string): string[] {
   return ['--norc', '--noprofile', '-c', script, 'bash', preparation, command, state, next]
 }

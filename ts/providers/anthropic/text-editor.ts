@@ -14,22 +14,22 @@ export interface TextEditorInput {
   command: 'view' | 'create' | 'str_replace' | 'insert'
   /** Relative to the root directory, or absolute within it. */
   path: string
-  /** The content of a file that is created. */
+  /** The content of the new file, for `create`. */
   file_text?: string | undefined
-  /** The line behind which a text is inserted; 0 for the beginning of the file. */
+  /** The line after which the text is inserted; 0 for the beginning of the file. */
   insert_line?: number | undefined
-  /** The text in place of `old_str`. @default '' */
+  /** The text that replaces `old_str`. @default '' */
   new_str?: string | undefined
-  /** The text that is inserted. */
+  /** The text to insert. */
   insert_text?: string | undefined
-  /** The text that is replaced. It must be in the file once. */
+  /** The text to replace. It must be in the file exactly once. */
   old_str?: string | undefined
-  /** The first and the last line that are shown, from 1; -1 for the end of the file. */
+  /** The first and the last line to show, from 1; -1 for the end of the file. */
   view_range?: readonly number[] | undefined
 }
 
 /**
- * Does what a command of the editor says.
+ * Carries out a command of the editor.
  *
  * @throws {ToolError} with the documented text, which the AI SDK sends as the error of the tool.
  */
@@ -44,7 +44,7 @@ export function createTextEditor({ bound, maxCharacters }: ProviderSettings): Te
   return describedExecutor('str_replace_based_edit_tool', edit, isView)
 }
 
-/** Without the texts of a change, which a record must not hold. */
+/** The input without the texts of a change, which a record must not hold. */
 function recordedCommand(input: TextEditorInput): unknown {
   const { command, path, file_text, insert_text, insert_line, old_str, new_str } = input
   if (command === 'create') return recordedTexts(command, path, [file_text])
@@ -64,7 +64,7 @@ async function run(input: TextEditorInput, files: TextFiles, maxCharacters: numb
     case 'str_replace':
       return replace(path, needed(input.old_str, 'old_str', command), string(input.new_str ?? '', 'new_str'), files)
     case 'insert':
-      // Models of some versions call the text new_str.
+      // Some versions of the model name this argument new_str.
       return insert(path, input.insert_line, needed(input.insert_text ?? input.new_str, 'insert_text', command), files)
     default:
       throw invalid(
@@ -150,7 +150,7 @@ function onlyView(path: string, error: unknown): never {
   )(error)
 }
 
-/** How many lines a snippet shows before and behind the change. */
+/** How many lines a snippet shows before and after the change. */
 const AROUND = 4
 const REVIEW = 'Review the changes and make sure they are as expected'
 
@@ -174,7 +174,7 @@ async function insert(path: string, line: number | undefined, text: string, file
   const content = await textOf(path, files)
   const lines = content.split('\n')
   if (!Number.isInteger(line) || line < 0 || line > lines.length) throw noSuchLine(path, line, lines.length)
-  // A text that ends its last line is as many lines as it ends.
+  // A text that ends with a line break has no further line.
   const added = text.replace(/\n$/u, '').split('\n')
   const changed = lines.slice(0, line).concat(added, lines.slice(line))
   await files.rewrite(path, content, changed.join('\n'))

@@ -8,7 +8,7 @@ import { callPlan, type CallPlan, type CallSettings } from '../../toolkit/tools/
 
 /** The most entries that one view of a directory shows. */
 const MAX_ENTRIES = 10_000
-/** How large a file may be of which only some lines are shown. */
+/** The size limit of a file of which only some lines are shown. */
 const MAX_RANGE_BYTES = 10_485_760
 
 /** The files of one call. Paths are relative to the root, or absolute within it. */
@@ -19,12 +19,12 @@ export class TextFiles {
     this.#plan = callPlan(call)
   }
 
-  /** What one call may give back, in bytes. */
+  /** The most bytes that one call may return. */
   get limitBytes(): number {
     return this.#plan.maxOutputBytes
   }
 
-  /** A directory with two levels of entries, or the size of a file. */
+  /** Two levels of entries of a directory, or the size of a file. */
   list(path: string): Promise<EntryListing> {
     const plan = this.#plan
     return callAddon(plan.limits(`list ${path}`), (addon, cancel) =>
@@ -32,7 +32,7 @@ export class TextFiles {
     )
   }
 
-  /** The text of a file. `part`: it is shown in part, and may be longer. */
+  /** The text of a file. With `part`, only a part is shown, so the file may be longer. */
   async read(path: string, part = false): Promise<string> {
     const plan = this.#plan
     const limit = part ? Math.max(this.limitBytes, MAX_RANGE_BYTES) : this.limitBytes
@@ -42,7 +42,7 @@ export class TextFiles {
     return fileText(bytes)
   }
 
-  /** The text of a file that is to be changed. @throws {ToolError} TOOL_FILE_BINARY for one that is not UTF-8. */
+  /** The text of a file before its change. @throws {ToolError} TOOL_FILE_BINARY if it is not UTF-8. */
   async readToChange(path: string): Promise<string> {
     const plan = this.#plan
     const bytes = await callAddon(plan.limits(`read ${path}`), (addon, cancel) =>
@@ -59,7 +59,7 @@ export class TextFiles {
     })
   }
 
-  /** Creates a file. False when something is there already. */
+  /** Creates a file. @returns `false` if something exists at the path. */
   create(path: string, content: string): Promise<boolean> {
     const plan = this.#plan
     return callLimited(plan.changeLimits(`create ${path}`), (addon, cancel) =>
@@ -83,7 +83,7 @@ export class TextFiles {
     )
   }
 
-  /** Renames a file or a directory. False when something is at the new path already. */
+  /** Renames a file or a directory. @returns `false` if something exists at the new path. */
   rename(from: string, to: string): Promise<boolean> {
     const plan = this.#plan
     return callLimited(plan.changeLimits(`rename ${from}`), (addon, cancel) =>
@@ -97,7 +97,7 @@ export function numberedLines(lines: readonly string[], first: number): string {
   return lines.map((line, index) => `${String(first + index).padStart(6)}\t${line}`).join('\n')
 }
 
-/** The places of a text, without overlaps. The empty text is at the beginning of each line. */
+/** The offsets of a text, without overlaps. The empty text occurs at the beginning of each line. */
 export function placesOf(content: string, wanted: string): number[] {
   const places: number[] = []
   if (wanted === '') {
@@ -112,10 +112,10 @@ export function placesOf(content: string, wanted: string): number[] {
   return places
 }
 
-/** The line of a place, from 0. */
+/** The line of an offset, from 0. */
 export const lineOf = (content: string, place: number): number => content.slice(0, place).split('\n').length - 1
 
-/** The lines of several places, each once, from 1. */
+/** The distinct lines of several offsets, from 1. */
 export function linesOf(content: string, places: readonly number[]): number[] {
   let line = 1
   let at = 0
@@ -130,6 +130,6 @@ export function linesOf(content: string, places: readonly number[]): number[] {
   return lines
 }
 
-/** A text with another one in a place. */
+/** Inserts a text into another at an offset. */
 export const replacedAt = (content: string, place: number, old: string, by: string): string =>
   `${content.slice(0, place)}${by}${content.slice(place + old.length)}`

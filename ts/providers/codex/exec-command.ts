@@ -18,15 +18,15 @@ export interface ExecCommandInput {
   workdir?: string | undefined
   /** A shell that takes `-c`. @default bash, or sh where there is none */
   shell?: string | undefined
-  /** Without effect: no shell reads startup files. */
+  /** Has no effect: no shell reads startup files. */
   login?: boolean | undefined
   /** Whether the command gets a terminal. Without one it has no input. @default false */
   tty?: boolean | undefined
-  /** @default 10_000, from 250 to 30_000 */
+  /** How long to wait for output, in milliseconds, from 250 to 30,000. @default 10_000 */
   yield_time_ms?: number | undefined
   /** @default 10_000 */
   max_output_tokens?: number | undefined
-  /** Anything but `use_default` is refused: nothing runs outside of the sandbox. */
+  /** Any value but `use_default` is refused: nothing runs outside the sandbox. */
   sandbox_permissions?: string | undefined
   justification?: string | undefined
   prefix_rule?: string[] | undefined
@@ -35,15 +35,15 @@ export interface ExecCommandInput {
 /** Input of `write_stdin`. */
 export interface WriteStdinInput {
   session_id: number
-  /** Nothing polls. @default '' */
+  /** The text to type. The empty text polls. @default '' */
   chars?: string | undefined
-  /** @default 250, up to 30_000; of a poll 5_000 to 300_000 */
+  /** How long to wait for output, in milliseconds, at most 30,000; for a poll 5,000 to 300,000. @default 250 */
   yield_time_ms?: number | undefined
   /** @default 10_000 */
   max_output_tokens?: number | undefined
 }
 
-/** The two tools, under the names that models of Codex know. */
+/** The two tools, under the names that Codex models know. */
 export type CodexTools = {
   exec_command: CallableTool<ExecCommandInput, string>
   write_stdin: CallableTool<WriteStdinInput, string>
@@ -76,10 +76,10 @@ const stdinSchema = z.object({
 
 const outputSchema = z.string().describe('How the command is, and its output')
 
-/** The most bytes of one report as JSON. It is cut by its tokens. */
+/** The most bytes of one report as JSON. The answer is then cut to its tokens. */
 const MAX_REPORT_JSON = 64_000_000
 
-/** Makes the two tools. They share their sessions with nobody. */
+/** Makes the two tools. Their sessions are their own. */
 export function createCodexTools({ bound }: ProviderSettings): { tools: CodexTools; close: () => Promise<void> } {
   const table = new ProcessTable({ maxRunning: MAX_PROCESSES, maxReportBytes: MAX_REPORT_JSON })
   const shared = { outputSchema, sideEffect: true, kind: 'bash' } as const
@@ -146,7 +146,7 @@ async function writeStdin(input: WriteStdinInput, signal: AbortSignal | undefine
     return said(await table.read({ process_id, max_bytes, wait_ms }, signal, 'end'), max_bytes, startedMs, table)
   }
   const wait_ms = within(yield_time_ms, 250, 250, 30_000)
-  // Without a terminal nobody makes a signal of the key.
+  // Without a terminal, nothing else turns the key into a signal.
   const isInterrupt = chars === '\u0003' && !table.hasTerminal(process_id)
   const given = isInterrupt ? { keys: ['ctrl+c' as const] } : { text: chars }
   const report = await table.write({ process_id, ...given, wait_ms }, signal, 'end', max_bytes)
@@ -159,7 +159,7 @@ function within(value: unknown, fallback: number, least: number, most: number): 
   return Math.round(Math.min(most, Math.max(least, value)))
 }
 
-/** The text that a model of Codex expects. What is left out of a long output is not given later. */
+/** The text that a Codex model expects. No later answer has the omitted part of a long output. */
 async function said(report: ProcessReport, budget: number, startedMs: number, table: ProcessTable): Promise<string> {
   const { process_id, from, next, unread_bytes: unread = 0, missing_bytes: missing = 0 } = report
   const total = missing + next - from + unread
@@ -174,7 +174,7 @@ async function said(report: ProcessReport, budget: number, startedMs: number, ta
   })
 }
 
-/** Failures with the next move that a model has with these two tools. */
+/** Failures with next moves that a model can make with these two tools. */
 async function inWords(work: () => Promise<string>): Promise<string> {
   try {
     return await work()

@@ -1,25 +1,25 @@
-/** The output of a session as models of Codex read it. */
+/** The output of a session in the form that Codex models read. */
 import { positive } from '../../core/options.js'
 import type { ProcessReport } from '../../core/processes/process-report.js'
 
 const DEFAULT_TOKENS = 10_000
-/** What Codex takes a token for. */
+/** Codex's estimate of a token. */
 const BYTES_PER_TOKEN = 4
 const MAX_TOKENS = 250_000
 
-/** How many bytes a budget of tokens is. */
+/** The bytes of a token budget. */
 export function outputBytes(tokens: unknown): number {
   if (tokens === undefined || tokens === null) return DEFAULT_TOKENS * BYTES_PER_TOKEN
   return Math.max(16, Math.ceil(Math.min(positive()(tokens, 'max_output_tokens'), MAX_TOKENS)) * BYTES_PER_TOKEN)
 }
 
-/** What one answer is made of. */
+/** The facts of one answer. */
 export interface ExecAnswer {
   chunkId: string
   wallMs: number
   report: ProcessReport
   session: number
-  /** How much was printed since the last answer. */
+  /** The bytes printed since the last answer. */
   bytes: number
   output: string
 }
@@ -40,13 +40,13 @@ export function sectionsOf({ chunkId, wallMs, report, session, bytes, output }: 
   ].join('\n')
 }
 
-/** What Codex does not say: the kernel does. */
+/** Facts from the kernel that Codex's own answers lack. */
 function facts({ port, waits_for_input: waits }: ProcessReport): string[] {
   const listens = port === undefined ? [] : [`The process listens at port ${port}.`]
   return waits === true && port === undefined ? [...listens, 'The process waits for input.'] : listens
 }
 
-/** The beginning and the end of an output that is longer than the budget. */
+/** Cuts an output to the budget: its beginning and its end. */
 export function cutOutput(first: string, last: string | undefined, bytes: number, budget: number): string {
   if (last === undefined) return first
   const head = Buffer.from(first)

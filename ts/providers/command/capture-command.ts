@@ -1,4 +1,4 @@
-/** A command whose end is a result: both streams apart, and how it ended. */
+/** Runs a command to its end: separate streams, and how it ended. */
 import type { CapturedCommand } from '../../../index.js'
 import { traceStep } from '../../core/call-channel.js'
 import { type CommandMessage, programName } from '../../core/call-message.js'
@@ -8,18 +8,18 @@ import { leftRunningNote } from '../../core/text.js'
 import { callPlan, type CallSettings, commandOf, commandSettings, guardCommand, HANG_GRACE_MS } from '../../toolkit/tools/call-plan.js'
 import { BASH_TOOL_MAX_OUTPUT_BYTES, checkBashLimits, type ToolOptions } from '../../toolkit/settings.js'
 
-/** What to run. */
+/** The command to run. */
 export interface CapturedInput {
   cmd: string
   args: readonly string[]
   cwd: string
-  /** What the network guard judges, where the arguments say something else. @default args */
+  /** The arguments that the network guard judges, if they differ. @default args */
   judged?: readonly string[] | undefined
-  /** When it is killed. */
+  /** The timeout, in milliseconds. */
   timeoutMs: number
   /** The most bytes of each stream. @default the limit of the settings */
   streamBytes?: number | undefined
-  /** Variables that join those of the settings. */
+  /** Variables besides those of the settings. */
   variables?: Readonly<Record<string, string>> | undefined
 }
 
@@ -56,20 +56,20 @@ function noteEnd(message: CommandMessage, ended: CapturedCommand | undefined): v
   message.call?.commandEnded(exitCode)
 }
 
-/** The exit code as a shell reports it: 128 and the number of the signal, 124 for a timeout as `timeout` has it. */
+/** The exit code as a shell reports it: 128 plus the number of the signal; 124 for a timeout, as from `timeout`. */
 export function exitCodeOf({ exitCode, signalNumber, timedOut }: CapturedCommand): number {
   if (timedOut) return 124
   return exitCode ?? 128 + (signalNumber ?? 0)
 }
 
-/** stderr, and below it what the model should know besides. */
+/** stderr, followed by notes for the model. */
 export function stderrWithNotes(stderr: string, notes: readonly (string | undefined)[]): string {
   const known = notes.filter((note) => note !== undefined).map((note) => `[${note}]`)
   if (known.length === 0) return stderr
   return `${stderr}${stderr === '' || stderr.endsWith('\n') ? '' : '\n'}${known.join('\n')}\n`
 }
 
-/** What the model should know of a command besides its output. */
+/** Notes about a command for the model. */
 export function captureNotes({ hint, leftRunning, signal }: CapturedCommand): (string | undefined)[] {
   return [signal === undefined ? undefined : `The command was killed by ${signal}.`, hint, leftRunningNote(leftRunning)]
 }

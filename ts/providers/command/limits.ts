@@ -4,14 +4,14 @@ import type { Settings } from '../../toolkit/settings.js'
 /** The longest command line. The system takes no argument of 131,072 bytes or more. */
 const MAX_LINE_BYTES = 120_000
 
-/** When a command is killed: as the model asks, up to the host's limit. */
+/** The timeout of a command: the model's, up to the host's limit. */
 export function timeoutOf(asked: unknown, { timeoutMs }: Settings, maxTimeoutMs: number): number {
   if (asked === undefined || asked === null) return timeoutMs
   if (typeof asked !== 'number' || !(asked > 0)) throw invalid('timeoutMs must be a positive number.')
   return Math.min(asked, Math.max(maxTimeoutMs, timeoutMs))
 }
 
-/** A command line that the system can take. @throws {ToolError} INVALID_INPUT */
+/** Checks the length of a command line. @throws {ToolError} INVALID_INPUT */
 export function commandLine(value: unknown, name: string): string {
   if (typeof value !== 'string') throw invalid(`${name} must be a string.`)
   if (value.includes('\0')) throw invalid(`${name} holds a NUL byte.`)
@@ -22,14 +22,14 @@ export function commandLine(value: unknown, name: string): string {
 
 const characters = wholeNumber(0)
 
-/** How many characters of an output the model asks for. */
+/** The number of characters of output that the model asks for. */
 export function outputLimit(value: unknown): number | undefined {
   return value === undefined || value === null ? undefined : characters(value, 'maxOutputLength')
 }
 
 /**
- * Two streams within a number of characters together. The shorter one is kept whole if it fits into half of it; of a longer
- * one the beginning and the end are kept.
+ * Cuts two streams to a number of characters together. A stream that fits into half of it is kept whole; a longer one keeps
+ * its beginning and its end.
  */
 export function limitTogether(stdout: string, stderr: string, limit: number): { stdout: string; stderr: string } {
   if (stdout.length + stderr.length <= limit) return { stdout, stderr }
@@ -38,7 +38,7 @@ export function limitTogether(stdout: string, stderr: string, limit: number): { 
   return { stdout: shortened(stdout, limit - errors), stderr: shortened(stderr, errors) }
 }
 
-/** A text of at most `limit` characters: its beginning and its end. */
+/** Cuts a text to `limit` characters: its beginning and its end. */
 export function shortened(text: string, limit: number): string {
   if (text.length <= limit) return text
   const note = `\n[${text.length - limit} characters and more left out]\n`
@@ -50,5 +50,5 @@ export function shortened(text: string, limit: number): string {
 
 const isLow = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff
 const isHigh = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff
-/** Without half a character at the end. */
+/** Drops half a character at the end. */
 const whole = (text: string): string => (isHigh(text.charCodeAt(text.length - 1)) ? text.slice(0, -1) : text)

@@ -12,15 +12,15 @@ import { callPlan } from '../../toolkit/tools/call-plan.js'
 import { failureText } from '../../toolkit/tools/model-errors.js'
 import type { ProviderSettings } from '../settings.js'
 
-/** What a model asks to be done to a file. */
+/** The operation of a model on a file. */
 export type ApplyPatchOperation =
   /** Every line of the diff begins with `+`. */
   | { type: 'create_file'; path: string; diff: string }
-  /** `moveTo` comes from the Agents SDK alone. */
+  /** Only the Agents SDK sends `moveTo`. */
   | { type: 'update_file'; path: string; diff: string; moveTo?: string | undefined }
   | { type: 'delete_file'; path: string }
 
-/** Whether the operation was carried out, and what a model is told of it. */
+/** Whether the operation was carried out, and the text for the model. */
 export type ApplyPatchOutput = { status: 'completed' | 'failed'; output: string }
 
 /** Carries out the operation. It never throws. */
@@ -49,7 +49,7 @@ export function createApplyPatch({ bound }: ProviderSettings): ApplyPatchFunctio
   })
 }
 
-/** With size and hash in place of the diff, which a record must not hold. */
+/** The input with size and hash in place of the diff, which a record must not hold. */
 async function recordedOperation(callId: unknown, operation: Partial<Record<string, unknown>> | undefined): Promise<unknown> {
   const { type, path, diff, moveTo } = operation ?? {}
   const rest = { callId, type, ...(moveTo !== undefined && { moveTo }) }
@@ -74,7 +74,7 @@ async function applyOperation(operation: ApplyPatchOperation, call: BuiltInConte
   return summary
 }
 
-/** A change and a move are one patch, so that both happen or neither. */
+/** Makes one patch of a change and a move, so that both happen or neither. */
 function moving(path: string, to: string, diff: string): string {
   if (/[\r\n]/u.test(path + to)) throw invalid('A path that is moved has no line breaks.')
   return `*** Begin Patch\n*** Update File: ${path}\n*** Move to: ${to}\n${diff}${diff === '' || diff.endsWith('\n') ? '' : '\n'}*** End Patch\n`

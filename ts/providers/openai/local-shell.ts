@@ -9,7 +9,7 @@ import { commandLine, shortened, timeoutOf } from '../command/limits.js'
 import { failureText } from '../../toolkit/tools/model-errors.js'
 import type { ProviderSettings } from '../settings.js'
 
-/** What a model asks of the local shell. */
+/** The action of a model for the local shell. */
 export interface LocalShellAction {
   type: 'exec'
   /** A program and its arguments. */
@@ -19,7 +19,7 @@ export interface LocalShellAction {
   user?: string | undefined
   /** Relative to the root directory, or absolute within it. */
   workingDirectory?: string | undefined
-  /** Variables of the command, besides those of the host's options. */
+  /** Variables of the command, in addition to those of the host's options. */
   env?: Record<string, string> | undefined
 }
 

@@ -11,11 +11,11 @@ import { commandLine, limitTogether, outputLimit, shortened, timeoutOf } from '.
 import { failureText } from '../../toolkit/tools/model-errors.js'
 import type { ProviderSettings } from '../settings.js'
 
-/** What a model asks of the shell. */
+/** The action of a model for the shell. */
 export interface ShellAction {
   /** Command lines, run in this order. */
   commands: string[]
-  /** When each of them is killed, in milliseconds. */
+  /** The timeout of each command, in milliseconds. */
   timeoutMs?: number | undefined
   /** The most characters of stdout and stderr together, of each command. */
   maxOutputLength?: number | undefined
@@ -24,7 +24,7 @@ export interface ShellAction {
 /** How a command ended. */
 export type ShellOutcome = { type: 'exit'; exitCode: number } | { type: 'timeout' }
 
-/** What a command printed, and how it ended. A type, so that it fits records with more fields. */
+/** The output of a command, and how it ended. A type and no interface, so that records with more fields are assignable. */
 export type ShellCommandOutput = {
   stdout: string
   stderr: string
@@ -34,7 +34,7 @@ export type ShellCommandOutput = {
 /** The answer: one output for each command. */
 export interface ShellOutput {
   output: ShellCommandOutput[]
-  /** As it was asked for. */
+  /** The value of the request. */
   maxOutputLength?: number
 }
 
@@ -67,7 +67,7 @@ async function runCommands(
   settings: ProviderSettings,
 ): Promise<ShellOutput> {
   const { commands, timeoutMs: asked, maxOutputLength } = checkedAction(action)
-  // Nothing runs unless all of it can.
+  // Nothing runs unless all commands are valid.
   const limit = outputLimit(maxOutputLength)
   const timeoutMs = timeoutOf(asked, call.settings, settings.maxTimeoutMs)
   const lines = commands.map((command, index) => commandLine(command, `commands[${index}]`))
@@ -91,7 +91,7 @@ async function runCommand(
     const outcome: ShellOutcome = ended.timedOut ? { type: 'timeout' } : { type: 'exit', exitCode: exitCodeOf(ended) }
     return { ...limitTogether(ended.stdout, stderr, Math.min(limit ?? Infinity, call.settings.maxOutputBytes)), outcome }
   } catch (error) {
-    // A refusal is the outcome of its own command. After an abort, and where nothing can run, the rest would end alike.
+    // A refusal ends its own command only. After an abort, or if nothing can run, the remaining commands would end in the same way.
     if (!ToolError.isInstance(error) || call.signal?.aborted === true) throw error
     const stderr = failureText(error)
     return { ...limitTogether('', stderr, limit ?? stderr.length), outcome: { type: 'exit', exitCode: NOT_RUN } }
@@ -105,7 +105,7 @@ function checkedAction(action: unknown): ShellAction {
   return action as ShellAction
 }
 
-/** A call that failed, as the output of each of its commands that has none yet. */
+/** The output of a failed call: one for each command that has none yet. */
 function failedShell(input: unknown, output: readonly ShellCommandOutput[], error: unknown): ShellOutput {
   const action = (input as { action?: Partial<ShellAction> } | null | undefined)?.action
   const { commands, maxOutputLength: limit } = action ?? {}
