@@ -6,16 +6,16 @@ import { ToolError } from './core/errors.js'
 const HELP = `Usage: toolwright <command> [options]
 
 Commands:
-  calls     shows the recorded calls of a journal
-  doctor    shows how commands of bash are confined on this system, and what would confine them better
-  mcp       serves tools to a client of the Model Context Protocol
-  report    writes a page that shows the recorded calls of a journal, to look at or to send
-  view      shows the same page in a browser, with new calls as they come
+  calls     show the recorded calls of a journal
+  doctor    show how bash commands are confined on this system, and how to confine them better
+  mcp       serve tools to a client of the Model Context Protocol
+  report    write a page that shows the recorded calls of a journal, to look at or to send
+  view      show the same page in a browser, with new calls as they come
 
-toolwright <command> --help shows the options of a command, toolwright --version the version.
+'toolwright <command> --help' shows the options of a command, 'toolwright --version' the version.
 `
 
-/** A command is loaded when it is run: a client waits for the start of its server. */
+/** Loads a command only when it runs, because a client waits for the start of its server. */
 const commands: Record<string, () => Promise<(args: string[]) => Promise<number>>> = {
   calls: async () => (await import('./cli/calls.js')).calls,
   doctor: async () => (await import('./cli/doctor.js')).doctor,

@@ -11,26 +11,26 @@ import type { SpanTarget } from '../otel/send-spans.js'
 
 const HELP = `Usage: toolwright calls <journal> [options]
 
-Shows the recorded calls of a journal, which is only read: file:runs.db, or a path. Below each run and
-each task stand its calls: when, number, tool, status, duration, bytes of input → of output, and what
-the call was about.
+Shows the recorded calls of a journal: file:runs.db, or a path. The journal is not changed. Each run and
+each task lists its calls: start, number, tool, status, duration, bytes of input → output, and target.
 
-  --run <id>     only the calls of this run
-  --follow       stays and shows calls as they come, until ^C; on a terminal those that run move below
-  --json         one JSON object for each call, with everything that is recorded of it
-  --otlp <url>   sends the calls to a collector of OpenTelemetry, as spans, instead of showing them:
-                 http://localhost:4318, or the whole address of a service; a trace for each run
-  --inputs       the spans hold the arguments of calls too
-  --outputs      the spans hold what calls returned too
-  --help         this text
+  --run <id>     show only the calls of this run
+  --follow       show calls as they come, until Ctrl-C; on a terminal, running calls stand at the bottom
+  --json         print one JSON object for each call, with the whole record
+  --otlp <url>   send the calls as spans to a collector of OpenTelemetry instead of showing them:
+                 http://localhost:4318, or the full address of a service; a trace for each run
+  --inputs       put the arguments of calls into the spans
+  --outputs      put the results of calls into the spans
+  --help         print this text
 
-A status is success, error, refused (an error before anything was done), unknown (nobody knows how far
-the call came), or started (it has not ended).
+A status is success, error, refused (an error before anything was done), unknown (the call may have done
+everything, a part, or nothing), or started (it has not ended).
 
-The environment names headers of the collector (OTEL_EXPORTER_OTLP_HEADERS) and the service
-(OTEL_SERVICE_NAME). Calls that are sent again have the same ids.
+OTEL_EXPORTER_OTLP_HEADERS sets headers for the collector, OTEL_SERVICE_NAME the name of the service.
+Sending calls again gives the same ids.
 
-Ends with 1 if the journal cannot be read or has no such run, or if the collector does not take the spans.
+The exit code is 1 if the journal cannot be read or has no such run, or if the collector does not take
+the spans.
 `
 
 const options = {
@@ -47,7 +47,7 @@ interface Choice {
   runId: string | undefined
   isFollowing: boolean
   isJson: boolean
-  /** The collector that gets the calls, and what else it gets. */
+  /** The collector that gets the calls. */
   target: SpanTarget | undefined
   contents: { inputs: boolean; outputs: boolean }
 }
@@ -67,7 +67,7 @@ export async function calls(args: string[]): Promise<number> {
   }
 }
 
-/** Aborted when the reader of the output has seen enough: by ^C while following, or by closing the pipe. */
+/** Aborts when the reader of the output stops: by Ctrl-C while following, or by closing the pipe. */
 function stopper({ isFollowing }: Choice): AbortSignal {
   const controller = new AbortController()
   if (isFollowing) process.once('SIGINT', () => controller.abort())
@@ -83,7 +83,7 @@ async function show(journal: Journal, { runId, location, isJson }: Choice, stop:
   const timeline = timelineOfTerminal()
   for (const run of runs) {
     if (stop.aborted) break
-    // Outlines are enough for a timeline; a line of JSON gets its whole row when it is written.
+    // A timeline needs only outlines. The whole row of a JSON line is read when the line is written.
     const recorded = await journal.listRun(run.runId, { outline: true })
     if (isJson) {
       for await (const batch of wholeRows(journal, recorded)) for (const call of batch) await print(jsonLine(call), stop)
@@ -101,7 +101,7 @@ async function print(text: string, stop: AbortSignal): Promise<void> {
 
 async function follow(journal: Journal, { runId, isJson }: Choice, stop: AbortSignal): Promise<number> {
   const timeline = timelineOfTerminal()
-  // A terminal shows a call that runs in a line that moves, and prints it when it has ended.
+  // On a terminal, running calls are redrawn below the others, and printed when they have ended.
   using running = isJson || !process.stdout.isTTY || process.env['TERM'] === 'dumb' ? undefined : new RunningCalls(process.stdout)
   try {
     for await (const call of journal.tail({ runId, signal: stop })) {

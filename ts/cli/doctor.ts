@@ -7,17 +7,17 @@ import { parseCommandLine, UsageError, versions } from './program.js'
 
 const HELP = `Usage: toolwright doctor [options]
 
-Runs a command in the sandbox with the default options and shows for each protection how well it holds
-on this system (kernel, best-effort or none), by which mechanism, and after an arrow what would make it
-better. The first line has the versions that a report of a problem needs.
+Runs a command in the sandbox with the default options. Shows how well each protection holds on this
+system (kernel, best-effort or none), by which mechanism, and after an arrow how to improve it. The first
+line has the versions for a bug report.
 
   --root <directory>   the root directory (default: the current one)
-  --allow-network      as if the tools had allowNetwork: true
-  --mcp <file>         shows how each server in mcpServers of a JSON file would run; none is started
-  --json               the report as JSON
-  --help               this text
+  --allow-network      test with allowNetwork: true
+  --mcp <file>         also show how each server in mcpServers of a JSON file would run, without starting it
+  --json               print the report as JSON
+  --help               print this text
 
-Ends with 1 if the network cannot be blocked on this system: bash then refuses every command, unless
+The exit code is 1 if the network cannot be blocked on this system: bash then refuses every command, unless
 allowNetwork is true.
 `
 

@@ -9,25 +9,26 @@ import { parseCommandLine, portNumber, UsageError, version } from './program.js'
 const HELP = `Usage: toolwright mcp [options]
 
 Serves tools to a client of the Model Context Protocol over stdin and stdout: read, grep, glob, write,
-edit and bash, in the directories that --root names. Files may be read. The client's user is asked about
-everything else; where the client cannot ask, only what --allow allows is done. bash runs in the sandbox.
+edit and bash, in the directories of --root. Reading files needs no answer; the server asks the client's
+user about everything else. If the client cannot ask, only calls that --allow allows run. bash runs in the
+sandbox.
 
   --root <directory>   a directory that the tools reach; may be repeated (default: the current one)
-  --tools <names>      the tools, separated by commas: ${offeredTools.slice(0, 6).join(', ')}; and on request
-                       ${offeredTools.slice(6).join(', ')}
-  --read-only          nothing can be changed: read, grep and glob
-  --allow <rule>       calls that need no agreement, as tool:pattern; may be repeated
-  --deny <rule>        calls that are refused, also after --allow; may be repeated
-  --allow-network      commands reach the network
-  --journal <journal>  records the calls: file:runs.db, or a path
-  --http [port]        serves by streamable HTTP on this machine instead (default: any free port), and
-                       prints address and token; TOOLWRIGHT_MCP_TOKEN sets the token
-  --help               this text
+  --tools <names>      the tools, separated by commas (default: ${offeredTools.slice(0, 6).join(', ')});
+                       further tools: ${offeredTools.slice(6).join(', ')}
+  --read-only          offer only tools that change nothing
+  --allow <rule>       run these calls without asking, as tool:pattern; may be repeated
+  --deny <rule>        refuse these calls, even if --allow allows them; may be repeated
+  --allow-network      let commands reach the network
+  --journal <journal>  record the calls: file:runs.db, or a path
+  --http [port]        serve streamable HTTP on this machine instead (default: any free port), and print
+                       the address and a token; TOOLWRIGHT_MCP_TOKEN sets the token
+  --help               print this text
 
 Rules: 'bash:npm *' (commands that begin with npm), 'write:src/**', 'edit:docs/*.md', bash (every command).
 
-Ends with 0 when the client is gone, with 1 if the server cannot be started: a directory or journal that
-cannot be opened, a port that is taken, the package @modelcontextprotocol/server that is not installed.
+The exit code is 0 when the client has gone, and 1 if the server cannot start: a directory or journal
+cannot be opened, the port is taken, or the package @modelcontextprotocol/server is not installed.
 `
 
 const options = {
@@ -66,7 +67,7 @@ export async function mcp(args: string[]): Promise<number> {
   const journal = values.journal === undefined ? undefined : await journalAt(values.journal)
   try {
     const settings = complete(chosen, journal)
-    // Loading takes longest, and goes on while the sandbox is tried out.
+    // Loading takes longest, so it runs while the sandbox is tested.
     const transport = port === undefined ? import('../mcp-server/serve-stdio.js') : import('../mcp-server/serve-http.js')
     await Promise.all([settings, loadSdk(), transport, import('../contract/session/open-session.js')])
     if (port !== undefined) await serveUntilInterrupted(await settings, port, token)
@@ -77,11 +78,11 @@ export async function mcp(args: string[]): Promise<number> {
   } finally {
     await journal?.close()
   }
-  // What a preloaded module has begun does not keep a server without a client.
+  // Work of a preloaded module must not keep a server alive that has no client.
   process.exit(0)
 }
 
-/** Adds what has to be tried out or opened. */
+/** Adds the report of the sandbox and the journal. */
 async function complete(chosen: Omit<ServerSettings, 'sandbox' | 'journal'>, journal: Journal | undefined): Promise<ServerSettings> {
   const { roots, allowNetwork, tools } = chosen
   if (!tools.includes('bash')) return { ...chosen, sandbox: '', journal }
@@ -108,7 +109,7 @@ async function serveUntilInterrupted(settings: ServerSettings, port: number, tok
   await server.close()
 }
 
-/** `--http` may stand without a port, which `parseArgs` does not know. */
+/** Gives `--http` without a port the port 0, because `parseArgs` has no optional values. */
 function withPort(args: readonly string[]): string[] {
   const given = args.flatMap((argument, index) => {
     if (argument === '--http') return [/^\d+$/u.test(args[index + 1] ?? '') ? `--http=${args[index + 1]}` : '--http=0']
@@ -124,7 +125,7 @@ function tokenOf(token: string | undefined): string | undefined {
   return token
 }
 
-/** Some clients start their servers in the root of the file system, which nobody means. */
+/** Refuses the root of the file system, in which some clients start their servers. */
 function currentDirectory(): string {
   const current = process.cwd()
   if (current === '/') throw new UsageError('mcp: the current directory is /; name a directory with --root')

@@ -4,10 +4,10 @@ import { parseArgs, type ParseArgsConfig } from 'node:util'
 import type { Journal } from '../journal/journal.js'
 import type { RunSummary } from '../journal/journal-store.js'
 
-/** A command line that makes no sense. It is reported without a stack. */
+/** An invalid command line. It is reported without a stack. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
-  /** With which code the command ends: 2 for a command line, 1 for what cannot be done. */
+  /** The exit code of the command: 2 for an invalid command line, 1 for a failure. */
   readonly exitCode: 1 | 2
 
   constructor(message: string, exitCode: 1 | 2 = 2) {
@@ -17,7 +17,7 @@ export class UsageError extends Error {
 }
 
 /**
- * As `parseArgs` of Node, with an option `--help`: it prints the help, and there is nothing else to do.
+ * Node's `parseArgs` with an option `--help`, which prints the help. The result is then `undefined`.
  *
  * @throws {UsageError}
  */
@@ -40,13 +40,13 @@ export function version(): string {
   return (JSON.parse(manifest) as { version: string }).version
 }
 
-/** What a bug report says about the system. */
+/** The versions for a bug report. */
 export function versions(): Record<'toolwright' | 'runtime' | 'system', string> {
   const runtime = process.versions['bun'] === undefined ? `Node ${process.versions.node}` : `Bun ${process.versions['bun']}`
   return { toolwright: version(), runtime, system: `${process.platform} ${process.arch}, kernel ${release()}` }
 }
 
-/** The journal that a command names, which has to be a file. */
+/** The journal that a command names. It has to be a file. */
 export function journalArgument(command: string, positionals: readonly string[]): string {
   const [location, ...others] = positionals
   if (location === undefined) throw new UsageError(`${command}: name a journal`)
@@ -55,7 +55,7 @@ export function journalArgument(command: string, positionals: readonly string[])
   return location
 }
 
-/** The runs of a journal, or the one that a command names. @throws {UsageError} where that is not there. */
+/** The runs of a journal, or the one that a command names. @throws {UsageError} for an unknown run. */
 export async function chosenRuns(journal: Journal, runId: string | undefined, location: string): Promise<RunSummary[]> {
   const runs = (await journal.listRuns()).filter((run) => runId === undefined || run.runId === runId)
   if (runs.length === 0 && runId !== undefined) throw new UsageError(`no run ${JSON.stringify(runId)} in ${location}`, 1)

@@ -1,4 +1,4 @@
-/** Progress of long work, on a terminal only: one line that is rewritten, and gone at the end. */
+/** Progress of long work, on a terminal only: one line that is rewritten, and removed at the end. */
 export interface Progress {
   /** Replaces the line, at most ten times a second. */
   show(text: string): void
@@ -6,12 +6,12 @@ export interface Progress {
   end(): void
 }
 
-/** What is quicker than this shows no progress. */
+/** Work that takes less time shows no progress. */
 const DELAY_MS = 300
 const INTERVAL_MS = 100
 export const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 
-/** Begins to show progress on a stream; on anything but a terminal it shows nothing. */
+/** Begins to show progress on a terminal. On any other stream it shows nothing. */
 export function startProgress(stream: NodeJS.WriteStream): Progress {
   if (stream.isTTY !== true || process.env['TERM'] === 'dumb') return { show: () => undefined, end: () => undefined }
   let next = performance.now() + DELAY_MS

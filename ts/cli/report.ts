@@ -9,19 +9,19 @@ import { chosenRuns, journalArgument, parseCommandLine, UsageError } from './pro
 
 const HELP = `Usage: toolwright report <journal> [options]
 
-Writes one HTML page that shows the recorded calls of a journal: a timeline, what each call was given and
-returned, failures, retries, totals. The page needs no network and no server, and can be sent to somebody
-who has no toolwright. The journal is only read: file:runs.db, or a path.
+Writes one HTML page that shows the recorded calls of a journal (file:runs.db, or a path): a timeline, the
+arguments and results of each call, failures, retries, totals. The page needs no network and no server,
+and opens without toolwright. The journal is not changed.
 
-  -o, --output <file>  where the page goes (default: the journal's name with .html, here); - for stdout
-  --run <id>           only the calls of this run
-  --json               prints what was written as JSON
-  --help               this text
+  -o, --output <file>  the page (default: the journal's name with .html, in this directory); - for stdout
+  --run <id>           show only the calls of this run
+  --json               print the path, the number of calls and the size as JSON
+  --help               print this text
 
 Long texts are cut to keep the page below 5 MB, and the page says where. A journal of tens of thousands of
-calls needs more; --run takes one run of it.
+calls needs more than that: choose one run with --run.
 
-Ends with 1 if the journal cannot be read or has no such run, or if the page cannot be written.
+The exit code is 1 if the journal cannot be read or has no such run, or if the page cannot be written.
 `
 
 const options = {
@@ -63,10 +63,10 @@ export async function report(args: string[]): Promise<number> {
   }
 }
 
-/** A page that is larger opens slowly, and many services do not take it. */
+/** Larger pages open slowly, and many services refuse them. */
 const MAX_PAGE_BYTES = 5_000_000
 
-/** Leaves no half page behind. */
+/** Writes the page, and removes a part of it after a failure. */
 async function writeWhole(path: string, page: string): Promise<void> {
   try {
     await writeFile(path, page)

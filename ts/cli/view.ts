@@ -6,16 +6,16 @@ import { journalArgument, parseCommandLine, portNumber, UsageError } from './pro
 
 const HELP = `Usage: toolwright view <journal> [options]
 
-Shows the recorded calls of a journal in a browser, and new calls as they are recorded, until ^C. It
-prints the address of the page, which only this machine can open and which holds a secret. The journal
-is only read: file:runs.db, or a path. 'toolwright report' writes the same page to a file.
+Shows the recorded calls of a journal (file:runs.db, or a path) in a browser, and new calls as they are
+recorded, until Ctrl-C. Prints the address of the page. The address holds a secret, and only this machine
+can open it. The journal is not changed. 'toolwright report' writes the same page to a file.
 
-  --run <id>     only the calls of this run
+  --run <id>     show only the calls of this run
   --port <n>     the port (default: any free one)
-  --json         prints the address as JSON
-  --help         this text
+  --json         print the address as JSON
+  --help         print this text
 
-Ends with 1 if the journal cannot be read or the port is taken.
+The exit code is 1 if the journal cannot be read or the port is taken.
 `
 
 const options = {

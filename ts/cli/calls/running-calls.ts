@@ -3,11 +3,11 @@ import { targetOf } from '../../journal/call-target.js'
 import { cut, formatDuration, printable } from '../../report/format.js'
 import { FRAMES } from '../progress.js'
 
-/** How many running calls are shown at most; of the others their number. */
+/** The most running calls that are shown. The last line has the number of the others. */
 const MAX_SHOWN = 6
 const INTERVAL_MS = 100
 
-/** The calls that run now, below what has been printed: a line for each, with a spinner and its time so far. */
+/** The running calls, below the printed lines: one line each, with a spinner and the time so far. */
 export class RunningCalls implements Disposable {
   readonly #stream: NodeJS.WriteStream
   readonly #calls = new Map<number, ToolCallRow>()
@@ -21,7 +21,7 @@ export class RunningCalls implements Disposable {
     this.#timer.unref()
   }
 
-  /** Takes a row: of a call that runs, or that has ended. @returns whether it has ended, and is to be printed. */
+  /** Takes the row of a call. @returns whether the call has ended and has to be printed. */
   take(call: ToolCallRow): boolean {
     if (call.status !== 'started') {
       this.#calls.delete(call.row)
@@ -36,7 +36,7 @@ export class RunningCalls implements Disposable {
     return [...this.#calls.values()]
   }
 
-  /** Removes the lines, so that others can be printed; the next tick draws them again. */
+  /** Removes the lines to make room for output. The next tick draws them again. */
   clear(): void {
     if (this.#lines > 0) this.#stream.write(`\u{1b}[${this.#lines}A\u{1b}[J`)
     this.#lines = 0

@@ -6,7 +6,7 @@ import { printable } from '../../report/format.js'
 import { chosenRuns, UsageError, version } from '../program.js'
 import { startProgress } from '../progress.js'
 
-/** What `calls --otlp` was asked for. */
+/** The options of `calls --otlp`. */
 export interface SendChoice {
   location: string
   runId: string | undefined
@@ -29,7 +29,7 @@ export function spanTarget(address: string, env: NodeJS.ProcessEnv): SpanTarget 
   return { url, headers, service: env['OTEL_SERVICE_NAME'] || 'toolwright', version: version() }
 }
 
-/** `name=value,name=value`, with values as in a URL. */
+/** Parses `name=value,name=value`. Values are percent-encoded. */
 function headersOf(list: string | undefined): Record<string, string> {
   const headers = new Headers()
   for (const pair of (list ?? '').split(',')) {

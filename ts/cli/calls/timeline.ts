@@ -8,7 +8,7 @@ import { cut, formatBytes, formatDate, formatDuration, formatTime, printable } f
 const MAX_TEXT = 200
 /** How many calls make one part of the output. */
 const BATCH = 200
-/** The widest column of tools. A longer name moves the rest of its line. */
+/** The widest column of tools. A longer name shifts the rest of its line. */
 const MAX_TOOL_WIDTH = 16
 
 const colours: Record<Ending, 'red' | 'green' | 'yellow'> = {
@@ -22,13 +22,13 @@ const ENDING_WIDTH = Math.max(...Object.keys(colours).map(({ length }) => length
 
 /** Calls as lines: a heading for each run, one for each attempt of a task, a line for each call. */
 export interface Timeline {
-  /** All calls of a run, in the order in which they began, in parts of some lines each. */
+  /** All calls of a run, in the order in which they began, in parts of several lines. */
   parts(calls: readonly ToolCallRow[]): Iterable<string>
-  /** The next call of a journal that is being followed, with the headings that it needs. */
+  /** The next call of a journal that is followed, with the headings that it needs. */
   next(call: ToolCallRow): string
 }
 
-/** Makes a timeline for a terminal of this width, or without a width for a file or a pipe. */
+/** Makes a timeline for a terminal of this width; without a width, for a file or a pipe. */
 export function makeTimeline(options: { isColoured: boolean; columns?: number | undefined }): Timeline {
   const paint = (look: Parameters<typeof styleText>[0], text: string): string =>
     options.isColoured ? styleText(look, text, { validateStream: false }) : text
@@ -72,7 +72,7 @@ export function makeTimeline(options: { isColoured: boolean; columns?: number | 
     return `${before}${status}${paint('dim', after)}${fit(target, taken)}`.trimEnd() + '\n' + reason(call, ending)
   }
 
-  /** The reason has a line of its own below the call, for both need room. */
+  /** The reason for a failure, on a line of its own below the call. */
   const reason = (call: ToolCallRow, ending: Ending): string => {
     const why = errorOf(call)
     const indent = ' '.repeat('  00:00:00.000 00 '.length)
@@ -128,7 +128,7 @@ function summary(calls: readonly ToolCallRow[]): string[] {
   return [[all, ...others].join(', '), formatDuration(ended === 0 ? null : Math.max(0, ended - began))]
 }
 
-/** Only a terminal is coloured, unless its user asked for no colours: https://no-color.org */
+/** Whether to use colours: on a terminal, unless NO_COLOR is set (https://no-color.org). */
 export function wantsColours(stream: { isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {
   return stream.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb'
 }
