@@ -1,10 +1,10 @@
 import { ReadableStream as WebStream, type UnderlyingByteSource } from 'node:stream/web'
 
 /**
- * Bytes as a stream that asks for the next part only when somebody reads.
+ * A stream of bytes that asks for the next part only when the reader does.
  *
- * @param next gives a part, and nothing at the end. What it throws is the error of the stream.
- * @param cancelled is called when the reader wants no more.
+ * @param next returns the next part, or `undefined` at the end. Its error becomes the stream's.
+ * @param cancelled called when the reader cancels the stream.
  */
 export function byteStream(next: () => Promise<Uint8Array | undefined>, cancelled: () => unknown): ReadableStream<Uint8Array> {
   const source: UnderlyingByteSource = {
@@ -20,17 +20,17 @@ export function byteStream(next: () => Promise<Uint8Array | undefined>, cancelle
     },
     cancel: () => void cancelled(),
   }
-  // The same class, whose global type knows no streams of bytes.
+  // The same class; its global type lacks streams of bytes.
   return new WebStream(source, { highWaterMark: 0 }) as ReadableStream<Uint8Array>
 }
 
-/** Bytes that a stream may take over. It detaches their memory, which a small buffer shares with others. */
+/** Bytes that a stream may own. The stream detaches their memory, so bytes that share a buffer are copied. */
 function owned(part: Uint8Array): Uint8Array<ArrayBuffer> {
   const isWhole = part.byteOffset === 0 && part.byteLength === part.buffer.byteLength && part.constructor === Uint8Array
   return isWhole ? (part as Uint8Array<ArrayBuffer>) : new Uint8Array(part)
 }
 
-/** All bytes of some parts. */
+/** Concatenates parts. */
 export function joined(parts: readonly Uint8Array[], bytes: number): Uint8Array<ArrayBuffer> {
   const all = new Uint8Array(bytes)
   let at = 0

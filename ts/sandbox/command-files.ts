@@ -1,7 +1,7 @@
 /**
- * Files as commands see them, where the host cannot look: in their private `/tmp`, in the home directory, and behind what
- * is closed to them. Each operation is a short script behind the same layers as every command, so it can do nothing that
- * a command could not.
+ * Files as commands see them, where the host cannot look: in their private `/tmp`, in the home directory, and below closed
+ * paths. Each operation is a short script behind the same layers as every command, so it can do nothing that a command could
+ * not.
  */
 import { isAbsolute, join } from 'node:path'
 import { hostVariables } from '../core/environment.js'
@@ -10,21 +10,21 @@ import { type KeptProcess, startProcess } from '../core/kept-process.js'
 import type { Space } from './space.js'
 import type { DirectoryEntry, FileStat } from './types.js'
 
-/** How a script says what is there. No program that it runs ends like this. */
+/** Exit codes by which a script reports what is at the path. No program that it runs uses them. */
 const MISSING = 65
 const NOT_A_FILE = 66
 const NOT_A_DIRECTORY = 67
 
 const EXISTS = `[ -e "$1" ] || exit ${MISSING}`
 
-// What follows the first byte is the file: without it, the file could not be opened.
+// The file follows the first byte. Without that byte, the file could not be opened.
 const READ = `${EXISTS}; [ -f "$1" ] || exit ${NOT_A_FILE}; exec 3< "$1" || exit 1; printf .; exec cat <&3`
 
 const WRITE = `case $1 in */) exit ${NOT_A_FILE};; esac
 [ ! -e "$1" ] || [ -f "$1" ] || exit ${NOT_A_FILE}
 parent=\${1%/*}; mkdir -p -- "\${parent:-/}" && exec cat > "$1"`
 
-// GNU and busybox, or else BSD.
+// First the form of GNU and busybox, then that of BSD.
 const STAT = `${EXISTS}
 if [ -d "$1" ]; then kind=directory; elif [ -f "$1" ]; then kind=file; else kind=other; fi
 size=$(stat -L -c %s -- "$1" 2>/dev/null || stat -L -f %z -- "$1") && printf '%s %s' "$kind" "$size"`
@@ -42,14 +42,14 @@ exec rm -f -- "$1"`
 
 const KINDS = { f: 'file', d: 'directory', l: 'symlink', o: 'other' } as const
 
-/** What a script may print besides a file. */
+/** The most bytes that a script may print besides a file. */
 const MAX_OUTPUT_BYTES = 67_108_864
-/** How much of a file waits for its reader. */
+/** The most bytes of a file that wait for the reader. */
 const HELD_BYTES = 262_144
-/** How much of a file is read at once. */
+/** The bytes of one part. */
 const PART_BYTES = 65_536
 
-/** Files outside of the root, by absolute paths. */
+/** Files outside the root, by absolute paths. */
 export class CommandFiles {
   readonly #space: Space
 
@@ -57,12 +57,12 @@ export class CommandFiles {
     this.#space = space
   }
 
-  /** A path as commands have it: relative ones begin at the root. */
+  /** A path as commands see it. Relative paths begin at the root. */
   absolute(path: string): string {
     return isAbsolute(path) ? path : join(this.#space.settings.rootDir, path)
   }
 
-  /** The file's bytes, part by part; `undefined` if there is none. */
+  /** The file's bytes, part by part; `undefined` if there is no file. */
   async read(path: string, signal: AbortSignal): Promise<FileParts | undefined> {
     const script = await this.#start(READ, path, signal)
     try {
@@ -76,7 +76,7 @@ export class CommandFiles {
     return undefined
   }
 
-  /** Writes what `parts` give. @throws what they throw; the file may have a part of it then. */
+  /** Writes the bytes of `parts`. @throws the error of `parts`; the file may then have the beginning. */
   async write(path: string, parts: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<number> {
     const script = await this.#start(WRITE, path, signal, 'pipe')
     let bytes = 0
@@ -115,7 +115,7 @@ export class CommandFiles {
 
   async #start(script: string, path: string, signal: AbortSignal, input: 'empty' | 'pipe' = 'empty'): Promise<KeptProcess> {
     const { conditions } = await this.#space.place()
-    // No program that a command could have put into PATH, and messages that are known.
+    // Runs no program that a command could have put into PATH, and prints messages in a known language.
     const settings = conditions({ PATH: '/usr/bin:/bin', LC_ALL: 'C' })
     const hostEnv = hostVariables()
     const command = { cmd: '/bin/sh', args: ['-c', script, 'sh', this.absolute(path)], cwd: '.', ...(hostEnv !== undefined && { hostEnv }) }
@@ -132,7 +132,7 @@ export class CommandFiles {
     throw signal.reason
   }
 
-  /** What a script prints; `undefined` if nothing is at the path. */
+  /** The output of a script; `undefined` if nothing is at the path. */
   async #say(script: string, path: string, doing: string, signal: AbortSignal): Promise<string | undefined> {
     const process = await this.#start(script, path, signal)
     try {
@@ -150,7 +150,7 @@ export class CommandFiles {
     }
   }
 
-  /** Waits for the end of a script: `false` if nothing is at the path. @throws {ToolError} for what it could not do. */
+  /** Waits for the end of a script. @returns `false` if nothing is at the path. @throws {ToolError} if the script failed. */
   async #ended(process: KeptProcess, path: string, doing: string, signal: AbortSignal): Promise<boolean> {
     const end = await process.wait(Infinity, signal)
     if (end?.exitCode === 0) return true
@@ -162,15 +162,15 @@ export class CommandFiles {
   }
 }
 
-/** How long the start of an aborted script may take: what has started has to be killed. */
+/** How long an aborted start may take, because a script that has started has to be killed. */
 const START_GRACE_MS = 5_000
 
-/** A file that a script prints. */
+/** Reads a file that a script prints. */
 export class FileParts {
   readonly #script: KeptProcess
   readonly #path: string
   readonly #signal: AbortSignal
-  /** Behind the byte that says that the file is open. */
+  /** The position after the byte that reports the open file. */
   #from = 1
 
   constructor(script: KeptProcess, path: string, signal: AbortSignal) {
@@ -179,7 +179,7 @@ export class FileParts {
     this.#signal = signal
   }
 
-  /** The next part; nothing at the end. @throws {ToolError} TOOL_IO_FAILED if the rest could not be read. */
+  /** The next part; `undefined` at the end. @throws {ToolError} TOOL_IO_FAILED if the rest could not be read. */
   async next(): Promise<Uint8Array | undefined> {
     const piece = await this.#script.read({ from: this.#from, maxBytes: PART_BYTES, waitMs: Infinity, signal: this.#signal })
     this.#from = piece.at + piece.bytes.length
@@ -190,18 +190,18 @@ export class FileParts {
     throw failed(this.#path, 'reading', bytes.toString().trim() || 'it was killed')
   }
 
-  /** Reads no further. */
+  /** Stops reading. */
   close(): void {
     void this.#script.kill()
   }
 }
 
-/** The error of what is something else. */
+/** The error for a path of another kind. */
 export function notOfKind(code: 'TOOL_NOT_A_FILE' | 'TOOL_NOT_A_DIRECTORY', summary: string, path: string): ToolError {
   return new ToolError({ code, summary, place: `${summary}: \`${path}\``, hint: 'Give another path.', details: { path } })
 }
 
-/** The words of the system for what it refuses. */
+/** The system's messages for a refusal. */
 const REFUSED = /permission denied|operation not permitted|read-only file system/iu
 
 function failed(path: string, doing: string, why: string): ToolError {

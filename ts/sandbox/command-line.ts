@@ -1,4 +1,4 @@
-/** A command as a caller gives it: checked, copied, and as what the shell is called with. */
+/** Checks and copies a caller's command, and builds the arguments of the shell. */
 import type * as Addon from '../../index.js'
 import { hostVariables, parseEnvironment } from '../core/environment.js'
 import { ToolError } from '../core/errors.js'
@@ -48,18 +48,18 @@ export function parseCommand(method: string, options: SpawnOptions): CommandLine
   return { command, workingDirectory, env, abortSignal, stdin }
 }
 
-/** What a record shows of a command. */
+/** The recorded form of a command. */
 export const recordedLine = ({ command, workingDirectory }: CommandLine): Record<string, unknown> =>
   workingDirectory === undefined ? { command } : { command, workingDirectory }
 
-/** Enters a directory, and runs the line in it. */
+/** The script that enters a directory and runs the line in it. */
 const ELSEWHERE = 'cd -- "$1" || exit 1; exec "$0" -c "$2"'
 
 /**
- * Starts a command in its directory. The addon opens a directory below the root; any other one is the shell's to find,
+ * Starts a command in its directory. The addon opens a directory below the root. The shell enters any other directory,
  * because only commands see it.
  *
- * @throws {ToolError} TOOL_FILE_NOT_FOUND, TOOL_NOT_A_DIRECTORY for the directory.
+ * @throws {ToolError} TOOL_FILE_NOT_FOUND or TOOL_NOT_A_DIRECTORY for the directory.
  */
 export async function startIn<T>(
   line: CommandLine,

@@ -11,16 +11,16 @@ import { spawnProcess } from './spawn-process.js'
 import { checkDecoding, encoded, linesOf } from './text-file.js'
 import type { PathOptions, ReadTextOptions, SandboxSession, SpawnOptions, WriteOptions, WriteTextOptions } from './types.js'
 
-/** A session that ends when it is closed. */
+/** A sandbox session that its owner closes. */
 export interface ClosableSandboxSession extends SandboxSession, AsyncDisposable {
-  /** Kills everything that was started, and removes the private home directory. Later calls reject. */
+  /** Kills all processes of the session and removes the private home directory. Later calls reject. */
   close(): Promise<void>
 }
 
 /**
  * Makes a sandbox session of the AI SDK in which the kernel confines commands: they write to the root directory, a private
- * `/tmp` and, if asked for, a private home directory, and reach no network. Files have the same view. Nothing is started
- * before the first call.
+ * `/tmp` and, with `home: 'private'`, a private home directory, and reach no network. File methods see the same files.
+ * Nothing starts before the first call.
  *
  * @example
  * ```ts
@@ -28,12 +28,12 @@ export interface ClosableSandboxSession extends SandboxSession, AsyncDisposable 
  * await sandbox.writeTextFile({ path: 'hello.sh', content: 'echo hello' })
  * const { stdout } = await sandbox.run({ command: 'bash hello.sh' })
  * ```
- * @throws {ToolError} INVALID_INPUT for an option that makes no sense.
+ * @throws {ToolError} INVALID_INPUT for an invalid option.
  */
 export function createSandboxSession(options: SandboxSessionOptions): ClosableSandboxSession {
   const space = new Space(parseSessionOptions('createSandboxSession', options))
   const close = (): Promise<void> => space.close()
-  // With its getter: the description is that of the moment.
+  // Copies the getter, because the description changes with the network policy.
   const methods = Object.getOwnPropertyDescriptors(sessionOf(space))
   return Object.freeze(Object.defineProperties({ close, [Symbol.asyncDispose]: close }, methods) as object as ClosableSandboxSession)
 }
@@ -68,7 +68,7 @@ export function sessionOf(space: Space): SandboxSession {
   const elsewhere = new CommandFiles(space)
   const files = new SessionFiles(space, elsewhere)
 
-  /** A call on one path. */
+  /** Makes a call on one path. */
   const onPath = <T>(
     name: string,
     { path, abortSignal: signal }: { path: string; abortSignal?: AbortSignal | undefined },
@@ -110,7 +110,7 @@ export function sessionOf(space: Space): SandboxSession {
     async readFile(options: PathOptions) {
       const asked = parseOptions('sandbox.readFile', options, pathChecks)
       return onPath<ReadableStream<Uint8Array> | null>('readFile', asked, async () => {
-        // The call is over before the stream is: the caller's signal and the end of the session end that too.
+        // The call ends before its stream does. The caller's signal and the end of the session end the stream too.
         const stream = await files.stream(asked.path, space.signal(asked.abortSignal))
         return { value: stream ?? null, output: { found: stream !== undefined } }
       })
@@ -158,7 +158,7 @@ export function sessionOf(space: Space): SandboxSession {
       })
     },
   }
-  // Cast, because one function stands for the overloads of `spawn`.
+  // Cast, because one function implements the overloads of `spawn`.
   return session as SandboxSession
 }
 

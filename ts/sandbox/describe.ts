@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import type { Space } from './space.js'
 
-/** What an agent should know of the sandbox. */
+/** Describes the sandbox for the instructions of an agent. */
 export function describe(space: Space): string {
   const { settings, options } = space
   const { sandbox } = settings
@@ -19,7 +19,7 @@ export function describe(space: Space): string {
   ].join('\n')
 }
 
-/** Without links, as commands see it. */
+/** The root without links, as commands see it. */
 export function rootOf(rootDir: string): string {
   try {
     return realpathSync(rootDir)

@@ -8,17 +8,17 @@ import type { NetworkPolicy, NetworkSandboxSession, PortOptions } from './networ
 import { parseSessionOptions, sessionChecks, type SandboxSessionOptions } from './options.js'
 import { Space } from './space.js'
 
-/** What a network session is made of. */
+/** Options of {@link createNetworkSandboxSession}. */
 export interface NetworkSandboxSessionOptions extends SandboxSessionOptions {
-  /** @default a new UUID */
+  /** The id of the session. @default a new UUID */
   id?: string | undefined
-  /** The ports that may be reached from this machine. @default [] */
+  /** The ports that this machine may reach. @default [] */
   ports?: readonly number[] | undefined
 }
 
-/** How long a process may take until it listens. */
+/** How long `getPortEndpoint` waits for a process to listen, in milliseconds. */
 const MAX_READY_MS = 10_000
-/** How long the processes of a moment are watched before there may be others. */
+/** How long the current processes are watched before new ones are included, in milliseconds. */
 const LOOK_MS = 200
 
 const port = wholeNumber(1, 65_535)
@@ -27,8 +27,8 @@ const ports = listOf(port)
 const ownChecks = { id: optional(text), ports: optional(ports, []) }
 
 /**
- * Makes a sandbox session for a harness of the AI SDK: {@link createSandboxSession} with ports, a policy of the network and
- * an end.
+ * Makes a sandbox session for a harness of the AI SDK: {@link createSandboxSession} with ports, a network policy, `stop` and
+ * `destroy`.
  *
  * @example
  * ```ts
@@ -37,7 +37,7 @@ const ownChecks = { id: optional(text), ports: optional(ports, []) }
  * const { url } = await sandbox.getPortEndpoint({ port: 4000 })
  * await sandbox.destroy()
  * ```
- * @throws {ToolError} INVALID_INPUT for an option that makes no sense.
+ * @throws {ToolError} INVALID_INPUT for an invalid option.
  */
 export function createNetworkSandboxSession(options: NetworkSandboxSessionOptions): NetworkSandboxSession {
   const { id, ports: first, session } = parseNetworkOptions('createNetworkSandboxSession', options)
@@ -65,7 +65,7 @@ export function createNetworkSandboxSession(options: NetworkSandboxSessionOption
     destroy,
     [Symbol.asyncDispose]: destroy,
   }
-  // With their getters: description and ports are those of the moment.
+  // Copies the getters, because description and ports change.
   const all = { ...Object.getOwnPropertyDescriptors(restricted), ...Object.getOwnPropertyDescriptors(own) }
   return Object.freeze(Object.defineProperties({}, all) as NetworkSandboxSession)
 }
@@ -110,7 +110,7 @@ class Endpoints {
     }
     const end = performance.now() + MAX_READY_MS
     for (;;) {
-      // eslint-disable-next-line no-await-in-loop -- until there is one
+      // eslint-disable-next-line no-await-in-loop -- waits until a process listens
       const process = await this.#listening(asked.port)
       this.#space.checkOpen()
       const address = process && this.#address(process, asked.port)
@@ -119,7 +119,7 @@ class Endpoints {
     }
   }
 
-  /** A process that listens at a port, of those that run now. */
+  /** Finds a running process that listens at a port. */
   async #listening(wanted: number): Promise<KeptProcess | undefined> {
     const running = this.#space.processes.list().filter(({ process }) => process.end === undefined)
     const late = new AbortController()
@@ -139,7 +139,7 @@ class Endpoints {
     }
   }
 
-  /** The port of this machine: the same one as long as the process runs. */
+  /** The port of this machine. It stays the same as long as the process runs. */
   #address(process: KeptProcess, wanted: number): number | undefined {
     let opened = this.#opened.get(process)
     if (opened === undefined) this.#opened.set(process, (opened = new Map()))

@@ -1,7 +1,7 @@
 /** The sandbox session of the AI SDK's harnesses, by structure: `HarnessV1NetworkSandboxSession` and its provider. */
 import type { SandboxSession } from './types.js'
 
-/** What of the network commands reach. `custom` is refused: there is nothing that would hold it. */
+/** Which network commands reach. `custom` is refused, because nothing here could enforce it. */
 export type NetworkPolicy =
   | { mode: 'allow-all' }
   | { mode: 'deny-all' }
@@ -12,41 +12,41 @@ export type NetworkPolicy =
       deniedCIDRs?: readonly string[] | undefined
     }
 
-/** A port of the session, and how it is reached from this machine. */
+/** A port of the session, and the scheme of its address. */
 export interface PortOptions {
   port: number
   /** The scheme of the address. @default 'http' */
   protocol?: 'http' | 'https' | 'ws' | undefined
 }
 
-/** A sandbox session with ports, a policy of the network, and an end. */
+/** A sandbox session with ports, a network policy, `stop` and `destroy`. */
 export interface NetworkSandboxSession extends SandboxSession, AsyncDisposable {
-  /** The id that it was given, or a UUID. */
+  /** The id from the options, or a UUID. */
   readonly id: string
   /** The root directory, as commands see it. */
   readonly defaultWorkingDirectory: string
-  /** The ports that may be reached from this machine. */
+  /** The ports that this machine may reach. */
   readonly ports: readonly number[]
   /**
-   * The address of a port at which a process of the session listens. Waits up to 10 seconds for one. Everybody on this
-   * machine reaches it until the process ends.
+   * The address of a port at which a process of the session listens. Waits up to 10 seconds for the process. Everybody on
+   * this machine can reach the address until the process ends.
    */
   readonly getPortEndpoint: (options: PortOptions) => Promise<{ url: string }>
-  /** The address alone. */
+  /** The address of {@link getPortEndpoint} as a string. */
   readonly getPortUrl: (options: PortOptions) => Promise<string>
-  /** Replaces the ports. Addresses that were given before stay. */
+  /** Replaces the ports. Addresses that were returned before stay valid. */
   readonly setPorts: (ports: readonly number[], options?: { abortSignal?: AbortSignal | undefined }) => Promise<void>
-  /** Changes what later commands reach. Rejects while calls that reach the network go on. */
+  /** Changes the network policy of later commands. Rejects with PROCESS_BUSY while a call runs that reaches the network. */
   readonly setNetworkPolicy: (policy: NetworkPolicy) => Promise<void>
-  /** The same session without what is in this interface. */
+  /** The same session without the members of this interface. */
   readonly restricted: () => SandboxSession
-  /** Kills everything that was started. Later calls reject. */
+  /** Kills all processes of the session. Later calls reject. */
   readonly stop: () => Promise<void>
-  /** As `stop`, and removes the private home directory. */
+  /** Does the same as `stop`, and removes the private home directory. */
   readonly destroy: () => Promise<void>
 }
 
-/** Makes a session for each session of a harness. */
+/** Makes a sandbox session for each session of a harness. */
 export interface SandboxProvider {
   readonly specificationVersion: 'harness-sandbox-v1'
   readonly providerId: string

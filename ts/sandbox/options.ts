@@ -5,37 +5,41 @@ import { checkJournal } from '../journal/checks.js'
 import type { Journal } from '../journal/journal.js'
 import { BASH_TOOL_MAX_OUTPUT_BYTES, type BoundToolOptions, toolChecks } from '../toolkit/settings.js'
 
-/** What a sandbox session is made of. */
+/** Options of {@link createSandboxSession}. */
 export interface SandboxSessionOptions {
   /** The directory that commands start in, and the base of relative paths. */
   rootDir: string
-  /** How commands are confined, as for `createTools`. `isolation: 'call'` is refused: a session is what commands share. */
+  /**
+   * How commands are confined, as for `createTools`. `isolation: 'call'` is refused, because the commands of a session share
+   * its sandbox.
+   */
   sandbox?: SandboxOptions | undefined
   /** Whether commands may reach the network. @default false */
   allowNetwork?: boolean | undefined
-  /** The environment of commands, as for `createTools`. By default without what looks like a secret. */
+  /** The environment of commands, as for `createTools`. @default the host's, without variables that look like secrets */
   env?: EnvironmentOption | undefined
-  /** What runs command lines. @default 'bash' */
+  /** The program that runs command lines. @default 'bash' */
   shell?: 'bash' | 'sh' | undefined
   /**
-   * The home directory of commands: `private` is an empty one that lives as long as the session, `none` is the user's,
-   * which commands cannot write. @default 'none'
+   * The home directory of commands: `private` is an empty directory that ends with the session; `none` is the user's, which
+   * commands cannot write.
+   * @default 'none'
    */
   home?: 'private' | 'none' | undefined
-  /** Where calls are recorded: what `openJournal` gave. Variables, input and contents of files are not. */
+  /** The journal, from `openJournal`, that records calls, without variables, input and contents of files. @default none */
   journal?: Journal | undefined
   /** The run that calls are recorded as. @default a new UUID */
   runId?: string | undefined
   /** The node of that run. @default 'agent' */
   nodeId?: string | undefined
   /**
-   * The most bytes of each stream that `run` gives back, at most 10,485,760. Of a longer one the beginning and the end are
-   * kept. @default 10485760
+   * The most bytes of each stream that `run` returns, at most 10,485,760. A longer stream keeps its beginning and its end.
+   * @default 10485760
    */
   maxOutputBytes?: number | undefined
 }
 
-/** The options, checked and with their defaults. */
+/** Checked options with their defaults. */
 export interface ParsedOptions {
   bound: BoundToolOptions & { rootDir: string }
   shell: 'bash' | 'sh'

@@ -1,18 +1,18 @@
 import { createNetworkSandboxSession, type NetworkSandboxSessionOptions, parseNetworkOptions } from './network-session.js'
 import type { SandboxProvider } from './network-types.js'
 
-/** What a provider makes sessions of. */
+/** Options of {@link createSandboxProvider}. */
 export type SandboxProviderOptions = Omit<NetworkSandboxSessionOptions, 'id'>
 
 /**
- * Makes the `sandbox` of a `HarnessAgent`: each session of the agent gets a session of its own, all of them in the same root
- * directory, below which the agent makes a directory for each. A session cannot be resumed in another process.
+ * Makes the `sandbox` of a `HarnessAgent`. Each session of the agent gets a sandbox session of its own. All share the root
+ * directory, in which the agent makes a directory for each. A session cannot be resumed in another process.
  *
  * @example
  * ```ts
  * const sandbox = createSandboxProvider({ rootDir: './agents', home: 'private', ports: [4000] })
  * ```
- * @throws {ToolError} INVALID_INPUT for an option that makes no sense.
+ * @throws {ToolError} INVALID_INPUT for an invalid option.
  */
 export function createSandboxProvider(options: SandboxProviderOptions): SandboxProvider {
   parseNetworkOptions('createSandboxProvider', options)

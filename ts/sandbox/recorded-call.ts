@@ -8,19 +8,19 @@ export interface SessionCall<T> {
   /** The method. */
   name: string
   sideEffect: boolean
-  /** What its record shows of the arguments: no variables and no content. */
+  /** The arguments for the record, without variables and contents. */
   input: Readonly<Record<string, unknown>>
   signal: AbortSignal | undefined
-  /** What it does. The record shows `output`, and the caller gets `value`. */
+  /** Does the work. The record has `output`, and the caller gets `value`. */
   work: (signal: AbortSignal) => Promise<{ value: T; output: unknown }>
-  /** The value of a call whose recorded output takes its place. Without it the work is done again. */
+  /** Makes the value of a call from its recorded output. Without it, a replay does the work again. */
   replayed?: ((output: unknown) => T) | undefined
 }
 
 /**
- * Makes a call, which is recorded if the session has a journal or the call is made in a task.
+ * Makes a call. It is recorded if the session has a journal, or if the call is made in a task.
  *
- * @throws the signal's reason when it is aborted.
+ * @throws the signal's reason after an abort.
  */
 export async function makeCall<T>(space: Space, { name, sideEffect, input, signal, work, replayed }: SessionCall<T>): Promise<T> {
   space.checkOpen()

@@ -1,4 +1,4 @@
-/** `run`: a command to its end. */
+/** `run`: runs a command to its end. */
 import { call } from '../core/native.js'
 import { type CommandLine, recordedLine, startIn } from './command-line.js'
 import type { CommandFiles } from './command-files.js'
@@ -6,10 +6,10 @@ import { makeCall } from './recorded-call.js'
 import type { Space } from './space.js'
 import type { RunResult } from './types.js'
 
-/** How long an aborted command may take to be gone. */
+/** How long an aborted command may take to end, in milliseconds. */
 const KILL_GRACE_MS = 5_000
 
-/** @throws {ToolError} where it was not run; an exit code and a signal are results. */
+/** @throws {ToolError} if the command was not run. An exit code and a signal are results. */
 export function runCommand(line: CommandLine, space: Space, files: CommandFiles): Promise<RunResult> {
   return makeCall(space, {
     name: 'run',

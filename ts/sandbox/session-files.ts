@@ -1,4 +1,4 @@
-/** The file methods: below the root by the addon, elsewhere by commands, with one view for both. */
+/** The file methods. The addon works below the root, commands everywhere else, with one view of files. */
 import { randomBytes } from 'node:crypto'
 import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,22 +12,22 @@ import { type CommandFiles, notOfKind } from './command-files.js'
 import type { Place, Space } from './space.js'
 import type { DirectoryEntry, FileStat } from './types.js'
 
-/** How much is read at once. */
+/** The bytes of one read. */
 const PART_BYTES = 65_536
-/** The largest content of a stream that is written from memory. */
+/** The largest stream that is collected in memory. */
 const MAX_MEMORY_BYTES = 1_048_576
-/** The largest file that is given back as a whole. */
+/** The largest file that is returned as a whole. */
 export const MAX_WHOLE_BYTES = 536_870_912
-/** When a change is given up that waits for others, or for a disk. */
+/** The timeout of a change that waits for other changes or for a disk, in milliseconds. */
 const CHANGE_MS = 60_000
-/** How long a change that was given up may still report how it ended. */
+/** How long a timed-out change may still report its outcome, in milliseconds. */
 const CHANGE_GRACE_MS = 2_000
 
 /** A file that is being read. */
 interface OpenFile {
-  /** How many bytes it had when it was opened, if that is known. */
+  /** Its size in bytes when it was opened, if known. */
   size: number | undefined
-  /** The next part; nothing at the end. */
+  /** The next part; `undefined` at the end. */
   next(): Promise<Uint8Array | undefined>
   close(): void
 }
@@ -43,7 +43,7 @@ export class SessionFiles {
     this.#elsewhere = elsewhere
   }
 
-  /** `undefined` if there is none. */
+  /** Opens a file; `undefined` if there is none. */
   async open(path: string, signal: AbortSignal): Promise<OpenFile | undefined> {
     const file = await orMissing(
       this.#native(path, signal, (addon, settings, env, target, cancel) => addon.sandboxOpen(settings, env, target, PART_BYTES, cancel)),
@@ -54,7 +54,7 @@ export class SessionFiles {
     return parts && { size: undefined, next: () => parts.next(), close: () => parts.close() }
   }
 
-  /** A whole file. @throws {ToolError} TOOL_FILE_TOO_LARGE */
+  /** Reads a whole file. @throws {ToolError} TOOL_FILE_TOO_LARGE */
   async read(path: string, signal: AbortSignal): Promise<Uint8Array | undefined> {
     const file = await this.open(path, signal)
     if (file === undefined) return undefined
@@ -75,7 +75,7 @@ export class SessionFiles {
     }
   }
 
-  /** A file as a stream. */
+  /** Reads a file as a stream. */
   async stream(path: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array> | undefined> {
     const file = await this.open(path, signal)
     return (
@@ -113,16 +113,16 @@ export class SessionFiles {
     return done || this.#elsewhere.delete(path, signal)
   }
 
-  /** Writes bytes. They are copied before anything is waited for. */
+  /** Writes bytes. They are copied before the first wait. */
   async write(path: string, content: Uint8Array, signal: AbortSignal): Promise<void> {
     const bytes = Buffer.from(content)
     const done = await this.#write(path, bytes, undefined, signal)
     if (!done) await this.#elsewhere.write(path, only(bytes), signal)
   }
 
-  /** Writes a stream: nothing is changed before its end, below the root. @throws what the stream throws. */
+  /** Writes a stream. Below the root, nothing changes before its end. @throws the stream's error. */
   async writeStream(path: string, content: ReadableStream<Uint8Array>, signal: AbortSignal): Promise<number> {
-    // Only a command can tell how that ends, and it takes the bytes as they come.
+    // Only a command can write there, and it takes the bytes as they come.
     if (!(await this.#isBelow(path, signal))) return this.#elsewhere.write(path, partsOf(content, signal), signal)
     const place = await this.#space.place()
     const staged = new Staged(place)
@@ -130,14 +130,14 @@ export class SessionFiles {
       for await (const part of partsOf(content, signal)) await staged.add(part)
       const { bytes, file, size } = await staged.end()
       if (await this.#write(path, bytes, file, signal)) return size
-      // The path has become a link out of the root meanwhile.
+      // In the meantime, the path has become a link out of the root.
       throw notOfKind('TOOL_NOT_A_FILE', 'Not a regular file', path)
     } finally {
       await staged.remove()
     }
   }
 
-  /** Whether the addon can tell what a path names, or that nothing is there. @throws {ToolError} for a directory. */
+  /** Whether the addon can decide what is at a path. @throws {ToolError} for a directory. */
   async #isBelow(path: string, signal: AbortSignal): Promise<boolean> {
     const found = await orMissing(
       this.#native(path, signal, (addon, settings, env, target) => addon.sandboxStat(settings, env, target)),
@@ -192,7 +192,7 @@ export class SessionFiles {
 
 const limits = (what: string, signal: AbortSignal): CallLimits => ({ signal, timeoutMs: CHANGE_MS, what })
 
-/** `undefined` where nothing is at a path: no entry has the name, or what would hold it is a file. */
+/** `undefined` if nothing is at a path: no entry has the name, or a parent of it is a file. */
 async function orMissing<T>(work: Promise<T>, codes = ['TOOL_FILE_NOT_FOUND', 'TOOL_NOT_A_DIRECTORY']): Promise<T | undefined> {
   try {
     return await work
@@ -216,7 +216,7 @@ function nativeFile(file: Addon.SandboxFile, signal: AbortSignal): OpenFile {
   }
 }
 
-/** The parts of a stream. An abort ends the wait for one, and what is left of the stream is cancelled. */
+/** The parts of a stream. An abort ends the wait for a part and cancels the stream. */
 async function* partsOf(content: ReadableStream<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
   const reader = content.getReader()
   const stop = (): void => void reader.cancel(signal.reason).catch(() => undefined)
@@ -244,7 +244,7 @@ async function* only(part: Uint8Array): AsyncGenerator<Uint8Array, void, undefin
   yield part
 }
 
-/** The content of a stream until its end: in memory if it is small, else in a file that no command can reach. */
+/** Collects a stream to its end: in memory if it is small, otherwise in a file that no command can reach. */
 class Staged {
   readonly #path: string
   readonly #parts: Uint8Array[] = []
@@ -257,7 +257,7 @@ class Staged {
 
   async add(part: Uint8Array): Promise<void> {
     this.#size += part.byteLength
-    // The stream may use its memory again.
+    // Copies, because the stream may reuse its memory.
     if (this.#file === undefined && this.#size <= MAX_MEMORY_BYTES) return void this.#parts.push(Uint8Array.from(part))
     if (this.#file === undefined) {
       this.#file = await open(this.#path, 'wx', 0o600)
@@ -281,7 +281,7 @@ class Staged {
 
 async function writeAll(file: NonNullable<Awaited<ReturnType<typeof open>>>, part: Uint8Array): Promise<void> {
   for (let at = 0; at < part.byteLength;) {
-    // eslint-disable-next-line no-await-in-loop -- a write may take only a part
+    // eslint-disable-next-line no-await-in-loop -- a write may be partial
     const { bytesWritten } = await file.write(part, at)
     at += bytesWritten
   }

@@ -1,4 +1,4 @@
-/** What the calls of one session share: its directory, its settings, its processes, and its end. */
+/** What the calls of one session share: directory, settings, processes and end. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type * as Addon from '../../index.js'
@@ -18,10 +18,10 @@ import type { ParsedOptions } from './options.js'
 /** Variables of one command, by name. */
 export type Variables = Readonly<Record<string, string>>
 
-/** What is there once the first call has been made. */
+/** State that the first call creates. */
 export interface Place {
   addon: typeof Addon
-  /** The conditions of commands, with variables of one command if there are some. */
+  /** The conditions of commands, with the variables of one command. */
   conditions(variables?: Variables): Addon.CommandSettings
   /** The program that runs command lines. */
   shell: string
@@ -32,15 +32,15 @@ export interface Place {
 }
 
 /**
- * The space of a session. Its private directory is writable for the session's commands alone, which makes their plan one
- * of its own: no other session shares their `/tmp` and their loopback interface.
+ * The space of a session. Only the session's commands may write its private directory, so their plan is unique: no other
+ * session shares their `/tmp` and their loopback interface.
  */
 export class Space {
   readonly options: ParsedOptions
-  /** As they were when the session was made; a context of tools around a call changes nothing. */
+  /** The settings at the creation of the session. A tool context around a call does not change them. */
   readonly settings: Settings
   readonly processes = new ProcessOwner()
-  /** What has to be recorded before the session is closed. */
+  /** Records that have to be written before the session closes. */
   readonly pending = new Set<Promise<unknown>>()
   readonly #ended = new AbortController()
   #network: boolean
@@ -48,7 +48,7 @@ export class Space {
   #place: Promise<Place> | undefined
   #closed: Promise<void> | undefined
   #isStopped = false
-  /** The calls that go on, and whether they may reach the network. */
+  /** The running calls, and whether they may reach the network. */
   readonly #calls = new Set<{ isOnline: boolean }>()
 
   constructor(options: ParsedOptions) {
@@ -62,7 +62,7 @@ export class Space {
     return this.#network
   }
 
-  /** Begins a call. What it gives ends the call. */
+  /** Begins a call. @returns a function that ends it. */
   enter(): () => void {
     const call = { isOnline: this.#network }
     this.#calls.add(call)
@@ -70,35 +70,35 @@ export class Space {
   }
 
   /**
-   * Has commands that start from now on reach the network, or not.
+   * Sets whether later commands reach the network.
    *
-   * @throws {ToolError} PROCESS_BUSY while calls go on whose network cannot be taken from them.
+   * @throws {ToolError} PROCESS_BUSY while a call runs that has the network, because it cannot lose it.
    */
   allowNetwork(allowed: boolean): void {
     if (allowed === this.#network) return
     const online = [...this.#calls].filter(({ isOnline }) => isOnline)
     if (!allowed && online.length > 0) throw stillOnline(online.length)
-    // One that has begun may not have started its command yet.
+    // A call that has begun may not have started its command yet.
     if (allowed) for (const call of this.#calls) call.isOnline = true
     this.#network = allowed
     this.#place = undefined
   }
 
-  /** A signal for one call: the caller's, and the end of the session. */
+  /** The signal of one call: the caller's, or the end of the session. */
   signal(own: AbortSignal | undefined): AbortSignal {
     return eitherSignal(own, this.#ended.signal) ?? this.#ended.signal
   }
 
-  /** @throws {ToolError} INVALID_INPUT in a session that has ended. */
+  /** @throws {ToolError} INVALID_INPUT in a closed session. */
   checkOpen(): void {
     if (this.#isStopped) throw closed()
   }
 
-  /** @throws {ToolError} PROCESS_FAILED without a shell; INVALID_INPUT in a session that has ended. */
+  /** @throws {ToolError} PROCESS_FAILED without a shell; INVALID_INPUT in a closed session. */
   async place(): Promise<Place> {
     this.checkOpen()
     const place = (this.#place ??= this.#make())
-    // Another call may find a shell that has been installed meanwhile.
+    // A later call may find a shell that has been installed in the meantime.
     place.catch(() => {
       if (this.#place === place) this.#place = undefined
     })
@@ -139,7 +139,7 @@ export class Space {
     }
   }
 
-  /** Ends all calls and processes. What they wrote stays until the session is closed. */
+  /** Ends all calls and processes. Their files stay until the session is closed. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#ended.abort(closed())
@@ -147,14 +147,14 @@ export class Space {
     await Promise.allSettled(this.pending)
   }
 
-  /** As {@link stop}, and removes what the session has kept on the disk. */
+  /** Does the same as {@link stop}, and removes the session's files. */
   close(): Promise<void> {
     return (this.#closed ??= this.#close())
   }
 
   async #close(): Promise<void> {
     await this.stop()
-    // One that could not be made need not be removed.
+    // A directory that could not be made need not be removed.
     const directory = await this.#directory?.catch(() => undefined)
     await directory?.remove()
   }
@@ -166,9 +166,9 @@ async function makeDirectory(addon: typeof Addon): Promise<PrivateDirectory> {
   return directory
 }
 
-/** The environment with other variables in place of its own. */
+/** The environment with these variables added. */
 function withVariables(env: EnvironmentOption, variables: Variables): EnvironmentOption {
-  // `inherit` has no variables of its own, and to allow every name is the same.
+  // `inherit` cannot carry variables; allowing every name is equivalent.
   const { allow = [], set = {} } = env === 'inherit' ? { allow: ['*'] } : env
   return { allow, set: { ...set, ...variables } }
 }

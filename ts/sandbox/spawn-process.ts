@@ -1,4 +1,4 @@
-/** `spawn`: a command with streams. */
+/** `spawn`: starts a command with streams. */
 import { constants } from 'node:os'
 import type { KeptProcessEnd } from '../../index.js'
 import { ToolError } from '../core/errors.js'
@@ -11,15 +11,15 @@ import { makeCall } from './recorded-call.js'
 import type { Space } from './space.js'
 import type { SandboxProcess, WritableSandboxProcess } from './types.js'
 
-/** How long the start of an aborted command may take: what has started has to be killed. */
+/** How long an aborted start may take, because a command that has started has to be killed. */
 const START_GRACE_MS = 5_000
-/** How much of a stream may wait for its reader, besides what the system holds. */
+/** The most bytes of a stream that wait for the reader, besides the system's own buffer. */
 const HELD_BYTES = 262_144
 
 /**
- * Starts a command. Its record begins now and ends with the process.
+ * Starts a command. The record begins now and ends with the process.
  *
- * @throws {ToolError} where it was not started.
+ * @throws {ToolError} if the command was not started.
  * @throws the signal's reason.
  */
 export function spawnProcess(line: CommandLine, space: Space, files: CommandFiles): Promise<SandboxProcess | WritableSandboxProcess> {
@@ -72,7 +72,7 @@ function handleOf(process: KeptProcess, { stdin }: CommandLine, signal: AbortSig
     stderr: outputOf(process, 'stderr'),
     async wait() {
       const end = await process.wait()
-      // The process may have ended by itself before the signal came.
+      // The process may have ended before the signal.
       if (signal.aborted && end?.exitCode === undefined) throw signal.reason
       if (end === undefined) throw new Error('a wait without a limit has ended')
       return { exitCode: exitCodeOf(end) }
@@ -84,7 +84,7 @@ function handleOf(process: KeptProcess, { stdin }: CommandLine, signal: AbortSig
   return stdin ? Object.assign(handle, { stdin: inputOf(process) }) : handle
 }
 
-/** As a shell reports it. A process that was lost has been killed. */
+/** The exit code as a shell reports it. A lost process counts as killed. */
 function exitCodeOf({ exitCode, signal }: KeptProcessEnd): number {
   const numbers: Readonly<Record<string, number>> = constants.signals
   return exitCode ?? 128 + (numbers[signal ?? 'SIGKILL'] ?? 9)
@@ -97,7 +97,7 @@ function outputOf(process: KeptProcess, stream: 'stdout' | 'stderr'): ReadableSt
     from = piece.at + piece.bytes.length
     return piece.bytes.length === 0 ? undefined : piece.bytes
   }
-  // Output that nobody wants must not hold up the process.
+  // Discards output, so that a cancelled stream does not block the process.
   return byteStream(next, async () => {
     while ((await next()) !== undefined);
   })

@@ -1,9 +1,9 @@
-/** Bytes of a file as text, and the other way round. */
+/** Decodes and encodes the text of files. */
 import { invalid } from '../core/options.js'
 
-/** @throws {ToolError} INVALID_INPUT for an encoding that nothing here knows. */
+/** @throws {ToolError} INVALID_INPUT for an unknown encoding. */
 export function checkDecoding(encoding: string): (bytes: Uint8Array) => string {
-  // Buffer keeps a byte order mark, which belongs to the file.
+  // Buffer keeps a byte order mark, which is part of the file.
   if (Buffer.isEncoding(encoding)) return (bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(encoding)
   try {
     const decoder = new TextDecoder(encoding, { ignoreBOM: true })
@@ -13,13 +13,13 @@ export function checkDecoding(encoding: string): (bytes: Uint8Array) => string {
   }
 }
 
-/** @throws {ToolError} INVALID_INPUT for an encoding that texts cannot be written in. */
+/** @throws {ToolError} INVALID_INPUT for an encoding that cannot be written. */
 export function encoded(text: string, encoding: string): Buffer {
   if (Buffer.isEncoding(encoding)) return Buffer.from(text, encoding)
   throw invalid(`encoding: ${JSON.stringify(encoding)} is none that a text can be written in.`)
 }
 
-/** Some lines of a text, with the line ends between them as they are. */
+/** A range of lines of a text, with their original line endings. */
 export function linesOf(text: string, startLine: number | undefined, endLine: number | undefined): string {
   if (startLine === undefined && endLine === undefined) return text
   const end = text.includes('\r\n') ? '\r\n' : text.includes('\n') ? '\n' : '\r'

@@ -1,32 +1,32 @@
 /**
- * The sandbox session of the AI SDK, by structure: `Experimental_SandboxSession` of `ai` 7 is assignable to
- * {@link SandboxSession} and the other way round, and no package has to be installed for it.
+ * The sandbox session of the AI SDK as a structural type: `Experimental_SandboxSession` of `ai` 7 and {@link SandboxSession}
+ * are assignable to each other, and no package has to be installed.
  */
 
-/** What every method takes that works on one path. */
+/** Options of every method that works on one path. */
 export interface PathOptions {
-  /** Relative to the directory in which `run` starts, or absolute. */
+  /** Relative to the root directory, or absolute. */
   path: string
-  /** Ends the call, which rejects with the signal's reason. */
+  /** Aborts the call, which rejects with the signal's reason. */
   abortSignal?: AbortSignal | undefined
 }
 
-/** A text file, or some of its lines. */
+/** A text file, or a range of its lines. */
 export interface ReadTextOptions extends PathOptions {
   /** An encoding of `Buffer` or `TextDecoder`. @default 'utf-8' */
   encoding?: string | undefined
   /** The first line, from 1. @default 1 */
   startLine?: number | undefined
-  /** The last line. One behind the end of the file is no error. @default the last line */
+  /** The last line; it may lie after the end of the file. @default the last line of the file */
   endLine?: number | undefined
 }
 
-/** A file and what it is to hold. */
+/** A file and its new content. */
 export interface WriteOptions<CONTENT> extends PathOptions {
   content: CONTENT
 }
 
-/** A text file and what it is to hold. */
+/** A text file and its new content. */
 export interface WriteTextOptions extends WriteOptions<string> {
   /** An encoding of `Buffer`. @default 'utf-8' */
   encoding?: string | undefined
@@ -38,65 +38,64 @@ export interface RunOptions {
   command: string
   /** Relative to the root directory, or absolute. @default the root directory */
   workingDirectory?: string | undefined
-  /** Variables of this command alone. They appear in no record. */
+  /** Variables of this command only. No record has them. */
   env?: Record<string, string> | undefined
   /** Kills the command. */
   abortSignal?: AbortSignal | undefined
 }
 
-/** What a command printed, and how it ended: 128 and the number of the signal after one. */
+/** The output of a command and its exit code, which is 128 plus the number of the signal after a signal. */
 export interface RunResult {
   exitCode: number
   stdout: string
   stderr: string
 }
 
-/** A command that goes on. */
+/** A command to start. */
 export interface SpawnOptions extends RunOptions {
-  /** Whether it gets input. @default false */
+  /** Whether the command gets input. @default false */
   stdin?: boolean | undefined
 }
 
-/** A command that runs. */
+/** A running command. */
 export interface SandboxProcess {
-  /** Never there: a number of the sandbox says nothing outside of it. */
+  /** Always `undefined`: process numbers of the sandbox mean nothing outside it. */
   readonly pid?: number
-  /** What it writes. It waits while nobody reads. */
+  /** The bytes of stdout. The process waits while nobody reads. */
   readonly stdout: ReadableStream<Uint8Array>
-  /** What it writes. It waits while nobody reads. */
+  /** The bytes of stderr. The process waits while nobody reads. */
   readonly stderr: ReadableStream<Uint8Array>
-  /** Waits for its end. Rejects with the reason of the signal that ended it. */
+  /** Waits for the end of the process. Rejects with the reason of the abort signal that ended it. */
   wait(): PromiseLike<{ exitCode: number }>
-  /** Kills it with everything that it has started. Killing what has ended does nothing. */
+  /** Kills the process and everything that it has started. Does nothing after its end. */
   kill(): PromiseLike<void>
 }
 
 /** A command with input. */
 export interface WritableSandboxProcess extends SandboxProcess {
-  /** A write settles when the system has taken its bytes. Closing it is the end of the input. */
+  /** The input. A write settles when the system has taken its bytes. Closing the stream ends the input. */
   readonly stdin: WritableStream<Uint8Array>
 }
 
-/** What a path names; links are followed. */
+/** The kind and size of a file or directory. Links are followed. */
 export interface FileStat {
   /** `other` is a device, a socket or a named pipe. */
   type: 'file' | 'directory' | 'other'
-  /** In bytes. */
+  /** The size in bytes. */
   size: number
 }
 
-/** A name in a directory; links are not followed. */
+/** An entry of a directory. Links are not followed. */
 export interface DirectoryEntry {
   name: string
   type: 'file' | 'directory' | 'symlink' | 'other'
 }
 
 /**
- * Commands and files of one sandbox, with one view of paths: what a file method sees at a path is what commands see
- * there.
+ * Commands and files of one sandbox. File methods and commands see the same file at a path.
  */
 export interface SandboxSession {
-  /** What the sandbox is, for the instructions of an agent. */
+  /** A description of the sandbox, for the instructions of an agent. */
   readonly description: string
   /** Runs a command to its end. */
   readonly run: (options: RunOptions) => Promise<RunResult>
@@ -106,22 +105,22 @@ export interface SandboxSession {
     (options: SpawnOptions & { stdin?: false | undefined }): Promise<SandboxProcess>
     (options: SpawnOptions): Promise<SandboxProcess | WritableSandboxProcess>
   }
-  /** The bytes of a file as they are read; `null` if there is none. */
+  /** Reads a file as a stream of bytes; `null` if there is none. */
   readonly readFile: (options: PathOptions) => Promise<ReadableStream<Uint8Array> | null>
-  /** The bytes of a file, at most 536,870,912; `null` if there is none. */
+  /** Reads a file of at most 536,870,912 bytes; `null` if there is none. */
   readonly readBinaryFile: (options: PathOptions) => Promise<Uint8Array | null>
-  /** The text of a file, at most 536,870,912 bytes, or some of its lines; `null` if there is none. */
+  /** Reads the text of a file of at most 536,870,912 bytes, or a range of its lines; `null` if there is none. */
   readonly readTextFile: (options: ReadTextOptions) => Promise<string | null>
-  /** Writes a file from a stream, of any length. Directories on the way are made. */
+  /** Writes a file from a stream of any length. Creates missing directories. */
   readonly writeFile: (options: WriteOptions<ReadableStream<Uint8Array>>) => Promise<void>
-  /** Writes a file. Directories on the way are made. */
+  /** Writes a file. Creates missing directories. */
   readonly writeBinaryFile: (options: WriteOptions<Uint8Array>) => Promise<void>
-  /** Writes a text file. Directories on the way are made. */
+  /** Writes a text file. Creates missing directories. */
   readonly writeTextFile: (options: WriteTextOptions) => Promise<void>
-  /** What a path names; `null` for nothing. */
+  /** The kind and size of the file at a path; `null` if nothing is there. */
   readonly stat: (options: PathOptions) => Promise<FileStat | null>
-  /** The names in a directory, in no order; `null` if there is none. Rejects for a file. */
+  /** The entries of a directory, in no order; `null` if there is none. Rejects for a file. */
   readonly listDirectory: (options: PathOptions) => Promise<DirectoryEntry[] | null>
-  /** Deletes a file, or a link itself; `false` if there was none. Rejects for a directory. */
+  /** Deletes a file or a link, not its target. @returns `false` if there was none. Rejects for a directory. */
   readonly deleteFile: (options: PathOptions) => Promise<boolean>
 }
