@@ -4,12 +4,12 @@ import type { ContractTool } from '../contract/registry/contract-tool.js'
 import type { Envelope } from '../contract/registry/envelope.js'
 import { forModel } from '../contract/registry/model-tools.js'
 
-/** The field of a result that has the code of its outcome: `ok`, or one of `contractCodes`. */
+/** The `_meta` field of a result with the code of the outcome: `ok`, or one of `contractCodes`. */
 export const CODE = 'toolwright/code'
-/** How often a client hears of a call that runs. */
+/** The interval of progress notifications, in milliseconds. */
 const PROGRESS_MS = 1_000
 
-/** The outcome of a call for a client: the data as text and as an object, or the text of the refusal. */
+/** Turns an envelope into a result for a client: the data as text and as an object, or the text of the refusal. */
 export function resultOf({ id }: ContractTool, args: unknown, envelope: Envelope): CallToolResult {
   const { metadata } = envelope
   const meta = { [CODE]: metadata.code, 'toolwright/duration_ms': metadata.duration_ms }
@@ -24,19 +24,19 @@ export function resultOf({ id }: ContractTool, args: unknown, envelope: Envelope
   }
 }
 
-/** A result for a call that could not be made at all. */
+/** The result of a call that could not be made. */
 export function refusal(code: string, message: string): CallToolResult {
   return { isError: true, content: [text(message)], _meta: { [CODE]: code } }
 }
 
 const text = (value: string) => ({ type: 'text' as const, text: value })
 
-/** How much of the last line of an output a client is shown. */
+/** The most characters of the last output line in a progress notification. */
 const MAX_LINE = 200
 
 /**
- * Tells a client that asked for it how long a call has been running, and the last line that its command has printed. It also
- * keeps the client's time limit from ending the call.
+ * Sends progress to a client that asked for it: how long a call has been running, and the last line of its command's output.
+ * Progress also keeps the client's time limit from ending the call.
  */
 export class Progress implements Disposable {
   readonly #timer: NodeJS.Timeout | undefined
@@ -49,13 +49,13 @@ export class Progress implements Disposable {
     this.#timer = setInterval(() => {
       const seconds = Math.round((performance.now() - start) / 1_000)
       const message = [`${tool}: ${seconds} s`, this.#line].filter((part) => part !== '').join(': ')
-      // A client that is gone needs no news.
+      // Ignores a client that has gone.
       mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress: seconds, message } }).catch(() => undefined)
     }, PROGRESS_MS)
     this.#timer.unref()
   }
 
-  /** Hears the output of a command; absent where no client asked. */
+  /** Takes the output of a command; absent if the client asked for no progress. */
   get onOutput(): ((output: string) => void) | undefined {
     if (this.#timer === undefined) return undefined
     return (output) => {

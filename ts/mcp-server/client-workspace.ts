@@ -2,10 +2,10 @@ import type { ClientCapabilities, ServerContext } from '@modelcontextprotocol/se
 import type { Session } from '../contract/session/session.js'
 import { narrowedRoots, type ToolSessions } from './tool-sessions.js'
 
-/** How long a client may take to name its roots. */
+/** How long a client may take to list its roots, in milliseconds. */
 const ROOTS_MS = 5_000
 
-/** The session of one connection: the shared one, or one of its own where the client's roots are narrower. */
+/** The session of one connection: the shared session, or one of its own if the client's roots are narrower. */
 export class ClientWorkspace {
   readonly #sessions: ToolSessions
   readonly #shared: Session | undefined
@@ -14,7 +14,7 @@ export class ClientWorkspace {
   #session: Promise<Session | undefined> | undefined
   #own: { session: Session; roots: string } | undefined
 
-  /** @param shared the session of other connections; without it, this one has its own */
+  /** @param shared the session that connections share; without it, this connection has its own. */
   constructor(sessions: ToolSessions, shared: Session | undefined, capabilities: () => ClientCapabilities | undefined) {
     this.#sessions = sessions
     this.#shared = shared
@@ -25,7 +25,7 @@ export class ClientWorkspace {
     return this.#capabilities()
   }
 
-  /** Uses the session of the roots that the client has open now; `undefined` if none of them is one of the server's. */
+  /** The session for the client's current roots; `undefined` if none of them lies within the server's roots. */
   async use<T>(ctx: ServerContext, work: (session: Session | undefined) => Promise<T>): Promise<T> {
     const session = await (this.#session ??= this.#find(ctx))
     if (session === undefined) return work(undefined)
@@ -38,7 +38,7 @@ export class ClientWorkspace {
     }
   }
 
-  /** The client's roots have changed: the next call asks for them. */
+  /** Notes that the client's roots have changed. The next call asks for them. */
   forget(): void {
     this.#session = undefined
   }
@@ -61,7 +61,7 @@ export class ClientWorkspace {
     return isWhole && this.#shared !== undefined ? this.#shared : this.#sessions.open(narrowed)
   }
 
-  /** The roots that the client names. They are gone from the protocol of 2026. */
+  /** Asks the client for its roots, which the protocol of 2026 no longer has. */
   async #named({ mcpReq }: ServerContext): Promise<string[]> {
     if (mcpReq.envelope !== undefined || this.client?.roots === undefined) return []
     try {
@@ -73,14 +73,14 @@ export class ClientWorkspace {
     }
   }
 
-  /** Closes a session that no call uses and none will use. */
+  /** Closes a session when no call uses it any more. */
   async #retire(session: Session): Promise<void> {
     if (session === this.#shared || session === this.#own?.session || (this.#running.get(session) ?? 0) > 0) return
     this.#running.delete(session)
     await this.#sessions.close(session)
   }
 
-  /** Stops the calls of its own session. */
+  /** Stops the calls of this connection's own session. */
   async close(): Promise<void> {
     const own = this.#own
     this.#own = undefined

@@ -9,13 +9,13 @@ import { definitionOf } from './tool-definitions.js'
 import { ClientWorkspace } from './client-workspace.js'
 import { type ServerSettings, ToolSessions } from './tool-sessions.js'
 
-/** Where a 2026 request has the capabilities of its client. */
+/** The field of a 2026 request with the capabilities of its client. */
 const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities'
 
-/** The connection on which a request came. A call ends with it. */
+/** The connection of a request. Its calls end with it. */
 export const connection = new AsyncLocalStorage<AbortSignal>()
 
-/** A server of the contract's tools, for any number of connections. */
+/** Serves the contract's tools to any number of connections. */
 export class ToolServer {
   readonly sdk: Sdk
   readonly #sessions: ToolSessions
@@ -30,7 +30,7 @@ export class ToolServer {
   }
 
   /**
-   * Opens the session of its roots.
+   * Opens the session of the server's roots.
    *
    * @throws {PackageMissing} without the official SDK.
    * @throws {ToolError} as `createSession` does.
@@ -43,15 +43,15 @@ export class ToolServer {
     throw sdk.status === 'rejected' ? sdk.reason : (shared as PromiseRejectedResult).reason
   }
 
-  /** What the host should know, such as rules about tools that do not exist. */
+  /** Warnings for the host, such as rules about unknown tools. */
   get warnings(): readonly string[] {
     return this.#shared.warnings
   }
 
   /**
-   * Makes the server of one connection, or of one request of 2026.
+   * Makes the SDK's server for one connection, or for one request of 2026.
    *
-   * @param isAlone whether the connection shares no agreements of its user with others
+   * @param isAlone whether the connection keeps its user's answers to itself
    */
   connect(isAlone = false): McpServer {
     const { settings } = this.#sessions
@@ -66,7 +66,7 @@ export class ToolServer {
     }
     server.server.setNotificationHandler('notifications/roots/list_changed', () => workspace.forget())
     const { onclose } = server.server
-    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a server has one place for a listener
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the server takes a single listener
     server.server.onclose = () => {
       onclose?.()
       void workspace.close()
@@ -103,7 +103,7 @@ function capabilitiesOf(ctx: ServerContext, { client }: ClientWorkspace): Client
   return envelope === undefined ? client : ((envelope as Record<string, unknown>)[CAPABILITIES] as ClientCapabilities | undefined)
 }
 
-/** What a model is told of the server. */
+/** The server's instructions for the model. */
 function instructionsOf({ roots, sandbox, allowNetwork, tools, isReadOnly }: ServerSettings): string {
   const where = `The tools work in ${roots.join(', ')}. Relative paths begin at ${roots[0] ?? ''}; nothing outside can be reached.`
   const asks = isReadOnly

@@ -2,20 +2,20 @@ import type { ElicitRequestFormParams } from '@modelcontextprotocol/server'
 import type { PromptRequest } from '../contract/permissions/prompt.js'
 import { beginningOf } from '../core/text.js'
 
-/** What a question is about. */
+/** The call in a question. */
 type Question = Pick<PromptRequest, 'tool' | 'args' | 'subjects' | 'rules' | 'reason'>
 
-/** The most characters of one line and of one argument that a user is shown. */
+/** The most characters of one line, and of one argument, in a question. */
 const MAX_LINE = 2_000
-/** Arguments that say more than what the call touches. */
+/** Arguments that a question shows besides the targets of the call. */
 const SHOWN = ['content', 'old_string', 'new_string', 'old', 'new', 'patch', 'description', 'workdir', 'url']
 
-/** The form of a question: what the call touches, and allow once, allow always or reject. */
+/** The form of a question: the targets of the call, and the answers allow once, allow always and reject. */
 export function formOf(question: Question): ElicitRequestFormParams {
   const { rules } = question
   const decisions: [string, string][] = [
     ['allow_once', 'Allow once'],
-    // Without a safe rule, an agreement holds for this call alone.
+    // If no rule is safe to record, the answer can hold only for this call.
     ...(rules.length === 0
       ? []
       : [['allow_always', `Always allow in this session: ${shown(rules.map(ruleText).join(', '))}`] as [string, string]]),
@@ -51,7 +51,7 @@ function messageOf({ tool, args, subjects, reason }: Question): string {
   return [`Allow ${shown(tool)}?`, ...touched, ...given, ...(reason === undefined ? [] : [`Reason: ${shown(reason)}`])].join('\n')
 }
 
-/** The refusal of a call that a client cannot ask its user about. */
+/** The refusal of a call when the client cannot ask its user. */
 export function refusalWithoutForm({ tool, subjects, rules }: Question): string {
   const [first] = subjects
   const what = first === undefined || first.resource === '' ? tool : `${first.capability} of \`${first.resource}\``
@@ -67,7 +67,7 @@ const ruleText = ({ permission, pattern }: { permission: string; pattern: string
 
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
-/** A text on one line, without characters that could make a terminal or a form show something else. */
+/** A text on one line, without characters that could change the display of a terminal or a form. */
 function shown(text: string): string {
   const cut = text.length > MAX_LINE ? `${beginningOf(text, MAX_LINE)} … (${text.length} characters)` : text
   return cut.replace(

@@ -8,9 +8,9 @@ import type { Session } from '../contract/session/session.js'
 import { formOf, refusalWithoutForm } from './permission-form.js'
 import type { Sdk } from './sdk.js'
 
-/** A question that went to a client, as it comes back with the answer. */
+/** The state of a question, which the client returns with the answer. */
 interface Asked {
-  /** The id of the call to be made. */
+  /** The id of the call. */
   id: string
   tool: string
   /** The hash of the arguments. */
@@ -22,32 +22,32 @@ interface Answered extends Asked {
   decision: PromptDecision
 }
 
-/** A call that a client wants made. */
+/** A client's call. */
 export interface RequestedCall {
   tool: string
   args: unknown
 }
 
-/** How a call goes on: its question goes to the client first, or it is made with this prompt. */
+/** The next step of a call: send its question to the client, or make it with this prompt. */
 export type NextMove = { asks: InputRequiredResult } | { id: string; prompt: Prompt }
 
 /** The name of the question in a result. */
 const KEY = 'permission'
-/** How long an answer may take: as long as a prompt of a session. */
+/** How long an answer may take, in seconds: as long as a prompt of a session. */
 const ANSWER_SECONDS = 600
 
 /**
- * Asks the user of a client about calls. A client of 2025 is asked while the call waits. A client of 2026 gets the question as
- * the result, with a signed state, and makes the call again with the answer.
+ * Asks a client's user about calls. A client of 2025 is asked while the call waits. A client of 2026 gets the question as the
+ * result, with a signed state, and makes the call again with the answer.
  */
 export class Permission {
   readonly #sdk: Sdk
   readonly #states: RequestStateCodec<Asked>
-  /** The ids of questions that were answered, with the time after which their state has expired. */
+  /** The ids of answered questions, with the time at which their state expires. */
   readonly #used = new Map<string, number>()
   readonly #seconds: number
 
-  /** @param seconds how long an answer may take */
+  /** @param seconds how long an answer may take. */
   constructor(sdk: Sdk, seconds = ANSWER_SECONDS) {
     this.#sdk = sdk
     this.#seconds = seconds
@@ -57,7 +57,7 @@ export class Permission {
   async nextMove(session: Session, call: RequestedCall, ctx: ServerContext, client: ClientCapabilities | undefined): Promise<NextMove> {
     const id = randomUUID()
     if (!hasForms(client)) return { id, prompt: withoutForm }
-    // Only requests of 2026 carry an envelope.
+    // Only requests of 2026 have an envelope.
     if (ctx.mcpReq.envelope === undefined) return { id, prompt: (request) => elicit(request, ctx) }
     return this.#roundTrip(session, call, ctx)
   }
@@ -79,7 +79,7 @@ export class Permission {
     return { asks: this.#sdk.inputRequired({ inputRequests: { [KEY]: question }, requestState: await this.#states.mint(state) }) }
   }
 
-  /** The answer to a question about this very call. Anything else, such as a forged or an old state, is no answer. */
+  /** The answer to a question about exactly this call. A forged or expired state, or one of another call, is no answer. */
   async #answerOf({ tool, args }: RequestedCall, ctx: ServerContext): Promise<Answered | undefined> {
     const state = ctx.mcpReq.requestState<string>()
     if (typeof state !== 'string') return undefined
@@ -90,7 +90,7 @@ export class Permission {
     return { ...asked, decision: decisionOf(view.action, view.content) }
   }
 
-  /** An answer holds once. */
+  /** Marks an answer as used. Each answer is valid once. */
   #use(id: string): boolean {
     const now = Date.now()
     for (const [old, end] of this.#used) {
@@ -98,7 +98,7 @@ export class Permission {
       this.#used.delete(old)
     }
     if (this.#used.has(id)) return false
-    // A state expires by whole seconds.
+    // States expire in whole seconds.
     this.#used.set(id, now + (this.#seconds + 1) * 1_000)
     return true
   }
@@ -110,13 +110,13 @@ async function elicit(request: PromptRequest, ctx: ServerContext): Promise<Promp
   return decisionOf(action, content)
 }
 
-/** Whether a client shows forms. An empty capability is that of forms. */
+/** Whether a client shows forms. An empty capability means forms. */
 function hasForms(client: ClientCapabilities | undefined): boolean {
   const { elicitation } = client ?? {}
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
 }
 
-/** Whatever is no agreement is a rejection. */
+/** The user's answer. Anything but an agreement is a rejection. */
 function decisionOf(action: string, content: unknown): PromptDecision {
   const { decision } = (content ?? {}) as { decision?: unknown }
   return action === 'accept' && (decision === 'allow_once' || decision === 'allow_always') ? decision : 'reject_once'
@@ -130,6 +130,6 @@ function changed(): never {
   throw new ContractFailure('permission_rejected', 'What the call touches has changed since the user was asked. Call again.')
 }
 
-/** Whether the user has seen all of what a call touches. */
+/** Whether the user has seen all targets of a call. */
 const covers = (agreed: readonly string[], touched: readonly { capability: string; resource: string }[]): boolean =>
   touched.every((subject) => agreed.includes(subjectText(subject)))

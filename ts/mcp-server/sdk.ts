@@ -2,14 +2,14 @@ import type * as McpServerSdk from '@modelcontextprotocol/server'
 import type * as McpNode from '@modelcontextprotocol/node'
 import type * as McpStdio from '@modelcontextprotocol/server/stdio'
 
-/** The official SDK of servers. Its packages are optional peers. */
+/** Loads the official SDK for servers, whose packages are optional peer dependencies. */
 export type Sdk = typeof McpServerSdk
 
 const SERVER = '@modelcontextprotocol/server'
 const STDIO = '@modelcontextprotocol/server/stdio'
 const NODE = '@modelcontextprotocol/node'
 
-/** A package that the server needs and that is not installed. */
+/** The error of a missing package that the server needs. */
 export class PackageMissing extends Error {
   override readonly name = 'PackageMissing'
 
@@ -33,13 +33,13 @@ export const loadStdio = (): Promise<typeof McpStdio> =>
 export const loadNodeAdapter = (): Promise<typeof McpNode> =>
   installed(NODE, () => import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ NODE))
 
-/** The import has a variable for its specifier, so that bundlers leave the optional package alone. */
+/** Imports by a variable specifier, so that bundlers ignore the optional package. */
 async function installed<T>(name: string, load: () => Promise<unknown>): Promise<T> {
   try {
     return (await load()) as T
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    // A dependency of the package that is missing is another fault.
+    // A missing dependency of the package is a different error.
     const isMissing = code?.endsWith('MODULE_NOT_FOUND') === true && message.includes(name)
     throw isMissing ? new PackageMissing(name, error) : error
   }

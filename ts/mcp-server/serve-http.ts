@@ -7,15 +7,15 @@ import { loadNodeAdapter } from './sdk.js'
 import { MAX_MESSAGE_BYTES, report } from './transport.js'
 import type { ServerSettings } from './tool-sessions.js'
 
-/** How a server listens. */
+/** Options of {@link serveHttp}. */
 export interface HttpOptions {
-  /** 0 is any free one. */
+  /** The port; 0 for any free one. */
   port: number
-  /** Without it, a request is refused. @default made */
+  /** The token that every request needs. @default a random token */
   token?: string | undefined
 }
 
-/** A server that listens. */
+/** A listening server. */
 export interface HttpServer {
   url: string
   token: string
@@ -24,13 +24,13 @@ export interface HttpServer {
   close(): Promise<void>
 }
 
-/** The most clients of 2025 at once; the one that was silent longest makes way. */
+/** The most clients of 2025 at once. A new one replaces the client that was silent longest. */
 const MAX_CLIENTS = 64
 const PATH = '/mcp'
 
 /**
- * Serves clients on the loopback address by streamable HTTP. A request needs the token, a host name of this machine, and no
- * origin of another one, so that neither a web page nor another user of the machine can make calls.
+ * Serves clients on the loopback address by streamable HTTP. A request needs the token, a `Host` of this machine, and no
+ * `Origin` of another machine, so neither a web page nor another user of the machine can make calls.
  */
 export async function serveHttp(
   settings: ServerSettings,
@@ -99,10 +99,10 @@ interface LegacyClient {
   transport: WebStandardStreamableHTTPServerTransport
 }
 
-/** The clients of 2025, whose connection is a session with an id: the server asks them while a call waits. */
+/** The clients of 2025. Their connection is a session with an id, over which the server asks while a call waits. */
 class LegacyClients {
   readonly #server: ToolServer
-  /** By id, the one that was silent longest first. */
+  /** Connections by id. The first was silent longest. */
   readonly #clients = new Map<string, LegacyClient>()
 
   constructor(server: ToolServer) {
@@ -120,7 +120,7 @@ class LegacyClients {
     }
     const client = await this.#begin()
     const response = await client.transport.handleRequest(request)
-    // It was no request to begin a session.
+    // The request did not begin a session.
     if (client.transport.sessionId === undefined) await client.server.close()
     return response
   }

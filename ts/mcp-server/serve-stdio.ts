@@ -6,10 +6,10 @@ import { interrupted, MAX_MESSAGE_BYTES, report } from './transport.js'
 import { loadStdio } from './sdk.js'
 import type { ServerSettings } from './tool-sessions.js'
 
-/** Serves one client over stdin and stdout, until it is gone or a signal comes. */
+/** Serves one client over stdin and stdout, until the client goes or a signal arrives. */
 export async function serveStdio(settings: ServerSettings): Promise<void> {
   const output = protocolOutput()
-  // Before the first wait, so that the end of stdin is not missed.
+  // Listens before the first wait, so as not to miss the end of stdin.
   const ended = clientGone(output)
   const [{ serveStdio: serve, StdioServerTransport }, server] = await Promise.all([loadStdio(), openServer(settings)])
   try {
@@ -19,7 +19,7 @@ export async function serveStdio(settings: ServerSettings): Promise<void> {
     await Promise.allSettled([server.close(), handle.close()])
   } finally {
     await server.close()
-    // A client that has gone without closing its end would keep the process.
+    // Without this, a client that went without closing its end would keep the process alive.
     process.stdin.destroy()
   }
 }
@@ -31,8 +31,8 @@ async function openServer(settings: ServerSettings): Promise<ToolServer> {
 }
 
 /**
- * stdout for messages alone. Whatever else writes there, such as a library that logs, writes to stderr from now on, because
- * one line of it would break the protocol.
+ * Reserves stdout for messages. Other output, such as the log of a library, goes to stderr from now on, because one such line
+ * would break the protocol.
  */
 function protocolOutput(): Writable {
   const { stdout, stderr } = process
@@ -42,7 +42,7 @@ function protocolOutput(): Writable {
   })
   stdout.on('error', (error) => output.destroy(error))
   stdout.write = stderr.write.bind(stderr) as typeof stdout.write
-  // The console of Bun does not pass through `process.stdout`.
+  // Bun's console does not write through `process.stdout`.
   const quiet = new Console(stderr, stderr)
   for (const name of Object.keys(quiet) as (keyof Console)[]) {
     if (typeof quiet[name] === 'function') (console as unknown as Record<string, unknown>)[name] = quiet[name]
@@ -50,7 +50,7 @@ function protocolOutput(): Writable {
   return output
 }
 
-/** Settles when the client has closed its end, or this process is asked to end. */
+/** Settles when the client has closed its end, or a signal asks this process to end. */
 async function clientGone(output: Writable): Promise<void> {
   const { stdin } = process
   const isOver = once(stdin, 'end').then(() => undefined)

@@ -5,7 +5,7 @@ import { successSchema } from '../contract/registry/output-schema.js'
 import type { Sdk } from './sdk.js'
 import { readOnlyTools, type ServerSettings } from './tool-sessions.js'
 
-/** What a client shows for a tool. */
+/** The annotations of a tool, which a client shows. */
 const titles: Record<string, string> = {
   read: 'Read a file',
   grep: 'Search in files',
@@ -23,7 +23,7 @@ const titles: Record<string, string> = {
 /** A tool as `registerTool` of the SDK takes it, besides its name. */
 export function definitionOf(sdk: Sdk, tool: ContractTool, settings: ServerSettings) {
   const { id, description, parameters } = tool
-  // A client refuses a result that does not fit, also the beginning of one that is too long.
+  // Clients refuse a result that does not fit, and the beginning of a long result does not.
   const outputSchema = successSchema(tool)
   const title = titles[id] ?? id
   return {
@@ -42,13 +42,13 @@ function annotationsOf(tool: ContractTool, title: string, { allowNetwork }: Serv
     title,
     readOnlyHint: isReadOnly || isWeb,
     destructiveHint: !isReadOnly && !isWeb,
-    // Writing the same text again changes nothing; a fetch may find another page, which changes nothing here.
+    // Writing the same text again changes nothing. A repeated fetch may return another page, but changes nothing here.
     idempotentHint: isReadOnly || isWeb || tool.id === 'write',
     openWorldHint: isWeb || (tool.id === 'bash' && allowNetwork),
   }
 }
 
-/** A schema that clients see. The session checks arguments itself, since its messages tell a model what to write instead. */
+/** A schema for clients only. The session checks arguments, because its messages tell a model what to write instead. */
 function unchecked(sdk: Sdk, schema: JsonSchema) {
   return sdk.fromJsonSchema<Record<string, unknown>>(schema as Parameters<Sdk['fromJsonSchema']>[0], acceptAll)
 }

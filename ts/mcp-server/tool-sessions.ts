@@ -12,28 +12,28 @@ import type { CallOptions, Session } from '../contract/session/session.js'
 import { applyPatchTool } from '../contract/tools/apply-patch.js'
 import { repoOverviewTool } from '../contract/tools/repo-overview.js'
 
-/** What a server offers, and to what. */
+/** The settings of a server. */
 export interface ServerSettings {
-  /** The directories that calls reach: absolute, without links, at least one. Relative paths begin at the first. */
+  /** The directories that calls reach: at least one, absolute, without links. Relative paths begin at the first. */
   roots: readonly string[]
   /** The ids of the offered tools. */
   tools: readonly string[]
-  /** Whether nothing may be changed, whatever the rules allow. */
+  /** Whether every change is refused, whatever the rules allow. */
   isReadOnly: boolean
-  /** Rules besides "files may be read". */
+  /** Rules besides the one that allows reading files. */
   allow: readonly Rule[]
-  /** Rules that neither a user nor `allow` can overrule. */
+  /** Rules that neither the user nor `allow` can overrule. */
   deny: readonly Rule[]
   /** Whether commands and `web_fetch` reach the network. */
   allowNetwork: boolean
   journal?: Journal | undefined
-  /** The version that clients are told. */
+  /** The version in the server's information. */
   version: string
-  /** What the sandbox holds, in one line. */
+  /** What the sandbox enforces, in one line. */
   sandbox: string
 }
 
-/** The tools that a server can offer; the others of the contract need more from a host than a client has. */
+/** The tools that a server can offer. The contract's other tools need more than a client can give. */
 export const offeredTools = [
   'read',
   'grep',
@@ -47,17 +47,17 @@ export const offeredTools = [
   'repo_overview',
   'apply_patch',
 ] as const
-/** The tools without `--tools`. */
+/** The tools if `--tools` names none. */
 export const defaultTools = ['read', 'grep', 'glob', 'write', 'edit', 'bash'] as const
-/** The tools that change nothing outside of the session. */
+/** The tools that change nothing outside the session. */
 export const readOnlyTools: readonly string[] = ['read', 'grep', 'glob', 'todo', 'skill', 'repo_overview']
 
-/** Tools that a session has only if it is given them. */
+/** Tools that a session has only if the host passes them. */
 const extensionTools: readonly ContractTool[] = [repoOverviewTool as ContractTool, applyPatchTool as ContractTool]
 
 const WORKSPACE = ['{workspace}/**']
 
-/** The contract sessions of a server: one for all of its roots, and one for each client that narrows them. */
+/** The contract sessions of a server: one for all its roots, and one for each client that narrows them. */
 export class ToolSessions {
   readonly settings: ServerSettings
   readonly #open = new Set<Session>()
@@ -67,7 +67,7 @@ export class ToolSessions {
     this.settings = settings
   }
 
-  /** Opens a session on some of the roots, or on what lies in them. */
+  /** Opens a session on some of the roots, or on directories in them. */
   async open(workspace: readonly string[] = this.settings.roots): Promise<Session> {
     const { tools, allow, deny, isReadOnly, journal } = this.settings
     const session = await createSession({
@@ -84,7 +84,7 @@ export class ToolSessions {
     return session
   }
 
-  /** Makes a call whose question, if there is one, `prompt` answers. */
+  /** Makes a call. `prompt` answers its question, if it has one. */
   async call(
     session: Session,
     tool: string,
@@ -105,14 +105,14 @@ export class ToolSessions {
     return prompt(request)
   }
 
-  /** Stops the calls of a session, or of all. */
+  /** Stops the calls of one session or of all. */
   async close(only?: Session): Promise<void> {
     const sessions = only === undefined ? [...this.#open] : [only]
     for (const session of sessions) this.#open.delete(session)
     await Promise.allSettled(sessions.map((session) => session.close()))
   }
 
-  /** Commands reach what the server is for, also where no other tool does. */
+  /** The requirements of commands, which reach the roots even if no other tool does. */
   #requires(): RequirementSet {
     const { tools, allowNetwork } = this.settings
     const fs = tools.includes('bash') ? { fs: { read: WORKSPACE, write: WORKSPACE } } : {}
@@ -121,8 +121,8 @@ export class ToolSessions {
 }
 
 /**
- * The part of the server's roots that a client has open. A client can only narrow them: what it names beside them is left
- * out. One that names nothing leaves them as they are.
+ * The part of the server's roots that a client has open. A client can only narrow the roots: directories outside them are
+ * left out. A client without roots leaves them unchanged.
  */
 export function narrowedRoots(roots: readonly string[], uris: readonly string[]): readonly string[] {
   if (uris.length === 0) return roots
@@ -134,7 +134,7 @@ export function narrowedRoots(roots: readonly string[], uris: readonly string[])
   return [...new Set(parts)]
 }
 
-/** The directory of a `file:` URI without links, since a link may lead out of the roots. */
+/** The real directory of a `file:` URI, because a link may lead out of the roots. */
 function directoryOf(uri: string): string[] {
   try {
     return [realpathSync(fileURLToPath(uri))]

@@ -1,15 +1,15 @@
-/** The names and attributes of spans, the same for spans that are made live and for those that are made of a journal. */
+/** The names and attributes of spans, the same for live spans and for spans of a journal. */
 import type { CallMessage } from '../core/call-message.js'
 
 /** The value of an attribute. */
 export type AttributeValue = string | number | boolean
-/** Attributes; what is `undefined` is left out. */
+/** Attributes. `undefined` values are left out. */
 export type Attributes = Record<string, AttributeValue | undefined>
 
 /** The name of a tool's span, as in the conventions of OpenTelemetry for generative AI. */
 export const toolSpanName = (tool: string): string => `execute_tool ${tool}`
 
-/** What a tool's span is found by. */
+/** The attributes that identify a call. */
 export function identity(tool: string, toolCallId: string | null | undefined): Attributes {
   return {
     'gen_ai.operation.name': 'execute_tool',
@@ -19,11 +19,11 @@ export function identity(tool: string, toolCallId: string | null | undefined): A
   }
 }
 
-/** The argument and the result of a call; recorded only if asked for. */
+/** The arguments and the result of a call, recorded only on request. */
 export const INPUT = 'gen_ai.tool.call.arguments'
 export const OUTPUT = 'gen_ai.tool.call.result'
 
-/** What is known of a call when it has ended. */
+/** The facts about a call that has ended. */
 export function outcome(call: CallMessage): Attributes {
   const { output } = call
   return {
@@ -43,7 +43,7 @@ export function outcome(call: CallMessage): Attributes {
   }
 }
 
-/** Without what is not known. */
+/** Drops unknown values. */
 export function known(attributes: Attributes): Record<string, AttributeValue> {
   return Object.fromEntries(Object.entries(attributes).filter((entry): entry is [string, AttributeValue] => entry[1] !== undefined))
 }
@@ -51,7 +51,7 @@ export function known(attributes: Attributes): Record<string, AttributeValue> {
 /** The most characters of an argument or a result on a span: backends refuse long attributes. */
 const MAX_TEXT = 32_000
 
-/** A value as the text of an attribute. */
+/** Turns a value into the text of an attribute. */
 export function attributeText(value: unknown): string | undefined {
   try {
     const text = typeof value === 'string' ? value : JSON.stringify(value)

@@ -9,11 +9,11 @@ import { attributeText, identity, INPUT, known, outcome, OUTPUT, toolSpanName } 
 
 /** Options of {@link instrumentTools}. */
 export interface InstrumentToolsOptions {
-  /** Makes the spans. @default the tracer `toolwright` of the registered provider */
+  /** The tracer that makes the spans. @default the tracer `toolwright` of the registered provider */
   tracer?: Otel.Tracer | undefined
-  /** Whether spans hold the arguments of calls. @default false */
+  /** Whether spans have the arguments of calls. @default false */
   recordInputs?: boolean | undefined
-  /** Whether spans hold results and the texts of errors. @default false */
+  /** Whether spans have results and the texts of errors. @default false */
   recordOutputs?: boolean | undefined
   /**
    * The module `@opentelemetry/api`, for a program that is bundled together with it.
@@ -22,7 +22,7 @@ export interface InstrumentToolsOptions {
   api?: Pick<typeof Otel, 'context' | 'trace'> | undefined
 }
 
-/** Ends with `dispose()` or at the end of a `using` block. Spans that are open then are still ended. */
+/** The result of {@link instrumentTools}. `dispose()` or the end of a `using` block ends the instrumentation and all open spans. */
 export interface Instrumentation extends Disposable {
   dispose(): void
 }
@@ -44,11 +44,11 @@ const checks = {
 /**
  * Makes spans of all calls of tools in this process, of `createTools`, `defineTool`, contract sessions and Standard Agents.
  *
- * Inside a tool's span of the AI SDK, its attributes are completed, and it becomes an error if the call was refused or
- * failed in an envelope. Anywhere else a call gets a span `execute_tool NAME`. Below it stand what takes time: waiting for
- * permission, commands, searches, rows of a journal.
+ * A call inside a tool's span of the AI SDK adds attributes to that span, and makes it an error if the call was refused or
+ * failed in an envelope. Any other call gets a span `execute_tool NAME`. Their children are waits for permission, commands,
+ * searches and rows of a journal.
  *
- * @throws {ToolError} INVALID_INPUT for wrong options, and if `@opentelemetry/api` is not installed.
+ * @throws {ToolError} INVALID_INPUT for an invalid option, and if `@opentelemetry/api` is not installed.
  *
  * @example
  * ```ts
@@ -71,7 +71,7 @@ export function instrumentTools(options: InstrumentToolsOptions = {}): Instrumen
   return { dispose, [Symbol.dispose]: dispose }
 }
 
-/** A bundler does not look for the package, which most programs do not have. */
+/** The package is required at run time, so that bundlers ignore it. Most programs do not have it. */
 const API = '@opentelemetry/api'
 
 function installed(): typeof Otel {
@@ -91,18 +91,18 @@ const INTERNAL = 0
 interface OpenSpan {
   span: Otel.Span
   context: Otel.Context
-  /** Whether the span is the AI SDK's, which ends it. */
+  /** Whether the span belongs to the AI SDK, which ends it. */
   isOwnedBySdk: boolean
 }
 
-/** The spans of calls that run. */
+/** The spans of running calls. */
 class Spans {
   readonly #api: Pick<typeof Otel, 'context' | 'trace'>
   readonly #tracer: Otel.Tracer
   readonly #records: { recordInputs: boolean; recordOutputs: boolean }
   readonly #calls = new Map<CallMessage, OpenSpan>()
   readonly #steps = new Map<StepMessage, Otel.Span>()
-  /** Spans of the AI SDK that have their call. A call within a tool gets a span of its own. */
+  /** Spans of the AI SDK that already have a call. A further call within the tool gets a span of its own. */
   readonly #taken = new WeakSet<Otel.Span>()
 
   constructor(
@@ -127,7 +127,7 @@ class Spans {
     ]
   }
 
-  /** Runs a call in the context of its span, so that spans of the tool itself stand below it. */
+  /** Runs a call in the context of its span, so that the tool's own spans become its children. */
   within<T>(message: CallMessage, run: () => T): T {
     const open = this.#calls.get(message)
     return open === undefined ? run() : this.#api.context.with(open.context, run)
@@ -183,7 +183,7 @@ class Spans {
     span.end()
   }
 
-  /** Ends what is open: nobody will. */
+  /** Ends the open spans, because nothing else will. */
   endAll(): void {
     for (const { span, isOwnedBySdk } of this.#calls.values()) if (!isOwnedBySdk) span.end()
     for (const span of this.#steps.values()) span.end()
@@ -200,8 +200,9 @@ function describeStep<STEP extends keyof StepMessages>(step: STEP, message: Step
 }
 
 /**
- * Whether a span is the AI SDK's for this call: `execute_tool` of `@ai-sdk/otel`, or `ai.toolCall` of AI SDK 6. What the
- * interface of OpenTelemetry does not have, spans of its SDK do; the span of another SDK counts as none.
+ * Whether a span is the AI SDK's span of this call: `execute_tool` of `@ai-sdk/otel`, or `ai.toolCall` of AI SDK 6. The API
+ * of OpenTelemetry cannot read a span's name and attributes, but spans of its SDK have them. A span of another SDK does not
+ * match.
  */
 function isToolSpan(span: Otel.Span, { toolCallId }: CallMessage): boolean {
   const { name, attributes = {} } = span as { name?: unknown; attributes?: Record<string, unknown> }

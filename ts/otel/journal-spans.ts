@@ -1,4 +1,4 @@
-/** The calls of a journal as spans in the JSON of OTLP. Their ids are derived from what is recorded, so a second export has the same. */
+/** The calls of a journal as spans in OTLP's JSON. Ids are derived from the records, so a second export has the same ids. */
 import { hash } from 'node:crypto'
 import type { RunSummary, ToolCallRow } from '../journal/journal-store.js'
 import { durationOf, exitOf, outputBytesOf } from '../report/call-fields.js'
@@ -18,7 +18,7 @@ export interface OtlpSpan {
   status: { code?: number; message?: string }
 }
 
-/** What spans hold besides the outcome of calls. */
+/** What spans have besides the outcome of calls. */
 export interface Contents {
   inputs: boolean
   outputs: boolean
@@ -31,7 +31,7 @@ const ERROR = 2
 const TRACE_ID = 32
 const SPAN_ID = 16
 
-/** Runs of the same name in different journals differ in when they began. */
+/** The trace id of a run. Its start distinguishes runs of the same name in different journals. */
 const idOf = (length: number, ...parts: (string | number)[]): string => hash('sha256', JSON.stringify(parts)).slice(0, length)
 
 const traceIdOf = ({ runId, startedAtMs }: RunSummary): string => idOf(TRACE_ID, 'toolwright', runId, startedAtMs)
@@ -39,7 +39,7 @@ const runSpanId = (run: RunSummary): string => idOf(SPAN_ID, 'run', run.runId, r
 
 const nanoseconds = (ms: number): string => `${Math.trunc(ms)}000000`
 
-/** The span of a run, which those of its calls stand below. */
+/** The span of a run, the parent of its calls' spans. */
 export function runSpan(run: RunSummary): OtlpSpan {
   const { runId, startedAtMs, finishedAtMs, calls, failed } = run
   return {
@@ -103,7 +103,7 @@ function codeOf({ errorJson }: ToolCallRow): string {
     if (typeof code === 'string') return code
     if (typeof name === 'string') return name
   } catch {
-    // Another program wrote the row.
+    // Another program may have written the row.
   }
   return 'error'
 }

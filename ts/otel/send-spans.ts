@@ -1,8 +1,8 @@
-/** Sends spans to a collector: OTLP over HTTP in JSON, in batches, again where that can help. */
+/** Sends spans to a collector: OTLP over HTTP in JSON, in batches, with retries for temporary failures. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { type OtlpSpan, otlpAttributes } from './journal-spans.js'
 
-/** Where spans go. */
+/** The collector, and the resource of the spans. */
 export interface SpanTarget {
   url: URL
   headers: Readonly<Record<string, string>>
@@ -12,24 +12,24 @@ export interface SpanTarget {
   version: string
 }
 
-/** Why spans were not taken. */
+/** The error of a collector that did not take the spans. */
 export class SendError extends Error {
   override readonly name = 'SendError'
 }
 
-/** How often a batch is sent, how long the first pause is, and how long one request may take. */
+/** The most attempts for a batch, the first pause, and the time limit of one request, in milliseconds. */
 const ATTEMPTS = 5
 const FIRST_PAUSE_MS = 500
 const MAX_PAUSE_MS = 30_000
 const REQUEST_MS = 10_000
-/** The answers after which a request may be sent again, as OTLP names them. */
+/** The status codes after which OTLP allows a retry. */
 const TEMPORARY: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
-/** The most spans of a request, and about its most characters. */
+/** The most spans of a request, and its approximate limit in characters. */
 const MAX_SPANS = 500
 const MAX_CHARACTERS = 2_000_000
 
-/** Collects spans, and sends each batch as soon as it is full. */
+/** Collects spans, and sends each batch when it is full. */
 export class SpanSender {
   sent = 0
   batches = 0
@@ -43,7 +43,7 @@ export class SpanSender {
     this.#firstPauseMs = firstPauseMs
   }
 
-  /** @throws {SendError} if a batch is not taken. */
+  /** Adds a span. @throws {SendError} if the collector does not take a batch. */
   async add(span: OtlpSpan): Promise<void> {
     const json = JSON.stringify(span)
     if (this.#batch.length > 0 && this.#characters + json.length > MAX_CHARACTERS) await this.flush()
@@ -52,7 +52,7 @@ export class SpanSender {
     if (this.#batch.length >= MAX_SPANS) await this.flush()
   }
 
-  /** Sends what is left. @throws {SendError} */
+  /** Sends the last batch. @throws {SendError} if the collector does not take it. */
   async flush(): Promise<void> {
     const spans = this.#batch
     if (spans.length === 0) return
@@ -79,7 +79,7 @@ export class SpanSender {
     }
   }
 
-  /** `undefined` if the collector took everything. */
+  /** Sends one request. @returns the failure; `undefined` if the collector took all spans. */
   async #post(body: string): Promise<{ text: string; isTemporary: boolean; retryAfterMs?: number | undefined } | undefined> {
     const { url, headers } = this.#target
     let response: Response
@@ -89,7 +89,7 @@ export class SpanSender {
         method: 'POST',
         headers: { ...headers, 'content-type': 'application/json' },
         body,
-        // Another address must not get the credentials.
+        // Does not follow redirects, because another address must not get the credentials.
         redirect: 'error',
         signal: AbortSignal.timeout(REQUEST_MS),
       })
@@ -106,7 +106,7 @@ export class SpanSender {
   }
 }
 
-/** A collector can answer with success and refuse spans nevertheless. They must not be sent again. */
+/** The spans that a collector refused in a successful response. They must not be sent again. */
 function partialFailure(answer: string): { text: string; isTemporary: boolean } | undefined {
   try {
     const { partialSuccess } = JSON.parse(answer) as { partialSuccess?: { rejectedSpans?: unknown; errorMessage?: unknown } }
@@ -114,12 +114,12 @@ function partialFailure(answer: string): { text: string; isTemporary: boolean } 
     if (count > 0)
       return { text: `the collector refused ${count} spans: ${String(partialSuccess?.errorMessage ?? '')}`, isTemporary: false }
   } catch {
-    // An answer that is no JSON says nothing about spans.
+    // A response that is not JSON refuses no spans.
   }
   return undefined
 }
 
-/** In seconds, or a date. */
+/** Parses `Retry-After`: seconds, or a date. */
 function retryAfter(header: string | null): number | undefined {
   if (header === null) return undefined
   const ms = /^\d+$/u.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now()

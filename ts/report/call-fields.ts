@@ -1,10 +1,10 @@
-/** What the command shows of a call, computed from its row. */
+/** The fields that the command shows for a call, computed from its row. */
 import type { ToolCallRow } from '../journal/journal-store.js'
 import { parseObject } from '../core/parse-rows.js'
 import { targetOf } from '../journal/call-target.js'
 import { printableJson } from './format.js'
 
-/** Why a call failed, in one line; empty where the row does not say. */
+/** Why a call failed, in one line; empty if the row does not say. */
 export function errorOf({ errorJson }: ToolCallRow): string {
   if (errorJson === null) return ''
   let error: unknown
@@ -22,8 +22,7 @@ export function errorOf({ errorJson }: ToolCallRow): string {
 }
 
 /**
- * The bytes of a call's input. A journal keeps only the size of a content or a patch, which is the input then; of any
- * other tool it is the length of the arguments.
+ * The bytes of a call's input: the recorded size of a content or a patch, and the length of the arguments for any other tool.
  */
 export function inputBytesOf({ inputJson }: ToolCallRow): number | null {
   if (inputJson === null) return null
@@ -32,14 +31,14 @@ export function inputBytesOf({ inputJson }: ToolCallRow): number | null {
   return typeof bytes === 'number' ? bytes : Buffer.byteLength(inputJson)
 }
 
-/** The bytes of a call's output, with those that were cut. */
+/** The bytes of a call's output, including the part that was cut. */
 export function outputBytesOf({ outputJson, outputBytes }: ToolCallRow): number | null {
   return outputBytes ?? (outputJson === null ? null : Buffer.byteLength(outputJson))
 }
 
 /** How a command of a contract session ended: `exit 1`, `SIGKILL`, `timed out`; empty for exit code 0 and other calls. */
 export function exitOf({ outputJson }: ToolCallRow): string {
-  // Most outputs are long texts, which need not be parsed.
+  // Most outputs are long texts that need no parsing.
   if (outputJson === null || !outputJson.includes('"exit_code"')) return ''
   const { data } = parseObject(outputJson) ?? {}
   const { exit_code: code, signal, timed_out } = (data ?? {}) as Record<string, unknown>
@@ -56,12 +55,12 @@ export function endingOf({ status, acted }: ToolCallRow): Ending {
   return status === 'error' && !acted ? 'refused' : status
 }
 
-/** How long a call took; at least 0, since clocks are set back. */
+/** How long a call took; at least 0, because clocks can be set back. */
 export function durationOf({ startedAtMs, finishedAtMs }: ToolCallRow): number | null {
   return finishedAtMs === null ? null : Math.max(0, finishedAtMs - startedAtMs)
 }
 
-/** A call as one line of JSON: its row, and what the timeline computes from it. */
+/** A call as one line of JSON: its row, and the fields that the timeline computes from it. */
 export function jsonLine(call: ToolCallRow): string {
   const fields = {
     ...call,

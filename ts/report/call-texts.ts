@@ -1,12 +1,12 @@
 import type { ToolCallRow } from '../journal/journal-store.js'
 import type { CallTexts, Replacement, ReportText } from './report-data.js'
 
-/** The longest texts that the page compares: the time grows with the square of what differs. */
+/** The longest texts that the page compares. The time grows with the square of the differences. */
 const MAX_COMPARED = 100_000
-/** A unified diff, in any of the forms in which models and git write it. */
+/** Recognises a unified diff in the forms that models and git write. */
 const DIFF = /^(?:diff --git |--- [^\n]*\n\+\+\+ |@@ |\*\*\* Begin Patch)/mu
 
-/** The texts of a row as a person reads them, each with at most `limit` characters: its beginning and its end. */
+/** The texts of a row for a reader, each cut to `limit` characters: its beginning and its end. */
 export function callTexts(row: ToolCallRow, limit: number): CallTexts {
   const input = parsed(row.inputJson)
   const output = parsed(row.outputJson)
@@ -23,7 +23,7 @@ export function callTexts(row: ToolCallRow, limit: number): CallTexts {
   }
 }
 
-/** How long a call of a contract session waited for permission; `null` where the row does not say. */
+/** How long a call of a contract session waited for permission; `null` if the row does not say. */
 export function waitedMs(row: ToolCallRow): number | null {
   const { waited_ms } = record(parsed(row.outputJson ?? row.errorJson)) ?? {}
   return typeof waited_ms === 'number' ? waited_ms : null
@@ -46,14 +46,14 @@ function cut(text: string, form: ReportText['form'], limit: number): ReportText 
   return { text: `${head}\n\n[… ${leftOut.toLocaleString('en')} characters are left out of this report …]\n\n${tail}`, leftOut, form }
 }
 
-/** A patch that the arguments hold. */
+/** The patch in the arguments. */
 function patchOf(input: unknown, limit: number): ReportText | null {
   const { patch, diff } = record(input) ?? {}
   const text = [patch, diff].find((candidate) => typeof candidate === 'string')
   return text === undefined ? null : cut(text, 'diff', limit)
 }
 
-/** The old and the new text that the arguments hold. */
+/** The old and the new text in the arguments. */
 function replacementOf(input: unknown, limit: number): Replacement | null {
   const { path, old_string: before, new_string: after } = record(input) ?? {}
   if (typeof before !== 'string' || typeof after !== 'string') return null
@@ -61,7 +61,7 @@ function replacementOf(input: unknown, limit: number): Replacement | null {
   return { path: typeof path === 'string' ? path : 'file', before, after }
 }
 
-/** The text of a recorded error; the error itself where it has none. */
+/** The text of a recorded error; the error itself if it has no text. */
 function messageOf(error: unknown): unknown {
   const { message } = record(error) ?? {}
   return typeof message === 'string' ? message : error

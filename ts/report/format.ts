@@ -1,4 +1,4 @@
-/** Amounts, times and texts as a person reads them in a terminal, short enough for a column. */
+/** Formats amounts, times and texts for a terminal, short enough for a column. */
 
 /** `12B`, `1.2KB`, `200KB`. */
 export function formatBytes(bytes: number | null): string {
@@ -7,7 +7,7 @@ export function formatBytes(bytes: number | null): string {
   const units = ['KB', 'MB', 'GB', 'TB']
   let amount = bytes / 1_000
   let unit = 0
-  // An amount that rounds up to a thousand is shown as one of the next unit.
+  // An amount that rounds up to 1,000 moves to the next unit.
   while (amount >= 999.5 && unit < units.length - 1) {
     amount /= 1_000
     unit += 1
@@ -26,7 +26,7 @@ export function formatDuration(ms: number | null): string {
   return `${Math.floor(minutes / 60)}h${twoDigits(minutes % 60)}m`
 }
 
-/** `2026-11-20 14:33:59`, as Sweden writes it, in the reader's time zone. */
+/** `2026-11-20 14:33:59`, in the reader's time zone, by the Swedish locale. */
 export const formatDate = (ms: number): string => new Date(ms).toLocaleString('sv-SE')
 
 /** `14:33:59.758`, in the reader's time zone. */
@@ -40,26 +40,26 @@ function twoDigits(amount: number): string {
 }
 
 /**
- * What a terminal obeys instead of showing it: control characters, marks that change the direction of text, and halves
- * of characters. The texts in a journal come from a model and its tools.
+ * Characters that a terminal obeys instead of showing: control characters, marks that change the direction of text, and
+ * halves of characters. The texts in a journal come from a model and its tools.
  */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
 const short: Record<string, string> = { '\n': String.raw`\n`, '\r': String.raw`\r`, '\t': String.raw`\t` }
 
-/** `text` in one line, with escapes for what a terminal would obey. */
+/** `text` on one line, with escapes for characters that a terminal would obey. */
 export function printable(text: string): string {
   return text.replaceAll(UNPRINTABLE, (character) => short[character] ?? escaped(character))
 }
 
-/** JSON in one line, with escapes for what a terminal would obey; its value is the same. */
+/** JSON on one line, with escapes for characters that a terminal would obey. Its value does not change. */
 export function printableJson(value: unknown): string {
   return JSON.stringify(value).replaceAll(UNPRINTABLE, escaped)
 }
 
-/** At most `length` characters, the last of which is an ellipsis where some are left out. */
+/** At most `length` characters. If some are left out, the last is an ellipsis. */
 export function cut(text: string, length: number): string {
-  // A character has at most two units, so the rest of a long text need not be split.
+  // A character has at most two code units, so the rest of a long text need not be split.
   const characters = Array.from(text.slice(0, 2 * length + 2))
   return characters.length <= length ? text : `${characters.slice(0, Math.max(0, length - 1)).join('')}…`
 }

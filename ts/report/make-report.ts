@@ -8,20 +8,20 @@ import { endingOf, errorOf, exitOf, inputBytesOf, outputBytesOf } from './call-f
 import { callTexts, waitedMs } from './call-texts.js'
 import type { CallTexts, ReportCall, ReportData } from './report-data.js'
 
-/** How a report is made. */
+/** Options of {@link packReport}. */
 export interface ReportOptions {
-  /** What the report is called: the journal's file name. */
+  /** The title of the report: the journal's file name. */
   source: string
   /** Only this run. @default all */
   runId?: string | undefined
-  /** The most bytes of the packed data. Texts are cut until it fits, but not below some characters each. @default 4,000,000 */
+  /** The most bytes of the packed data. Texts are cut until it fits, down to a minimum for each. @default 4,000,000 */
   maxBytes?: number | undefined
-  /** Told how many of how many calls have been read. */
+  /** Called with the number of calls that have been read, and the number of all. */
   onProgress?: ((done: number, all: number) => void) | undefined
 }
 
 const MAX_BYTES = 4_000_000
-/** The most characters of all texts together that are read at first: what compresses to about MAX_BYTES. */
+/** The most characters of all texts together in the first attempt. They compress to about MAX_BYTES. */
 const MAX_CHARACTERS = 30_000_000
 /** The limits of one text, in characters. */
 const MAX_TEXT = 200_000
@@ -36,7 +36,7 @@ export interface PackedReport {
   isCut: boolean
 }
 
-/** Reads a journal and packs what the page shows of it. */
+/** Reads a journal and packs the data of its page. */
 export async function packReport(journal: Journal, options: ReportOptions): Promise<PackedReport> {
   const rows = await outlinesOf(journal, options.runId)
   let limit = Math.min(MAX_TEXT, Math.max(MIN_TEXT, Math.floor(MAX_CHARACTERS / Math.max(1, 2 * rows.length))))
@@ -72,7 +72,7 @@ const isAnyCut = ({ texts }: ReportData): boolean => Object.values(texts).some(i
 
 const isCut = ({ input, output, error, diff }: CallTexts): boolean => [input, output, error, diff].some((text) => (text?.leftOut ?? 0) > 0)
 
-/** A row as the timeline and the list show it. */
+/** Turns a row into a call of the timeline and the list. */
 export function reportCall(row: ToolCallRow): ReportCall {
   return {
     row: row.row,

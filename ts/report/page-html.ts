@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
-/** What becomes a page. */
+/** The contents of a page. */
 export interface PageContent {
   title: string
   /** The packed data of a report; empty for a page that asks its server for calls. */
@@ -9,8 +9,8 @@ export interface PageContent {
 }
 
 /**
- * One page with everything in it. Its policy lets only its own script and style run, and lets it ask nobody but the server that it
- * came from; a page from a file can ask nobody at all.
+ * One self-contained page. Its policy lets only its own script and style run. The page can connect only to its own server,
+ * and a page in a file cannot connect at all.
  */
 export function pageHtml({ title, base64 }: PageContent): string {
   const { script, style } = assets()
@@ -25,7 +25,7 @@ export function pageHtml({ title, base64 }: PageContent): string {
   return parts.join('\n')
 }
 
-/** The policy of the page, also for the header of its server. */
+/** The content security policy of the page, also for the header of its server. */
 export function contentSecurityPolicy(isLive: boolean): string {
   const { script, style } = assets()
   const rules = [
@@ -41,10 +41,10 @@ export function contentSecurityPolicy(isLive: boolean): string {
 
 let loaded: { script: string; style: string } | undefined
 
-/** The script and style that the build made of `page/`. */
+/** The script and style that the build makes of `page/`. */
 function assets(): { script: string; style: string } {
   const read = (name: string): string => readFileSync(new URL(`../../dist/report/page/${name}`, import.meta.url), 'utf8')
-  // No text of a script may end it early, and no text of a style either.
+  // No text in the script or the style may end it early.
   loaded ??= {
     script: read('page.js')
       .replaceAll('</script', String.raw`<\/script`)

@@ -9,7 +9,7 @@ import { reportCall } from './make-report.js'
 import { contentSecurityPolicy, pageHtml } from './page-html.js'
 import type { ReportCall } from './report-data.js'
 
-/** What a viewer shows. */
+/** Options of {@link startViewServer}. */
 export interface ViewOptions {
   source: string
   /** Only this run. @default all */
@@ -20,20 +20,21 @@ export interface ViewOptions {
 
 /** A running viewer. */
 export interface ViewServer {
-  /** Where it is; the address holds the token without which nothing is answered. */
+  /** The address of the page. It holds the token that every request needs. */
   url: string
   close(): Promise<void>
 }
 
 /** The most characters of one text that the page gets. */
 const MAX_TEXT = 2_000_000
-/** How long calls are gathered before they are sent, and how many at most. */
+/** How long calls are collected before they are sent, in milliseconds, and the most calls of one message. */
 const BATCH_MS = 50
 const MAX_BATCH = 500
 
 /**
- * Serves the page of a journal to this machine, and sends it calls as they are recorded. Only the loopback address listens. A
- * request needs the token of the address and a host name of this machine, so that no other page and no other user can read along.
+ * Serves the page of a journal to this machine, and sends it calls as they are recorded. The server listens on the loopback
+ * address only. A request needs the token of the address and a host name of this machine, so no other page and no other user
+ * can read the journal.
  */
 export async function startViewServer(journal: Journal, { source, runId, port = 0 }: ViewOptions): Promise<ViewServer> {
   const token = randomBytes(24).toString('base64url')
@@ -82,7 +83,7 @@ export async function startViewServer(journal: Journal, { source, runId, port = 
         if (batch.length >= MAX_BATCH) await sending
       }
     } catch (error) {
-      // What was read before goes first.
+      // Sends the earlier calls first.
       await sending?.catch(() => undefined)
       if (!signal.aborted) response.write(`event: failure\ndata: ${JSON.stringify({ message: String(error) })}\n\n`)
     }
@@ -122,7 +123,7 @@ function refuse(response: ServerResponse, status: number, message: string): void
   response.writeHead(status, headers('text/plain; charset=utf-8')).end(`${message}\n`)
 }
 
-/** A name that leads elsewhere is refused: a page of another site could have made it point here. */
+/** Refuses other host names, because a page of another site could have pointed one at this machine. */
 function isOwnHost({ headers: { host } }: IncomingMessage, server: Server): boolean {
   const { port } = server.address() as AddressInfo
   return host === `127.0.0.1:${port}` || host === `localhost:${port}`

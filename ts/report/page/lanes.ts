@@ -1,4 +1,4 @@
-/** The layout of the timeline: a lane for each task, with a row for each of its calls that overlap. */
+/** The layout of the timeline: a lane for each task, with further rows for calls that overlap. */
 import { taskName } from './words.js'
 import type { ReportCall } from '../report-data.js'
 
@@ -17,11 +17,11 @@ export interface Lane {
   runId: string
   bars: Bar[]
   levels: number
-  /** Between its calls nothing ran: the model or a person was at work. */
+  /** The times between calls, in which the model or a person worked. */
   gaps: { start: number; end: number }[]
 }
 
-/** The lanes of these calls, in the order of their first call. What has not ended lasts until `now`. */
+/** The lanes of these calls, in the order of their first call. A running call lasts until `now`. */
 export function makeLanes(calls: readonly ReportCall[], now: number): Lane[] {
   const byTask = new Map<string, ReportCall[]>()
   for (const call of calls) {

@@ -1,15 +1,15 @@
-/** Where the page has its calls from: the data inside it, or the server that sent it. */
+/** The source of the page's calls: the data inside it, or its server. */
 import type { CallTexts, ReportCall, ReportData } from '../report-data.js'
 
-/** What the page shows, and where it gets more. */
+/** The data of the page, and access to more. */
 export interface PageSource {
   /** The journal's name. */
   name: string
-  /** When a report was made; `null` for a page that is live. */
+  /** When the report was made, in milliseconds since 1970; `null` for a live page. */
   madeAtMs: number | null
-  /** What a call was given and what it returned. */
+  /** Loads the arguments and the result of a call. */
   texts(row: number): Promise<CallTexts>
-  /** Calls the listener with the calls so far, and again with those that are new or have ended. */
+  /** Calls the listener with the calls so far, and again with new and ended calls. */
   subscribe(listener: (calls: ReportCall[]) => void, onTrouble: (message: string | null) => void): void
 }
 

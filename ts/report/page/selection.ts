@@ -1,8 +1,8 @@
-/** Which calls are shown and which one is open. Both stand in the address, so that a link leads to the same view. */
+/** The filter and the open call. The address of the page has both, so a link leads to the same view. */
 import { endingNames } from './words.js'
 import type { CallEnding, ReportCall } from '../report-data.js'
 
-/** What the reader has chosen. */
+/** The reader's choice. */
 export interface Selection {
   run: string | null
   tool: string | null
@@ -12,7 +12,7 @@ export interface Selection {
   call: number | null
 }
 
-/** The selection in an address: `#run=…&tool=…&ending=…&q=…&call=…`. */
+/** Parses the selection in an address: `#run=…&tool=…&ending=…&q=…&call=…`. */
 export function readSelection(hash: string): Selection {
   const values = new URLSearchParams(hash.replace(/^#/u, ''))
   const ending = values.get('ending') as CallEnding | null
@@ -37,7 +37,7 @@ export function selectionHash({ run, tool, ending, text, call }: Selection): str
   return `#${values.toString()}`
 }
 
-/** The calls of a selection. Every word of its text has to occur in a call. */
+/** The calls that match a selection. Every word of its text has to occur in a call. */
 export function selectCalls(calls: readonly ReportCall[], { run, tool, ending, text }: Selection): ReportCall[] {
   const words = text.toLowerCase().split(/\s+/u).filter(Boolean)
   return calls.filter((call) => {

@@ -1,8 +1,8 @@
-/** What the page says of calls, in words for people who are not programmers. */
+/** The page's descriptions of calls, for readers who are not programmers. */
 import { formatDuration } from '../format.js'
 import type { CallEnding, ReportCall } from '../report-data.js'
 
-/** A word and a sign for each ending: no ending is told by its colour alone. */
+/** A word and a sign for each ending, so that colour alone distinguishes none. */
 export const endings: Record<CallEnding, { label: string; sign: string; meaning: string }> = {
   success: { label: 'Succeeded', sign: '✓', meaning: 'It did what it was asked to do.' },
   error: { label: 'Failed', sign: '✗', meaning: 'It began and then failed. It may have done a part of its work.' },
@@ -15,7 +15,7 @@ export const endings: Record<CallEnding, { label: string; sign: string; meaning:
   started: { label: 'Not ended', sign: '…', meaning: 'It is still running, or its program ended and nobody has looked since.' },
 }
 
-/** In the order in which the page lists them. */
+/** The endings in the order of the page. */
 export const endingNames = Object.keys(endings) as CallEnding[]
 
 const verbs: Record<string, string> = {
@@ -44,11 +44,11 @@ export function taskName({ nodeId, iteration, attempt }: ReportCall): string {
   return `${nodeId}${repeated}${attempt > 1 ? `, attempt ${attempt}` : ''}`
 }
 
-/** How long a call took; at least 0, since clocks are set back. */
+/** How long a call took; at least 0, because clocks can be set back. */
 export const durationMs = ({ startedAtMs, finishedAtMs }: ReportCall): number | null =>
   finishedAtMs === null ? null : Math.max(0, finishedAtMs - startedAtMs)
 
-/** What there is to say of a call besides its texts. */
+/** The facts about a call besides its texts. */
 export function remarks(call: ReportCall, calls: readonly ReportCall[]): string[] {
   const said = [endings[call.ending].meaning]
   if (call.attempt > 1) said.push(`This is attempt ${call.attempt} of its task: an earlier attempt did not finish.`)
@@ -74,7 +74,7 @@ function overlap(one: ReportCall, other: ReportCall): boolean {
   return one.startedAtMs < end(other) && other.startedAtMs < end(one)
 }
 
-/** How long nothing ran in the task before this call; `null` for the first. */
+/** How long the task was idle before this call; `null` for the first. */
 function waitBefore(call: ReportCall, calls: readonly ReportCall[]): number | null {
   let last: number | null = null
   for (const other of calls) {
@@ -84,7 +84,7 @@ function waitBefore(call: ReportCall, calls: readonly ReportCall[]): number | nu
   return last === null ? null : Math.max(0, call.startedAtMs - last)
 }
 
-/** Everything that is shown, in two or three sentences. */
+/** A summary of the shown calls, in two or three sentences. */
 export function summary(calls: readonly ReportCall[]): string {
   if (calls.length === 0) return 'No calls are shown.'
   const tasks = new Set(calls.map((call) => `${call.runId}\n${call.nodeId}`)).size
