@@ -1,22 +1,22 @@
 /**
- * Waiting that an abort or a time limit ends. What does not answer must not hold up the caller, so the wait ends even
- * if the work goes on.
+ * Waits that an abort or a time limit ends. Work that does not answer must not block the caller, so the wait ends even if the
+ * work continues.
  */
 
-/** A value, or a promise of it: work that is done already need not make the caller wait. */
+/** A value or a promise of it, so that finished work need not make the caller wait. */
 export type Awaitable<T> = T | PromiseLike<T>
 
-/** By its `then`, not by its class: another realm's promise has another class. */
+/** Checks for `then` and not for the class, because a promise of another realm has another class. */
 export function isPromiseLike<T>(value: Awaitable<T>): value is PromiseLike<T> {
   return (typeof value === 'object' || typeof value === 'function') && value !== null && 'then' in value
 }
 
-/** Goes on with a value: at once if it is there, and otherwise when its promise is fulfilled. */
+/** Continues with a value: at once, or when its promise is fulfilled. */
 export function andThen<T, R>(value: Awaitable<T>, then: (value: T) => Awaitable<R>): Awaitable<R> {
   return isPromiseLike(value) ? value.then(then) : then(value)
 }
 
-/** Does `work` and goes on with its result or its error: at once where they are there, and what it does not throw stays so. */
+/** Does `work` and continues with its result or error: synchronously if the work is synchronous. */
 export function attempt<T, R>(work: () => Awaitable<T>, onValue: (value: T) => R, onError: (error: unknown) => R): Awaitable<R> {
   let value: Awaitable<T>
   try {
@@ -27,7 +27,7 @@ export function attempt<T, R>(work: () => Awaitable<T>, onValue: (value: T) => R
   return isPromiseLike(value) ? value.then(onValue, onError) : onValue(value)
 }
 
-/** Aborted when one of the two is. */
+/** A signal that aborts with either of the two. */
 export function eitherSignal(a: AbortSignal | null | undefined, b: AbortSignal | null | undefined): AbortSignal | undefined {
   if (!a || !b || a === b) return a ?? b ?? undefined
   return AbortSignal.any([a, b])
@@ -43,7 +43,7 @@ export function abortError(reason: unknown): Error {
 /**
  * Waits for `work` unless `signal` is aborted.
  *
- * @param graceMs how long the work may still give its result after the abort; what it throws then is left aside. @default 0
+ * @param graceMs how long the work may still return its result after the abort; an error in that time is ignored. @default 0
  * @throws the signal's reason.
  */
 export async function unlessAborted<T>(work: PromiseLike<T>, signal: AbortSignal | undefined, graceMs = 0): Promise<T> {
@@ -55,7 +55,7 @@ export async function unlessAborted<T>(work: PromiseLike<T>, signal: AbortSignal
     if (graceMs === 0) giveUp()
     else timer = setTimeout(giveUp, graceMs)
   }
-  // The work may have aborted the signal already, before the listener is there.
+  // The work may have aborted the signal before the listener was added.
   if (signal.aborted) onAbort()
   else signal.addEventListener('abort', onAbort, { once: true })
   try {
@@ -71,11 +71,11 @@ export async function unlessAborted<T>(work: PromiseLike<T>, signal: AbortSignal
 }
 
 /**
- * Waits for `work` within a time limit and unless `signal` is aborted.
+ * Waits for `work`, until a time limit or the abort of `signal`.
  *
- * @param work may ask for the signal that ends it. Most work is done before it could use one.
+ * @param work may ask for the signal that ends it. Most work ends before it could use one.
  * @param late makes the error of the time limit.
- * @throws the signal's reason, or what `late` gives.
+ * @throws the signal's reason, or the error of `late`.
  */
 export async function withinTime<T>(
   work: (signal: () => AbortSignal) => Awaitable<T>,
@@ -98,7 +98,7 @@ export async function withinTime<T>(
   }
 }
 
-/** Waits for `work`, but no longer than the limit. Returns whether the work is done. */
+/** Waits for `work` up to a limit. @returns whether the work is done. */
 export async function settledWithin(work: PromiseLike<unknown>, limitMs: number): Promise<boolean> {
   const { promise: late, resolve } = Promise.withResolvers<boolean>()
   const timer = setTimeout(resolve, limitMs, false)
@@ -109,7 +109,7 @@ export async function settledWithin(work: PromiseLike<unknown>, limitMs: number)
   }
 }
 
-/** A time limit that several steps share. What happens between the steps, such as a prompt, takes none of it. */
+/** A time limit that several steps share. Time between the steps, such as a prompt, does not count. */
 export class TimeBudget {
   readonly #late: () => Error
   #leftMs: number
@@ -129,7 +129,7 @@ export class TimeBudget {
   }
 }
 
-/** Slots for concurrent work. Callers that wait get a slot in the order in which they came. */
+/** Slots for concurrent work. Waiting callers get a slot in the order of their arrival. */
 export class Slots {
   #free: number
   readonly #waiting: (() => void)[] = []
@@ -157,7 +157,7 @@ export class Slots {
       await unlessAborted(slot, signal)
     } catch (error) {
       const index = this.#waiting.indexOf(resume)
-      // The slot may have been handed over in the same moment.
+      // The slot may have been passed on in the same moment.
       if (index === -1) this.#release()
       else this.#waiting.splice(index, 1)
       throw error

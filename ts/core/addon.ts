@@ -36,7 +36,7 @@ export async function loadAddon(): Promise<typeof Addon> {
 
 async function importAddon(): Promise<typeof Addon> {
   try {
-    // Bun gets a module in CommonJS here (`imports` in package.json), which is the default of what is imported.
+    // Bun imports a CommonJS module here (`imports` in package.json), which is the default export.
     const loaded: typeof Addon & { default?: typeof Addon } = await import('#native')
     return loaded.default ?? loaded
   } catch (cause) {
@@ -48,13 +48,13 @@ async function importAddon(): Promise<typeof Addon> {
 }
 
 /**
- * The path of the addon for this platform: a file that ends in `.node`. It is for what packs a program: an asset of a
- * single executable, a file to copy beside a bundle, a value for `NAPI_RS_NATIVE_LIBRARY_PATH`. Nothing is loaded.
+ * The path of the addon for this platform, a file that ends in `.node`, for packaging a program: an asset of a single
+ * executable, a file to copy beside a bundle, or a value for `NAPI_RS_NATIVE_LIBRARY_PATH`. It does not load the addon.
  *
- * The file is looked for under the name that `NAPI_RS_NATIVE_LIBRARY_PATH` has, then in the package's own folder (a
- * checkout), beside this module or the bundle that holds it, and in the installed platform package.
+ * The search takes the file in `NAPI_RS_NATIVE_LIBRARY_PATH` if that is set. Otherwise it looks in the package's own folder
+ * (a checkout), beside this module or its bundle, and in the installed platform package.
  *
- * @throws {ToolError} NATIVE_UNAVAILABLE if the platform is not supported, or there is no such file.
+ * @throws {ToolError} NATIVE_UNAVAILABLE if the platform is not supported, or no file is found.
  * @example
  * ```ts
  * import { copyFileSync } from 'node:fs'
@@ -92,7 +92,7 @@ function findAddon(): string | undefined {
   }
 }
 
-/** The file that the host names, from the working directory. An empty name is none. */
+/** The host's file, relative to the working directory. An empty name counts as none. */
 function namedFile(): string | undefined {
   const named = process.env[VARIABLE]
   return named === undefined || named === '' ? undefined : resolve(named)
@@ -118,7 +118,7 @@ function platformName(): string {
   return `${process.platform}-${process.arch}${libc}`
 }
 
-/** As the generated `index.js` finds it out. */
+/** Detects the platform as the generated `index.js` does. */
 function usesMusl(): boolean {
   try {
     return readFileSync('/usr/bin/ldd', 'utf8').includes('musl')

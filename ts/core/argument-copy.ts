@@ -1,24 +1,23 @@
 /**
- * Copies of arguments, made once when a call comes in: the call uses what was checked, even if the caller, a watchdog
- * or a recorder changes its own object meanwhile. A copy stops at the first limit, so that arguments of any size and
- * shape take a bounded time.
+ * Copies arguments once when a call comes in, so that the call uses the checked values even if the caller, a watchdog or a
+ * recorder changes its own object. A copy stops at the first limit, so arguments of any size and shape take a bounded time.
  */
 import { isPlain } from './options.js'
 
-/** How large arguments may be. */
+/** Limits of arguments. */
 export interface ArgumentLimits {
-  /** Objects, arrays, texts, numbers and what else there is, all together. */
+  /** The most values: objects, arrays, texts, numbers and others together. */
   values: number
-  /** All texts and names together, in UTF-16 code units. */
+  /** The most UTF-16 code units of all texts and names together. */
   characters: number
-  /** How many objects and arrays may be inside one another. */
+  /** The deepest nesting of objects and arrays. */
   depth: number
 }
 
-/** What is wrong with arguments, and where. */
+/** The error of invalid arguments, with its place. */
 export class ArgumentProblem extends Error {
   override readonly name = 'ArgumentProblem'
-  /** The limit that is exceeded; `undefined` for a value that cannot be an argument at all. */
+  /** The exceeded limit; `undefined` for a value that cannot be an argument. */
   readonly limit: keyof ArgumentLimits | undefined
 
   constructor(path: readonly PropertyKey[], what: string, limit?: keyof ArgumentLimits) {
@@ -41,17 +40,17 @@ export interface ArgumentCopy {
 }
 
 /**
- * A frozen copy of what JSON can hold, made as `JSON.stringify` and `JSON.parse` would: a property that is `undefined` is
- * left out, and `toJSON` is asked.
+ * A frozen copy of JSON values, made as `JSON.stringify` and `JSON.parse` would: it leaves out `undefined` properties and
+ * calls `toJSON`.
  *
- * @throws {ArgumentProblem} for what has no JSON, for what throws when it is looked at, and at the first limit.
+ * @throws {ArgumentProblem} for a value without JSON, for a getter that throws, and at the first limit.
  */
 export const jsonCopy = (value: unknown, limits: ArgumentLimits): ArgumentCopy => new Copier(limits, true).whole(value)
 
 /**
- * A copy of plain objects and arrays, cycles included; anything else (a date, bytes, an object of a class) is what it was.
+ * A copy of plain objects and arrays, including cycles. Anything else (a date, bytes, an object of a class) is not copied.
  *
- * @throws {ArgumentProblem} for what throws when it is looked at, and at the first limit.
+ * @throws {ArgumentProblem} for a getter that throws, and at the first limit.
  */
 export const structureCopy = (value: unknown, limits: ArgumentLimits): ArgumentCopy => new Copier(limits, false).whole(value)
 
@@ -70,8 +69,8 @@ class Copier {
   readonly #limits: ArgumentLimits
   readonly #isJson: boolean
   /**
-   * Copies by their originals. Of JSON they are those around the current value, which must not hold themselves; of a
-   * structure all of them, so that an object in two places is one object in the copy too.
+   * Copies by their originals. For JSON, these are the parents of the current value, to find cycles. For a structure, these
+   * are all copies, so that an object in two places is one object in the copy too.
    */
   readonly #copies = new Map<object, object>()
   readonly #path: PropertyKey[] = []
@@ -121,7 +120,7 @@ class Copier {
     const copied = (isArray ? [] : hasPrototype ? {} : Object.create(null)) as Indexed
     this.#copies.set(value, copied)
     if (isArray) {
-      // Before the first element is read, since the length is enough.
+      // Checks the length before reading the first element.
       this.#countValues(value.length)
       for (let index = 0; index < value.length; index += 1) this.#member(copied, index, value)
     } else {
@@ -149,7 +148,7 @@ class Copier {
     this.#path.pop()
   }
 
-  /** Refuses what JSON would turn into an empty object or an object of numbers, such as a map or bytes. */
+  /** Refuses values such as maps and bytes, which JSON would turn into an empty object or an object of numbers. */
   #isRecord(value: object): boolean {
     const prototype: unknown = Object.getPrototypeOf(value)
     if (this.#isJson && (prototype === Object.prototype || prototype === null)) return true
@@ -175,7 +174,7 @@ class Copier {
   }
 }
 
-/** Sets a property, also by a name that has a meaning of its own. */
+/** Sets a property, even one named `__proto__`. */
 function put(object: Indexed, key: PropertyKey, value: unknown): void {
   if (key !== '__proto__') object[key] = value
   else Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true })

@@ -1,6 +1,5 @@
 /**
- * The channels of `node:diagnostics_channel` on which calls are published while they are made. Nothing is made or published
- * while nobody listens.
+ * The channels of `node:diagnostics_channel` that publish calls while they run. Without a listener, no message is made.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type TracingChannel, tracingChannel } from 'node:diagnostics_channel'
@@ -23,10 +22,10 @@ const steps = {
 const isHeard = ({ start, end, asyncStart, asyncEnd, error }: TracingChannel<unknown, object>): boolean =>
   start.hasSubscribers || asyncEnd.hasSubscribers || error.hasSubscribers || end.hasSubscribers || asyncStart.hasSubscribers
 
-/** Whether anybody listens to calls. */
+/** Whether `toolwright:call` has a listener. */
 export const areCallsHeard = (): boolean => isHeard(calls)
 
-/** The call that runs. Set only while somebody listens. */
+/** The running call. Set only while there is a listener. */
 const current = new AsyncLocalStorage<CallMessage>()
 
 /** Runs a call in a context of its own, such as that of a span. */
@@ -35,7 +34,7 @@ export type CallScope = <T>(message: CallMessage, run: () => T) => T
 /** Shared by all installed copies of the package, as the channels are. */
 const scopes = ((globalThis as { [key: symbol]: unknown })[Symbol.for('toolwright.call-scopes')] ??= new Set()) as Set<CallScope>
 
-/** Has every call run in a scope, until the returned function is called. */
+/** Runs every call in a scope, until the returned function is called. */
 export function addCallScope(scope: CallScope): () => void {
   scopes.add(scope)
   return () => void scopes.delete(scope)
@@ -56,7 +55,7 @@ function publishEnd({ asyncStart, asyncEnd, error }: TracingChannel<unknown, obj
   asyncEnd.publish(message)
 }
 
-/** Makes a call that somebody listens to. Unless `run` has noted how it ended, its result or error says so. */
+/** Makes a call and publishes it. Unless `run` has set the outcome, the result or error decides it. */
 export function traceCall<T>(message: CallMessage, run: () => Promise<T>): Promise<T> {
   calls.start.publish(message)
   const made = within(message, run)
@@ -75,7 +74,7 @@ export function traceCall<T>(message: CallMessage, run: () => Promise<T>): Promi
   )
 }
 
-/** The same for a call that yields. It begins with its first value, and ends with its last or when the reader breaks off. */
+/** The same for a generator. The call begins with the first value, and ends with the last or when the reader stops. */
 export async function* traceStream<T>(
   message: CallMessage,
   run: () => AsyncGenerator<T, void, undefined>,
@@ -107,14 +106,14 @@ export async function* traceStream<T>(
   }
 }
 
-/** A step that runs. */
+/** A running step. */
 export interface OpenStep<STEP extends keyof StepMessages> {
   readonly message: StepMessages[STEP]
   succeeded(): void
   failed(error: unknown): void
 }
 
-/** Begins a step; `undefined` if nobody listens to it or to its call, whose message shows the exit code of a command. */
+/** Begins a step; `undefined` if neither the step nor its call has a listener. The call's message has a command's exit code. */
 export function startStep<STEP extends keyof StepMessages>(step: STEP, about: About<STEP>): OpenStep<STEP> | undefined {
   const channel = steps[step]
   const call = current.getStore()
@@ -137,10 +136,10 @@ export function startStep<STEP extends keyof StepMessages>(step: STEP, about: Ab
   }
 }
 
-/** Completes the message of a step with what came of it. */
+/** Completes the message of a step with its outcome. */
 type Note<STEP extends keyof StepMessages, T> = (message: StepMessages[STEP], value: T | undefined, error: unknown) => void
 
-/** Does a step. What is done synchronously stays so. */
+/** Does a step, synchronously if the work is synchronous. */
 export function traceStep<STEP extends keyof StepMessages, T>(
   step: STEP,
   about: About<STEP>,

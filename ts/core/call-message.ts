@@ -1,14 +1,14 @@
-/** What is published about a call: this file alone decides what a message holds. */
+/** The messages about a call. Only this file decides their contents. */
 import { ToolError } from './errors.js'
 
-/** Which part of the package makes a call. */
+/** The part of the package that makes a call. */
 export type CallDoor = 'toolkit' | 'contract' | 'standard-agents'
 
-/** What a call produced, in numbers. */
+/** The output of a call, in numbers. */
 export interface CallOutput {
   /** How long the call took, in milliseconds. */
   durationMs: number
-  /** The bytes of the result: of a text in UTF-8, of anything else as JSON. */
+  /** The bytes of the result: a text in UTF-8, anything else as JSON. */
   bytes?: number | undefined
   /** The exit code of the command; `null` if a signal ended it. */
   exitCode?: number | null | undefined
@@ -16,7 +16,7 @@ export interface CallOutput {
   truncated?: boolean | undefined
 }
 
-/** What is known of a call when it begins. */
+/** The facts about a call at its beginning. */
 export interface CallFacts {
   door: CallDoor
   tool: string
@@ -27,37 +27,36 @@ export interface CallFacts {
 }
 
 /**
- * One call, on the channel `toolwright:call`. The same object is published with every event of the call, and has what is
- * known by then. The arguments, the result and the error are no fields: whoever logs the message logs none of them. Who
- * asks for them gets them by name.
+ * One call, on the channel `toolwright:call`. All events of the call publish the same object, with the facts known so far.
+ * The arguments, the result and the error are getters and not fields, so a log of the message does not have them.
  */
 export class CallMessage {
   readonly door: CallDoor
   /** The name of the tool. */
   readonly tool: string
-  /** The id that the AI SDK or the host gave to the call. */
+  /** The id of the call, from the AI SDK or the host. */
   toolCallId: string | undefined
-  /** The run that the call belongs to, once the call is being recorded. */
+  /** The run of the call, once the call is being recorded. */
   runId: string | undefined
   /** The task within the run. */
   nodeId: string | undefined
   /** The number of the call within its task, from 1. */
   seq: number | undefined
-  /** Whether the tool changes anything outside. */
+  /** Whether the tool has a side effect. */
   sideEffect: boolean | undefined
-  /** Whether calling it again with the same input is safe. */
+  /** Whether a repeated call with the same input is safe. */
   idempotent: boolean | undefined
   /** The directory that the call is confined to. */
   rootDir: string | undefined
   /** The key that the tool got for this call. */
   callIdempotencyKey: string | undefined
-  /** Whether the call got as far as doing something; known when it has ended. */
+  /** Whether the call did anything before it ended; known at the end. */
   acted: boolean | undefined
-  /** Why it failed: the code of the error or of the envelope, or the name of an error without a code. */
+  /** Why the call failed: the code of the error or of the envelope, or the name of an error without a code. */
   code: string | undefined
-  /** The files that patches in its command have changed, as the command says; absent if there are none. */
+  /** The files that patches in a command have changed, by the command's own report; `undefined` if there are none. */
   changedFiles: readonly string[] | undefined
-  /** How long it took and how much it returned; known when it has ended. */
+  /** Duration and size of the result; known at the end. */
   output: CallOutput | undefined
   readonly #input: unknown
   readonly #startedMs = performance.now()
@@ -80,17 +79,17 @@ export class CallMessage {
     return this.#input
   }
 
-  /** What the tool returned; of a contract session, the data of the envelope. */
+  /** The result of the tool; for a contract session, the data of the envelope. */
   get result(): unknown {
     return this.#result
   }
 
-  /** What was thrown; of a contract session, the text of the envelope. */
+  /** The error; for a contract session, the text of the envelope. */
   get error(): unknown {
     return this.#error
   }
 
-  /** The call returned. The first word on its end counts. */
+  /** Sets the result. Only the first outcome counts. */
   succeeded(result: unknown, truncated?: boolean): void {
     if (this.#isOver) return
     this.#result = result
@@ -98,7 +97,7 @@ export class CallMessage {
     this.#end(result, truncated)
   }
 
-  /** The call failed. */
+  /** Sets the error. */
   failed(error: unknown, code = codeOf(error)): void {
     if (this.#isOver) return
     this.#error = error
@@ -107,7 +106,7 @@ export class CallMessage {
     this.#end(ToolError.isInstance(error) ? error.details['output'] : undefined)
   }
 
-  /** A command of the call ended. */
+  /** Sets the exit code of the call's command. */
   commandEnded(exitCode: number | null): void {
     this.#exitCode = exitCode
   }
@@ -139,13 +138,13 @@ function bytesOf(value: unknown): number | undefined {
   }
 }
 
-/** A part of a call that takes time. */
+/** A step of a call, on a channel of its own. */
 export interface StepMessage {
-  /** The call. Known if `toolwright:call` has subscribers, and if the step is part of a call. */
+  /** The call, if `toolwright:call` has subscribers and the step is part of a call. */
   readonly call: CallMessage | undefined
-  /** How long the step took, in milliseconds; known when it has ended. */
+  /** How long the step took, in milliseconds; known at the end. */
   durationMs?: number
-  /** Why it failed, as in {@link CallMessage}. */
+  /** Why the step failed, as in {@link CallMessage}. */
   code?: string
 }
 
@@ -171,7 +170,7 @@ export interface SearchMessage extends StepMessage {
   readonly operation: 'grep' | 'glob' | 'overview'
 }
 
-/** The steps by their channel's last word. */
+/** The messages of steps by the last part of their channel's name. */
 export interface StepMessages {
   permission: PermissionMessage
   command: CommandMessage
@@ -182,7 +181,7 @@ export interface StepMessages {
 /** The longest name of a program in a message. */
 const MAX_PROGRAM = 64
 
-/** The name of a program without its directory, which a model may have written at any length. */
+/** The name of a program without its directory, cut, because a model may have written a name of any length. */
 export function programName(command: string): string {
   return (command.split('/').findLast((part) => part !== '') ?? command).slice(0, MAX_PROGRAM)
 }

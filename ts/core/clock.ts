@@ -2,12 +2,12 @@
 import { randomBytes } from 'node:crypto'
 
 let lastMs = 0
-/** The last moment at which the wall clock was ahead, by it and by the monotonic clock. */
+/** The last moment at which the wall clock was ahead, on both clocks. */
 let synced = { wall: 0, monotonic: 0 }
 
 /**
- * The time in milliseconds since 1970, never less than the time before. While the wall clock is behind, because it was
- * set back, the monotonic clock carries the time on, so that a call still takes as long as it takes.
+ * The time in milliseconds since 1970, which never decreases. After the wall clock is set back, the monotonic clock continues
+ * the time, so that durations stay right.
  */
 export function steadyNow(): number {
   const [wall, monotonic] = [Date.now(), performance.now()]

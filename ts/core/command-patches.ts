@@ -1,19 +1,19 @@
-/** The patches of a command: what the program `apply_patch` in it has told about them. */
+/** The patches of a command, as reported by the program `apply_patch` in it. */
 import type * as Addon from '../../index.js'
 
-/** A patch that a command has applied, or has tried to. */
+/** A patch that a command has applied or tried to apply. */
 export type ReportedPatch = Addon.ReportedPatch
 
 /** Collects the reports of one command. */
 export class CommandPatches {
   #reports: Addon.PatchReports | undefined
 
-  /** For the call of the addon that runs the command. */
+  /** Passed to the addon's call that runs the command. */
   of(addon: typeof Addon): Addon.PatchReports {
     return (this.#reports ??= new addon.PatchReports())
   }
 
-  /** The reports, once the command has ended in whichever way. */
+  /** The reports, once the command has ended. */
   take(): ReportedPatch[] {
     return this.#reports?.take() ?? []
   }

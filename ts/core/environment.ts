@@ -28,29 +28,29 @@ const parseVariables = group({
   }, {}),
 })
 
-/** The environment of commands, as the addon takes it: by default without what looks like a secret or injects code. */
+/** The environment of commands for the addon: by default without variables that look like secrets or inject code. */
 export function environmentOptions(option: EnvironmentOption = {}, allowNetwork: boolean): EnvironmentOptions {
   const { allow = [], set = {} } = option === 'inherit' ? {} : option
   return { inherit: option === 'inherit', allow: [...allow], set: { ...set }, networkBlocked: !allowNetwork }
 }
 
-/** Whether `process.env` is the environment of the process, which the addon reads by itself, and not a copy of it. */
+/** Whether `process.env` is the environment of the process, which the addon can read itself, and not a copy. */
 const sharesProcessEnvironment = isMainThread && process.versions['bun'] === undefined
 
-/** The variables of the host, where the addon cannot read them by itself. */
+/** The variables of the host, if the addon cannot read them itself. */
 export function hostVariables(): Record<string, string> | undefined {
   if (sharesProcessEnvironment) return undefined
   return Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined))
 }
 
-/** Whether commands have a CDPATH, by which `cd` finds directories elsewhere. */
+/** Whether commands have a CDPATH, through which `cd` finds directories elsewhere. */
 export function hasCdPath(option: EnvironmentOption = {}): boolean {
   const { set = {} } = option === 'inherit' ? {} : option
   return (process.env['CDPATH'] ?? '') !== '' || (set['CDPATH'] ?? '') !== ''
 }
 
 /**
- * Variables of a process with a terminal: a model reads its output, so programs are asked not to colour it, and to show all of it.
- * What the host sets itself comes first.
+ * Variables of a process with a terminal. A model reads the output, so they turn off colours and pagers. The host's own
+ * variables take precedence.
  */
 export const terminalVariables = (): Record<string, string> => ({ TERM: 'dumb', NO_COLOR: '1', PAGER: 'cat', GIT_PAGER: 'cat' })

@@ -1,6 +1,6 @@
 import { actedCodes, type ToolErrorCode, toolErrorCodes } from './codes.js'
 
-/** What a {@link ToolError} is made of. */
+/** The parts of a {@link ToolError}. */
 export interface ToolErrorOptions {
   /** The stable name of the failure. */
   code: ToolErrorCode
@@ -14,7 +14,7 @@ export interface ToolErrorOptions {
   details?: Record<string, unknown> | undefined
   /** The error behind this one. */
   cause?: unknown
-  /** The whole text, where it has been rendered already. @default place + [code] + hint */
+  /** The whole text, if it has been rendered already. @default place + [code] + hint */
   message?: string | undefined
 }
 
@@ -23,8 +23,8 @@ const mark = Symbol.for('toolwright.tool-error')
 /**
  * The error of every tool in this package.
  *
- * The AI SDK shows a model the message and nothing else, so the message has everything a model
- * needs: what happened, where, the code in brackets, and the next move.
+ * The AI SDK shows a model only the message, so the message has everything that a model needs: what happened, where, the code
+ * in brackets, and the next move.
  */
 export class ToolError extends Error {
   override readonly name = 'ToolError'
@@ -34,10 +34,10 @@ export class ToolError extends Error {
   readonly summary: string
   /** Facts for programs; `docs/errors.md` lists them by code. */
   readonly details: Record<string, unknown>
-  /** The next move, as a sentence; empty where there is none. */
+  /** The next move, as a sentence; empty if there is none. */
   readonly hint: string
 
-  /** @throws {ToolError} INVALID_INPUT for what has no code and no summary. */
+  /** @throws {ToolError} INVALID_INPUT for parts without a code and a summary. */
   constructor(options: ToolErrorOptions) {
     checkParts(options)
     const hint = options.hint ?? ''
@@ -50,7 +50,7 @@ export class ToolError extends Error {
     Object.defineProperty(this, mark, { value: true, enumerable: false })
   }
 
-  /** True for a `ToolError` of this or any other installed copy of the package. */
+  /** Whether a value is a `ToolError` of this or any other installed copy of the package. */
   static isInstance(value: unknown): value is ToolError {
     return typeof value === 'object' && value !== null && mark in value
   }
@@ -65,8 +65,8 @@ export function withHint(error: ToolError, hint: string): ToolError {
 }
 
 /**
- * A `TypeError`, as the documents of some functions ask for, that `ToolError.isInstance` accepts. Its message is the
- * documents' own.
+ * A `TypeError` that `ToolError.isInstance` accepts, for functions whose documents ask for one. Its message is the documents'
+ * own.
  */
 export function toolTypeError(summary: string, cause?: unknown): TypeError {
   const error = new TypeError(summary, cause === undefined ? undefined : { cause })
@@ -77,7 +77,7 @@ export function toolTypeError(summary: string, cause?: unknown): TypeError {
   return error
 }
 
-/** An error without code and text would say nothing. */
+/** Checks the parts, because an error without code and text would say nothing. */
 function checkParts(options: ToolErrorOptions): void {
   const { code, summary, place = '', hint = '', message = '' } = options ?? {}
   if ([code, summary, place, hint, message].every((part) => typeof part === 'string')) return
@@ -88,7 +88,7 @@ function checkParts(options: ToolErrorOptions): void {
   })
 }
 
-/** Whether a built-in tool that threw this has done nothing. Such a call is no effect: a retry is not warned of it. */
+/** Whether a built-in tool that threw this error has done nothing. A retry is not warned of such a call. */
 export function wasRefused(error: unknown): boolean {
   if (!ToolError.isInstance(error) || error.details['started'] === true) return false
   return toolErrorCodes.includes(error.code) && !actedCodes.includes(error.code)

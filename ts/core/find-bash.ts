@@ -2,7 +2,7 @@ import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { basename, isAbsolute, join } from 'node:path'
 
 const DEFAULT_PATH = '/bin:/usr/bin'
-/** Directories of the system. A bash there was not made by a command, even if all of `/` is writable. */
+/** Directories of the system. No command has put a bash there, even if all of `/` is writable. */
 const ofSystem: ReadonlySet<string> = new Set(['/bin', '/usr/bin', '/usr/local/bin', '/opt/homebrew/bin'])
 
 /**
@@ -22,7 +22,7 @@ export function findBash(writable: readonly string[]): string | undefined {
   return undefined
 }
 
-/** The real path of a bash. `undefined` for other programs, such as the applet of busybox, which reads lines as `sh` does. */
+/** The real path of a bash; `undefined` for other programs, such as busybox's applet, which parses lines like `sh`. */
 function realBash(path: string): string | undefined {
   try {
     const real = realpathSync(path)

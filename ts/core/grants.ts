@@ -1,6 +1,6 @@
 /**
- * Directories that a host grants to its tools, held by their identity: another directory that gets the same path later
- * is not granted. What a path is gets noted when the options are given.
+ * Directories that a host grants to its tools, by their identity: another directory that later gets the same path is not
+ * granted. The identity of a path is noted when the options are given.
  */
 import { realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -10,15 +10,15 @@ import type { SandboxOptions } from './sandbox.js'
 
 interface Root {
   path: string
-  /** Which directory it was when it was granted; `undefined` where there was none. */
+  /** The identity of the directory when it was granted; `undefined` if there was none. */
   identity: string | undefined
   native?: Addon.GrantedRoot
 }
 
-/** By what has granted them: options of a tool set or of the process, a context, the working directory. */
+/** Grants by their source: options of a tool set or of the process, a context, the working directory. */
 const roots = new WeakMap<object, Root>()
 
-/** Notes which directory a root is, before anything is done in it. `like` may have granted the same one. */
+/** Notes the identity of a root before its first use. `like` may have granted the same root. */
 export function noteRoot(holder: object, rootDir: unknown, like?: object): void {
   if (typeof rootDir !== 'string' || rootDir === '' || roots.has(holder)) return
   const path = resolve(rootDir)
@@ -26,7 +26,7 @@ export function noteRoot(holder: object, rootDir: unknown, like?: object): void 
   roots.set(holder, known?.path === path ? known : { path, identity: identityOf(path) })
 }
 
-/** The root as the addon takes it: the same object for every call, as long as the path stays the same. */
+/** The root for the addon: the same object for every call, as long as the path stays the same. */
 export function grantedRoot(addon: typeof Addon, { rootHolder, rootDir }: { rootHolder: object; rootDir: string }): Addon.GrantedRoot {
   let root = roots.get(rootHolder)
   if (root?.path !== rootDir) {
@@ -36,7 +36,7 @@ export function grantedRoot(addon: typeof Addon, { rootHolder, rootDir }: { root
   return (root.native ??= new addon.GrantedRoot(root.path, root.identity))
 }
 
-/** Device and inode of a directory; `undefined` where there is none, which the first call reports. */
+/** Device and inode of a directory; `undefined` if there is none, which the first call reports. */
 function identityOf(path: string): string | undefined {
   try {
     const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
@@ -46,12 +46,12 @@ function identityOf(path: string): string | undefined {
   }
 }
 
-/** The identities of the directories that some options grant besides the root, by their paths. */
+/** The identities of the directories that options grant besides the root, by path. */
 const identities = new WeakMap<SandboxOptions, ReadonlyMap<string, string>>()
 
 const grantsOfRoots = new WeakMap<Addon.GrantedRoot, WeakMap<SandboxOptions, Addon.CommandGrants>>()
 
-/** Notes which directories commands are granted, before the first command runs. */
+/** Notes the identities of the directories granted to commands, before the first command runs. */
 export function noteGrants(sandbox: SandboxOptions | undefined, rootDir: string | undefined): void {
   const paths = [...(sandbox?.writableRoots ?? []), ...(sandbox?.readable ?? [])]
   if (sandbox === undefined || paths.length === 0) return
@@ -65,7 +65,7 @@ export function noteGrants(sandbox: SandboxOptions | undefined, rootDir: string 
   identities.set(sandbox, noted)
 }
 
-/** The grants as the addon takes them: the same object for every command of a root. */
+/** The grants for the addon: the same object for every command of a root. */
 export function commandGrants(addon: typeof Addon, root: Addon.GrantedRoot, sandbox: SandboxOptions): Addon.CommandGrants {
   let ofRoot = grantsOfRoots.get(root)
   if (ofRoot === undefined) grantsOfRoots.set(root, (ofRoot = new WeakMap()))
@@ -88,7 +88,7 @@ export function commandGrants(addon: typeof Addon, root: Addon.GrantedRoot, sand
   return grants
 }
 
-/** `undefined` for a relative path whose root is not known yet. */
+/** The absolute path; `undefined` for a relative path whose root is not known yet. */
 function absolutePath(path: string, root: string | undefined): string | undefined {
   if (path === '~' || path.startsWith('~/')) return join(home(), path.slice(1))
   if (path.startsWith('/')) return path

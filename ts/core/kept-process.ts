@@ -1,60 +1,61 @@
 /**
- * A process that runs beyond the call that started it: a server, a shell, a program that asks.
+ * A process that outlives the call that started it: a server, a shell, a program that asks.
  *
- * It runs behind the same layers as every command. It ends with its owner, with this object and with this program,
- * and nothing that it has started outlives it.
+ * It runs behind the same layers as every command. It ends with its owner, with this object and with this program, and none
+ * of its descendants outlives it.
  */
 import type * as Addon from '../../index.js'
 import { type CallLimits, call, nativeAddon } from './native.js'
 import { wholeNumber } from './options.js'
 
-/** What a process reads from and writes to, and how much of its output is kept. */
+/** Input and output of a process, and how much output is kept. */
 export interface KeepOptions {
-  /** Nothing, a pipe, or a terminal for input and output. @default 'empty' */
+  /** The input: none, a pipe, or a terminal, which is also the output. @default 'empty' */
   input?: 'empty' | 'pipe' | 'terminal' | undefined
   /** The size of the terminal, in characters. @default { columns: 80, rows: 24 } */
   size?: { columns: number; rows: number } | undefined
-  /** Whether stderr is a stream of its own. A terminal has one stream. @default false */
+  /** Whether stderr is a separate stream. A terminal has one stream. @default false */
   stderrApart?: boolean | undefined
-  /** How much of the beginning of each stream stays in memory. @default 65_536 */
+  /** The bytes of each stream's beginning that stay in memory. @default 65_536 */
   headBytes?: number | undefined
-  /** How much of the end of each stream stays in memory. @default 262_144 */
+  /** The bytes of each stream's end that stay in memory. @default 262_144 */
   tailBytes?: number | undefined
   /**
-   * Whether the process has to wait while `tailBytes` of a stream have not been read. Without that, output that nobody
-   * reads is forgotten from the middle. @default false
+   * Whether the process blocks while `tailBytes` of a stream are unread. Without this, the middle of unread output is
+   * dropped.
+   * @default false
    */
   holds?: boolean | undefined
-  /** How much of each stream is kept in a file without a name, from the beginning. @default 0 */
+  /** The bytes of each stream, from the beginning, that are kept in a file without a name. @default 0 */
   fileBytes?: number | undefined
-  /** Where that file is. @default the system's temporary directory */
+  /** The directory of that file. @default the system's temporary directory */
   fileDirectory?: string | undefined
 }
 
-/** What is told of a process as it happens, for records. */
+/** Receives the events of a process, for records. */
 export interface ProcessObserver {
-  /** Its program runs. */
+  /** The program has started. */
   onStart?: (() => void) | undefined
-  /** Input was accepted; it may be secret. */
+  /** The process has accepted input, which may be secret. */
   onInput?: ((bytes: Uint8Array) => void) | undefined
-  /** It has ended, and so has everything that it started. */
+  /** The process and everything that it started have ended. */
   onEnd?: ((end: Addon.KeptProcessEnd) => void) | undefined
 }
 
-/** Which part of the output is asked for, and for how long it may be waited for. */
+/** The part of the output to read, and the time to wait for it. */
 export interface OutputRequest {
   /** @default 'stdout' */
   stream?: 'stdout' | 'stderr' | undefined
-  /** A number of bytes from the beginning of the stream. What comes before it need not be kept any longer. @default 0 */
+  /** The position in bytes from the beginning of the stream. Earlier output may be dropped. @default 0 */
   from?: number | undefined
   /** @default 65_536 */
   maxBytes?: number | undefined
-  /** How long to wait for the first byte. @default 0 */
+  /** How long to wait for the first byte, in milliseconds. @default 0 */
   waitMs?: number | undefined
   signal?: AbortSignal | undefined
 }
 
-/** Starts a process in the addon: as a program of the tools, or as a command line of a session. */
+/** Starts a process in the addon: a program of the tools, or a command line of a session. */
 export type ProcessStart = (
   addon: typeof Addon,
   keep: Addon.KeepOptions,
@@ -62,10 +63,10 @@ export type ProcessStart = (
 ) => Promise<Addon.KeptProcess | Addon.Unfinished>
 
 /**
- * Starts a process, and gives it when its program runs.
+ * Starts a process, and returns it when its program runs.
  *
- * @param limits of the start, not of the process.
- * @throws {ToolError} PROCESS_FAILED, TOOL_SANDBOX_UNAVAILABLE, and what else a command may not be started for.
+ * @param limits those of the start, not of the process.
+ * @throws {ToolError} PROCESS_FAILED, TOOL_SANDBOX_UNAVAILABLE, and other reasons for which a command does not start.
  */
 export async function startProcess(
   limits: CallLimits,
@@ -80,14 +81,14 @@ export async function startProcess(
   return new KeptProcess(native, () => new CancelHandle(), keep, observer)
 }
 
-/** The process that a command has become, whose time was over. */
+/** The process of a command that has reached its timeout. */
 export async function keptCommand(native: Addon.KeptProcess, options: KeepOptions, observer: ProcessObserver = {}): Promise<KeptProcess> {
   observer.onStart?.()
   const { CancelHandle } = await nativeAddon()
   return new KeptProcess(native, () => new CancelHandle(), nativeOptions(options), observer)
 }
 
-/** The options as the addon takes them. */
+/** The options for the addon. */
 export function nativeOptions(options: KeepOptions): Addon.KeepOptions {
   const { input = 'empty', size, stderrApart = false, headBytes = 65_536, tailBytes = 262_144 } = options
   const { holds = false, fileBytes = 0, fileDirectory } = options
@@ -107,16 +108,16 @@ export function nativeOptions(options: KeepOptions): Addon.KeepOptions {
 const cells = wholeNumber(0, 65_535)
 const portNumber = wholeNumber(1, 65_535)
 
-/** How long finding out whether a process waits for input may take on a busy machine. */
+/** How long the check whether a process waits for input may take on a busy machine, in milliseconds. */
 const MIN_LOOK_MS = 200
 
-/** A process that is kept. */
+/** A long-running process. */
 export class KeptProcess {
   readonly #native: Addon.KeptProcess
   readonly #handle: () => Addon.CancelHandle
   readonly #observer: ProcessObserver
   readonly #isTerminal: boolean
-  /** What is open. Nobody else need hold it. */
+  /** The open previews, which nothing else references. */
   readonly #previews = new Set<Addon.KeptPreview>()
 
   /** @internal */
@@ -126,11 +127,11 @@ export class KeptProcess {
     this.#observer = observer
     this.#isTerminal = keep.input === 'terminal'
     const { onEnd } = observer
-    // Unlike a wait, this lets the program end, which ends the process.
+    // Unlike a wait, this does not keep the host alive, whose end ends the process.
     if (onEnd !== undefined) native.onEnd(onEnd)
   }
 
-  /** How it ended, if it has. */
+  /** How the process ended; `undefined` while it runs. */
   get end(): Addon.KeptProcessEnd | undefined {
     return this.#native.end() ?? undefined
   }
@@ -140,9 +141,9 @@ export class KeptProcess {
   }
 
   /**
-   * Gives input to the process, and waits until the system has taken it.
+   * Writes input to the process, and waits until the system has taken it.
    *
-   * @returns `false` if the process has closed its input before, or has none.
+   * @returns `false` if the process has no input, or has closed it.
    */
   async write(input: Uint8Array | string, signal?: AbortSignal): Promise<boolean> {
     signal?.throwIfAborted()
@@ -154,20 +155,20 @@ export class KeptProcess {
     return isTaken === true
   }
 
-  /** Closes the input after what was given. A terminal gets its key for the end of input, and takes more afterwards. */
+  /** Closes the input after all writes. A terminal gets its end-of-input key, and takes further input afterwards. */
   closeInput(): void {
     this.#native.closeInput()
   }
 
-  /** A part of the output. It has no bytes when none came in time. */
+  /** A part of the output. It is empty if no output came in time. */
   read(request: OutputRequest = {}): Promise<Addon.OutputPiece> {
     const { stream = 'stdout', from = 0, maxBytes = 65_536, waitMs = 0, signal } = request
     return this.#until((cancel) => this.#native.read(stream === 'stderr', from, maxBytes, waitMs, cancel), signal)
   }
 
   /**
-   * A stream from its beginning to its end, as it comes. The process waits for the reader only if its output is held;
-   * otherwise a slow reader gets what is still kept.
+   * A stream from its beginning to its end, as it comes. If the process does not block for its reader, a slow reader gets
+   * only the output that is still kept.
    */
   async *output(stream: 'stdout' | 'stderr' = 'stdout', signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
     let from = 0
@@ -180,18 +181,17 @@ export class KeptProcess {
     }
   }
 
-  /** Gives the terminal another size. @returns `false` if there is no terminal. @throws {ToolError} INVALID_INPUT */
+  /** Resizes the terminal. @returns `false` if there is no terminal. @throws {ToolError} INVALID_INPUT */
   resize(columns: number, rows: number): boolean {
     return this.#native.resize(cells(columns, 'columns'), cells(rows, 'rows'))
   }
 
   /**
-   * Waits until this process listens at a TCP port, as the kernel says; a server of another process does not count.
+   * Waits until this process listens at a TCP port, by the kernel's report. A server of another process does not count.
    *
-   * @param port any without one.
-   * @returns the port, the lowest where it listens at several and none was named; nothing if the time is over before, or
-   * the process has ended.
-   * @throws {ToolError} INVALID_INPUT for a number that is no port.
+   * @param port the port. @default any
+   * @returns the port, or the lowest if no port was named; `undefined` after the timeout or the end of the process.
+   * @throws {ToolError} INVALID_INPUT for an invalid port number.
    */
   async ready(options: { port?: number | undefined; waitMs?: number | undefined; signal?: AbortSignal | undefined } = {}) {
     const { port, waitMs = Infinity, signal } = options
@@ -201,25 +201,25 @@ export class KeptProcess {
   }
 
   /**
-   * Waits until the process waits for input: one that reads its stdin or its terminal blocks there, for a second at
-   * least, and nothing of it runs. No output is looked at.
+   * Waits until the process waits for input: it blocks in reading its stdin or its terminal, for at least a second, and none
+   * of its threads runs. The output plays no part.
    *
-   * @returns `waiting`; `busy` if the time is over before; `unknown` if the kernel does not say; `ended`.
+   * @returns `waiting`; `busy` after the timeout; `unknown` if the kernel does not tell; `ended`.
    */
   async waitingForInput(options: { waitMs?: number | undefined; signal?: AbortSignal | undefined } = {}) {
     const { waitMs = Infinity, signal } = options
-    // It takes two looks.
+    // The answer takes two checks.
     const wait = waitMs > MIN_LOOK_MS ? waitMs : MIN_LOOK_MS
     const state = await this.#until((cancel) => this.#native.inputState(wait, cancel), signal)
     return state ?? ('ended' as const)
   }
 
   /**
-   * Opens an address of this machine that leads to a port of this process: `127.0.0.1` and the port in the result.
-   * Everybody on this machine reaches it, until it is closed or the process ends.
+   * Opens an address of this machine that leads to a port of this process: `127.0.0.1` and the port in the result. Everybody
+   * on this machine can reach it until it is closed or the process ends.
    *
-   * @returns nothing if the process has ended, or no port is free.
-   * @throws {ToolError} INVALID_INPUT for a number that is no port.
+   * @returns `undefined` if the process has ended, or no port is free.
+   * @throws {ToolError} INVALID_INPUT for an invalid port number.
    */
   preview(port: number): { host: '127.0.0.1'; port: number; close(): void } | undefined {
     const preview = this.#native.preview(portNumber(port, 'port'))
@@ -232,12 +232,12 @@ export class KeptProcess {
     return { host: '127.0.0.1', port: preview.port, close }
   }
 
-  /** Sends a signal such as `SIGINT` to the process group of the program. @returns `false` if no signal has this name. */
+  /** Sends a signal such as `SIGINT` to the program's process group. @returns `false` for an unknown name. */
   signal(name: string): boolean {
     return this.#native.signal(name)
   }
 
-  /** Kills the process and everything that it has started, and waits until all of it is gone. */
+  /** Kills the process and everything that it has started, and waits until all have ended. */
   async kill(): Promise<Addon.KeptProcessEnd> {
     this.#native.kill()
     const end = await this.#until((cancel) => this.#native.wait(Infinity, cancel), undefined)
@@ -248,13 +248,13 @@ export class KeptProcess {
   /**
    * Waits for the end.
    *
-   * @returns nothing if the time is over before.
+   * @returns `undefined` after the timeout.
    */
   async wait(waitMs = Infinity, signal?: AbortSignal): Promise<Addon.KeptProcessEnd | undefined> {
     return (await this.#until((cancel) => this.#native.wait(waitMs, cancel), signal)) ?? undefined
   }
 
-  /** Waits for the addon, which an abort tells to look round. @throws the signal's reason. */
+  /** Waits for the addon. An abort wakes it. @throws the signal's reason. */
   async #until<T>(start: (cancel: Addon.CancelHandle) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     signal?.throwIfAborted()
     const cancel = this.#handle()

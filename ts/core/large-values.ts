@@ -1,31 +1,31 @@
-/** A value that is too large for a row of a journal is recorded by its size and hash, which are computed between turns of the event loop. */
+/** Records the size and hash of a value that is too large for a row of a journal. They are computed between turns of the event loop. */
 import { createHash } from 'node:crypto'
 import { beginningOf } from './text.js'
 
-/** What a row holds in place of a large value. */
+/** The description of a large value in a row. */
 export interface LargeValue {
-  /** Of its JSON, or of a text itself, in UTF-8. */
+  /** The bytes of its JSON, or of the text itself, in UTF-8. */
   bytes: number
-  /** The SHA-256 of the same. */
+  /** The SHA-256 of these bytes. */
   sha256: string
-  /** How it begins. */
+  /** The beginning of the value. */
   head?: string
-  /** Why the value itself is missing. */
+  /** Why the value is missing. */
   left_out: string
 }
 
-/** The limits of a value that a row holds as it is: text in UTF-16 code units, and values of any kind. */
+/** The limits of a value that a row holds unchanged: text in UTF-16 code units, and number of values. */
 export const MAX_CHARACTERS = 1_000_000
 const MAX_VALUES = 50_000
-/** How deep values are written as JSON, which would itself fail at a much greater depth. */
+/** The deepest nesting that is written as JSON. `JSON.stringify` itself fails only at a much greater depth. */
 const MAX_DEPTH = 200
-/** How much is hashed before the event loop has its turn. */
+/** How much is hashed before the event loop gets a turn. */
 const TURN = 1 << 19
-/** How many values are read at all. */
+/** The most values that are read. */
 const MAX_STEPS = 5_000_000
 const HEAD = 1_000
 
-/** Whether a value is too large, or too deep, to be written as JSON in one go. It stops at the limit. */
+/** Whether a value is too large or too deep to be written as JSON at once. The check stops at the limit. */
 export function isLarge(value: unknown, maxCharacters = MAX_CHARACTERS): boolean {
   const left = { characters: maxCharacters, values: MAX_VALUES }
   return exceeds(value, left, [])
@@ -40,7 +40,7 @@ function exceeds(value: unknown, left: { characters: number; values: number }, a
   // A cycle is counted once.
   if (above.includes(value)) return false
   const bytes = bytesOf(value)
-  // As JSON each byte is a number with its name.
+  // In JSON, each byte is a property with a number.
   if (bytes !== undefined) return (left.characters -= 12 * bytes.byteLength) < 0
   if (Array.isArray(value) && left.values < value.length) return true
   above.push(value)
@@ -62,7 +62,7 @@ function bytesOf(value: object): Uint8Array | undefined {
 /** Size and hash of a text. */
 export const textDigest = (text: string): Promise<{ bytes: number; sha256: string }> => digestOf(parts(text))
 
-/** Size and hash of a value's JSON with sorted names; a value without JSON is described. */
+/** Size and hash of a value's JSON with sorted names, or a description of a value without JSON. */
 export async function largeValue(value: unknown): Promise<LargeValue> {
   const left_out = 'It is too large for a row.'
   if (typeof value === 'string') return { ...(await textDigest(value)), head: beginningOf(value, HEAD), left_out }
@@ -93,7 +93,7 @@ async function digestOf(all: Iterable<string | Uint8Array>): Promise<{ bytes: nu
   return { bytes, sha256: hash.digest('hex') }
 }
 
-/** A text in parts, none of which ends within a character. */
+/** The parts of a text. None ends within a character. */
 function* parts(text: string): Generator<string> {
   for (let from = 0; from < text.length;) {
     let to = Math.min(from + TURN / 2, text.length)

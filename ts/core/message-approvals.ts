@@ -1,4 +1,4 @@
-/** Approvals in the messages of a conversation, as AI SDK 6 and 7 write them. A client sends them, so they can have any shape. */
+/** Reads approvals in the messages of AI SDK 6 and 7. A client sends the messages, so they can have any shape. */
 
 /** A call that the user did not approve. */
 export interface DeniedCall {
@@ -11,8 +11,8 @@ export interface DeniedCall {
 type Part = Record<string, unknown>
 
 /**
- * Whether these messages hold a question about a call that has no result yet, or whose answer comes with the last of them. An id
- * may come again: some models begin with the same one in each step.
+ * Whether these messages have a question about a call without a result, or with an answer in the last message. Ids may
+ * repeat: some models start with the same id in each step.
  */
 export function isAsked(messages: unknown, callId: string): boolean {
   const parts = partsOf(messages)
@@ -33,7 +33,7 @@ export function isApproved(messages: unknown, callId: string): boolean {
   return answers.length > 0 && answers.every(({ approved }) => approved === true)
 }
 
-/** The calls of which these messages say that they were not made, because the user denied the last question about them. */
+/** The calls that were not made because the user denied the last question about them. */
 export function deniedCalls(messages: unknown): DeniedCall[] {
   const parts = partsOf(messages)
   const inputs = new Map<unknown, unknown>()
@@ -41,7 +41,7 @@ export function deniedCalls(messages: unknown): DeniedCall[] {
   for (const { type, toolCallId: callId, toolName: tool, input, output } of parts) {
     if (typeof callId !== 'string') continue
     if (type === 'tool-call') inputs.set(callId, input)
-    // A question that comes later is about another call with this id.
+    // A later question is about another call with this id.
     if (type === 'tool-approval-request') denied.delete(callId)
     const { type: outcome, reason } = recordOf(output)
     if (type !== 'tool-result' || outcome !== 'execution-denied' || typeof tool !== 'string') continue

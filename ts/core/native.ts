@@ -1,5 +1,5 @@
 /**
- * All contact with the native addon: cancelling what it does, and turning its outcomes into values and errors.
+ * All contact with the native addon: it cancels work, and turns outcomes into values and errors.
  * `addon.ts` loads it, and nothing else calls it.
  */
 import type * as Addon from '../../index.js'
@@ -8,7 +8,7 @@ import { loadAddon } from './addon.js'
 import type { ToolErrorCode } from './codes.js'
 import { ToolError } from './errors.js'
 
-/** What an outcome holds unless it is unfinished. */
+/** The value of a finished outcome. */
 type Finished<O> = Exclude<O, Addon.Unfinished>
 
 let loaded: typeof Addon | undefined
@@ -19,7 +19,7 @@ let loaded: typeof Addon | undefined
  */
 async function load(): Promise<typeof Addon> {
   const native = await loadAddon()
-  // Two concurrent calls may both come here; the first one registers.
+  // Two concurrent calls may both get here; the first one registers.
   if (loaded === undefined) {
     loaded = native
     // Node notifies the addon of the end of an environment, and Bun does not.
@@ -31,7 +31,7 @@ async function load(): Promise<typeof Addon> {
   return loaded
 }
 
-/** An abort may come while the addon is loaded, when nothing listens for it yet. */
+/** Checks for an abort that came while the addon was loading. */
 async function loadUnlessAborted(signal: AbortSignal | undefined): Promise<typeof Addon> {
   const native = await load()
   signal?.throwIfAborted()
@@ -41,27 +41,27 @@ async function loadUnlessAborted(signal: AbortSignal | undefined): Promise<typeo
 export interface CallLimits {
   /** Stops the call. */
   signal?: AbortSignal | undefined
-  /** When the call is given up, even if the system hangs. @default no limit */
+  /** The time limit, in milliseconds. It ends the call even if the system hangs. @default no limit */
   timeoutMs?: number | undefined
   what: string
   /**
-   * How long a call that changes something may still report how it ended, after an abort or a
-   * timeout. A call that only reads needs none.
+   * How long a call that changes something may still report its outcome after an abort or a timeout, in milliseconds. A call
+   * that only reads needs no such time.
    * @default 0
    */
   graceMs?: number | undefined
-  /** Called with what an aborted call had printed; the call itself throws the signal's reason. */
+  /** Called with the output of an aborted call. The call itself throws the signal's reason. */
   onAborted?: ((output: string) => void) | undefined
 }
 
-/** Handles of calls that ended without being stopped, for the next calls. */
+/** Unused cancel handles of ended calls, for later calls. */
 const unusedHandles: Addon.CancelHandle[] = []
 const MAX_UNUSED = 16
 
 /**
- * Runs `start` with a cancel handle and gives its outcome without error and cancellation.
+ * Runs `start` with a cancel handle and returns the value of its outcome.
  *
- * @throws the signal's reason when it was aborted before the work was done.
+ * @throws the signal's reason after an abort before the end of the work.
  * @throws {ToolError} for every other failure.
  */
 export async function call<O>(
@@ -94,13 +94,13 @@ export async function call<O>(
 }
 
 /**
- * How many searches and changes of files run at once. More would not be faster on any machine, and
- * their results would arrive together and hold up the event loop.
+ * How many searches and changes of files run at once. More would not be faster on any machine, and their results would arrive
+ * together and block the event loop.
  */
 const MAX_CONCURRENT = 8
 const slots = new Slots(MAX_CONCURRENT)
 
-/** As {@link call}, in one of a limited number of slots. The time limit does not count the wait for a slot. */
+/** Does the same as {@link call} in one of a limited number of slots. The time limit does not include the wait for a slot. */
 export function callLimited<O>(
   limits: CallLimits,
   start: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
@@ -108,9 +108,9 @@ export function callLimited<O>(
   return slots.run(() => call(limits, start), limits.signal)
 }
 
-/** How long cached reads may take of one turn of the event loop, so that many reads do not block it. */
+/** The time for cached reads in one turn of the event loop, in milliseconds, so that many reads do not block it. */
 const NOWAIT_BUDGET_MS = 2
-/** When a turn counts as over even if `setImmediate` has not fired: a test may have replaced the timers. */
+/** When a turn counts as over even if `setImmediate` has not fired, because a test may have replaced the timers. */
 const TURN_MS = 10
 let current = { beganMs: 0, spentMs: 0 }
 let hasNewTurn = false
@@ -121,7 +121,7 @@ function newTurn(): void {
 }
 
 /**
- * What `look` finds without waiting: a file is in memory, and earlier reads have not used up this turn of the event
+ * The result of `look` without waiting: the file is in memory, and earlier reads have not used up this turn of the event
  * loop. `undefined` says nothing about the file.
  *
  * @throws the signal's reason when it is aborted.
@@ -141,16 +141,16 @@ export function tryNowait<T>(signal: AbortSignal | undefined, look: (addon: type
   return seen ?? undefined
 }
 
-/** Open files of this environment, which write what is pending when the environment ends. */
+/** Open files of this environment. They write pending rows when the environment ends. */
 const opened = new Set<WeakRef<{ closeNow(): void }>>()
 
-/** Opens a journal, and gives its full path. */
+/** Opens a journal, and returns its full path. */
 export async function openNativeJournal(location: string, options: Addon.JournalOpenOptions) {
   const { NativeJournal } = await nativeAddon()
   return openFile(new NativeJournal(), (native) => native.open(location, options))
 }
 
-/** Opens a store of threads, and gives its full path. */
+/** Opens a store of threads, and returns its full path. */
 export async function openNativeThreads(location: string, options: Addon.ThreadStoreOptions) {
   const { NativeThreadStore } = await nativeAddon()
   return openFile(new NativeThreadStore(), (native) => native.open(location, options))
@@ -168,12 +168,12 @@ export async function nativeCallKeys(task: Addon.JournalTask): Promise<Addon.Cal
   return new CallKeys(task)
 }
 
-/** The addon, for the modules of `toolwright/contract`: what they call answers with outcomes as well. */
+/** The addon, for the modules of `toolwright/contract`, whose calls return outcomes too. */
 export async function nativeAddon(): Promise<typeof Addon> {
   return loaded ?? (await load())
 }
 
-/** The files of a patch, without a look at any of them; nothing for what is no patch. */
+/** The files that a patch names, without opening them; nothing for an invalid patch. */
 export function filesOfPatchNow(patch: string, limitBytes: number): Addon.FileOfPatch[] | undefined {
   const files = loaded?.planPatch(patch, limitBytes)
   return isUnfinished(files) ? undefined : files
@@ -193,28 +193,28 @@ export function isUnfinished(outcome: unknown): outcome is Addon.Unfinished {
   return typeof outcome === 'object' && outcome !== null && 'isUnfinished' in outcome
 }
 
-/** The text of a file as the addon gives it. Buffer's decoder keeps a byte order mark, TextDecoder's default does not. */
+/** Decodes a file of the addon. Buffer keeps a byte order mark; TextDecoder's default does not. */
 export const fileText = (text: string | Buffer): string => (typeof text === 'string' ? text : text.toString('utf8'))
 
 /**
  * The result of a call.
  *
- * @throws {ToolError} where there is none.
+ * @throws {ToolError} for a failure.
  */
 export function unwrap<O>(outcome: O): Finished<O> {
   if (isUnfinished(outcome)) throw outcome.error === undefined ? aborted() : toToolError(outcome.error)
   return outcome as Finished<O>
 }
 
-/** How long a reader that breaks off waits for the command to end. */
+/** How long a reader that stops early waits for the command to end, in milliseconds. */
 const STOP_MS = 2_000
 
 /**
  * Runs a command and yields its output while it runs; returns its outcome.
  *
- * A reader that breaks off stops the command, and waits until it is gone.
+ * A reader that stops early stops the command, and waits until it has ended.
  *
- * @throws the signal's reason when it was aborted before the command ended.
+ * @throws the signal's reason after an abort before the end of the command.
  * @throws {ToolError} for every other failure.
  */
 export async function* stream(
@@ -254,8 +254,8 @@ async function drain(command: Addon.BashStream): Promise<void> {
 }
 
 /**
- * Calls `giveUp` when the caller no longer waits: after an abort or a timeout, and the grace in which
- * the addon may still report how the work ended.
+ * Calls `giveUp` when the caller stops waiting: after an abort or a timeout, and the grace period in which the addon may
+ * still report the outcome.
  */
 function watchLimits(limits: CallLimits, cancel: Addon.CancelHandle, giveUp: (reason: unknown) => void) {
   const { signal, timeoutMs, graceMs = 0 } = limits

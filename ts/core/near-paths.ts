@@ -1,4 +1,4 @@
-/** Finds what lies near a path that cannot be used, for the hint of an error. It looks at nothing outside of the root. */
+/** Finds paths near one that cannot be used, for the hint of an error. It looks only inside the root. */
 import { constants } from 'node:fs'
 import { open, opendir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,14 +9,14 @@ export interface NearEntry {
   isDirectory: boolean
 }
 
-/** Of a larger directory only the first entries are compared. */
+/** In a larger directory, only the first entries are compared. */
 const MAX_ENTRIES = 5_000
-/** Paths of more names are not corrected. */
+/** Longer paths are not corrected. */
 const MAX_DEPTH = 32
 
 /**
- * The path that was probably meant by one that does not exist: each missing name is replaced by the nearest one that
- * exists. `root` is absolute and without links, `kind` is that of the last name.
+ * The probable meaning of a path that does not exist: each missing name is replaced by the nearest existing one. `root` is
+ * absolute and without links, `kind` is that of the last name.
  */
 export async function nearPath(root: string, relative: string, kind: 'file' | 'directory' | 'any' = 'any'): Promise<string | undefined> {
   const names = relative.split('/').filter((name) => name !== '' && name !== '.')
@@ -33,7 +33,7 @@ export async function nearPath(root: string, relative: string, kind: 'file' | 'd
   return path === names.join('/') ? undefined : path
 }
 
-/** By the fewest changes of letters, else the one that differs in its ending or in the case of its letters alone. */
+/** The nearest name: one that differs only in case, then the one with the fewest changed letters, then one with another extension. */
 function nearestEntry(name: string, entries: readonly NearEntry[], kind: 'file' | 'directory' | 'any'): string | undefined {
   const fits = entries.filter(({ isDirectory }) => kind === 'any' || isDirectory === (kind === 'directory'))
   const names = fits.map((entry) => entry.name).sort()
@@ -45,7 +45,7 @@ function nearestEntry(name: string, entries: readonly NearEntry[], kind: 'file' 
 
 const stemOf = (name: string): string => name.replace(/(?<=.)\.[^.]*$/u, '').toLowerCase()
 
-/** The entries of a directory below a root, those with a dot in front last. `undefined` where it cannot be read. */
+/** The entries of a directory below a root, hidden ones last; `undefined` if it cannot be read. */
 export async function entriesIn(root: string, relative: string): Promise<NearEntry[] | undefined> {
   try {
     const entries = await listed(root, join(root, relative))
@@ -57,14 +57,14 @@ export async function entriesIn(root: string, relative: string): Promise<NearEnt
 
 const isHidden = ({ name }: NearEntry): boolean => name.startsWith('.')
 
-/** Opens the directory first, then checks that it lies in the root, so that a link swapped meanwhile leads nowhere. */
+/** Opens the directory first, then checks that it lies in the root, so that a swapped link leads nowhere. */
 async function listed(root: string, path: string): Promise<NearEntry[] | undefined> {
   const directory = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NONBLOCK)
   try {
     const opened = `/proc/self/fd/${directory.fd}`
     const realPath = await realpath(opened).catch(() => undefined)
     if (realPath !== undefined) return isWithin(root, realPath) ? await namesOf(opened) : undefined
-    // Without /proc the path has to lead to the same place before and after.
+    // Without /proc, the path has to lead to the same place before and after.
     const before = await realpath(path)
     if (!isWithin(root, before)) return undefined
     const names = await namesOf(before)
@@ -80,7 +80,7 @@ export const isWithin = (root: string, path: string): boolean => path === root |
 async function namesOf(path: string): Promise<NearEntry[]> {
   const entries: NearEntry[] = []
   for await (const entry of await opendir(path)) {
-    // A hint shows no name with unprintable characters.
+    // Hints show no names with unprintable characters.
     if (!/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}`\uFFFD]/u.test(entry.name)) entries.push({ name: entry.name, isDirectory: entry.isDirectory() })
     if (entries.length >= MAX_ENTRIES) break
   }

@@ -1,6 +1,6 @@
 import { ToolError } from './errors.js'
 
-/** The error of a value that a call cannot be made with. */
+/** The error of an invalid value. */
 export function invalid(summary: string, details: Record<string, unknown> = {}): ToolError {
   return new ToolError({ code: 'INVALID_INPUT', summary, details, hint })
 }
@@ -10,14 +10,14 @@ const hint = 'Correct the value and call again.'
 /**
  * Checks the arguments of a public function.
  *
- * @param caller the function, which an error of `check` names.
+ * @param caller the function's name, for the error of `check`.
  * @throws {ToolError} INVALID_INPUT
  */
 export function checked<T>(caller: string, check: () => T): T {
   try {
     return check()
   } catch (error) {
-    // An inner check may have named its caller already, and failures of another kind say where they come from.
+    // An inner check may have named its caller already, and other failures name their own source.
     if (!ToolError.isInstance(error) || error.hint !== hint || error.message.includes(caller)) throw error
     const { code, summary, details } = error
     throw new ToolError({ code, summary, place: `${summary} (${caller})`, details, hint })
@@ -25,37 +25,37 @@ export function checked<T>(caller: string, check: () => T): T {
 }
 
 /**
- * Refuses what is no object, and names that are no options: a misspelt one would leave open what it was to close.
+ * Refuses values that are no objects, and unknown names. A misspelt option must not silently drop a restriction.
  *
- * @param where what stands before a name: nothing, or a path that ends in a dot.
+ * @param where the prefix of a name: empty, or a path that ends in a dot.
  * @throws {ToolError} INVALID_INPUT
  */
 export function checkNames(where: string, options: unknown, known: readonly string[]): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw invalid(`${where === '' ? 'The options' : where.slice(0, -1)} must be an object.`)
   }
-  // An object of a class may have fields of its own besides options.
+  // An object of a class may have fields besides options.
   const unknown = isPlain(options) ? Object.keys(options).find((name) => !known.includes(name)) : undefined
   if (unknown !== undefined) throw invalid(`${where}${unknown} is no option; there are ${known.join(', ')}.`)
 }
 
-/** Whether an object has no class. */
+/** Whether an object is plain. */
 export function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype as object) === null
 }
 
-/** Checks the value of one option under its name, and gives what is used: the value, a copy of it, or its default. */
+/** Checks the value of one option under its name, and returns the value, a copy of it, or its default. */
 export type Check<T> = (value: unknown, name: string) => T
 
-/** The checks of an options object. The compiler misses an option that is new, and one that is gone. */
+/** The checks of an options object. The compiler reports an option without a check, and a check without an option. */
 export type Checks<OPTIONS> = { readonly [NAME in keyof Required<OPTIONS>]: Check<OPTIONS[NAME]> }
 
-/** What the checks of an options object give. */
+/** The result of the checks of an options object. */
 export type Parsed<CHECKS> = { [NAME in keyof CHECKS]: CHECKS[NAME] extends Check<infer T> ? T : never }
 
 /**
- * The options of a public function, checked, copied and with their defaults.
+ * Checks and copies the options of a public function, and adds their defaults.
  *
  * @throws {ToolError} INVALID_INPUT that names the caller.
  */
@@ -67,7 +67,7 @@ export function parseOptions<CHECKS extends Record<string, Check<unknown>>>(
   return checked(caller, () => parseObject('', options, checks))
 }
 
-/** @param where what stands before a name: nothing, or a path that ends in a dot. */
+/** @param where the prefix of a name: empty, or a path that ends in a dot. */
 function parseObject<CHECKS extends Record<string, Check<unknown>>>(where: string, options: unknown, checks: CHECKS): Parsed<CHECKS> {
   checkNames(where, options, Object.keys(checks))
   const parsed: Record<string, unknown> = {}
@@ -88,7 +88,7 @@ export function optional<T>(check: Check<T>, fallback?: T): Check<T | undefined>
   return (value, name) => (value === undefined ? fallback : check(value, name))
 }
 
-/** A value that passes a test; `what` says what it has to be. */
+/** A value that passes a test; `what` describes the required value. */
 export function must<T>(is: (value: unknown) => boolean, what: string): Check<T> {
   return (value, name) => {
     if (!is(value)) throw invalid(`${name} must be ${what}.`)
@@ -99,7 +99,7 @@ export function must<T>(is: (value: unknown) => boolean, what: string): Check<T>
 export const oneOf = <const WORD extends string>(...words: readonly WORD[]): Check<WORD> =>
   must((value) => (words as readonly unknown[]).includes(value), `one of ${words.join(', ')}`)
 
-/** A copy of a list, with each of its items checked. */
+/** A copy of a list with checked items. */
 export function listOf<T>(item: Check<T>, what = 'an array'): Check<T[]> {
   return (value, name) => {
     if (!Array.isArray(value)) throw invalid(`${name} must be ${what}.`)
@@ -112,7 +112,7 @@ export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): Check<n
   return must(is, `a whole number from ${min}${max === Number.MAX_SAFE_INTEGER ? '' : ` to ${max}`}`)
 }
 
-/** A number above 0. NaN and infinity would switch off the comparisons that a limit is for. */
+/** A number above 0. NaN and infinity are refused, because they would make the comparisons of a limit useless. */
 export function positive(max = Infinity): Check<number> {
   return (value, name) => {
     if (typeof value !== 'number' || !(value > 0)) throw invalid(`${name} must be positive.`)
@@ -121,26 +121,26 @@ export function positive(max = Infinity): Check<number> {
   }
 }
 
-/** An option that is true or false. A string such as `'false'` is true in a condition, and would open what it was to close. */
+/** A boolean. A string such as `'false'` is refused, because it counts as true in a condition. */
 export const boolean: Check<boolean> = must((value) => typeof value === 'boolean', 'true or false')
 export const string: Check<string> = must((value) => typeof value === 'string', 'a string')
-/** A text with something in it. */
+/** A non-empty text. */
 export const text: Check<string> = must((value) => typeof value === 'string' && value !== '', 'a non-empty string')
 export const callable = <T>(): Check<T> => must((value) => typeof value === 'function', 'a function')
-/** A value that is checked elsewhere, or nowhere. */
+/** Any value, checked elsewhere or not at all. */
 export const anything = <T>(): Check<T> => must(() => true, '')
-/** A path that the system can take. */
+/** A path that the system accepts. */
 export const path: Check<string> = must((value) => isNames([value]), 'a path')
-/** A signal that ends the call. `undefined` stands for one that never aborts. */
+/** A signal that ends the call. `undefined` never aborts. */
 export const abortSignal: Check<AbortSignal | undefined> = must((value) => {
   const { throwIfAborted, addEventListener } = (value ?? {}) as Partial<AbortSignal>
   return value === undefined || (typeof throwIfAborted === 'function' && typeof addEventListener === 'function')
 }, 'an AbortSignal')
 
-/** A list of paths, of which the caller can no longer change anything. */
+/** A copy of a list of paths, which the caller can no longer change. */
 export const paths: Check<string[]> = (value, name) => [...must<string[]>(isNames, 'an array of paths')(value, name)]
 
-/** Whether it is an array of non-empty strings that the system can take. */
+/** Whether a value is an array of non-empty strings that the system accepts. */
 export function isNames(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((name) => typeof name === 'string' && name !== '' && !name.includes('\0'))
 }

@@ -1,7 +1,7 @@
 /**
- * The rows of an answer, which are JSON texts of arrays. Between two texts the event loop gets its turn.
+ * Parses the rows of an answer, which are JSON texts of arrays. Between two texts, the event loop gets a turn.
  *
- * @param rowOf makes a row of what a text has for it. Without it, that is the row.
+ * @param rowOf converts a parsed item into a row. @default the item itself
  */
 export async function parseRows<Row, Parsed = Row>(texts: readonly string[], rowOf?: (parsed: Parsed) => Row): Promise<Row[]> {
   const rows: Row[] = []
@@ -13,7 +13,7 @@ export async function parseRows<Row, Parsed = Row>(texts: readonly string[], row
   return rows
 }
 
-/** The row of an answer that is one JSON text, or nothing. */
+/** Parses the row of an answer that is one JSON text or nothing. */
 export function parseRow<Row>(text: string | null): Row | undefined {
   return text === null ? undefined : (JSON.parse(text) as Row)
 }

@@ -2,7 +2,7 @@ import { ToolError } from './errors.js'
 
 type Host = { platform: string; arch: string; versions: Record<string, string | undefined> }
 
-/** One sentence on why toolwright does not run here and one on what helps, or `undefined` where it should run. */
+/** Why toolwright does not run here, and what helps, in two sentences; `undefined` if it should run. */
 export function unsupportedBecause(host: Host): { summary: string; hint: string } | undefined {
   const { platform, arch } = host
   if (!['linux', 'darwin'].includes(platform) || !['x64', 'arm64'].includes(arch)) {
@@ -36,12 +36,12 @@ const BUNDLED =
   "Next.js: `serverExternalPackages: ['toolwright']`; Nitro: `traceDeps: ['toolwright*']`), or put the `.node` file of its " +
   'platform package beside the bundle, or set NAPI_RS_NATIVE_LIBRARY_PATH to that file.'
 
-/** The next move, by the address of the module that looked for the addon: a bundle's, or none in a CommonJS bundle. */
+/** The next move, by the address of the module that looked for the addon. A CommonJS bundle has no address. */
 export function missingHint(address: string | undefined): string {
   return address !== undefined && /\/(?:dist\/core\/addon\.js|ts\/core\/addon\.ts)$/u.test(address) ? INSTALL : BUNDLED
 }
 
-/** The error of a machine, an installation or a bundle without the addon. */
+/** The error for a machine, an installation or a bundle without the addon. */
 export function unavailable(summary: string, hint: string, cause?: unknown): ToolError {
   const details = { platform: process.platform, arch: process.arch }
   return new ToolError({ code: 'NATIVE_UNAVAILABLE', summary, hint, details, cause })

@@ -9,12 +9,12 @@ type DirectoryAddon = Pick<typeof Addon, 'processName' | 'removeAbandoned' | 're
 
 const REMOVE_MS = 60_000
 const SWEEP_MS = 30_000
-/** The time limit for all directories together at the end of the process. */
+/** The time limit for removing all directories at the end of the process, in milliseconds. */
 const EXIT_MS = 50
 
 /**
- * A directory that only this user can read, for one session of something. Its name identifies the process, so that a later
- * session can remove the directories of killed processes.
+ * A directory that only this user can read, for one session. Its name identifies the process, so a later session can remove
+ * the directories of killed processes.
  */
 export class PrivateDirectory {
   /** Absolute, without links. */
@@ -32,7 +32,7 @@ export class PrivateDirectory {
     watchExit(addon)
   }
 
-  /** Removes the directory, on another thread, and ends the processes that wait for commands of the session. */
+  /** Removes the directory on another thread, and ends the idle workers of the session. */
   remove(): Promise<void> {
     return (this.#removed ??= this.#remove())
   }
@@ -43,7 +43,7 @@ export class PrivateDirectory {
     if (isShared(this.base)) this.#addon.removeAbandoned(this.base, SWEEP_MS)
   }
 
-  /** The directory that goes with the session: its own, or the one around it if that was made for this session. */
+  /** The directory to remove with the session: its own, or its parent if that was made for this session. */
   get outermost(): string {
     return isShared(this.base) ? this.path : this.base
   }
@@ -55,7 +55,7 @@ const isShared = (base: string): boolean => basename(base).startsWith('toolwrigh
 const live = new Set<PrivateDirectory>()
 let watching = false
 
-/** A later process removes whatever there is no time for. */
+/** Removes as many directories as there is time for. A later process removes the others. */
 function watchExit(addon: DirectoryAddon): void {
   if (watching) return
   watching = true
@@ -67,7 +67,7 @@ function watchExit(addon: DirectoryAddon): void {
   })
 }
 
-/** A directory that only this user can read. A link, or the directory of another user, is not used. */
+/** Makes a directory that only this user can read. Refuses a link, or the directory of another user. */
 function baseDirectory(): string {
   const parent = realpathSync(tmpdir())
   const user = process.getuid?.() ?? 0
@@ -75,7 +75,7 @@ function baseDirectory(): string {
   try {
     mkdirSync(base, { mode: 0o700 })
   } catch {
-    // It exists already, or cannot be made. The check below finds out.
+    // The directory exists or cannot be made, which the check below decides.
   }
   const stats = lstatSync(base, { throwIfNoEntry: false })
   const isOurs = stats?.isDirectory() === true && stats.uid === user && (stats.mode & 0o077) === 0

@@ -1,4 +1,4 @@
-/** Who processes belong to: a call, a session, or whoever else outlives the call that started them. */
+/** The owner of processes, such as a call or a session. */
 import type { KeptProcess } from './kept-process.js'
 
 /**
@@ -15,7 +15,7 @@ export class ProcessOwner {
   #count = 0
   #isClosed = false
 
-  /** Takes a process over, and gives the name by which it is found here. A closed owner kills it at once. */
+  /** Takes over a process and returns its name in this owner. A closed owner kills the process at once. */
   add(process: KeptProcess): string {
     this.#count += 1
     const id = `p${this.#count}`
@@ -35,12 +35,12 @@ export class ProcessOwner {
     return process
   }
 
-  /** Every process that it owns, ended ones as well until they are released, in the order in which they came. */
+  /** All processes of this owner in the order of their arrival, including ended ones until they are released. */
   list(): { id: string; process: KeptProcess }[] {
     return [...this.#processes].map(([id, process]) => ({ id, process }))
   }
 
-  /** Kills all processes, and waits until they are gone. */
+  /** Kills all processes, and waits until they have ended. */
   async close(): Promise<void> {
     this.#isClosed = true
     const all = [...this.#processes.values()]

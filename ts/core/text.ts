@@ -1,24 +1,24 @@
-/** Texts: what the system cannot take or need not see whole, the name that a wrong one was meant for, a note for models. */
+/** Texts: limits of paths, cuts, the nearest name, and a note for models. */
 
-/** Whether a text has whole characters only: half of a surrogate pair does not survive in UTF-8. */
+/** Whether a text has only whole characters, because half a surrogate pair does not survive in UTF-8. */
 export const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text)
 
-/** More than the paths of any system have; the addon refuses a path from 4,097 bytes on. */
+/** More characters than the paths of any system have. The addon refuses a path of more than 4,096 bytes. */
 const MAX_PATH_LENGTH = 5_000
 
-/** The beginning of a path that is too long to be one: it is refused for its length, and not copied whole before. */
+/** The beginning of a path that is too long, so that a path that is refused for its length is not copied whole. */
 export const boundedPath = (path: string): string => (path.length > MAX_PATH_LENGTH ? path.slice(0, MAX_PATH_LENGTH) : path)
 
 /** The beginning of a text, without half a character at its end. */
 export const beginningOf = (text: string, length: number): string => Buffer.from(text.slice(0, length)).toString()
 
-/** Quoted, if need be, as one word of a shell. */
+/** Quotes a text as one word of a shell, if necessary. */
 export const shellWord = (word: string): string => (/^[\w@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`)
 
 /** Names longer than this are not compared. */
 const MAX_LENGTH = 255
 
-/** The name that takes the fewest changes of letters, where those are few; of equal ones the first. */
+/** The name with the fewest changed letters, if these are few; the first among equals. */
 export function nearestName(wrong: string, names: Iterable<string>): string | undefined {
   if (wrong.length > MAX_LENGTH) return undefined
   let nearest: string | undefined
@@ -34,7 +34,7 @@ export function nearestName(wrong: string, names: Iterable<string>): string | un
   return nearest
 }
 
-/** The Damerau-Levenshtein distance: letters changed, inserted, deleted, or exchanged with the next one. */
+/** The Damerau-Levenshtein distance: letters changed, inserted, deleted, or swapped with the next one. */
 function distance(from: string, to: string): number {
   let before: number[] = []
   let row = Array.from({ length: to.length + 1 }, (_, index) => index)
@@ -56,9 +56,9 @@ function distance(from: string, to: string): number {
 const cell = (row: readonly number[], index: number): number => row[index] ?? 0
 
 /**
- * A note for the model about programs that a command had left in the background.
+ * A note for the model about programs that a command left in the background.
  *
- * @param canStart whether it has `process_start`.
+ * @param canStart whether the model has `process_start`.
  */
 export function leftRunningNote(count: number, canStart = false): string | undefined {
   if (count === 0) return undefined

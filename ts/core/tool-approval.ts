@@ -1,21 +1,21 @@
-/** The approvals of the AI SDK, as both doors use them. */
+/** The approvals of the AI SDK, for both doors. */
 
 import { ToolError } from './errors.js'
 import { callable, checked, invalid } from './options.js'
 import { isAsked } from './message-approvals.js'
 
-/** What the AI SDK 7 asks about a call: `toolApproval` of an agent, `generateText` or `streamText`. */
+/** The function that AI SDK 7 asks about a call: `toolApproval` of an agent, `generateText` or `streamText`. */
 export type ToolApproval = (options: {
   toolCall: { toolName: string; toolCallId: string; input: unknown }
   messages?: unknown
 }) => Promise<ToolApprovalAnswer>
 
-/** Nothing for a call that needs no approval. */
+/** The status of a call; `undefined` if it needs no approval. */
 export type ToolApprovalAnswer = { type: 'user-approval' | 'denied'; reason?: string } | undefined
 
 /**
- * The same tools for the AI SDK 6, which has no `toolApproval`: each asks `approval` whether it needs one. That version cannot deny
- * a call, so one that `approval` denies fails with CAPABILITY_DENIED when it is made, and no user is asked.
+ * The same tools for AI SDK 6, which has no `toolApproval`: each tool asks `approval` whether a call needs one. That version
+ * cannot deny a call, so a call that `approval` denies fails with CAPABILITY_DENIED, without asking the user.
  *
  * @example
  * ```ts
@@ -32,7 +32,7 @@ export function needsApproval<TOOLS extends Record<string, object>>(tools: TOOLS
     const ask = async (input: unknown, { toolCallId, messages }: { toolCallId: string; messages?: unknown }): Promise<boolean> => {
       const answer = await approval({ toolCall: { toolName, toolCallId, input }, messages })
       denied.delete(toolCallId)
-      // With an answer the AI SDK asks again, and does not make a call that no longer needs one.
+      // The AI SDK asks again after an answer, and would not make a call that no longer needs one.
       if (answer?.type !== 'denied') return answer !== undefined || isAsked(messages, toolCallId)
       denied.set(toolCallId, answer.reason ?? `The host does not allow ${toolName} here.`)
       return isAsked(messages, toolCallId)
@@ -45,7 +45,7 @@ export function needsApproval<TOOLS extends Record<string, object>>(tools: TOOLS
       denied.delete(callId)
       throw new ToolError({ code: 'CAPABILITY_DENIED', summary: reason, details: { toolName } })
     }
-    // The tool's own properties, metadata under symbols too.
+    // Copies the tool's own properties, including metadata under symbols.
     const own = Object.defineProperties({}, Object.getOwnPropertyDescriptors(tool))
     if (typeof execute === 'function') Object.defineProperty(own, 'execute', { value: executeUnlessDenied, enumerable: true })
     return [toolName, Object.defineProperty(own, 'needsApproval', { value: ask, enumerable: true })]

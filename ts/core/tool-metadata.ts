@@ -1,11 +1,11 @@
 /**
- * What is known of a tool without calling it. It stands in `tool.metadata.toolwright`, from where the AI SDK 7 takes it to
- * `toolCall.toolMetadata`, results and the parts of a user interface.
+ * Facts about a tool, in `tool.metadata.toolwright`. AI SDK 7 copies them to `toolCall.toolMetadata`, results and the parts
+ * of a user interface.
  */
 export interface ToolwrightMetadata {
-  /** Whether a call may change something outside of the task or session. */
+  /** Whether a call may change something outside the task or session. */
   sideEffect: boolean
-  /** Whether a call with the same input can safely be repeated. */
+  /** Whether a repeated call with the same input is safe. */
   idempotent: boolean
 }
 

@@ -1,5 +1,5 @@
 /**
- * The programs of threads, each a CommonJS script that needs nothing beside it. The build writes them
+ * The programs of threads, each a self-contained CommonJS script. The build writes them
  * (`scripts/setup/workers.mjs`), and no file of `ts/` holds them.
  */
 

@@ -5,23 +5,23 @@ import { fetchPrograms, fetchTargets, gitSubcommand, isLoopbackAddress, programN
 import { gitRemoteRefusal, networkRefusal, packagesRefusal, programRefusal } from './refusal.js'
 import { scriptCommands, withoutPrefix } from './script-commands.js'
 
-/** Where a command runs. */
+/** The location of a command. */
 export interface CommandLocation {
-  /** An absolute path; `undefined` where it is not known which programs are installed. */
+  /** The absolute working directory; `undefined` if its installed programs are unknown. */
   directory: string | undefined
-  /** The directories that programs are looked up in, as `PATH` has them. */
+  /** The directories of `PATH`, in which programs are looked up. */
   path: string | undefined
 }
 
-/** A part of every refused command. Most commands contain none of these, and pass without further checks. */
+/** Every refused command contains one of these. Most commands contain none, and pass without further checks. */
 const traces = /curl|wget|npm|npx|pnp|yarn|bun|pip|uv|git/iu
 
 /** Operations of git that only talk to a remote. */
 const remoteOperations: ReadonlySet<string> = new Set(['push', 'pull', 'fetch', 'clone', 'ls-remote'])
 
 /**
- * The rule where the kernel holds the network: a command is refused beforehand only if it can do nothing without the
- * network. All others run, and the kernel keeps them from the network.
+ * The rule for hosts whose kernel blocks the network: a command is refused early only if it can do nothing without the
+ * network. All others run, and the kernel blocks their network.
  */
 export function refuseNetworkOnly(cmd: string, args: readonly string[], location: CommandLocation): void {
   if (!traces.test(cmd) && !args.some((arg) => traces.test(arg))) return
@@ -30,7 +30,7 @@ export function refuseNetworkOnly(cmd: string, args: readonly string[], location
   if (!shells.has(name)) return refuseCommand(name, rest, location)
   const at = rest.findIndex((arg) => /^-[a-z]*c$/u.test(arg))
   const commands = at === -1 ? [] : scriptCommands(rest[at + 1] ?? '')
-  // After `cd` it is not known which programs are installed where the next command runs.
+  // After `cd`, the installed programs of the next command's directory are unknown.
   const moves = commands.some(([first]) => first === 'cd' || first === 'pushd')
   for (const [first = '', ...others] of commands) {
     refuseCommand(programName(first), others, moves ? { ...location, directory: undefined } : location)
@@ -52,21 +52,21 @@ function refuseCommand(name: string, args: readonly string[], location: CommandL
   }
 }
 
-/** Whether a target of `curl` or `wget` may be one of this machine; a variable may hold anything. */
+/** Whether a target of `curl` or `wget` may be on this machine. A variable may hold any address. */
 function mayBeHere(target: string): boolean {
   if (isLocalPath(target) || target.includes('$')) return true
   return isLoopbackAddress(/^[a-z][\w+.-]*:\/\//iu.test(target) ? target : `http://${target}`)
 }
 
 /**
- * Whether the remote of a git command may be on this machine. Only the words are judged: looking for a path would tell
- * what exists outside the root.
+ * Whether the remote of a git command may be on this machine. Only the words decide: a look-up of a path would reveal what
+ * exists outside the root.
  */
 function isLocalRemote(operation: string, args: readonly string[]): boolean {
   if (args.some((arg) => arg === '--help' || arg === '-h' || arg.includes('$'))) return true
   if (args.some((arg) => /^(?!file:)[a-z][\w+.-]*:\/\/|^[^/]+@[^/]+:/iu.test(arg))) return false
   if (args.some(isLocalPath)) return true
-  // `clone` takes no names of remotes: what is neither an address nor `host:path` is a path.
+  // `clone` takes no names of remotes: anything but an address or `host:path` is a path.
   return operation === 'clone' && args.some((arg) => !arg.startsWith('-') && !/^[^/]*:/u.test(arg))
 }
 
@@ -90,10 +90,10 @@ const starters: Readonly<Record<string, ReadonlySet<string>>> = {
   bun: words('create c'),
 }
 
-/** Subcommands that run an installed program, and fetch it where there is none. */
+/** Subcommands that run an installed program, or fetch it if it is missing. */
 const runners: Readonly<Record<string, ReadonlySet<string>>> = { npm: words('exec x'), bun: words('x') }
 
-/** Programs that run an installed program, and fetch it where there is none. */
+/** Programs that run an installed program, or fetch it if it is missing. */
 const runnerPrograms: ReadonlySet<string> = new Set(['npx', 'bunx', 'pnpx', 'uvx'])
 
 /** With one of these options a manager works without the network, or does nothing. */

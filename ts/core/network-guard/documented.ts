@@ -14,7 +14,7 @@ import {
 import { shellWord } from '../text.js'
 import { gitRemoteRefusal, gitWordRefusal, networkRefusal, scriptRefusal } from './refusal.js'
 
-/** A part of every refused token. Most commands contain none of these, and pass without further checks. */
+/** Every refused token contains one of these. Most commands contain none, and pass without further checks. */
 const traces = /curl|wget|npm|bun|pip|git|https?:/iu
 
 /** The rule of documents 000 and 001: every token of the command and its arguments, divided at white space, is checked. */
@@ -80,8 +80,8 @@ function scriptName(cmd: string, args: readonly string[]): string | undefined {
 }
 
 /**
- * The arguments of `bash` that run the script of a package manager's command without the package manager, as a text for
- * a model; `undefined` where there is no such script, or where it would be refused too.
+ * The arguments of `bash` that run the script of a package manager's command without the package manager, as a text for a
+ * model; `undefined` if there is no such script, or if it would be refused too.
  */
 function scriptInstead(cmd: string, args: readonly string[], scripts: Scripts): string | undefined {
   const name = scriptName(cmd, args)
@@ -103,8 +103,8 @@ export interface GuardedCommand {
 }
 
 /**
- * The rule of smithers-orchestrator 0.32.0: programs count where a command stands, directly or in
- * the script of a shell, not where they are mentioned; addresses of this machine are exempt.
+ * The rule of smithers-orchestrator 0.32.0: a program counts if it is the program of a command, directly or in the script of
+ * a shell, but not as an argument. Addresses of this machine are exempt.
  *
  * A server on this machine could redirect a fetch to another machine. A direct `curl` or `wget` therefore gets an
  * option not to follow; in a script, where options cannot be added, a fetch that would follow is refused.
@@ -113,7 +113,7 @@ export function guardCommands(cmd: string, args: readonly string[]): GuardedComm
   const remote = args.flatMap(addressesIn).find((address) => !isLoopbackAddress(address))
   if (remote !== undefined) throw networkRefusal(remote)
 
-  // A whole command line in `cmd` would not start; this refusal explains more than that failure.
+  // A whole command line in `cmd` would not start. This refusal explains more than that failure would.
   const [first = '', ...others] = cmd.trim().split(/\s+/u)
   const names = new Set([programName(cmd.trim()), programName(first)])
   for (const name of names) refuseProgram(name, [...others, ...args])
@@ -152,7 +152,7 @@ function scriptCommands(args: readonly string[]): string[][] {
     .filter((words) => words.length > 0)
 }
 
-/** The option goes in front: behind a `--` it would be a target. */
+/** Puts the option first, because after a `--` it would be a target. */
 function withoutRedirects(name: string, args: readonly string[]): readonly string[] {
   if (name === 'wget') return ['--max-redirect=0', ...args]
   if (name !== 'curl') return args

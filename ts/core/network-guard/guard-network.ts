@@ -3,16 +3,16 @@ import { guardCommands, type GuardedCommand, refuseFragments, refuseTokens, type
 
 export type { GuardedCommand }
 
-/** Every network guard: the default, then those of the documents in their order. */
+/** All network guards: the default, then those of the documents in their order. */
 export const networkGuards = ['auto', 'tokens', 'commands', 'fragments', 'off'] as const
 
 /**
  * How commands are judged while the network is blocked:
  *
- * - `auto`: where the kernel holds the network, only a command that can do nothing without it (`npm install`,
+ * - `auto`: where the kernel blocks the network, only a command that can do nothing without it (`npm install`,
  *   `git push`, `curl https://…`) is refused beforehand; elsewhere the same as `tokens`;
  * - `tokens`: any token that is a network program, a web address, or a git remote operation (000, 001);
- * - `commands`: the same where a command stands; this machine's addresses are exempt (0.32.0);
+ * - `commands`: the same words as the program of a command; this machine's addresses are exempt (0.32.0);
  * - `fragments`: any such text anywhere in the command line (002);
  * - `off`: not at all.
  */
@@ -21,16 +21,16 @@ export type NetworkGuard = (typeof networkGuards)[number]
 /** The variables of a guard that adds none. */
 export const noVariables: Readonly<Record<string, string>> = Object.freeze({})
 
-/** The location for a guard that judges words alone. */
+/** The location for a guard that judges only words. */
 const nowhere = { directory: '/', path: undefined, scripts: () => ({}) }
 
-/** On Linux a command whose network cannot be blocked is refused. On macOS that was never measured. */
+/** Whether a command is refused if the kernel cannot block its network: on Linux. On macOS, this was never measured. */
 const kernelHoldsNetwork = process.platform === 'linux'
 
 /**
- * An early, well explained refusal of commands that would need the network.
+ * Refuses commands that would need the network, early and with a reason.
  *
- * Not a boundary: a command can reach the network without naming any of these words.
+ * This is no boundary: a command can reach the network without naming any of these words.
  *
  * @throws {ToolError} TOOL_NETWORK_DISABLED or TOOL_GIT_REMOTE_DISABLED
  */

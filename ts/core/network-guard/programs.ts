@@ -29,8 +29,8 @@ export function gitSubcommand(args: readonly string[]): string | undefined {
 }
 
 /**
- * Options whose next argument is local: a file, a header, a limit. Options that name an endpoint (a
- * proxy, say) are left out on purpose: their argument is then judged as a target.
+ * Options whose next argument is local: a file, a header, a limit. Options that name an endpoint, such as a proxy, are
+ * missing on purpose, so that their argument is judged as a target.
  */
 const localOptions: Readonly<Record<string, ReadonlySet<string>>> = {
   curl: new Set(
@@ -44,7 +44,7 @@ const localOptions: Readonly<Record<string, ReadonlySet<string>>> = {
   ),
 }
 
-/** What `curl` or `wget` would fetch with these arguments. */
+/** The targets that `curl` or `wget` would fetch with these arguments. */
 export function fetchTargets(program: string, args: readonly string[]): string[] {
   const local = localOptions[program]
   const targets: string[] = []

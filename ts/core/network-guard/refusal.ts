@@ -13,7 +13,7 @@ export function packagesRefusal(words: string): ToolError {
   return networkRefusal(words, `Work with the packages that are installed; the scripts of package.json run. ${orSaySo}`)
 }
 
-/** The refusal of a program that would have to be fetched. */
+/** The refusal of a program that is not installed. */
 export function programRefusal(words: string, program: string): ToolError {
   return networkRefusal(
     words,
@@ -21,7 +21,7 @@ export function programRefusal(words: string, program: string): ToolError {
   )
 }
 
-/** The refusal of a script of package.json that a guard of words does not tell from an installation. */
+/** The refusal of a script of package.json, which a guard of words cannot distinguish from an installation. */
 export function scriptRefusal(token: string, instead: string): ToolError {
   return networkRefusal(token, `Run the command of the script itself: ${instead}. ${orSaySo}`)
 }

@@ -1,12 +1,12 @@
-/** Words after which it is not known beforehand which commands run. */
+/** Words after which the commands that run are unknown. */
 const branches: ReadonlySet<string> = new Set(['if', 'while', 'until', 'for', 'case', 'select', 'function', '!', '||'])
 
 /** Programs that run the command that follows them. */
 const wrappers: ReadonlySet<string> = new Set(['env', 'exec', 'command', 'nohup', 'time'])
 
 /**
- * The commands of a shell script, each as its words, where the script runs them one after the other. A script that
- * branches, substitutes or continues after a failure gives none: what it does is not known before it runs.
+ * The commands of a shell script that runs them one after the other, each as its words. For a script that branches,
+ * substitutes or continues after a failure there are none, because its commands are unknown before it runs.
  */
 export function scriptCommands(script: string): string[][] {
   const words = scriptWords(script)
@@ -19,7 +19,7 @@ export function scriptCommands(script: string): string[][] {
   return commands.map(withoutPrefix).filter((command) => command.length > 0)
 }
 
-/** Without `NAME=value` and programs such as `env` in front. */
+/** Drops leading `NAME=value` and programs such as `env`. */
 export function withoutPrefix(words: readonly string[]): string[] {
   const start = words.findIndex((word) => !/^[A-Za-z_]\w*=/u.test(word) && !wrappers.has(word))
   return start === -1 ? [] : words.slice(start)
@@ -27,14 +27,14 @@ export function withoutPrefix(words: readonly string[]): string[] {
 
 interface Word {
   text: string
-  /** Whether a part of it was quoted; then it is no operator and no keyword. */
+  /** Whether a part of the word was quoted. Such a word is neither operator nor keyword. */
   quoted: boolean
 }
 
 const separators: ReadonlySet<string> = new Set([';', '&&', '|', '&', '\n', '(', ')', '{', '}'])
 const operators = /^(?:&&|\|\||[;|&\n(){}])/u
 
-/** The words and operators of a script; `undefined` where it substitutes commands or holds a document. */
+/** The words and operators of a script; `undefined` if it substitutes commands or has a here-document. */
 function scriptWords(script: string): Word[] | undefined {
   const words: Word[] = []
   let word: Word | undefined
@@ -73,7 +73,7 @@ function scriptWords(script: string): Word[] | undefined {
   return words
 }
 
-/** What stands in quotes from `at` on; `undefined` where they do not end, or where commands are substituted. */
+/** The quoted text from `at` on; `undefined` if the quotes do not end, or if commands are substituted. */
 function quotedText(script: string, at: number): { text: string; end: number } | undefined {
   const quote = script[at]
   let text = ''

@@ -1,4 +1,4 @@
-/** What keys send: to a terminal as it sends them, to a pipe as far as it has any. */
+/** The bytes of keys for a terminal, and for a pipe as far as it has them. */
 import type { KeptProcess } from '../kept-process.js'
 import { invalid } from '../options.js'
 import type { ProcessKey } from './process-report.js'
@@ -32,12 +32,12 @@ const terminalKeys: Readonly<Record<ProcessKey, string>> = {
   'ctrl+backslash': '\u001c',
 }
 
-/** Characters that a pipe takes as well. */
+/** Keys with characters that a pipe takes too. */
 const pipeKeys: Readonly<Partial<Record<ProcessKey, string>>> = { enter: '\n', tab: '\t' }
-/** What a terminal makes of keys for the programs behind it. */
+/** Keys that a terminal turns into signals or the end of input. */
 const signalKeys: Readonly<Partial<Record<ProcessKey, string>>> = { 'ctrl+c': 'SIGINT', 'ctrl+backslash': 'SIGQUIT' }
 
-/** What a process is given: bytes, and what cannot be one of them. */
+/** The input of a process: bytes, signals and the end of input. */
 export interface KeyInput {
   text: string
   signals: string[]
@@ -45,9 +45,9 @@ export interface KeyInput {
 }
 
 /**
- * The text and the keys, as the process can take them.
+ * Converts text and keys into input for the process.
  *
- * @throws {ToolError} INVALID_INPUT for a key that means nothing without a terminal.
+ * @throws {ToolError} INVALID_INPUT for a key that needs a terminal.
  */
 export function keyInput({ hasTerminal }: Pick<KeptProcess, 'hasTerminal'>, text: string, keys: readonly ProcessKey[]): KeyInput {
   if (hasTerminal) return { text: text + keys.map((key) => terminalKeys[key]).join(''), signals: [], closes: false }

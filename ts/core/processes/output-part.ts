@@ -1,33 +1,33 @@
-/** A part of the output of a process as text: whole characters, and no more than fits. */
+/** A part of a process's output as text: whole characters, up to a limit. */
 import type { OutputPiece } from '../../../index.js'
 import type { KeptProcess } from '../kept-process.js'
 
 /** A part of a stream. */
 export interface OutputPart {
   text: string
-  /** Where it begins. */
+  /** The position at which it begins. */
   at: number
-  /** Where the next part begins. */
+  /** The position at which the next part begins. */
   next: number
-  /** How much has been written so far. */
+  /** The bytes written so far. */
   total: number
 }
 
-/** Which part is asked for. */
+/** The requested part. */
 export interface PartRequest {
   stream: 'stdout' | 'stderr'
   from: number
   maxBytes: number
-  /** The most bytes that the text may take as JSON, where every control character takes six. */
+  /** The most bytes of the text as JSON, in which every control character takes six. */
   maxJsonBytes: number
-  /** Whether it continues a part that ended between two characters. */
+  /** Whether it continues a part that ended between two characters, so that it begins with a whole one. */
   continues: boolean
 }
 
 export async function outputPart(process: KeptProcess, request: PartRequest): Promise<OutputPart> {
   const { stream, from, maxBytes, maxJsonBytes, continues } = request
   const piece = await process.read({ stream, from, maxBytes })
-  // A part that begins elsewhere can begin within a character.
+  // Any other part can begin within a character.
   const skipped = continues && piece.at === from ? 0 : continuationsAt(piece.bytes)
   let end = piece.bytes.length
   if (!piece.isEnded || piece.at + end < piece.total) end -= openCharacter(piece.bytes)
@@ -46,14 +46,14 @@ function partOf({ at, total }: OutputPiece, skipped: number, end: number, text: 
 
 const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80
 
-/** How many bytes at the beginning are the end of a character. */
+/** The number of bytes at the beginning that belong to an earlier character. */
 function continuationsAt(bytes: Uint8Array): number {
   let count = 0
   while (count < 3 && isContinuation(bytes[count])) count += 1
   return isContinuation(bytes[count]) ? 0 : count
 }
 
-/** How many bytes at the end are the beginning of a character whose rest may still come. */
+/** The number of bytes at the end that begin a character whose rest may still come. */
 function openCharacter(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0

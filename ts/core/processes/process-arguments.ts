@@ -1,4 +1,4 @@
-/** The checks of the arguments of the tools of processes, for doors whose calls come without a check of the schema. */
+/** Checks the arguments of the process tools, for doors whose calls come without a check of the schema. */
 import {
   boolean,
   type Check,

@@ -1,40 +1,40 @@
 import type { KeptProcessEnd } from '../../../index.js'
 import type { KeptProcess } from '../kept-process.js'
 
-/** The record of a process besides those of the calls. None of it rejects: it tells of what has happened. */
+/** The record of a process, besides those of its calls. Its methods never reject, because they only report events. */
 export interface ProcessRecord {
-  /** It could not be started. */
+  /** The process could not be started. */
   failed(error: unknown): Promise<void>
-  /** It has ended; `isClosed` says that its owner was closed. */
+  /** The process has ended; with `isClosed`, because its owner was closed. */
   ended(end: KeptProcessEnd, isClosed: boolean): Promise<void>
-  /** The agent was told of its end. */
+  /** The end has been reported to the agent. */
   told(): Promise<void>
 }
 
-/** Makes the record of a process that is about to be started. It throws for one that must not be. */
+/** Makes the record of a process before its start. It throws if the process must not start. */
 export type RecordProcess = (id: string, command: string) => Promise<ProcessRecord | undefined>
 
-/** A process as its table knows it. */
+/** A process in its table. */
 export interface TableEntry {
   readonly id: string
-  /** Its id with its owner. */
+  /** Its name in its owner. */
   readonly ownedAs: string
   readonly command: string
   readonly process: KeptProcess
-  /** Where the next report on each stream begins. */
+  /** The positions at which the next reports of the streams begin. */
   readonly next: { stdout: number; stderr: number }
   readonly isStderrApart: boolean
-  /** Texts that no report shows. */
+  /** Secret texts, which no report shows. */
   readonly secrets: string[]
   isInputClosed: boolean
-  /** Whether the agent knows of its end, or will when the call that waits for it has ended. */
+  /** Whether the end has been reported, or will be by the call that waits for it. */
   isEndTold: boolean
-  /** How many calls wait for it. */
+  /** The number of calls that wait for the process. */
   waiters: number
   readonly record: ProcessRecord | undefined
 }
 
-/** An end that no report has told of. */
+/** An end that no report has had. */
 export interface UntoldEnd {
   id: string
   command: string

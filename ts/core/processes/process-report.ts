@@ -1,4 +1,4 @@
-/** What the tools of processes take and give, the same at every door. */
+/** Arguments and results of the process tools, the same at every door. */
 
 /** Arguments of `process_start`. */
 export interface ProcessStartArguments {
@@ -65,30 +65,30 @@ export const processKeys = [
 /** One of {@link processKeys}. */
 export type ProcessKey = (typeof processKeys)[number]
 
-/** What became of a process so far, and a part of its output. */
+/** The state of a process, and a part of its output. */
 export interface ProcessReport {
   process_id: string
   running: boolean
-  /** The output from `from` to `next`. Bytes that are no UTF-8 are shown as U+FFFD. */
+  /** The output from `from` to `next`. Bytes that are not UTF-8 are shown as U+FFFD. */
   output: string
-  /** Where the output begins, in bytes from the beginning of the stream. */
+  /** The position of `output`, in bytes from the beginning of the stream. */
   from: number
-  /** Where the next part begins. */
+  /** The position of the next part. */
   next: number
-  /** How much of what was asked for is no longer kept: it came before `from`. */
+  /** The number of requested bytes before `from` that are no longer kept. */
   missing_bytes?: number
-  /** How much had been written behind `next`. */
+  /** The number of bytes that had been written after `next`. */
   unread_bytes?: number
-  /** How much of stderr has not been read, where it is a stream of its own. */
+  /** The number of unread bytes of stderr, if it is a separate stream. */
   stderr_unread_bytes?: number
-  /** A TCP port at which the process listens: the lowest of them. */
+  /** The lowest TCP port at which the process listens. */
   port?: number
-  /** Whether it waits for input, as far as the system says. */
+  /** Whether the process waits for input; absent if the system does not tell. */
   waits_for_input?: boolean
-  /** After its end. `null` when a signal ended it. */
+  /** The exit code, after the end; `null` if a signal ended the process. */
   exit_code?: number | null
-  /** The signal that ended it; `null` without one. */
+  /** The signal that ended the process; `null` if none did. */
   signal?: string | null
-  /** What there is to know besides. */
+  /** Further facts for the model. */
   notes?: string[]
 }

@@ -1,4 +1,4 @@
-/** The processes that an agent has started, by the ids that it knows: where all doors start, read, answer and stop them. */
+/** An agent's processes by id. All doors start, read, write to and stop processes here. */
 import type * as Addon from '../../../index.js'
 import { eitherSignal } from '../abort.js'
 import { keptCommand, type KeepOptions, type KeptProcess, type ProcessObserver, type ProcessStart, startProcess } from '../kept-process.js'
@@ -22,26 +22,26 @@ import { REPORT_BYTES, START_WAIT_MS, WRITE_WAIT_MS } from './process-tools.js'
 import { reportOn, written } from './report-on.js'
 import { type AwaitedNews, type ProcessFacts, waitForNews } from './wait-for-news.js'
 
-/** How many processes run at once unless the host says otherwise. */
+/** The default limit of running processes. */
 export const MAX_PROCESSES = 32
-/** How much of a process's output is in a file, from the beginning. Memory has 320 KiB of it. */
+/** The bytes of a process's output, from the beginning, that are kept in a file. Memory has 320 KiB. */
 export const OUTPUT_FILE_BYTES = 64_000_000
-/** How many processes are remembered after their end. */
+/** The most ended processes that stay in the table. */
 const MAX_ENDED = 16
-/** The same for those whose end nobody was told of. */
+/** The most ended processes whose end has not been reported. */
 const MAX_UNTOLD = 200
-/** How long a start may take, and how long after that it is still cleaned up. */
+/** How long a start may take, and how long it may then take to clean up, in milliseconds. */
 const START_MS = 30_000
 const GRACE_MS = 1_000
-/** How long a write waits until the process takes the input. */
+/** How long a write waits for the process to take the input, in milliseconds. */
 const TAKE_MS = 5_000
 
-/** What a table is made with. */
+/** Options of a table. */
 export interface TableOptions {
   maxRunning: number
-  /** How many run in all tables that share the limit. @default a counter of its own */
+  /** The count of running processes, which tables can share. @default a counter of its own */
   running?: { count: number } | undefined
-  /** The most bytes that the text of one report takes as JSON. */
+  /** The most bytes of one report's text as JSON. */
   maxReportBytes: number
 }
 
@@ -51,11 +51,11 @@ export interface StartRequest {
   start: ProcessStart
   keep: KeepOptions
   waitMs?: number | undefined
-  /** The most output of the first report. */
+  /** The most bytes of output in the first report. */
   maxBytes?: number | undefined
-  /** Ends the call, and the process with it until the call has ended. */
+  /** Aborts the call, and kills the process if the call has not ended. */
   signal?: AbortSignal | undefined
-  /** Ends the process whenever it is aborted. */
+  /** Kills the process when it aborts, at any time. */
   lifetime?: AbortSignal | undefined
   record?: RecordProcess | undefined
 }
@@ -65,11 +65,11 @@ export class ProcessTable implements AsyncDisposable {
   readonly #entries = new Map<string, TableEntry>()
   readonly #options: TableOptions
   readonly #running: { count: number }
-  /** Those whose end is not recorded yet. */
+  /** Processes whose end is not recorded yet. */
   readonly #living = new Set<TableEntry>()
   readonly #recording = new Set<Promise<void>>()
   #count = 0
-  /** Ids up to this number belong to an earlier owner. */
+  /** Ids up to this number belong to an earlier opening of the session. */
   #earlier = 0
   #isClosed = false
 
@@ -78,34 +78,34 @@ export class ProcessTable implements AsyncDisposable {
     this.#running = options.running ?? { count: 0 }
   }
 
-  /** Has ids begin behind those that an earlier owner gave. */
+  /** Starts ids after those of an earlier opening of the session. */
   continueAfter(count: number): void {
     this.#count = Math.max(this.#count, count)
     this.#earlier = Math.max(this.#earlier, count)
   }
 
   /**
-   * Starts a command line, and waits for what it has to say.
+   * Starts a command line, and waits for news of it.
    *
-   * @throws {ToolError} PROCESS_LIMIT, PROCESS_FAILED, and what else a command may not be started for. Nothing runs then.
+   * @throws {ToolError} PROCESS_LIMIT, PROCESS_FAILED, and other reasons for which a command does not start. Nothing runs then.
    */
   async start({ waitMs = START_WAIT_MS, maxBytes, ...request }: StartRequest): Promise<ProcessReport> {
     const entry = await this.adopt(request)
     try {
       return await this.#report(entry, waitMs, { port: true }, { maxBytes }, request.signal)
     } catch (error) {
-      // Nobody would know its id.
+      // Kills the process, because the agent would not know its id.
       await entry.process.kill()
       throw error
     }
   }
 
-  /** Starts a command line, which is in the table then. */
+  /** Starts a command line and adds it to the table. */
   adopt({ command, start, keep, signal, lifetime, record }: StartRequest): Promise<TableEntry> {
     let isOver = false
     const begin: ProcessStart = async (addon, options, cancel) => {
       const started = await start(addon, options, cancel)
-      // After an abort nothing else would end it.
+      // Nothing else would end the process after an abort.
       if ((isOver || this.#isClosed || signal?.aborted === true) && !isUnfinished(started)) started.kill()
       return started
     }
@@ -119,7 +119,7 @@ export class ProcessTable implements AsyncDisposable {
   }
 
   /**
-   * Takes over the process that a command has become. What was printed until then counts as told.
+   * Takes over the process of a command that has reached its timeout. Its output so far counts as reported.
    *
    * @throws {ToolError} PROCESS_LIMIT. The process is killed then.
    */
@@ -135,7 +135,7 @@ export class ProcessTable implements AsyncDisposable {
     }
   }
 
-  /** Counts, records and keeps what `start` gives, unless there are too many. */
+  /** Counts, records and stores the process of `start`, unless there are too many. */
   async #admit(
     { command, keep, signal, lifetime, record: makeRecord }: Omit<StartRequest, 'start'>,
     start: (observer: ProcessObserver) => Promise<KeptProcess>,
@@ -183,7 +183,7 @@ export class ProcessTable implements AsyncDisposable {
     this.#ended(entry, end)
   }
 
-  /** Counts and records an end, once. */
+  /** Records an end once, and updates the count. */
   #ended(entry: TableEntry, end: Addon.KeptProcessEnd): void {
     if (!this.#living.delete(entry)) return
     this.#running.count -= 1
@@ -196,7 +196,7 @@ export class ProcessTable implements AsyncDisposable {
   }
 
   /**
-   * A part of the output of a process, and how it is. It waits for output, for a question or for the end, or only for one of the last two.
+   * Reports on a process, with a part of its output. Waits for output, a question or the end, or only for one of the last two.
    *
    * @throws {ToolError} PROCESS_NOT_FOUND
    */
@@ -207,7 +207,7 @@ export class ProcessTable implements AsyncDisposable {
     const isOfStderr = stream === 'stderr' && isStderrApart
     const how = { from, stream: isOfStderr ? ('stderr' as const) : ('stdout' as const), maxBytes }
     const isThere = (await written(entry, how.stream)) - (from ?? next[how.stream]) >= maxBytes
-    // A report that is full already need not wait for more.
+    // A full report need not wait for more.
     if (isThere && (from ?? 0) >= 0 && waitsFor === 'output') return this.#report(entry, undefined, { port: false }, how, signal)
     if (waitsFor === 'end') return this.#report(entry, wait_ms, { port: false }, how, signal)
     const news = {
@@ -219,7 +219,7 @@ export class ProcessTable implements AsyncDisposable {
   }
 
   /**
-   * Gives input to a process, and waits for what it says to it.
+   * Writes input to a process, and waits for its answer.
    *
    * @throws {ToolError} PROCESS_NOT_FOUND, PROCESS_ENDED, PROCESS_BUSY; INVALID_INPUT for a key that needs a terminal.
    */
@@ -246,13 +246,13 @@ export class ProcessTable implements AsyncDisposable {
     for (const name of given.signals) process.signal(name)
     if (closes || given.closes) {
       process.closeInput()
-      // A terminal takes more after its key for the end.
+      // A terminal takes further input after its end-of-input key.
       entry.isInputClosed = !process.hasTerminal
     }
     return this.#report(entry, wait_ms, { port: false, ...(waitsFor === 'output' && { outputFrom: before }) }, { notes, maxBytes }, signal)
   }
 
-  /** Whether the process takes the input in time. What it does not take waits for it. */
+  /** Whether the process takes the input in time. The rest stays queued. */
   async #isTaken({ id, command, process }: TableEntry, text: string, signal: AbortSignal | undefined): Promise<boolean> {
     const late = AbortSignal.timeout(TAKE_MS)
     try {
@@ -277,7 +277,7 @@ export class ProcessTable implements AsyncDisposable {
     entry.isEndTold = true
     if (grace_ms > 0 && process.end === undefined) {
       process.signal('SIGTERM')
-      // An abort ends the grace, and not the stop.
+      // An abort ends the grace period, not the stop.
       await process.wait(grace_ms, signal).catch(() => undefined)
     }
     await process.kill()
@@ -290,12 +290,12 @@ export class ProcessTable implements AsyncDisposable {
     return this.#find(id).process.hasTerminal
   }
 
-  /** The ends that no report has told of, each once. */
+  /** The ends that no report has had, each once. */
   takeEnds(): UntoldEnd[] {
     const ended: UntoldEnd[] = []
     for (const entry of this.#entries.values()) {
       const { id, command, process, isEndTold, waiters, record } = entry
-      // A call that waits for the process tells of its end.
+      // The call that waits for the process will report its end.
       if (isEndTold || waiters > 0 || process.end === undefined) continue
       entry.isEndTold = true
       ended.push({ id, command, end: process.end, record })
@@ -303,11 +303,11 @@ export class ProcessTable implements AsyncDisposable {
     return ended
   }
 
-  /** Kills all processes, and waits until they are gone. No more are started. */
+  /** Kills all processes, and waits until they have ended. Later starts fail. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#owner.close()
-    // The event of an end can come later than the end.
+    // The event of an end can come after the end itself.
     for (const entry of this.#living) if (entry.process.end !== undefined) this.#ended(entry, entry.process.end)
     await Promise.all(this.#recording)
   }
@@ -373,7 +373,7 @@ export class ProcessTable implements AsyncDisposable {
 
 const noFacts: ProcessFacts = { port: undefined, waitsForInput: false }
 
-/** Kills a process when a signal is aborted. @returns what ends that. */
+/** Kills a process when a signal aborts. @returns a function that removes the listener. */
 function killWith(lifetime: AbortSignal, process: KeptProcess): () => void {
   const kill = (): void => void process.kill().catch(() => undefined)
   if (lifetime.aborted) kill()
@@ -381,6 +381,6 @@ function killWith(lifetime: AbortSignal, process: KeptProcess): () => void {
   return () => lifetime.removeEventListener('abort', kill)
 }
 
-/** A sentence about an end that nobody has asked for. */
+/** A sentence about an end that no call waited for. */
 export const endSentence = ({ id, command, end }: Pick<UntoldEnd, 'id' | 'command' | 'end'>): string =>
   `The process ${processName(id, command)} ${howItEnded(end)}.`

@@ -1,4 +1,4 @@
-/** What a model reads of processes besides their output. */
+/** Texts about processes for a model. */
 import type { KeptProcessEnd } from '../../../index.js'
 import { ToolError } from '../errors.js'
 import { beginningOf } from '../text.js'
@@ -11,7 +11,7 @@ export function processName(id: string, command: string): string {
   return `${id} (\`${line.length > MAX_SHOWN || line !== command.trim() ? `${beginningOf(line, MAX_SHOWN)}…` : line}\`)`
 }
 
-/** How a process ended, as the end of a sentence. */
+/** How a process ended, as the last part of a sentence. */
 export function howItEnded({ exitCode, signal }: Pick<KeptProcessEnd, 'exitCode' | 'signal'>): string {
   if (signal !== undefined) return `was ended by ${signal}`
   return exitCode === undefined ? 'has ended, and how is not known' : `has ended with exit code ${exitCode}`
@@ -24,9 +24,9 @@ export function leftBehindNote({ leftRunning }: Pick<KeptProcessEnd, 'leftRunnin
 }
 
 /**
- * A note about a command that goes on behind its timeout.
+ * A note about a command that continues after its timeout.
  *
- * @param canRead whether the model has the tools of processes.
+ * @param canRead whether the model has the process tools.
  */
 export function goesOnNote(id: string, timeoutMs: number, canRead: boolean): string {
   const what = `The command still runs after ${timeoutMs} ms, and goes on as process ${id}`

@@ -1,4 +1,4 @@
-/** The four tools of processes as a model reads them: what they do, what they take and what they give. */
+/** The descriptions and schemas of the four process tools. */
 import { processKeys } from './process-report.js'
 
 /** The ids of the tools. */
@@ -9,13 +9,13 @@ export type ProcessToolId = (typeof processToolIds)[number]
 
 type Schema = Readonly<Record<string, unknown>>
 
-/** The longest time that a call may wait. */
+/** The longest wait of a call, in milliseconds. */
 export const MAX_WAIT_MS = 300_000
-/** How long `process_start` waits unless it is told otherwise. */
+/** The default wait of `process_start`, in milliseconds. */
 export const START_WAIT_MS = 2_000
-/** How long `process_write` waits for what the process says to the input. */
+/** The default wait of `process_write` for the answer of the process, in milliseconds. */
 export const WRITE_WAIT_MS = 500
-/** How much output one report has. */
+/** The most bytes of output in one report. */
 export const REPORT_BYTES = 20_000
 export const MAX_REPORT_BYTES = 100_000
 /** A character has up to 4 bytes, and a report has room for some. */
@@ -37,7 +37,7 @@ const aCount: Schema = { type: 'integer', minimum: 0 }
 const processId: Schema = { type: 'string', minLength: 1, maxLength: 100, description: 'The process_id that process_start gave' }
 const waitMs = (description: string): Schema => ({ type: 'integer', minimum: 0, maximum: MAX_WAIT_MS, description })
 
-/** What a model reads of one tool. */
+/** The description and the schema of one tool. */
 export interface ProcessToolText {
   readonly description: string
   readonly parameters: Schema
@@ -150,7 +150,7 @@ export const processTools: Readonly<Record<ProcessToolId, ProcessToolText>> = {
   },
 }
 
-/** The schema of a {@link ProcessReport}: what each of the tools gives. */
+/** The schema of a {@link ProcessReport}, the result of each tool. */
 export const processReportSchema: Schema = parameters(
   {
     process_id: aText,

@@ -1,4 +1,4 @@
-/** What a call says of a process. */
+/** Makes the report of a call on a process. */
 import { outputPart, type OutputPart } from './output-part.js'
 import type { ProcessReport } from './process-report.js'
 import type { TableEntry } from './process-entry.js'
@@ -6,9 +6,9 @@ import { leftBehindNote } from './process-texts.js'
 import { REPORT_BYTES } from './process-tools.js'
 import type { ProcessFacts } from './wait-for-news.js'
 
-/** Which part of the output a report has, and what it says besides. */
+/** The part of the output in a report, and its further contents. */
 export interface ReportRequest {
-  /** A position, or from the end where it is negative. @default where the last report ended */
+  /** A position; a negative one counts from the end. @default the end of the last report */
   from?: number | undefined
   stream?: 'stdout' | 'stderr'
   maxBytes?: number | undefined
@@ -19,7 +19,7 @@ export interface ReportRequest {
 export async function reportOn(entry: TableEntry, facts: ProcessFacts, request: ReportRequest): Promise<ProcessReport> {
   const { id, process, next, isStderrApart } = entry
   const { from, stream = 'stdout', maxBytes = REPORT_BYTES, maxJsonBytes, notes = [] } = request
-  // Before the output: what is written later belongs to a later report.
+  // Read before the output, because later output belongs to a later report.
   const { end } = process
   const start = from === undefined ? next[stream] : from < 0 ? Math.max(0, (await written(entry, stream)) + from) : from
   const part = await outputPart(process, { stream, from: start, maxBytes, maxJsonBytes, continues: start === next[stream] })
@@ -44,7 +44,7 @@ export async function reportOn(entry: TableEntry, facts: ProcessFacts, request: 
 }
 
 function counts({ at, next, total }: OutputPart, from: number): Pick<ProcessReport, 'missing_bytes' | 'unread_bytes'> {
-  // A position behind the end is one at the end.
+  // A position after the end means the end.
   const missing = at - Math.min(from, total)
   return {
     // Fewer bytes are the rest of a character.
@@ -53,12 +53,12 @@ function counts({ at, next, total }: OutputPart, from: number): Pick<ProcessRepo
   }
 }
 
-/** How much a process has written. */
+/** The number of bytes that a process has written. */
 export async function written({ process }: Pick<TableEntry, 'process'>, stream: 'stdout' | 'stderr'): Promise<number> {
   return (await process.read({ stream, from: Number.MAX_SAFE_INTEGER, maxBytes: 0 })).total
 }
 
-/** Shorter texts stand everywhere by chance. */
+/** Shorter secrets are not replaced, because they occur everywhere by chance. */
 const MIN_SECRET_LENGTH = 4
 
 function withoutSecrets(text: string, secrets: readonly string[]): string {

@@ -1,34 +1,34 @@
-/** Waiting until there is something to tell of a process: output, a port, a question, its end. */
+/** Waits for news of a process: output, a port, a question, its end. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { eitherSignal } from '../abort.js'
 import type { KeptProcess } from '../kept-process.js'
 
-/** What the kernel says of a process. */
+/** The kernel's facts about a process. */
 export interface ProcessFacts {
-  /** The lowest port at which it listens. */
+  /** The lowest port at which the process listens. */
   port: number | undefined
   waitsForInput: boolean
 }
 
-/** What a wait ends with, besides the end of the process and of the time. */
+/** The news that end a wait, besides the end of the process and the timeout. */
 export interface AwaitedNews {
-  /** A port is news. What is printed before is not. */
+  /** A port is news, but output is not. */
   port: boolean
-  /** Output of stdout behind this position is news. */
+  /** Output of stdout after this position is news. */
   outputFrom?: number | undefined
-  /** The same of stderr, where it is a stream of its own. */
+  /** The same for stderr, if it is a separate stream. */
   stderrFrom?: number | undefined
 }
 
-/** How long the kernel is asked at least. It takes two looks, 12 ms apart, to see that a process waits. */
+/** The shortest check, in milliseconds. Two looks at the kernel, 12 ms apart, are needed to see that a process waits. */
 const LOOK_MS = 50
-/** Output is gathered until none has come for so long, */
+/** Output is collected until none has come for this time, in milliseconds, */
 const QUIET_MS = 60
-/** or for so long at most. */
+/** and at most for this time. */
 const GATHER_MS = 400
 
 /**
- * Waits for news, and gathers the output that comes with them.
+ * Waits for news, and collects the output that comes with it.
  *
  * @throws the signal's reason.
  */
@@ -51,7 +51,7 @@ export async function waitForNews(
   })
   const input = process.waitingForInput(limits).then((state) => {
     facts.waitsForInput = state === 'waiting'
-    // A server that also listens to its stdin is no program that asks.
+    // A server that also reads its stdin is not asking.
     return facts.waitsForInput && facts.port === undefined ? undefined : never
   })
   const ended = process.wait(Infinity, either)
