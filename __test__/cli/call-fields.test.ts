@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { durationOf, errorOf, exitOf, inputBytesOf, jsonLine, outputBytesOf } from '../../ts/report/call-fields.ts'
 import { targetOf } from '../../ts/journal/call-target.ts'
+import { shownTarget } from '../../ts/report/shown-target.ts'
 import { wantsColours } from '../../ts/cli/calls/timeline.ts'
 import { cut, formatBytes, formatDuration, printable } from '../../ts/report/format.ts'
 import { NOON, recorded } from './recorded-calls.ts'
@@ -40,6 +41,33 @@ describe('the target of a call', () => {
     ['text', '"text"'],
   ])('%j is %s', (input, target) => {
     expect(targetOf(given(input))).toBe(target)
+  })
+
+  test.each([
+    ['approval', { tool: 'write', subjects: ['fs.write /a', 'x'], args: 'hash' }, 'write fs.write /a x'],
+    ['approval', { path: 'a' }, 'a'],
+    ['task', { subagent_type: 'tests', prompt: 'Run them.' }, 'tests: Run them.'],
+    ['question', { questions: [{ question: 'Which port?' }] }, 'Which port?'],
+    [
+      'todo',
+      {
+        todos: [
+          { content: 'a', status: 'completed' },
+          { content: 'b', status: 'in_progress' },
+        ],
+      },
+      '1 of 2 done: b',
+    ],
+    ['skill', { name: 'release' }, 'release'],
+    ['web_search', { query: 'node 26' }, 'node 26'],
+    ['process_read', { process_id: 'p1', from: 3 }, 'p1'],
+    ['skill', { name: 7 }, '{"name":7}'],
+    ['question', { questions: 'none' }, '{"questions":"none"}'],
+    ['todo', null, 'null'],
+    ['deploy', { query: 'x' }, '{"query":"x"}'],
+    ['toString', { name: 'x' }, '{"name":"x"}'],
+  ])('of a %s with %j is shown as %s', (toolName, input, target) => {
+    expect(shownTarget({ ...given(input), toolName })).toBe(target)
   })
 
   test('of arguments that are no JSON is what was recorded', () => {

@@ -1,8 +1,8 @@
 /** The fields that the command shows for a call, computed from its row. */
 import type { ToolCallRow } from '../journal/journal-store.js'
 import { parseObject } from '../core/parse-rows.js'
-import { targetOf } from '../journal/call-target.js'
 import { printableJson } from './format.js'
+import { shownTarget } from './shown-target.js'
 
 /** Why a call failed, in one line; empty if the row does not say. */
 export function errorOf({ errorJson }: ToolCallRow): string {
@@ -64,7 +64,7 @@ export function durationOf({ startedAtMs, finishedAtMs }: ToolCallRow): number |
 export function jsonLine(call: ToolCallRow): string {
   const fields = {
     ...call,
-    target: targetOf(call),
+    target: shownTarget(call),
     durationMs: durationOf(call),
     inputBytes: inputBytesOf(call),
     outputBytes: outputBytesOf(call),

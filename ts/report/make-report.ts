@@ -1,12 +1,12 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { targetOf } from '../journal/call-target.js'
 import type { Journal } from '../journal/journal.js'
 import type { ToolCallRow } from '../journal/journal-store.js'
 import { wholeRows } from '../journal/read-rows.js'
 import { endingOf, errorOf, exitOf, inputBytesOf, outputBytesOf } from './call-fields.js'
 import { callTexts, waitedMs } from './call-texts.js'
 import type { CallTexts, ReportCall, ReportData } from './report-data.js'
+import { shownTarget } from './shown-target.js'
 
 /** Options of {@link packReport}. */
 export interface ReportOptions {
@@ -83,7 +83,7 @@ export function reportCall(row: ToolCallRow): ReportCall {
     seq: row.seq,
     tool: row.toolName,
     isTask: row.kind === 'task',
-    target: beginning(targetOf(row), 300),
+    target: beginning(shownTarget(row), 300),
     ending: endingOf(row),
     startedAtMs: row.startedAtMs,
     finishedAtMs: row.finishedAtMs,

@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Journal, openJournal } from 'toolwright'
 import type { Rule, Session, SessionOptions } from 'toolwright/contract'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { shownTarget } from '../../../ts/report/shown-target.ts'
 import { startScript } from '../../support/child-script.ts'
 import { makeSandbox } from '../../support/sandbox.ts'
 import { allowAll, dataOf, failureOf, openSession } from '../scene.ts'
@@ -170,6 +171,123 @@ test('the same conversation in two processes at once makes the call once', async
   const rows = await journal.listRun(id)
   const written = rows.filter(({ toolName, status, nodeId }) => toolName === 'write' && status === 'success' && nodeId === 'contract')
   expect(written.length, JSON.stringify(rows)).toBe(3)
+})
+
+describe('an answer of the host', () => {
+  /** A link of the workspace, which leads to `one`. */
+  async function openLinked() {
+    const scene = await openScene()
+    scene.put('one/a.txt', '')
+    scene.put('two/a.txt', '')
+    const leadTo = (name: string) => {
+      rmSync(scene.at('current'), { force: true })
+      symlinkSync(name, scene.at('current'))
+    }
+    leadTo('one')
+    return { ...scene, leadTo }
+  }
+  const write = async (session: Session, input: object, callId: string) => (await session.call('write', input, { callId })).metadata.code
+
+  test.each(['judge', 'toolApproval'])('to what %s saw is none to where a link leads meanwhile', async (how) => {
+    const { session, leadTo, text } = await openLinked()
+    const input = { path: 'current/a.txt', content: 'x' }
+    const look = () => (how === 'judge' ? session.judge('write', input, { callId: 'c1' }) : ask(session, 'c1', input))
+    await look()
+    session.agree('c1', input, 'allow_once')
+    leadTo('two')
+    expect(await write(session, input, 'c1')).toBe('permission_unattended')
+    // The answer is gone with the call.
+    leadTo('one')
+    expect(await write(session, input, 'c1')).toBe('permission_unattended')
+    session.agree('c1', input, 'allow_once')
+    expect(await write(session, input, 'c1')).toBe('ok')
+    expect([text('one/a.txt'), text('two/a.txt')]).toEqual(['x', ''])
+  })
+
+  test('to what judge saw is none to another reason of the watchdog, and none for another tool', async () => {
+    let reason = 'It is large.'
+    const edit: Rule = { permission: 'edit', pattern: '**', action: 'ask' }
+    const { session, put } = await openScene({
+      watchdog: () => ({ action: 'ask', reason }),
+      manifest: { name: 'test', permissions: [...asks, edit] },
+    })
+    put('a.txt', 'x')
+    await session.judge('write', file('a'), { callId: 'c1' })
+    session.agree('c1', file('a'), 'allow_once')
+    reason = 'It holds a password.'
+    expect(await write(session, file('a'), 'c1')).toBe('permission_unattended')
+    const both = { path: 'a.txt', content: 'x', old_string: 'x', new_string: 'y' }
+    await session.judge('read', { path: 'a.txt' }, { callId: 'c2' })
+    session.agree('c2', { path: 'a.txt' }, 'allow_once')
+    expect((await session.call('edit', both, { callId: 'c2' })).type).toBe('error')
+  })
+
+  test('given twice is the later one, once; calls with one id have an answer each', async () => {
+    const { session } = await openScene()
+    session.agree('c1', file('a'), 'allow_once')
+    session.agree('c1', file('a'), 'reject_once')
+    expect(await write(session, file('a'), 'c1')).toBe('permission_rejected')
+    expect(await write(session, file('a'), 'c1')).toBe('permission_unattended')
+    session.agree('same', file('a'), 'reject_once')
+    session.agree('same', file('b'), 'allow_once')
+    expect(await write(session, file('b'), 'same')).toBe('ok')
+    expect(await write(session, file('a'), 'same')).toBe('permission_rejected')
+  })
+
+  test('with rules that are none is refused at once', async () => {
+    const { session } = await openScene()
+    for (const rules of ['**', [null], [{ permission: 'write' }], { permission: 'write', pattern: '**' }]) {
+      expect(() => session.agree('c1', file('a'), { decision: 'allow_always', rules: rules as never })).toThrow(/answer must be/u)
+    }
+  })
+
+  test('to a question does not look like a call where the journal is shown', async () => {
+    const { session, root, journal } = await openScene()
+    await ask(session, 'c1', file('a'))
+    await make(session, 'c1', file('a'), [...questions({ callId: 'c1', input: file('a') }), answer('a-c1')])
+    const rows = await journal.listRun(id)
+    expect(rows.map((row) => `${row.nodeId} ${row.toolName} ${shownTarget(row)}`).sort()).toEqual([
+      'contract write a.txt',
+      `contract/approvals approval write fs.write ${root}/a.txt`,
+      `contract/approvals-used approval_answer write fs.write ${root}/a.txt`,
+    ])
+  })
+})
+
+describe('session.allow', () => {
+  test('adds all of its rules, or none', async () => {
+    const told: Rule[] = []
+    const { session } = await openScene({ onRule: (rule) => told.push(rule) })
+    const good = { permission: 'write', pattern: 'ok/**' }
+    for (const wrong of [null, 7, { permission: 'write' }, { permission: '', pattern: '**' }, { permission: 'write', pattern: '{' }]) {
+      expect(() => session.allow([good, wrong as never]), JSON.stringify(wrong)).toThrow(
+        expect.objectContaining({ code: expect.stringMatching(/^(?:INVALID_INPUT|CONTRACT_RULE_INVALID)$/u) as string }) as Error,
+      )
+    }
+    expect(() => session.allow([good, { ...good, action: 'deny' } as never])).toThrow(/rules\[1\].*must allow/u)
+    expect(() => session.allow([good], 'manifest' as never)).toThrow('scope must be session or project')
+    expect((await session.judge('write', { path: 'ok/a', content: '' })).action).toBe('ask')
+    session.allow([good, { permission: 'write', pattern: 'more/**', action: 'allow' } as never])
+    expect((await session.judge('write', { path: 'ok/a', content: '' })).action).toBe('allow')
+    expect(told).toHaveLength(2)
+  })
+
+  test('and agree are refused once the session is closed', async () => {
+    const { session } = await openScene()
+    await session.close()
+    expect(() => session.allow([{ permission: 'write', pattern: '**' }])).toThrow('The session has been closed')
+    expect(() => session.agree('c1', {}, 'allow_once')).toThrow('The session has been closed')
+  })
+
+  test('whose onRule throws or rejects holds, with a warning', async () => {
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+    const onRule = async () => Promise.reject(new Error('disk full'))
+    const { session } = await openScene({ onRule: onRule as never })
+    session.allow([{ permission: 'write', pattern: '**' }])
+    await vi.waitFor(() => expect(warned).toHaveBeenCalledWith('toolwright: onRule failed: Error: disk full'))
+    warned.mockRestore()
+    expect((await session.judge('write', file('a'))).action).toBe('allow')
+  })
 })
 
 describe('a session that runs', () => {

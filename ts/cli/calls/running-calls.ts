@@ -1,5 +1,5 @@
 import type { ToolCallRow } from '../../journal/journal-store.js'
-import { targetOf } from '../../journal/call-target.js'
+import { shownTarget } from '../../report/shown-target.js'
 import { cut, formatDuration, printable } from '../../report/format.js'
 import { FRAMES } from '../progress.js'
 
@@ -49,7 +49,7 @@ export class RunningCalls implements Disposable {
     const width = Math.max(20, (this.#stream.columns || 80) - 1)
     const lines = [...this.#calls.values()].slice(0, MAX_SHOWN).map((call) => {
       const elapsed = formatDuration(Math.max(0, Date.now() - call.startedAtMs))
-      return cut(printable(`${FRAMES[this.#frame]} ${call.toolName} ${elapsed} ${targetOf(call)}`), width)
+      return cut(printable(`${FRAMES[this.#frame]} ${call.toolName} ${elapsed} ${shownTarget(call)}`), width)
     })
     const others = this.#calls.size - lines.length
     if (others > 0) lines.push(`  and ${others} more`)

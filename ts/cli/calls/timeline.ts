@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import type { ToolCallRow } from '../../journal/journal-store.js'
 import { durationOf, type Ending, endingOf, errorOf, exitOf, inputBytesOf, outputBytesOf } from '../../report/call-fields.js'
-import { targetOf } from '../../journal/call-target.js'
+import { shownTarget } from '../../report/shown-target.js'
 import { cut, formatBytes, formatDate, formatDuration, formatTime, printable } from '../../report/format.js'
 
 /** The most characters of a name, a target or a reason, on a terminal of any width. */
@@ -66,7 +66,7 @@ export function makeTimeline(options: { isColoured: boolean; columns?: number | 
     const before = `  ${formatTime(call.startedAtMs)} ${String(call.seq).padStart(2)} ${toolOf(call).padEnd(toolWidth)} `
     const after = ` ${formatDuration(durationOf(call)).padStart(6)} ${bytes.padStart(11)}  `
     const marks = [call.revertStatus ?? '', exitOf(call)].filter(Boolean).map((mark) => `[${mark}] `)
-    const target = `${marks.join('')}${targetOf(call)}`
+    const target = `${marks.join('')}${shownTarget(call)}`
     const taken = before.length + ENDING_WIDTH + after.length
     const status = paint(colours[ending], ending.padEnd(ENDING_WIDTH))
     return `${before}${status}${paint('dim', after)}${fit(target, taken)}`.trimEnd() + '\n' + reason(call, ending)

@@ -93,6 +93,10 @@ export class AccessController implements Disposable {
     await this.#approval.askLater(reason)
   }
 
+  remember(reason: string | undefined): void {
+    this.#approval.remember(reason)
+  }
+
   async open(path: string, access: FileAccess): Promise<OpenedTarget> {
     return this.#openedOf(await this.#approved({ kind: 'file', path, access }))
   }

@@ -27,7 +27,10 @@ export class Approvals {
   readonly #record: ApprovalRecord | undefined
   /** The open questions, by call and arguments. */
   readonly #asked = new Map<string, AskedCall>()
-  readonly #answers = new Map<string, { args: string; answer: PromptAnswer }>()
+  /** What the host has judged and may answer, by call and arguments. */
+  readonly #judged = new Map<string, AskedCall>()
+  /** The answers of the host, by call and arguments. */
+  readonly #answers = new Map<string, { answer: PromptAnswer; seen: AskedCall | undefined }>()
   /** Calls whose denial needs no row, or has one. */
   readonly #settled = new Set<string>()
 
@@ -47,9 +50,16 @@ export class Approvals {
     this.#settled.delete(key)
   }
 
-  /** Takes an answer from the host, for one call with these arguments. */
+  /** Remembers what the host saw of a call, in case that it answers. */
+  judged(call: CallInQuestion): void {
+    const seen = questionAbout(call)
+    keep(this.#judged, questionKey(seen), seen)
+  }
+
+  /** Takes an answer from the host, for one call with these arguments, and with the targets that it saw if it has judged the call. */
   agree(callId: string, args: unknown, answer: PromptAnswer): void {
-    keep(this.#answers, callId, { args: argumentsHash(args), answer })
+    const key = questionKey({ callId, args: argumentsHash(args) })
+    keep(this.#answers, key, { answer, seen: this.#judged.get(key) ?? this.#asked.get(key) })
   }
 
   /**
@@ -60,11 +70,12 @@ export class Approvals {
    */
   async take(call: CallInQuestion, isApproved: boolean): Promise<PromptAnswer | undefined> {
     const now = questionAbout(call)
-    const given = this.#answers.get(call.id)
-    this.#answers.delete(call.id)
-    if (given?.args === now.args) return given.answer
+    const key = questionKey(now)
+    const given = this.#answers.get(key)
+    this.#answers.delete(key)
+    if (given !== undefined && (given.seen === undefined || covers(given.seen, now))) return given.answer
     if (!isApproved) return undefined
-    const asked = this.#asked.get(questionKey(now)) ?? (await this.#record?.questions())?.get(questionKey(now))
+    const asked = this.#asked.get(key) ?? (await this.#record?.questions())?.get(key)
     if (asked === undefined || !covers(asked, now)) return undefined
     return (await this.#use(asked)) ? { decision: 'allow_once' } : undefined
   }
@@ -108,6 +119,8 @@ const covers = (asked: AskedCall, now: AskedCall): boolean =>
   asked.tool === now.tool && asked.reason === now.reason && now.subjects.every((subject) => asked.subjects.includes(subject))
 
 function keep<T>(map: Map<string, T>, key: string, value: T): void {
+  // The newest stays longest.
+  map.delete(key)
   map.set(key, value)
   if (map.size > MAX_KEPT) map.delete(map.keys().next().value as string)
 }

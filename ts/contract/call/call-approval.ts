@@ -1,6 +1,7 @@
 import { ownCopyOf } from '../../core/argument-copy.js'
 import { withinTime } from '../../core/abort.js'
 import { traceStep } from '../../core/call-channel.js'
+import { tellListener } from '../../core/listeners.js'
 import { checkAnswer, type Prompt, type PromptAnswer, suggestedRules } from '../permissions/prompt.js'
 import { approvalUnfit, deniedByRule, deniedUnattended, rejectedByUser, unanswered, whyRestricted } from '../permissions/refusals.js'
 import type { Rule } from '../permissions/rule.js'
@@ -86,6 +87,11 @@ export class CallApproval {
   async askLater(reason: string | undefined): Promise<void> {
     const touched = this.#touched(this.#targets, this.#requiredByName())
     await approvalRecorded('The question', () => this.#scope.approvals.ask(this.#inQuestion(touched, reason)))
+  }
+
+  /** Remembers what the host was told of the call. */
+  remember(reason: string | undefined): void {
+    this.#scope.approvals.judged(this.#inQuestion(this.#touched(this.#targets, this.#requiredByName()), reason))
   }
 
   #inQuestion(touched: readonly Subject[], reason: string | undefined): CallInQuestion {
@@ -211,7 +217,11 @@ export class CallApproval {
 
   #recordRules({ decision, scope }: ReturnType<typeof checkAnswer>, rules: NonNullable<PromptAnswer['rules']>): void {
     const action = decision === 'allow_always' ? 'allow' : 'deny'
-    for (const { permission, pattern } of rules) recordRule(this.#scope, { permission, pattern, action }, scope)
+    recordRules(
+      this.#scope,
+      rules.map(({ permission, pattern }) => ({ permission, pattern, action })),
+      scope,
+    )
   }
 }
 
@@ -224,14 +234,11 @@ async function approvalRecorded<T>(what: string, step: () => Promise<T>): Promis
   }
 }
 
-/** Adds a rule to a session, and passes it to the host. */
-export function recordRule({ access, host }: Scope, rule: Rule, source: 'session' | 'project'): void {
-  const stored = access.rules.record(rule, source)
-  try {
-    host.onRule?.(stored)
-  } catch (error) {
+/** Adds rules to a session, all or none, and passes each to the host. */
+export function recordRules({ access, host }: Scope, rules: readonly Rule[], source: 'session' | 'project'): void {
+  for (const stored of access.rules.record(rules, source)) {
     // The rule holds in this session, although the host failed to store it.
-    process.emitWarning(`toolwright: onRule failed: ${thrownText(error)}`)
+    tellListener('onRule', () => host.onRule?.(stored))
   }
 }
 

@@ -1,3 +1,4 @@
+import { tellListener } from '../../core/listeners.js'
 import type { Envelope } from '../registry/envelope.js'
 import type { AcpToolKind } from '../registry/tool-ids.js'
 
@@ -15,7 +16,7 @@ export interface ObservedCall {
   readonly workspace: string | undefined
 }
 
-/** Hears of the calls of a session while they are made. What it throws is a warning, and changes nothing. */
+/** Hears of the calls of a session while they are made. What it throws, or rejects with, is a warning, and changes nothing. */
 export interface CallObserver {
   /** A call begins: nothing has been decided yet. */
   onCall?: ((call: ObservedCall) => void) | undefined
@@ -42,13 +43,7 @@ export class CallObservers {
     return () => void this.#observers.delete(own)
   }
 
-  tell(call: (observer: CallObserver) => void): void {
-    for (const observer of this.#observers) {
-      try {
-        call(observer)
-      } catch (error) {
-        process.emitWarning(`toolwright: an observer of calls failed: ${String(error)}`)
-      }
-    }
+  tell(call: (observer: CallObserver) => unknown): void {
+    for (const observer of this.#observers) tellListener('an observer of calls', () => call(observer))
   }
 }

@@ -4,6 +4,7 @@ import { OUTPUT_FILE_BYTES } from '../../core/processes/process-table.js'
 import { goesOnNote } from '../../core/processes/process-texts.js'
 import { leftRunningNote } from '../../core/text.js'
 import { environmentOptions, hostVariables } from '../../core/environment.js'
+import { tellListener } from '../../core/listeners.js'
 import { traceStep } from '../../core/call-channel.js'
 import { type CommandMessage, programName } from '../../core/call-message.js'
 import { CommandPatches, type ReportedPatch } from '../../core/command-patches.js'
@@ -123,12 +124,7 @@ class OutputPoll implements Disposable {
 
   #look(): void {
     const text = this.output.take()
-    if (text === '') return
-    try {
-      this.#onOutput(text)
-    } catch (error) {
-      process.emitWarning(`toolwright: onOutput failed: ${String(error)}`)
-    }
+    if (text !== '') tellListener('onOutput', () => this.#onOutput(text))
   }
 
   [Symbol.dispose](): void {

@@ -33,7 +33,7 @@ export interface RegisteredTool {
 }
 
 /** How a host makes a call. */
-type OnOutput = (text: string) => void
+type OnOutput = (text: string) => unknown
 
 interface CallOptions {
   callId?: string | undefined
@@ -55,6 +55,8 @@ export class SessionCalls {
   readonly #closing = new AbortController()
   readonly #running = new Set<Promise<unknown>>()
   readonly observers = new CallObservers()
+  /** Calls whose end observers have been told: nothing comes after that. */
+  readonly #told = new WeakSet<ObservedCall>()
 
   /** @param find gives a tool by its id; one that refuses, if the session does not have it. */
   constructor(scope: Scope, recorder: SessionRecorder, find: (id: string) => RegisteredTool) {
@@ -117,12 +119,17 @@ export class SessionCalls {
     }
     if (message !== undefined) message.toolCallId = made.callId
     const signal = made.signal === undefined ? this.closing : AbortSignal.any([made.signal, this.closing])
-    const { callId, onOutput } = made
+    const { callId } = made
+    // A tool may leave a command behind that still prints.
+    let isOver = false
+    const hear = made.onOutput
+    const onOutput = hear === undefined ? undefined : (text: string): unknown => (isOver ? undefined : hear(text))
     const work = this.#run(this.#find(String(id)), args, { id: callId, signal, isApproved: hasApproval, message, onOutput })
     this.#running.add(work)
     try {
       return await work
     } finally {
+      isOver = true
       this.#running.delete(work)
     }
   }
@@ -144,8 +151,8 @@ export class SessionCalls {
   }
 
   /**
-   * What the session would decide about a call. Nothing stays open and nothing is recorded; `asks` remembers a question for
-   * an answer that comes later.
+   * What the session would decide about a call. Nothing stays open and nothing is recorded; `asks` records a question for
+   * an answer that comes later. What a call with an id touches is remembered, for an answer of the host.
    */
   async judge(
     id: string,
@@ -165,6 +172,7 @@ export class SessionCalls {
       await access.prepare()
       const judgement = await access.judge()
       if (judgement.action === 'ask' && asks) await access.askLater(judgement.reason)
+      else if (judgement.action === 'ask' && options.callId !== undefined) access.remember(judgement.reason)
       return judgement
     } catch (error) {
       const { code, text } = outcomeOf(error, signal)
@@ -251,6 +259,7 @@ export class SessionCalls {
     await record.end(envelope, hasActed, waitedMs)
     if (observed !== undefined) {
       changes?.attachTo(envelope)
+      this.#told.add(observed)
       this.observers.tell(({ onResult }) => onResult?.(observed, envelope))
     }
     return envelope
@@ -259,8 +268,8 @@ export class SessionCalls {
   /** Output for whoever made a call, and for observers. */
   #toAll(call: ObservedCall, onOutput: OnOutput | undefined): OnOutput {
     return (text) => {
-      this.observers.tell((observer) => observer.onOutput?.(call, text))
-      onOutput?.(text)
+      if (!this.#told.has(call)) this.observers.tell((observer) => observer.onOutput?.(call, text))
+      return onOutput?.(text)
     }
   }
 }

@@ -19,6 +19,9 @@ export interface AskedCall {
 /** What a question is found by: one id may come again with other arguments. */
 export const questionKey = ({ callId, args }: Pick<AskedCall, 'callId' | 'args'>): string => `${args} ${callId}`
 
+/** What the rows are called where a journal is shown: neither a question nor the use of its answer is a call of the tool. */
+const ROW_NAMES = { asked: 'approval', used: 'approval_answer' } as const
+
 /** How often another process may take the number of a question first. */
 const MAX_TRIES = 1_000
 
@@ -51,8 +54,8 @@ export class ApprovalRecord {
     for (let tries = 1; ; tries += 1) {
       const last = await this.#journal.lastAttempt({ runId: this.#runId, nodeId: this.#nodes.asked, iteration: 0 })
       const seq = (last?.seq ?? 0) + 1
-      const inputJson = JSON.stringify({ args, subjects, reason })
-      if (await this.#isFirst('asked', { seq, toolName: tool, callToken: callId, inputJson })) return seq
+      const inputJson = JSON.stringify({ tool, subjects, reason, args })
+      if (await this.#isFirst('asked', { seq, callToken: callId, inputJson })) return seq
       if (tries === MAX_TRIES) throw new Error('other processes record too many questions at the same moment')
     }
   }
@@ -61,9 +64,9 @@ export class ApprovalRecord {
   async questions(): Promise<Map<string, AskedCall>> {
     const rows = await this.#journal.listToolCalls(this.#runId, this.#nodes.asked, 0)
     const questions = new Map<string, AskedCall>()
-    for (const { seq, toolName: tool, callToken: callId, inputJson } of rows) {
-      const { args, subjects, reason } = (parseObject(inputJson) ?? {}) as Partial<AskedCall>
-      if (callId === null || typeof args !== 'string' || !Array.isArray(subjects)) continue
+    for (const { seq, callToken: callId, inputJson } of rows) {
+      const { tool, args, subjects, reason } = (parseObject(inputJson) ?? {}) as Partial<AskedCall>
+      if (callId === null || typeof tool !== 'string' || typeof args !== 'string' || !Array.isArray(subjects)) continue
       const asked = { callId, tool, args, subjects, reason, seq }
       questions.set(questionKey(asked), asked)
     }
@@ -71,16 +74,17 @@ export class ApprovalRecord {
   }
 
   /** Claims the answer to a question. @returns false if a call has used it already. */
-  async use({ seq, tool, callId }: AskedCall): Promise<boolean> {
-    return seq !== undefined && this.#isFirst('used', { seq, toolName: tool, callToken: callId })
+  async use({ seq, tool, callId, subjects }: AskedCall): Promise<boolean> {
+    return seq !== undefined && this.#isFirst('used', { seq, callToken: callId, inputJson: JSON.stringify({ tool, subjects }) })
   }
 
   /** @returns false where there is a row with this number already. */
-  async #isFirst(node: 'asked' | 'used', row: { seq: number; toolName: string; callToken: string; inputJson?: string }): Promise<boolean> {
+  async #isFirst(node: 'asked' | 'used', row: { seq: number; callToken: string; inputJson: string }): Promise<boolean> {
     try {
       const place = { runId: this.#runId, nodeId: this.#nodes[node], attempt: 1 }
       // As a side effect, so that the row survives this process.
-      await this.#journal.insertToolCall({ ...place, ...row, status: 'success', sideEffect: true, idempotent: true })
+      const toolName = ROW_NAMES[node]
+      await this.#journal.insertToolCall({ ...place, ...row, toolName, status: 'success', sideEffect: true, idempotent: true })
       return true
     } catch (error) {
       if (ToolError.isInstance(error) && error.code === 'JOURNAL_DUPLICATE_CALL') return false

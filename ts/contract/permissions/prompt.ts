@@ -42,9 +42,14 @@ export function parsedAnswer(answer: unknown): (PromptAnswer & { scope: 'session
   const given = (typeof answer === 'string' ? { decision: answer } : answer) as Partial<PromptAnswer> | null | undefined
   const { decision, scope = 'session', rules } = given ?? {}
   if (!decisions.includes(decision) || (scope !== 'session' && scope !== 'project')) return undefined
+  if (rules !== undefined && !isRules(rules)) return undefined
   const answered = { decision: decision as PromptDecision, scope }
   return rules === undefined ? answered : { ...answered, rules }
 }
+
+const isRules = (rules: unknown): boolean =>
+  Array.isArray(rules) &&
+  rules.every((rule: Partial<Rule> | null) => typeof rule?.permission === 'string' && typeof rule.pattern === 'string')
 
 /** @throws {ContractFailure} permission_rejected for an invalid answer. */
 export function checkAnswer(answer: unknown): PromptAnswer & { scope: 'session' | 'project' } {

@@ -86,14 +86,14 @@ export class RuleStore {
   }
 
   /**
-   * Adds a rule; one with the same permission and pattern in that scope gives way. It is a rule of this session alone:
-   * agreement with a child is not agreement with its parent.
+   * Adds rules, all or none; one with the same permission and pattern in that scope gives way. They are rules of this session
+   * alone: agreement with a child is not agreement with its parent.
    */
-  record(rule: Rule, source: 'session' | 'project'): StoredRule {
-    const stored = storedRule({ added_at: new Date().toISOString(), ...rule }, source, 'rule')
+  record(rules: readonly Rule[], source: 'session' | 'project'): StoredRule[] {
+    const added_at = new Date().toISOString()
+    const stored = rules.map((rule, index) => storedRule({ added_at, ...rule }, source, `rules[${index}]`))
     const before = this.#scopes[source]
-    const index = before.findIndex(({ permission, pattern }) => permission === stored.permission && pattern === stored.pattern)
-    this.#scopes[source] = index === -1 ? [...before, stored] : before.with(index, stored)
+    this.#scopes[source] = stored.reduce(withRule, before)
     const variables = this.#variables()
     try {
       this.#compiled = new WeakMap([[variables, this.#compile(variables)]])
@@ -121,6 +121,11 @@ export class RuleStore {
     const { manifest, session, project } = this.#scopes
     return [...manifest, ...session, ...project]
   }
+}
+
+function withRule(rules: StoredRule[], rule: StoredRule): StoredRule[] {
+  const index = rules.findIndex(({ permission, pattern }) => permission === rule.permission && pattern === rule.pattern)
+  return index === -1 ? [...rules, rule] : rules.with(index, rule)
 }
 
 /** The rules of a session with the variables of one moment. Rules that are recorded later still count. */
@@ -159,8 +164,8 @@ export class CurrentRules {
     return { action, matched, userAllowed, decisive: decisive === undefined ? undefined : verdicts[decisive], subjects: verdicts }
   }
 
-  record(rule: Rule, source: 'session' | 'project'): StoredRule {
-    return this.#store.record(rule, source)
+  record(rules: readonly Rule[], source: 'session' | 'project'): StoredRule[] {
+    return this.#store.record(rules, source)
   }
 }
 

@@ -35,6 +35,15 @@ const fields = group({
 /** Copies of rules. Their patterns are checked when they are compiled. */
 export const ruleList = listOf(fields, 'an array of rules')
 
+/** Rules that a host allows; one that would deny or ask is a mistake. */
+export const rulesThatAllow: Check<Rule[]> = (given, name) => {
+  for (const [index, { permission, pattern }] of ruleList(given, name).entries()) {
+    const { action = 'allow' } = (given as Rule[])[index] as Rule
+    if (action !== 'allow') throw invalid(`${name}[${index}] (${permission} ${pattern}) must allow: it has the action ${action}.`)
+  }
+  return (given as Rule[]).map(({ permission, pattern }) => ({ permission, pattern, action: 'allow' }))
+}
+
 /** @throws {ToolError} INVALID_INPUT for an invalid list of rules. */
 export function storedRules(rules: unknown, source: RuleSource, where: string): StoredRule[] {
   return rules === undefined ? [] : ruleList(rules, where).map((rule) => Object.freeze({ ...rule, source }))

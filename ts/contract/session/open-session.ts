@@ -14,12 +14,12 @@ import { SessionRecorder } from '../journal/session-recorder.js'
 import type { SessionRequirements } from '../registry/requirements.js'
 import { Approvals } from '../call/approvals.js'
 import type { CallObserver } from '../call/call-observers.js'
-import { recordRule } from '../call/call-approval.js'
+import { recordRules } from '../call/call-approval.js'
 import { isAsked } from '../../core/message-approvals.js'
 import { type Judgement, questionOf } from '../call/judgement.js'
 import type { Scope } from '../call/scope.js'
 import { parsedAnswer, type PromptAnswer, type PromptDecision } from '../permissions/prompt.js'
-import type { Rule } from '../permissions/rule.js'
+import { type Rule, rulesThatAllow } from '../permissions/rule.js'
 import { SessionCalls } from '../call/run-call.js'
 import { parseSessionOptions, type SessionOptions } from './session-options.js'
 import { tellEnds } from './process-records.js'
@@ -163,6 +163,7 @@ class ContractSession implements Session {
 
   agree(callId: string, args: unknown, answer: PromptAnswer | PromptDecision): void {
     checked('session.agree', () => {
+      if (this.#closed !== undefined) throw invalid('The session has been closed.')
       text(callId, 'callId')
       const parsed = parsedAnswer(answer)
       if (parsed === undefined) throw invalid('answer must be a decision such as allow_once, or an object with decision, scope and rules.')
@@ -172,9 +173,10 @@ class ContractSession implements Session {
 
   allow(rules: readonly Pick<Rule, 'permission' | 'pattern'>[], scope: 'session' | 'project' = 'session'): void {
     checked('session.allow', () => {
-      if (!Array.isArray(rules)) throw invalid('rules must be an array.')
+      if (this.#closed !== undefined) throw invalid('The session has been closed.')
+      const allowed = rulesThatAllow(rules, 'rules')
       if (scope !== 'session' && scope !== 'project') throw invalid('scope must be session or project.')
-      for (const { permission, pattern } of rules) recordRule(this.#scope, { permission, pattern, action: 'allow' }, scope)
+      recordRules(this.#scope, allowed, scope)
     })
   }
 

@@ -28,6 +28,7 @@ export interface CallOptions {
   /**
    * Hears what a command prints while it runs: the text since the last time, at most ten times a second, stdout and stderr in
    * the order of arrival. Where a command prints faster than 640 KB/s, the oldest of it is missing here; the envelope has it.
+   * Nothing comes after the call has ended. What it throws, or rejects with, is a warning; nobody waits for a promise of it.
    */
   onOutput?: ((text: string) => void) | undefined
 }
@@ -106,16 +107,17 @@ export interface Session extends AsyncDisposable {
   readonly toolApproval: ToolApproval
   /**
    * Answers the question about one call before it is made, in place of `host.prompt`. The answer holds for a call with this
-   * id and these arguments, once.
+   * id and these arguments, once. If `judge` or `toolApproval` has looked at that call (`callId`), it also holds only for the targets
+   * and the reason that they saw: where a link leads elsewhere meanwhile, the session asks again. A later answer replaces an earlier.
    *
-   * @throws {ToolError} INVALID_INPUT for an answer that is none.
+   * @throws {ToolError} INVALID_INPUT for an answer that is none, and in a closed session.
    */
   agree(callId: string, args: unknown, answer: PromptAnswer | PromptDecision): void
   /**
    * Allows what these rules say from now on, as an `allow_always` of the user does; `onRule` gets each of them. Calls that
-   * run are not asked again.
+   * run are not asked again. If one of the rules is wrong, none is added.
    *
-   * @throws {ToolError} INVALID_INPUT, CONTRACT_RULE_INVALID.
+   * @throws {ToolError} INVALID_INPUT, also in a closed session; CONTRACT_RULE_INVALID.
    */
   allow(rules: readonly Pick<Rule, 'permission' | 'pattern'>[], scope?: 'session' | 'project'): void
   /**

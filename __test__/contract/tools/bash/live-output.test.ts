@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
-import { allowAll, dataOf, failureOf, manifest, openScene } from '../../scene.ts'
+import { allowAll, dataOf, failureOf, manifest, openScene, testTool } from '../../scene.ts'
 
 test('a caller hears the output while the command runs, and all of it in order', async () => {
   const { call, put } = await openScene(manifest(allowAll))
@@ -48,6 +48,54 @@ test('a listener that throws, and one that is slow, change nothing', async () =>
   expect(dataOf(envelope)).toMatchObject({ exit_code: 0 })
   expect(characters).toBeGreaterThan(0)
   expect(characters).toBeLessThan(20_000_000)
+})
+
+test('listeners whose promises fail or never settle change nothing', async () => {
+  const { call, session } = await openScene(manifest(allowAll))
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+  const stop = session.observe({
+    onOutput: () => Promise.reject(new Error('gone')) as never,
+    onResult: () => Promise.reject(new Error('late')) as never,
+  })
+  const never = new Promise(() => undefined)
+  expect(dataOf(await call('bash', { command: 'echo out' }, { onOutput: () => never as never }))).toMatchObject({ stdout: 'out\n' })
+  const onOutput = async () => Promise.reject(new Error('no'))
+  expect(dataOf(await call('bash', { command: 'echo out' }, { onOutput: onOutput as never }))).toMatchObject({ stdout: 'out\n' })
+  await vi.waitFor(() => {
+    expect(warned).toHaveBeenCalledWith('toolwright: onOutput failed: Error: no')
+    for (const error of ['gone', 'late']) expect(warned).toHaveBeenCalledWith(`toolwright: an observer of calls failed: Error: ${error}`)
+  })
+  stop()
+  warned.mockRestore()
+})
+
+test('a command that a tool leaves behind is not heard after the call', async () => {
+  let left: Promise<unknown> = Promise.resolve()
+  const { promise: heardFirst, resolve: hearFirst } = Promise.withResolvers<void>()
+  const leaves = testTool(
+    'leaves',
+    async (_, runtime) => {
+      left = runtime.shell.run('for i in $(seq 20); do echo $i; sleep 0.05; done').catch(() => undefined)
+      await heardFirst
+      return 'left'
+    },
+    { requires: { shell: [{ cmd: '*' }] } },
+  )
+  const heard: string[] = []
+  const observed: string[] = []
+  const { call, session } = await openScene({ ...manifest(allowAll), tools: [leaves] })
+  session.observe({ onOutput: (_, text) => void observed.push(text), onResult: () => void observed.push('end') })
+  const onOutput = (text: string) => {
+    heard.push(text)
+    hearFirst()
+  }
+  dataOf(await call('leaves', {}, { onOutput }))
+  const { length } = heard
+  expect(length).toBeGreaterThan(0)
+  await left
+  await setTimeout(200)
+  expect(heard).toHaveLength(length)
+  expect(observed.at(-1)).toBe('end')
 })
 
 test('what is no function is refused', async () => {

@@ -1,0 +1,44 @@
+import { parseObject } from '../core/parse-rows.js'
+import { targetOf } from '../journal/call-target.js'
+import type { ToolCallRow } from '../journal/journal-store.js'
+
+type Given = Record<string, unknown>
+
+/** What a reader is told of calls whose arguments name no file, command or address. */
+const shown: Record<string, (given: Given) => unknown> = {
+  approval: whatWasAsked,
+  approval_answer: whatWasAsked,
+  process_read: ({ process_id: id }) => id,
+  process_stop: ({ process_id: id }) => id,
+  process_write: ({ process_id: id }) => id,
+  question: ({ questions }) => firstOf(questions)['question'],
+  skill: ({ name }) => name,
+  task: ({ subagent_type: agent, prompt }) => (typeof agent === 'string' ? [agent, prompt].filter(isText).join(': ') : undefined),
+  todo: ({ todos }) => (Array.isArray(todos) ? listed(todos) : undefined),
+  tool_search: ({ query }) => query,
+  web_search: ({ query }) => query,
+}
+
+/** What a call was about, for a reader. Nothing is decided by it: a call can be about more than it says. */
+export function shownTarget(call: Pick<ToolCallRow, 'kind' | 'inputJson' | 'toolName'>): string {
+  const { toolName, inputJson } = call
+  const given = Object.hasOwn(shown, toolName) && inputJson !== null ? parseObject(inputJson) : undefined
+  const target = given === undefined ? undefined : shown[toolName]?.(given)
+  return isText(target) ? target : targetOf(call)
+}
+
+/** The call that a user was asked about, with what it touches. */
+function whatWasAsked({ tool, subjects }: Given): string | undefined {
+  return isText(tool) && Array.isArray(subjects) ? [tool, ...subjects.map(String)].join(' ') : undefined
+}
+
+/** How far a list is, and what is being done. */
+function listed(todos: unknown[]): string {
+  const done = todos.filter((todo) => recordOf(todo)['status'] === 'completed').length
+  const { content } = recordOf(todos.find((todo) => recordOf(todo)['status'] === 'in_progress'))
+  return [`${done} of ${todos.length} done`, content].filter(isText).join(': ')
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
+const firstOf = (value: unknown): Given => recordOf(Array.isArray(value) ? (value as unknown[])[0] : undefined)
+const recordOf = (value: unknown): Given => (typeof value === 'object' && value !== null ? (value as Given) : {})
