@@ -43,7 +43,8 @@ function readArguments() {
       help: { type: 'boolean', short: 'h', default: false },
     },
   })
-  const chosen = values.only?.flatMap((names) => names.split(',')) ?? BY_DEFAULT
+  // `npm run test:systems -- --only systems` names a suite twice.
+  const chosen = [...new Set(values.only?.flatMap((names) => names.split(',')) ?? BY_DEFAULT)]
   const unknown = chosen.find((name) => !Object.hasOwn(suites, name))
   if (unknown !== undefined) {
     throw new TypeError(`no suite ${unknown}: choose from ${Object.keys(suites).join(', ')}`)

@@ -128,6 +128,19 @@ test('clients of 2025 do not share what their users have allowed', async () => {
   expect(await two.call('write', { path: 'a.txt', content: 'y' })).toMatchObject({ code: 'permission_rejected' })
 })
 
+test('--json prints address and token for a program, and nothing else', async () => {
+  const { root } = makeSandbox()
+  const child = spawn(process.execPath, [cli, 'mcp', '--http', '--json', '--root', root], { stdio: ['ignore', 'pipe', 'pipe'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const written = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (written.stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (written.stderr += text))
+  expect(await eventually(() => written.stdout.endsWith('\n'), 15_000)).toBe(true)
+  const { url, token } = JSON.parse(written.stdout) as { url: string; token: string }
+  expect(await post(url, { authorization: `Bearer ${token}` })).toMatchObject({ status: 200 })
+  expect(written.stderr).toBe('')
+})
+
 test('TOOLWRIGHT_MCP_TOKEN is the token, and commands do not see it', async () => {
   const { root } = makeSandbox()
   const { url, token } = await startServer(root, ['--allow', 'bash'], { TOOLWRIGHT_MCP_TOKEN: 'a-token-of-the-host' })

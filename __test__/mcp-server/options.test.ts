@@ -12,6 +12,7 @@ test.each<[string[], number, string]>([
   [['--tools', 'web_fetch'], 2, 'mcp: web_fetch needs --allow-network'],
   [['--allow', ':x'], 2, "mcp: --allow is tool:pattern, such as 'bash:npm *'"],
   [['--deny', 'bash:'], 2, 'mcp: --deny is tool:pattern'],
+  [['--json'], 2, 'mcp: --json belongs to --http'],
   [['--http=x'], 2, 'mcp: --http is a number from 0 to 65535'],
   [['--http', '70000'], 2, 'mcp: --http is a number from 0 to 65535'],
   [['--journal', 'no/such/runs.db'], 1, ''],
@@ -29,7 +30,7 @@ test.each<[string[], number, string]>([
 test('--help says what it does', async () => {
   const { code, stdout } = await runCli(['mcp', '--help'])
   expect(code).toBe(0)
-  for (const option of ['--root', '--tools', '--read-only', '--allow', '--deny', '--allow-network', '--journal', '--http']) {
+  for (const option of ['--root', '--tools', '--read-only', '--allow', '--deny', '--allow-network', '--journal', '--http', '--json']) {
     expect(stdout).toContain(`\n  ${option} `)
   }
 })

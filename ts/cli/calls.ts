@@ -4,6 +4,7 @@ import { openJournal } from '../journal/open-journal.js'
 import { wholeRows } from '../journal/read-rows.js'
 import { makeTimeline, wantsColours } from './calls/timeline.js'
 import { sendCalls, spanTarget } from './calls/send-calls.js'
+import { noProgress, startProgress } from './progress.js'
 import { RunningCalls } from './calls/running-calls.js'
 import { jsonLine } from '../report/call-fields.js'
 import { chosenRuns, journalArgument, parseCommandLine, UsageError } from './program.js'
@@ -81,13 +82,27 @@ function stopper({ isFollowing }: Choice): AbortSignal {
 async function show(journal: Journal, { runId, location, isJson }: Choice, stop: AbortSignal): Promise<number> {
   const runs = await chosenRuns(journal, runId, location)
   const timeline = timelineOfTerminal()
-  for (const run of runs) {
-    if (stop.aborted) break
-    // A timeline needs only outlines. The whole row of a JSON line is read when the line is written.
-    const recorded = await journal.listRun(run.runId, { outline: true })
-    if (isJson) {
-      for await (const batch of wholeRows(journal, recorded)) for (const call of batch) await print(jsonLine(call), stop)
-    } else for (const lines of timeline.parts(recorded)) await print(lines, stop)
+  // Calls that go to a terminal are their own progress.
+  const progress = process.stdout.isTTY ? noProgress : startProgress(process.stderr)
+  const all = runs.reduce((sum, { calls: count }) => sum + count, 0)
+  let done = 0
+  try {
+    for (const run of runs) {
+      if (stop.aborted) break
+      // A timeline needs only outlines. The whole row of a JSON line is read when the line is written.
+      const recorded = await journal.listRun(run.runId, { outline: true })
+      if (isJson) {
+        for await (const batch of wholeRows(journal, recorded)) {
+          for (const call of batch) await print(jsonLine(call), stop)
+          progress.show(`writing calls: ${(done += batch.length)} of ${all}`)
+        }
+        continue
+      }
+      for (const lines of timeline.parts(recorded)) await print(lines, stop)
+      progress.show(`writing calls: ${(done += recorded.length)} of ${all}`)
+    }
+  } finally {
+    progress.end()
   }
   if (runs.length === 0 && !isJson) process.stdout.write(`No calls are recorded in ${location}.\n`)
   return 0

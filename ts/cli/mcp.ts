@@ -23,6 +23,7 @@ sandbox.
   --journal <journal>  record the calls: file:runs.db, or a path
   --http [port]        serve streamable HTTP on this machine instead (default: any free port), and print
                        the address and a token; TOOLWRIGHT_MCP_TOKEN sets the token
+  --json               with --http: print address and token to stdout as JSON when the server listens
   --help               print this text
 
 Rules: 'bash:npm *' (commands that begin with npm), 'write:src/**', 'edit:docs/*.md', bash (every command).
@@ -40,6 +41,7 @@ const options = {
   'allow-network': { type: 'boolean' },
   journal: { type: 'string' },
   http: { type: 'string' },
+  json: { type: 'boolean' },
 } as const
 
 /** The shortest token that is taken from the environment. */
@@ -52,6 +54,9 @@ export async function mcp(args: string[]): Promise<number> {
   const { values } = line
   const port = values.http === undefined ? undefined : portNumber('mcp: --http', values.http)
   const token = port === undefined ? undefined : tokenOf(process.env['TOOLWRIGHT_MCP_TOKEN'])
+  const isJson = values.json === true
+  if (isJson && port === undefined)
+    throw new UsageError('mcp: --json belongs to --http; without it, stdout has the messages of the protocol')
   const isReadOnly = values['read-only'] === true
   const allowNetwork = values['allow-network'] === true
   const roots = (values.root ?? [currentDirectory()]).map(directory)
@@ -70,7 +75,7 @@ export async function mcp(args: string[]): Promise<number> {
     // Loading takes longest, so it runs while the sandbox is tested.
     const transport = port === undefined ? import('../mcp-server/serve-stdio.js') : import('../mcp-server/serve-http.js')
     await Promise.all([settings, loadSdk(), transport, import('../contract/session/open-session.js')])
-    if (port !== undefined) await serveUntilInterrupted(await settings, port, token)
+    if (port !== undefined) await serveUntilInterrupted(await settings, { port, token, isJson })
     else await (await import('../mcp-server/serve-stdio.js')).serveStdio(await settings)
   } catch (error) {
     if (error instanceof PackageMissing) throw new UsageError(`mcp: ${error.message}`, 1)
@@ -96,7 +101,13 @@ async function journalAt(location: string): Promise<Journal> {
   return openJournal(location)
 }
 
-async function serveUntilInterrupted(settings: ServerSettings, port: number, token: string | undefined): Promise<void> {
+interface Address {
+  port: number
+  token: string | undefined
+  isJson: boolean
+}
+
+async function serveUntilInterrupted(settings: ServerSettings, { port, token, isJson }: Address): Promise<void> {
   const { serveHttp } = await import('../mcp-server/serve-http.js')
   const end = interrupted()
   const server = await serveHttp(settings, { port, token }).catch((error: unknown) => {
@@ -104,7 +115,8 @@ async function serveUntilInterrupted(settings: ServerSettings, port: number, tok
     throw code === 'EADDRINUSE' || code === 'EACCES' ? new UsageError(`mcp: ${message}`, 1) : error
   })
   for (const warning of server.warnings) process.stderr.write(`toolwright: ${warning}\n`)
-  process.stderr.write(`${server.url}\nAuthorization: Bearer ${server.token}\n`)
+  if (isJson) process.stdout.write(`${JSON.stringify({ url: server.url, token: server.token })}\n`)
+  else process.stderr.write(`${server.url}\nAuthorization: Bearer ${server.token}\n`)
   await end
   await server.close()
 }

@@ -11,9 +11,11 @@ const DELAY_MS = 300
 const INTERVAL_MS = 100
 export const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 
+export const noProgress: Progress = { show: () => undefined, end: () => undefined }
+
 /** Begins to show progress on a terminal. On any other stream it shows nothing. */
 export function startProgress(stream: NodeJS.WriteStream): Progress {
-  if (stream.isTTY !== true || process.env['TERM'] === 'dumb') return { show: () => undefined, end: () => undefined }
+  if (stream.isTTY !== true || process.env['TERM'] === 'dumb') return noProgress
   let next = performance.now() + DELAY_MS
   let frame = 0
   let isShown = false
