@@ -71,6 +71,19 @@ describe('the texts of a call', () => {
     })
   })
 
+  test('of a command are its output without escapes, and how it ended', async () => {
+    const data = { stdout: 'one\n"two"\n', stderr: '', exit_code: 3, timed_out: false }
+    const envelope = { type: 'output', data, metadata: { duration_ms: 1, code: 'ok' } }
+    expect(callTexts(await row({ outputJson: JSON.stringify(envelope) }), 1_000).output).toEqual({
+      text: 'stderr: (empty)\nexit_code: 3\ntimed_out: false\nstdout:\none\n"two"\n',
+      leftOut: 0,
+      form: 'text',
+    })
+    // What has parts of its own stays JSON.
+    const nested = { text: 'one\ntwo', parts: [1] }
+    expect(callTexts(await row({ outputJson: JSON.stringify(nested) }), 1_000).output?.form).toBe('json')
+  })
+
   test('of a patch are a diff', async () => {
     const patch = '--- a/x\n+++ b/x\n@@ -1 +1 @@\n-one\n+two\n'
     const texts = callTexts(await row({ inputJson: JSON.stringify({ path: 'x', patch }), outputJson: JSON.stringify(patch) }), 1_000)

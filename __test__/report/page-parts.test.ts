@@ -121,6 +121,9 @@ describe('words', () => {
         "4.00s passed since the call before it in this task ended.",
       ]
     `)
+    expect(remarks(call({ exit: 'exit 1', tool: 'bash' }), [])[1]).toBe(
+      'Its command ended with exit 1, which the agent was told: most commands say so that something did not work.',
+    )
     expect(remarks(call({ attempt: 2, revertStatus: 'reverted', sideEffect: false }), [])).toMatchInlineSnapshot(`
       [
         "It did what it was asked to do.",

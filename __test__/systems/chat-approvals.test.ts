@@ -5,17 +5,17 @@ import { join } from 'node:path'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { openJournal } from 'toolwright'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { chromiumPath } from '../support/chromium.ts'
 import { makeSandbox, type Sandbox } from '../support/sandbox.ts'
 
-const browserPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path))
 const root = join(import.meta.dirname, '../..')
 const node = join(root, 'node_modules/.bin/node')
 
 /** The page in a real browser. Debian: `apt install chromium`. */
-describe.skipIf(browserPath === undefined)('examples/chat-approvals, in Chromium', () => {
+describe.skipIf(chromiumPath === undefined)('examples/chat-approvals, in Chromium', () => {
   let browser: Browser
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: browserPath as string, args: ['--no-sandbox'] })
+    browser = await chromium.launch({ executablePath: chromiumPath as string, args: ['--no-sandbox'] })
   }, 60_000)
   afterAll(() => browser?.close())
 

@@ -1,19 +1,20 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { openJournal } from 'toolwright'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { writeLoginRun } from '../report/login-run.ts'
 import { HOSTILE, writeRun } from '../report/recorded-run.ts'
 import { runCli, startCli } from '../support/run-cli.ts'
+import { chromiumPath } from '../support/chromium.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
-const browserPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path))
-
 /** The page in a real browser. Debian: `apt install chromium`. */
-describe.skipIf(browserPath === undefined)('the page of a report, in Chromium', () => {
+describe.skipIf(chromiumPath === undefined)('the page of a report, in Chromium', () => {
   let browser: Browser
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: browserPath as string, args: ['--no-sandbox'] })
+    browser = await chromium.launch({ executablePath: chromiumPath as string, args: ['--no-sandbox'] })
   }, 60_000)
   afterAll(() => browser?.close())
 
@@ -31,6 +32,9 @@ describe.skipIf(browserPath === undefined)('the page of a report, in Chromium', 
     await rows(page).first().waitFor()
     return { page, troubles, requests, openedMs: performance.now() - start }
   }
+
+  /** `TOOLWRIGHT_WRITE_IMAGES=1` writes the pictures of the documentation anew. */
+  const images = process.env['TOOLWRIGHT_WRITE_IMAGES'] === '1' ? join(import.meta.dirname, '../../docs/images') : undefined
 
   async function report(shape: Parameters<typeof writeRun>[1]): Promise<string> {
     const { root } = makeSandbox()
@@ -126,6 +130,35 @@ describe.skipIf(browserPath === undefined)('the page of a report, in Chromium', 
         ({ impact }) => ['serious', 'critical'].includes(impact),
       )
       expect(serious.map(({ id, nodes }) => [id, nodes[0]?.html])).toEqual([])
+    },
+    60_000,
+  )
+
+  test.each(['light', 'dark'] as const)(
+    'the run in the pictures of the documentation, in the %s theme',
+    async (theme) => {
+      const { root } = makeSandbox()
+      await writeLoginRun(`${root}/fix-login.db`)
+      const { code } = await runCli(['report', 'fix-login.db'], { cwd: root })
+      expect(code).toBe(0)
+      const { page, troubles } = await openPage(`file://${root}/fix-login.html`, theme)
+      await page.setViewportSize({ width: 1280, height: 860 })
+      await rows(page, { name: 'Succeeded: edit src/login.ts' }).click()
+      await page.getByRole('heading', { name: 'Changed a file src/login.ts' }).waitFor()
+      expect(await page.locator('.diff .added').first().textContent()).toContain('An hour, in seconds.')
+      await rows(page, { name: /tests: Find out why users are logged out/u }).waitFor()
+      // A command whose result was a failure stands out, although the call succeeded.
+      expect(await page.locator('.row .exit').allTextContents()).toEqual(['exit 1'])
+      // What narrows the calls stands in one line.
+      const boxes = await page
+        .locator('.filters :is(input, select, button)')
+        .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().bottom))
+      expect(new Set(boxes.map(Math.round)).size).toBe(1)
+      await page.locator('.diff').waitFor()
+      const path = images ?? join(makeSandbox().outside, 'images')
+      mkdirSync(path, { recursive: true })
+      await page.screenshot({ path: join(path, `report-${theme}.png`) })
+      expect(troubles).toEqual([])
     },
     60_000,
   )

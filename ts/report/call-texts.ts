@@ -35,7 +35,19 @@ function textOf(value: unknown, limit: number): ReportText | null {
   const [only, ...others] = Object.values(record(value) ?? {})
   // `{ output: '…' }` reads better as the text itself.
   if (others.length === 0 && typeof only === 'string' && only.includes('\n')) return textOf(only, limit)
-  return cut(JSON.stringify(value, undefined, 2), 'json', limit)
+  const blocks = asBlocks(value)
+  return blocks === undefined ? cut(JSON.stringify(value, undefined, 2), 'json', limit) : cut(blocks, 'text', limit)
+}
+
+/** An object with a text of several lines, such as the output of a command: each field by its name, without escapes. */
+function asBlocks(value: unknown): string | undefined {
+  const fields = Object.entries(record(value) ?? {})
+  const isLong = (field: unknown): field is string => typeof field === 'string' && field.includes('\n')
+  if (!fields.some(([, field]) => isLong(field)) || fields.some(([, field]) => typeof field === 'object' && field !== null))
+    return undefined
+  const long = fields.filter(([, field]) => isLong(field)).map(([name, field]) => `${name}:\n${String(field)}`)
+  const short = fields.filter(([, field]) => !isLong(field)).map(([name, field]) => `${name}: ${field === '' ? '(empty)' : String(field)}`)
+  return [...short, ...long].join('\n')
 }
 
 function cut(text: string, form: ReportText['form'], limit: number): ReportText {

@@ -4,7 +4,7 @@ import { stepCountIs, streamText } from 'ai'
 import { MockLanguageModelV4, simulateReadableStream } from 'ai/test'
 import { createTools, runWithToolContext, ToolError, type ToolCallRecord } from 'toolwright'
 import { describe, expect, test } from 'vitest'
-import { expectGone } from '../../support/processes.ts'
+import { expectGone, sleepingMark } from '../../support/processes.ts'
 import { makeSandbox, type Sandbox } from '../../support/sandbox.ts'
 
 const streaming = (box: Sandbox, more: object = {}) => createTools({ ...more, rootDir: box.root, streamOutput: true }).bash
@@ -116,6 +116,20 @@ describe('createTools({ streamOutput: true }).bash', () => {
     for await (const result of results) last = result
     expect(last).toHaveLength(3_000_000)
     expect(existsSync(box.at('done'))).toBe(true)
+  })
+
+  test('a reader that never comes back does not keep a command alive past its timeout, nor past an abort', async () => {
+    const box = makeSandbox()
+    const [timedOut, stopped] = [sleepingMark(), sleepingMark()]
+    const first = streaming(box, { toolTimeoutMs: 500 }).execute(sh(`echo started; sleep ${timedOut}`))
+    await first.next()
+    const controller = new AbortController()
+    const second = streaming(box).execute(sh(`echo started; yes > /dev/stdout & sleep ${stopped}`), { abortSignal: controller.signal })
+    await second.next()
+    controller.abort()
+    await expectGone(timedOut)
+    await expectGone(stopped)
+    await expect(first.next()).rejects.toMatchObject({ code: 'PROCESS_TIMEOUT' })
   })
 
   test('is recorded as one call with the whole output', async () => {

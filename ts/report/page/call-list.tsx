@@ -105,7 +105,10 @@ const Row = ({ call, position, count, isOpen, choose }: RowProps) => (
     </span>
     <span class="hidden">{endings[call.ending].label}:</span>
     <span class="tool">{call.isTask ? 'task' : call.tool}</span>
-    <span class="target">{[call.target, call.exit, call.reason].filter(Boolean).join(' — ')}</span>
+    <span class="target">
+      {call.exit !== '' && <strong class="exit">{call.exit}</strong>}
+      {[call.target, call.reason].filter(Boolean).join(' — ')}
+    </span>
     <span class="task">{taskName(call)}</span>
     <span class="numbers">
       {formatTime(call.startedAtMs)} · {formatDuration(durationMs(call))} · {formatBytes(call.outputBytes)}

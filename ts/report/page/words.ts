@@ -33,6 +33,8 @@ const verbs: Record<string, string> = {
   skill: 'Read instructions for a kind of work',
   todo: 'Updated the list of things to do',
   apply_patch: 'Changed files',
+  approval: 'Asked a person to allow a call',
+  approval_answer: 'Took the answer of a person',
 }
 
 /** What a tool does, in the past tense. */
@@ -48,9 +50,16 @@ export function taskName({ nodeId, iteration, attempt }: ReportCall): string {
 export const durationMs = ({ startedAtMs, finishedAtMs }: ReportCall): number | null =>
   finishedAtMs === null ? null : Math.max(0, finishedAtMs - startedAtMs)
 
+const meaningOf = (exit: string): string => {
+  if (exit === 'timed out') return 'it took longer than it was allowed.'
+  return exit.startsWith('exit') ? 'most commands say so that something did not work.' : 'something stopped it.'
+}
+
 /** The facts about a call besides its texts. */
 export function remarks(call: ReportCall, calls: readonly ReportCall[]): string[] {
   const said = [endings[call.ending].meaning]
+  if (call.exit !== '' && call.ending === 'success')
+    said.push(`Its command ended with ${call.exit}, which the agent was told: ${meaningOf(call.exit)}`)
   if (call.attempt > 1) said.push(`This is attempt ${call.attempt} of its task: an earlier attempt did not finish.`)
   if (call.waitedMs !== null && call.waitedMs > 0) said.push(`It waited ${formatDuration(call.waitedMs)} for permission.`)
   const others = calls.filter((other) => other !== call && overlap(call, other)).length
