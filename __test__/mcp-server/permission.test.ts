@@ -53,7 +53,7 @@ describe.each(eras)('the user of a client of %s', (era) => {
     const { call } = await connectTo(box.root, era)
     const refused = await call('bash', { command: "npm run 'a b'" })
     expect(refused).toMatchObject({ code: 'permission_unattended', isError: true })
-    expect(refused.text).toMatch(/this client cannot ask its user\. Whoever set the server up can allow it with --allow 'bash:npm/u)
+    expect(refused.text).toMatch(/this client cannot ask its user\. The person who set up the server can allow it with --allow 'bash:npm/u)
   })
 
   test('is asked about each of five calls at once', async () => {

@@ -80,7 +80,7 @@ describe('the space of a session', () => {
     ['no directory', {}, /^rootDir must be a non-empty string/u],
     ['a name that is no option', { rootDir: '.', homes: 'private' }, /^homes is no option/u],
     ['calls that share nothing', { rootDir: '.', sandbox: { isolation: 'call' } }, /^sandbox\.isolation cannot be 'call'/u],
-    ['a run without a journal', { rootDir: '.', runId: 'run' }, /^runId names what a journal records/u],
+    ['a run without a journal', { rootDir: '.', runId: 'run' }, /^runId needs a journal/u],
     ['another shell', { rootDir: '.', shell: 'zsh' }, /^shell must be one of bash, sh/u],
   ])('%s is refused', async (_, options, summary) => {
     expect(await attempt(() => createSandboxSession(options as never))).toEqual(refused(summary))

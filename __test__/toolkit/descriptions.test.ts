@@ -22,7 +22,7 @@ describe('descriptions', () => {
     expect(bash).toContain('The network is open.')
     expect(bash).toContain('the root directory, a temporary directory and `/srv/cache`')
     expect(bash).toContain('stopped after 10 minutes')
-    expect(read).toContain('Of a file over 1.5 MB read a part')
+    expect(read).toContain('Read a file over 1.5 MB in parts')
   })
 
   test('promise no confinement that is switched off', () => {

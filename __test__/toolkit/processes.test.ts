@@ -173,7 +173,7 @@ describe.skipIf(process.platform !== 'linux')("createTools({ processes: true, on
     const mark = sleepingMark()
     const output = await kept.bash.execute({ cmd: 'sh', args: ['-c', `echo begun; sleep 0.6; echo more; sleep ${mark}`] })
     expect(output).toBe(
-      'begun\n[The command still runs after 300 ms, and goes on as process p1: read on with process_read, and end it with process_stop.]',
+      'begun\n[The command still runs after 300 ms, and continues as process p1: read its output with process_read, and end it with process_stop.]',
     )
     expect(await kept.process_read.execute({ process_id: 'p1', wait_ms: 5_000 })).toMatchObject({
       running: true,

@@ -108,7 +108,7 @@ function instructionsOf({ roots, sandbox, allowNetwork, tools, isReadOnly }: Ser
   const where = `The tools work in ${roots.join(', ')}. Relative paths begin at ${roots[0] ?? ''}; nothing outside can be reached.`
   const asks = isReadOnly
     ? 'Nothing can be changed.'
-    : 'Reading needs no agreement; what else is not allowed by a rule, the user is asked about.'
+    : 'Reading needs no answer. The user is asked about everything else that no rule allows.'
   if (!tools.includes('bash')) return `${where}\n${asks}`
   const network = allowNetwork ? 'Commands reach the network.' : 'Commands have no network.'
   return `${where}\n${asks}\n${sandbox}\n${network}`

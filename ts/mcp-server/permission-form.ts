@@ -58,8 +58,8 @@ export function refusalWithoutForm({ tool, subjects, rules }: Question): string 
   const flags = rules.map((rule) => `--allow ${quoted(ruleText(rule))}`).join(' ')
   const next =
     flags === ''
-      ? `Whoever set the server up can allow every call of ${tool} with --allow ${tool}.`
-      : `Whoever set the server up can allow it with ${flags}.`
+      ? `The person who set up the server can allow every call of ${tool} with --allow ${tool}.`
+      : `The person who set up the server can allow it with ${flags}.`
   return `Permission denied: ${what} needs the agreement of a user, and this client cannot ask its user. ${next} Do what is allowed, and say what was not.`
 }
 

@@ -40,8 +40,7 @@ export function parseExecutorOptions(options: ProviderExecutorsOptions): { memor
   const { memoryDir, maxTimeoutMs, maxCharacters, ...bound } = parseOptions('providerExecutors', options, checks)
   checked('providerExecutors', () => {
     for (const name of ['runId', 'nodeId'] as const) {
-      if (bound[name] !== undefined && bound.journal === undefined)
-        throw invalid(`${name} names what a journal records: give a journal too.`)
+      if (bound[name] !== undefined && bound.journal === undefined) throw invalid(`${name} needs a journal: give one too.`)
     }
   })
   noteGranted(bound)

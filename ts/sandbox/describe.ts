@@ -14,8 +14,8 @@ export function describe(space: Space): string {
     `A sandbox on this machine (${process.platform} ${process.arch}), confined by the kernel.`,
     `Commands are lines for ${options.shell} and start in ${rootOf(settings.rootDir)}. Relative paths begin there.`,
     writable,
-    space.network ? 'The network can be reached.' : 'There is no network. Commands reach servers of each other at 127.0.0.1.',
-    'Commands that run end with everything that they have started; processes that are spawned go on until they are killed.',
+    space.network ? 'The network can be reached.' : "There is no network. Commands reach each other's servers at 127.0.0.1.",
+    'When a command of run ends, everything that it has started ends too. A spawned process runs until it is killed.',
   ].join('\n')
 }
 

@@ -154,7 +154,7 @@ function nobodyListens(wanted: number): ToolError {
   return new ToolError({
     code: 'PROCESS_NOT_FOUND',
     summary,
-    hint: 'Start the server with spawn, wait until it says that it is ready, and ask again. What run starts ends with it.',
+    hint: 'Start the server with spawn, wait until it says that it is ready, and ask again. A process that run starts ends with the call.',
     details: { port: wanted },
   })
 }

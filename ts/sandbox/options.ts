@@ -65,10 +65,11 @@ export function parseSessionOptions(caller: string, options: SandboxSessionOptio
   return checked(caller, () => {
     for (const name of ['runId', 'nodeId'] as const) {
       if (bound[name] !== undefined && bound.journal === undefined) {
-        throw invalid(`${name} names what a journal records: give a journal too.`)
+        throw invalid(`${name} needs a journal: give one too.`)
       }
     }
-    if (bound.sandbox?.isolation === 'call') throw invalid("sandbox.isolation cannot be 'call': a session is what its commands share.")
+    if (bound.sandbox?.isolation === 'call')
+      throw invalid("sandbox.isolation cannot be 'call': the commands of a session share its sandbox.")
     return { bound, shell, home }
   })
 }

@@ -16,7 +16,7 @@ export function checkDecoding(encoding: string): (bytes: Uint8Array) => string {
 /** @throws {ToolError} INVALID_INPUT for an encoding that cannot be written. */
 export function encoded(text: string, encoding: string): Buffer {
   if (Buffer.isEncoding(encoding)) return Buffer.from(text, encoding)
-  throw invalid(`encoding: ${JSON.stringify(encoding)} is none that a text can be written in.`)
+  throw invalid(`encoding: ${JSON.stringify(encoding)} cannot be used to write a text.`)
 }
 
 /** A range of lines of a text, with their original line endings. */

@@ -117,8 +117,7 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
   } = parseOptions('createTools', options ?? {}, createChecks)
   const texts = checked('createTools', () => {
     for (const name of ['runId', 'nodeId'] as const) {
-      if (bound[name] !== undefined && bound.journal === undefined)
-        throw invalid(`${name} names what a journal records: give a journal too.`)
+      if (bound[name] !== undefined && bound.journal === undefined) throw invalid(`${name} needs a journal: give one too.`)
     }
     if (onTimeout === 'background' && (streamOutput || !hasProcesses)) {
       const why = streamOutput ? 'cannot be had together with streamOutput' : 'needs processes: true, which reads and stops what goes on'

@@ -43,7 +43,7 @@ describe.skipIf(process.platform !== 'linux')('a bash whose commands go on at th
     const envelope = await call('bash', { command, timeout_ms: 300 })
     expect(dataOf(envelope)).toEqual({ stdout: 'begun\n', stderr: 'warned\n', exit_code: null, signal: null, timed_out: true })
     expect(envelope.metadata.notes).toEqual([
-      'The command still runs after 300 ms, and goes on as process p1: read on with process_read, and end it with process_stop.',
+      'The command still runs after 300 ms, and continues as process p1: read its output with process_read, and end it with process_stop.',
     ])
     const read = dataOf(await call('process_read', { process_id: 'p1', wait_ms: 5_000 }))
     expect(read).toMatchObject({ running: true, output: 'more\n', from: 6, stderr_unread_bytes: 6 })
@@ -60,9 +60,7 @@ describe.skipIf(process.platform !== 'linux')('a bash whose commands go on at th
   test('R70 one that ends later is told of at the next step', async () => {
     const { call, session } = await openScene({ ...background, tools: [] })
     const { metadata } = await call('bash', { command: 'sleep 0.5; exit 4', timeout_ms: 100 })
-    expect(metadata.notes).toEqual([
-      'The command still runs after 100 ms, and goes on as process p1, until it ends or what it belongs to does.',
-    ])
+    expect(metadata.notes).toEqual(['The command still runs after 100 ms, and continues as process p1, until it ends or its session does.'])
     await eventually(() => false, 800)
     const { messages = [] } = await session.prepareStep({ messages: [] })
     expect(messages).toMatchObject([

@@ -19,7 +19,7 @@ export interface ApplyPatchData {
 const tool: ContractTool<ApplyPatchArguments, ApplyPatchData> = {
   id: 'apply_patch',
   description:
-    'Create, change, move and delete files with one patch: all of it is applied, or nothing. The patch begins with the line *** Begin Patch and ends with *** End Patch. Each file has a section: *** Add File: path, then every line of the file with + in front; *** Delete File: path; *** Update File: path, then *** Move to: path if it is moved, and hunks: a line @@, alone or with the line of the function or class around, then lines that begin with a space (context, about three before and after a change), - (removed) or + (added). A unified diff of several files is taken too.',
+    'Create, change, move and delete files with one patch: all of it is applied, or nothing. The patch begins with the line *** Begin Patch and ends with *** End Patch. Each file has a section: *** Add File: path, then every line of the file with + in front; *** Delete File: path; *** Update File: path, then *** Move to: path if it is moved, and hunks: a line @@, alone or with the line of the function or class around, then lines that begin with a space (context, about three before and after a change), - (removed) or + (added). A unified diff of several files works too.',
   parameters: parameters(
     { patch: { type: 'string', minLength: 1, description: 'The whole patch. Paths are relative to the workspace or absolute' } },
     ['patch'],

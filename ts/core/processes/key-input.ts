@@ -58,7 +58,7 @@ export function keyInput({ hasTerminal }: Pick<KeptProcess, 'hasTerminal'>, text
     if (character !== undefined) input.text += character
     else if (signal !== undefined) input.signals.push(signal)
     else if (key === 'ctrl+d') input.closes = true
-    else throw invalid(`The key ${key} means nothing to a process without a terminal. Start it with terminal: true, or send text.`)
+    else throw invalid(`A process without a terminal has no key ${key}. Start it with terminal: true, or send text.`)
   }
   return input
 }

@@ -14,7 +14,7 @@ export function processName(id: string, command: string): string {
 /** How a process ended, as the last part of a sentence. */
 export function howItEnded({ exitCode, signal }: Pick<KeptProcessEnd, 'exitCode' | 'signal'>): string {
   if (signal !== undefined) return `was ended by ${signal}`
-  return exitCode === undefined ? 'has ended, and how is not known' : `has ended with exit code ${exitCode}`
+  return exitCode === undefined ? 'has ended in an unknown way' : `has ended with exit code ${exitCode}`
 }
 
 /** A note about programs that a process left behind. */
@@ -29,10 +29,10 @@ export function leftBehindNote({ leftRunning }: Pick<KeptProcessEnd, 'leftRunnin
  * @param canRead whether the model has the process tools.
  */
 export function goesOnNote(id: string, timeoutMs: number, canRead: boolean): string {
-  const what = `The command still runs after ${timeoutMs} ms, and goes on as process ${id}`
+  const what = `The command still runs after ${timeoutMs} ms, and continues as process ${id}`
   return canRead
-    ? `${what}: read on with process_read, and end it with process_stop.`
-    : `${what}, until it ends or what it belongs to does.`
+    ? `${what}: read its output with process_read, and end it with process_stop.`
+    : `${what}, until it ends or its session does.`
 }
 
 const MAX_LISTED = 10
@@ -102,7 +102,7 @@ export function tooMany(limit: number, running: readonly string[]): ToolError {
 export function tableClosed(): ToolError {
   return new ToolError({
     code: 'PROCESS_LIMIT',
-    summary: 'No more processes can be started: what would own them has been closed',
-    hint: 'Work without a process that goes on, and say so.',
+    summary: 'No more processes can be started: their owner has been closed',
+    hint: 'Work without long-running processes, and say so.',
   })
 }

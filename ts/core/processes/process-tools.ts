@@ -34,7 +34,7 @@ const parameters = (properties: Record<string, Schema>, required: readonly strin
 const aText: Schema = { type: 'string' }
 const aCount: Schema = { type: 'integer', minimum: 0 }
 
-const processId: Schema = { type: 'string', minLength: 1, maxLength: 100, description: 'The process_id that process_start gave' }
+const processId: Schema = { type: 'string', minLength: 1, maxLength: 100, description: 'The process_id that process_start returned' }
 const waitMs = (description: string): Schema => ({ type: 'integer', minimum: 0, maximum: MAX_WAIT_MS, description })
 
 /** The description and the schema of one tool. */
@@ -47,10 +47,10 @@ export interface ProcessToolText {
 export const processTools: Readonly<Record<ProcessToolId, ProcessToolText>> = {
   process_start: {
     description:
-      'Start one command line that goes on after this call: a server, a watcher, a program that asks. It returns when the process ' +
+      'Start a command line that keeps running after this call: a server, a watcher, a program that asks. It returns when the process ' +
       'listens at a TCP port, waits for input or has ended, at the latest after wait_ms, with the output so far. Commands of later calls ' +
-      'reach a server at localhost and the port. Read on with process_read, answer with process_write, and end it with process_stop. ' +
-      'What only has to finish is a command of bash.',
+      'reach a server at localhost and the port. Read further output with process_read, answer with process_write, and end the process with ' +
+      'process_stop. For a command that only has to finish, use bash.',
     parameters: parameters(
       {
         command: {
@@ -70,7 +70,7 @@ export const processTools: Readonly<Record<ProcessToolId, ProcessToolText>> = {
         terminal: {
           type: 'boolean',
           description:
-            'Whether it gets a terminal, as programs that ask for passwords, draw or edit lines need one. Without one, stdin is a pipe that stays open. Default false',
+            'Whether it gets a terminal. Programs that ask for passwords, draw or edit lines need one. Without one, stdin is a pipe that stays open. Default false',
         },
         wait_ms: waitMs(`How long to wait. Default ${START_WAIT_MS}`),
         description: { type: 'string', maxLength: 1000, description: 'What it does, in a few words, for the user' },
@@ -80,8 +80,8 @@ export const processTools: Readonly<Record<ProcessToolId, ProcessToolText>> = {
   },
   process_read: {
     description:
-      'Read output of a process that runs or has ended: what is new since the last report on it, or from a position on. It waits until there is ' +
-      'output, the process waits for input or has ended, at the latest for wait_ms. missing_bytes are no longer kept; unread_bytes come ' +
+      'Read output of a running or ended process: new output since its last report, or output from a position on. It returns when there is ' +
+      'output, or when the process waits for input or has ended, at the latest after wait_ms. missing_bytes are no longer kept; unread_bytes come ' +
       'with the next call.',
     parameters: parameters(
       {
@@ -110,8 +110,8 @@ export const processTools: Readonly<Record<ProcessToolId, ProcessToolText>> = {
   },
   process_write: {
     description:
-      'Give input to a process: text as it is (end a line with \\n), then keys. The output that follows within wait_ms comes back. Without a ' +
-      'terminal, ctrl+c is a SIGINT, ctrl+d closes the input, and there are no other keys but enter and tab.',
+      'Type into a process: text without changes (end a line with \\n), then keys. It returns the output that follows within wait_ms. Without a ' +
+      'terminal, ctrl+c sends SIGINT, ctrl+d closes the input, and the only other keys are enter and tab.',
     parameters: parameters(
       {
         process_id: processId,
@@ -120,12 +120,12 @@ export const processTools: Readonly<Record<ProcessToolId, ProcessToolText>> = {
           type: 'array',
           maxItems: MAX_KEYS,
           items: { type: 'string', enum: [...processKeys] },
-          description: 'Keys to press behind the text',
+          description: 'Keys to press after the text',
         },
-        close_input: { type: 'boolean', description: 'Whether no more input comes. Default false' },
+        close_input: { type: 'boolean', description: 'Whether to close the input afterwards. Default false' },
         secret: {
           type: 'boolean',
-          description: 'Whether the text is a password or another secret: it is not recorded then. Default false',
+          description: 'Whether the text is a password or another secret, which is then not recorded. Default false',
         },
         wait_ms: waitMs(`How long to wait for output. Default ${WRITE_WAIT_MS}`),
       },
@@ -134,7 +134,7 @@ export const processTools: Readonly<Record<ProcessToolId, ProcessToolText>> = {
   },
   process_stop: {
     description:
-      'Stop a process and everything that it has started, and wait until all of it is gone. The last output and how it ended come back.',
+      'Stop a process and everything that it has started, and wait until all have ended. It returns the last output and how the process ended.',
     parameters: parameters(
       {
         process_id: processId,

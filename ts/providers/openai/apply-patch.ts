@@ -76,6 +76,6 @@ async function applyOperation(operation: ApplyPatchOperation, call: BuiltInConte
 
 /** Makes one patch of a change and a move, so that both happen or neither. */
 function moving(path: string, to: string, diff: string): string {
-  if (/[\r\n]/u.test(path + to)) throw invalid('A path that is moved has no line breaks.')
+  if (/[\r\n]/u.test(path + to)) throw invalid('The paths of a move must not contain line breaks.')
   return `*** Begin Patch\n*** Update File: ${path}\n*** Move to: ${to}\n${diff}${diff === '' || diff.endsWith('\n') ? '' : '\n'}*** End Patch\n`
 }

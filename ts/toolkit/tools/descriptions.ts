@@ -18,7 +18,7 @@ const patchFormat =
   'and ends with *** End Patch. Each file has a section: *** Add File: path, then every line of the file with + in front; ' +
   '*** Delete File: path; *** Update File: path, then *** Move to: path if it is moved, and hunks: a line @@, alone or with the line of the ' +
   'function or class around, then lines that begin with a space (context, about three before and after a change), - (removed) or + (added). ' +
-  'A unified diff of several files is taken too.'
+  'A unified diff of several files works too.'
 
 /** Descriptions that do not say where the tools work: those of the documents, and that of `apply_patch`. */
 export const documented: Record<ToolName, string> = {
@@ -48,12 +48,12 @@ function described(
   const confined =
     `${sandbox.files === 'full' ? '' : `It can write to ${listed(writable)}. `}` +
     `${allowNetwork ? 'The network is open.' : 'The network is blocked.'}`
-  const going = processes ? ' What is to go on is started with process_start.' : ''
+  const going = processes ? ' To keep a program running, use process_start.' : ''
   return {
     ...documented,
     read:
       `Read a text file${imageBytes > 0 ? `, or look at an image of at most ${bytes(imageBytes)}` : ''}. ${where} ` +
-      `Of a file over ${max('read')} read a part: offset is the first line, from 1, and limit is how many lines.` +
+      `Read a file over ${max('read')} in parts: offset is the first line, from 1, and limit is the number of lines.` +
       `${lineNumbers ? ' Each line begins with its number and a tab, which are not part of the file.' : ''}`,
     write: `Create a file, or replace the whole of one; parent directories are created. ${where} At most ${max('write')}. To change part of a file, use edit.`,
     edit:
@@ -65,10 +65,10 @@ function described(
       'Search files with a regular expression (Rust syntax: no look-around, no backreferences). Each match is a line path:line:text. ' +
       `${where} Stopped after ${after}; output over ${max('grep')} is cut.`,
     bash:
-      'Run one program, without a shell: cmd is the program, and args are passed to it as they are (no pipes, globs, quotes or $VARIABLES). ' +
+      'Run one program, without a shell: cmd is the program, and args are passed to it unchanged (no pipes, globs, quotes or $VARIABLES). ' +
       `For shell syntax use cmd "sh" with args ["-c", "…"]. It runs in ${root}, with stdin closed; nothing carries over to the next call. ` +
       `${confined} ` +
-      `It is stopped after ${after}; programs left in the background are stopped when it ends.${going} Of output over ${max('bash')} the middle is left out.`,
+      `It is stopped after ${after}; programs left in the background are stopped when it ends.${going} The middle of output over ${max('bash')} is left out.`,
     process_start: `${documented.process_start} It runs in ${root}, or in workdir below it. ${confined}`,
   }
 }
