@@ -1,4 +1,4 @@
-// The example of the README. It changes files in the directory it is given:
+// The example of the README. It changes files in the given directory:
 //   AI_GATEWAY_API_KEY=… node examples/minimal-agent.mjs path/to/project
 import { ToolLoopAgent } from 'ai'
 import { createTools } from 'toolwright'

@@ -17,7 +17,7 @@ await writeFile(
     .listen(0, '127.0.0.1', () => console.log('the server is up'))`,
 )
 
-/** What the model calls, from the reports that it has read. */
+/** The next call of the scripted model, from the reports that it has read. */
 const moves = [
   () => ['process_start', { command: 'node server.cjs', wait_ms: 20_000 }],
   ({ process_start }) => [

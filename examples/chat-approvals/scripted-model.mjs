@@ -3,8 +3,8 @@ import { simulateReadableStream } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
 
 /**
- * A model that needs neither key nor network: it writes one note, or five when the message says so, and then says what came of
- * it. It keeps nothing between requests, as a real one.
+ * A model that needs neither key nor network. It writes one note, or five if the message says so, and then reports the result.
+ * Like a real model, it keeps no state between requests.
  */
 export function createScriptedModel() {
   return new MockLanguageModelV4({

@@ -20,12 +20,12 @@ mkdirSync(data, { recursive: true, mode: 0o700 })
 const model = process.env.AI_GATEWAY_API_KEY ? (process.env.MODEL ?? 'anthropic/claude-sonnet-4.5') : createScriptedModel()
 const journal = await openJournal(`file:${join(data, 'calls.db')}`)
 
-// The same one after a restart, so that signatures of questions that wait stay valid.
+// The secret survives a restart, so the signatures of open questions stay valid.
 const secretFile = join(data, 'secret')
 if (!existsSync(secretFile)) writeFileSync(secretFile, randomBytes(32).toString('hex'), { mode: 0o600 })
 const experimental_toolApprovalSecret = readFileSync(secretFile, 'utf8')
 
-/** The sessions of this process, by chat. A product ties the id to its user: who has it can answer its questions. */
+/** The sessions of this process, by chat. A product ties the id to its user, because everyone who has the id can answer questions. */
 const sessions = new Map()
 
 /** @param {string} id */
@@ -75,7 +75,7 @@ const html =
 const server = createServer((request, response) => {
   const send = (type, text) => void response.writeHead(200, { 'content-type': `${type}; charset=utf-8` }).end(text)
   const { method, url, headers } = request
-  // Other pages of the browser must not talk to it, by another name for this machine either.
+  // Refuses other pages of the browser, even under another name of this machine.
   const isOwn =
     headers.host === `127.0.0.1:${server.address().port}` && (headers.origin ?? `http://${headers.host}`) === `http://${headers.host}`
   if (!isOwn) return void response.writeHead(403).end()

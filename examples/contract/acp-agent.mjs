@@ -1,6 +1,6 @@
-// How the calls of a session reach a client of the Agent Client Protocol, and its prompts come back.
-// `client` is what `@agentclientprotocol/sdk` gives an agent of its connection, and `clientCapabilities` what the client said
-// at `initialize`.
+// Sends the calls of a session to a client of the Agent Client Protocol, and asks the client for permission.
+// `client` is the agent's connection of `@agentclientprotocol/sdk`, and `clientCapabilities` are those that the client sent at
+// `initialize`.
 import { acpHost, acpUpdates, createSession } from 'toolwright/contract'
 
 /** Opens a session whose calls are shown in `sessionId` of the client. Await `updates.flush()` before a turn is answered. */

@@ -1,4 +1,4 @@
-// An agent whose calls the user agrees to on the terminal. It changes files in the directory it is given:
+// An agent whose calls the user approves on the terminal. It changes files in the given directory:
 //   AI_GATEWAY_API_KEY=… node examples/contract/agent.mjs path/to/project
 import { stdin, stdout } from 'node:process'
 import { createInterface } from 'node:readline/promises'

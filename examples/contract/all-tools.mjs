@@ -54,7 +54,7 @@ async function main() {
     manifest: {
       name: 'all-tools',
       requires: { net: { hosts: [`127.0.0.1:${web.port}`] } },
-      // The workspace, one address and the tracker; whatever else there is would have to be asked for.
+      // Allows the workspace, one address and the tracker. Anything else would need an answer.
       permissions: [
         { permission: '*', pattern: '**', action: 'allow' },
         { permission: '*', pattern: `127.0.0.1:${web.port}`, action: 'allow' },
@@ -79,7 +79,7 @@ async function main() {
       },
     },
     enabledMcpServers: ['tracker'],
-    // Hidden until they are found, however few there are.
+    // Hides these tools until they are found, even if there are few.
     toolSearch: { threshold: 0 },
     model: agentModel,
     host: {
@@ -87,7 +87,7 @@ async function main() {
         console.log(`  (${tool} of ${subjects.map(({ resource }) => resource).join(', ')}: nobody is here to agree)`)
         return 'reject_once'
       },
-      // The first choice of each, for an example that nobody has to sit at.
+      // Chooses the first option of each question, so that the example runs by itself.
       question: (questions) => questions.map(({ options: choices = [{ label: 'yes' }] }) => [choices[0].label]),
       webSearch: [searxng({ baseUrl: web.origin })],
     },
@@ -137,7 +137,7 @@ function clip(text) {
   return text.length > 160 ? `${text.slice(0, 159)}…` : text
 }
 
-/** Replays the journal; the exit code. A scripted agent has to have used everything, without a failure. */
+/** Replays the journal and returns the exit code. A scripted agent must have used every tool without a failure. */
 async function summary(journal, id, seen, isScripted) {
   let same = 0
   for await (const { call_id, envelope } of await replaySession(journal, id)) {
@@ -199,7 +199,7 @@ async function serveTracker() {
   await server.connect(new StdioServerTransport())
 }
 
-/** What the scripted agent does: in each turn some calls, then a text. */
+/** The turns of the scripted agent: calls, and a text at the end. */
 function agentTurns(origin) {
   const todo = (first, second) => [
     'todo',
@@ -234,7 +234,7 @@ function agentTurns(origin) {
   ]
 }
 
-/** The model that was asked for, or scripted ones for the agent and its reviewer. */
+/** The model of the command line, or scripted models for the agent and its reviewer. */
 async function chooseModels() {
   const { model, 'base-url': baseURL, 'api-key-env': keyName } = options
   if (model === undefined) {
