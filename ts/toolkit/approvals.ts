@@ -5,22 +5,24 @@ import { effectOf } from './described-executor.js'
 
 /** Which calls need the user's approval. */
 export interface ApprovalPolicy {
-  /** What happens to calls with a side effect. @default 'user-approval' */
+  /** The decision for calls with a side effect. @default 'user-approval' */
   sideEffects?: 'user-approval' | 'allow' | 'deny' | undefined
-  /** What happens to those of them that can safely be repeated, such as `write`. @default as `sideEffects` */
+  /** The decision for calls with a side effect that can safely be repeated, such as `write`. @default as `sideEffects` */
   idempotent?: 'user-approval' | 'allow' | 'deny' | undefined
   /**
-   * What happens to tools that were not made by this package. A provider's tool with a function of `toolwright/providers` counts as
-   * one of this package. @default 'user-approval'
+   * The decision for tools that this package has not made. A provider's tool with a function of `toolwright/providers` counts
+   * as made by this package.
+   * @default 'user-approval'
    */
   unknown?: 'user-approval' | 'allow' | 'deny' | undefined
   /**
-   * Calls that need no approval, by tool: patterns of what a call is about, in which `*` is any text. A command is its words
-   * with spaces between them, and of other tools the path counts. `{ bash: ['npm test', 'npm run *'], write: ['docs/*'] }`
+   * Calls that need no approval, by tool: patterns for the call's target, in which `*` is any text. The target of a command
+   * is its words with spaces between them; for other tools it is the path.
+   * `{ bash: ['npm test', 'npm run *'], write: ['docs/*'] }`
    *
-   * A command in another directory (`opts.cwd`), a line in which a shell would begin another command, a path with `..`, and a call
-   * about several things are never excepted. Links are
-   * not followed: where others may make links, a pattern of paths is no boundary; the rules of `toolwright/contract` are one.
+   * No pattern covers a command in another directory (`opts.cwd`), a line in which a shell would begin another command, a
+   * path with `..`, or a call with several targets. Links are not followed: where others may make links, a pattern of paths
+   * is no boundary, but the rules of `toolwright/contract` are.
    */
   except?: Record<string, string[]> | undefined
 }
@@ -42,15 +44,15 @@ const checks = {
 } satisfies Checks<ApprovalPolicy>
 
 /**
- * Says of each call of these tools whether the user has to approve it, by whether the tool has a side effect. For the AI SDK 7;
- * {@link needsApproval} makes it one for the AI SDK 6.
+ * Decides for each call of these tools whether the user has to approve it. By default, calls with a side effect need an
+ * approval. For AI SDK 7; {@link needsApproval} uses the result for AI SDK 6.
  *
  * @example
  * ```ts
  * const tools = createTools({ rootDir: './project' })
  * const agent = new ToolLoopAgent({ model, tools, toolApproval: approvals(tools, { except: { bash: ['npm test'] } }) })
  * ```
- * @throws {ToolError} INVALID_INPUT, also for an exception of a tool that does not exist.
+ * @throws {ToolError} INVALID_INPUT, also for an exception of an unknown tool.
  */
 export function approvals(tools: Record<string, unknown>, policy: ApprovalPolicy = {}): ToolApproval {
   const { sideEffects, idempotent, unknown, except } = parseOptions('approvals', policy, checks)
@@ -77,10 +79,10 @@ export function approvals(tools: Record<string, unknown>, policy: ApprovalPolicy
   }
 }
 
-/** What begins another command in a line that a shell reads, or puts in what a command or a file says. */
+/** Characters that begin another command in a shell's line, or insert the output of a command or a file. */
 const SHELL_SYNTAX = /[;&|<>()`$\\\n]/u
 
-/** Whether a call is about what its target says, and nothing else. */
+/** Whether the target describes the call completely. */
 function isPlain(input: unknown): boolean {
   const { opts, workdir, action, operation, restart, ...named } = fieldsOf(input)
   const { cwd = workdir } = fieldsOf(opts)
@@ -89,7 +91,7 @@ function isPlain(input: unknown): boolean {
   if (workingDirectory !== undefined || env !== undefined || user !== undefined || restart === true) return false
   const lines = Array.isArray(commands) ? (commands as unknown[]) : [named['command']]
   if (lines.length !== 1) return false
-  // What a shell makes of a line is more than the line says.
+  // A shell may do more with a line than the line shows.
   if (lines.some((line) => typeof line === 'string' && SHELL_SYNTAX.test(line))) return false
   const about = ['cmd', 'command', 'pattern', 'path', 'url'].filter((name) => named[name] !== undefined)
   const { path, moveTo } = { ...named, ...fieldsOf(operation) }

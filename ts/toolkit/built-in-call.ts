@@ -1,4 +1,4 @@
-/** The call of a built-in operation that is no tool of the AI SDK by itself: recorded, with keys, context and aborts. */
+/** Calls of built-in operations that are no tools of the AI SDK: recorded, with keys, context and aborts. */
 import type { ToolCallOptions } from '../journal/calls/call-record.js'
 import { runCall } from '../journal/calls/run-call.js'
 import type { BuiltInContext, BuiltInTool } from './define-tool.js'
@@ -7,7 +7,7 @@ import { type BoundToolOptions, resolveSettings } from './settings.js'
 /** A function that makes one recorded call. */
 export type RecordedFunction<INPUT, OUTPUT> = (input: INPUT, options?: ToolCallOptions) => Promise<OUTPUT>
 
-/** What a recorded function is made of: as a tool, without what a model is told of it. */
+/** The parts of a recorded function: those of a tool, without texts for a model. */
 export type Operation<INPUT, OUTPUT> = Pick<
   BuiltInTool<INPUT, Promise<OUTPUT>>,
   'name' | 'sideEffect' | 'kind' | 'execute' | 'recordedInput'

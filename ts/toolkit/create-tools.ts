@@ -20,7 +20,7 @@ import { ToolProcesses } from './tools/tool-processes.js'
 import { createReadTool, createToolkitReadTool, type ReadTool, type ToolkitReadTool } from './tools/read.js'
 import { createWriteTool, type WriteTool } from './tools/write.js'
 
-/** The five built-in tools, to be passed to an agent. A type, so that it fits the SDK's `ToolSet`. */
+/** The five built-in tools, for an agent. A type and no interface, so that it is assignable to the SDK's `ToolSet`. */
 export type ToolwrightTools = {
   read: ToolkitReadTool
   write: WriteTool
@@ -32,7 +32,7 @@ export type ToolwrightTools = {
 /** The same with a `bash` that yields its output while the command runs. */
 export type StreamingToolwrightTools = Omit<ToolwrightTools, 'bash'> & { bash: StreamingBashTool }
 
-/** The tools that a set has if it is asked for them. */
+/** Tools that a set has only on request. */
 export type ExtraTools = {
   apply_patch: ApplyPatchTool
 }
@@ -41,44 +41,49 @@ export type ExtraTools = {
 export type ExtraToolName = keyof ExtraTools
 
 /**
- * What a set with `processes: true` has besides: four tools, and an end. `await using tools = createTools({ processes: true })`, or
- * `await tools[Symbol.asyncDispose]()`, stops what it has started.
+ * The additions of a set with `processes: true`: four tools, and an end.
+ * `await using tools = createTools({ processes: true })`, or `await tools[Symbol.asyncDispose]()`, stops all its processes.
  */
 export type ToolsWithProcesses = ProcessTools & {
-  /** Stops all processes of the set, and waits until they are gone. */
+  /** Stops all processes of the set, and waits until they have ended. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
 /** Options of one tool set. */
 export interface CreateToolsOptions extends BoundToolOptions {
   /**
-   * Whether `bash` yields its output while the command runs, as preliminary results of the AI SDK: the output so far,
-   * of a long one its last 4,000 characters, and at the end the whole result. A slow reader holds the command back; one
-   * that breaks off stops it. @default false
+   * Whether `bash` yields its output while the command runs, as preliminary results of the AI SDK: the output so far, or the
+   * last 4,000 characters of a long output, and at the end the whole result. A slow reader slows the command down; a reader
+   * that stops early stops it.
+   * @default false
    */
   streamOutput?: boolean | undefined
   /**
-   * Descriptions of tools for the model, by their names: a text in place of ours, or a function that gets ours and adds
-   * to it. @default made from the options: root directory, network, writable directories, limits
+   * Descriptions of tools for the model, by name: a text in place of ours, or a function that gets ours and returns another.
+   * @default made from the options: root directory, network, writable directories, limits
    */
   descriptions?: Descriptions | undefined
-  /** Whether the model is shown the numbers of the lines that it reads. The result itself has none. @default false */
+  /** Whether the model sees line numbers in files. The result itself has none. @default false */
   lineNumbers?: boolean | undefined
   /**
-   * Tools besides the five. `apply_patch` creates, changes, moves and deletes any number of files by one patch, in the form that models
-   * of OpenAI are trained on: all of it is applied, or nothing. @default []
+   * Tools besides the five. `apply_patch` creates, changes, moves and deletes any number of files with one patch, in the form
+   * that OpenAI's models are trained on. It applies all of the patch or nothing.
+   * @default []
    */
   extraTools?: readonly ExtraToolName[] | undefined
   /**
-   * Whether there are `process_start`, `process_read`, `process_write` and `process_stop`: servers, watchers and programs that ask, which
-   * go on after the call that started them. They end with the set (`await using tools = createTools({ processes: true })`), when the
-   * `abortSignal` of their run is aborted, and with this process. At most 32 run at once. @default false
+   * Whether the set has `process_start`, `process_read`, `process_write` and `process_stop`, for servers, watchers and
+   * programs that ask. Processes outlive the call that starts them. They end with the set
+   * (`await using tools = createTools({ processes: true })`), with the abort of their run's `abortSignal`, and with this process.
+   * At most 32 run at once.
+   * @default false
    */
   processes?: boolean | undefined
   /**
-   * What becomes of a command of `bash` at its timeout. With `'background'` it goes on as a process, which the tools of `processes` read
-   * and stop, and the result says as which. It ends with the set, with the abort of its run, and with this process. On Linux, and not
-   * together with `streamOutput`. @default 'stop'
+   * What happens to a `bash` command at its timeout. With `'background'`, it continues as a process that the tools of
+   * `processes` read and stop, and the result names the process. It ends with the set, with the abort of its run, and with
+   * this process. On Linux only, and not together with `streamOutput`.
+   * @default 'stop'
    */
   onTimeout?: 'stop' | 'background' | undefined
 }
@@ -88,7 +93,7 @@ type DocumentedTools = Omit<ToolwrightTools, 'read'> & { read: ReadTool }
 /**
  * Makes a set of the built-in tools with options of its own.
  *
- * @throws {ToolError} INVALID_INPUT for an option that makes no sense.
+ * @throws {ToolError} INVALID_INPUT for an invalid option.
  */
 export function createTools<EXTRA extends ExtraToolName = never>(
   options: CreateToolsOptions & { processes: true; extraTools?: readonly EXTRA[]; streamOutput: true },
@@ -145,7 +150,7 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
   return processes === undefined ? tools : withEnd(Object.assign(tools, createProcessTools(bound, texts, processes)), processes)
 }
 
-/** Gives a set its end, where nobody who goes through its tools sees it. */
+/** Adds the end of a set as a property that is not enumerable, so that a loop over its tools does not find it. */
 function withEnd<TOOLS extends object>(tools: TOOLS, { table }: ToolProcesses): TOOLS {
   return Object.defineProperty(tools, Symbol.asyncDispose, { value: () => table.close(), enumerable: false })
 }
@@ -162,7 +167,7 @@ const createChecks = {
 
 const rootOf = (bound: BoundToolOptions): string | undefined => bound.rootDir ?? configuredRoot()
 
-/** The settings outside of any context, by the kind of call. The first call reports a working directory that is gone. */
+/** The settings outside any context, by the kind of call. The first call reports a missing working directory. */
 function settingsNow(bound: BoundToolOptions): Record<LimitedKind, Settings> {
   const rooted = rootOf(bound) === undefined ? { ...bound, rootDir: '/' } : bound
   const of = (kind: LimitedKind): Settings => resolveSettings(undefined, rooted, kind)
@@ -170,8 +175,8 @@ function settingsNow(bound: BoundToolOptions): Record<LimitedKind, Settings> {
 }
 
 /**
- * The tool `apply_patch` with the options of `configureTools`: files created, changed, moved and deleted by one patch, all of
- * them or none. {@link createTools} makes it with options of its own.
+ * The tool `apply_patch` with the options of `configureTools`: it creates, changes, moves and deletes files with one patch,
+ * all of them or none. {@link createTools} makes one with its own options.
  */
 export const apply_patch: ApplyPatchTool = createApplyPatchTool(documentedOptions, documented.apply_patch)
 

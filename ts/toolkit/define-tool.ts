@@ -8,28 +8,28 @@ import { runCall, streamCall } from '../journal/calls/run-call.js'
 import { type BoundToolOptions, type LimitedKind, resolveSettings, type Settings } from './settings.js'
 import type { ModelOutputRequest, ModelText } from './tools/model-output.js'
 
-/** What a host gives to a `revert` handler about the call to undo. */
+/** The call to undo, for a `revert` handler. */
 export interface ToolRevertContext<OUTPUT = unknown> {
-  /** What the call returned, or `null` when that is not known. */
+  /** The result of the call; `null` if it is unknown. */
   output: OUTPUT | null
   /** Whether the effect is known to have happened. */
   effectStatus: 'succeeded' | 'unknown'
-  /** The key the call was made with. */
+  /** The idempotency key of the call. */
   idempotencyKey: string | null
   runId: string
   nodeId: string
   iteration: number
   attempt: number
-  /** Number of the call within its task. */
+  /** The number of the call within its task. */
   toolCallSeq: number
 }
 
-/** What a host knows about a tool without calling it. */
+/** Facts about a tool for a host. */
 export interface DefinedToolMetadata {
   name: string
-  /** Whether it changes anything outside of the task. */
+  /** Whether the tool changes anything outside the task. */
   sideEffect: boolean
-  /** Whether calling it again with the same input is safe. */
+  /** Whether a repeated call with the same input is safe. */
   idempotent: boolean
   /** Whether its `execute` takes a context, and so can use `ctx.idempotencyKey`. */
   acceptsIdempotencyKey: boolean
@@ -37,39 +37,40 @@ export interface DefinedToolMetadata {
   revert?: (args: unknown, ctx: ToolRevertContext) => Promise<void>
 }
 
-/** What a tool gives: of a generator, what it yields. */
+/** The result of a tool; for a generator, the yielded values. */
 type OutputOf<RESULT> = [RESULT] extends [AsyncGenerator<infer YIELDED>] ? YIELDED : RESULT
 
-/** What {@link defineTool} takes. */
+/** Options of {@link defineTool}. */
 export interface DefineToolOptions<SCHEMA extends FlexibleSchema, RESULT> {
-  /** The name stamped onto the context, the metadata and the call's record. */
+  /** The name of the tool in the context, the metadata and the records. */
   name: string
   /** The description for the model. @default name */
   description?: string | undefined
   /** The input's schema: Zod, Standard Schema, or the AI SDK's `jsonSchema()`. */
   schema: SCHEMA
   /**
-   * The schema of what `execute` returns or yields, for typed clients and generated code. It becomes the `outputSchema` of the
-   * AI SDK's tool: nothing is sent to the model, and a result that differs is not refused. @default none
+   * The schema of the values that `execute` returns or yields, for typed clients and generated code. It becomes the
+   * `outputSchema` of the AI SDK's tool. The model does not get it, and no result is checked against it.
+   * @default none
    */
   outputSchema?: FlexibleSchema<NoInfer<OutputOf<RESULT>>> | undefined
-  /** Whether the tool changes anything outside of the task. @default false */
+  /** Whether the tool changes anything outside the task. @default false */
   sideEffect?: boolean | undefined
-  /** Whether calling it again with the same input is safe. @default `!sideEffect` */
+  /** Whether a repeated call with the same input is safe. @default `!sideEffect` */
   idempotent?: boolean | undefined
   /**
    * Does the work. The AI SDK has validated `args` against the schema. An async generator function
    * yields preliminary results; the last one is the result.
    */
   execute: (args: InferSchema<SCHEMA>, ctx: DefinedToolContext) => RESULT | PromiseLike<RESULT>
-  /** Undoes one call, when a host goes back in time. Only with `sideEffect: true`. */
+  /** Undoes one call, for {@link revertRun}. Only with `sideEffect: true`. */
   revert?: ((args: InferSchema<SCHEMA>, ctx: ToolRevertContext<RESULT>) => Promise<void>) | undefined
 }
 
 /**
  * An AI SDK tool by its input and output, which can also be called directly.
  *
- * Built-in tools are declared by it, so that their types name no schema library.
+ * Built-in tools have this type, so that their types name no schema library.
  */
 export type CallableTool<INPUT, OUTPUT> = Tool<INPUT, OUTPUT> & {
   description: string
@@ -77,7 +78,7 @@ export type CallableTool<INPUT, OUTPUT> = Tool<INPUT, OUTPUT> & {
   execute: (args: INPUT, options?: ToolCallOptions) => Promise<OUTPUT>
 }
 
-/** As {@link CallableTool}, of a tool that yields preliminary results while it runs. */
+/** A {@link CallableTool} that yields preliminary results while it runs. */
 export type StreamingTool<INPUT, OUTPUT> = Tool<INPUT, OUTPUT> & {
   description: string
   inputSchema: FlexibleSchema<INPUT>
@@ -91,7 +92,7 @@ export type DefinedTool<SCHEMA extends FlexibleSchema, RESULT> = [RESULT] extend
 
 /** The second argument of `execute`: the task's context, completed with defaults. */
 export interface DefinedToolContext extends ToolContext {
-  /** The host's database handle; an empty object where there is none. */
+  /** The host's database handle; an empty object if there is none. */
   // oxlint-disable-next-line typescript/no-explicit-any -- as in a ToolContext
   db: any
   runId: string
@@ -102,34 +103,34 @@ export interface DefinedToolContext extends ToolContext {
   allowNetwork: boolean
   maxOutputBytes: number
   timeoutMs: number
-  /** Number of calls made before this one. */
+  /** The number of calls before this one. */
   seq: number
   /**
-   * `smithers:RUN:NODE:ITERATION`, or what the host has set: stable across retries and resumes of the
-   * same task iteration, and the same for every call of it; `null` outside of a task.
+   * `smithers:RUN:NODE:ITERATION`, or the host's own key: stable across retries and resumes of the same task iteration, and
+   * the same for every call of it; `null` outside a task.
    */
   idempotencyKey: string | null
   /**
    * A key of this call: stable across retries, resumes, processes and machines, and different for
    * every call of the task (by tool, arguments, and their number among equal calls), as a payment
-   * API needs it. `null` outside of a task.
+   * API needs it. `null` outside a task.
    */
   callIdempotencyKey: string | null
-  /** The name the tool was defined with. */
+  /** The name of the tool. */
   toolName: string
   sideEffect: boolean
   idempotent: boolean
-  /** The AI SDK's id of this call, where an agent made it. */
+  /** The AI SDK's id of this call, if an agent made it. */
   toolCallId?: string | undefined
   durabilitySnapshot: NonNullable<ToolContext['durabilitySnapshot']>
 }
 
 /**
- * Makes a durable AI SDK tool: an `execute` with a runtime context, a deterministic idempotency
- * key, side-effect metadata, and a record of every call where the host keeps one.
+ * Makes a durable AI SDK tool: an `execute` with a runtime context, a deterministic idempotency key, side-effect metadata,
+ * and a record of every call if the host keeps one.
  *
  * @throws {TypeError} for a `revert` without `sideEffect: true`.
- * @throws {ToolError} INVALID_INPUT for a missing name, schema or `execute`, and for a name that is no option.
+ * @throws {ToolError} INVALID_INPUT for a missing name, schema or `execute`, and for an unknown option.
  */
 export function defineTool<SCHEMA extends FlexibleSchema, RESULT>(options: DefineToolOptions<SCHEMA, RESULT>): DefinedTool<SCHEMA, RESULT> {
   const caller = typeof options?.name === 'string' ? `defineTool(${options.name})` : 'defineTool'
@@ -157,7 +158,7 @@ export function defineTool<SCHEMA extends FlexibleSchema, RESULT>(options: Defin
     schema,
     outputSchema,
     description,
-    // It may be a method that uses its object, which need not be plain.
+    // It may be a method that uses `this`, whose object need not be plain.
     execute: execute.bind(options),
     metadata,
     door: 'toolkit',
@@ -191,7 +192,7 @@ function warnWithoutContext({ name, sideEffect, idempotent, acceptsIdempotencyKe
   )
 }
 
-/** The context of a custom tool. Its number and its key follow once the call is being recorded. */
+/** The context of a custom tool. It gets its number and its key when the call is recorded. */
 function completeContext(
   base: CallContext,
   ambient: ToolContext | undefined,
@@ -199,7 +200,7 @@ function completeContext(
 ): DefinedToolContext {
   const { rootDir, allowNetwork, maxOutputBytes, timeoutMs } = resolveSettings(ambient, {})
   const ctx: DefinedToolContext = {
-    // What else a host has put into its context for its own tools.
+    // Further fields of the host's context, for its own tools.
     ...ambient,
     db: ambient?.db === undefined ? {} : ambient.db,
     runId: ambient?.runId ?? '',
@@ -220,7 +221,7 @@ function completeContext(
   return ctx
 }
 
-/** What the `execute` of a built-in tool gets: the settings of the call are resolved once. */
+/** The context of a built-in tool's `execute`, with the resolved settings of the call. */
 export interface BuiltInContext extends CallContext {
   settings: Settings
 }
@@ -230,26 +231,26 @@ export interface BuiltInTool<INPUT, RESULT, OUTPUT = string> {
   name: string
   description: string
   schema: FlexibleSchema<INPUT>
-  /** Of what it returns or yields. */
+  /** The schema of the values that it returns or yields. */
   outputSchema: FlexibleSchema<OUTPUT>
   sideEffect: boolean
-  /** Whose limit applies. */
+  /** The kind of call, whose limit applies. */
   kind: LimitedKind
   execute: (input: INPUT, call: BuiltInContext) => RESULT
-  /** What a record shows of the arguments. @default all of them */
+  /** The arguments for the record. @default all of them */
   recordedInput?: ((input: INPUT) => unknown) | undefined
-  /** What a model is shown of a result. @default the result */
+  /** The form of a result for the model. @default the result */
   toModelOutput?: ((request: ModelOutputRequest<INPUT>) => ModelText) | undefined
 }
 
-/** As {@link defineTool}, for a built-in tool with the options of its tool set. */
+/** Does the same as {@link defineTool} for a built-in tool with the options of its tool set. */
 export function defineBuiltIn<INPUT, RESULT, OUTPUT = string>(
   { name, sideEffect, kind, ...tool }: BuiltInTool<INPUT, RESULT, OUTPUT>,
   bound: BoundToolOptions,
 ): DefinedTool<FlexibleSchema<INPUT>, Awaited<RESULT>> {
   return assemble({
     ...tool,
-    // As in the original's metadata: what changes something takes a context.
+    // As in the original's metadata: a tool with a side effect takes a context.
     metadata: { name, sideEffect, idempotent: !sideEffect, acceptsIdempotencyKey: sideEffect, hasRevert: false },
     door: 'toolkit',
     run: bound,
@@ -269,10 +270,10 @@ type Definition<INPUT, CTX extends CallContext> = Omit<Call<INPUT, CTX>, 'args' 
   toModelOutput?: ((request: ModelOutputRequest<INPUT>) => ModelText) | undefined
 }
 
-/** A tool as the AI SDK takes it, whose calls run through {@link runCall}. */
+/** Makes a tool of the AI SDK whose calls run through {@link runCall}. */
 function assemble<INPUT, CTX extends CallContext, TOOL>(definition: Definition<INPUT, CTX>): TOOL {
   const { schema, outputSchema, description, toModelOutput, ...call } = definition
-  // The SDK streams what is iterable at once and awaits anything else, so it is decided before the call.
+  // The SDK streams an iterable result and awaits any other, so the kind is decided before the call.
   const isGenerator = Object.prototype.toString.call(call.execute) === '[object AsyncGeneratorFunction]'
   const start = isGenerator ? streamCall : runCall
   const tool = {
@@ -281,21 +282,21 @@ function assemble<INPUT, CTX extends CallContext, TOOL>(definition: Definition<I
     ...(outputSchema !== undefined && { outputSchema }),
     execute: (args: INPUT, callOptions?: ToolCallOptions) => start({ ...call, args, callOptions: callOptions ?? {} }),
     ...(toModelOutput && { toModelOutput }),
-    // Plain JSON, which the AI SDK 7 passes on with each call.
+    // Plain JSON, which AI SDK 7 passes on with each call.
     metadata: toolMetadata(call.metadata),
-    // A copy made by spreading keeps it.
+    // Enumerable, so that a spread copy keeps it.
     [metadataKey]: call.metadata,
   }
   return tool as unknown as TOOL
 }
 
-/** Where metadata is: shared with every other package that defines or reads such tools. */
+/** The symbol of the metadata, shared with every other package that defines or reads such tools. */
 export const metadataKey = Symbol.for('smithers.tool.metadata')
 
 /**
- * The metadata that `defineTool` attached to a tool.
+ * Reads the metadata that `defineTool` attached to a tool.
  *
- * @returns `null` for a plain AI SDK tool, and for anything that is no tool at all.
+ * @returns `null` for a plain AI SDK tool, and for anything that is no tool.
  */
 export function getDefinedToolMetadata(tool: unknown): DefinedToolMetadata | null {
   const metadata = (tool as { [metadataKey]?: DefinedToolMetadata | null } | null | undefined)?.[metadataKey]

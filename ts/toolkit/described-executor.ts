@@ -1,5 +1,5 @@
 /**
- * What is known of a function that does the work of another package's tool, such as `openai.tools.shell({ execute })`. The tool is
+ * Facts about a function that does the work of another package's tool, such as `openai.tools.shell({ execute })`. The tool is
  * that package's object, and only its `execute` is ours.
  */
 import { type DefinedToolMetadata, getDefinedToolMetadata, metadataKey } from './define-tool.js'
@@ -26,7 +26,7 @@ export function describedExecutor<F extends (...args: never[]) => unknown>(
   return Object.defineProperty(execute, metadataKey, { value: metadata })
 }
 
-/** Whether a call of a tool has a side effect, and can safely be repeated; `null` for a tool that is not known. */
+/** Whether a call of a tool has a side effect, and can safely be repeated; `null` for an unknown tool. */
 export function effectOf(tool: unknown, input: unknown): Pick<DefinedToolMetadata, 'sideEffect' | 'idempotent'> | null {
   const own = getDefinedToolMetadata(tool)
   if (own !== null) return own
@@ -35,5 +35,5 @@ export function effectOf(tool: unknown, input: unknown): Pick<DefinedToolMetadat
   return metadata
 }
 
-/** Whether the command of an editor or a memory changes nothing. */
+/** Whether a command of an editor or a memory only reads. */
 export const isView = (input: unknown): boolean => (input as { command?: unknown } | null | undefined)?.command === 'view'

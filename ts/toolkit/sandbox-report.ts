@@ -10,33 +10,33 @@ export type SandboxLevel = 'kernel' | 'best-effort' | 'none'
 /** One protection around commands. */
 export interface SandboxHold {
   level: SandboxLevel
-  /** What enforces it, or why nothing does. */
+  /** The mechanism that enforces it, or why none does. */
   mechanism: string
-  /** What would improve it; empty where nothing would. */
+  /** How to improve it; empty if there is no way. */
   advice: string
 }
 
-/** The protections around commands on this system, as found by trying. */
+/** The protections around commands on this system, found by a test. */
 export interface SandboxReport {
-  /** Contents and names of files outside of what the options open. */
+  /** Contents and names of files that the options do not open. */
   files: SandboxHold
   /** Modes, owners, times and attributes of those files. */
   fileMetadata: SandboxHold
-  /** Hosts other than this one. */
+  /** Hosts other than this machine. */
   network: SandboxHold
-  /** Services on this one's loopback interface. */
+  /** Services on this machine's loopback interface. */
   loopback: SandboxHold
   /** Services behind unix sockets. */
   unixSockets: SandboxHold
   /** Shared memory, semaphores and message queues of others: System V's, POSIX's, and `/dev/shm`. */
   ipc: SandboxHold
-  /** That nothing of a command is left when its call has ended. */
+  /** The end of all processes of a command when its call has ended. */
   processKill: SandboxHold
-  /** Bounds on processes, memory, processor time and file size. */
+  /** Limits on processes, memory, processor time and file size. */
   limits: SandboxHold
   /** Secrets in the environment of the host. */
   env: SandboxHold
-  /** All of it in one line. */
+  /** A summary on one line. */
   summary: string
 }
 
@@ -56,9 +56,9 @@ export const sandboxKinds = {
 } as const
 
 /**
- * Reports which protections hold around commands of `bash` with these options, by confining one.
+ * Reports which protections hold around `bash` commands with these options, by confining one.
  *
- * @throws {ToolError} INVALID_INPUT for an option that makes no sense; NATIVE_UNAVAILABLE.
+ * @throws {ToolError} INVALID_INPUT for an invalid option; NATIVE_UNAVAILABLE.
  */
 export async function sandboxReport(options: ToolOptions = {}): Promise<SandboxReport> {
   const settings = resolveSettings(undefined, parseOptions('sandboxReport', options, toolChecks))
@@ -66,7 +66,7 @@ export async function sandboxReport(options: ToolOptions = {}): Promise<SandboxR
   const rows = (await call({ what: 'sandbox report', timeoutMs: MAX_REPORT_MS }, (addon, cancel) =>
     addon.sandboxReport(commandGrants(addon, grantedRoot(addon, settings), settings.sandbox), request, settings.env === 'inherit', cancel),
   )) as Omit<SandboxReport, 'summary'>
-  // The addon's rows have no order; people read them in this one.
+  // The addon's rows have no order; readers get this one.
   const kinds = Object.keys(sandboxKinds) as (keyof typeof sandboxKinds)[]
   const holds = Object.fromEntries(kinds.map((kind) => [kind, rows[kind]])) as typeof rows
   return { ...holds, summary: summarise(holds) }

@@ -10,7 +10,7 @@ import type { ToolContext } from '../journal/calls/context.js'
 import { checkJournal } from '../journal/checks.js'
 import type { Journal } from '../journal/journal.js'
 
-/** How many arguments one command may have. */
+/** The most arguments of one command. */
 export const BASH_TOOL_MAX_ARGS = 128
 /** The longest argument, in UTF-16 code units. */
 export const BASH_TOOL_MAX_ARG_LENGTH = 8192
@@ -23,65 +23,63 @@ export const BASH_TOOL_MAX_OUTPUT_BYTES = 10_485_760
 /** The highest timeout: one hour. */
 export const BASH_TOOL_MAX_TIMEOUT_MS = 3_600_000
 
-/** Options of the built-in tools: of `createTools` for one set, of `configureTools` for all. */
+/** Options of the built-in tools: for one set with `createTools`, for all with `configureTools`. */
 export interface ToolOptions {
-  /** The directory tools are confined to. @default `process.cwd()` when the call is made */
+  /** The directory to which tools are confined. @default `process.cwd()` at the time of the call */
   rootDir?: string | undefined
   /** Whether `bash` may reach the network. @default false */
   allowNetwork?: boolean | undefined
-  /** The most bytes one call gives back or takes in; `bash` takes at most 10,485,760. @default 200000 */
+  /** The most bytes that one call returns or takes; at most 10,485,760 for `bash`. @default 200000 */
   maxOutputBytes?: number | undefined
-  /** The most bytes of one kind of call, where it is not `maxOutputBytes`. */
+  /** The most bytes by the kind of call. @default maxOutputBytes for every kind */
   limits?: OutputLimits | undefined
-  /** When `bash` and `grep` are killed, in milliseconds; `bash` at most after one hour. @default 60000 */
+  /** The time after which `bash` and `grep` are stopped, in milliseconds; at most one hour for `bash`. @default 60000 */
   toolTimeoutMs?: number | undefined
   /**
-   * Which commands `bash` refuses beforehand while the network is blocked. `auto` refuses what can do
-   * nothing without the network (`npm install`, `git push`, `curl https://…`), where the kernel holds
-   * the network, and elsewhere what `tokens` does; `tokens` refuses every token that is a network
-   * program or a web address, `commands` only where a command stands, `fragments` any such text
-   * anywhere, `off` nothing.
-   * @default 'auto'; of the tools of `toolwright/tools` before `configureTools` is called, 'tokens'
+   * Which commands `bash` refuses early while the network is blocked. `auto`: where the kernel blocks the network, commands
+   * that can do nothing without it (`npm install`, `git push`, `curl https://…`); elsewhere the same as `tokens`. `tokens`:
+   * every token that is a network program or a web address. `commands`: the same words as the program of a command.
+   * `fragments`: any such text anywhere. `off`: none.
+   * @default 'auto'; 'tokens' for `toolwright/tools` until `configureTools` is called
    */
   networkGuard?: NetworkGuard | undefined
   /**
-   * The environment of commands. By default without what looks like a secret or injects code;
-   * `'inherit'` passes all; `allow` passes names in spite of that (`*` stands for any text), `set`
-   * adds variables.
+   * The environment of commands. By default it lacks variables that look like secrets or inject code. `'inherit'` passes all,
+   * `allow` passes these names too (`*` stands for any text), and `set` adds variables.
    */
   env?: EnvironmentOption | undefined
   /**
-   * How the kernel confines `bash`, and what `write` and `edit` may not touch. By default commands
-   * write to the root directory and a private temporary directory, cannot read credential stores,
-   * and leave no process behind.
+   * How the kernel confines `bash`, and which paths `write` and `edit` may not touch. By default commands write to the root
+   * directory and a private temporary directory, cannot read credential stores, and leave no process behind.
    */
   sandbox?: SandboxOptions | undefined
   /**
-   * What `write` and `edit` have survived when they return: `process` is the death of every
-   * process, `fsync` the loss of power too. @default 'process'
+   * Which failures a finished `write` or `edit` survives. `process`: the death of every process. `fsync`: a power failure
+   * too.
+   * @default 'process'
    */
   durability?: 'process' | 'fsync' | undefined
   /**
-   * Whether `write` and `edit` may overwrite a file in place where it cannot be replaced in one
-   * step (its directory is not writable, its owner cannot be kept, it is a bind mount). A crash can
-   * then leave a mixture. @default false
+   * Whether `write` and `edit` may overwrite a file in place if it cannot be replaced in one step (its directory is not
+   * writable, its owner cannot be kept, it is a bind mount). A crash can then leave a mixture.
+   * @default false
    */
   allowInPlace?: boolean | undefined
 }
 
-/** The most bytes that one call gives back or takes in, by kind. */
+/** The most bytes that one call returns or takes, by kind. */
 export interface OutputLimits {
-  /** What `read` gives back. @default maxOutputBytes */
+  /** The result of `read`. @default maxOutputBytes */
   read?: number | undefined
-  /** What `grep` gives back. @default maxOutputBytes */
+  /** The result of `grep`. @default maxOutputBytes */
   grep?: number | undefined
-  /** What `bash` gives back, at most 10,485,760. @default maxOutputBytes */
+  /** The result of `bash`, at most 10,485,760. @default maxOutputBytes */
   bash?: number | undefined
-  /** What `write` takes, and the patch and the file of `edit`. @default maxOutputBytes */
+  /** The content of `write`, and the patch and the file of `edit`. @default maxOutputBytes */
   write?: number | undefined
   /**
-   * The largest image that `read` of `createTools` shows to the model, as a file part of the result. Only for models
-   * and providers that take images in results: others are sent the bytes as text.
+   * The largest image that `read` of `createTools` shows to the model, as a file part of the result. Set it only for models
+   * and providers that take images in results: others get the bytes as text.
    * @default 0, which refuses images as TOOL_FILE_BINARY
    */
   image?: number | undefined
@@ -93,17 +91,17 @@ export type LimitedKind = 'read' | 'grep' | 'bash' | 'write'
 /** Options of one set of tools. */
 export interface BoundToolOptions extends ToolOptions {
   /**
-   * Where calls are recorded: what `openJournal` gave. Inside `runTask` they are recorded as calls of
-   * that task; outside, as those of a run of this set of tools: {@link BoundToolOptions.runId} and `nodeId`.
+   * The journal, from `openJournal`, that records calls. Inside `runTask` they are calls of that task; outside, they are
+   * calls of a run of this set of tools: {@link BoundToolOptions.runId} and `nodeId`.
    */
   journal?: Journal | undefined
-  /** The run that calls outside of a task are recorded as: a request, a job, a conversation. @default a new UUID */
+  /** The run of calls outside a task: a request, a job, a conversation. @default a new UUID */
   runId?: string | undefined
   /** The node of that run. @default 'agent' */
   nodeId?: string | undefined
 }
 
-/** What no runtime can exceed: a longer string cannot be made, a longer timer ends at once. */
+/** Limits of the runtime: no longer string can be made, and a longer timer ends at once. */
 const MAX_OUTPUT_BYTES = constants.MAX_STRING_LENGTH
 const MAX_TIMEOUT_MS = 2_147_000_000
 
@@ -165,15 +163,15 @@ export function checkBashLimits({ maxOutputBytes, timeoutMs }: Settings): void {
   positive(BASH_TOOL_MAX_TIMEOUT_MS)(timeoutMs, 'timeoutMs')
 }
 
-/** The options in force for one call. */
+/** The resolved options of one call. */
 export interface Settings {
   rootDir: string
-  /** The object that grants it: the directory stays the same as long as this object does. */
+  /** The object that grants the root. The directory stays the same as long as this object does. */
   rootHolder: object
   allowNetwork: boolean
   /** The limit for this kind of call. */
   maxOutputBytes: number
-  /** The largest image that is shown. */
+  /** The largest image that the model is shown, in bytes. */
   imageBytes: number
   timeoutMs: number
   networkGuard: NetworkGuard
@@ -201,10 +199,10 @@ const notConfigured: ToolOptions = {}
 let configured = notConfigured
 
 /**
- * Sets options for every tool of this process. The options of a context and of `createTools` take precedence; an option
- * that is left out keeps its default.
+ * Sets options for every tool of this process. The options of a context and of `createTools` take precedence. An omitted
+ * option gets its default.
  *
- * @throws {ToolError} INVALID_INPUT for an option that makes no sense; nothing is changed then.
+ * @throws {ToolError} INVALID_INPUT for an invalid option; then nothing changes.
  */
 export function configureTools(options: ToolOptions): void {
   configured = parseOptions('configureTools', options, toolChecks)
@@ -214,22 +212,22 @@ export function configureTools(options: ToolOptions): void {
 /** The root directory of `configureTools`. */
 export const configuredRoot = (): string | undefined => configured.rootDir
 
-/** Notes which directories options grant, at the time when they are set. */
+/** Notes the identities of the directories that options grant, when the options are set. */
 export function noteGranted(own: ToolOptions): void {
   noteRoot(own, own.rootDir)
   noteGrants(own.sandbox, own.rootDir)
 }
 
 /**
- * The options in force: context, then `createTools`, then `configureTools`, then the defaults. Without a kind of call
- * the limit is that of all.
+ * Resolves the options of a call: context, then `createTools`, then `configureTools`, then the defaults. Without a kind of
+ * call, `maxOutputBytes` is the limit.
  */
 export function resolveSettings(context: ToolContext | undefined, bound: ToolOptions, kind?: LimitedKind): Settings {
   const rootDir = context?.rootDir ?? bound.rootDir ?? configured.rootDir ?? workingDirectory()
   const rootHolder = [context, bound, configured].find((holder) => (holder?.rootDir ?? undefined) !== undefined)
   return {
     rootHolder: rootHolder ?? theWorkingDirectory,
-    // What is no path is refused by the built-in tools; a custom tool may not use it.
+    // The built-in tools refuse an invalid path; a custom tool may not use it.
     rootDir: typeof rootDir === 'string' && rootDir !== '' ? resolved(rootDir) : rootDir,
     allowNetwork: context?.allowNetwork ?? bound.allowNetwork ?? configured.allowNetwork ?? defaults.allowNetwork,
     maxOutputBytes: context?.maxOutputBytes ?? limitOf(bound, kind) ?? limitOf(configured, kind) ?? defaults.maxOutputBytes,
@@ -253,7 +251,7 @@ function defaultGuard(bound: ToolOptions): NetworkGuard {
 
 let lastResolved = { rootDir: '/', path: '/' }
 
-/** As `resolve`, which reads every character, with the last result cached: the path is nearly always the same. */
+/** Node's `resolve` with the last result cached, because it reads every character of a path that is nearly always the same. */
 function resolved(rootDir: string): string {
   if (rootDir === lastResolved.rootDir) return lastResolved.path
   const path = resolve(rootDir)

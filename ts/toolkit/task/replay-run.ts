@@ -12,61 +12,60 @@ import type { ToolCallRow } from '../../journal/journal-store.js'
 import type { Journal } from '../../journal/journal.js'
 import { wholeRows } from '../../journal/read-rows.js'
 
-/** A recorded call, as a replay gives it again. */
+/** A recorded call in a replay. */
 export interface ReplayedCall extends Pick<
   ToolCallRow,
   'runId' | 'nodeId' | 'iteration' | 'attempt' | 'seq' | 'toolName' | 'status' | 'startedAtMs' | 'finishedAtMs'
 > {
   /** Its place in the run, from 0. */
   index: number
-  /** The recorded arguments: of `write` and `edit` with size and SHA-256 in place of the contents. */
+  /** The recorded arguments. Those of `write` and `edit` have size and SHA-256 in place of the contents. */
   input: unknown
-  /** What it returned; `undefined` where it failed, and where `isComplete` is false. */
+  /** The result; `undefined` if the call failed, or if `isComplete` is false. */
   output: unknown
-  /** What it threw, with name, message, code and details of then. */
+  /** The error, with its original name, message, code and details. */
   error: Error | undefined
-  /** Whether the row holds the whole outcome. */
+  /** Whether the row has the whole outcome. */
   isComplete: boolean
   /** The whole row. */
   row: ToolCallRow
 }
 
-/** How {@link replayRun} replays. */
+/** Options of {@link replayRun}. */
 export interface ReplayRunOptions {
-  /** Ends the replay: it throws the signal's reason. */
+  /** Ends the replay, which throws the signal's reason. */
   signal?: AbortSignal | undefined
 }
 
-/** A recorded run: its calls one after the other, or code driven through them. */
+/** A recorded run: iterate over its calls, or run code against them. */
 export interface RunReplay extends AsyncIterable<ReplayedCall> {
   /**
-   * Runs `fn` with every tool call in it answered from the run: with the recorded output, or by
-   * throwing the recorded error. No tool runs, and nothing is recorded. A `runTask` in it takes the
-   * recorded attempts of its task (by node and iteration) one after the other, and locks nothing.
+   * Runs `fn` and answers every tool call in it from the run: with the recorded output, or by throwing the recorded error. No
+   * tool runs, and nothing is recorded. A `runTask` in it takes the recorded attempts of its task (by node and iteration) one
+   * after the other, and locks nothing.
    *
-   * @returns what `fn` returns.
-   * @throws {ToolError} REPLAY_DIFFERS at the first call that is another one than was recorded there,
-   * also if `fn` catches that, and when `fn` ends before the run does; REPLAY_INCOMPLETE at a call
-   * whose outcome the journal does not hold in full.
+   * @returns the result of `fn`.
+   * @throws {ToolError} REPLAY_DIFFERS at the first call that differs from the recorded one, even if `fn` catches that error,
+   * and if `fn` ends before the run does; REPLAY_INCOMPLETE at a call whose outcome the journal does not have in full.
    */
   drive<T>(fn: () => T | PromiseLike<T>): Promise<T>
 }
 
 /**
- * Gives a recorded run again, without a model and without any effect.
+ * Replays a recorded run, without a model and without effects.
  *
- * @throws {ToolError} INVALID_INPUT for an option that makes no sense; when it is read or driven, for a run that the
- * journal does not know.
+ * @throws {ToolError} INVALID_INPUT for an invalid option, and when the replay starts, for a run that the journal does not
+ * know.
  */
 export function replayRun(journal: Journal, runId: string, options: ReplayRunOptions = {}): RunReplay {
   const { signal } = parseOptions('replayRun', options, { signal: abortSignal } satisfies Checks<ReplayRunOptions>)
   parseOptions('replayRun', { journal, runId }, { journal: checkJournal, runId: text })
-  // Outlines are enough: the output of a call is read when its turn comes.
+  // Outlines are enough here. The output of a call is read when its turn comes.
   const load = async (): Promise<ToolCallRow[]> => {
     signal?.throwIfAborted()
     const rows = await journal.listRun(runId, { outline: true })
     if (rows.length === 0) throw unknownRun(runId)
-    // A workflow engine also writes a row for each whole task. A patch in a command was no call of a tool.
+    // Skips a workflow engine's rows for whole tasks, and patches in commands, which were no calls of a tool.
     return rows.filter((row) => row.kind !== 'task' && !isPatchInCommand(row))
   }
   return {
@@ -92,7 +91,7 @@ export function replayRun(journal: Journal, runId: string, options: ReplayRunOpt
         return result
       } catch (error) {
         signal?.throwIfAborted()
-        // What follows from a difference is reported as the difference.
+        // An error that follows from a difference is reported as the difference.
         if (replay.signal.aborted) throw replay.signal.reason
         throw error
       }
@@ -133,7 +132,7 @@ function replayed(row: ToolCallRow, index: number): ReplayedCall {
   }
 }
 
-/** What a call returned or threw, if its row holds all of it. */
+/** The result or the error of a call, if its row has all of it. */
 function outcomeOf(row: ToolCallRow): { whole?: { output: unknown } | undefined; error?: Error | undefined } {
   if (row.status === 'success') return { whole: wholeOutput(row) }
   return row.status === 'started' ? {} : { error: recordedError(row.errorJson) }
@@ -150,7 +149,7 @@ function inputOf({ inputJson }: ToolCallRow): unknown {
 /** One attempt of a task, where only its calls may be made. */
 type ReplayScope = Pick<ToolCallRow, 'nodeId' | 'iteration' | 'attempt'>
 
-/** A recorded run that code is driven through: each call has to be the one that was recorded there. */
+/** A recorded run that answers the calls of code. Each call has to match the recorded one. */
 export class ReplayedCalls {
   readonly runId: string
   readonly rows: readonly ToolCallRow[]
@@ -165,12 +164,12 @@ export class ReplayedCalls {
     this.rows = rows
   }
 
-  /** Aborted with the first difference. */
+  /** Aborts at the first difference. */
   get signal(): AbortSignal {
     return this.#stopped.signal
   }
 
-  /** Runs `fn` where no tool runs: each call gets what was recorded. */
+  /** Runs `fn` without running tools: each call gets its recorded outcome. */
   within<T>(fn: () => T, context: ToolContext = {}, scope?: ReplayScope): T {
     const recorder: CallRecorder = { start: (call) => this.#start(call, scope) }
     const recordToolCall = recordToolCallIn(recorder)
@@ -187,7 +186,7 @@ export class ReplayedCalls {
     return next
   }
 
-  /** @throws {ToolError} REPLAY_DIFFERS at the first difference, or when calls were left out. */
+  /** @throws {ToolError} REPLAY_DIFFERS at the first difference, or if calls are missing. */
   finish(): void {
     this.signal.throwIfAborted()
     const left = this.rows.find((row) => !this.#used.has(row))
@@ -210,7 +209,7 @@ export class ReplayedCalls {
     let firstEnd = Infinity
     for (const row of left) {
       if (row.startedAtMs >= firstEnd && row !== left[0]) break
-      // Marked before anything is awaited, so that no other call takes it.
+      // Marks the row before the first await, so that no other call takes it.
       if (row.toolName === call.toolName && (row.argsHash ?? hashes.get(row)) === call.argsHash) {
         this.#used.add(row)
         return row

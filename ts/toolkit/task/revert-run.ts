@@ -8,43 +8,41 @@ import type { ToolCallRow } from '../../journal/journal-store.js'
 import { checkJournal } from '../../journal/checks.js'
 import { errorAsJson, wholeOutput } from '../../journal/calls/recorded-values.js'
 
-/** What {@link revertRun} needs. */
+/** Options of {@link revertRun}. */
 export interface RevertRunOptions {
-  /** The tools that made the calls, with their `revert` handlers; found by their names. */
+  /** The tools that made the calls, with their `revert` handlers, by name. */
   tools: Readonly<Record<string, unknown>>
   /** Only the calls of this task. @default all of the run */
   nodeId?: string | undefined
-  /** Ends it before the next handler: it throws the signal's reason. */
+  /** Stops before the next handler, and throws the signal's reason. */
   signal?: AbortSignal | undefined
 }
 
-/** A misspelt `nodeId` would undo the whole run. */
+/** The options are checked because a misspelt `nodeId` would undo the whole run. */
 const revertChecks = { tools: toolSet, nodeId: optional(text), signal: abortSignal } satisfies Checks<RevertRunOptions>
 
-/** What became of one call. */
+/** The outcome of one call. */
 export interface RevertedCall {
   call: ToolCallRow
   /**
-   * `failed` when the handler threw; `skipped` when it was not called; `irreversible` when the call has had an effect, or may have,
-   * and its tool has no handler.
+   * `failed`: the handler threw. `skipped`: the handler was not called. `irreversible`: the call had, or may have had, an
+   * effect, and its tool has no handler.
    */
   outcome: 'reverted' | 'failed' | 'skipped' | 'irreversible'
-  /** What the handler threw. */
+  /** The error of the handler. */
   error?: unknown
-  /** Why it was skipped, or cannot be undone. */
+  /** Why the call was skipped, or cannot be undone. */
   reason?: string
 }
 
 /**
  * Undoes the calls of a run by the `revert` handlers of their tools, the last call first. `write`, `edit`, `apply_patch` and `bash`
- * have none, because a journal holds no contents of files: their calls are `irreversible`. Each call is
- * undone at most once, also by several programs: a handler that failed or was interrupted is
- * not called again. The outcome is in the row (`revertStatus`, `revertErrorJson`). One that fails does
- * not keep the others from being called.
+ * have none, because a journal holds no contents of files: their calls are `irreversible`. Each call is undone at most once,
+ * even by several programs: a handler that failed or was interrupted is not called again. The row has the outcome
+ * (`revertStatus`, `revertErrorJson`). A failed handler does not stop the others.
  *
  * @returns every call whose tool had a handler, or that had an effect without one, in the order of undoing.
- * @throws {ToolError} INVALID_INPUT for an option that makes no sense; JOURNAL_… when the journal fails
- * before a handler is called.
+ * @throws {ToolError} INVALID_INPUT for an invalid option; JOURNAL_… if the journal fails before a handler is called.
  */
 export async function revertRun(journal: Journal, runId: string, options: RevertRunOptions): Promise<RevertedCall[]> {
   const { tools, nodeId, signal } = parseOptions('revertRun', options, revertChecks)
@@ -54,7 +52,7 @@ export async function revertRun(journal: Journal, runId: string, options: Revert
     const metadata = getDefinedToolMetadata(tool)
     if (metadata?.revert !== undefined) known.set(metadata.name, metadata)
   }
-  // A call that a dead process has left without an outcome may have happened, and can be undone.
+  // A call of a dead process without an outcome may have happened, and can be undone.
   await journal.recover()
   // In the order of rows, which are written before the calls: two calls may begin at the same time, and a clock may be
   // set back between them.
@@ -73,10 +71,10 @@ export async function revertRun(journal: Journal, runId: string, options: Revert
   return done
 }
 
-/** Whether a call has changed something, or may have. A refused call has not. */
+/** Whether a call has changed, or may have changed, something. A refused call has not. */
 const hasEffect = ({ kind, sideEffect, acted }: ToolCallRow): boolean => kind !== 'task' && sideEffect === true && acted
 
-/** Tools that change files whose contents from before no journal holds. */
+/** Tools that change files, whose earlier contents no journal has. */
 const fileTools: ReadonlySet<string> = new Set(['write', 'edit', 'apply_patch'])
 
 function whyNot({ toolName }: ToolCallRow): string {
@@ -115,7 +113,7 @@ async function revertCall(journal: Journal, call: ToolCallRow, revert: Revert | 
   return { call, outcome: 'reverted' }
 }
 
-/** A failure of the journal is a warning: the call has been undone. */
+/** Records the outcome. A failure of the journal is only a warning, because the call has been undone. */
 async function recordEnd(journal: Journal, call: ToolCallRow, errorJson?: string): Promise<void> {
   try {
     await journal.finishRevert(call.row, errorJson)

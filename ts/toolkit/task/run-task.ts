@@ -25,7 +25,7 @@ import { TaskRecorder } from '../../journal/calls/task-recorder.js'
 
 /** Options of {@link runTask}. */
 export interface RunTaskOptions {
-  /** Where calls are recorded, and where earlier attempts have left theirs: what `openJournal` gave. */
+  /** The journal, from `openJournal`, that records calls and has those of earlier attempts. */
   journal: Journal
   /** The run. The same in every attempt. */
   runId: string
@@ -34,34 +34,35 @@ export interface RunTaskOptions {
   /** The iteration, for a task in a loop. @default 0 */
   iteration?: number | undefined
   /**
-   * Which attempt this is, from 1. One that has made calls already goes on with their numbers.
+   * The number of this attempt, from 1. An attempt that has already made calls continues with their numbers.
    * @default one more than the last that made a call
    */
   attempt?: number | undefined
-  /** The directory that built-in tools are confined to. @default that of the surrounding context or of the tools */
+  /** The directory to which built-in tools are confined. @default that of the surrounding context or of the tools */
   rootDir?: string | undefined
   /** Whether `bash` may reach the network. @default as for `rootDir` */
   allowNetwork?: boolean | undefined
-  /** The most bytes one call gives back or takes in. @default as for `rootDir` */
+  /** The most bytes that one call returns or takes. @default as for `rootDir` */
   maxOutputBytes?: number | undefined
-  /** When `bash` and `grep` are killed, in milliseconds. @default as for `rootDir` */
+  /** The time after which `bash` and `grep` are stopped, in milliseconds. @default as for `rootDir` */
   toolTimeoutMs?: number | undefined
   /** Aborts the task: every call in it, and the wait for it. */
   signal?: AbortSignal | undefined
   /**
-   * What happens when earlier attempts have left effects that no idempotency key protects: `warn`
-   * warns the model (see `task.prompt`); `approve` lets nothing with a side effect happen before
-   * `task.approve()`; `refuse` does not begin. @default 'warn'
+   * What happens if earlier attempts have left effects that no idempotency key protects. `warn`: the model is warned (see
+   * `task.prompt`). `approve`: calls with a side effect fail until `task.approve()`. `refuse`: the attempt does not begin.
+   * @default 'warn'
    */
   onReplayUnsafe?: 'warn' | 'approve' | 'refuse' | undefined
   /** An earlier approval: of all effects, or of those of one `fingerprint`. @default false */
   approved?: boolean | string | undefined
   /**
-   * `recorded` gives back the recorded output of a call that an earlier attempt made and finished,
-   * instead of making it again. @default every call is made
+   * `recorded` returns the recorded output of a call that an earlier attempt made and finished, instead of making the call
+   * again.
+   * @default every call is made
    */
   replay?: 'recorded' | undefined
-  /** Tools of your own, to know the side effects in rows of older programs by. */
+  /** Tools of your own, which tell the side effects of rows that older programs wrote. */
   tools?: Readonly<Record<string, unknown>> | undefined
   /** The host's database handle, for tools that look for it. */
   db?: unknown
@@ -90,7 +91,7 @@ const taskChecks = {
 
 type TaskOptions = Parsed<typeof taskChecks>
 
-/** How long a task that is over waits for calls that still run in it. */
+/** How long an ended task waits for its running calls, in milliseconds. */
 const SETTLE_MS = 5_000
 
 /**
@@ -98,15 +99,15 @@ const SETTLE_MS = 5_000
  * and warns a later attempt of what earlier ones did.
  *
  * 1. Locks the task: two attempts of it never run at the same time on one journal.
- * 2. Marks what dead processes left without an outcome, and gathers the effects of earlier attempts.
+ * 2. Marks calls that dead processes left without an outcome, and collects the effects of earlier attempts.
  * 3. Runs `fn`. Built-in tools, tools of `defineTool` and those of the Smithers engine are recorded.
- * 4. Waits for calls that still run; where they do not end, the task stays locked until they do.
+ * 4. Waits for calls that still run. If they do not end, the task stays locked until they do.
  *
- * @returns what `fn` returns.
- * @throws what `fn` throws, or the signal's reason.
+ * @returns the result of `fn`.
+ * @throws the error of `fn`, or the signal's reason.
  * @throws {ToolError} JOURNAL_TASK_LOCKED while another attempt runs; REPLAY_UNSAFE with
- * `onReplayUnsafe: 'refuse'`; INVALID_INPUT; JOURNAL_… when the journal fails before `fn` is called,
- * whatever its `onFailure` is, since it is not known then what has happened before.
+ * `onReplayUnsafe: 'refuse'`; INVALID_INPUT; JOURNAL_… if the journal fails before `fn` is called, whatever its `onFailure`,
+ * because earlier effects are then unknown.
  */
 export async function runTask<T>(options: RunTaskOptions, fn: (task: Task) => T | PromiseLike<T>): Promise<T> {
   const parsed = parseOptions('runTask', options, taskChecks)
@@ -141,7 +142,7 @@ export async function runTask<T>(options: RunTaskOptions, fn: (task: Task) => T 
   }
 }
 
-/** An attempt in a recorded run that code is driven through: it locks nothing and does nothing. */
+/** An attempt in a replay. It locks nothing and has no effects. */
 async function replayTask<T>(replay: ReplayedCalls, id: TaskId, options: TaskOptions, fn: (task: Task) => T | PromiseLike<T>): Promise<T> {
   const { nodeId, iteration } = id
   const attempt = options.attempt ?? replay.nextAttempt(nodeId, iteration)

@@ -11,41 +11,41 @@ export const toolSet: Check<Readonly<Record<string, unknown>>> = (value, name) =
   return { ...value }
 }
 
-/** A message of a user, as the AI SDK takes it. */
+/** A user message of the AI SDK. */
 export interface WarningMessage {
   role: 'user'
   content: string
 }
 
-/** One attempt of a task, as the function passed to `runTask` sees it. */
+/** One attempt of a task, for the function that `runTask` runs. */
 export interface Task {
   readonly runId: string
   readonly nodeId: string
   readonly iteration: number
-  /** Which attempt this is, from 1. */
+  /** The number of this attempt, from 1. */
   readonly attempt: number
-  /** Aborted by the caller's signal, and when the attempt has failed. */
+  /** Aborts with the caller's signal, and when the attempt has failed. */
   readonly signal: AbortSignal
   /** `smithers:RUN:NODE:ITERATION`, the same in every attempt. */
   readonly idempotencyKey: string
-  /** What earlier attempts did, or may have done, that must not be repeated blindly. */
+  /** The effects, certain or possible, of earlier attempts that must not be repeated blindly. */
   readonly priorEffects: readonly ToolCallRow[]
-  /** The warning for the model about them; `null` when there are none. */
+  /** The warning for the model about these effects; `null` if there are none. */
   readonly warning: string | null
-  /** Whether {@link Task.approve} has to be called before anything may be done (`onReplayUnsafe: 'approve'`). */
+  /** Whether calls with a side effect fail until {@link Task.approve} (`onReplayUnsafe: 'approve'`). */
   readonly requiresApproval: boolean
-  /** A name for what has to be approved, for `runTask({ approved })` later; `null` when there is nothing. */
+  /** The name of the effects to approve, for a later `runTask({ approved })`; `null` if there are none. */
   readonly fingerprint: string | null
-  /** Lets the attempt go on in spite of `priorEffects`. */
+  /** Lets the attempt continue in spite of `priorEffects`. */
   approve(): void
   /**
-   * The prompt, after the warning where one is needed; a text that has it keeps it once.
+   * The prompt, after the warning if one is needed. A text that has the warning already does not get it again.
    *
    * @throws {ToolError} REPLAY_UNSAFE while an approval is missing.
    */
   prompt(text: string): string
   /**
-   * The messages, and after them the warning where one is needed and is not among them.
+   * The messages, followed by the warning if one is needed and is not among them.
    *
    * @throws {ToolError} REPLAY_UNSAFE while an approval is missing.
    */
@@ -91,7 +91,7 @@ export function createTask(
   return { task, guard }
 }
 
-/** The attempt would repeat effects that no key protects. */
+/** The error of an attempt that would repeat effects that no key protects. */
 export function replayUnsafe(id: TaskId, attempt: number, effects: readonly ToolCallRow[], what: string): ToolError {
   const named = effects.map(({ toolName, attempt: of, seq, status }) => ({ toolName, attempt: of, seq, status }))
   const summary = 'Replay would re-execute non-idempotent side effects without a usable idempotency key'

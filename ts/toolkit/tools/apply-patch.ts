@@ -19,7 +19,7 @@ const schema = z.object({
 
 const outputSchema = z.string().describe('The files that were added (A), changed (M), deleted (D) and moved (R), a line for each')
 
-/** The `apply_patch` tool: files created, changed, moved and deleted by one patch, all of them or none. */
+/** The `apply_patch` tool: creates, changes, moves and deletes files with one patch, all of them or none. */
 export type ApplyPatchTool = CallableTool<ApplyPatchInput, string>
 
 /** Makes the `apply_patch` tool of a tool set. */
@@ -47,19 +47,19 @@ const MAX_RECORDED_BYTES = 10_485_760
 
 /** A patch that was applied. */
 export interface AppliedPatch {
-  /** What happened: a line for each file. */
+  /** The changes, one file on each line. */
   readonly summary: string
   /**
-   * Puts every file back to what it was, and removes the directories that the patch made. The contents from before are in the
-   * memory of this process until then.
+   * Restores every file, and removes the directories that the patch made. Until then, this process keeps the earlier contents
+   * in memory.
    *
-   * @throws {ToolError} TOOL_EDIT_CONFLICT when a file was changed since; others of `docs/errors.md`. Nothing is changed then.
+   * @throws {ToolError} TOOL_EDIT_CONFLICT if a file has changed since; others of `docs/errors.md`. Then nothing changes.
    */
   undo(): Promise<void>
 }
 
 /**
- * Applies a patch of any number of files below the root directory, in the current context: all of it, or nothing.
+ * Applies a patch of any number of files below the root directory, in the current context: all of it or nothing.
  *
  * ```ts
  * import { applyPatch } from 'toolwright'
@@ -74,8 +74,8 @@ export interface AppliedPatch {
  *
  * @param patch the envelope of `apply_patch`, or a unified diff. At most `maxOutputBytes`.
  * @throws {ToolError} TOOL_PATCH_TOO_LARGE; TOOL_PATCH_FAILED when it is malformed or does not fit a file, with the file, the hunk and
- * the line; TOOL_FILE_EXISTS where a unified diff creates a file that is there; TOOL_EDIT_CONFLICT when another program changed a file
- * meanwhile; others of `docs/errors.md`. Nothing is changed then.
+ * the line; TOOL_FILE_EXISTS if a unified diff creates an existing file; TOOL_EDIT_CONFLICT if another program changed a file
+ * meanwhile; others of `docs/errors.md`. Then nothing changes.
  */
 export async function applyPatch(patch: string): Promise<AppliedPatch> {
   return patchFiles(patch, directCall('write'))
@@ -90,7 +90,7 @@ async function patchFiles(patch: string, call: CallSettings): Promise<AppliedPat
   return {
     summary: result.summary,
     undo: async () => {
-      // An abort of the call that is undone must not stop this.
+      // An abort of the undone call must not stop the undo.
       const limits = { ...plan.changeLimits('undo apply_patch'), signal: undefined }
       await callLimited(limits, (addon, cancel) => result.undo(grantedRoot(addon, plan), plan.publish, cancel))
     },

@@ -23,7 +23,7 @@ const schema = z.object({
 /** The `bash` tool: an executable run with arguments. */
 export type BashTool = CallableTool<BashInput, string>
 
-/** The `bash` tool of `streamOutput`: yields the output so far while the command runs, of a long one its end. */
+/** The `bash` tool of `streamOutput`: yields the output so far while the command runs, or the end of a long output. */
 export type StreamingBashTool = StreamingTool<BashInput, string>
 
 const outputSchema = z.string().describe('stdout and stderr in the order of arrival')
@@ -56,7 +56,7 @@ export function createStreamingBashTool(bound: BoundToolOptions, description: st
   return defineBuiltIn({ ...definition, description, execute, toModelOutput: modelOutput(toolkit) }, bound)
 }
 
-/** What a model is shown of the output: shell syntax that no shell has read is named, also after a success. */
+/** The text for the model. It names shell syntax that no shell has read, even after a success. */
 function modelOutput({ notes }: Toolkit): (request: ModelOutputRequest<BashInput>) => ModelText {
   return ({ toolCallId, input, output }) => {
     const { text } = notes.get({ toolCallId, tool: 'bash', subject: input.cmd })
@@ -70,8 +70,8 @@ function modelOutput({ notes }: Toolkit): (request: ModelOutputRequest<BashInput
  *
  * @returns stdout and stderr in the order of arrival, within `maxOutputBytes`.
  * @throws {ToolError} TOOL_COMMAND_FAILED for a non-zero exit and PROCESS_TIMEOUT at the timeout,
- * both with what was printed in `details.output`; PROCESS_FAILED when it cannot be started;
- * INVALID_INPUT, TOOL_NETWORK_DISABLED, TOOL_GIT_REMOTE_DISABLED and TOOL_PATH_ESCAPE before it is.
+ * both with the output in `details.output`; PROCESS_FAILED if the command cannot be started; INVALID_INPUT,
+ * TOOL_NETWORK_DISABLED, TOOL_GIT_REMOTE_DISABLED and TOOL_PATH_ESCAPE before it starts.
  */
 export async function bashTool(cmd: string, args?: string[], opts?: { cwd?: string }): Promise<string> {
   return runCommand({ cmd, args, opts }, directCall('bash'), documentedOptions)
@@ -103,7 +103,7 @@ async function runCommand(
   return output
 }
 
-/** Forgets the note of an earlier call, and gives what makes that of this one. */
+/** Clears the note of an earlier call, and returns the function that sets the note of this one. */
 function noteOf({ cmd }: BashInput, { toolCallId }: Pick<BuiltInContext, 'toolCallId'>, toolkit: Toolkit | undefined) {
   const noted = { toolCallId, tool: 'bash', subject: cmd } as const
   toolkit?.notes.set(noted, {})

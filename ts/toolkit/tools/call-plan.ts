@@ -25,12 +25,12 @@ import {
   type ToolOptions,
 } from '../settings.js'
 
-/** What a tool needs of the context of a call: a call of a documented function has no more. */
+/** The parts of a call's context that a tool needs. Calls of documented functions have no others. */
 export type CallSettings = Pick<BuiltInContext, 'settings' | 'signal' | 'patches'>
 
-/** When a file operation is given up: a disk that does not answer must not hold an agent for ever. */
+/** The timeout of a file operation, in milliseconds, so that a disk that does not answer cannot block an agent for ever. */
 const FILE_TIMEOUT_MS = 60_000
-/** How long a write or an edit that was given up may still report how it ended. */
+/** How long a timed-out write or edit may still report its outcome, in milliseconds. */
 const CHANGE_GRACE_MS = 2_000
 
 /** The checked settings of one call, in the forms that its tool needs. */
@@ -43,7 +43,7 @@ export interface CallPlan extends Settings {
   changeLimits(what: string, timeoutMs?: number): CallLimits
 }
 
-/** @throws {ToolError} INVALID_INPUT for settings of a context that make no sense. */
+/** @throws {ToolError} INVALID_INPUT for invalid settings of a context. */
 export function callPlan({ settings, signal }: CallSettings): CallPlan {
   checkContextSettings(settings)
   const limits = (what: string, timeoutMs = FILE_TIMEOUT_MS): CallLimits => ({ signal, timeoutMs, what })
@@ -95,7 +95,7 @@ export interface CommandPlan {
   limits: CallLimits
 }
 
-/** The addon kills the command at the timeout; this is how much later a call that hangs is given up. */
+/** The addon kills the command at its timeout. A hanging call ends this much later, in milliseconds. */
 export const HANG_GRACE_MS = 5_000
 
 /** @throws {ToolError} INVALID_INPUT, TOOL_NETWORK_DISABLED, TOOL_GIT_REMOTE_DISABLED */
@@ -121,7 +121,7 @@ export function guardCommand(plan: CallPlan, cmd: string, args: readonly string[
   })
 }
 
-/** A command as the addon takes it; `extraEnv` joins the host's variables. */
+/** A command for the addon; `extraEnv` joins the host's variables. */
 export function commandOf(
   { cmd, args, cwd }: { cmd: string; args: readonly string[]; cwd: string },
   extraEnv: Readonly<Record<string, string>>,
@@ -133,13 +133,13 @@ export function commandOf(
   return command
 }
 
-/** Where the command runs; `undefined` outside the root, where the guard looks for nothing and the addon refuses the command. */
+/** The directory of the command; `undefined` outside the root, where the guard reads no file and the addon refuses the command. */
 function directoryWithin(rootDir: string, cwd: string): string | undefined {
   const directory = resolve(rootDir, cwd)
   return isWithin(rootDir, directory) ? directory : undefined
 }
 
-/** The scripts of the package.json where the command runs, for an error that names what can be run instead. */
+/** The scripts of the package.json in the command's directory, for an error that names a script to run instead. */
 function packageScripts(plan: CallPlan, cwd: string): Readonly<Record<string, unknown>> {
   try {
     const file = tryNowait(undefined, (addon) =>
@@ -166,7 +166,7 @@ function checkCommand({ cmd, args = [], opts }: BashInput): { cmd: string; args:
   const cwd = opts?.cwd ?? '.'
   checkLength('opts.cwd', cwd, BASH_TOOL_MAX_CWD_LENGTH)
   for (const [index, text] of [cmd, ...args].entries()) {
-    // A C string ends there: another command would run.
+    // A C string ends at a NUL, so another command would run.
     if (text.includes('\0')) throw invalid(`${index === 0 ? 'cmd' : `args[${index - 1}]`} holds a NUL byte.`)
   }
   return { cmd, args, cwd }
@@ -179,7 +179,7 @@ function checkLength(name: string, text: unknown, maxLength: number): void {
   }
 }
 
-/** The last conditions of each tool set: options hardly ever change between two commands. */
+/** The last conditions of each tool set, cached because options rarely change between two commands. */
 const cached = new WeakMap<ToolOptions, { plan: Settings; root: Addon.GrantedRoot; native: Addon.CommandSettings }>()
 
 /** The conditions of commands under these settings. */

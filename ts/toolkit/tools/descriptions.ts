@@ -1,4 +1,4 @@
-/** The descriptions that a model reads: what each tool does, and what the settings of its host mean for it. */
+/** The descriptions for the model: what each tool does, by the settings of its host. */
 import { type Check, type Checks, group, invalid } from '../../core/options.js'
 import { type ProcessToolId, processTools } from '../../core/processes/process-tools.js'
 import type { LimitedKind, Settings } from '../settings.js'
@@ -6,13 +6,13 @@ import type { LimitedKind, Settings } from '../settings.js'
 /** The names of the built-in tools. */
 export type ToolName = 'read' | 'write' | 'edit' | 'grep' | 'bash' | 'apply_patch' | ProcessToolId
 
-/** A description of the host's own, or what makes one of ours. */
+/** The host's description, or a function that makes one from ours. */
 export type Description = string | ((ours: string) => string)
 
-/** Descriptions of the host. Tools left out are described by their settings. */
+/** Descriptions of the host. Other tools are described by their settings. */
 export type Descriptions = { readonly [name in ToolName]?: Description | undefined }
 
-/** What a model must know to write a patch over several files. */
+/** The format of a patch over several files, for the model. */
 const patchFormat =
   'Create, change, move and delete files with one patch: all of it is applied, or nothing. The patch begins with the line *** Begin Patch ' +
   'and ends with *** End Patch. Each file has a section: *** Add File: path, then every line of the file with + in front; ' +
@@ -73,14 +73,14 @@ function described(
   }
 }
 
-/** What a set of tools is besides its settings. */
+/** Properties of a set of tools besides its settings. */
 interface DescribedSet {
   lineNumbers: boolean
-  /** Whether it has the tools of processes. */
+  /** Whether it has the process tools. */
   processes: boolean
 }
 
-/** The descriptions of one set of tools. Without a root directory the tools work where the host does. */
+/** The descriptions of one set of tools. Without a root directory, the tools work in the host's working directory. */
 export function describeTools(
   settings: Record<LimitedKind, Settings>,
   { isRootKnown, ...set }: { isRootKnown: boolean } & DescribedSet,

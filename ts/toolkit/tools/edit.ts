@@ -21,10 +21,10 @@ const schema = z.object({
 
 const outputSchema = z.literal('ok').describe('The patch has been applied')
 
-/** The `edit` tool: a unified diff applied to one file. */
+/** The `edit` tool: applies a unified diff to one file. */
 export type EditTool = CallableTool<EditInput, 'ok'>
 
-/** Makes the `edit` tool of a tool set; with a toolkit, hunks with wrong headers go where they fit. */
+/** Makes the `edit` tool of a tool set. With a toolkit, hunks with wrong headers are placed where they fit. */
 export function createEditTool(bound: BoundToolOptions, description: string, toolkit?: Toolkit): EditTool {
   return defineBuiltIn(
     {
@@ -57,8 +57,8 @@ export function createEditTool(bound: BoundToolOptions, description: string, too
  * Applies a unified diff to the existing file at `path`, in the current context.
  *
  * @throws {ToolError} TOOL_PATCH_TOO_LARGE over `maxOutputBytes`; TOOL_PATCH_FAILED when the patch
- * does not fit, with the hunk, the line, what was expected and what was found; TOOL_EDIT_CONFLICT
- * when another program changed the file meanwhile; others of `docs/errors.md`. Nothing is changed then.
+ * does not fit, with the hunk, the line, what was expected and what was found; TOOL_EDIT_CONFLICT if another program changed
+ * the file meanwhile; others of `docs/errors.md`. Then nothing changes.
  */
 export async function editFileTool(path: string, patch: string): Promise<'ok'> {
   await editFile({ path, patch }, directCall('write'), false)

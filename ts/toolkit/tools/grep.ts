@@ -43,7 +43,7 @@ export function createGrepTool(bound: BoundToolOptions, description: string, too
   )
 }
 
-/** The text for no match. A flag in the pattern is searched for as text, which finds nothing, so it is named. */
+/** The text for no match. It names a flag in the pattern, because the search takes the flag as text. */
 function noMatches({ pattern }: GrepInput): string {
   const flag = /^-{1,2}[a-zA-Z][\w-]*(?:\s|$)/u.exec(pattern)?.[0].trim()
   if (flag === undefined) return '(no matches)'
@@ -54,15 +54,15 @@ function noMatches({ pattern }: GrepInput): string {
 /**
  * Searches for a regular expression, in the current context.
  *
- * @returns lines of `file:line:text`, or an empty string when nothing matches.
+ * @returns lines of `file:line:text`, or an empty string if nothing matches.
  * @throws {ToolError} TOOL_GREP_FAILED for a bad pattern or a missing path; PROCESS_TIMEOUT with the
- * lines so far in `details.output`; TOOL_PATH_ESCAPE outside of the root.
+ * lines so far in `details.output`; TOOL_PATH_ESCAPE outside the root.
  */
 export async function grepTool(pattern: string, path?: string): Promise<string> {
   return grepFiles({ pattern, path }, directCall('grep'))
 }
 
-/** The addon stops by itself at the timeout; this is how much later a search on a stuck disk is given up. */
+/** The addon stops at the timeout. A search on a stuck disk ends this much later, in milliseconds. */
 const HANG_GRACE_MS = 1_000
 
 async function grepFiles({ pattern, path }: GrepInput, call: CallSettings): Promise<string> {

@@ -1,4 +1,4 @@
-/** A command that goes on as a process when its time is over: `createTools({ processes: true, onTimeout: 'background' })`. */
+/** A command that continues as a process at its timeout: `createTools({ processes: true, onTimeout: 'background' })`. */
 import type { FinishedCommand } from '../../../index.js'
 import { ToolError } from '../../core/errors.js'
 import { type KeepOptions, nativeOptions } from '../../core/kept-process.js'
@@ -16,10 +16,10 @@ import type { ToolProcesses } from './tool-processes.js'
 const keep: KeepOptions = { input: 'empty', fileBytes: OUTPUT_FILE_BYTES }
 
 /**
- * Runs a command with the results and errors of any other, except that it goes on at its timeout: its output until then says as which
- * process.
+ * Runs a command with the results and errors of any other. At its timeout it continues as a process, which a note after the
+ * output names.
  *
- * @throws {ToolError} PROCESS_TIMEOUT where no more processes may run.
+ * @throws {ToolError} PROCESS_TIMEOUT if no more processes may run.
  */
 export async function runKept(
   { settings, command, limits }: CommandPlan,
@@ -29,7 +29,7 @@ export async function runKept(
 ): Promise<FinishedCommand> {
   const { output: finished, process } = await callAddon(limits, async (addon, cancel) => {
     const ran = await addon.bashKept(settings(addon), command, nativeOptions(keep), cancel)
-    // After an abort nothing else would end it.
+    // Nothing else would end the process after an abort.
     if (signal?.aborted === true && !isUnfinished(ran)) ran.process?.kill()
     return ran
   })

@@ -8,7 +8,7 @@ import type { ToolName } from './descriptions.js'
 
 const MAX_NAMED = 10
 
-/** Rejects with the error of a call of `createTools`, naming the next move that the model has with the tools of the set. */
+/** Rejects with the error of a call, and names a next move with the tools of the set. */
 export const guideModel =
   (tool: ToolName, { settings }: BuiltInContext) =>
   async (error: unknown): Promise<never> => {
@@ -53,22 +53,22 @@ async function directory(root: string, path: string): Promise<string> {
   return `It holds ${named.join(', ')}${entries.length > MAX_NAMED ? ' and more' : ''}: name a file inside it.`
 }
 
-/** What a shell reads as an operator, where an argument is nothing else, or begins with a redirection. */
+/** Arguments that a shell reads as an operator or a redirection. */
 const operator = /^(?:\|\|?|&&?|;|<|\d?>>?(?:&\d)?|&>>?)$|^(?:\d?>>?|&>>?|<)[\w./-]+$/u
 
-/** What a shell replaces: variables, commands, the home directory. */
+/** Texts that a shell replaces: variables, commands, the home directory. */
 const expansion = /^(?:\$\w+|\$\{\w+\}|\$\(.*\)|`.*`|~\/.*|~)$/su
 
 const pattern = /^[\w./@-]*[*?][\w./@*?-]*$/u
 
-/** Programs that take paths: a pattern among their arguments was meant for a shell. */
+/** Programs that take paths. A pattern among their arguments was meant for a shell. */
 const pathPrograms: ReadonlySet<string> = new Set(
   'cat chmod chown cp diff du echo file head less ln ls mkdir mv node rm rmdir sort stat tail tar touch wc'.split(' '),
 )
 
 /**
- * A note about shell syntax among the arguments of a program that is no shell, which passes it on as text: the model
- * means a pipe, and the program gets a `|`.
+ * A note about shell syntax among the arguments of a program that is no shell. The program gets it as text: the model means a
+ * pipe, and the program gets a `|`.
  */
 export function syntaxNote({ cmd, args }: { cmd: string; args?: readonly string[] | undefined }): string | undefined {
   if (typeof cmd !== 'string' || !Array.isArray(args) || shells.has(programName(cmd))) return undefined
@@ -81,7 +81,7 @@ export function syntaxNote({ cmd, args }: { cmd: string; args?: readonly string[
   return `\`${text}\` was passed to ${programName(cmd)} as it is: no shell read it. For shell syntax use cmd "sh" with args ["-c", "…"].`
 }
 
-/** Throws the error of a command again. Shell syntax among its arguments is named, since it is then the likely reason. */
+/** Throws the error of a command again, and names shell syntax among its arguments as the likely reason. */
 export const withSyntaxNote =
   (input: { cmd: string; args?: readonly string[] | undefined }) =>
   (error: unknown): never => {

@@ -1,9 +1,9 @@
-/** What a model is shown of the calls of one set of tools: their results, and notes beside them. */
+/** The texts that a model reads of calls: results, and notes after them. */
 import { createRequire } from 'node:module'
 import type { ToolCallOptions } from '../../journal/calls/call-record.js'
 import type { ToolProcesses } from './tool-processes.js'
 
-/** The request of the AI SDK for the form of a result that the model sees. */
+/** The AI SDK's request for the model's form of a result. */
 export interface ModelOutputRequest<INPUT> {
   toolCallId: NonNullable<ToolCallOptions['toolCallId']>
   input: INPUT
@@ -15,13 +15,13 @@ export interface ModelText {
   value: string
 }
 
-/** What `createTools` adds to the tools of the documents. */
+/** The additions of `createTools` to the documents' tools. */
 export interface Toolkit {
   notes: CallNotes
   lineNumbers: boolean
-  /** The processes of a set that has tools for them. */
+  /** The processes of a set with process tools. */
   processes?: ToolProcesses | undefined
-  /** Whether a command goes on as one of them when its time is over. */
+  /** Whether a command continues as one of them at its timeout. */
   goesOn?: boolean | undefined
 }
 
@@ -30,7 +30,7 @@ export interface ReadImage {
   bytes: Uint8Array
 }
 
-/** What a model is shown of one call besides its result. */
+/** The note of one call. */
 export interface CallNote {
   /** Sentences that follow the result. */
   text?: string | undefined
@@ -57,7 +57,7 @@ export class CallNotes {
   readonly #notes = new Map<string, CallNote>()
   #imageBytes = 0
 
-  /** Replaces what an earlier call with the same key has left. Every call begins with an empty note. */
+  /** Replaces the note of an earlier call with the same key. Every call begins with an empty note. */
   set(call: NotedCall, note: CallNote): void {
     if (call.toolCallId === undefined) return
     const key = keyOf(call)
@@ -83,7 +83,7 @@ export class CallNotes {
 
 const keyOf = ({ toolCallId, tool, subject }: NotedCall): string => JSON.stringify([toolCallId, tool, subject])
 
-/** A result, or what stands for an empty one, followed by the note of the call and by further sentences. */
+/** A result, or a placeholder for an empty one, followed by the note of the call and further sentences. */
 export function textWithNotes(result: string, ...notes: readonly (string | undefined)[]): ModelText {
   const value = notes.reduce<string>(
     (text, note) => (note === undefined ? text : `${text}${text.endsWith('\n') ? '' : '\n'}${note}`),
@@ -92,7 +92,7 @@ export function textWithNotes(result: string, ...notes: readonly (string | undef
   return { type: 'text', value }
 }
 
-/** Kinds of images that models take, by the ends of their names and their first bytes. */
+/** Kinds of images that models take, by extension and first bytes. */
 const imageKinds: readonly { names: RegExp; mediaType: string; begins: (bytes: Buffer) => boolean }[] = [
   { names: /\.png$/iu, mediaType: 'image/png', begins: (bytes) => bytes.subarray(0, 8).equals(Buffer.from('89504e470d0a1a0a', 'hex')) },
   { names: /\.jpe?g$/iu, mediaType: 'image/jpeg', begins: (bytes) => bytes.subarray(0, 3).equals(Buffer.from('ffd8ff', 'hex')) },
@@ -118,7 +118,7 @@ export function textWithImage(text: string, { mediaType, bytes }: ReadImage): Mo
 
 let major: number | undefined
 
-/** The version of the SDK beside this package, or in a bundle, where it cannot be found, the newest supported one. */
+/** The version of the installed SDK; in a bundle, where it cannot be found, the newest supported one. */
 function majorOfSdk(): number {
   if (major !== undefined) return major
   try {

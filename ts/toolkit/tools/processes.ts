@@ -1,4 +1,4 @@
-/** Processes that go on after the call that started them: the tools of `createTools({ processes: true })`. */
+/** Long-running processes: the tools of `createTools({ processes: true })`. */
 import type { FlexibleSchema } from 'ai'
 import { traceStep } from '../../core/call-channel.js'
 import { programName } from '../../core/call-message.js'
@@ -10,7 +10,7 @@ import type { BoundToolOptions } from '../settings.js'
 import { shellFor, startLine } from './start-line.js'
 import type { ToolProcesses } from './tool-processes.js'
 
-/** The four tools of processes. */
+/** The four process tools. */
 export type ProcessTools = {
   process_start: CallableTool<ProcessArguments['process_start'], ProcessReport>
   process_read: CallableTool<ProcessArguments['process_read'], ProcessReport>
@@ -18,7 +18,7 @@ export type ProcessTools = {
   process_stop: CallableTool<ProcessArguments['process_stop'], ProcessReport>
 }
 
-/** Makes the tools of processes for a tool set. They end with their owner. */
+/** Makes the process tools of a tool set. The processes end with their owner. */
 export function createProcessTools(
   bound: BoundToolOptions,
   descriptions: Record<ProcessToolId, string>,
@@ -57,13 +57,13 @@ export function createProcessTools(
   }
 }
 
-/** The report with what became of other processes meanwhile. */
+/** The report, followed by the ends of other processes. */
 function noted(report: ProcessReport, processes: ToolProcesses): ProcessReport {
   const notes = [...(report.notes ?? []), ...processes.takeNotes()]
   return notes.length === 0 ? report : { ...report, notes }
 }
 
-/** A text that is a secret is not recorded. */
+/** The arguments for the record, without a secret text. */
 function withoutSecret(args: ProcessArguments['process_write']): unknown {
   if (args.secret !== true) return args
   const { text, ...rest } = args
@@ -82,7 +82,7 @@ const sdkSchema = (jsonSchema: unknown, validate?: (value: unknown) => unknown):
 
 const uncheckedSchema = (schema: unknown): FlexibleSchema<ProcessReport> => sdkSchema(schema) as unknown as FlexibleSchema<ProcessReport>
 
-/** The schema of the arguments, as a model gets it, with the check that a direct call has as well. */
+/** The schema of the arguments for the model, with the same check as a direct call. */
 function schemaOf<ID extends ProcessToolId>(name: ID): FlexibleSchema<ProcessArguments[ID]> {
   const validate = (value: unknown): unknown => {
     try {
@@ -94,7 +94,7 @@ function schemaOf<ID extends ProcessToolId>(name: ID): FlexibleSchema<ProcessArg
   return sdkSchema(withoutPatterns(processTools[name].parameters), validate) as unknown as FlexibleSchema<ProcessArguments[ID]>
 }
 
-/** The same without regular expressions: servers that compile a schema to a grammar support few of them. Calls are checked with code. */
+/** The schema without regular expressions, few of which servers support that compile a schema to a grammar. Code checks the calls. */
 function withoutPatterns(schema: Readonly<Record<string, unknown>>): unknown {
   return JSON.parse(JSON.stringify(schema, (key, value: unknown) => (key === 'pattern' ? undefined : value)))
 }

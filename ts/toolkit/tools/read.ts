@@ -25,7 +25,7 @@ const schema = z.object({
   path: z.string().describe('File path, relative to the root directory or absolute within it'),
 })
 
-/** The `read` tool: a file of the sandbox as UTF-8 text. */
+/** The `read` tool: reads a file of the root directory as UTF-8 text. */
 export type ReadTool = CallableTool<ReadInput, string>
 
 /** Input of the `read` tool of `createTools`. */
@@ -42,7 +42,7 @@ const toolkitSchema = z.object({
   limit: z.number().int().min(1).optional().describe('How many lines to read'),
 })
 
-/** The `read` tool of `createTools`: a file as text, or some lines of it. */
+/** The `read` tool of `createTools`: reads a file as text, or a range of its lines. */
 export type ToolkitReadTool = CallableTool<ToolkitReadInput, string>
 
 const outputSchema = z.string().describe('The text of the file, or what an image is')
@@ -63,7 +63,7 @@ export function createToolkitReadTool(bound: BoundToolOptions, description: stri
   )
 }
 
-/** The form of a result that the model sees: a text, with line numbers if the host sets them, or the image itself. */
+/** The model's form of a result: a text, with line numbers if the host sets them, or the image itself. */
 function modelOutput(toolkit: Toolkit, { toolCallId, input, output }: ModelOutputRequest<ToolkitReadInput>): ModelText {
   const { text, image } = toolkit.notes.get({ toolCallId, tool: 'read', subject: input.path })
   if (image !== undefined) return textWithImage(output, image)
@@ -71,7 +71,7 @@ function modelOutput(toolkit: Toolkit, { toolCallId, input, output }: ModelOutpu
   return textWithNotes(toolkit.lineNumbers ? numbered(output, input.offset ?? 1) : output, text)
 }
 
-/** Each line behind its number and a tab, as `cat -n` has it. */
+/** Puts a number and a tab before each line, like `cat -n`. */
 function numbered(text: string, first: number): string {
   const ends = text.endsWith('\n')
   const lines = (ends ? text.slice(0, -1) : text).split('\n')
@@ -88,8 +88,8 @@ export function createReadTool(bound: BoundToolOptions, description: string): Re
  *
  * Invalid UTF-8 is shown as U+FFFD; a byte order mark is kept.
  *
- * @throws {ToolError} TOOL_FILE_TOO_LARGE over `maxOutputBytes`; TOOL_PATH_ESCAPE outside of the
- * root; TOOL_FILE_NOT_FOUND, TOOL_NOT_A_FILE and others of `docs/errors.md`.
+ * @throws {ToolError} TOOL_FILE_TOO_LARGE over `maxOutputBytes`; TOOL_PATH_ESCAPE outside the root; TOOL_FILE_NOT_FOUND,
+ * TOOL_NOT_A_FILE and others of `docs/errors.md`.
  */
 export async function readFileTool(path: string): Promise<string> {
   return readFile({ path }, directCall('read'))
@@ -99,7 +99,7 @@ async function readFile({ path }: ReadInput, call: CallSettings): Promise<string
   return readText(callPlan(call), pathText(path), false)
 }
 
-/** A file as text, some lines of it, or an image: then the result describes the image, and the model is shown it. */
+/** Reads a file as text, a range of its lines, or an image. The result of an image describes it, and the model sees the image itself. */
 async function readForModel({ path, offset, limit }: ToolkitReadInput, call: BuiltInContext, toolkit: Toolkit): Promise<string> {
   const noted = { toolCallId: call.toolCallId, tool: 'read', subject: path } as const
   toolkit.notes.set(noted, {})
@@ -114,7 +114,7 @@ async function readForModel({ path, offset, limit }: ToolkitReadInput, call: Bui
   }
   if (plan.imageBytes > 0 && isNamedLikeImage(target)) {
     const bytes = await readBytes(plan, target, plan.imageBytes, false)
-    // The addon gives ASCII as a string, which no image is.
+    // The addon returns ASCII as a string, and no image is ASCII.
     const image = typeof bytes === 'string' ? undefined : imageOf(bytes)
     if (image !== undefined) {
       toolkit.notes.set(noted, { image })
@@ -124,7 +124,7 @@ async function readForModel({ path, offset, limit }: ToolkitReadInput, call: Bui
   return readText(plan, target, true)
 }
 
-/** A whole file: without waiting where it is in memory, and on another thread where it is not. */
+/** Reads a whole file: without waiting if it is in memory, otherwise on another thread. */
 async function readText(plan: CallPlan, target: string, textOnly: boolean): Promise<string> {
   const { maxOutputBytes, signal } = plan
   const cached = tryNowait(signal, (addon) => addon.tryReadCached(grantedRoot(addon, plan), target, maxOutputBytes, textOnly))

@@ -1,4 +1,4 @@
-/** Command lines, where a tool takes one: the shell that reads them, and those that go on after their call, behind the layers of `bash`. */
+/** Command lines of tools: the shell that reads them, and long-running ones, behind the layers of `bash`. */
 import { findBash } from '../../core/find-bash.js'
 import type { KeepOptions } from '../../core/kept-process.js'
 import { OUTPUT_FILE_BYTES, type StartRequest } from '../../core/processes/process-table.js'
@@ -9,20 +9,20 @@ import type { BuiltInContext } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
 import { callPlan, commandOf, commandSettings, guardCommand } from './call-plan.js'
 
-/** What to start. */
+/** The command line to start. */
 export interface LineToStart {
   command: string
   /** @default the root directory */
   workdir?: string | undefined
   input: NonNullable<KeepOptions['input']>
-  /** The shell that reads the line. @default bash, or sh where there is none */
+  /** The shell that reads the line. @default bash, or sh if there is none */
   shell?: string | undefined
-  /** Whether it is asked for plain output without a terminal, too. @default false */
+  /** Whether the variables for plain output are set even without a terminal. @default false */
   isPlain?: boolean | undefined
 }
 
 /**
- * What a table needs to start the line. The process ends with the abort of the call's run.
+ * Makes the start of a line for a process table. The process ends with the abort of the call's run.
  *
  * @throws {ToolError} INVALID_INPUT, TOOL_NETWORK_DISABLED, TOOL_GIT_REMOTE_DISABLED
  */

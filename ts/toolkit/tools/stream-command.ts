@@ -1,7 +1,7 @@
 /**
- * What a reader sees of an output that grows. Each result of the AI SDK replaces the one before, and the last comes
- * twice: so a result holds the end of a long output only, and results come as often as the output pays for. All
- * together they take half of what has been printed, and a window a second where that is more.
+ * Preliminary results of a growing output. Each result of the AI SDK replaces the one before, and the last comes twice. So a
+ * result has only the end of a long output, and results come in proportion to the output: together they have half the size of
+ * the output, or one window a second if that is more.
  */
 import { setTimeout } from 'node:timers/promises'
 import { settledWithin } from '../../core/abort.js'
@@ -12,10 +12,10 @@ import { ToolError } from '../../core/errors.js'
 import { stream } from '../../core/native.js'
 import type { CommandPlan } from './call-plan.js'
 
-/** A pause between two parts of the output, in which it gathers. */
+/** The pause between two parts of the output, in milliseconds. */
 const PAUSE_MS = 10
 
-/** Runs a command. Yields the output so far, of a long one its end, and last the whole output. */
+/** Runs a command. Yields the output so far, or the end of a long output, and last the whole output. */
 export async function* streamCommand(
   { settings, command, limits }: CommandPlan,
   onEnd: (leftRunning: number) => void,
@@ -63,7 +63,7 @@ export async function* streamCommand(
   }
 }
 
-/** Notes how a command ended. Only a failure says more than success. */
+/** Sets the outcome of a command on the call's message. Only a failure adds to it. */
 export function noteExit(message: CommandMessage, error: unknown): void {
   const { code, details } = ToolError.isInstance(error) ? error : {}
   if (code === 'PROCESS_TIMEOUT') message.timedOut = true
@@ -73,21 +73,21 @@ export function noteExit(message: CommandMessage, error: unknown): void {
   message.call?.commandEnded(exitCode)
 }
 
-/** The next event. It may fail while nothing waits for it, because the reader still handles the last one. */
+/** The next event. It may fail while nothing waits for it, because the reader still handles the previous one. */
 function nextOf<T, R>(events: AsyncGenerator<T, R, undefined>): Promise<IteratorResult<T, R>> {
   const next = events.next()
   next.catch(() => undefined)
   return next
 }
 
-/** How much of an output is shown before its end. */
+/** The most characters of a preliminary result. */
 const WINDOW = 4_000
-/** The shortest time between two results: a reader gains nothing from more of them. */
+/** The shortest time between two results, in milliseconds. More results would not help a reader. */
 const MIN_INTERVAL_MS = 100
-/** The longest time, while there is something new. */
+/** The longest time between two results while there is new output, in milliseconds. */
 const MAX_INTERVAL_MS = 1_000
 
-/** The output of one command so far, and when its next part is to be shown. */
+/** The output of one command so far, and the time of its next result. */
 export class LiveOutput {
   #text = ''
   #spent = 0
@@ -99,14 +99,14 @@ export class LiveOutput {
     this.#isNew ||= text !== ''
   }
 
-  /** In how many milliseconds the next part is due; `undefined` when there is nothing new. */
+  /** The milliseconds until the next result; `undefined` if there is no new output. */
   dueIn(now: number): number | undefined {
     if (!this.#isNew) return undefined
     const paid = this.#spent === 0 || this.#spent + Math.min(this.#text.length, WINDOW) <= this.#text.length / 2
     return Math.max(0, this.#lastMs + (paid ? MIN_INTERVAL_MS : MAX_INTERVAL_MS) - now)
   }
 
-  /** The part to show now: the whole output, or its end. */
+  /** The result to show now: the whole output, or its end. */
   take(now: number): string {
     this.#isNew = false
     this.#lastMs = now
@@ -119,7 +119,7 @@ export class LiveOutput {
 function endOf(text: string): string {
   if (text.length <= WINDOW) return text
   let from = text.length - WINDOW
-  // From the beginning of a line, where one begins soon; never in the middle of a character.
+  // Begins at the start of a line if one is near, and never in the middle of a character.
   const line = text.indexOf('\n', from - 1) + 1
   if (line > 0 && line < from + WINDOW / 2) from = line
   else if (isLowSurrogate(text.charCodeAt(from))) from += 1

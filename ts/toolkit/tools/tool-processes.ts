@@ -1,6 +1,6 @@
 import { endSentence, MAX_PROCESSES, ProcessTable } from '../../core/processes/process-table.js'
 
-/** The most bytes of the text of one report as JSON: every byte that is read can be a control character. */
+/** The most bytes of one report's text as JSON, in which every byte can be a control character. */
 const MAX_REPORT_JSON = 700_000
 
 /** The processes of one tool set. */

@@ -20,10 +20,10 @@ const schema = z.object({
 
 const outputSchema = z.literal('ok').describe('The file has the content')
 
-/** The `write` tool: a whole file, its parent directories created. */
+/** The `write` tool: writes a whole file and creates its parent directories. */
 export type WriteTool = CallableTool<WriteInput, 'ok'>
 
-/** Makes the `write` tool of a tool set; with `guides`, errors name the next move among the tools of the set. */
+/** Makes the `write` tool of a tool set. With `guides`, errors name a next move with the tools of the set. */
 export function createWriteTool(bound: BoundToolOptions, description: string, guides = false): WriteTool {
   return defineBuiltIn(
     {
@@ -41,13 +41,13 @@ export function createWriteTool(bound: BoundToolOptions, description: string, gu
 }
 
 /**
- * Makes `content` the content of the file at `path`, in the current context.
+ * Writes `content` to the file at `path`, in the current context.
  *
- * Published in one step: other readers see the old file or the new one, and a killed process leaves
- * one of the two.
+ * The file is replaced in one step: other readers see the old file or the new one, and a killed process leaves one of the
+ * two.
  *
- * @throws {ToolError} TOOL_CONTENT_TOO_LARGE over `maxOutputBytes`; TOOL_PATH_ESCAPE outside of the
- * root; others of `docs/errors.md`. Nothing is changed then.
+ * @throws {ToolError} TOOL_CONTENT_TOO_LARGE over `maxOutputBytes`; TOOL_PATH_ESCAPE outside the root; others of
+ * `docs/errors.md`. Then nothing changes.
  */
 export async function writeFileTool(path: string, content: string): Promise<'ok'> {
   return writeFile({ path, content }, directCall('write'))
