@@ -7,7 +7,7 @@ import { toAcpPlan } from './plan.js'
 import { base64, exitOf, outputBytesOf, textChunks } from './terminal.js'
 import { commandOutput, textContent, toAcpToolCall } from './tool-call.js'
 
-/** How a client is told of calls. */
+/** The form of a client's updates. */
 export interface UpdateStyle {
   version: 1 | 2
   meta: 'zed' | undefined
@@ -15,18 +15,18 @@ export interface UpdateStyle {
   outputBytes: number
 }
 
-/** How much output waits for a client that is slow. What comes before is left out. */
+/** The most output that waits for a slow client. Earlier output is dropped. */
 const MAX_BUFFER = 256_000
-/** How much of the end of an output a client without terminals sees while a command runs. */
+/** The end of a running command's output that a client without terminals sees, in characters. */
 const TAIL = 8_000
 
-/** The updates of one call. Each method gives what is to be sent when its turn has come. */
+/** The updates of one call. Each method returns updates that are made when it is their turn. */
 export class CallUpdates {
   readonly #call: ObservedCall
   readonly #id: string
   readonly #style: UpdateStyle
   readonly #workspace: string
-  /** Whether the output goes to a terminal: of the agent in version 2, or by `_meta`. */
+  /** Whether the output goes to a terminal: the agent's in version 2, or one of `_meta`. */
   readonly #hasTerminal: boolean
   #buffer = ''
   #sent = 0
@@ -36,7 +36,7 @@ export class CallUpdates {
   #isQueued = false
   #isOver = false
 
-  /** @param id the call's id, which no other call of the client's session has. */
+  /** @param id the call's id, unique in the client's session. */
   constructor(call: ObservedCall, id: string, style: UpdateStyle) {
     this.#call = call
     this.#id = id
@@ -49,7 +49,7 @@ export class CallUpdates {
     return () => this.#begin()
   }
 
-  /** Takes output; what it gives has to be queued, unless the output goes out with what is queued already. */
+  /** Takes output. @returns updates to queue; none if queued updates will include the output. */
   output(text: string): MakeMessages | undefined {
     if (this.#isOver || this.#call.tool !== 'bash') return undefined
     const room = this.#style.outputBytes - this.#sent - this.#buffer.length
@@ -93,7 +93,7 @@ export class CallUpdates {
 
   *#end(result: Envelope): Iterable<object> {
     if (this.#hasTerminal) {
-      // Of a command that was not heard while it ran, or was not run, the envelope says all that there is.
+      // If the output was not observed, or the command did not run, the envelope has all output.
       if (this.#sent === 0 && this.#buffer === '') this.#buffer = commandOutput(result).slice(0, this.#style.outputBytes)
       else if (result.type === 'error') this.#buffer += `\n${result.error_text}\n`
       const printed = Math.max(this.#heardBytes, outputBytesOf(result))

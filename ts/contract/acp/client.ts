@@ -1,34 +1,34 @@
-/** What the connection to a client has to have, and the order in which it is told things. */
+/** The connection to a client, and the order of its messages. */
 
-/** The client at the other end of a connection, as `@agentclientprotocol/sdk` gives it to an agent: `connection.client`. */
+/** The client of a connection: `connection.client` of an agent in `@agentclientprotocol/sdk`. */
 export interface AcpClient {
   notify(method: string, params: object): Promise<unknown> | void
   request(method: string, params: object, options?: { cancellationSignal?: AbortSignal }): Promise<unknown>
 }
 
-/** The parts of what a client says at `initialize` that decide how it is told things. */
+/** The capabilities that a client sends at `initialize`, as far as they matter here. */
 export interface AcpClientCapabilities {
   elicitation?: { form?: object | null } | null
   _meta?: Record<string, unknown> | null
 }
 
-/** How many updates may wait for a client that does not read. */
+/** The most updates that wait for a client that does not read. */
 const MAX_WAITING = 10_000
 
-/** What is to be sent: made when its turn has come, so that what came meanwhile goes with it. */
+/** A message that is made when it is its turn, so that it includes everything until then. */
 export type MakeMessages = () => Iterable<object>
 
-/** Sends the notifications of one session of a client, one after the other, in the order in which they were queued. */
+/** Sends the notifications of one client session, one after the other, in the order of the queue. */
 export class Outbox {
   readonly #client: AcpClient
   readonly #sessionId: string
   #waiting: MakeMessages[] = []
   #sending: Promise<void> | undefined
   #failure: { error: unknown } | undefined
-  /** The ids that calls have here, by their own ids: the last one of each. */
+  /** The ids of calls in the client's session by the calls' own ids: the last one of each. */
   readonly #ids = new Map<string, string>()
   readonly #taken = new Set<string>()
-  /** Where relative paths of the session begin, once it has made a call. */
+  /** The base of relative paths, known after the session's first call. */
   workspace: string | undefined
 
   constructor(client: AcpClient, sessionId: string) {
@@ -36,7 +36,7 @@ export class Outbox {
     this.#sessionId = sessionId
   }
 
-  /** An id for a call: its own, unless an earlier call of the client's session has that one. */
+  /** An id for a call: its own, unless an earlier call of the client's session has it. */
   newId(callId: string): string {
     let id = callId
     for (let nth = 2; this.#taken.has(id); nth += 1) id = `${callId}.${nth}`
@@ -45,12 +45,12 @@ export class Outbox {
     return id
   }
 
-  /** The id of the last call that has this one. */
+  /** The id in the client's session of the last call with this id. */
   idOf(callId: string): string {
     return this.#ids.get(callId) ?? callId
   }
 
-  /** Queues updates. After a failure nothing is sent any more: the order would have a gap. */
+  /** Queues updates. Nothing is sent after a failure, because the order would have a gap. */
   push(make: MakeMessages): void {
     if (this.#failure !== undefined) return
     if (this.#waiting.length >= MAX_WAITING) return this.#fail(new Error('The client does not read its updates.'))
@@ -58,7 +58,7 @@ export class Outbox {
     this.#sending ??= this.#send()
   }
 
-  /** Waits until all that was queued has been sent. @throws what the connection threw. */
+  /** Waits until all queued messages have been sent. @throws the connection's error. */
   async flush(): Promise<void> {
     while (this.#sending !== undefined) {
       // eslint-disable-next-line no-await-in-loop -- more may have been queued
@@ -68,7 +68,7 @@ export class Outbox {
   }
 
   async #send(): Promise<void> {
-    // What is queued in the same turn goes out in order all the same, and the caller is not held up.
+    // Messages that are queued in the same turn still go out in order, and the caller does not wait.
     await Promise.resolve()
     try {
       for (let make = this.#waiting.shift(); make !== undefined; make = this.#waiting.shift()) {
@@ -92,7 +92,7 @@ export class Outbox {
 
 const outboxes = new WeakMap<AcpClient, Map<string, Outbox>>()
 
-/** The outbox of a session of a client. Updates and requests share it, so that a request comes after what led to it. */
+/** The outbox of a client session. Updates and requests share it, so that a request comes after the call that needs it. */
 export function outboxOf(client: AcpClient, sessionId: string): Outbox {
   let ofClient = outboxes.get(client)
   if (ofClient === undefined) outboxes.set(client, (ofClient = new Map()))

@@ -1,4 +1,4 @@
-/** What a call changes, as clients show it. */
+/** The changes of a call in the forms of the protocol. */
 import { isAbsolute, relative, resolve } from 'node:path'
 import { changesOf, type FileChange } from '../call/file-changes.js'
 import { overwrittenText } from '../call/overwritten-text.js'
@@ -6,7 +6,7 @@ import type { Envelope } from '../registry/envelope.js'
 import { recordOf } from '../registry/json-schema.js'
 import { gitPatch } from './git-patch.js'
 
-/** A change of one file, as version 1 has it. */
+/** A change of one file in version 1. */
 export interface AcpDiff {
   type: 'diff'
   path: string
@@ -14,19 +14,19 @@ export interface AcpDiff {
   newText: string
 }
 
-/** One file of a change, as version 2 has it. */
+/** One file of a change in version 2. */
 export type AcpDiffChange =
   | { operation: 'add' | 'delete' | 'modify'; path: string; fileType?: 'text' }
   | { operation: 'move'; oldPath: string; path: string; fileType?: 'text' }
 
-/** Changes of files, as version 2 has them. */
+/** Changes of files in version 2. */
 export interface AcpDiffV2 {
   type: 'diff'
   changes: AcpDiffChange[]
   patch?: { format: 'git_patch'; text: string }
 }
 
-/** A call, and what is known of it. */
+/** A call, and the known facts about it. */
 export interface ChangingCall {
   tool: string
   args: Record<string, unknown>
@@ -44,7 +44,7 @@ export function diffsOf(call: ChangingCall): AcpDiff[] {
   return whole.length > 0 ? whole : diffOfArguments(call)
 }
 
-/** A file with its texts; nothing where one of them is unknown: half a diff would show a file as new, or as gone. */
+/** A file with its texts; nothing if one of them is unknown, because half a diff would show a file as new or deleted. */
 function wholeDiff({ path, change, before, after }: FileChange, workspace: string): AcpDiff[] {
   const at = resolve(workspace, path)
   if (change === 'add') return after === undefined ? [] : [{ type: 'diff', path: at, oldText: before ?? null, newText: after }]
@@ -53,7 +53,7 @@ function wholeDiff({ path, change, before, after }: FileChange, workspace: strin
   return after === undefined ? [] : [{ type: 'diff', path: at, oldText: before, newText: after }]
 }
 
-/** What the arguments alone say. */
+/** The changes that follow from the arguments alone. */
 function diffOfArguments({ tool, args, workspace, oldText, result }: ChangingCall): AcpDiff[] {
   const { path, content, old_string: old, new_string: newText } = args
   if (typeof path !== 'string' || path === '') return []
@@ -65,7 +65,7 @@ function diffOfArguments({ tool, args, workspace, oldText, result }: ChangingCal
   return [{ type: 'diff', path: at, oldText: old, newText }]
 }
 
-/** The changes of a call for version 2, with a patch where every text is known. */
+/** The changes of a call for version 2, with a patch if every text is known. */
 export function diffV2Of(call: ChangingCall): AcpDiffV2[] {
   const { workspace, result, tool, oldText } = call
   const known = changesOf(result) ?? changesFromArguments(call)
@@ -106,7 +106,7 @@ function changesFromArguments({ tool, args, result, oldText }: ChangingCall): Fi
   return [{ path, change: isNew ? 'add' : 'update', before, after: content }]
 }
 
-/** As git names it: relative to the workspace, or absolute without its slash. */
+/** The path in git's form: relative to the workspace, or absolute without its first slash. */
 function inWorkspace(path: string, workspace: string): string {
   const at = resolve(workspace, path)
   const below = relative(workspace, at)

@@ -28,7 +28,7 @@ export interface AcpElicitationResponse {
 }
 
 const nameOf = (index: number): string => `question_${index + 1}`
-/** Where options are offered, a second field takes the user's own words. */
+/** The name of the field for the user's own words, beside a choice. */
 const ownNameOf = (index: number): string => `question_${index + 1}_other`
 
 /**
@@ -68,9 +68,9 @@ export function toAcpElicitation(
 }
 
 /**
- * The answers of a client to `questions`, for `host.question`. What does not fit a question is no answer to it.
+ * Converts a client's answers to `questions`, for `host.question`. A value that does not fit its question counts as no answer.
  *
- * @throws {ToolError} INVALID_INPUT for questions that are none.
+ * @throws {ToolError} INVALID_INPUT for invalid questions.
  * @throws {ContractFailure} question_unavailable if the user declined, or the client answered with something else.
  */
 export function fromAcpElicitation(response: AcpElicitationResponse, questions: readonly AskedQuestion[]): string[][] {
@@ -83,7 +83,7 @@ export function fromAcpElicitation(response: AcpElicitationResponse, questions: 
   return questions.map(({ multi_select: many }, index) => {
     const own = [given[ownNameOf(index)]].filter(isAnswer)
     const chosen = [given[nameOf(index)]].flat().filter(isAnswer)
-    // Of one answer, the user's own words say more.
+    // If only one answer is allowed, the user's own words take precedence.
     return many === true ? [...chosen, ...own] : [...own, ...chosen].slice(0, 1)
   })
 }

@@ -1,18 +1,18 @@
-/** A change of one file with both of its texts, as git writes it. */
+/** Writes a change of one file with both texts in git's form. */
 export interface TextChange {
   change: 'add' | 'update' | 'delete' | 'move'
-  /** Relative to the root of the workspace; the new one after a move. */
+  /** The path relative to the root of the workspace; after a move, the new path. */
   path: string
   oldPath: string
   before: string
   after: string
 }
 
-/** How many equal lines stand around a change. */
+/** The number of context lines around a change. */
 const CONTEXT = 3
 
 /**
- * Changes as a patch that `git apply` takes. Each file has one hunk: from the first line that differs to the last.
+ * Makes a patch that `git apply` takes. Each file has one hunk, from the first line that differs to the last.
  */
 export const gitPatch = (changes: readonly TextChange[]): string => changes.map(filePatch).join('')
 
@@ -46,13 +46,13 @@ function hunkOf(old: readonly string[], now: readonly string[]): string[] {
   ]
 }
 
-/** Lines with their ends: the last one may have none. */
+/** Lines with their line breaks. The last line may have none. */
 const linesOf = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+$/gu) ?? []
 
 const written = (mark: string, line: string): string[] =>
   line.endsWith('\n') ? [mark + line.slice(0, -1)] : [mark + line, '\\ No newline at end of file']
 
-/** A name as git writes it where it has other than the usual characters. */
+/** Quotes a name with unusual characters as git does. */
 function quoted(name: string): string {
   if (!/["\\\p{Cc}]/u.test(name)) return name
   const bytes = [...Buffer.from(name)].map((byte) => {

@@ -7,8 +7,8 @@ import { type AcpSessionOptions, parseAcpOptions } from './options.js'
 import { type AcpPermissionResponse, fromAcpPermission, toAcpPermissionRequest } from './permission.js'
 
 /**
- * The parts of a session's host that ask the client: `prompt`, and `question` where the client shows forms. A request goes out
- * after the updates of {@link acpUpdates} that led to it; updates do not wait for its answer.
+ * The parts of a session's host that ask the client: `prompt`, and `question` if the client shows forms. A request goes out
+ * after the updates of {@link acpUpdates} for its call. Updates do not wait for its answer.
  *
  * @throws {ToolError} INVALID_INPUT
  * @example

@@ -9,11 +9,11 @@ export interface AcpSessionOptions {
   sessionId: string
   /** The version of the protocol. @default 1 */
   version?: 1 | 2 | undefined
-  /** What the client said at `initialize`: whether it shows forms, and terminals by `_meta`. @default {} */
+  /** The client's capabilities at `initialize`: whether it shows forms, and terminals of `_meta`. @default {} */
   clientCapabilities?: AcpClientCapabilities | null | undefined
-  /** Where relative paths begin. @default the first root of the session's workspace */
+  /** The base of relative paths. @default the first root of the session's workspace */
   workspace?: string | undefined
-  /** How much of the output of one command is sent while it runs. @default 1_000_000 */
+  /** The most bytes of one command's output that are sent while it runs. @default 1_000_000 */
   outputBytes?: number | undefined
 }
 

@@ -12,7 +12,7 @@ export interface AcpPermissionOption {
   kind: PromptDecision
 }
 
-/** A request for the agreement of the user, as the Agent Client Protocol (version 1) has it. */
+/** A permission request of the Agent Client Protocol, version 1. */
 export interface AcpPermissionRequest {
   sessionId: string
   toolCall: AcpToolCall
@@ -33,7 +33,7 @@ const choices: readonly { optionId: string; name: string; answer: PromptAnswer }
   { optionId: 'reject_always', name: 'Always reject in this session', answer: { decision: 'reject_always', scope: 'session' } },
 ]
 
-/** The same request in the draft of version 2: a command is asked about as such. */
+/** The same request in the draft of version 2, which has a form for commands. */
 export interface AcpPermissionRequestV2 {
   sessionId: string
   title: string
@@ -82,7 +82,7 @@ export function toAcpPermissionRequest(
   }
 }
 
-/** What the call touches, and why it is asked about. */
+/** The targets of the call, and the reason for the question. */
 function descriptionOf({ subjects = [], reason }: PromptRequest): string {
   const touched = subjects.map(({ capability, resource, why }) => `${capability} ${resource}${why === undefined ? '' : ` (${why})`}`)
   return [...(reason === undefined ? [] : [reason]), ...touched].join('\n')
@@ -100,7 +100,7 @@ export function fromAcpPermission(response: AcpPermissionResponse): PromptAnswer
   return { ...(chosenBy(response)?.answer ?? { decision: 'reject_once' }) }
 }
 
-/** The client is an external program, whose answer may be anything. */
+/** The client is an external program, so its answer may have any shape. */
 function chosenBy(response: unknown): (typeof choices)[number] | undefined {
   try {
     const { outcome, optionId: chosen } = (response as { outcome: Record<string, unknown> }).outcome

@@ -2,14 +2,14 @@ import { parseOptions } from '../../core/options.js'
 import { recordOf } from '../registry/json-schema.js'
 import { protocolVersion } from './version.js'
 
-/** One entry of a plan. The protocol wants a priority; a todo list has an order. */
+/** One entry of a plan. The protocol requires a priority; a todo list has only an order. */
 export interface AcpPlanEntry {
   content: string
   priority: 'high' | 'medium' | 'low'
   status: 'pending' | 'in_progress' | 'completed'
 }
 
-/** A plan, as an update of a session: of version 1, and of version 2. */
+/** A plan, as an update of a session in version 1 or version 2. */
 export type AcpPlanUpdate =
   | { sessionUpdate: 'plan'; entries: AcpPlanEntry[] }
   | { sessionUpdate: 'plan_update'; plan: { type: 'items'; planId: string; entries: AcpPlanEntry[] } }
@@ -18,7 +18,7 @@ export type AcpPlanUpdate =
 const PLAN_ID = 'todo'
 
 /**
- * The todo list of a call of `todo` as a plan.
+ * Converts the todo list of a call of `todo` into a plan.
  *
  * @param args the arguments of the call.
  */

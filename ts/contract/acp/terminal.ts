@@ -1,31 +1,31 @@
-/** The output of commands, as clients show it: by `_meta` in version 1, where Zed's names are in use, and as terminals in version 2. */
+/** The output of commands for clients: in version 1 by `_meta`, under Zed's names, and in version 2 as terminals. */
 import type { Envelope } from '../registry/envelope.js'
 import { recordOf } from '../registry/json-schema.js'
 
-/** How much of an output one message has, at most: encoded, it stays below 64 KB. */
+/** The most output of one message. Encoded, it stays below 64 KB. */
 const CHUNK_BYTES = 48_000
 
-/** What Zed reads of a tool call: that it has a terminal, what the terminal shows, and how its command ended. */
+/** The fields that Zed reads: a call's terminal, its output, and how its command ended. */
 export type ZedTerminal = {
   terminal_info?: { terminal_id: string; cwd?: string }
   terminal_output?: { terminal_id: string; data: string }
   terminal_exit?: { terminal_id: string; exit_code: number | null; signal: string | null }
 }
 
-/** How the command of a call ended; both are null for one that was not run, or was stopped. */
+/** How the command of a call ended; both are null if it was not run, or was stopped. */
 export function exitOf(result: Envelope): { exitCode: number | null; signal: string | null } {
   const { exit_code: code, signal } = recordOf(result.type === 'output' ? result.data : undefined)
   return { exitCode: typeof code === 'number' ? code : null, signal: typeof signal === 'string' ? signal : null }
 }
 
-/** How much a command printed, as far as its envelope says. */
+/** The number of bytes that a command printed, by its envelope. */
 export function outputBytesOf(result: Envelope): number {
   const { stdout, stderr, head, tail = '', left_out_bytes: leftOut = 0 } = recordOf(result.type === 'output' ? result.data : undefined)
   const parts = typeof head === 'string' ? [head, tail] : [stdout, stderr]
   return parts.reduce<number>((sum, part) => sum + (typeof part === 'string' ? Buffer.byteLength(part) : 0), Number(leftOut))
 }
 
-/** A text in parts of at most 48,000 bytes, between characters. */
+/** Splits a text into parts of at most 48,000 bytes, between characters. */
 export function textChunks(text: string): string[] {
   const bytes = Buffer.from(text)
   const chunks: string[] = []

@@ -13,7 +13,7 @@ export interface AcpText {
   content: { type: 'text'; text: string }
 }
 
-/** A terminal as content of a tool call: of the client, of the agent in version 2, or one that `_meta` describes. */
+/** A terminal as content of a tool call: the client's, the agent's in version 2, or one of `_meta`. */
 export interface AcpTerminal {
   type: 'terminal'
   terminalId: string
@@ -25,7 +25,7 @@ export type AcpToolCallContent = AcpText | AcpDiff | AcpTerminal
 /** The same in version 2. */
 export type AcpToolCallContentV2 = AcpText | AcpDiffV2 | AcpTerminal
 
-/** A tool call as the Agent Client Protocol (version 1) has it. Valid as an update of itself, too. */
+/** A tool call of the Agent Client Protocol, version 1. It is also valid as an update. */
 export interface AcpToolCall {
   toolCallId: string
   title: string
@@ -39,7 +39,7 @@ export interface AcpToolCall {
   _meta?: ZedTerminal
 }
 
-/** A tool call as the draft of version 2 has it. */
+/** A tool call in the draft of version 2. */
 export interface AcpToolCallV2 extends Omit<AcpToolCall, 'status' | 'content' | '_meta'> {
   status: AcpToolCall['status'] | 'cancelled'
   content: AcpToolCallContentV2[]
@@ -50,28 +50,29 @@ export interface SessionToolCall {
   id: string
   tool: string
   args: unknown
-  /** Whether it waits for an agreement still. @default false */
+  /** Whether the call still waits for a permission. @default false */
   pending?: boolean | undefined
 }
 
 /** Further facts that the protocol needs. */
 export interface AcpToolCallOptions {
-  /** Where relative paths begin: the protocol's are absolute. @default the working directory */
+  /** The base of relative paths, because the protocol's are absolute. @default the working directory */
   workspace?: string | undefined
   /** The kind that a tool without a locked id declares. */
   kind?: AcpToolKind | undefined
-  /** A terminal that shows the command: of the client, or in version 2 of the agent. */
+  /** A terminal that shows the command: the client's, or in version 2 the agent's. */
   terminalId?: string | undefined
   /** The version of the protocol. @default 1 */
   version?: 1 | 2 | undefined
   /**
-   * Whether a command is shown in a terminal by `_meta`, as Zed reads it in version 1 (`clientCapabilities._meta.terminal_output`):
+   * Whether `_meta` describes a terminal for a command, as Zed reads it in version 1 (`clientCapabilities._meta.terminal_output`):
    * `terminal_info`, and with the envelope `terminal_output` and `terminal_exit`. The terminal has the id of the call.
    */
   meta?: 'zed' | undefined
   /**
-   * The text that a `write` overwrites, for its diff. @default the old text, as far as the session of this process knows it: of
-   * text files of up to 200 KB, from the envelope on; else null, as for a new file
+   * The text that a `write` overwrites, for its diff.
+   * @default the old text if the session of this process knows it (text files of up to 200 KB, once there is an envelope);
+   * otherwise null, as for a new file
    */
   oldText?: string | undefined
 }
@@ -80,7 +81,7 @@ export interface AcpToolCallOptions {
 const MAX_LOCATIONS = 100
 
 /**
- * A call as the protocol has it; with its envelope, a call that is over.
+ * Converts a call to the protocol's form. With an envelope, the call is over.
  *
  * @throws {ToolError} INVALID_INPUT for an invalid call, envelope or option.
  */
@@ -124,7 +125,7 @@ export function toAcpToolCall(call: SessionToolCall, result?: Envelope, options:
   return isZed && terminalId !== undefined ? { ...told, _meta: zedTerminal(terminalId, args, result, workspace) } : told
 }
 
-/** What Zed reads of a call that is sent as a whole. */
+/** The fields for Zed of a call that is sent as a whole. */
 function zedTerminal(id: string, { workdir }: Record<string, unknown>, result: Envelope | undefined, workspace: string): ZedTerminal {
   const cwd = resolve(workspace, isText(workdir) ? workdir : '.')
   const info = { terminal_info: { terminal_id: id, cwd } }
@@ -137,7 +138,7 @@ function zedTerminal(id: string, { workdir }: Record<string, unknown>, result: E
   }
 }
 
-/** What a terminal shows of a command that is over. */
+/** The terminal of a command that is over. */
 export const commandOutput = (result: Envelope): string => (result.type === 'output' ? outputText(result.data) : result.error_text)
 
 const callChecks = {
@@ -169,7 +170,7 @@ function statusOf(pending: boolean | undefined, result: Envelope | undefined): A
   return pending === true ? 'pending' : 'in_progress'
 }
 
-/** A line that describes the call. */
+/** A one-line description of the call. */
 function titleOf(tool: string, args: Record<string, unknown>): string {
   const what = ['description', 'command', 'path', 'pattern', 'query', 'url', 'name', 'process_id'].map((name) => args[name]).find(isText)
   if (what === undefined) return tool
@@ -221,13 +222,13 @@ function locationsOf(
     return listed.map(({ path, line }) => ({ path: at(path), line }))
   }
   const changed = changesOf(result)
-  // A change is found where its first line differs.
+  // A change is located at the first line that differs.
   if (changed !== undefined) return changed.slice(0, MAX_LOCATIONS).map((change) => ({ path: at(change.path), ...lineOf(change) }))
   const { path } = args
   return isText(path) ? [{ path: at(path) }] : []
 }
 
-/** The first line that a change makes different, from 1. */
+/** The first line that a change modifies, from 1. */
 function lineOf({ before, after }: FileChange): { line?: number } {
   if (before === undefined || after === undefined || before === after) return {}
   let at = 0

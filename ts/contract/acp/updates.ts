@@ -5,25 +5,25 @@ import { CallUpdates } from './call-updates.js'
 import { type MakeMessages, outboxOf } from './client.js'
 import { type AcpSessionOptions, parseAcpOptions } from './options.js'
 
-/** The updates of a session that go to a client. */
+/** The updates of a session for a client. */
 export interface AcpUpdates extends Disposable {
   /**
-   * Waits until the client has been sent all that has happened so far: before the answer to `session/prompt`, for one.
+   * Waits until all updates so far have been sent, for example before the answer to `session/prompt`.
    *
-   * @throws what the connection threw. Nothing more is sent then, and the session goes on.
+   * @throws the connection's error. Then no further update is sent, and the session continues.
    */
   flush(): Promise<void>
-  /** Ends the updates. What was queued is still sent. */
+  /** Ends the updates. Queued updates are still sent. */
   close(): void
 }
 
 /**
- * Tells a client of every call of a session: that it begins, what its command prints while it runs, its end with diffs, and the
- * todo list as a plan.
+ * Sends every call of a session to a client: its beginning, the output of its command while it runs, its end with diffs, and
+ * the todo list as a plan.
  *
- * The client gets one message after the other, in the order in which things happened. For each call that is: the call, then
- * its output, then the exit of its command, then its end; nothing comes after that. A client that reads slowly gets output in
- * larger parts, of at most 64 KB each, and misses the oldest of it; it holds up no call.
+ * Messages come one after the other, in the order of the events: for each call, the call, its output, the exit of its
+ * command, and its end, which is last. A slow client gets output in larger parts, of at most 64 KB each, and misses the
+ * oldest output. It never blocks a call.
  *
  * @throws {ToolError} INVALID_INPUT
  * @example

@@ -2,27 +2,27 @@ import { tellListener } from '../../core/listeners.js'
 import type { Envelope } from '../registry/envelope.js'
 import type { AcpToolKind } from '../registry/tool-ids.js'
 
-/** A call of a session, as observers see it. The same object stands for the same call. */
+/** A call of a session, for observers. Each call has one object. */
 export interface ObservedCall {
   readonly session_id: string
-  /** The same id may come again. */
+  /** The id of the call. Ids may repeat. */
   readonly call_id: string
   readonly tool: string
-  /** A frozen copy. */
+  /** A frozen copy of the arguments. */
   readonly args: unknown
   /** The kind that the tool declares. */
   readonly kind: AcpToolKind | undefined
-  /** The first root of the workspace, where relative paths begin. */
+  /** The first root of the workspace, the base of relative paths. */
   readonly workspace: string | undefined
 }
 
-/** Hears of the calls of a session while they are made. What it throws, or rejects with, is a warning, and changes nothing. */
+/** Observes the calls of a session while they are made. What it throws or rejects with becomes a warning, and changes nothing. */
 export interface CallObserver {
-  /** A call begins: nothing has been decided yet. */
+  /** A call begins. Nothing has been decided yet. */
   onCall?: ((call: ObservedCall) => void) | undefined
   /** A command of a call has printed this since the last time; see {@link CallOptions.onOutput}. */
   onOutput?: ((call: ObservedCall, text: string) => void) | undefined
-  /** A call is over, also one that was refused. */
+  /** A call is over, even if it was refused. */
   onResult?: ((call: ObservedCall, envelope: Envelope) => void) | undefined
 }
 
@@ -34,7 +34,7 @@ export class CallObservers {
     return this.#observers.size === 0
   }
 
-  /** @returns what ends it. */
+  /** Adds an observer. @returns a function that removes it. */
   add(observer: CallObserver): () => void {
     // A copy: the same object may observe twice.
     const { onCall, onOutput, onResult } = observer

@@ -1,21 +1,21 @@
-/** What the host is told of a server that cannot be connected, and how servers run. */
+/** Texts for the host about servers that cannot be connected, and about how servers run. */
 import type { McpConnection } from './mcp-connection.js'
 import type { McpServerConfig } from './server-config.js'
 import { describeSandbox, sandboxHint } from './server-sandbox.js'
 import { withoutSecrets } from './tool-output.js'
 
-/** How much is quoted of what a server said. */
+/** The most characters of a server's message that are quoted. */
 const MAX_QUOTE = 600
 
-/** Whose error it is. */
+/** The server of the error. */
 export interface ConnectFacts {
   name: string
   server: McpServerConfig
-  /** What must not be in a text. */
+  /** Values that no text may contain. */
   secrets: readonly string[]
 }
 
-/** How a server runs, in a few words. An address may hold a token: its host alone is named. */
+/** How a server runs, in a few words. Only the host of an address is named, because the address may hold a token. */
 export function runsIn(server: McpServerConfig): string {
   if (!('url' in server)) return describeSandbox(server.sandbox ?? {})
   return `elsewhere: ${URL.canParse(server.url) ? new URL(server.url).host : 'at its url'}`
@@ -38,18 +38,18 @@ export function describeConnectError(facts: ConnectFacts, error: unknown, proces
   if (code === 'TOOL_SANDBOX_UNAVAILABLE') {
     return `${what} It cannot be confined on this system: mcpServers.${name}.sandbox: 'none' runs it outside of the sandbox, with the rights of this process.`
   }
-  // Without a word of the server, the network is what most of them miss.
+  // If the server said nothing, the missing network is the most likely cause.
   const hasNetwork = 'url' in server || server.sandbox === 'none' || server.sandbox?.network === true
   return `${what}${said(facts, process, hasNetwork ? '' : ` It has no network unless mcpServers.${name}.sandbox.network is true.`)}`
 }
 
-/** Describes how a server that was connected went down. */
+/** Describes how a connected server went down. */
 export function describeEnd(facts: ConnectFacts, process: McpConnection['process']): string | undefined {
   if (process?.ended === undefined) return undefined
   return `mcp server ${facts.name} went down (${process.ended}), and is tried again.${said(facts, process, '')}`
 }
 
-/** How it ran, and what it said. */
+/** How the server ran, and what it said. */
 function said({ name, server, secrets }: ConnectFacts, process: McpConnection['process'], otherwise: string): string {
   if ('url' in server || server.sandbox === 'none' || process === undefined) return ''
   const stderr = withoutSecrets(process.stderr, secrets)
@@ -58,7 +58,7 @@ function said({ name, server, secrets }: ConnectFacts, process: McpConnection['p
   return `${hint === undefined ? otherwise : ` ${hint}`}${quote === '' ? '' : ` It said: ${quote}`}`
 }
 
-/** Without what moves a cursor or turns the direction of a text. */
+/** Drops characters that move a cursor or change the direction of text. */
 const oneLine = (text: string): string => text.replace(/[\p{C}\s]+/gu, ' ').trim()
 
 function processOf(error: unknown): McpConnection['process'] {

@@ -41,13 +41,13 @@ import type { Watchdog } from '../watchdogs/watchdog.js'
 
 /** What a host provides to its sessions. Each function gets a signal that aborts when its answer is no longer needed. */
 export interface SessionHost {
-  /** Shows a call that needs agreement to the user. Without it, the session has no user. */
+  /** Asks the user about a call. Without it, the session has no user. */
   prompt?: Prompt | undefined
   /** Shows questions, and resolves to an array of answers for each. Without it, `question` is unavailable. */
   question?: AskUser | undefined
   /** Runs subagents. @default a `ToolLoopAgent` with the session's model */
   spawn?: SpawnAgent | undefined
-  /** Search services; a session keeps to one of them. Without any, `web_search` is unavailable. */
+  /** Search services, of which a session uses one. Without any, `web_search` is unavailable. */
   webSearch?: readonly WebSearchProvider[] | undefined
   /** Resolves names for `web_fetch`. The addresses are checked. @default the system's resolver */
   lookup?: HostLookup | undefined
@@ -65,24 +65,24 @@ export interface SessionOptions {
   id?: string | undefined
   /** The roots of the workspace; the first one is where relative paths begin. Empty: no workspace is open. */
   workspace: string | string[]
-  /** Directories of files that were opened one by one before it began; see `Session.openFile`. @default [] */
+  /** Directories of files that the user opened before the session began; see `Session.openFile`. @default [] */
   adHoc?: string[] | undefined
   /** Directories besides the workspace in which the manifest may declare roots. @default [] */
   manifestRoots?: string[] | undefined
   /** The host's directory for its user. */
   userData?: string | undefined
-  /** What the agent is. */
+  /** The definition of the agent. */
   manifest: AgentManifest
   /**
-   * The agent's own tools, and those of extensions; or which tools there are: `{ only: ['read', 'grep'] }` or
-   * `{ except: ['bash'] }`, with the own ones as `own`. A tool that is left out cannot be called, and what it requires is
-   * no capability of the session.
+   * The agent's own tools and those of extensions; or a choice of tools: `{ only: ['read', 'grep'] }` or
+   * `{ except: ['bash'] }`, with own tools as `own`. An excluded tool cannot be called, and its requirements are no
+   * capabilities of the session.
    * @default []
    */
   tools?: readonly ContractTool[] | ToolChoice | undefined
   /**
-   * Rules besides those of the manifest, which they cannot overrule where it denies. A list, such as `presets.acceptEdits`
-   * with more behind it, is the project's; `session` and `project` are rules that the user made before.
+   * Rules besides those of the manifest, whose denials they cannot overrule. A list, such as `presets.acceptEdits` with
+   * further rules, is the project's; `session` and `project` are rules that the user made earlier.
    * @default []
    */
   permissions?: readonly Rule[] | ScopedRules | undefined
@@ -94,7 +94,7 @@ export interface SessionOptions {
   host?: SessionHost | undefined
   /** Whether no user can agree to calls or answer questions. @default whether the host has no prompt */
   headless?: boolean | undefined
-  /** The upper bound of its access, whatever its manifest and tools require. @default no bound */
+  /** The most access that the session can have, whatever its manifest and tools require. @default no bound */
   ceiling?: RequirementSet | undefined
   limits?: Partial<Limits> | undefined
   /** How skills are found. @default in the workspace, around it, and in the user's home */
@@ -108,22 +108,22 @@ export interface SessionOptions {
   /** Restrictions on the processes of `bash` besides the capabilities. */
   sandbox?: SessionSandbox | undefined
   /**
-   * Which shell runs the command lines of `bash`, and so by which grammar they are judged. bash is looked up once,
-   * when the session is opened, in this process's PATH; it reads no startup file. With `sh`, what only bash has is
-   * refused as `invalid_arguments`, with what to write instead. Subagents have the shell of their parent.
-   * @default 'bash' where PATH has one, else 'sh'
+   * The shell of `bash`, whose grammar also judges the command lines. The session looks for bash once, when it is opened, in
+   * this process's PATH. The shell reads no startup file. With `sh`, syntax that only bash has is refused as
+   * `invalid_arguments`, with what to write instead. Subagents have the shell of their parent.
+   * @default 'bash' if PATH has it, otherwise 'sh'
    * @throws {ToolError} INVALID_INPUT for `'bash'` if there is none.
    */
   shell?: ShellName | undefined
   /**
-   * What becomes of a command of `bash` at its timeout. With `'background'` it goes on as a process of the session, and the result
-   * says as which: the tools of `processTools` read and stop it, and it ends with the session. On Linux.
+   * What happens to a `bash` command at its timeout. With `'background'`, it continues as a process of the session, which the
+   * result names. The tools of `processTools` read and stop it, and it ends with the session. On Linux only.
    * @default 'stop'
    */
   onTimeout?: 'stop' | 'background' | undefined
   /** The journal in which calls are recorded, from `openJournal`. */
   journal?: Journal | undefined
-  /** Called when a call begins, and again when it is over, before the model gets the outcome. */
+  /** Called when a call begins, and again at its end, before the model gets the outcome. */
   onRecord?: ((part: RecordPart) => unknown) | undefined
 }
 
@@ -192,7 +192,7 @@ const checks = {
 /** The options of a session, checked, copied and with their defaults. */
 export type ParsedOptions = Parsed<typeof checks>
 
-/** @throws {ToolError} INVALID_INPUT for invalid and for misspelt options: a misspelt option must not leave open what it was to close. */
+/** @throws {ToolError} INVALID_INPUT for invalid and misspelt options, because a misspelt option must not silently drop a restriction. */
 export function parseSessionOptions(input: SessionOptions): ParsedOptions {
   return checked('createSession', () => {
     const options = parseOptions('createSession', input, checks satisfies Record<keyof SessionOptions, unknown>)

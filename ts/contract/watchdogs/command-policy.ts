@@ -33,13 +33,14 @@ const harmless = new Set(['/dev/null', '/dev/stdout', '/dev/stderr', '/dev/tty']
 
 /** Options of {@link commandWatchdog}. */
 export interface CommandWatchdogOptions {
-  /** The roots of the workspace: writes elsewhere are asked for. @default [] */
+  /** The roots of the workspace. The user is asked about writes elsewhere. @default [] */
   workspace?: string[] | undefined
 }
 
 /**
- * A reference policy for `bash`, and for the command lines and the input of processes. It allows programs that only inspect, asks about writes outside of the workspace (also by
- * redirections), downloads and changes of privileges, and always refuses what destroys the system. It leaves everything
+ * A reference policy for `bash`, and for the command lines and the input of processes. It allows programs that only inspect,
+ * asks about writes outside the workspace (including redirections), downloads and changes of privileges, and always refuses
+ * commands that destroy the system. It leaves everything
  * else to the permission rules.
  *
  * @throws {ToolError} INVALID_INPUT for an invalid option.
