@@ -37,23 +37,23 @@ export interface ConnectionEvents {
 
 const MAX_PAGES = 50
 const MAX_TOOLS = 2_000
-/** How long a client may take to close. */
+/** How long a client may take to close, in milliseconds. */
 const END_MS = 1_000
 
 /** A server that is connected. */
 export interface McpConnection {
-  /** Whether it is over because the server sent a message that is too long. */
+  /** Whether it ended because the server sent a message that is too long. */
   readonly wasTooLong: boolean
-  /** What became of its process, if it is one in the sandbox. */
+  /** How its process ended, if it runs in the sandbox. */
   readonly process?: { ended: string | undefined; stderr: string } | undefined
   /** All of its tools, within the time of one call. */
   listTools(signal: AbortSignal): Promise<ServerTool[]>
   callTool(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<unknown>
-  /** Ends it, and waits until its process is gone. */
+  /** Ends the connection, and waits until its process has ended. */
   close(): Promise<void>
 }
 
-/** A server that could not be connected, with what its process said of that. */
+/** The error of a server that could not be connected, with its process's messages. */
 export class ConnectError extends Error {
   readonly process: McpConnection['process']
 
@@ -63,7 +63,7 @@ export class ConnectError extends Error {
   }
 }
 
-/** Connects. The client is loaded here, since most sessions have no server. @throws {ConnectError} */
+/** Connects to a server. The client is loaded here, because most sessions have no server. @throws {ConnectError} */
 export async function connect(
   name: string,
   server: McpServerConfig,
@@ -80,7 +80,7 @@ export async function connect(
       transport: line.transport as never,
       clientName: 'toolwright',
       initializationOptions: { timeout, signal },
-      // Notifications come this way too. The text may hold credentials, and is dropped.
+      // Notifications come this way too. Their text may hold credentials and is dropped.
       onUncaughtError: () => events.onNotice(),
     })) as unknown as Client
     if ('start' in line.transport) whenClosed(line.transport, () => events.onDown())
@@ -122,24 +122,24 @@ interface Transport {
   onclose?: (() => void) | undefined
 }
 
-/** By a variable, and left alone by bundlers: the package is optional, and a bundler fails where it is not installed. */
+/** Imported by a variable, so that bundlers ignore it: the package is optional, and a bundler would fail if it is not installed. */
 const CLIENT = '@ai-sdk/mcp'
 const loadClient = async () => (await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ CLIENT)) as typeof Mcp
 
-/** A transport, and what there is to know of the process behind it. */
+/** A transport, and its process. */
 interface Line {
   transport: Transport
-  /** Ends the process, and waits for that. */
+  /** Ends the process, and waits for its end. */
   end(): Promise<void> | void
   readonly wasTooLong: boolean
-  /** What became of the process, in words of nobody but the server: what it last said. */
+  /** How the process ended, and its last messages. */
   readonly process?: { ended: string | undefined; stderr: string } | undefined
 }
 
 function lineTo(name: string, server: McpServerConfig, place: ServerPlace, signal: AbortSignal): Promise<Line> | Line {
   if ('url' in server) {
     const { url, headers = {} } = server
-    // Another address is another server, which must not get the credentials.
+    // Does not follow redirects, because another server must not get the credentials.
     const transport = { type: 'http', url, headers, redirect: 'error', fetch: limitedFetch } as Transport
     return { transport, end: () => undefined, wasTooLong: false }
   }
@@ -178,10 +178,10 @@ function confinedLine(name: string, server: McpStdioServer, place: ServerPlace, 
   }
 }
 
-/** Listens after the client, which has put its own listener there. */
+/** Adds a listener after the client's own. */
 function whenClosed(transport: Transport, listener: () => void): void {
   const before = transport.onclose
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport has one place for a listener
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport takes a single listener
   transport.onclose = () => {
     before?.()
     listener()

@@ -6,17 +6,17 @@ import { MAX_MESSAGE_BYTES, MCP_TIMEOUT_MS, type McpServerConfig, secretsOf } fr
 import { sandboxHint, type ServerPlace } from './server-sandbox.js'
 import { schemaWithoutSecrets, toolOutput, withoutSecrets } from './tool-output.js'
 
-/** The delays before a server that is down is tried again. The last one repeats. */
+/** The delays before another attempt to reach a server that is down, in milliseconds. The last one repeats. */
 export const backOffMs: readonly number[] = [1_000, 2_000, 5_000, 15_000, 60_000]
 
-/** How old a list may be before it is asked for again, where the server does not say that it changed. */
+/** How old a list of tools may be before it is requested again, if the server does not announce changes, in milliseconds. */
 const LIST_MS = 60_000
 
-/** One server of a session: connected when it is first needed, and tried again later when it is down. */
+/** One server of a session. It is connected when it is first needed, and tried again later if it is down. */
 export class McpServer {
   readonly name: string
   tools: readonly ServerTool[] = []
-  /** Why it could not be connected, or went down, for the host. It names no address and no value. */
+  /** Why the server could not be connected, or went down, for the host, without addresses and values. */
   connectError: string | undefined
   readonly #place: ServerPlace
   readonly #config: McpServerConfig
@@ -25,7 +25,7 @@ export class McpServer {
   readonly #closing = new AbortController()
   #connection: McpConnection | undefined
   #connecting: Promise<void> | undefined
-  /** Connections that end: a session is not closed before their processes are gone. */
+  /** Connections that are ending. The session closes only after their processes have ended. */
   readonly #ending = new Set<Promise<void>>()
   #restarting: Promise<void> | undefined
   #listed = 0
@@ -45,14 +45,14 @@ export class McpServer {
     return this.#connection !== undefined
   }
 
-  /** How it runs, for the host. */
+  /** How the server runs, for the host. */
   get runs(): string {
     return runsIn(this.#config)
   }
 
   /**
-   * Between two turns: connects for the first time, and asks for a list that may have changed. A server that
-   * is down is tried again when its time has come, and not here.
+   * Runs between two turns: connects for the first time, and requests a list that may have changed. A timer, and not this
+   * method, tries a server that is down again.
    */
   async refresh(signal: AbortSignal): Promise<void> {
     if (this.#closing.signal.aborted) return
@@ -65,7 +65,7 @@ export class McpServer {
     }
   }
 
-  /** Calls a tool, once. @throws {ContractFailure} unavailable where it is down, also when it goes down meanwhile; timeout; tool_failed. */
+  /** Calls a tool, once. @throws {ContractFailure} unavailable if the server is down or goes down meanwhile; timeout; tool_failed. */
   async call(tool: string, args: Record<string, unknown>, signal: AbortSignal): Promise<unknown> {
     // A server that is restarted because of a too long message is not down.
     if (this.#restarting !== undefined) await unlessAborted(this.#restarting, signal)
@@ -93,7 +93,7 @@ export class McpServer {
     }
   }
 
-  /** A failure of the server's own, with what the sandbox may have to do with it. */
+  /** A failure of the server, with the part that the sandbox may have in it. */
   #explained(failure: ContractFailure): ContractFailure {
     const config = this.#config
     const hint = 'url' in config ? undefined : sandboxHint(this.name, config.sandbox ?? {}, failure.message)
@@ -152,7 +152,7 @@ export class McpServer {
     }
   }
 
-  /** Its tools, without credentials: the server knows them, and may repeat them. */
+  /** The server's tools, without the credentials that the server may repeat in their texts. */
   async #toolsOf(connection: McpConnection): Promise<ServerTool[]> {
     const tools = await connection.listTools(this.#closing.signal)
     const secrets = this.#secrets

@@ -1,7 +1,7 @@
 /** A server may write byte by byte. */
 const MAX_PARTS = 4_096
 
-/** Lines of a stream, of which none is longer than a limit. */
+/** Splits a stream into lines up to a limit. */
 export class MessageLines {
   readonly #limit: number
   #parts: Uint8Array[] = []
@@ -12,9 +12,9 @@ export class MessageLines {
   }
 
   /**
-   * The lines that a piece of the stream completes, without their ends. What is behind the last one waits for more.
+   * The lines that a piece of the stream completes, without line breaks. The rest waits for the next piece.
    *
-   * @returns nothing if a line is too long: all that came before it in this piece is lost with it.
+   * @returns `undefined` if a line is too long. The earlier lines of this piece are lost with it.
    */
   push(piece: Uint8Array): string[] | undefined {
     const lines: string[] = []
@@ -26,7 +26,7 @@ export class MessageLines {
     }
     const rest = piece.subarray(from)
     if (this.#bytes + rest.length > this.#limit) return undefined
-    // A copy: a view would keep the whole piece.
+    // Copies, because a view would keep the whole piece in memory.
     if (rest.length > 0) this.#parts.push(rest.slice())
     this.#bytes += rest.length
     if (this.#parts.length > MAX_PARTS) this.#parts = [Buffer.concat(this.#parts)]

@@ -3,15 +3,15 @@ import type { ChildProcess } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { MAX_MESSAGE_BYTES, type McpStdioServer } from './server-config.js'
 
-/** How long a server's process may take to end before it is killed. */
+/** How long a server's process may take to end before it is killed, in milliseconds. */
 const END_MS = 1_000
 
-/** By a variable, and left alone by bundlers: the package is optional, and a bundler fails where it is not installed. */
+/** Imported by a variable, so that bundlers ignore it: the package is optional, and a bundler would fail if it is not installed. */
 const STDIO = '@ai-sdk/mcp/mcp-stdio'
 const loadStdioTransport = async () =>
   (await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ STDIO)) as typeof McpStdio
 
-/** The transport of a server outside of the sandbox. */
+/** The transport of a server outside the sandbox. */
 export async function plainTransport(server: McpStdioServer, cwd: string | undefined, onTooLong: () => void) {
   const { StdioMCPTransport } = await loadStdioTransport()
   const { command, args = [], env = {} } = server
@@ -20,7 +20,7 @@ export async function plainTransport(server: McpStdioServer, cwd: string | undef
   const start = transport.start.bind(transport)
   transport.start = async () => {
     const started = start()
-    // The transport asks its process to end, and does not look whether it does.
+    // The transport asks its process to end, and does not check whether it does.
     child = (transport as unknown as { process?: ChildProcess }).process
     // After an abort the error event may come when no other listener is left.
     child?.on('error', () => undefined)

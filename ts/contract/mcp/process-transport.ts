@@ -3,17 +3,17 @@ import { MessageLines } from './message-lines.js'
 import { MAX_MESSAGE_BYTES } from './server-config.js'
 import type { ServerProcess } from './server-process.js'
 
-/** How much a server may write that is no message, one thing after the other: some print a banner, or log there. */
+/** The most consecutive bytes of a server's output that are no message, such as a banner or a log. */
 const MAX_NOISE_BYTES = 1_000_000
-/** How many bytes may wait because the server does not read its input. */
+/** The most bytes that wait because the server does not read its input. */
 const MAX_WAITING_BYTES = 64_000_000
-/** How many of the server's own requests may wait for it to read their answers. */
+/** The most requests of the server whose answers it has not read. */
 const MAX_WAITING_ANSWERS = 1_000
 
 /** Why a transport gave up its server. */
 export type GaveUp = 'too long' | 'no messages' | 'does not read'
 
-/** The messages of a client and a server that runs in the sandbox: one on each line of its stdin and stdout. */
+/** The transport of a server in the sandbox: one message on each line of its stdin and stdout. */
 export class ProcessTransport implements MCPTransport {
   readonly supportsProtocolVersionDiscovery = true
   onclose?: () => void
@@ -64,14 +64,14 @@ export class ProcessTransport implements MCPTransport {
     }
   }
 
-  /** Tells the server to end, and does not wait for that: a client would. */
+  /** Tells the server to end, without waiting, because the client would wait too. */
   async close(): Promise<void> {
     this.#closing.abort()
     void this.server?.end()
     this.#closed()
   }
 
-  /** Ends the server, and waits until its process is gone. */
+  /** Ends the server, and waits until its process has ended. */
   async end(): Promise<void> {
     await this.close()
     await this.#starting?.catch(() => undefined)
@@ -79,7 +79,7 @@ export class ProcessTransport implements MCPTransport {
   }
 
   async #listen(server: ServerProcess): Promise<void> {
-    // Each piece is waited for, so that timers and other servers have their turn between two of them.
+    // Awaits each piece, so that timers and other servers get a turn in between.
     for await (const piece of server.process.output('stdout', this.#closing.signal)) {
       const lines = this.#lines.push(piece)
       if (lines === undefined) return this.#giveUp('too long')
@@ -99,7 +99,7 @@ export class ProcessTransport implements MCPTransport {
     try {
       this.onmessage?.(message)
     } catch (error) {
-      // An answer to a request that was given up, or never made.
+      // The answer belongs to a request that was given up or never made.
       this.onerror?.(error as Error)
     }
   }
@@ -118,7 +118,7 @@ export class ProcessTransport implements MCPTransport {
   }
 }
 
-/** The message of a line; `undefined` for what is none: a client trusts its transport with the shape. */
+/** The message of a line; `undefined` for an invalid one, because a client relies on its transport for the shape. */
 export function messageOf(line: string): JSONRPCMessage | undefined {
   let message: unknown
   try {

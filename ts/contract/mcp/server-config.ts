@@ -1,7 +1,7 @@
 import { type Check, type Checks, group, invalid, listOf, must, optional, path, string, wholeNumber } from '../../core/options.js'
 import { type McpSandbox, mcpSandbox } from './server-sandbox.js'
 
-/** A server of the Model Context Protocol. Configuring a server does not connect it: the host enables it. */
+/** A server of the Model Context Protocol. A configured server is connected only if the host enables it. */
 export type McpServerConfig = McpStdioServer | McpHttpServer
 
 interface McpServerCommon {
@@ -9,19 +9,19 @@ interface McpServerCommon {
   timeout_ms?: number | undefined
 }
 
-/** A server that runs as a process beside this one, in the sandbox unless its configuration says `sandbox: 'none'`. */
+/** A server that runs as a process of the session, in the sandbox unless its configuration has `sandbox: 'none'`. */
 export interface McpStdioServer extends McpServerCommon {
   /** A name looked up in PATH, or a path: absolute, or relative to `cwd`. */
   command: string
   /** @default [] */
   args?: string[] | undefined
-  /** Added to a few harmless variables of this process (`HOME`, `PATH`, …). Values are never shown. */
+  /** Variables in addition to a few harmless ones of this process (`HOME`, `PATH`, …). Values are never shown. */
   env?: Record<string, string> | undefined
-  /** Where it runs; `{workspace}` is the first root of the session. @default the directory of this process */
+  /** The working directory; `{workspace}` is the first root of the session. @default that of this process */
   cwd?: string | undefined
   /**
-   * What it may do. `'none'` runs it outside of the sandbox, with the rights of this process.
-   * @default {} — it reads everything but credential stores, writes its own home, and has no network
+   * The access of the server. `'none'` runs it outside the sandbox, with the rights of this process.
+   * @default {}: it reads everything but credential stores, writes its own home, and has no network
    */
   sandbox?: McpSandbox | 'none' | undefined
 }
@@ -29,11 +29,11 @@ export interface McpStdioServer extends McpServerCommon {
 /** A server that is reached by streamable HTTP. */
 export interface McpHttpServer extends McpServerCommon {
   url: string
-  /** Credentials, for one. Values are never shown. */
+  /** Headers, such as credentials. Values are never shown. */
   headers?: Record<string, string> | undefined
 }
 
-/** The maximum size of an answer or message of a server, since the client reads all of it into memory. */
+/** The maximum size of an answer or message of a server, which the client reads into memory. */
 export const MAX_MESSAGE_BYTES = 10_000_000
 export const MCP_TIMEOUT_MS = 30_000
 
@@ -67,7 +67,7 @@ const serverConfig: Check<McpServerConfig> = (config, name) => {
   return http
 }
 
-/** Servers by their names. The errors do not have the values, which may be secret. */
+/** Servers by name. Errors do not show values, which may be secret. */
 export const mcpServers: Check<Record<string, McpServerConfig>> = (servers, where) => {
   if (typeof servers !== 'object' || servers === null || Array.isArray(servers)) {
     throw invalid(`${where} must be an object of servers by their names.`)
@@ -90,7 +90,7 @@ function addressProblem({ url, headers = {} }: McpHttpServer): string | undefine
   return isLocal || Object.keys(headers).length === 0 ? undefined : 'headers go over https only, but to this machine'
 }
 
-/** The values of headers and variables, which must not come back in a text. */
+/** The values of headers and variables, which no text may contain. */
 export function secretsOf(server: McpServerConfig): string[] {
   const values = Object.values(('url' in server ? server.headers : server.env) ?? {})
   const words = [...values.flatMap((value) => [value, ...value.split(/\s+/u)]), ...('url' in server ? [] : secretArguments(server.args))]

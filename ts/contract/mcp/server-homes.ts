@@ -6,8 +6,8 @@ import { PrivateDirectory } from '../../core/private-directory.js'
 export type ServerHomesAddon = typeof Addon
 
 /**
- * The home directories of a session's servers. They are not in the directory of the session, which its tools read without
- * agreement: a server may keep there what it was given.
+ * The home directories of a session's servers. They are outside the session's directory, which its tools may read without
+ * asking, because a server may store credentials in its home.
  */
 export class ServerHomes {
   readonly #addon: ServerHomesAddon
@@ -17,7 +17,7 @@ export class ServerHomes {
     this.#addon = addon
   }
 
-  /** The home of a server: the same one each time it is started. */
+  /** The home of a server, the same for each start. */
   of(name: string): string {
     this.#directory ??= new PrivateDirectory(this.#addon)
     const home = join(this.#directory.path, name)

@@ -10,21 +10,21 @@ import { type McpSandbox, placed, sandboxOptions, type ServerPlace } from './ser
 /** The variables of this process that a server gets. */
 const HARMLESS = new Set(['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER', 'LANG', 'TZ', 'LC_ALL', 'LC_CTYPE'])
 
-/** How programs find the way to the network, for a server that has one. */
+/** Variables for proxies and certificates, for a server with a network. */
 const WAYS = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR']
 const waysOut = new Set([...WAYS, ...WAYS.map((name) => name.toLowerCase()), 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE'])
 
-/** How much of stderr is kept, from its end: what a program says last says why it ended. */
+/** The bytes of stderr that are kept, from its end, because the last messages say why a program ended. */
 const STDERR_BYTES = 4_096
 
-/** How long a server may take to end by itself, after its input was closed, and after SIGTERM. */
+/** How long a server may take to end after its input was closed, and after SIGTERM, in milliseconds. */
 const OWN_END_MS = 50
 const CLOSE_MS = 300
 const TERM_MS = 500
 
 /**
- * Goes to the server's directory, drops variables, and becomes the server. The sandbox starts programs in a directory that
- * they write, which this one need not be.
+ * Enters the server's directory, drops variables, and executes the server. The sandbox starts programs in a directory that
+ * they may write, and the server's directory need not be writable.
  */
 const START = 'cd -- "$0" || exit 126; while [ "$1" != -- ]; do command unset -v "$1" 2>/dev/null; shift; done; shift; exec "$@"'
 
@@ -40,7 +40,10 @@ export class ServerProcess {
     void this.#listen().catch(() => undefined)
   }
 
-  /** @throws {ToolError} TOOL_SANDBOX_UNAVAILABLE where it cannot be confined, PROCESS_FAILED, and what else keeps a command from starting. */
+  /**
+   * @throws {ToolError} TOOL_SANDBOX_UNAVAILABLE if it cannot be confined, PROCESS_FAILED, and other reasons for which a
+   * command does not start.
+   */
   static async start(name: string, server: McpStdioServer, place: ServerPlace, signal: AbortSignal): Promise<ServerProcess> {
     const { command, args = [], env = {}, timeout_ms = MCP_TIMEOUT_MS } = server
     const sandbox: McpSandbox = server.sandbox === 'none' || server.sandbox === undefined ? {} : server.sandbox
@@ -63,19 +66,19 @@ export class ServerProcess {
         )
         return addon.startProcess(settings, { ...line, ...(hostEnv === undefined ? {} : { hostEnv }) }, keep, cancel)
       },
-      // What the server writes waits in its pipe until it is read here.
+      // The server's output waits in its pipe until it is read here.
       { input: 'pipe', stderrApart: true, holds: true, headBytes: 0 },
     )
     return new ServerProcess(process)
   }
 
-  /** What it last wrote to stderr. */
+  /** The end of its stderr. */
   get stderr(): string {
     const text = Buffer.from(this.#stderr).toString('utf8')
     return this.#stderr.length < STDERR_BYTES ? text : text.slice(text.indexOf('\n') + 1)
   }
 
-  /** How it ended by itself, in a few words. */
+  /** How the server ended by itself, in a few words. */
   get ended(): string | undefined {
     const { end } = this.process
     if (end === undefined || this.#wasEnded) return undefined
@@ -90,7 +93,7 @@ export class ServerProcess {
     }
   }
 
-  /** Ends it as the protocol says: by its input, by SIGTERM, and then by force, with all that it has started. */
+  /** Ends the server as the protocol says: closes its input, sends SIGTERM, and then kills it and everything that it has started. */
   end(atOnce = false): Promise<KeptProcessEnd> {
     if (atOnce) {
       this.#wasEnded ||= this.process.end === undefined
@@ -100,7 +103,7 @@ export class ServerProcess {
   }
 
   async #end(): Promise<KeptProcessEnd> {
-    // Its output ends a moment before it does.
+    // The output ends a moment before the process does.
     const own = await this.process.wait(OWN_END_MS)
     if (own !== undefined) return own
     this.#wasEnded = true
@@ -112,7 +115,7 @@ export class ServerProcess {
   }
 }
 
-/** Where a server runs. */
+/** The directory of a server. */
 export function directoryOf({ cwd = '.' }: McpStdioServer, { roots }: Pick<ServerPlace, 'roots'>): string {
   return placed(cwd, roots, process.cwd())[0] ?? process.cwd()
 }
@@ -124,19 +127,19 @@ function homeOf(name: string, { home }: McpSandbox, place: ServerPlace, cwd: str
   return own
 }
 
-/** Without the network npm tries for longer than a server may take to start, and says nothing until then. */
+/** Without a network, npm would retry silently for longer than the time limit of a server's start. */
 const QUICK = { npm_config_fetch_retries: '0' }
 
 /** The environment of a server, and the names in it that its start drops. */
 function variables({ env }: McpSandbox, set: Record<string, string>, network: boolean) {
   if (env === 'inherit') {
-    // Values of the configuration come before those of this process all the same.
+    // Values of the configuration still take precedence over those of this process.
     return { environment: environmentOptions({ allow: ['*'], set }, network), dropped: [] }
   }
   const environment = environmentOptions({ allow: env?.allow, set: { ...set, ...env?.set } }, network)
   const isKept = (name: string): boolean =>
     env !== undefined || HARMLESS.has(name) || (network && waysOut.has(name)) || Object.hasOwn(set, name)
-  // Others are no variables for a shell.
+  // A shell has no variables of other names.
   const dropped = Object.keys(process.env).filter((name) => !isKept(name) && /^[A-Za-z_][A-Za-z0-9_]*$/u.test(name))
   return { environment, dropped }
 }

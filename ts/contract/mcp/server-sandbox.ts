@@ -1,4 +1,4 @@
-/** How a server over stdio is confined: what its configuration says, and what becomes of it in a session. */
+/** The sandbox of a server over stdio: its configuration, and the options that a session makes of it. */
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type EnvironmentOption, parseEnvironment } from '../../core/environment.js'
@@ -6,43 +6,45 @@ import { boolean, type Check, type Checks, group, invalid, listOf, oneOf, option
 import { parseSandbox, type SandboxLimits, type SandboxOptions } from '../../core/sandbox.js'
 
 /**
- * What a server over stdio may do. Paths are absolute, begin with `~/` or `{workspace}` (every root of the session), or are
+ * The access of a server over stdio. Paths are absolute, begin with `~/` or `{workspace}` (every root of the session), or are
  * relative to the server's `cwd`.
  */
 export interface McpSandbox {
-  /** Directories that it may write besides its home and a private `/tmp`; they must exist. @default [] */
+  /** Directories that it may write, besides its home and a private `/tmp`. They must exist. @default [] */
   writableRoots?: string[] | undefined
-  /** What it may read in spite of what closes it: a credential store by its own path, for one. @default [] */
+  /** Paths that it may read although they are closed, such as a credential store by its own path. @default [] */
   readable?: string[] | undefined
   /**
-   * What it may read: `all` is everything but credential stores and `denyRead`; `system` is the system, toolchains, the
-   * workspace, its home, `writableRoots` and `readable`. @default 'all'
+   * What it may read. `all`: everything but credential stores and `denyRead`. `system`: the system, toolchains, the
+   * workspace, its home, `writableRoots` and `readable`.
+   * @default 'all'
    */
   readScope?: 'all' | 'system' | undefined
-  /** What it may not read, besides the session's. @default [] */
+  /** Paths that it may not read, besides the session's. @default [] */
   denyRead?: string[] | undefined
   /**
-   * What it may not write, besides the session's; relative paths below each of `writableRoots`.
+   * Paths that it may not write, besides the session's. Relative paths lie below each of `writableRoots`.
    * @default ['.git/hooks', '.git/config']
    */
   denyWrite?: string[] | undefined
   /** Whether it reaches every host. @default false */
   network?: boolean | undefined
-  /** The loopback interface without the network: its own, none, or the host's. @default the session's */
+  /** The loopback interface while it has no network: its own, none, or the host's. @default the session's */
   loopback?: 'private' | 'none' | 'host' | undefined
   /**
-   * Which variables of this process it gets besides `env`: without this a few harmless ones, `{}` what commands get,
-   * `{ allow }` those besides, `'inherit'` all.
+   * Which variables of this process it gets besides `env`. `{}`: those of commands. `{ allow }`: those and these names.
+   * `'inherit'`: all.
+   * @default a few harmless ones
    */
   env?: EnvironmentOption | undefined
   /**
-   * Its home directory, which it writes and which stays: for caches of `npx` and `uvx`. It is made if it is missing.
+   * A lasting home directory that it may write, for caches of `npx` and `uvx`. It is created if it is missing.
    * @default one of its own that ends with the session
    */
   home?: string | undefined
-  /** Whether it is not started where the kernel does not hold files and processes. @default the session's */
+  /** Whether it starts only if the kernel confines files and processes. @default the session's */
   required?: boolean | undefined
-  /** Bounds on what it uses. */
+  /** Limits on its resources. */
   limits?: SandboxLimits | undefined
 }
 
@@ -60,32 +62,32 @@ const confined = group({
   limits: (limits, name) => (limits === undefined ? undefined : parseSandbox({ limits }, name.replace(/\.limits$/u, '')).limits),
 } satisfies Checks<McpSandbox>)
 
-/** `'none'` in full: a misspelt word must not open what it was to close. */
+/** Accepts only exactly `'none'`, because a misspelt option must not silently drop a restriction. */
 export const mcpSandbox: Check<McpSandbox | 'none'> = (value, name) => {
   if (value === 'none') return value
   if (typeof value === 'string') throw invalid(`${name} must be 'none' or an object.`)
   return confined(value, name)
 }
 
-/** What a session gives to its servers. */
+/** The parts of a session that its servers use. */
 export interface ServerPlace {
   /** The roots of the workspace, without links. */
   readonly roots: readonly string[]
-  /** What holds for every process of the session. */
+  /** The options of every process of the session. */
   readonly sandbox: {
     readonly required?: boolean | undefined
     readonly loopback?: 'private' | 'none' | 'host' | undefined
     readonly denyRead?: readonly string[] | undefined
     readonly denyWrite?: readonly string[] | undefined
   }
-  /** Gives a directory that ends with the session, which no command of any session reads. */
+  /** Makes a directory that ends with the session and that no command of any session can read. */
   home(name: string): string
 }
 
-/** What is not written below a writable directory, unless a list says otherwise. */
+/** The default of `denyWrite`, below each writable directory. */
 const PROTECTED = ['.git/hooks', '.git/config']
 
-/** The options of one server, with the paths of a session, as the addon takes them. */
+/** The options of one server for the addon, with the paths of a session. */
 export function sandboxOptions(sandbox: McpSandbox, { roots, sandbox: session }: ServerPlace, cwd: string): SandboxOptions {
   const of = (paths: readonly string[] = []): string[] => paths.flatMap((one) => placed(one, roots, cwd))
   const writableRoots = of(sandbox.writableRoots)
@@ -100,10 +102,10 @@ export function sandboxOptions(sandbox: McpSandbox, { roots, sandbox: session }:
     ...(sandbox.readScope === undefined ? {} : { readScope: sandbox.readScope }),
     ...(loopback === undefined ? {} : { loopback }),
     ...(limits === undefined ? {} : { limits }),
-    // The session can ask for more, and no server for less.
+    // A server cannot weaken the session's requirement.
     required: required === true || session.required === true,
     writableRoots,
-    // A workspace may lie where the scope, or the private `/tmp`, leaves nothing to read.
+    // The scope, or the private `/tmp`, may hide the workspace otherwise.
     readable: [...of(sandbox.readable), ...roots.filter((root) => !denyRead.includes(root))],
     denyRead,
     denyWrite: below(isListed ? denyWrite : PROTECTED),
@@ -113,14 +115,14 @@ export function sandboxOptions(sandbox: McpSandbox, { roots, sandbox: session }:
 const WORKSPACE = /^\{workspace\}(?=\/|$)/u
 const isPlaced = (written: string): boolean => WORKSPACE.test(written) || /^(?:\/|~\/|~$)/u.test(written)
 
-/** The absolute paths of a path in a configuration. */
+/** Resolves a path of a configuration to absolute paths. */
 export function placed(written: string, roots: readonly string[], cwd: string): string[] {
   if (WORKSPACE.test(written)) return roots.map((root) => join(root, written.replace(WORKSPACE, '.')))
   if (/^~(?:\/|$)/u.test(written)) return [join(process.env['HOME'] || homedir(), written.slice(1))]
   return [resolve(cwd, written)]
 }
 
-/** How a server with these options runs, for a person. */
+/** Describes for a person how a server with these options runs. */
 export function describeSandbox(sandbox: McpSandbox | 'none'): string {
   if (sandbox === 'none') return 'outside of the sandbox, with the rights of this process'
   const { writableRoots = [], readScope = 'all', readable = [], network = false, loopback, home } = sandbox
@@ -130,12 +132,12 @@ export function describeSandbox(sandbox: McpSandbox | 'none'): string {
   return `in the sandbox: writes ${writes}; reads ${[reads, ...readable].join(', ')}; ${reached}`
 }
 
-/** Words by which libc, Node, Python, Go and npm report a network that is not there. */
+/** Words by which libc, Node, Python, Go and npm report a missing network. */
 const NETWORK =
   /network is unreachable|enetunreach|eai_again|enotfound|getaddrinfo|name or service not known|failure in name resolution|could not resolve|no address associated|fetch failed|econnrefused|failed to lookup address/iu
 const FILES = /read-only file system|erofs|eacces|permission denied|eperm|operation not permitted/iu
 
-/** What of the sandbox may have caused a failure with this text, and how a host allows it. */
+/** The part of the sandbox that may have caused a failure with this text, and the option that allows it. */
 export function sandboxHint(name: string, sandbox: McpSandbox | 'none', text: string): string | undefined {
   if (sandbox === 'none') return undefined
   const option = (word: string): string => `mcpServers.${name}.sandbox.${word}`
