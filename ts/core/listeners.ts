@@ -1,8 +1,8 @@
 /**
- * Tells a function of the host. What it throws is a warning and changes nothing, and so is what an `async` one rejects with:
- * nobody else would handle that, which ends a process.
+ * Calls a function of the host. An error that it throws, or an `async` function rejects with, becomes a warning and changes
+ * nothing. An unhandled rejection would end the process.
  *
- * @param what who failed, as the warning says it
+ * @param what the name of the function in the warning
  */
 export function tellListener(what: string, tell: () => unknown): void {
   const warn = (error: unknown): void => process.emitWarning(`toolwright: ${what} failed: ${String(error)}`)

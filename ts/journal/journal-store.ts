@@ -2,7 +2,7 @@ import type { Awaitable } from '../core/abort.js'
 
 export type { Awaitable }
 
-/** One task of one run: what is tried again when an attempt fails. */
+/** One task of one run: the unit that is retried when an attempt fails. */
 export interface TaskId {
   /** The run. */
   runId: string
@@ -12,7 +12,7 @@ export interface TaskId {
   iteration: number
 }
 
-/** Where a call stands in a journal. */
+/** The position of a call in a journal. */
 export interface ToolCallKey extends TaskId {
   /** The attempt of the task, from 1. */
   attempt: number
@@ -20,35 +20,35 @@ export interface ToolCallKey extends TaskId {
   seq: number
 }
 
-/** What identifies the row of a call that was inserted, for its outcome. */
+/** Identifies the row of an inserted call, for its outcome. */
 export interface ToolCallRef extends ToolCallKey {
-  /** The row's number in its store; looked up by the key when absent. */
+  /** The row's number in its store. If it is absent, the store looks the row up by the key. */
   row?: number | undefined
   /** As in the row. */
   startedAtMs?: number | undefined
 }
 
-/** `started`, then how the call ended; `unknown` where that is not known. */
+/** `started`, then how the call ended; `unknown` if that is not known. */
 export type ToolCallStatus = 'started' | 'success' | 'error' | 'unknown'
 
 /** How a call ended. */
 export interface ToolCallEnd {
   status: Exclude<ToolCallStatus, 'started'>
-  /** The output as JSON; a store cuts it to its limit. */
+  /** The output as JSON. A store cuts it to its limit. */
   outputJson?: string | null | undefined
-  /** The output, where it is text: a store keeps it as JSON, instead of `outputJson`. */
+  /** An output that is text, in place of `outputJson`. A store keeps it as JSON. */
   outputText?: string | undefined
-  /** The error as JSON; a store cuts it to its limit. */
+  /** The error as JSON. A store cuts it to its limit. */
   errorJson?: string | null | undefined
   /** When it ended, in milliseconds since 1970. @default now */
   finishedAtMs?: number | undefined
-  /** False for a call that was refused before it did anything: no effect to warn of. @default true */
+  /** False for a call that was refused before it did anything, and so has no effect. @default true */
   acted?: boolean | undefined
-  /** Whether the store keeps output and error whole, beyond its limit. @default false */
+  /** Whether the store keeps output and error whole, even beyond its limit. @default false */
   whole?: boolean | undefined
 }
 
-/** A call to insert: one that begins, or with a `status` other than `started` one that is over. */
+/** A call to insert: one that begins, or, with a `status` other than `started`, one that is over. */
 export interface NewToolCall extends Partial<Omit<ToolCallEnd, 'status'>> {
   runId: string
   nodeId: string
@@ -63,9 +63,9 @@ export interface NewToolCall extends Partial<Omit<ToolCallEnd, 'status'>> {
   inputJson?: string | null | undefined
   /** In milliseconds since 1970. @default now */
   startedAtMs?: number | undefined
-  /** Whether the tool changes anything outside. @default false */
+  /** Whether the tool has a side effect. @default false */
   sideEffect?: boolean | undefined
-  /** Whether calling it again with the same input is safe. @default `!sideEffect` */
+  /** Whether a repeated call with the same input is safe. @default `!sideEffect` */
   idempotent?: boolean | undefined
   /** Whether the tool can use an idempotency key. @default false */
   acceptsIdempotencyKey?: boolean | undefined
@@ -73,31 +73,31 @@ export interface NewToolCall extends Partial<Omit<ToolCallEnd, 'status'>> {
   hasRevert?: boolean | undefined
   /** The key that the tool got. */
   idempotencyKey?: string | null | undefined
-  /** An identity from outside, such as the AI SDK's `toolCallId`. */
+  /** An external id, such as the AI SDK's `toolCallId`. */
   callToken?: string | null | undefined
-  /** The hash of the whole arguments, where `inputJson` is not all of them. */
+  /** The hash of the whole arguments, if `inputJson` is not all of them. */
   argsHash?: string | null | undefined
-  /** Which of the attempt's calls with this tool and these arguments it is, from 1. */
+  /** The number among the attempt's calls with this tool and these arguments, from 1. */
   ordinal?: number | null | undefined
 }
 
-/** A row of `_smithers_tool_calls`. What an older table has no column for is `null`. */
+/** A row of `_smithers_tool_calls`. Fields without a column in an older table are `null`. */
 export interface ToolCallRow extends ToolCallKey {
-  /** The row's number: rows written later have a higher one. */
+  /** The row's number. Later rows have higher numbers. */
   row: number
   callToken: string | null
   toolName: string
   inputJson: string | null
-  /** The output as JSON; the beginning of it, in a frame, when `isCut`. */
+  /** The output as JSON; if `isCut`, its beginning in a frame. */
   outputJson: string | null
   startedAtMs: number
-  /** `null` while the call runs, and where it is not known. */
+  /** `null` while the call runs, and if it is unknown. */
   finishedAtMs: number | null
   status: ToolCallStatus
   /** The status in the words of the program that wrote the row. */
   statusText: string
   errorJson: string | null
-  /** `tool`; `task` for the row that a workflow engine keeps for a whole task. */
+  /** `tool`, or `task` for a workflow engine's row of a whole task. */
   kind: string | null
   sideEffect: boolean | null
   idempotent: boolean | null
@@ -111,9 +111,9 @@ export interface ToolCallRow extends ToolCallKey {
   forcedPastJson: string | null
   argsHash: string | null
   ordinal: number | null
-  /** How many bytes the whole output has. */
+  /** The bytes of the whole output. */
   outputBytes: number | null
-  /** Whether the output was longer than what the row holds. */
+  /** Whether the output was longer than the part in the row. */
   isCut: boolean
   /** False for a call that was refused before it did anything. */
   acted: boolean
@@ -122,26 +122,26 @@ export interface ToolCallRow extends ToolCallKey {
 /** A run in a few numbers. */
 export interface RunSummary {
   runId: string
-  /** Its calls; of these without an outcome yet, successful, failed. */
+  /** The number of calls; and of those without an outcome, successful, failed. */
   calls: number
   started: number
   succeeded: number
   failed: number
   /** When the first call began, in milliseconds since 1970. */
   startedAtMs: number
-  /** When the last call ended, as far as is known. */
+  /** When the last call ended, if known. */
   finishedAtMs: number | null
 }
 
-/** What `recover` found. */
+/** The result of `recover`. */
 export interface RecoveredCalls {
-  /** Numbers of rows that were `started` and are `unknown` now, because their process has ended. */
+  /** The numbers of rows that changed from `started` to `unknown`, because their process has ended. */
   calls: number[]
-  /** Numbers of rows that were `reverting` and are `revert-failed` now. */
+  /** The numbers of rows that changed from `reverting` to `revert-failed`. */
   reverts: number[]
-  /** How many other journals are open on the same store. */
+  /** The number of other journals that are open on the same store. */
   alive: number
-  /** How many writers cannot be judged from here (other machines), whose rows were left alone. */
+  /** The number of writers on other machines, which cannot be checked from here and whose rows did not change. */
   undecided: number
 }
 
@@ -151,14 +151,15 @@ export interface TaskLock {
   release(): void | PromiseLike<void>
 }
 
-/** The answer to a claim to undo a call: the call, or why it was refused. */
+/** The result of a claim to undo a call: the call, or why the claim was refused. */
 export type RevertClaim = { won: ToolCallRow } | { taken: string } | { nothing: string }
 
 /** How calls are listed. */
 export interface ListOptions {
   /**
-   * Without outputs (`outputJson` is `null`), and without what is long of arguments and errors: `rows`
-   * gives the whole rows. A store may ignore this option. @default false
+   * Whether to leave out outputs (`outputJson` is `null`) and long arguments and errors. `rows` returns the whole rows. A
+   * store may ignore this option.
+   * @default false
    */
   outline?: boolean | undefined
 }
@@ -170,22 +171,20 @@ export interface ListRunOptions extends ListOptions {
 }
 
 /**
- * Where calls are recorded. `openJournal` takes any: `__test__/journal/conformance.ts` has the tests
- * that one must pass.
+ * A store of calls. `openJournal` takes any store that passes the tests in `__test__/journal/conformance.ts`.
  *
- * A method that fails throws or rejects, and has then written nothing.
+ * A method that fails throws or rejects, and writes nothing.
  */
 export interface JournalStore {
   /**
-   * Adds a row. One that `started`, and one of a side effect, survives the end of every process when
-   * this is done; one that is over and has no side effect may be written a little later.
+   * Adds a row. When this is done, a `started` row, and a row of a side effect, survives the end of every process. The row of
+   * an ended call without a side effect may be written a little later.
    *
-   * @throws {ToolError} JOURNAL_DUPLICATE_CALL when the key is taken.
+   * @throws {ToolError} JOURNAL_DUPLICATE_CALL if the key is taken.
    */
   insertToolCall(call: NewToolCall): Awaitable<ToolCallRef>
   /**
-   * Records the outcome of a call that started; it survives the end of every process when this is
-   * done.
+   * Records the outcome of a started call. When this is done, the outcome survives the end of every process.
    *
    * @throws {ToolError} JOURNAL_CALL_MISSING, JOURNAL_CALL_FINISHED.
    */
@@ -198,38 +197,38 @@ export interface JournalStore {
   listRuns(): Promise<RunSummary[]>
   /** At most `limit` rows with a number above `after`, by their number. */
   readRows(after: number, limit: number): Promise<ToolCallRow[]>
-  /** The rows with these numbers as they are now, by their number; those that are gone are left out. */
+  /** The current rows with these numbers, in the order of their numbers. Missing rows are left out. */
   rows(numbers: readonly number[]): Promise<ToolCallRow[]>
-  /** The number of the last row; 0 where there is none. */
+  /** The number of the last row; 0 if there is none. */
   lastRow(): Promise<number>
   /** The latest attempt of a task that made a call, and the highest number of its calls. */
   lastAttempt(task: TaskId): Promise<{ attempt: number; seq: number } | undefined>
   /**
-   * The calls of earlier attempts that must not be repeated blindly: side effects that are not
-   * idempotent, but for those that were undone or refused. A row that does not say whether it has a
-   * side effect is among them. An outline of each is enough (see {@link ListOptions}).
+   * The calls of earlier attempts that must not be repeated blindly: side effects that are not idempotent, without those that
+   * were undone or refused. They include rows that do not say whether they have a side effect. An outline of each is enough
+   * (see {@link ListOptions}).
    */
   priorEffects(task: TaskId, attempt: number): Promise<ToolCallRow[]>
-  /** The call of a task with this tool, hash of arguments and ordinal that succeeded last. */
+  /** The last successful call of a task with this tool, hash of arguments and ordinal. */
   recordedCall(task: TaskId, toolName: string, argsHash: string, ordinal: number): Promise<ToolCallRow | undefined>
   /**
-   * Locks a task for one attempt. A lock goes with its process.
+   * Locks a task for one attempt. A lock ends with its process.
    *
-   * @throws {ToolError} JOURNAL_TASK_LOCKED at once when another attempt holds it.
+   * @throws {ToolError} JOURNAL_TASK_LOCKED, without waiting, if another attempt holds the lock.
    */
   lockTask(task: TaskId, attempt: number): Promise<TaskLock>
-  /** Claims a call, to undo it. Of any number of claims one wins, ever. */
+  /** Claims a call to undo it. Only one claim of a call ever succeeds. */
   claimRevert(row: number): Promise<RevertClaim>
   /**
-   * Records how undoing ended: `reverted`, or with an error `revert-failed`.
+   * Records the outcome of an undo: `reverted`, or with an error `revert-failed`.
    *
-   * @returns false when the row is not `reverting` any more, and stays as it is.
+   * @returns `false` if the row is no longer `reverting`; then it does not change.
    */
   finishRevert(row: number, errorJson?: string): Promise<boolean>
-  /** Marks as `unknown` what dead processes left `started`. */
+  /** Marks the `started` rows of dead processes as `unknown`. */
   recover(): Promise<RecoveredCalls>
   /** Waits until everything recorded so far is written. */
   flush(): Promise<void>
-  /** Writes what is pending, and closes. Closing again does nothing. */
+  /** Writes pending rows, and closes. Closing again does nothing. */
   close(): Promise<void>
 }

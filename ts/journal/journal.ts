@@ -1,27 +1,26 @@
 import type { JournalStore, ToolCallRow } from './journal-store.js'
 
-/** What happens to a call that cannot be recorded. */
+/** The treatment of a call that cannot be recorded. */
 export type OnJournalFailure = 'fail' | 'continue'
 
-/** How {@link Journal.tail} reads. */
+/** Options of {@link Journal.tail}. */
 export interface TailOptions {
   /** Only the calls of this run. @default all */
   runId?: string | undefined
-  /** The number of the row after which it begins; `'end'` for rows to come. @default 0 */
+  /** The number of the row after which to begin; `'end'` for future rows only. @default 0 */
   after?: number | 'end' | undefined
-  /** Whether it waits for rows to come. @default true */
+  /** Whether to wait for further rows. @default true */
   follow?: boolean | undefined
-  /** Ends it: it then throws the signal's reason. */
+  /** Ends the iteration, which throws the signal's reason. */
   signal?: AbortSignal | undefined
-  /** How often it looks for new rows, in milliseconds. @default 100 */
+  /** How often to look for new rows, in milliseconds. @default 100 */
   pollMs?: number | undefined
 }
 
 /**
- * Recorded tool calls, and how calls are recorded. Closed by `close()` or by `await using`.
+ * A journal of tool calls. Close it with `close()` or `await using`.
  *
- * Opened by `openJournal`, and passed to `runTask`, to `createTools` or, as `journal`, to
- * `runWithToolContext`.
+ * `openJournal` opens it. Pass it to `runTask`, `createTools` or `runWithToolContext` as `journal`.
  */
 export interface Journal extends JournalStore, AsyncDisposable {
   /** The file's path, or `memory:`. */
@@ -33,10 +32,9 @@ export interface Journal extends JournalStore, AsyncDisposable {
   /** Whether `close` has been called. */
   readonly closed: boolean
   /**
-   * Rows in the order in which they were written, and again those that had no outcome yet, once
-   * they have one.
+   * Yields rows in the order in which they were written, and a row without an outcome again once it has one.
    *
-   * @throws the signal's reason when it is aborted.
+   * @throws the signal's reason after an abort.
    */
   tail(options?: TailOptions): AsyncGenerator<ToolCallRow, void, undefined>
 }

@@ -8,24 +8,27 @@ import { storeJournal } from './store-journal.js'
 /** Options of {@link openJournal}. */
 export interface OpenJournalOptions {
   /**
-   * What a row has survived when its call goes on: `normal` is the end of every process (SIGKILL
-   * included), `full` a loss of power too, for some milliseconds each. @default 'normal'
+   * Which failures a row survives once its call continues. `normal`: the end of every process, including SIGKILL. `full`: a
+   * power failure too, for some milliseconds each.
+   * @default 'normal'
    */
   synchronous?: 'normal' | 'full' | undefined
   /**
-   * What happens when the journal fails: `fail` stops a call before it has done anything; `continue`
-   * lets it go on unrecorded, with one warning on stderr. After a call has acted, its own result or
-   * error is what its caller gets, either way. @default 'fail'
+   * What happens when the journal fails. `fail`: the call stops before it has done anything. `continue`: the call is made
+   * without a record, with one warning on stderr. After a call has acted, its caller gets its own result or error in both
+   * cases.
+   * @default 'fail'
    */
   onFailure?: OnJournalFailure | undefined
   /**
-   * Whether the values of argument keys that look like secrets (`apiKey`, `password`, …) are replaced
-   * by `[redacted]`, of tools of your own. @default false
+   * Whether to replace the values of argument keys that look like secrets (`apiKey`, `password`, …) by `[redacted]`, in calls
+   * of tools of your own.
+   * @default false
    */
   redactKeys?: boolean | undefined
   /** The most bytes of an output or an error that a row keeps. @default 200000 */
   maxOutputBytes?: number | undefined
-  /** Whether the journal is only read: an older file is not brought up to date. @default false */
+  /** Whether the journal is only read. An older file then gets no new columns. @default false */
   readOnly?: boolean | undefined
   /** How long a call waits for other processes that write, in milliseconds. @default 10000 */
   busyTimeoutMs?: number | undefined
@@ -41,14 +44,14 @@ const openChecks = {
 } satisfies Checks<OpenJournalOptions>
 
 /**
- * Opens a journal of tool calls: an SQLite file that any number of processes may share, created
- * where it is missing, or one in memory.
+ * Opens a journal of tool calls: an SQLite file that any number of processes may share, created if it is missing, or a
+ * journal in memory.
  *
- * @param location `file:runs.db`, `file:///var/runs.db`, a path, `memory:`, or a store of your own
- * (of its options, `onFailure` and `redactKeys` apply to that).
+ * @param location `file:runs.db`, `file:///var/runs.db`, a path, `memory:`, or a store of your own (to which only `onFailure`
+ * and `redactKeys` apply).
  * @throws {ToolError} JOURNAL_LOCATION_INVALID, JOURNAL_NOT_FOUND, JOURNAL_OPEN_FAILED,
  * JOURNAL_READ_ONLY, JOURNAL_NOT_A_DATABASE, JOURNAL_CORRUPT, JOURNAL_SCHEMA_MISMATCH,
- * JOURNAL_DISK_FULL, JOURNAL_BUSY; INVALID_INPUT for an option that makes no sense;
+ * JOURNAL_DISK_FULL, JOURNAL_BUSY; INVALID_INPUT for an invalid option;
  * NATIVE_UNAVAILABLE.
  */
 export async function openJournal(location: string | URL | JournalStore, options: OpenJournalOptions = {}): Promise<Journal> {

@@ -4,7 +4,7 @@ import type { ToolCallRow } from '../journal/journal-store.js'
 
 type Given = Record<string, unknown>
 
-/** What a reader is told of calls whose arguments name no file, command or address. */
+/** Descriptions of calls whose arguments name no file, command or address. */
 const shown: Record<string, (given: Given) => unknown> = {
   approval: whatWasAsked,
   approval_answer: whatWasAsked,
@@ -19,7 +19,7 @@ const shown: Record<string, (given: Given) => unknown> = {
   web_search: ({ query }) => query,
 }
 
-/** What a call was about, for a reader. Nothing is decided by it: a call can be about more than it says. */
+/** The target of a call, for a reader. No decision depends on it, because a call can have further targets. */
 export function shownTarget(call: Pick<ToolCallRow, 'kind' | 'inputJson' | 'toolName'>): string {
   const { toolName, inputJson } = call
   const given = Object.hasOwn(shown, toolName) && inputJson !== null ? parseObject(inputJson) : undefined
@@ -27,12 +27,12 @@ export function shownTarget(call: Pick<ToolCallRow, 'kind' | 'inputJson' | 'tool
   return isText(target) ? target : targetOf(call)
 }
 
-/** The call that a user was asked about, with what it touches. */
+/** The call in a question to the user, with its targets. */
 function whatWasAsked({ tool, subjects }: Given): string | undefined {
   return isText(tool) && Array.isArray(subjects) ? [tool, ...subjects.map(String)].join(' ') : undefined
 }
 
-/** How far a list is, and what is being done. */
+/** The progress of a list, and its current entry. */
 function listed(todos: unknown[]): string {
   const done = todos.filter((todo) => recordOf(todo)['status'] === 'completed').length
   const { content } = recordOf(todos.find((todo) => recordOf(todo)['status'] === 'in_progress'))

@@ -27,9 +27,9 @@ export interface CallScope {
   onOverwritten?: ((before: string | undefined) => void) | undefined
   /** Receives the patches that a command has applied, when it has ended. */
   onPatches?: ((patches: readonly ReportedPatch[]) => void) | undefined
-  /** Takes what the call does to files, for observers. */
+  /** Takes the call's changes of files, for observers. */
   changes?: CallChanges | undefined
-  /** Hears what a command prints while it runs. */
+  /** Takes the output of a running command. */
   onOutput?: ((text: string) => void) | undefined
 }
 

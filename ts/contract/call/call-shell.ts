@@ -78,7 +78,7 @@ export function callShell({ scope, access, tool, id, signal, onOutput, onPatches
   }
 }
 
-/** A command line with everything that it may do: the same for one that is waited for, and for one that goes on. */
+/** A command line with its whole access, the same for a command that is awaited and for a long-running one. */
 export function commandRequest(
   { scope, access }: Pick<CallScope, 'scope' | 'access'>,
   command: string,
@@ -107,7 +107,7 @@ export function commandRequest(
   return { request, grants }
 }
 
-/** How often somebody who watches a command hears of its output. */
+/** The interval at which watchers of a command get its output, in milliseconds. */
 const OUTPUT_MS = 100
 
 /** Looks for new output of a command until it has ended, and a last time then. */

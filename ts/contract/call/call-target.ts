@@ -23,7 +23,7 @@ export function subjectsOf(target: CallTarget, path: string, shell: SessionShell
   return [of(target.access === 'write' ? 'fs.write' : 'fs.read')]
 }
 
-/** What reads the input need not be a shell. As a command line it is judged by the rules for what a shell would do with it. */
+/** The subject of a process's input. Its reader need not be a shell, but the rules judge the input as a shell's command line. */
 function inputSubject(text: string, isSecret: boolean, shell: SessionShell): Subject {
   const grammar = grammarOf(shell)
   const subject: Subject = {

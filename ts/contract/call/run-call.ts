@@ -55,7 +55,7 @@ export class SessionCalls {
   readonly #closing = new AbortController()
   readonly #running = new Set<Promise<unknown>>()
   readonly observers = new CallObservers()
-  /** Calls whose end observers have been told: nothing comes after that. */
+  /** Calls whose end has been reported to observers. Nothing is reported after that. */
   readonly #told = new WeakSet<ObservedCall>()
 
   /** @param find gives a tool by its id; one that refuses, if the session does not have it. */
@@ -134,7 +134,7 @@ export class SessionCalls {
     }
   }
 
-  /** The call as observers know it, who are told that it begins; nothing while nobody observes. */
+  /** Reports the beginning of a call. @returns the call for observers; `undefined` if there are none. */
   #observed(callId: string, tool: ContractTool, args: unknown): ObservedCall | undefined {
     if (this.observers.isEmpty) return undefined
     const { host, access } = this.#scope
@@ -265,7 +265,7 @@ export class SessionCalls {
     return envelope
   }
 
-  /** Output for whoever made a call, and for observers. */
+  /** Output for the caller and for observers. */
   #toAll(call: ObservedCall, onOutput: OnOutput | undefined): OnOutput {
     return (text) => {
       if (!this.#told.has(call)) this.observers.tell((observer) => observer.onOutput?.(call, text))

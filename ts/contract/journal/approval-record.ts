@@ -2,27 +2,27 @@ import type { Journal } from '../../journal/journal.js'
 import { ToolError } from '../../core/errors.js'
 import { parseObject } from '../../core/parse-rows.js'
 
-/** What a question is about. */
+/** The call in a question. */
 export interface AskedCall {
   callId: string
   tool: string
   /** The hash of the arguments. */
   args: string
-  /** What the call touches, each as one text. */
+  /** The targets of the call, each as one text. */
   subjects: readonly string[]
-  /** Why the watchdog has it asked. */
+  /** The watchdog's reason for the question. */
   reason?: string | undefined
   /** The number of the question in a journal. */
   seq?: number | undefined
 }
 
-/** What a question is found by: one id may come again with other arguments. */
+/** The key of a question. It includes the arguments, because an id may repeat. */
 export const questionKey = ({ callId, args }: Pick<AskedCall, 'callId' | 'args'>): string => `${args} ${callId}`
 
-/** What the rows are called where a journal is shown: neither a question nor the use of its answer is a call of the tool. */
+/** The names of the rows in views of a journal. Neither a question nor the use of its answer is a call of the tool. */
 const ROW_NAMES = { asked: 'approval', used: 'approval_answer' } as const
 
-/** How often another process may take the number of a question first. */
+/** The most attempts to find a number for a question that no other process has taken. */
 const MAX_TRIES = 1_000
 
 /**
@@ -44,7 +44,7 @@ export class ApprovalRecord {
 
   /** Records a question before the user is asked. @returns its number. */
   ask(asked: AskedCall): Promise<number> {
-    // One after the other: calls of one step would take each other's number.
+    // One after the other, because calls of one step would take each other's number.
     const recorded = this.#before.then(() => this.#insert(asked))
     this.#before = recorded.catch(() => undefined)
     return recorded
@@ -60,7 +60,7 @@ export class ApprovalRecord {
     }
   }
 
-  /** The last question about each call, by {@link questionKey}. A row that somebody else wrote otherwise is none. */
+  /** The last question about each call, by {@link questionKey}. Rows of another form are ignored. */
   async questions(): Promise<Map<string, AskedCall>> {
     const rows = await this.#journal.listToolCalls(this.#runId, this.#nodes.asked, 0)
     const questions = new Map<string, AskedCall>()
@@ -78,7 +78,7 @@ export class ApprovalRecord {
     return seq !== undefined && this.#isFirst('used', { seq, callToken: callId, inputJson: JSON.stringify({ tool, subjects }) })
   }
 
-  /** @returns false where there is a row with this number already. */
+  /** @returns `false` if a row with this number exists. */
   async #isFirst(node: 'asked' | 'used', row: { seq: number; callToken: string; inputJson: string }): Promise<boolean> {
     try {
       const place = { runId: this.#runId, nodeId: this.#nodes[node], attempt: 1 }

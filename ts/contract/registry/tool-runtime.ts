@@ -13,28 +13,28 @@ export type ShellName = 'bash' | 'sh'
 /** A question to the user. */
 export interface AskedQuestion {
   question: string
-  /** A few words that stand above it. */
+  /** A short title. */
   header?: string | undefined
-  /** What may be chosen; the user may also answer freely. */
+  /** The choices. The user may also answer freely. */
   options?: { label: string; description?: string | undefined }[] | undefined
-  /** Whether several may be chosen. @default false */
+  /** Whether the user may choose several. @default false */
   multi_select?: boolean | undefined
 }
 
-/** How a page is fetched. */
+/** Options of a fetch. */
 export interface FetchOptions {
   /** Headers of the caller. A redirect to another origin gets none of them. @default {} */
   headers?: Readonly<Record<string, string>> | undefined
-  /** Whether a page is given as it was sent. @default false: as Markdown */
+  /** Whether to return a page unchanged instead of as Markdown. @default false */
   raw?: boolean | undefined
 }
 
-/** What was fetched. */
+/** A fetched page. */
 export interface WebPage {
-  /** Where it was in the end, after redirects. */
+  /** The final URL, after redirects. */
   url: string
   status: number
-  /** Without parameters; empty where the server says nothing. */
+  /** The content type without parameters; empty if the server sends none. */
   content_type: string
   text: string
 }
@@ -55,11 +55,11 @@ export interface ToolMatch {
 /** A part of a text file. */
 export interface FileText {
   content: string
-  /** Where the part begins, in bytes: at the first byte of the character at the requested offset. */
+  /** The position of the part in bytes: the first byte of the character at the requested offset. */
   offset: number
   /** The size of the whole file. */
   bytes: number
-  /** Where the next part begins, when there is more. */
+  /** The position of the next part, if there is more. */
   next_offset?: number | undefined
   /** Whether invalid UTF-8 is shown as U+FFFD. */
   lossy?: boolean | undefined
@@ -68,13 +68,13 @@ export interface FileText {
 /** A file that was written. */
 export interface FileWritten {
   bytes: number
-  /** Whether it did not exist before. */
+  /** Whether the file is new. */
   created: boolean
 }
 
-/** The first entries, and where the others are. */
+/** The first entries, and the place of the others. */
 export interface Listing<T> {
-  /** At most as many as the limit says. */
+  /** The entries, up to the limit. */
   items: T[]
   /** The path of a file with all of them, if there are more. */
   output_path?: string | undefined
@@ -92,40 +92,40 @@ export interface GrepMatch {
 /** The lines that matched. */
 export interface MatchListing extends Listing<GrepMatch> {
   files_scanned: number
-  /** The last ones, when there are more than the limit: half as many as fit, and none of the first half. */
+  /** The last matches, if there are more than the limit. The first and the last matches each have half of the limit. */
   last?: GrepMatch[] | undefined
-  /** How many there are in all, when there are more than the limit and the search came to its end. */
+  /** The number of all matches, if there are more than the limit and the search was completed. */
   count?: number | undefined
 }
 
-/** What a manifest says: `package.json`, `Cargo.toml`. Fields that it does not have are absent. */
+/** The contents of a manifest such as `package.json` or `Cargo.toml`. Fields that it does not have are absent. */
 export interface ProjectManifest {
   path: string
-  /** What uses it: `npm`, `cargo`, `python`, `go`, `make`. */
+  /** The program that uses it: `npm`, `cargo`, `python`, `go`, `make`. */
   kind: string
   name?: string | undefined
   version?: string | undefined
   /** The commands that it defines, at most 20. A target of a Makefile has no `command`. */
   scripts?: { name: string; command?: string | undefined }[] | undefined
-  /** Where its programs and its library begin, as it says. */
+  /** The entry points of its programs and its library. */
   entry_points?: string[] | undefined
   /** The projects that belong to it, as paths or patterns. */
   members?: string[] | undefined
-  /** Why nothing of it is known: it is malformed, or too large to be read. */
+  /** Why its contents are unknown: it is malformed, or too large to be read. */
   problem?: string | undefined
 }
 
-/** What is in a tree. */
+/** An overview of a directory. */
 export interface TreeOverview {
   files: number
   bytes: number
-  /** The files in a known language, the most bytes first; without those of dependencies. */
+  /** The files in each known language, the most bytes first, without dependencies. */
   languages: { language: string; files: number; bytes: number }[]
-  /** How many files are in directories such as `node_modules` and `vendor`, which languages and manifests leave out. */
+  /** The number of files in directories such as `node_modules` and `vendor`, which languages and manifests leave out. */
   dependency_files?: number | undefined
-  /** Those nearest to the start, at most 40 of each root. */
+  /** The manifests nearest to the start, at most 40 of each root. */
   manifests: ProjectManifest[]
-  /** How many manifests there are besides. */
+  /** The number of further manifests. */
   more_manifests?: number | undefined
   /** Files in which programs commonly begin: `src/main.rs`. */
   entry_points: string[]
@@ -142,29 +142,29 @@ export interface CommandEnd {
   stdout: string
   stderr: string
   exit_code: number | null
-  /** The signal that ended it. */
+  /** The signal that ended the command. */
   signal: string | null
   timed_out: boolean
-  /** The beginning of both outputs in the order of arrival, when they are longer than the limit. */
+  /** The beginning of both outputs in the order of arrival, if they are longer than the limit. */
   head?: string | undefined
-  /** Their end, then: with a limit of 1,024 bytes and more, each has half of it. */
+  /** The end of both outputs in that case. With a limit of at least 1,024 bytes, head and tail each have half of it. */
   tail?: string | undefined
-  /** How many bytes are left out between the two, then. */
+  /** The number of bytes that are left out between head and tail. */
   left_out_bytes?: number | undefined
-  /** Where all of it is, then, unless it could not be kept. */
+  /** The file with the whole output in that case, unless it could not be written. */
   output_path?: string | undefined
-  /** What there is to know besides, for a model: what the sandbox refused, what was stopped. Absent where there is nothing. */
+  /** Notes for the model, such as what the sandbox refused and what was stopped. Absent if there are none. */
   notes?: string[] | undefined
-  /** The files that patches in it have changed, as it says. Absent if there are none. */
+  /** The files that patches in the command have changed, by its own report. Absent if there are none. */
   changed_files?: string[] | undefined
 }
 
 /** A file that a patch changes. */
 export interface PatchedFile {
-  /** As the patch names it. */
+  /** The path in the patch. */
   path: string
   change: 'add' | 'update' | 'delete' | 'move'
-  /** Its new path, if it is moved. */
+  /** The new path, if the file is moved. */
   moved_to?: string | undefined
 }
 
@@ -174,17 +174,17 @@ export const patchedFile = ({ path, change, movedTo }: FileOfPatch): PatchedFile
   ...(movedTo === undefined ? {} : { moved_to: movedTo }),
 })
 
-/** Files, below the roots of the workspace. Every path is opened first, and what was opened is checked. */
+/** Files below the roots of the workspace. Every path is opened first, and the opened file is checked. */
 export interface RuntimeFiles {
-  /** A part of a text file; all of it without `limit`, as far as the host's limit goes. */
+  /** Reads a part of a text file; without `limit`, all of it up to the host's limit. */
   read(path: string, range?: { offset?: number | undefined; limit?: number | undefined }): Promise<FileText>
-  /** Makes `content` the text of a file, atomically. */
+  /** Writes `content` to a file, atomically. */
   write(path: string, content: string): Promise<FileWritten>
-  /** Replaces a text in an existing file: the one place where it stands, or all. */
+  /** Replaces a text in an existing file: its only occurrence, or all. */
   replace(path: string, change: { old: string; new: string; all?: boolean | undefined }): Promise<{ replacements: number }>
   /**
-   * Applies a patch of any number of files: all of it, or nothing. Every file that it names is checked as for `edit`, and every one
-   * that it makes as for `write`.
+   * Applies a patch of any number of files: all of it or nothing. Every named file is checked as for `edit`, and every new
+   * file as for `write`.
    */
   applyPatch(patch: string): Promise<PatchedFile[]>
   /** The files below `path`, or below all roots of the workspace, whose path matches. */
@@ -194,7 +194,7 @@ export interface RuntimeFiles {
     pattern: string,
     options?: { path?: string | undefined; glob?: string | undefined; case_insensitive?: boolean | undefined },
   ): Promise<MatchListing>
-  /** What is below `path`, or below all roots of the workspace; `depth` levels of directories, at most 4, are in the tree. */
+  /** An overview of `path`, or of all roots of the workspace. The tree has `depth` levels of directories, at most 4. */
   overview(options?: { path?: string | undefined; depth?: number | undefined }): Promise<TreeOverview>
 }
 
@@ -204,7 +204,7 @@ export interface RuntimeShell {
   run(command: string, options?: { workdir?: string | undefined; timeout_ms?: number | undefined }): Promise<CommandEnd>
 }
 
-/** Processes that go on after the call that started them. They end with the session. */
+/** Processes that outlive the call that starts them. They end with the session. */
 export interface RuntimeProcesses {
   /**
    * Starts a command line with the shell of the session, and returns when it listens at a TCP port, waits for input or has ended, at
@@ -214,23 +214,23 @@ export interface RuntimeProcesses {
     command: string,
     options?: { workdir?: string | undefined; terminal?: boolean | undefined; wait_ms?: number | undefined },
   ): Promise<ProcessReport>
-  /** A part of the output of a process. */
+  /** Reads a part of the output of a process. */
   read(process: ProcessReadArguments): Promise<ProcessReport>
-  /** Gives input to a process. What is typed is judged as a command line is. */
+  /** Types into a process. The text is judged as a command line. */
   write(process: ProcessWriteArguments): Promise<ProcessReport>
   /** Ends a process and everything that it has started. */
   stop(process: ProcessStopArguments): Promise<ProcessReport>
 }
 
-/** The web. Every host is checked before it is dialled, those that redirects lead to as well. */
+/** The web. Every host is checked before it is dialled, including the hosts of redirects. */
 export interface RuntimeNet {
-  /** A URL as text; its beginning, and where all of it is, when it is longer than the limit. */
+  /** Fetches a URL as text; if it is longer than the limit, its beginning, and a file with all of it. */
   fetchPage(url: string, options?: FetchOptions): Promise<WebPage & { output_path?: string | undefined }>
   /** Searches with the provider of the session. */
   search(query: string, options?: { max_results?: number | undefined }): Promise<WebSearchResult[]>
 }
 
-/** What belongs to the session. */
+/** Services of the session. */
 export interface RuntimeSession {
   readonly id: string
   /** The todo list. */
@@ -255,13 +255,13 @@ export interface RuntimeMcp {
 }
 
 /**
- * All that a tool can reach. Each access is checked against the session's capabilities, and against the
- * permission rules where that was not done before the call.
+ * Everything that a tool can reach. Each access is checked against the session's capabilities, and against the permission
+ * rules if that was not done before the call.
  */
 export interface ToolRuntime {
-  /** The call that it belongs to. */
+  /** The call of this runtime. */
   readonly call: { readonly id: string; readonly tool: string }
-  /** Aborted when the call, or its session, is. */
+  /** Aborts with the call or its session. */
   readonly signal: AbortSignal
   readonly limits: Readonly<Limits>
   readonly fs: RuntimeFiles
@@ -276,7 +276,7 @@ export interface ToolRuntime {
 export interface Todo {
   content: string
   status: 'pending' | 'in_progress' | 'completed'
-  /** What is being done while it is in progress: `Running the tests`. */
+  /** The text while it is in progress: `Running the tests`. */
   active_form?: string | undefined
 }
 
@@ -284,13 +284,13 @@ export interface Todo {
 export interface TaskArguments {
   subagent_type: string
   prompt: string
-  /** Whether the caller goes on at once. @default false */
+  /** Whether the caller continues at once. @default false */
   background?: boolean
-  /** Kept by the host. */
+  /** Data that the host keeps. */
   metadata?: Record<string, unknown>
 }
 
-/** One call of a subagent, as its caller sees it. */
+/** One call of a subagent, for its caller. */
 export interface TranscriptEntry {
   tool: string
   call_id: string
@@ -299,11 +299,11 @@ export interface TranscriptEntry {
   error_text?: string
 }
 
-/** What `task` gives: the answer, or the session in which it is being worked out. */
+/** The result of `task`: the answer, or the session that works on it. */
 export interface TaskData {
   session_id: string
   /** The agent's final answer. Absent in the background. */
   output?: string
-  /** What it called, unless the agent is `inspectable` and keeps a session of its own. */
+  /** The agent's calls, unless it is `inspectable` and keeps a session of its own. */
   transcript?: TranscriptEntry[]
 }

@@ -53,7 +53,7 @@ export class BackgroundMessages {
     }
   }
 
-  /** Records work that is told of by {@link add}, or otherwise. It must not begin if this throws. */
+  /** Records work whose outcome {@link add} or another way reports. It must not begin if this throws. */
   record(work: BackgroundWork): Promise<RecordedWork | undefined> {
     return this.#record?.begin(work) ?? Promise.resolve(undefined)
   }
@@ -85,7 +85,7 @@ export class BackgroundMessages {
     for (const recorded of ends) await recorded?.markDelivered()
   }
 
-  /** Has the parent told of an outcome at its next step. */
+  /** Adds an outcome to the messages of the parent's next step. */
   add(work: BackgroundWork, end: WorkEnd, recorded: Delivery['recorded']): void {
     const text = isProcess(work) ? endOfProcess(work, end) : endOfTask(work, end)
     this.#all.push({ message: { role: 'assistant', content: headOf(text, this.#limits.outputBytes) }, at: undefined, recorded })

@@ -27,7 +27,7 @@ export const recordProcesses =
     } satisfies ProcessRecord
   }
 
-/** Has the agent told at its next step of the processes that have ended meanwhile. */
+/** Adds the ends of processes to the messages of the agent's next step. */
 export function tellEnds(background: BackgroundMessages, ends: readonly UntoldEnd[]): void {
   for (const { id: processId, command, end, record } of ends) {
     const output = `${howItEnded(end)}. process_read gives its last output`

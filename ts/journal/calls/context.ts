@@ -6,20 +6,20 @@ import { noteRoot } from '../../core/grants.js'
 import type { Journal } from '../journal.js'
 import { callable, checked, invalid } from '../../core/options.js'
 
-/** What a recorder gets about one call of a tool, before it runs and after it ended. */
+/** The record of one call for a recorder, before it runs and after it has ended. */
 // oxlint-disable-next-line typescript/consistent-type-definitions -- an interface is no Record, which recorders of the original take
 export type ToolCallRecord = {
   /** `started` before the tool runs, then `finished` or `failed`. */
   phase: 'started' | 'finished' | 'failed'
   /** `intended`, then `succeeded`, or `unknown` after a failure. */
   effectStatus: 'intended' | 'succeeded' | 'unknown'
-  /** Number of the call within its task, counted from 1. */
+  /** The number of the call within its task, from 1. */
   seq: number
   /** The arguments. */
   input: unknown
-  /** What the tool returned, in phase `finished`; of an aborted `bash`, what it had printed. */
+  /** The result of the tool, in phase `finished`; for an aborted `bash`, its output so far. */
   output?: unknown
-  /** What the tool threw, in phase `failed`. */
+  /** The error of the tool, in phase `failed`. */
   error?: unknown
   kind: 'tool'
   toolName: string
@@ -27,9 +27,9 @@ export type ToolCallRecord = {
   idempotent: boolean
   acceptsIdempotencyKey: boolean
   hasRevert: boolean
-  /** The key, when `execute` takes a context and can so use it; else `null`. */
+  /** The idempotency key if `execute` takes a context and can use it; otherwise `null`. */
   idempotencyKey: string | null
-  /** The AI SDK's id of the call, where an agent made it. */
+  /** The AI SDK's id of the call, if an agent made it. */
   toolCallId?: string | undefined
 }
 
@@ -49,23 +49,23 @@ export interface ToolContext {
   iteration?: number | undefined
   /** The retry attempt of the task. @default 0 */
   attempt?: number | undefined
-  /** A key that is stable across retries of the task; built from the ids when absent. */
+  /** A key that is stable across retries of the task. @default built from the ids */
   idempotencyKey?: string | null | undefined
-  /** The directory that built-in tools are confined to. */
+  /** The directory to which built-in tools are confined. */
   rootDir?: string | undefined
   /** Whether `bash` may reach the network. */
   allowNetwork?: boolean | undefined
-  /** The most bytes one tool call gives back or takes in. */
+  /** The most bytes that one tool call returns or takes. */
   maxOutputBytes?: number | undefined
-  /** When `bash` and `grep` are killed, in milliseconds. */
+  /** The time after which `bash` and `grep` are stopped, in milliseconds. */
   timeoutMs?: number | undefined
-  /** Number of tool calls made so far; counted up by {@link nextToolSeq}. */
+  /** The number of tool calls so far, which {@link nextToolSeq} increments. */
   seq?: number | undefined
-  /** Aborts what runs in this context. */
+  /** Aborts the calls in this context. */
   signal?: AbortSignal | undefined
-  /** The AI SDK's id of the call being made, under the name the original uses. */
+  /** The AI SDK's id of the current call, under the original's name. */
   toolUseId?: string | undefined
-  /** Where calls are recorded, unless `recordToolCall` does that. */
+  /** The journal of calls, unless `recordToolCall` records them. */
   journal?: Journal | undefined
   /** Called before and after every call of a tool. */
   recordToolCall?: ((record: ToolCallRecord) => unknown) | undefined
@@ -152,12 +152,11 @@ function isInstalled(name: string, from = join(workingDirectory(), 'index.js')):
 }
 
 /**
- * Runs `fn` with `context` as the context of every tool called in it, however deep and however
- * late.
+ * Runs `fn` with `context` as the context of every tool called in it, at any depth and at any time.
  *
- * @returns what `fn` returns.
- * @throws {ToolError} INVALID_INPUT for a context that is no object, and for what is no function. `undefined`, which
- * {@link getToolContext} gives outside of any task, stands for no context.
+ * @returns the result of `fn`.
+ * @throws {ToolError} INVALID_INPUT for a context that is no object, and an `fn` that is no function. `undefined`, which
+ * {@link getToolContext} returns outside any task, stands for no context.
  */
 export function runWithToolContext<T>(context: ToolContext, fn: () => T): T {
   const rootDir = checked('runWithToolContext', () => {
@@ -169,16 +168,16 @@ export function runWithToolContext<T>(context: ToolContext, fn: () => T): T {
   return currentStore().run(context, fn)
 }
 
-/** The context of the task that runs now, or `undefined` outside of any. */
+/** The context of the current task; `undefined` outside any task. */
 export function getToolContext(): ToolContext | undefined {
   return currentStore().get()
 }
 
 /**
- * The key of a task: `context.idempotencyKey` when it is a non-empty string, else
- * `smithers:RUN:NODE:ITERATION` when run and node are known, else `null`.
+ * The key of a task: `context.idempotencyKey` if it is a non-empty string, otherwise `smithers:RUN:NODE:ITERATION` if run and
+ * node are known, otherwise `null`.
  *
- * @param context the context to look at. @default the current one
+ * @param context the context. @default the current one
  */
 export function getToolIdempotencyKey(context: ToolContext | undefined = getToolContext()): string | null {
   return checked('getToolIdempotencyKey', () => {
@@ -189,12 +188,12 @@ export function getToolIdempotencyKey(context: ToolContext | undefined = getTool
   })
 }
 
-/** Counts `context.seq` up by one and gives the new number; the first is 1. */
+/** Increments `context.seq` and returns the new number. The first is 1. */
 export function nextToolSeq(context: ToolContext | null | undefined): number {
   if (typeof context !== 'object' || context === null) return 1
   return checked('nextToolSeq', () => {
     const seq = (context.seq ?? 0) + 1
-    // A frozen context cannot count, which is no reason to fail the call.
+    // A frozen context cannot count, which must not fail the call.
     Reflect.set(context, 'seq', seq)
     return seq
   })

@@ -7,10 +7,10 @@ import type { ReportedPatch } from '../../core/command-patches.js'
 import type { NewToolCall, ToolCallEnd } from '../journal-store.js'
 import { asJson, textWithoutQuotes } from './recorded-values.js'
 
-/** The tool that the record names. */
+/** The name of the tool in the record. */
 const TOOL = 'apply_patch'
 
-/** The most files that are named beside a result. */
+/** The most changed files that a result names. */
 const MAX_CHANGED = 1_000
 
 /** The call with the command. */
@@ -18,11 +18,11 @@ export interface CallWithPatches {
   tool: string
   /** Its number within its task. */
   seq: number
-  /** The directory that it is confined to. */
+  /** The directory to which it is confined. */
   rootDir?: string | undefined
 }
 
-/** What a record shows in place of the arguments: as for the tool, size, hash and files, and in which call the patch was made. */
+/** The recorded arguments: size, hash and files, as for the tool, and the call in which the patch was made. */
 export function patchInput({ directory, bytes, sha256, files, total }: ReportedPatch, { tool, seq, rootDir }: CallWithPatches): object {
   const more = total - files.length
   return {
@@ -35,17 +35,17 @@ export function patchInput({ directory, bytes, sha256, files, total }: ReportedP
   }
 }
 
-/** The facts of a patch that its row shares with that of a call. */
+/** The facts that the row of a patch shares with the row of a call. */
 export const patchFacts = {
   toolName: TOOL,
   sideEffect: true,
   idempotent: false,
-  // Nothing is handed to the program but the patch.
+  // The program gets nothing but the patch.
   acceptsIdempotencyKey: false,
   hasRevert: false,
 } as const
 
-/** A row without its place, and its end. The times are those of the command's own clock, as far as they are possible. */
+/** A row without its position, and its outcome. The times are the command's own, within possible bounds. */
 export function patchRow(
   patch: ReportedPatch,
   call: CallWithPatches,
@@ -59,14 +59,14 @@ export function patchRow(
   return [row, { status: patch.status, errorJson: asJson(patchError(patch)) ?? 'null', finishedAtMs, acted: patch.status === 'unknown' }]
 }
 
-/** What a record shows of a failure: no lines of the file or of the patch. */
+/** The recorded form of a failure, without lines of the file or of the patch. */
 export function patchError({ isMisfit, text, hint = '' }: ReportedPatch): object {
   const summary = textWithoutQuotes(text)
   const message = isMisfit || hint === '' ? summary : `${summary} ${hint}`
   return { name: 'ToolError', message, code: isMisfit ? 'TOOL_PATCH_FAILED' : 'TOOL_COMMAND_FAILED', summary, hint: '', details: {} }
 }
 
-/** The files that patches have changed, as paths below the root where they lie there, each once. */
+/** The files that patches have changed, each once, with paths relative to the root if they lie below it. */
 export function changedFiles(patches: readonly ReportedPatch[], rootDir: string | undefined): string[] {
   const paths = patches
     .filter(({ status }) => status === 'success')

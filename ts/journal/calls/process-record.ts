@@ -1,4 +1,4 @@
-/** The record of a process that goes on after the call that started it: a row beside those of the calls. */
+/** The record of a long-running process: a row beside those of the calls. */
 import type { KeptProcessEnd } from '../../../index.js'
 import { steadyNow } from '../../core/clock.js'
 import type { ProcessRecord, RecordProcess } from '../../core/processes/process-entry.js'
@@ -15,8 +15,8 @@ const ROW_NAME = 'process'
 const lastSeqs = new WeakMap<TaskRecorder, Promise<{ seq: number }>>()
 
 /**
- * What records processes of a tool set in the journal of its calls, at the node `NODE/processes`: a row at the start, completed with
- * the end. Without a journal, and where the host keeps its own records, there is none.
+ * Records the processes of a tool set in the journal of its calls, at the node `NODE/processes`: a row at the start,
+ * completed at the end. There is none without a journal, or if the host keeps its own records.
  */
 export function processRecorder(ambient: ToolContext | undefined, run: RecordedRun): RecordProcess | undefined {
   const recorder = journalRecorder(ambient, run)
