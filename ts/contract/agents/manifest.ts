@@ -20,7 +20,7 @@ import { requirementSet, type RequirementSet } from '../registry/requirements.js
 import { skillSource, type SkillSource } from '../skills/skill-source.js'
 import type { LanguageModel } from 'ai'
 
-/** An agent: its name, what it reaches besides its tools, and its rules, which no user can widen. */
+/** An agent: its name, its capabilities besides those of its tools, and its rules, which no user can widen. */
 export interface AgentManifest {
   name: string
   /**
@@ -57,7 +57,7 @@ export interface AgentDefinition {
   tools?: string[] | undefined
   /** Directories that are roots of its workspace besides those of its parent, in which they lie. @default [] */
   workspace?: string[] | undefined
-  /** What it reaches besides its tools; never more than its parent. @default {} */
+  /** Its capabilities besides those of its tools; never more than its parent's. @default {} */
   requires?: RequirementSet | undefined
   /** The upper bound of its access. @default that of its parent */
   ceiling?: RequirementSet | undefined

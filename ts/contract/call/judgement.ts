@@ -5,7 +5,7 @@ import type { PermissionAction, Rule } from '../permissions/rule.js'
 export interface Judgement {
   /** `allow`: the call would be made; `ask`: the user would be asked first; `deny`: it would be refused. */
   readonly action: PermissionAction
-  /** What the call touches, as far as its arguments tell, with the verdict of the rules on each. */
+  /** The targets of the call that follow from its arguments, with the verdict of the rules on each. */
   readonly subjects: readonly JudgedSubject[]
   /** The reason of the watchdog. */
   readonly reason?: string | undefined

@@ -17,7 +17,7 @@ import { SESSION_NODE } from './session-recorder.js'
 
 /** Options of {@link replaySession}. */
 export interface ReplaySessionOptions {
-  /** The same as for `createSession`: own tools for their descriptions and schemas, and which ones there were. None of them runs. @default [] */
+  /** The `tools` of `createSession`, for descriptions and schemas. None of them runs. @default [] */
   tools?: readonly ContractTool[] | ToolChoice | undefined
 }
 
@@ -28,15 +28,18 @@ export interface ReplayedEnvelope {
   envelope: Envelope
 }
 
-/** A recorded session: its envelopes one after the other, or tools that give them again. */
+/** A recorded session: iterate over its envelopes, or use tools that return them. */
 export interface SessionReplay extends AsyncIterable<ReplayedEnvelope> {
   readonly id: string
-  /** Tools that give what was recorded, for the same agent. Those that the session found by `tool_search` come when it is replayed. */
+  /**
+   * Tools that return the recorded envelopes, for the same agent. Tools that the session found by `tool_search` appear at
+   * that point of the replay.
+   */
   readonly tools: ToolSet
-  /** Aborted at the first call that differs from the record. Pass it to the agent. */
+  /** Aborts at the first call that differs from the record. Pass it to the agent. */
   readonly signal: AbortSignal
   /**
-   * The recorded envelope of a call.
+   * Returns the recorded envelope of a call.
    *
    * @throws {ToolError} REPLAY_DIFFERS at the first call that differs, and at every later one; REPLAY_INCOMPLETE if the
    * journal does not hold the whole envelope.

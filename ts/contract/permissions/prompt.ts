@@ -16,13 +16,13 @@ export interface PromptAnswer {
   rules?: Pick<Rule, 'permission' | 'pattern'>[] | undefined
 }
 
-/** A call that the user has to agree to. */
+/** A call about which the user is asked. */
 export interface PromptRequest {
   readonly session_id: string
   readonly call_id: string
   readonly tool: string
   readonly args: unknown
-  /** What the call touches. The user agrees to all of it. */
+  /** The targets of the call. The user's answer covers all of them. */
   readonly subjects: readonly { capability: string; resource: string; why?: string | undefined }[]
   /** The reason of the watchdog. */
   readonly reason?: string | undefined
@@ -32,7 +32,7 @@ export interface PromptRequest {
   readonly signal: AbortSignal
 }
 
-/** Shows a call to the user, and resolves to the answer. */
+/** Asks the user about a call, and resolves to the answer. */
 export type Prompt = (request: PromptRequest) => PromptAnswer | PromptDecision | PromiseLike<PromptAnswer | PromptDecision>
 
 const decisions: readonly unknown[] = ['allow_once', 'allow_always', 'reject_once', 'reject_always']

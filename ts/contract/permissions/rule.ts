@@ -75,15 +75,17 @@ const reads = everything('fs.read')
 const writes = everything('fs.write')
 
 /**
- * Lists of rules for `permissions`: alone, or with rules of your own behind them, which win since any pattern is more
- * specific: `[...presets.acceptEdits, { permission: 'bash', pattern: 'npm test', action: 'allow' }]`. What they do not
- * allow is asked for, and refused where nobody can be asked. They widen no capability, and what the manifest denies stays denied.
+ * Lists of rules for `permissions`: alone, or with rules of your own after them, which win because any pattern is more
+ * specific. The user is asked about anything that they do not allow, which is refused if there is no user. Presets widen no
+ * capability, and cannot allow what the manifest denies.
+ *
+ * `[...presets.acceptEdits, { permission: 'bash', pattern: 'npm test', action: 'allow' }]`
  */
 export const presets = Object.freeze({
-  /** Reading and searching files needs no agreement. */
+  /** Allows reading and searching files. */
   readOnly: Object.freeze([reads]) as readonly Rule[],
-  /** Neither does creating, writing and editing files. Commands, the web and tools of servers are asked for. */
+  /** Allows reading, searching, creating, writing and editing files. The user is asked about commands, the web and tools of servers. */
   acceptEdits: Object.freeze([reads, writes]) as readonly Rule[],
-  /** Nothing needs agreement: every command runs, in the sandbox. It also answers what a watchdog would have asked. */
+  /** Allows everything: every command runs, in the sandbox. It also answers the questions of a watchdog. */
   allowAll: Object.freeze([everything('*')]) as readonly Rule[],
 })

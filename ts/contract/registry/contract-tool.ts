@@ -27,7 +27,7 @@ export type CallTarget =
       everywhere?: boolean | undefined
     }
   | { kind: 'command'; command: string; workdir?: string | undefined }
-  /** What is typed into a process that runs. Rules judge it as a command line, since a shell may read it. */
+  /** Text that is typed into a process. Rules judge it as a command line, because a shell may read it. */
   | { kind: 'input'; process: string; text: string; secret?: boolean | undefined }
   /** A resource on which the tool uses a capability that it requires by name, as permission rules see it. */
   | { kind: 'capability'; name: string; resource: string }
@@ -36,7 +36,7 @@ export type CallTarget =
 
 type FileTarget = Extract<CallTarget, { kind: 'file' }>
 
-/** What a patch touches: its files in its order, each followed by the place that it is moved to. */
+/** The targets of a patch: its files in their order, each followed by its new path if it is moved. */
 export function patchTargets(files: readonly PatchedFile[]): FileTarget[] {
   return files.flatMap(({ path, change, moved_to }): FileTarget[] => {
     const first: FileTarget = { kind: 'file', path, access: change === 'add' ? 'write' : 'edit' }
@@ -49,11 +49,11 @@ export function patchTargets(files: readonly PatchedFile[]): FileTarget[] {
 export interface ContractTool<ARGS = any, DATA = unknown> {
   /** Stable across agents and sessions: letters, digits, `_` and `-`, at most 64. */
   readonly id: string
-  /** What the model reads to decide whether to call it. */
+  /** The description, by which the model decides whether to call the tool. */
   readonly description: string
-  /** Checked before `execute`. */
+  /** The JSON Schema of the arguments, checked before `execute`. */
   readonly parameters: JsonSchema
-  /** What it reaches. */
+  /** The capabilities that it needs. */
   readonly requires: RequirementSet
   /** Runs the call. Its result, as JSON, becomes the envelope's `data`; its error becomes `error_text`. */
   readonly execute: (args: ARGS, runtime: ToolRuntime) => DATA | PromiseLike<DATA>
@@ -63,15 +63,16 @@ export interface ContractTool<ARGS = any, DATA = unknown> {
    */
   readonly targets?: ((args: ARGS) => readonly CallTarget[]) | undefined
   /**
-   * The JSON Schema of the result, for typed clients, MCP servers and generated code. Nothing is sent to the model, and a result
-   * that differs is not refused: the call has been made. `contractSuite` checks it. @default unknown
+   * The JSON Schema of the result, for typed clients, MCP servers and generated code. The model does not get it, and no
+   * result is checked against it, because the call has been made. `contractSuite` checks it.
+   * @default unknown
    */
   readonly outputSchema?: JsonSchema | undefined
   /** How clients of the Agent Client Protocol show it. @default 'other' */
   readonly kind?: AcpToolKind | undefined
   /**
-   * Whether a call changes anything outside of the session. Such a call is recorded before it is made.
-   * @default whether it requires more than to read files
+   * Whether a call changes anything outside the session. Such a call is recorded before it is made.
+   * @default whether it requires more than reading files
    */
   readonly sideEffect?: boolean | undefined
   /**

@@ -12,13 +12,13 @@ export interface Metadata {
   /** The path of the whole output, for `read`. */
   output_path?: string
   /**
-   * Notes besides the data: where the whole of a long output is, what the sandbox refused, what was stopped. Absent if
-   * there are none.
+   * Notes for the model, such as the place of a long output, what the sandbox refused, and what was stopped. Absent if there
+   * are none.
    */
   notes?: string[]
   /**
-   * The files that patches in a command have changed, as the command says: below the first root by their path from there. Absent
-   * if there are none. What else a command changes is not known.
+   * The files that patches in a command have changed, by the command's own report. Paths below the first root are relative to
+   * it. Absent if there are none. Other changes of a command are unknown.
    */
   changed_files?: string[]
 }

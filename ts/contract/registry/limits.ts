@@ -2,7 +2,7 @@ import { type Check, group, optional, wholeNumber } from '../../core/options.js'
 
 /** Limits on the results and the duration of a session's calls. */
 export interface Limits {
-  /** The maximum part of a file that one `read` returns. @default 200000 */
+  /** The most bytes of a file that one `read` returns. @default 200000 */
   readBytes: number
   /** The maximum number of entries of a `glob`. @default 1000 */
   globEntries: number
@@ -10,45 +10,45 @@ export interface Limits {
   grepMatches: number
   /** The maximum number of lines of the tree of a `repo_overview`. @default 200 */
   overviewLines: number
-  /** The maximum output of a command, stdout and stderr together. @default 200000 */
+  /** The most bytes of a command's output, stdout and stderr together. @default 200000 */
   bashBytes: number
-  /** The maximum output of any other tool, as JSON text. @default 200000 */
+  /** The most bytes of any other tool's output, as JSON text. @default 200000 */
   outputBytes: number
-  /** The maximum text for `write` and `edit`, and the maximum size of a file in `edit`. @default 10000000 */
+  /** The most bytes of a text for `write` and `edit`, and of a file in `edit`. @default 10000000 */
   textBytes: number
-  /** The maximum part of an output that is stored in a file of the session. @default 64000000 */
+  /** The most bytes of an output that are stored in a file of the session. @default 64000000 */
   sidecarBytes: number
-  /** The default timeout of a command. @default 60000 */
+  /** The default timeout of a command, in milliseconds. @default 60000 */
   commandMs: number
-  /** The maximum timeout that a command may ask for. @default 3600000 */
+  /** The maximum timeout that a command may ask for, in milliseconds. @default 3600000 */
   maxCommandMs: number
   /** The maximum number of processes of `process_start` that run at once, those of subagents included. @default 32 */
   processes: number
-  /** The time limit of a search. @default 60000 */
+  /** The time limit of a search, in milliseconds. @default 60000 */
   searchMs: number
-  /** The maximum text of a page that `web_fetch` returns, after conversion from HTML. @default 200000 */
+  /** The most bytes of a page's text that `web_fetch` returns, after conversion from HTML. @default 200000 */
   webFetchBytes: number
-  /** The maximum size of a page, both downloaded and decompressed. @default 5000000 */
+  /** The most bytes of a page, both downloaded and decompressed. @default 5000000 */
   webFetchRawBytes: number
   /** How many pages a session may fetch, together with its subagents. @default 25 */
   webFetchCalls: number
-  /** The time limit of a fetch, including redirects. @default 15000 */
+  /** The time limit of a fetch, including redirects, in milliseconds. @default 15000 */
   webFetchMs: number
   /** How many web searches a session may make, together with its subagents. @default 25 */
   webSearchCalls: number
-  /** The time limit of a web search. @default 15000 */
+  /** The time limit of a web search, in milliseconds. @default 15000 */
   webSearchMs: number
-  /** The time limit of a watchdog. Without an answer the call is refused. @default 5000 */
+  /** The time limit of a watchdog, in milliseconds. Without an answer the call is refused. @default 5000 */
   watchdogMs: number
-  /** The time limit of a prompt. Without an answer the call is refused. @default 600000 */
+  /** The time limit of a prompt, in milliseconds. Without an answer the call is refused. @default 600000 */
   promptMs: number
-  /** The time limit of a question. @default 3600000 */
+  /** The time limit of a question, in milliseconds. @default 3600000 */
   questionMs: number
   /** The maximum depth of subagents. @default 5 */
   agentDepth: number
   /** The maximum number of subagents at work, at any depth. @default 32 */
   agents: number
-  /** The time limit of a subagent. @default 3600000 */
+  /** The time limit of a subagent, in milliseconds. @default 3600000 */
   taskMs: number
 }
 

@@ -14,33 +14,33 @@ import { hostAccessDuring, hostAccessIsSeen } from './host-access.js'
 import { invalidArguments, sampleOf } from './invalid-arguments.js'
 import { recordingRuntime, type RecordingRuntimeOptions } from './recording-runtime.js'
 
-/** What the suite needs of a test runner: that of Vitest, Jest, Bun and `node:test` all fit. */
+/** The part of a test runner that the suite needs. Vitest, Jest, Bun and `node:test` all have it. */
 export interface TestRunner {
   describe(name: string, define: () => void): unknown
   test: {
     (name: string, run: () => Promise<void>): unknown
-    /** Marks what cannot be checked here. Without it, such a test is one that passes and says so in its title. */
+    /** Skips a test that cannot run here. Without it, such a test passes, and its title says so. */
     skip?: (name: string, run: () => Promise<void>) => unknown
   }
 }
 
-/** A session of the implementation that is looked at. */
+/** A session of the tested implementation. */
 export interface ConformingSession {
   call(id: string, args: unknown, options?: { callId?: string; signal?: AbortSignal }): Promise<Envelope>
   close(): Promise<void>
 }
 
-/** Arguments that a tool can be called with, and what its runtime holds then. */
+/** Valid arguments of a tool, and the contents of its runtime. */
 export interface ToolSample {
   args: unknown
   runtime?: RecordingRuntimeOptions | undefined
 }
 
-/** What the suite is run over. */
+/** Options of {@link contractSuite}. */
 export interface ConformanceSubject {
-  /** For the titles of the tests. */
+  /** The name in the titles of the tests. */
   name: string
-  /** The tools that are looked at. */
+  /** The tools to test. */
   tools: readonly ContractTool[]
   /** Arguments for them, by id. @default made from the schema */
   samples?: Readonly<Record<string, readonly ToolSample[]>> | undefined
@@ -49,7 +49,7 @@ export interface ConformanceSubject {
    * @default createSession
    */
   open?: ((options: SessionOptions) => Promise<ConformingSession>) | undefined
-  /** Whether the session has the tools already, and `options.tools` only adds to them. @default false */
+  /** Whether the session already has the tools, so that `options.tools` only adds to them. @default false */
   builtIn?: boolean | undefined
 }
 
@@ -65,9 +65,9 @@ const subjectChecks = {
 } satisfies Checks<ConformanceSubject>
 
 /**
- * Defines the suite: what a conforming implementation of the tool contract must do.
+ * Defines the tests that a conforming implementation of the tool contract must pass.
  *
- * @throws {ToolError} INVALID_INPUT for what is no runner, no tool or no option.
+ * @throws {ToolError} INVALID_INPUT for an invalid runner, tool or option.
  */
 export function contractSuite(runner: TestRunner, subject: ConformanceSubject): void {
   checked('contractSuite', () => {

@@ -9,7 +9,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import net from 'node:net'
 import { callable, checked } from '../../core/options.js'
 
-/** Where a tool could reach past its runtime. */
+/** Modules through which a tool could bypass its runtime. */
 const doors: readonly (readonly [name: string, module: object])[] = [
   ['node:fs', fs],
   ['node:fs/promises', fsPromises],
@@ -20,10 +20,10 @@ const doors: readonly (readonly [name: string, module: object])[] = [
   ['node:https', https],
 ]
 
-/** Functions that reach nothing by themselves. */
+/** Functions that have no access by themselves. */
 const harmless = new Set(['isIP', 'isIPv4', 'isIPv6', 'promises', 'constants', 'validateHeaderName', 'validateHeaderValue'])
 
-/** What is done on behalf of `work`, and nothing else that the process does meanwhile. */
+/** Marks the calls of `work`, as opposed to other work of the process. */
 const within = new AsyncLocalStorage<Set<string>>()
 
 /**

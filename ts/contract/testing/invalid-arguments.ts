@@ -2,10 +2,10 @@ import { checked, must } from '../../core/options.js'
 import type { JsonSchema } from '../registry/contract-tool.js'
 
 /**
- * Arguments that do not fit a schema: other types, missing properties, properties of another type, and
- * unknown ones where the schema is closed.
+ * Arguments that do not fit a schema: other types, missing properties, properties of another type, and unknown ones if the
+ * schema is closed.
  *
- * @throws {ToolError} INVALID_INPUT for what is no schema.
+ * @throws {ToolError} INVALID_INPUT for an invalid schema.
  */
 export function invalidArguments(schema: JsonSchema): unknown[] {
   checkSchema('invalidArguments', schema)
@@ -58,7 +58,7 @@ function checkSchema(caller: string, schema: unknown): void {
   checked(caller, () => must((value) => typeof value === 'object' && value !== null, 'an object')(schema, 'The schema'))
 }
 
-/** Whether a value may fit, by its type alone: where nothing is said of types, it may. */
+/** Whether a value may fit by its type alone. Without a type in the schema, it may. */
 function fitsType(value: unknown, schema: JsonSchema): boolean {
   const { type, enum: values } = schema as { type?: string | string[]; enum?: unknown[] }
   if (Array.isArray(values)) return values.includes(value)

@@ -12,7 +12,7 @@ export interface RuntimeUse {
   args: unknown[]
 }
 
-/** What a {@link recordingRuntime} answers with. */
+/** The answers of a {@link recordingRuntime}. */
 export interface RecordingRuntimeOptions {
   /** Files by their path, in memory. @default none */
   files?: Record<string, string> | undefined
@@ -22,7 +22,7 @@ export interface RecordingRuntimeOptions {
   answers?: string[][] | undefined
   /** Pages by their URL. @default none */
   pages?: Record<string, string> | undefined
-  /** What every search finds. @default nothing */
+  /** The results of every search. @default none */
   results?: { title: string; url: string; snippet: string }[] | undefined
   signal?: AbortSignal | undefined
   limits?: Partial<Limits> | undefined
@@ -42,9 +42,9 @@ const checks = {
 } satisfies Checks<RecordingRuntimeOptions>
 
 /**
- * A runtime over files in memory that writes down how it is used.
+ * A runtime over files in memory that records its uses.
  *
- * @throws {ToolError} INVALID_INPUT for what is no option.
+ * @throws {ToolError} INVALID_INPUT for an unknown option.
  */
 export function recordingRuntime(options: RecordingRuntimeOptions = {}): {
   runtime: ToolRuntime

@@ -10,7 +10,7 @@ export interface Verdict {
   reason?: string | undefined
 }
 
-/** A call before it is made, as a watchdog sees it. */
+/** A call before it is made, for a watchdog. */
 export interface WatchedCall {
   readonly tool: string
   /** A copy of the checked arguments. */
