@@ -97,7 +97,7 @@ function locationOf(path: string, roots: readonly string[]): { root: string; bel
 /** A glob for the search, where `/` anchors a pattern to the directory as `./` does. */
 export const anchoredPattern = (pattern: string): string => pattern.replace(/^(?:\.\/+)+/u, '/')
 
-/** Refuses a glob that finds nothing because it begins outside of the searched directory. `argument` is the name of the argument. */
+/** Refuses a glob that finds nothing because it begins outside the searched directory. `argument` is the name of the argument. */
 export function explainPattern(pattern: string, argument: string, roots: readonly string[]): void {
   if (!/^(?:\/|~|\.\.(?:\/|$))/u.test(pattern)) return
   const root = roots.find((one) => pattern.startsWith(`${one}/`))

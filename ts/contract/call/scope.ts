@@ -84,7 +84,7 @@ export interface Scope {
   readonly approvals: Approvals
   /** Outputs that are too long for an envelope. */
   readonly directory: SessionDirectory
-  /** The path of the directory for files outside of the workspace. */
+  /** The path of the directory for files outside the workspace. */
   readonly scratch: string
   readonly web: SessionWeb
   readonly skills: SkillIndex

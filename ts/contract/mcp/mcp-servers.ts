@@ -9,7 +9,7 @@ import type { ServerPlace } from './server-sandbox.js'
 /** A server of a session, as its host sees it. */
 export interface McpServerState {
   name: string
-  /** How it runs: in the sandbox and with what access, outside of it, or elsewhere. */
+  /** How it runs: in the sandbox and with what access, outside it, or elsewhere. */
   runs: string
   isConnected: boolean
   /** How many tools it listed last. */

@@ -41,7 +41,7 @@ export interface DeclaredRoots {
 /**
  * All roots of a workspace: those of the host, then the declared ones.
  *
- * @throws {ToolError} CONTRACT_MANIFEST_INVALID for a root that is not a directory, or lies outside of the host's directories.
+ * @throws {ToolError} CONTRACT_MANIFEST_INVALID for a root that is not a directory, or lies outside the host's directories.
  */
 export function withDeclaredRoots({ source, declared = [], roots, within }: DeclaredRoots, directory: typeof realDirectory): string[] {
   const all = [...roots]

@@ -8,7 +8,7 @@ import { pathOfFile } from '../registry/opened-file.js'
 import type { SessionDirectory } from '../call/session-directory.js'
 
 /**
- * The session's directory for files outside of the workspace: notes, downloads, files of commands. Its tools and processes
+ * The session's directory for files outside the workspace: notes, downloads, files of commands. Its tools and processes
  * use it without agreement, and no other session can. It is removed with the session, except for what the host promotes.
  */
 export class Scratch {

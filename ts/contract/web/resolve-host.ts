@@ -13,7 +13,7 @@ export type HostLookup = (host: string, options: { signal: AbortSignal }) => rea
 export interface DialableHost {
   /** Only these; the name is not looked up again. */
   addresses: string[]
-  /** Addresses outside of the public internet. Rules are also asked about each of them. */
+  /** Addresses outside the public internet. Rules are also asked about each of them. */
   special: string[]
 }
 

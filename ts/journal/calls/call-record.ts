@@ -49,7 +49,7 @@ export interface CallContext {
   patches?: ReportedPatch[] | undefined
 }
 
-/** What calls outside of any task are recorded as. */
+/** What calls outside any task are recorded as. */
 export interface RecordedRun {
   journal?: Journal | undefined
   runId?: string | undefined
@@ -66,7 +66,7 @@ export interface Call<ARGS, CTX extends CallContext> {
   door: Exclude<CallDoor, 'contract'>
   execute: (args: ARGS, ctx: CTX) => unknown
   metadata: RecordedTool
-  /** The journal of the tool set, for calls outside of any context that has one. */
+  /** The journal of the tool set, for calls outside any context that has one. */
   run: RecordedRun
   args: ARGS
   builtIn: boolean
@@ -81,7 +81,7 @@ export interface Call<ARGS, CTX extends CallContext> {
 export interface OpenRecord {
   /** Its number within its task. */
   seq: number
-  /** Its key; `null` outside of a task. */
+  /** Its key; `null` outside a task. */
   key: string | null
   /** The task that it is recorded in; absent if the host keeps its own records. */
   task?: TaskId | undefined

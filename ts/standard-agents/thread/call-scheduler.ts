@@ -17,7 +17,7 @@ const CLOSE_GRACE_MS = 5_000
 
 /**
  * Makes the calls of a thread. They are stored in the order in which they are made and run one after the
- * other; the calls of a sub-prompt run inside of the call that it belongs to.
+ * other; the calls of a sub-prompt run inside the call that it belongs to.
  */
 export class CallScheduler implements Scheduler {
   readonly parts: ThreadParts

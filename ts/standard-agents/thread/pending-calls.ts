@@ -99,7 +99,7 @@ export class PendingCalls {
     this.#onStored(calls)
   }
 
-  /** The pending call for a claimed one. Must be called outside of any call, whose context a restored one would take over. */
+  /** The pending call for a claimed one. Must be called outside any call, whose context a restored one would take over. */
   find(claimed: StoredCall, queue: CallQueue): PendingCall {
     const known = this.#stored.get(claimed.id)
     if (known !== undefined) return known

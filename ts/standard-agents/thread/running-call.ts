@@ -10,7 +10,7 @@ import type { ThreadState } from './thread-state.js'
 export interface Scheduler {
   readonly parts: ThreadParts
   readonly root: CallQueue
-  /** The state outside of any call. */
+  /** The state outside any call. */
   readonly rootState: ThreadState
   readonly calls: PendingCalls
   add(call: PendingCall): void
@@ -61,7 +61,7 @@ export interface CallState {
   signal?: AbortSignal
 }
 
-/** Creates the state of a thread for one of its calls, or for use outside of any. */
+/** Creates the state of a thread for one of its calls, or for use outside any. */
 export function createState(owner: StateOwner, { context, tenvs, live, signal }: CallState): ThreadState {
   const { queue, scheduler } = owner
   const { thread, agentConfig, messageHistory, storage, env } = scheduler.parts

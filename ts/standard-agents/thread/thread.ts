@@ -95,7 +95,7 @@ export interface ThreadAttachments {
 export interface Thread extends AsyncDisposable {
   readonly threadId: string
   readonly flowId: string
-  /** The state outside of any call, for `queueTool`, `emitThreadEvent` and the storage. */
+  /** The state outside any call, for `queueTool`, `emitThreadEvent` and the storage. */
   readonly state: ThreadState
   readonly storage: DurableObjectStorage
   readonly messages: ThreadMessages
@@ -109,7 +109,7 @@ export interface Thread extends AsyncDisposable {
    *
    * @param args an object, or its JSON text. @default {}
    * @throws an AbortError when the signal is aborted; THREAD_NAME_REFUSED for a name that no store accepts; THREAD_*
-   * when the store fails; INVALID_INPUT for an invalid option, and for a call from inside of a call of the same
+   * when the store fails; INVALID_INPUT for an invalid option, and for a call from inside a call of the same
    * queue, which would wait for itself.
    */
   call(name: string, args?: Record<string, unknown> | string, options?: CallOptions): Promise<ToolResult>

@@ -18,7 +18,7 @@ export interface ContractToolOptions {
   requires: RequirementSet
   /** How clients of the Agent Client Protocol show it. @default 'other' */
   kind?: AcpToolKind | undefined
-  /** Whether it changes anything outside of the session. @default true */
+  /** Whether it changes anything outside the session. @default true */
   sideEffect?: boolean | undefined
 }
 
