@@ -47,6 +47,11 @@ const openChecks = {
  * Opens a journal of tool calls: an SQLite file that any number of processes may share, created if it is missing, or a
  * journal in memory.
  *
+ * @example
+ * ```ts
+ * await using journal = await openJournal('file:runs.db')
+ * const tools = createTools({ rootDir: './project', journal })
+ * ```
  * @param location `file:runs.db`, `file:///var/runs.db`, a path, `memory:`, or a store of your own (to which only `onFailure`
  * and `redactKeys` apply).
  * @throws {ToolError} JOURNAL_LOCATION_INVALID, JOURNAL_NOT_FOUND, JOURNAL_OPEN_FAILED,

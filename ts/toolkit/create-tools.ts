@@ -108,6 +108,17 @@ export function createTools<EXTRA extends ExtraToolName>(
   options: CreateToolsOptions & { extraTools: readonly EXTRA[]; streamOutput?: false | undefined },
 ): ToolwrightTools & Pick<ExtraTools, EXTRA>
 export function createTools(options: CreateToolsOptions & { streamOutput: true }): StreamingToolwrightTools
+/**
+ * Makes a set of the built-in tools with options of its own.
+ *
+ * @example
+ * ```ts
+ * const tools = createTools({ rootDir: './project' })
+ * const agent = new ToolLoopAgent({ model, tools })
+ * console.log(await tools.read.execute({ path: 'package.json' }))
+ * ```
+ * @throws {ToolError} INVALID_INPUT for an invalid option.
+ */
 export function createTools(options?: CreateToolsOptions & { streamOutput?: false | undefined }): ToolwrightTools
 export function createTools(options: CreateToolsOptions): StreamingToolwrightTools | ToolwrightTools
 export function createTools(options: CreateToolsOptions = {}): StreamingToolwrightTools | ToolwrightTools {

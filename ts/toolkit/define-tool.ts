@@ -129,6 +129,16 @@ export interface DefinedToolContext extends ToolContext {
  * Makes a durable AI SDK tool: an `execute` with a runtime context, a deterministic idempotency key, side-effect metadata,
  * and a record of every call if the host keeps one.
  *
+ * @example
+ * ```ts
+ * const placeOrder = defineTool({
+ *   name: 'shop.place_order',
+ *   description: 'Place an order',
+ *   schema: z.object({ sku: z.string() }),
+ *   sideEffect: true,
+ *   execute: ({ sku }, ctx) => shop.order(sku, { key: ctx.callIdempotencyKey }),
+ * })
+ * ```
  * @throws {TypeError} for a `revert` without `sideEffect: true`.
  * @throws {ToolError} INVALID_INPUT for a missing name, schema or `execute`, and for an unknown option.
  */

@@ -2,8 +2,17 @@ import type { Session } from './session.js'
 import type { SessionOptions } from './session-options.js'
 
 /**
- * Opens a session.
+ * Opens a session: tools and their access, for one run of an agent.
  *
+ * @example
+ * ```ts
+ * await using session = await createSession({
+ *   workspace: './project',
+ *   manifest: { name: 'fixer' },
+ *   permissions: [...presets.acceptEdits, { permission: 'bash', pattern: 'npm test', action: 'allow' }],
+ * })
+ * const agent = new ToolLoopAgent({ model, tools: session.tools })
+ * ```
  * @throws {ToolError} INVALID_INPUT for invalid options (a tool without one of its fields, two tools with the same id, a locked
  * id); CONTRACT_MANIFEST_INVALID for a requirement with an unknown variable or an invalid pattern;
  * CONTRACT_RULE_INVALID; NATIVE_UNAVAILABLE; errors of the journal.

@@ -54,6 +54,11 @@ export interface RunReplay extends AsyncIterable<ReplayedCall> {
 /**
  * Replays a recorded run, without a model and without effects.
  *
+ * @example
+ * ```ts
+ * for await (const call of replayRun(journal, 'run-7')) console.log(call.toolName, call.input)
+ * await replayRun(journal, 'run-7').drive(() => program())
+ * ```
  * @throws {ToolError} INVALID_INPUT for an invalid option, and when the replay starts, for a run that the journal does not
  * know.
  */

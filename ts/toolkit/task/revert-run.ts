@@ -41,6 +41,11 @@ export interface RevertedCall {
  * even by several programs: a handler that failed or was interrupted is not called again. The row has the outcome
  * (`revertStatus`, `revertErrorJson`). A failed handler does not stop the others.
  *
+ * @example
+ * ```ts
+ * const undone = await revertRun(journal, 'run-7', { tools: { placeOrder } })
+ * for (const { call, outcome, reason } of undone) console.log(call.toolName, outcome, reason)
+ * ```
  * @returns every call whose tool had a handler, or that had an effect without one, in the order of undoing.
  * @throws {ToolError} INVALID_INPUT for an invalid option; JOURNAL_… if the journal fails before a handler is called.
  */

@@ -103,6 +103,12 @@ const SETTLE_MS = 5_000
  * 3. Runs `fn`. Built-in tools, tools of `defineTool` and those of the Smithers engine are recorded.
  * 4. Waits for calls that still run. If they do not end, the task stays locked until they do.
  *
+ * @example
+ * ```ts
+ * await runTask({ journal, runId: 'run-7', nodeId: 'fix-tests', rootDir: './project' }, (task) =>
+ *   agent.generate({ prompt: task.prompt('The tests fail. Fix them.'), abortSignal: task.signal }),
+ * )
+ * ```
  * @returns the result of `fn`.
  * @throws the error of `fn`, or the signal's reason.
  * @throws {ToolError} JOURNAL_TASK_LOCKED while another attempt runs; REPLAY_UNSAFE with
