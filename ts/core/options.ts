@@ -17,8 +17,8 @@ export function checked<T>(caller: string, check: () => T): T {
   try {
     return check()
   } catch (error) {
-    // An inner check may have named its caller already, and other failures name their own source.
-    if (!ToolError.isInstance(error) || error.hint !== hint || error.message.includes(caller)) throw error
+    // An inner check may have named its caller already, and other failures, a TypeError too, name their own source.
+    if (!ToolError.isInstance(error) || error instanceof TypeError || error.hint !== hint || error.message.includes(caller)) throw error
     const { code, summary, details } = error
     throw new ToolError({ code, summary, place: `${summary} (${caller})`, details, hint })
   }

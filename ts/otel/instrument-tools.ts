@@ -4,7 +4,7 @@ import type * as Otel from '@opentelemetry/api'
 import { ownFile } from '../core/addon.js'
 import { addCallScope } from '../core/call-channel.js'
 import type { CallMessage, StepMessage, StepMessages } from '../core/call-message.js'
-import { boolean, checked, invalid, must, optional, parseOptions } from '../core/options.js'
+import { boolean, checked, type Checks, invalid, must, optional, parseOptions } from '../core/options.js'
 import { attributeText, identity, INPUT, known, outcome, OUTPUT, toolSpanName } from './attributes.js'
 
 /** Options of {@link instrumentTools}. */
@@ -39,7 +39,7 @@ const checks = {
       'the module @opentelemetry/api',
     ),
   ),
-}
+} satisfies Checks<InstrumentToolsOptions>
 
 /**
  * Makes spans of all calls of tools in this process, of `createTools`, `defineTool`, contract sessions and Standard Agents.

@@ -1,5 +1,6 @@
-import { type Check, invalid, must, optional, parseOptions, text, wholeNumber } from '../../core/options.js'
+import { type Check, type Checks, invalid, must, optional, parseOptions, text, wholeNumber } from '../../core/options.js'
 import type { AcpClient, AcpClientCapabilities } from './client.js'
+import { protocolVersion, type ProtocolVersion } from './version.js'
 
 /** A session of a client of the Agent Client Protocol. */
 export interface AcpSessionOptions {
@@ -8,7 +9,7 @@ export interface AcpSessionOptions {
   /** The client's id of the session. */
   sessionId: string
   /** The version of the protocol. @default 1 */
-  version?: 1 | 2 | undefined
+  version?: ProtocolVersion | undefined
   /** The client's capabilities at `initialize`: whether it shows forms, and terminals of `_meta`. @default {} */
   clientCapabilities?: AcpClientCapabilities | null | undefined
   /** The base of relative paths. @default the first root of the session's workspace */
@@ -26,17 +27,14 @@ const client: Check<AcpClient> = (value, name) => {
 const checks = {
   client,
   sessionId: text,
-  version: optional<1 | 2>(
-    must((value) => value === 1 || value === 2, '1 or 2'),
-    1,
-  ),
+  version: protocolVersion,
   clientCapabilities: must<AcpClientCapabilities | null | undefined>(
     (value) => value === undefined || typeof value === 'object',
     'what the client said at initialize',
   ),
   workspace: optional(text),
   outputBytes: optional(wholeNumber(0), 1_000_000),
-}
+} satisfies Checks<AcpSessionOptions>
 
 /** @throws {ToolError} INVALID_INPUT */
 export function parseAcpOptions(caller: string, options: AcpSessionOptions) {

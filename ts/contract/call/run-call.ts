@@ -4,7 +4,7 @@ import { areCallsHeard, traceCall } from '../../core/call-channel.js'
 import type { ReportedPatch } from '../../core/command-patches.js'
 import { CallMessage } from '../../core/call-message.js'
 import { uuidV7 } from '../../core/clock.js'
-import { abortSignal, callable, type Check, optional, parseOptions } from '../../core/options.js'
+import { abortSignal, callable, type Check, type Checks, optional, type Parsed, parseOptions } from '../../core/options.js'
 import type { CheckArguments } from './argument-checks/argument-checks.js'
 import { AccessController } from './access-controller.js'
 import type { ControlledCall } from './call-approval.js'
@@ -32,13 +32,20 @@ export interface RegisteredTool {
   builtIn: boolean
 }
 
-/** How a host makes a call. */
 type OnOutput = (text: string) => unknown
 
-interface CallOptions {
+/** Options of a single call. */
+export interface CallOptions {
+  /** The call's id. Ids may repeat. @default a generated id */
   callId?: string | undefined
+  /** Stops the call. */
   signal?: AbortSignal | undefined
-  onOutput?: OnOutput | undefined
+  /**
+   * Called with the output of a running command: the text since the last call, at most ten times a second, stdout and stderr
+   * in the order of arrival. If a command prints faster than 640 KB/s, the oldest output is missing here; the envelope has
+   * it. It is not called after the call has ended. What it throws or rejects with becomes a warning; its promise is not awaited.
+   */
+  onOutput?: ((text: string) => void) | undefined
 }
 
 /** How long an aborted tool may still return its result. */
@@ -46,6 +53,9 @@ const GRACE_MS = 500
 
 /** A call has an id of the host, which may be a number, or gets one. */
 const callIdOf: Check<string> = (id) => (typeof id === 'string' || typeof id === 'number' ? String(id) : uuidV7())
+
+const judgeChecks = { callId: callIdOf, signal: abortSignal }
+const callChecks = { ...judgeChecks, onOutput: optional(callable<OnOutput>()) } satisfies Checks<CallOptions>
 
 /** Makes the calls of one session, until it is closed. */
 export class SessionCalls {
@@ -110,9 +120,9 @@ export class SessionCalls {
     if (this.closing.aborted) {
       return errorEnvelope('session_closed', 'The session has been closed. No more calls can be made in it.', 0)
     }
-    let made: { callId: string; signal: AbortSignal | undefined; onOutput: OnOutput | undefined }
+    let made: Parsed<typeof callChecks>
     try {
-      made = parseOptions('session.call', options, { callId: callIdOf, signal: abortSignal, onOutput: optional(callable<OnOutput>()) })
+      made = parseOptions('session.call', options, callChecks)
     } catch (error) {
       const { code, text } = failureOf(error)
       return errorEnvelope(code, text, 0)
@@ -154,13 +164,8 @@ export class SessionCalls {
    * What the session would decide about a call. Nothing stays open and nothing is recorded; `asks` records a question for
    * an answer that comes later. What a call with an id touches is remembered, for an answer of the host.
    */
-  async judge(
-    id: string,
-    args: unknown,
-    options: { callId?: string | undefined; signal?: AbortSignal | undefined },
-    asks = false,
-  ): Promise<Judgement> {
-    const made = parseOptions('session.judge', options, { callId: callIdOf, signal: abortSignal })
+  async judge(id: string, args: unknown, options: Pick<CallOptions, keyof typeof judgeChecks>, asks = false): Promise<Judgement> {
+    const made = parseOptions('session.judge', options, judgeChecks)
     const signal = made.signal === undefined ? this.closing : AbortSignal.any([made.signal, this.closing])
     try {
       signal.throwIfAborted()

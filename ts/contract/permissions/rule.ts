@@ -60,7 +60,7 @@ export interface ScopedRules {
   project?: readonly Rule[] | undefined
 }
 
-const scoped = group({ session: optional(ruleList), project: optional(ruleList) })
+const scoped = group({ session: optional(ruleList), project: optional(ruleList) } satisfies Checks<ScopedRules>)
 
 /** The lists of an option that is a list, which is the project's, or both. */
 export const ruleLists: Check<ScopedRules> = (given, name) => {

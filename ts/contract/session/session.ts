@@ -4,6 +4,7 @@ import type { ToolApproval } from '../../core/tool-approval.js'
 import type { McpServerState } from '../mcp/mcp-servers.js'
 import type { CallObserver } from '../call/call-observers.js'
 import type { Judgement } from '../call/judgement.js'
+import type { CallOptions } from '../call/run-call.js'
 import type { PromptAnswer, PromptDecision } from '../permissions/prompt.js'
 import type { Rule } from '../permissions/rule.js'
 import type { Envelope } from '../registry/envelope.js'
@@ -18,20 +19,6 @@ import type { SessionToolSet, ToolData } from '../tools/built-in-tools.js'
 export type PrepareStep = <NAME extends string = string>(step: {
   messages: ModelMessage[]
 }) => Promise<{ activeTools: NAME[]; messages?: ModelMessage[] }>
-
-/** Options of a single call. */
-export interface CallOptions {
-  /** The call's id. Ids may repeat. @default a generated id */
-  callId?: string | undefined
-  /** Stops the call. */
-  signal?: AbortSignal | undefined
-  /**
-   * Called with the output of a running command: the text since the last call, at most ten times a second, stdout and stderr
-   * in the order of arrival. If a command prints faster than 640 KB/s, the oldest output is missing here; the envelope has
-   * it. It is not called after the call has ended. What it throws or rejects with becomes a warning; its promise is not awaited.
-   */
-  onOutput?: ((text: string) => void) | undefined
-}
 
 /** Tools and their access, for one run of an agent. Close it with `close()` or `await using`. */
 export interface Session extends AsyncDisposable {

@@ -1,5 +1,5 @@
 import { isAbsolute, resolve } from 'node:path'
-import { optional, parseOptions, paths } from '../../core/options.js'
+import { type Checks, optional, parseOptions, paths } from '../../core/options.js'
 import { fetchPrograms, gitRemoteOperations, packagePrograms, programName } from '../../core/network-guard/programs.js'
 import type { Verdict, Watchdog, WatchedCommand, WatchedRedirect } from './watchdog.js'
 
@@ -37,6 +37,8 @@ export interface CommandWatchdogOptions {
   workspace?: string[] | undefined
 }
 
+const checks = { workspace: optional(paths, []) } satisfies Checks<CommandWatchdogOptions>
+
 /**
  * A reference policy for `bash`, and for the command lines and the input of processes. It allows programs that only inspect,
  * asks about writes outside the workspace (including redirections), downloads and changes of privileges, and always refuses
@@ -46,7 +48,7 @@ export interface CommandWatchdogOptions {
  * @throws {ToolError} INVALID_INPUT for an invalid option.
  */
 export function commandWatchdog(options: CommandWatchdogOptions = {}): Watchdog {
-  const { workspace } = parseOptions('commandWatchdog', options, { workspace: optional(paths, []) })
+  const { workspace } = parseOptions('commandWatchdog', options, checks)
   return ({ tool, args, commands = [] }) => {
     if (!lineTools.has(tool)) return { action: 'allow' }
     const { workdir } = args as { workdir?: unknown }

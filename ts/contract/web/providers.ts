@@ -1,10 +1,13 @@
 /** Search providers for `host.webSearch`. */
-import { must, oneOf, optional, parseOptions, text } from '../../core/options.js'
+import { type Checks, must, oneOf, optional, parseOptions, text } from '../../core/options.js'
 import { askProvider, baseUrl, resultsOf } from './provider-request.js'
 import type { WebSearchProvider } from './search-provider.js'
 
 /** A key that can stand in a header. The error does not have it. */
 const apiKey = must<string>((key) => typeof key === 'string' && /^[\x21-\x7e]+$/u.test(key), 'a key that can stand in a header')
+
+/** Options, whose address has been taken apart. */
+type Addresses<OPTIONS> = Omit<OPTIONS, 'baseUrl'> & { baseUrl: ReturnType<typeof baseUrl> }
 
 /** The services give no more results. */
 const MAX_COUNT = 20
@@ -19,6 +22,12 @@ export interface BraveOptions {
   country?: string | undefined
 }
 
+const braveChecks = {
+  apiKey,
+  baseUrl: optional(baseUrl, baseUrl('https://api.search.brave.com', 'baseUrl')),
+  country: optional(text),
+} satisfies Checks<Addresses<BraveOptions>>
+
 /** The service takes no longer query. */
 const MAX_CHARACTERS = 400
 
@@ -28,8 +37,7 @@ const MAX_CHARACTERS = 400
  * @throws {ToolError} INVALID_INPUT for an invalid key or baseUrl.
  */
 export function brave(options: BraveOptions): WebSearchProvider {
-  const checks = { apiKey, baseUrl: optional(baseUrl, baseUrl('https://api.search.brave.com', 'baseUrl')), country: optional(text) }
-  const { apiKey: key, baseUrl: api, country } = parseOptions('brave', options, checks)
+  const { apiKey: key, baseUrl: api, country } = parseOptions('brave', options, braveChecks)
   const id = 'brave'
   return {
     id,
@@ -59,6 +67,8 @@ export interface SearxngOptions {
   language?: string | undefined
 }
 
+const searxngChecks = { baseUrl, categories: optional(text), language: optional(text) } satisfies Checks<Addresses<SearxngOptions>>
+
 /**
  * Searches with an instance of SearXNG. Its settings must name `json` among `search.formats`; many public
  * instances do not, and refuse.
@@ -66,8 +76,7 @@ export interface SearxngOptions {
  * @throws {ToolError} INVALID_INPUT for an invalid baseUrl.
  */
 export function searxng(options: SearxngOptions): WebSearchProvider {
-  const checks = { baseUrl, categories: optional(text), language: optional(text) }
-  const { baseUrl: api, categories, language } = parseOptions('searxng', options, checks)
+  const { baseUrl: api, categories, language } = parseOptions('searxng', options, searxngChecks)
   const id = 'searxng'
   return {
     id,
@@ -93,18 +102,19 @@ export interface TavilyOptions {
   searchDepth?: 'basic' | 'advanced' | undefined
 }
 
+const tavilyChecks = {
+  apiKey,
+  baseUrl: optional(baseUrl, baseUrl('https://api.tavily.com', 'baseUrl')),
+  searchDepth: optional(oneOf('basic', 'advanced'), 'basic'),
+} satisfies Checks<Addresses<TavilyOptions>>
+
 /**
  * Searches with the Tavily Search API.
  *
  * @throws {ToolError} INVALID_INPUT for an invalid key or baseUrl.
  */
 export function tavily(options: TavilyOptions): WebSearchProvider {
-  const checks = {
-    apiKey,
-    baseUrl: optional(baseUrl, baseUrl('https://api.tavily.com', 'baseUrl')),
-    searchDepth: optional(oneOf('basic', 'advanced'), 'basic'),
-  }
-  const { apiKey: key, baseUrl: api, searchDepth } = parseOptions('tavily', options, checks)
+  const { apiKey: key, baseUrl: api, searchDepth } = parseOptions('tavily', options, tavilyChecks)
   const id = 'tavily'
   return {
     id,

@@ -5,6 +5,7 @@ import { ToolError } from '../../core/errors.js'
 import {
   boolean,
   type Check,
+  type Checks,
   invalid,
   listOf,
   must,
@@ -104,7 +105,7 @@ export const listChecks = {
   after: optional(must<number>(Number.isSafeInteger, 'an integer')),
   limit: optional(wholeNumber(0)),
   reverse: optional(boolean, false),
-}
+} satisfies Checks<ListPart>
 
 /** The options of `listMessages`. */
 export const checkPart = (part: ListPart): ListedPart => parseOptions('store.listMessages', part, listChecks) as ListedPart
@@ -117,9 +118,11 @@ export function checkCallPart(options: Parameters<ThreadStore['listCalls']>[1]) 
   return { status: status as StoredCall['status'] | undefined, queue, part: part as ListedPart }
 }
 
+const byteChecks = { start: optional(wholeNumber(0), 0), end: optional(wholeNumber(0)) } satisfies Checks<ReadRange>
+
 /** A range of bytes, with defaults. */
 export const checkBytes = (range: ReadRange): { start: number; end?: number | undefined } =>
-  parseOptions('store.readAttachment', range, { start: optional(wholeNumber(0), 0), end: optional(wholeNumber(0)) })
+  parseOptions('store.readAttachment', range, byteChecks)
 
 const bound = optional(must<string>((value) => typeof value === 'string' && isWellFormed(value), 'a well-formed string'))
 const rangeChecks = {
@@ -129,7 +132,7 @@ const rangeChecks = {
   end: bound,
   reverse: optional(boolean, false),
   limit: optional(wholeNumber(1)),
-}
+} satisfies Checks<ValueRange>
 
 /** A range of values, copied. */
 export function checkRange(range: ValueRange): ValuesRange {

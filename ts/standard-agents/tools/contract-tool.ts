@@ -1,7 +1,7 @@
 import type { AcpToolKind } from '../../contract/registry/tool-ids.js'
 import { copyTool, type ContractTool } from '../../contract/registry/contract-tool.js'
 import type { RequirementSet } from '../../contract/registry/requirements.js'
-import { checked, checkNames, invalid } from '../../core/options.js'
+import { anything, checked, type Checks, invalid, parseOptions } from '../../core/options.js'
 import { argumentsSchema } from '../agent-tools/input-schema.js'
 import { attachmentList } from '../agent-tools/result-schema.js'
 import { aText, dataSchemaOf } from '../../contract/registry/output-schema.js'
@@ -21,6 +21,14 @@ export interface ContractToolOptions {
   /** Whether it changes anything outside the session. @default true */
   sideEffect?: boolean | undefined
 }
+
+/** Their values are checked as fields of the tool. */
+const checks = {
+  id: anything<string | undefined>(),
+  requires: anything<RequirementSet>(),
+  kind: anything<AcpToolKind | undefined>(),
+  sideEffect: anything<boolean | undefined>(),
+} satisfies Checks<ContractToolOptions>
 
 /** The `data` of its envelopes. */
 export interface ThreadToolData {
@@ -42,8 +50,7 @@ export function toContractTool(
   name: string,
   options: ContractToolOptions,
 ): ContractTool<Record<string, unknown>, ThreadToolData> {
-  checked('toContractTool', () => checkNames('', options, ['id', 'requires', 'kind', 'sideEffect']))
-  const { id = name, requires, kind, sideEffect = true } = options
+  const { id = name, requires, kind, sideEffect = true } = parseOptions('toContractTool', options, checks)
   const { definition, call } = (thread ?? {}) as Partial<Thread>
   if (typeof definition !== 'function' || typeof call !== 'function') throw invalid('thread must come from createThread.')
   checkToolName('toContractTool', name)

@@ -1,9 +1,30 @@
-import { toolTypeError } from '../../core/errors.js'
-import { isPlain } from '../../core/options.js'
+import { ToolError, toolTypeError } from '../../core/errors.js'
+import { callable, type Check, type Checks, invalid, must, optional, type Parsed, parseOptions, text } from '../../core/options.js'
 import { checkSchema } from './check-schema.js'
 import type { ThreadState } from '../thread/thread-state.js'
 import type { Checked, ToolArgs, ToolTenvs } from './tool-args.js'
-import { type DefineToolOptions, markTool, type ToolDefinition } from './tool-definition.js'
+import { type DefineToolOptions, type ExecutionMode, markTool, type Tool, type ToolDefinition } from './tool-definition.js'
+
+const schemaOf = (value: unknown, name: 'args' | 'tenvs'): ToolArgs | null => {
+  if (value === undefined || value === null) return null
+  checkSchema(value, name)
+  return value as ToolArgs
+}
+
+const executionMode: Check<ExecutionMode> = (value, name) => {
+  if (value === 'local' || value === 'provider') return value
+  const actual = typeof value === 'string' ? JSON.stringify(value) : `of type ${typeof value}`
+  throw invalid(`${name} must be "local" or "provider", not ${actual}.`)
+}
+
+const checks = {
+  description: must<string>((value) => typeof value === 'string' && value.trim() !== '', 'a non-empty string'),
+  args: (value) => schemaOf(value, 'args'),
+  execute: callable<Tool<ThreadState, ToolArgs | null>>(),
+  tenvs: (value) => schemaOf(value, 'tenvs'),
+  executionMode: optional(executionMode),
+  executionProvider: optional(text),
+} satisfies Checks<DefineToolOptions<ThreadState, ToolArgs | null, ToolTenvs | null>>
 
 /**
  * Defines a function tool that agents call.
@@ -23,32 +44,20 @@ import { type DefineToolOptions, markTool, type ToolDefinition } from './tool-de
 export function defineTool<State = ThreadState, Args extends ToolArgs | null = null, Tenvs extends ToolTenvs | null = null>(
   options: DefineToolOptions<State, Args, Tenvs> & Checked<'args', Args> & Checked<'tenvs', Tenvs>,
 ): ToolDefinition<NoInfer<State>, NoInfer<Args>, NoInfer<Tenvs>>
-export function defineTool(options: LooseOptions): object {
-  if (typeof options !== 'object' || options === null) throw toolTypeError('defineTool: options must be an object')
-  // An instance of a class may have private state.
-  const unknown = isPlain(options) ? Object.keys(options).find((name) => !names.includes(name)) : undefined
-  if (unknown !== undefined) throw toolTypeError(`defineTool: ${unknown} is no option; there are ${names.join(', ')}`)
-  const { description, execute, executionMode, executionProvider, args = null, tenvs = null } = options
-  if (typeof description !== 'string' || description.trim() === '') {
-    throw toolTypeError('defineTool: description must be a non-empty string')
-  }
-  if (typeof execute !== 'function') throw toolTypeError('defineTool: execute must be a function')
-  if (executionMode !== undefined && executionMode !== 'local' && executionMode !== 'provider') {
-    const actual = typeof executionMode === 'string' ? JSON.stringify(executionMode) : `of type ${typeof executionMode}`
-    throw toolTypeError(`defineTool: executionMode must be "local" or "provider", not ${actual}`)
-  }
-  if (executionProvider !== undefined && (typeof executionProvider !== 'string' || executionProvider === '')) {
-    throw toolTypeError('defineTool: executionProvider must be a non-empty string')
-  }
-  if (args !== null) checkSchema(args, 'args')
-  if (tenvs !== null) checkSchema(tenvs, 'tenvs')
-  if (executionMode === 'provider' && executionProvider === undefined) {
+export function defineTool(options: unknown): object {
+  const { description, args, execute, tenvs, executionMode: mode, executionProvider: provider } = parseDefinition(options)
+  if (mode === 'provider' && provider === undefined) {
     console.warn(`[toolwright] defineTool: executionMode "provider" without executionProvider; nobody will execute "${description}".`)
   }
-  return markTool({ description, args, execute, tenvs, executionMode, executionProvider })
+  return markTool({ description, args, execute, tenvs, executionMode: mode, executionProvider: provider })
 }
 
-const names = ['description', 'args', 'execute', 'tenvs', 'executionMode', 'executionProvider']
-
-/** Options of a caller without type checks. */
-type LooseOptions = { [KEY in keyof DefineToolOptions]?: unknown }
+/** The options, checked. What is wrong with a definition is a TypeError, as of the function that this one stands for. */
+function parseDefinition(options: unknown): Parsed<typeof checks> {
+  try {
+    return parseOptions('defineTool', options, checks)
+  } catch (error) {
+    if (!ToolError.isInstance(error) || error instanceof TypeError) throw error
+    throw toolTypeError(`defineTool: ${error.summary.replace(/\.$/u, '')}`)
+  }
+}
