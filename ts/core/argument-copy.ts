@@ -68,11 +68,10 @@ type Indexed = Record<PropertyKey, unknown>
 class Copier {
   readonly #limits: ArgumentLimits
   readonly #isJson: boolean
-  /**
-   * Copies by their originals. For JSON, these are the parents of the current value, to find cycles. For a structure, these
-   * are all copies, so that an object in two places is one object in the copy too.
-   */
-  readonly #copies = new Map<object, object>()
+  /** The objects of JSON that the current value is in, to find cycles. */
+  readonly #parents: object[] = []
+  /** The copies of a structure by their originals, so that an object in two places is one object in the copy too. */
+  readonly #copies: Map<object, object> | undefined
   readonly #path: PropertyKey[] = []
   #values = 0
   #characters = 0
@@ -80,6 +79,7 @@ class Copier {
   constructor(limits: ArgumentLimits, isJson: boolean) {
     this.#limits = limits
     this.#isJson = isJson
+    if (!isJson) this.#copies = new Map()
   }
 
   whole(value: unknown): ArgumentCopy {
@@ -111,29 +111,29 @@ class Copier {
   }
 
   #object(value: object): unknown {
-    const known = this.#copies.get(value)
-    if (known !== undefined && this.#isJson) throw this.#problem('it holds itself')
+    if (this.#isJson && this.#parents.includes(value)) throw this.#problem('it holds itself')
+    const known = this.#copies?.get(value)
     if (known !== undefined) return known
     const isArray = Array.isArray(value)
     if (!isArray && !this.#isRecord(value)) return value
     const hasPrototype = this.#isJson || Object.getPrototypeOf(value) !== null
     const copied = (isArray ? [] : hasPrototype ? {} : Object.create(null)) as Indexed
-    this.#copies.set(value, copied)
+    if (this.#isJson) this.#parents.push(value)
+    else this.#copies?.set(value, copied)
     if (isArray) {
       // Checks the length before reading the first element.
       this.#countValues(value.length)
       for (let index = 0; index < value.length; index += 1) this.#member(copied, index, value)
     } else {
-      const names = this.#isJson ? Object.keys(value) : Reflect.ownKeys(value)
+      const names = this.#isJson ? Object.keys(value) : enumerableNames(value)
       this.#countValues(names.length)
       for (const name of names) {
-        if (!this.#isJson && !Object.prototype.propertyIsEnumerable.call(value, name)) continue
-        this.#countText(String(name))
+        this.#countText(typeof name === 'string' ? name : String(name))
         this.#member(copied, name, value)
       }
     }
     if (!this.#isJson) return copied
-    this.#copies.delete(value)
+    this.#parents.pop()
     return Object.freeze(copied)
   }
 
@@ -152,9 +152,10 @@ class Copier {
   #isRecord(value: object): boolean {
     const prototype: unknown = Object.getPrototypeOf(value)
     if (this.#isJson && (prototype === Object.prototype || prototype === null)) return true
-    const kind = Object.prototype.toString.call(value).slice('[object '.length, -1)
-    if (this.#isJson && kind !== 'Object') throw this.#problem(`a ${kind} is nothing that JSON has`)
-    return this.#isJson || (kind === 'Object' && isPlain(value))
+    const kind = Object.prototype.toString.call(value)
+    if (kind === '[object Object]') return this.#isJson || isPlain(value)
+    if (this.#isJson) throw this.#problem(`a ${kind.slice('[object '.length, -1)} is nothing that JSON has`)
+    return false
   }
 
   #countValues(count: number): void {
@@ -172,6 +173,14 @@ class Copier {
   #problem(what: string, limit?: keyof ArgumentLimits): ArgumentProblem {
     return new ArgumentProblem(this.#path, what, limit)
   }
+}
+
+/** The names and symbols of what a spread would copy. */
+function enumerableNames(value: object): PropertyKey[] {
+  const names = Object.keys(value)
+  const symbols = Object.getOwnPropertySymbols(value)
+  if (symbols.length === 0) return names
+  return [...names, ...symbols.filter((symbol) => Object.prototype.propertyIsEnumerable.call(value, symbol))]
 }
 
 /** Sets a property, even one named `__proto__`. */

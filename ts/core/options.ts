@@ -69,10 +69,11 @@ export function parseOptions<CHECKS extends Record<string, Check<unknown>>>(
 
 /** @param where the prefix of a name: empty, or a path that ends in a dot. */
 function parseObject<CHECKS extends Record<string, Check<unknown>>>(where: string, options: unknown, checks: CHECKS): Parsed<CHECKS> {
-  checkNames(where, options, Object.keys(checks))
+  const names = Object.keys(checks)
+  checkNames(where, options, names)
   const parsed: Record<string, unknown> = {}
-  for (const [name, check] of Object.entries(checks)) {
-    const value = check((options as Record<string, unknown>)[name], `${where}${name}`)
+  for (const name of names) {
+    const value = checks[name]?.((options as Record<string, unknown>)[name], where === '' ? name : `${where}${name}`)
     if (value !== undefined) parsed[name] = value
   }
   return parsed as Parsed<CHECKS>

@@ -119,6 +119,11 @@ const bytesUpTo =
     return value
   }
 
+const outputBytes = positive(MAX_OUTPUT_BYTES)
+const timeout = positive(MAX_TIMEOUT_MS)
+const bashBytes = positive(BASH_TOOL_MAX_OUTPUT_BYTES)
+const bashTimeout = positive(BASH_TOOL_MAX_TIMEOUT_MS)
+
 const outputLimits = {
   read: optional(bytesUpTo(MAX_OUTPUT_BYTES)),
   grep: optional(bytesUpTo(MAX_OUTPUT_BYTES)),
@@ -131,9 +136,9 @@ const outputLimits = {
 export const toolChecks = {
   rootDir: optional(rootPath),
   allowNetwork: optional(boolean),
-  maxOutputBytes: optional(positive(MAX_OUTPUT_BYTES)),
+  maxOutputBytes: optional(outputBytes),
   limits: optional(group(outputLimits)),
-  toolTimeoutMs: optional(positive(MAX_TIMEOUT_MS)),
+  toolTimeoutMs: optional(timeout),
   networkGuard: optional(oneOf(...networkGuards)),
   env: optional(parseEnvironment),
   sandbox: optional(parseSandbox),
@@ -153,14 +158,14 @@ export const boundChecks = {
 export function checkContextSettings({ rootDir, allowNetwork, maxOutputBytes, timeoutMs }: Settings): void {
   rootPath(rootDir, 'rootDir')
   boolean(allowNetwork, 'allowNetwork')
-  positive(MAX_OUTPUT_BYTES)(maxOutputBytes, 'maxOutputBytes')
-  positive(MAX_TIMEOUT_MS)(timeoutMs, 'timeoutMs')
+  outputBytes(maxOutputBytes, 'maxOutputBytes')
+  timeout(timeoutMs, 'timeoutMs')
 }
 
 /** The same for `bash`, whose limits the documents cap. */
 export function checkBashLimits({ maxOutputBytes, timeoutMs }: Settings): void {
-  positive(BASH_TOOL_MAX_OUTPUT_BYTES)(maxOutputBytes, 'maxOutputBytes')
-  positive(BASH_TOOL_MAX_TIMEOUT_MS)(timeoutMs, 'timeoutMs')
+  bashBytes(maxOutputBytes, 'maxOutputBytes')
+  bashTimeout(timeoutMs, 'timeoutMs')
 }
 
 /** The resolved options of one call. */

@@ -60,9 +60,11 @@ export class CallNotes {
   /** Replaces the note of an earlier call with the same key. Every call begins with an empty note. */
   set(call: NotedCall, note: CallNote): void {
     if (call.toolCallId === undefined) return
+    const isEmpty = note.text === undefined && note.image === undefined
+    if (isEmpty && this.#notes.size === 0) return
     const key = keyOf(call)
     this.#drop(key)
-    if (note.text === undefined && note.image === undefined) return
+    if (isEmpty) return
     this.#notes.set(key, note)
     this.#imageBytes += note.image?.bytes.byteLength ?? 0
     for (const oldest of this.#notes.keys()) {
