@@ -123,11 +123,11 @@ async function serveUntilInterrupted(settings: ServerSettings, { port, token, is
 
 /** Gives `--http` without a port the port 0, because `parseArgs` has no optional values. */
 function withPort(args: readonly string[]): string[] {
-  const given = args.flatMap((argument, index) => {
+  const rules = args.flatMap((argument, index) => {
     if (argument === '--http') return [/^\d+$/u.test(args[index + 1] ?? '') ? `--http=${args[index + 1]}` : '--http=0']
     return args[index - 1] === '--http' && /^\d+$/u.test(argument) ? [] : [argument]
   })
-  return given
+  return rules
 }
 
 function tokenOf(token: string | undefined): string | undefined {
@@ -156,9 +156,9 @@ function directory(path: string): string {
   throw new UsageError(`mcp: --root ${path} is not a directory; name the one it is in`, 1)
 }
 
-function toolsOf(given: string | undefined, isReadOnly: boolean, allowNetwork: boolean): string[] {
-  if (given === undefined) return defaultTools.filter((id) => !isReadOnly || readOnlyTools.includes(id))
-  const ids = [...new Set(given.split(',').map((id) => id.trim()))].filter((id) => id !== '')
+function toolsOf(requested: string | undefined, isReadOnly: boolean, allowNetwork: boolean): string[] {
+  if (requested === undefined) return defaultTools.filter((id) => !isReadOnly || readOnlyTools.includes(id))
+  const ids = [...new Set(requested.split(',').map((id) => id.trim()))].filter((id) => id !== '')
   if (ids.length === 0) throw new UsageError('mcp: --tools names no tool')
   for (const id of ids) {
     if (!(offeredTools as readonly string[]).includes(id)) {

@@ -264,9 +264,9 @@ export class KeptProcess {
     }
     signal?.addEventListener('abort', stop, { once: true })
     try {
-      const found = await start(cancel)
+      const started = await start(cancel)
       signal?.throwIfAborted()
-      return found
+      return started
     } finally {
       signal?.removeEventListener('abort', stop)
     }

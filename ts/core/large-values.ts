@@ -27,28 +27,28 @@ const HEAD = 1_000
 
 /** Whether a value is too large or too deep to be written as JSON at once. The check stops at the limit. */
 export function isLarge(value: unknown, maxCharacters = MAX_CHARACTERS): boolean {
-  const left = { characters: maxCharacters, values: MAX_VALUES }
-  return exceeds(value, left, [])
+  const budget = { characters: maxCharacters, values: MAX_VALUES }
+  return exceeds(value, budget, [])
 }
 
-function exceeds(value: unknown, left: { characters: number; values: number }, above: object[]): boolean {
-  left.values -= 1
-  if (typeof value === 'string') left.characters -= value.length
-  if (left.values < 0 || left.characters < 0) return true
+function exceeds(value: unknown, budget: { characters: number; values: number }, above: object[]): boolean {
+  budget.values -= 1
+  if (typeof value === 'string') budget.characters -= value.length
+  if (budget.values < 0 || budget.characters < 0) return true
   if (typeof value !== 'object' || value === null) return false
   if (above.length > MAX_DEPTH) return true
   // A cycle is counted once.
   if (above.includes(value)) return false
   const bytes = bytesOf(value)
   // In JSON, each byte is a property with a number.
-  if (bytes !== undefined) return (left.characters -= 12 * bytes.byteLength) < 0
-  if (Array.isArray(value) && left.values < value.length) return true
+  if (bytes !== undefined) return (budget.characters -= 12 * bytes.byteLength) < 0
+  if (Array.isArray(value) && budget.values < value.length) return true
   above.push(value)
   const isOver = Array.isArray(value)
-    ? value.some((one) => exceeds(one, left, above))
+    ? value.some((one) => exceeds(one, budget, above))
     : Object.entries(value).some(([key, one]) => {
-        left.characters -= key.length
-        return exceeds(one, left, above)
+        budget.characters -= key.length
+        return exceeds(one, budget, above)
       })
   above.pop()
   return isOver

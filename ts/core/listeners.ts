@@ -7,8 +7,8 @@
 export function tellListener(what: string, tell: () => unknown): void {
   const warn = (error: unknown): void => process.emitWarning(`toolwright: ${what} failed: ${String(error)}`)
   try {
-    const told = tell()
-    if (told instanceof Promise) told.catch(warn)
+    const result = tell()
+    if (result instanceof Promise) result.catch(warn)
   } catch (error) {
     warn(error)
   }

@@ -45,10 +45,10 @@ function messageOf({ tool, args, subjects, reason }: Question): string {
     const note = why === undefined ? '' : ` (it ${why})`
     return `  ${shown(resource === '' ? capability : `${capability}: ${resource}`)}${note}`
   })
-  const given = Object.entries((args ?? {}) as Record<string, unknown>).flatMap(([name, value]) =>
+  const texts = Object.entries((args ?? {}) as Record<string, unknown>).flatMap(([name, value]) =>
     SHOWN.includes(name) && typeof value === 'string' ? [`  ${name}: ${shown(value)}`] : [],
   )
-  return [`Allow ${shown(tool)}?`, ...touched, ...given, ...(reason === undefined ? [] : [`Reason: ${shown(reason)}`])].join('\n')
+  return [`Allow ${shown(tool)}?`, ...touched, ...texts, ...(reason === undefined ? [] : [`Reason: ${shown(reason)}`])].join('\n')
 }
 
 /** The refusal of a call when the client cannot ask its user. */

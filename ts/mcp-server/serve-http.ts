@@ -81,8 +81,8 @@ export async function serveHttp(
 }
 
 function isAuthorised({ headers: { authorization = '' } }: IncomingMessage, token: string): boolean {
-  const [given, wanted] = [Buffer.from(authorization), Buffer.from(`Bearer ${token}`)]
-  return given.length === wanted.length && timingSafeEqual(given, wanted)
+  const [actual, expected] = [Buffer.from(authorization), Buffer.from(`Bearer ${token}`)]
+  return actual.length === expected.length && timingSafeEqual(actual, expected)
 }
 
 function refuse(response: ServerResponse, status: number, message: string): void {

@@ -37,13 +37,13 @@ export function checkProviderTools<TOOLS extends Readonly<Record<string, unknown
       throw invalid('The tools must be an object of tools by their keys.')
     for (const [key, tool] of Object.entries(tools)) {
       const id = (tool as { id?: unknown } | null | undefined)?.id
-      const wanted = typeof id === 'string' ? keyOf(id) : undefined
-      if (wanted !== undefined && wanted !== key) {
+      const expected = typeof id === 'string' ? keyOf(id) : undefined
+      if (expected !== undefined && expected !== key) {
         throw invalid(
-          `The tool ${String(id)} has the key ${JSON.stringify(key)}, and its provider knows it as ${JSON.stringify(wanted)}.`,
+          `The tool ${String(id)} has the key ${JSON.stringify(key)}, and its provider knows it as ${JSON.stringify(expected)}.`,
           {
             key,
-            wanted,
+            wanted: expected,
             id,
           },
         )

@@ -5,7 +5,7 @@ import type { ToolCallRow } from '../journal/journal-store.js'
 type Given = Record<string, unknown>
 
 /** Descriptions of calls whose arguments name no file, command or address. */
-const shown: Record<string, (given: Given) => unknown> = {
+const shown: Record<string, (input: Given) => unknown> = {
   approval: whatWasAsked,
   approval_answer: whatWasAsked,
   process_read: ({ process_id: id }) => id,
@@ -22,8 +22,8 @@ const shown: Record<string, (given: Given) => unknown> = {
 /** The target of a call, for a reader. No decision depends on it, because a call can have further targets. */
 export function shownTarget(call: Pick<ToolCallRow, 'kind' | 'inputJson' | 'toolName'>): string {
   const { toolName, inputJson } = call
-  const given = Object.hasOwn(shown, toolName) && inputJson !== null ? parseObject(inputJson) : undefined
-  const target = given === undefined ? undefined : shown[toolName]?.(given)
+  const input = Object.hasOwn(shown, toolName) && inputJson !== null ? parseObject(inputJson) : undefined
+  const target = input === undefined ? undefined : shown[toolName]?.(input)
   return isText(target) ? target : targetOf(call)
 }
 

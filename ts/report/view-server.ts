@@ -44,18 +44,18 @@ export async function startViewServer(journal: Journal, { source, runId, port = 
   })
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const [given = '', ...path] = (request.url ?? '').slice(1).split('/')
+    const [requested = '', ...path] = (request.url ?? '').slice(1).split('/')
     if (!isOwnHost(request, server)) return refuse(response, 421, 'This address is not served here.')
-    if (!isSame(given, token)) return refuse(response, 404, 'Open the address that `toolwright view` printed.')
+    if (!isSame(requested, token)) return refuse(response, 404, 'Open the address that `toolwright view` printed.')
     if (request.method !== 'GET') return refuse(response, 405, 'Only GET is answered.')
     const [name = '', row = ''] = path
     if (path.length === 1 && name === '')
       return send(response, 'text/html; charset=utf-8', pageHtml({ title: `${source} · toolwright`, base64: '' }))
     if (path.length === 1 && name === 'events') return events(response)
     if (path.length === 2 && name === 'calls' && /^\d{1,15}$/u.test(row)) {
-      const [found] = await journal.rows([Number(row)])
-      if (found === undefined) return refuse(response, 404, 'There is no such call.')
-      return send(response, 'application/json', JSON.stringify(callTexts(found, MAX_TEXT)))
+      const [existing] = await journal.rows([Number(row)])
+      if (existing === undefined) return refuse(response, 404, 'There is no such call.')
+      return send(response, 'application/json', JSON.stringify(callTexts(existing, MAX_TEXT)))
     }
     return refuse(response, 404, 'There is no such page.')
   }
@@ -129,7 +129,7 @@ function isOwnHost({ headers: { host } }: IncomingMessage, server: Server): bool
   return host === `127.0.0.1:${port}` || host === `localhost:${port}`
 }
 
-function isSame(given: string, token: string): boolean {
-  const [left, right] = [Buffer.from(given), Buffer.from(token)]
+function isSame(requested: string, token: string): boolean {
+  const [left, right] = [Buffer.from(requested), Buffer.from(token)]
   return left.length === right.length && timingSafeEqual(left, right)
 }

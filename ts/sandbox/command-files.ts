@@ -96,16 +96,16 @@ export class CommandFiles {
   }
 
   async stat(path: string, signal: AbortSignal): Promise<FileStat | null> {
-    const said = await this.#say(STAT, path, 'looking at it', signal)
-    if (said === undefined) return null
-    const [type, size] = said.split(' ')
+    const stdout = await this.#say(STAT, path, 'looking at it', signal)
+    if (stdout === undefined) return null
+    const [type, size] = stdout.split(' ')
     return { type: type as FileStat['type'], size: Number(size) }
   }
 
   async list(path: string, signal: AbortSignal): Promise<DirectoryEntry[] | null> {
-    const said = await this.#say(LIST, path, 'listing', signal)
-    if (said === undefined) return null
-    const entries = said.split('\0').slice(0, -1)
+    const stdout = await this.#say(LIST, path, 'listing', signal)
+    if (stdout === undefined) return null
+    const entries = stdout.split('\0').slice(0, -1)
     return entries.map((entry) => ({ name: entry.slice(1), type: KINDS[entry[0] as keyof typeof KINDS] }))
   }
 

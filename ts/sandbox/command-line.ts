@@ -82,8 +82,8 @@ export async function startIn<T>(
       throw noDirectory(path, error.code === 'TOOL_NOT_A_DIRECTORY')
     }
     if (error.code !== 'TOOL_PATH_ESCAPE') throw error
-    const found = await files.stat(path, signal)
-    if (found?.type !== 'directory') throw noDirectory(path, found !== null)
+    const existing = await files.stat(path, signal)
+    if (existing?.type !== 'directory') throw noDirectory(path, existing !== null)
     return await call(['-c', ELSEWHERE, place.shell, path, command], '.')
   }
 }

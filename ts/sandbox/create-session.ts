@@ -39,9 +39,9 @@ export function createSandboxSession(options: SandboxSessionOptions): ClosableSa
 }
 
 const onePath: Check<string> = (value, name) => {
-  const given = text(value, name)
-  if (given.includes('\0')) throw invalid(`${name} holds a NUL byte.`)
-  return given
+  const directory = text(value, name)
+  if (directory.includes('\0')) throw invalid(`${name} holds a NUL byte.`)
+  return directory
 }
 
 const pathChecks = { path: onePath, abortSignal: optional(abortSignal) } satisfies Checks<PathOptions>
@@ -87,7 +87,7 @@ export function sessionOf(space: Space): SandboxSession {
   const readWhole = <T>(name: string, asked: { path: string; abortSignal?: AbortSignal | undefined }, as: (bytes: Uint8Array) => T) =>
     onPath<T | null>(name, asked, async (signal) => {
       const bytes = await files.read(asked.path, signal)
-      return { value: bytes === undefined ? null : as(bytes), output: found(bytes?.byteLength) }
+      return { value: bytes === undefined ? null : as(bytes), output: sizeOf(bytes?.byteLength) }
     })
 
   const writeWhole = (name: string, asked: { path: string; abortSignal?: AbortSignal | undefined }, content: Uint8Array) =>
@@ -162,5 +162,5 @@ export function sessionOf(space: Space): SandboxSession {
   return session as SandboxSession
 }
 
-const found = (bytes: number | undefined): object => (bytes === undefined ? { found: false } : { found: true, bytes })
+const sizeOf = (bytes: number | undefined): object => (bytes === undefined ? { found: false } : { found: true, bytes })
 const same = <T>(value: T): { value: T; output: unknown } => ({ value, output: value })

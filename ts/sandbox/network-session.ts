@@ -120,12 +120,12 @@ class Endpoints {
   }
 
   /** Finds a running process that listens at a port. */
-  async #listening(wanted: number): Promise<KeptProcess | undefined> {
+  async #listening(requested: number): Promise<KeptProcess | undefined> {
     const running = this.#space.processes.list().filter(({ process }) => process.end === undefined)
     const late = new AbortController()
     const timer = setTimeout(() => late.abort(), LOOK_MS)
     const looks = running.map(async ({ process }) => {
-      if ((await process.ready({ port: wanted, signal: late.signal })) === undefined) throw new Error('it has ended')
+      if ((await process.ready({ port: requested, signal: late.signal })) === undefined) throw new Error('it has ended')
       return process
     })
     try {
@@ -140,21 +140,21 @@ class Endpoints {
   }
 
   /** The port of this machine. It stays the same as long as the process runs. */
-  #address(process: KeptProcess, wanted: number): number | undefined {
+  #address(process: KeptProcess, requested: number): number | undefined {
     let opened = this.#opened.get(process)
     if (opened === undefined) this.#opened.set(process, (opened = new Map()))
-    const known = opened.get(wanted) ?? process.preview(wanted)?.port
-    if (known !== undefined) opened.set(wanted, known)
+    const known = opened.get(requested) ?? process.preview(requested)?.port
+    if (known !== undefined) opened.set(requested, known)
     return known
   }
 }
 
-function nobodyListens(wanted: number): ToolError {
-  const summary = `No process of the sandbox listens at port ${wanted}`
+function nobodyListens(requested: number): ToolError {
+  const summary = `No process of the sandbox listens at port ${requested}`
   return new ToolError({
     code: 'PROCESS_NOT_FOUND',
     summary,
     hint: 'Start the server with spawn, wait until it says that it is ready, and ask again. A process that run starts ends with the call.',
-    details: { port: wanted },
+    details: { port: requested },
   })
 }

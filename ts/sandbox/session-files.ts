@@ -88,19 +88,19 @@ export class SessionFiles {
   }
 
   async stat(path: string, signal: AbortSignal): Promise<FileStat | null> {
-    const found = await orMissing(this.#native(path, signal, (addon, settings, env, target) => addon.sandboxStat(settings, env, target)))
-    if (found === undefined) return null
-    if (found === null) return this.#elsewhere.stat(path, signal)
-    return { type: found.isDirectory ? 'directory' : 'file', size: found.bytes }
+    const existing = await orMissing(this.#native(path, signal, (addon, settings, env, target) => addon.sandboxStat(settings, env, target)))
+    if (existing === undefined) return null
+    if (existing === null) return this.#elsewhere.stat(path, signal)
+    return { type: existing.isDirectory ? 'directory' : 'file', size: existing.bytes }
   }
 
   async list(path: string, signal: AbortSignal): Promise<DirectoryEntry[] | null> {
-    const found = await orMissing(
+    const existing = await orMissing(
       this.#native(path, signal, (addon, settings, env, target, cancel) => addon.sandboxList(settings, env, target, cancel)),
       ['TOOL_FILE_NOT_FOUND'],
     )
-    if (found === undefined) return null
-    return found ?? this.#elsewhere.list(path, signal)
+    if (existing === undefined) return null
+    return existing ?? this.#elsewhere.list(path, signal)
   }
 
   async delete(path: string, signal: AbortSignal): Promise<boolean> {
@@ -139,12 +139,12 @@ export class SessionFiles {
 
   /** Whether the addon can decide what is at a path. @throws {ToolError} for a directory. */
   async #isBelow(path: string, signal: AbortSignal): Promise<boolean> {
-    const found = await orMissing(
+    const existing = await orMissing(
       this.#native(path, signal, (addon, settings, env, target) => addon.sandboxStat(settings, env, target)),
       ['TOOL_FILE_NOT_FOUND'],
     )
-    if (found?.isDirectory === true) throw notOfKind('TOOL_NOT_A_FILE', 'Not a regular file', path)
-    return found !== null
+    if (existing?.isDirectory === true) throw notOfKind('TOOL_NOT_A_FILE', 'Not a regular file', path)
+    return existing !== null
   }
 
   #write(path: string, bytes: Buffer, file: string | undefined, signal: AbortSignal): Promise<boolean> {

@@ -174,8 +174,8 @@ function withVariables(env: EnvironmentOption, variables: Variables): Environmen
 }
 
 function bash(writable: readonly string[]): string {
-  const found = findBash(writable)
-  if (found !== undefined) return found
+  const program = findBash(writable)
+  if (program !== undefined) return program
   throw new ToolError({
     code: 'PROCESS_FAILED',
     summary: 'There is no bash',

@@ -103,14 +103,14 @@ export class CallUpdates {
         yield* this.#terminalOutput()
       }
     }
-    const { _meta: _, ...told } = this.#told(result)
+    const { _meta: _, ...update } = this.#told(result)
     const { exitCode, signal } = exitOf(result)
     if (this.#hasTerminal && this.#style.version === 2) {
       yield { sessionUpdate: 'terminal_update', terminalId: this.#id, exitStatus: { exitCode, signal } }
     }
     const isZed = this.#hasTerminal && this.#style.version === 1
     const exit = isZed ? { _meta: { terminal_exit: { terminal_id: this.#id, exit_code: exitCode, signal } } } : {}
-    yield { sessionUpdate: 'tool_call_update', ...told, ...exit }
+    yield { sessionUpdate: 'tool_call_update', ...update, ...exit }
     if (this.#call.tool === 'todo' && result.type === 'output') yield toAcpPlan(this.#call.args, { version: this.#style.version })
   }
 

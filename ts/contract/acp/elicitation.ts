@@ -79,10 +79,10 @@ export function fromAcpElicitation(response: AcpElicitationResponse, questions: 
   if (action !== 'accept') {
     throw new ContractFailure('question_unavailable', 'The user did not answer. Continue with your best assumption and state it.')
   }
-  const given = typeof content === 'object' && content !== null ? content : {}
+  const answers = typeof content === 'object' && content !== null ? content : {}
   return questions.map(({ multi_select: many }, index) => {
-    const own = [given[ownNameOf(index)]].filter(isAnswer)
-    const chosen = [given[nameOf(index)]].flat().filter(isAnswer)
+    const own = [answers[ownNameOf(index)]].filter(isAnswer)
+    const chosen = [answers[nameOf(index)]].flat().filter(isAnswer)
     // If only one answer is allowed, the user's own words take precedence.
     return many === true ? [...chosen, ...own] : [...own, ...chosen].slice(0, 1)
   })

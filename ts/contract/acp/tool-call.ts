@@ -121,8 +121,8 @@ export function toAcpToolCall(call: SessionToolCall, result?: Envelope, options:
     return { ...common, status: isCancelled ? 'cancelled' : statusOf(pending, result), content }
   }
   const content = contentOf(result, terminalId, failed ? [] : diffsOf(changing))
-  const told: AcpToolCall = { ...common, status: statusOf(pending, result), content }
-  return isZed && terminalId !== undefined ? { ...told, _meta: zedTerminal(terminalId, args, result, workspace) } : told
+  const update: AcpToolCall = { ...common, status: statusOf(pending, result), content }
+  return isZed && terminalId !== undefined ? { ...update, _meta: zedTerminal(terminalId, args, result, workspace) } : update
 }
 
 /** The fields for Zed of a call that is sent as a whole. */

@@ -86,14 +86,14 @@ export class Approvals {
     const unknown = keyed.filter(({ key }) => !this.#settled.has(key))
     if (unknown.length === 0) return []
     const recorded = unknown.every(({ key }) => this.#asked.has(key)) ? undefined : await this.#record?.questions()
-    const found: DeniedCall[] = []
+    const denied: DeniedCall[] = []
     for (const { call, key } of unknown) {
       const asked = this.#asked.get(key) ?? recorded?.get(key)
-      if (asked !== undefined && (await this.#use(asked))) found.push(call)
+      if (asked !== undefined && (await this.#use(asked))) denied.push(call)
       this.#settled.add(key)
       if (this.#settled.size > MAX_SETTLED) this.#settled.delete(this.#settled.values().next().value as string)
     }
-    return found
+    return denied
   }
 
   /** @returns whether nobody has used the answer before, in any process. */

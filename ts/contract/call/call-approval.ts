@@ -167,13 +167,13 @@ export class CallApproval {
     const { prompt } = host
     const touched = this.#touched(targets, named)
     const inQuestion = this.#inQuestion(touched, watched.reason)
-    const given = await approvalRecorded('The use of the approval', () => approvals.take(inQuestion, isApproved))
-    if (given === undefined && (host.headless || prompt === undefined)) {
+    const approval = await approvalRecorded('The use of the approval', () => approvals.take(inQuestion, isApproved))
+    if (approval === undefined && (host.headless || prompt === undefined)) {
       const open = this.evaluate(targets, named).subjects.find(({ action }) => action === 'ask')
       if (isApproved) throw approvalUnfit(tool.id)
       throw deniedUnattended(this.#asWritten(open), tool.id, watched.reason, this.#whyRestricted(open))
     }
-    const ask = given === undefined ? (prompt as Prompt) : () => given
+    const ask = approval === undefined ? (prompt as Prompt) : () => approval
     this.#beforePrompt()
     const answered = async (): Promise<boolean> => {
       // The answer to the prompt before this one may have been a rule.
@@ -184,7 +184,7 @@ export class CallApproval {
       return true
     }
     // Nobody waits for an answer that is there.
-    if (given !== undefined) return access.prompts.run(answered, signal)
+    if (approval !== undefined) return access.prompts.run(answered, signal)
     const startedMs = performance.now()
     try {
       return await traceStep('permission', {}, () => access.prompts.run(answered, signal))

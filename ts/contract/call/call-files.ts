@@ -125,10 +125,10 @@ export function callFiles({ scope, access, tool, id, signal, onOverwritten, chan
       const { target, also, agreed } = await access.search(path)
       if (target.kind !== 'directory') throw notADirectory(tool, path ?? '.')
       const request = { depth, maxLines: limits.overviewLines, timeoutMs: limits.searchMs, toolId: tool, agreed }
-      const found = await traceStep('search', { operation: 'overview' }, () =>
+      const overview = await traceStep('search', { operation: 'overview' }, () =>
         callLimited(searching('overview'), (_, cancel) => target.overview(request, also, access.forSearches, cancel)),
       )
-      return toOverview(found)
+      return toOverview(overview)
     },
   }
 }
@@ -158,4 +158,4 @@ function notADirectory(tool: string, path: string): ToolError {
   return new ToolError({ code: 'TOOL_NOT_A_DIRECTORY', summary, place: `${summary}: \`${path}\``, hint, details: { path } })
 }
 
-const notSearched = (left: string[]): { not_searched?: string[] } => (left.length === 0 ? {} : { not_searched: left })
+const notSearched = (skipped: string[]): { not_searched?: string[] } => (skipped.length === 0 ? {} : { not_searched: skipped })

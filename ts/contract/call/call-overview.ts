@@ -2,19 +2,19 @@ import type { ContractManifest, ContractOverview } from '../../../index.js'
 import type { ProjectManifest, TreeOverview } from '../registry/tool-runtime.js'
 
 /** An overview of the addon as tools give it: what is not there has no field. */
-export function toOverview(found: ContractOverview): TreeOverview {
-  const { files, bytes, languages, dependencyFiles, moreManifests, readmePath: path, readmeHead: head } = found
+export function toOverview(overview: ContractOverview): TreeOverview {
+  const { files, bytes, languages, dependencyFiles, moreManifests, readmePath: path, readmeHead: head } = overview
   return {
     files,
     bytes,
     languages,
     ...(dependencyFiles === undefined ? {} : { dependency_files: dependencyFiles }),
-    manifests: found.manifests.map(toManifest),
+    manifests: overview.manifests.map(toManifest),
     ...(moreManifests === 0 ? {} : { more_manifests: moreManifests }),
-    entry_points: found.entryPoints,
+    entry_points: overview.entryPoints,
     ...(path === undefined || head === undefined ? {} : { readme: { path, head } }),
-    tree: found.tree,
-    ...(found.notListed.length === 0 ? {} : { not_searched: found.notListed }),
+    tree: overview.tree,
+    ...(overview.notListed.length === 0 ? {} : { not_searched: overview.notListed }),
   }
 }
 

@@ -43,12 +43,12 @@ export function callShell({ scope, access, tool, id, signal, onOutput, onPatches
       const fileBytes = Math.min(OUTPUT_FILE_BYTES, limits.sidecarBytes)
       const keep: KeepOptions = { input: 'empty', stderrApart: true, fileBytes, fileDirectory: directory.path }
       const runKept = async (sidecar: SidecarRequest): Promise<ContractBashOutput> => {
-        const { output, process: kept } = await call(callLimits, async (_, cancel) => {
+        const { output, process: background } = await call(callLimits, async (_, cancel) => {
           const ran = await addon.contractBashKept(target, { ...request, sidecar }, nativeOptions(keep), cancel, live?.output)
           if (signal.aborted && !isUnfinished(ran)) ran.process?.kill()
           return ran
         })
-        goesOn = kept
+        goesOn = background
         return output
       }
       const run = (sidecar: SidecarRequest): Promise<ContractBashOutput> =>
@@ -143,8 +143,8 @@ function noteExit(message: CommandMessage, ended: ContractBashOutput | undefined
 
 function commandEnd(ended: ContractBashOutput, grants: ContractGrants, canStart: boolean): CommandEnd {
   const { stdout, stderr, exitCode = null, signal = null, timedOut } = ended
-  const left = leftRunningNote(ended.leftRunning, canStart)
-  const notes = [...refusalNotes(ended, grants), ...(left === undefined ? [] : [left])]
+  const leftovers = leftRunningNote(ended.leftRunning, canStart)
+  const notes = [...refusalNotes(ended, grants), ...(leftovers === undefined ? [] : [leftovers])]
   return { stdout, stderr, exit_code: exitCode, signal, timed_out: timedOut, ...(notes.length === 0 ? {} : { notes }) }
 }
 

@@ -89,9 +89,9 @@ export class SessionCalls {
   async recordDenied(messages: unknown): Promise<void> {
     for (const { callId, tool, args, reason } of await this.#scope.approvals.denied(deniedCalls(messages))) {
       const { args: copy } = snapshotArguments(tool, args, this.#scope.host.limits.textBytes)
-      const found = this.#find(tool)
-      const record = this.#recorder.open({ callId, tool, args: copy, effect: found.effect })
-      const observed = this.#observed(callId, found.tool, copy)
+      const registered = this.#find(tool)
+      const record = this.#recorder.open({ callId, tool, args: copy, effect: registered.effect })
+      const observed = this.#observed(callId, registered.tool, copy)
       const envelope = errorEnvelope('permission_rejected', rejectedByUser(tool, reason).message, 0)
       await record.end(envelope, false)
       if (observed !== undefined) this.observers.tell(({ onResult }) => onResult?.(observed, envelope))

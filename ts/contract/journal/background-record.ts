@@ -97,10 +97,12 @@ export class BackgroundRecord {
       rows = await list(this.#nodes.tasks)
     }
     const delivered = new Set((await list(this.#nodes.delivered)).map(numbersOf))
-    const left = rows.filter((row) => row.attempt < this.#attempt && !delivered.has(numbersOf(row)) && !this.#returned.has(numbersOf(row)))
+    const undelivered = rows.filter(
+      (row) => row.attempt < this.#attempt && !delivered.has(numbersOf(row)) && !this.#returned.has(numbersOf(row)),
+    )
     const dueAtMs = ({ startedAtMs }: ToolCallRow): number => (undecided === 0 ? Infinity : startedAtMs + longestMs + GRACE_MS)
     const now = Date.now()
-    const works = left.flatMap((row) => {
+    const works = undelivered.flatMap((row) => {
       const work = workOf(row)
       const silent = { failure: isProcess(work) ? PROCESS_SILENT : HOST_SILENT }
       const end = endOf(row, work) ?? (dueAtMs(row) <= now ? silent : undefined)
@@ -108,7 +110,7 @@ export class BackgroundRecord {
       this.#returned.add(numbersOf(row))
       return [{ work, end, recorded: this.#recorded(work, row) }]
     })
-    const waiting = left.filter((row) => !this.#returned.has(numbersOf(row))).map(dueAtMs)
+    const waiting = undelivered.filter((row) => !this.#returned.has(numbersOf(row))).map(dueAtMs)
     const lookAgainAtMs = Math.min(Infinity, ...waiting)
     const processes = rows.map(workOf).map((work) => (isProcess(work) ? Number(/^p(\d{1,9})$/u.exec(work.processId)?.[1] ?? 0) : 0))
     return { works, lookAgainAtMs: lookAgainAtMs === Infinity ? undefined : lookAgainAtMs, processes: Math.max(0, ...processes) }

@@ -131,8 +131,8 @@ class RecordedSession implements SessionReplay {
 
   finish(): void {
     this.signal.throwIfAborted()
-    const [left] = this.#left()
-    if (left !== undefined) throw this.#differs(left, undefined)
+    const [remaining] = this.#left()
+    if (remaining !== undefined) throw this.#differs(remaining, undefined)
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<ReplayedEnvelope, void, undefined> {
@@ -173,17 +173,17 @@ class RecordedSession implements SessionReplay {
     return this.signal.reason as ToolError
   }
 
-  #differs(expected: StoredCall | undefined, found: string | undefined): ToolError {
+  #differs(expected: StoredCall | undefined, actual: string | undefined): ToolError {
     const summary = 'The replay differs from the recorded session'
     const index = expected === undefined ? this.#calls.length : this.#calls.indexOf(expected)
     const was = expected === undefined ? 'the session has ended' : `${expected.row.toolName} was recorded`
-    const is = found === undefined ? 'nothing more was called' : `${found} was called, or with other arguments`
+    const is = actual === undefined ? 'nothing more was called' : `${actual} was called, or with other arguments`
     return new ToolError({
       code: 'REPLAY_DIFFERS',
       summary,
       place: `${summary} at call ${index + 1} of ${this.#calls.length}: ${was}, ${is}`,
       hint: 'Correct the code, or record a new session.',
-      details: { runId: this.id, index, expected: expected?.row.toolName ?? null, found: found ?? null },
+      details: { runId: this.id, index, expected: expected?.row.toolName ?? null, found: actual ?? null },
     })
   }
 }
@@ -192,10 +192,10 @@ class RecordedSession implements SessionReplay {
  * The calls that may come next: those that began before any other remaining call ended. Earlier attempts come first. A
  * call without a position, since its process died, comes in the order of its row.
  */
-function nextOf(left: readonly StoredCall[]): StoredCall[] {
-  const [first] = left
+function nextOf(remaining: readonly StoredCall[]): StoredCall[] {
+  const [first] = remaining
   if (first === undefined) return []
-  const attempt = left.filter(({ row }) => row.attempt === first.row.attempt)
+  const attempt = remaining.filter(({ row }) => row.attempt === first.row.attempt)
   const firstEnd = attempt.reduce((least, { order }) => Math.min(least, order?.[1] ?? Infinity), Infinity)
   return attempt.filter((one) => one === first || (one.order !== undefined && one.order[0] < firstEnd))
 }

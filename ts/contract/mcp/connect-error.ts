@@ -40,17 +40,17 @@ export function describeConnectError(facts: ConnectFacts, error: unknown, proces
   }
   // If the server said nothing, the missing network is the most likely cause.
   const hasNetwork = 'url' in server || server.sandbox === 'none' || server.sandbox?.network === true
-  return `${what}${said(facts, process, hasNetwork ? '' : ` It has no network unless mcpServers.${name}.sandbox.network is true.`)}`
+  return `${what}${describe(facts, process, hasNetwork ? '' : ` It has no network unless mcpServers.${name}.sandbox.network is true.`)}`
 }
 
 /** Describes how a connected server went down. */
 export function describeEnd(facts: ConnectFacts, process: McpConnection['process']): string | undefined {
   if (process?.ended === undefined) return undefined
-  return `mcp server ${facts.name} went down (${process.ended}), and is tried again.${said(facts, process, '')}`
+  return `mcp server ${facts.name} went down (${process.ended}), and is tried again.${describe(facts, process, '')}`
 }
 
 /** How the server ran, and what it said. */
-function said({ name, server, secrets }: ConnectFacts, process: McpConnection['process'], otherwise: string): string {
+function describe({ name, server, secrets }: ConnectFacts, process: McpConnection['process'], otherwise: string): string {
   if ('url' in server || server.sandbox === 'none' || process === undefined) return ''
   const stderr = withoutSecrets(process.stderr, secrets)
   const hint = sandboxHint(name, server.sandbox ?? {}, stderr)

@@ -39,8 +39,8 @@ const decisions: readonly unknown[] = ['allow_once', 'allow_always', 'reject_onc
 
 /** The answer with its defaults; `undefined` for what is none. */
 export function parsedAnswer(answer: unknown): (PromptAnswer & { scope: 'session' | 'project' }) | undefined {
-  const given = (typeof answer === 'string' ? { decision: answer } : answer) as Partial<PromptAnswer> | null | undefined
-  const { decision, scope = 'session', rules } = given ?? {}
+  const decided = (typeof answer === 'string' ? { decision: answer } : answer) as Partial<PromptAnswer> | null | undefined
+  const { decision, scope = 'session', rules } = decided ?? {}
   if (!decisions.includes(decision) || (scope !== 'session' && scope !== 'project')) return undefined
   if (rules !== undefined && !isRules(rules)) return undefined
   const answered = { decision: decision as PromptDecision, scope }

@@ -36,12 +36,12 @@ const fields = group({
 export const ruleList = listOf(fields, 'an array of rules')
 
 /** Rules that a host allows; one that would deny or ask is a mistake. */
-export const rulesThatAllow: Check<Rule[]> = (given, name) => {
-  for (const [index, { permission, pattern }] of ruleList(given, name).entries()) {
-    const { action = 'allow' } = (given as Rule[])[index] as Rule
+export const rulesThatAllow: Check<Rule[]> = (input, name) => {
+  for (const [index, { permission, pattern }] of ruleList(input, name).entries()) {
+    const { action = 'allow' } = (input as Rule[])[index] as Rule
     if (action !== 'allow') throw invalid(`${name}[${index}] (${permission} ${pattern}) must allow: it has the action ${action}.`)
   }
-  return (given as Rule[]).map(({ permission, pattern }) => ({ permission, pattern, action: 'allow' }))
+  return (input as Rule[]).map(({ permission, pattern }) => ({ permission, pattern, action: 'allow' }))
 }
 
 /** @throws {ToolError} INVALID_INPUT for an invalid list of rules. */
@@ -63,10 +63,10 @@ export interface ScopedRules {
 const scoped = group({ session: optional(ruleList), project: optional(ruleList) } satisfies Checks<ScopedRules>)
 
 /** The lists of an option that is a list, which is the project's, or both. */
-export const ruleLists: Check<ScopedRules> = (given, name) => {
-  if (Array.isArray(given)) return { project: ruleList(given, `${name}.project`) }
-  if (typeof given !== 'object' || given === null) throw invalid(`${name} must be an array of rules, or { session, project }.`)
-  return scoped(given, name)
+export const ruleLists: Check<ScopedRules> = (input, name) => {
+  if (Array.isArray(input)) return { project: ruleList(input, `${name}.project`) }
+  if (typeof input !== 'object' || input === null) throw invalid(`${name} must be an array of rules, or { session, project }.`)
+  return scoped(input, name)
 }
 
 const everything = (permission: string): Rule => Object.freeze({ permission, pattern: '**', action: 'allow' })

@@ -87,4 +87,4 @@ const ofOne = optional(wholeNumber(1, MAX_LIMIT))
 const ofAll = group(Object.fromEntries(Object.keys(defaultLimits).map((name) => [name, ofOne])))
 
 /** Limits, with the defaults for those that are left out. */
-export const allLimits: Check<Readonly<Limits>> = (given, name) => Object.freeze({ ...defaultLimits, ...ofAll(given, name) })
+export const allLimits: Check<Readonly<Limits>> = (value, name) => Object.freeze({ ...defaultLimits, ...ofAll(value, name) })

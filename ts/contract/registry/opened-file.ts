@@ -7,8 +7,8 @@ import { lstat, readlink, realpath, type FileHandle } from 'node:fs/promises'
 export async function pathOfFile(file: FileHandle, path: string): Promise<string | undefined> {
   if (process.platform === 'linux') return readlink(`/proc/self/fd/${file.fd}`)
   const real = await realpath(path)
-  const [opened, found] = [await file.stat(), await lstat(real)]
-  return opened.ino === found.ino && opened.dev === found.dev ? real : undefined
+  const [opened, current] = [await file.stat(), await lstat(real)]
+  return opened.ino === current.ino && opened.dev === current.dev ? real : undefined
 }
 
 /** A part of a file; less than `length`, where the file ends before. */

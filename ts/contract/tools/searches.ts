@@ -108,9 +108,9 @@ export const globTool: ContractTool<GlobArguments, LimitedOutput> = {
   targets: ({ path }) => [{ kind: 'file', path: path ?? '.', access: 'search', everywhere: path === undefined }],
   async execute({ pattern, path }, { fs }) {
     const { items, output_path, not_searched } = await fs.glob(pattern, path)
-    const left = not_searched === undefined ? {} : { not_searched }
-    if (output_path === undefined) return new LimitedOutput({ entries: items, ...left })
-    return new LimitedOutput({ head: items.join('\n'), ...left }, output_path, true, [
+    const skipped = not_searched === undefined ? {} : { not_searched }
+    if (output_path === undefined) return new LimitedOutput({ entries: items, ...skipped })
+    return new LimitedOutput({ head: items.join('\n'), ...skipped }, output_path, true, [
       `The first ${items.length} paths are shown. ${wholeIn(output_path)}`,
     ])
   },

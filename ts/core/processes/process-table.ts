@@ -362,8 +362,8 @@ export class ProcessTable implements AsyncDisposable {
 
   #forgetOldest(): void {
     const ended = [...this.#entries.values()].filter(({ process }) => process.end !== undefined)
-    const told = ended.filter(({ isEndTold }) => isEndTold)
-    const forgotten = new Set([...told.slice(0, -MAX_ENDED), ...ended.slice(0, -MAX_UNTOLD)])
+    const reported = ended.filter(({ isEndTold }) => isEndTold)
+    const forgotten = new Set([...reported.slice(0, -MAX_ENDED), ...ended.slice(0, -MAX_UNTOLD)])
     for (const { id, ownedAs } of forgotten) {
       this.#entries.delete(id)
       this.#owner.release(ownedAs)

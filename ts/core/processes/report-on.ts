@@ -37,8 +37,8 @@ export async function reportOn(entry: TableEntry, facts: ProcessFacts, request: 
   if (facts.port !== undefined && end === undefined) report.port = facts.port
   if (facts.waitsForInput && end === undefined) report.waits_for_input = true
   if (end !== undefined) Object.assign(report, { exit_code: end.exitCode ?? null, signal: end.signal ?? null })
-  const left = end === undefined ? undefined : leftBehindNote(end)
-  const all = [...notes, ...(left === undefined ? [] : [left])]
+  const leftovers = end === undefined ? undefined : leftBehindNote(end)
+  const all = [...notes, ...(leftovers === undefined ? [] : [leftovers])]
   if (all.length > 0) report.notes = all
   return report
 }

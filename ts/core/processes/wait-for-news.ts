@@ -45,9 +45,9 @@ export async function waitForNews(
   const either = eitherSignal(signal, over.signal)
   const never = new Promise<never>(() => undefined)
   const limits = { waitMs: Infinity, signal: either }
-  const port = process.ready(limits).then((found) => {
-    facts.port = found
-    return found === undefined || !news.port ? never : undefined
+  const port = process.ready(limits).then((openPort) => {
+    facts.port = openPort
+    return openPort === undefined || !news.port ? never : undefined
   })
   const input = process.waitingForInput(limits).then((state) => {
     facts.waitsForInput = state === 'waiting'

@@ -121,22 +121,22 @@ const MAX_LINES = 999_999
 
 async function view(path: string, range: readonly number[] | undefined, files: TextFiles): Promise<string> {
   const place = placeOf(path)
-  const found = await files
+  const listed = await files
     .list(place)
     .catch(escaped)
     .catch(reworded(['TOOL_FILE_NOT_FOUND', 'TOOL_NOT_A_DIRECTORY'], () => missing(path)))
     .catch(reworded(['TOOL_NOT_A_FILE'], () => refused('TOOL_NOT_A_FILE', `Unsupported file type for ${path}`, { path })))
-  if (found.isDirectory) {
+  if (listed.isDirectory) {
     const header = `Here're the files and directories up to 2 levels deep in ${path}, excluding hidden items and node_modules:`
-    const entries = found.entries.map((entry) => `${sizeOf(entry.bytes)}\t${path}/${entry.path}${entry.isDirectory ? '/' : ''}`)
-    const more = found.isCut ? ['There are more: view a directory inside it.'] : []
-    return [header, `${sizeOf(found.bytes)}\t${path}`, ...entries, ...more].join('\n')
+    const entries = listed.entries.map((entry) => `${sizeOf(entry.bytes)}\t${path}/${entry.path}${entry.isDirectory ? '/' : ''}`)
+    const more = listed.isCut ? ['There are more: view a directory inside it.'] : []
+    return [header, `${sizeOf(listed.bytes)}\t${path}`, ...entries, ...more].join('\n')
   }
   const isRange = Array.isArray(range) && range.length === 2
   const lines = (await files.read(place, isRange).catch(reworded(['TOOL_FILE_NOT_FOUND'], () => missing(path)))).split('\n')
   if (lines.length > MAX_LINES) {
-    const most = MAX_LINES.toLocaleString('en-US')
-    throw refused('TOOL_FILE_TOO_LARGE', `File ${path} has too many lines (${lines.length}). Maximum is ${most} lines.`, { path })
+    const maxLines = MAX_LINES.toLocaleString('en-US')
+    throw refused('TOOL_FILE_TOO_LARGE', `File ${path} has too many lines (${lines.length}). Maximum is ${maxLines} lines.`, { path })
   }
   const [from = 1, to = -1] = isRange ? range : []
   const first = Math.max(1, from) - 1
@@ -203,12 +203,12 @@ async function remove(path: string, files: TextFiles): Promise<string> {
 }
 
 async function rename(from: string, to: string, files: TextFiles): Promise<string> {
-  const [old, wanted] = [placeOf(from), placeOf(to)]
+  const [old, target] = [placeOf(from), placeOf(to)]
   if (old === '.') throw refused('TOOL_PATH_PROTECTED', `Cannot rename the ${ROOT} directory itself`, { path: from })
   const occupied = () => refused('TOOL_FILE_EXISTS', `The destination ${to} already exists`, { path: to })
-  if (wanted === '.') throw occupied()
+  if (target === '.') throw occupied()
   const renamed = await files
-    .rename(old, wanted)
+    .rename(old, target)
     .catch(escaped)
     .catch(reworded(['TOOL_FILE_NOT_FOUND'], () => gone(from)))
   if (!renamed) throw occupied()

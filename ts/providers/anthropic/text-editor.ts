@@ -89,14 +89,14 @@ async function view(
   files: TextFiles,
   maxCharacters: number | undefined,
 ): Promise<string> {
-  const found = await files.list(path).catch(reworded(['TOOL_FILE_NOT_FOUND', 'TOOL_NOT_A_DIRECTORY'], () => missing(path)))
-  if (found.isDirectory) {
+  const listed = await files.list(path).catch(reworded(['TOOL_FILE_NOT_FOUND', 'TOOL_NOT_A_DIRECTORY'], () => missing(path)))
+  if (listed.isDirectory) {
     if (range !== undefined && range !== null) {
       throw refused('INVALID_INPUT', 'The `view_range` parameter is not allowed when `path` points to a directory.', { path })
     }
     const base = path.replace(/(?<=.)\/+$/u, '')
-    const entries = [base, ...found.entries.map((entry) => `${base === '/' ? '' : base}/${entry.path}${entry.isDirectory ? '/' : ''}`)]
-    const more = found.isCut ? 'There are more: view a directory inside it.\n' : ''
+    const entries = [base, ...listed.entries.map((entry) => `${base === '/' ? '' : base}/${entry.path}${entry.isDirectory ? '/' : ''}`)]
+    const more = listed.isCut ? 'There are more: view a directory inside it.\n' : ''
     return `Here's the files and directories up to 2 levels deep in ${path}, excluding hidden items and node_modules:\n${entries.join('\n')}\n${more}`
   }
   const isPart = Array.isArray(range) || maxCharacters !== undefined

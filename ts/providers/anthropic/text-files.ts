@@ -98,9 +98,9 @@ export function numberedLines(lines: readonly string[], first: number): string {
 }
 
 /** The offsets of a text, without overlaps. The empty text occurs at the beginning of each line. */
-export function placesOf(content: string, wanted: string): number[] {
+export function placesOf(content: string, searched: string): number[] {
   const places: number[] = []
-  if (wanted === '') {
+  if (searched === '') {
     for (let at = 0; at !== -1;) {
       places.push(at)
       const end = content.indexOf('\n', at)
@@ -108,7 +108,7 @@ export function placesOf(content: string, wanted: string): number[] {
     }
     return places
   }
-  for (let at = content.indexOf(wanted); at !== -1; at = content.indexOf(wanted, at + wanted.length)) places.push(at)
+  for (let at = content.indexOf(searched); at !== -1; at = content.indexOf(searched, at + searched.length)) places.push(at)
   return places
 }
 

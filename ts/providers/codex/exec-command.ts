@@ -131,7 +131,7 @@ async function execCommand(
   }
   const request = startLine(line, call, bound)
   const report = await table.start({ ...request, waitMs: within(yield_time_ms, 10_000, 250, 30_000), maxBytes: budget })
-  return said(report, budget, startedMs, table)
+  return reportText(report, budget, startedMs, table)
 }
 
 async function writeStdin(input: WriteStdinInput, signal: AbortSignal | undefined, table: ProcessTable): Promise<string> {
@@ -143,24 +143,24 @@ async function writeStdin(input: WriteStdinInput, signal: AbortSignal | undefine
   const max_bytes = outputBytes(max_output_tokens)
   if (chars === '') {
     const wait_ms = within(yield_time_ms, 5_000, 5_000, 300_000)
-    return said(await table.read({ process_id, max_bytes, wait_ms }, signal, 'end'), max_bytes, startedMs, table)
+    return reportText(await table.read({ process_id, max_bytes, wait_ms }, signal, 'end'), max_bytes, startedMs, table)
   }
   const wait_ms = within(yield_time_ms, 250, 250, 30_000)
   // Without a terminal, nothing else turns the key into a signal.
   const isInterrupt = chars === '\u0003' && !table.hasTerminal(process_id)
-  const given = isInterrupt ? { keys: ['ctrl+c' as const] } : { text: chars }
-  const report = await table.write({ process_id, ...given, wait_ms }, signal, 'end', max_bytes)
-  return said(report, max_bytes, startedMs, table)
+  const typed = isInterrupt ? { keys: ['ctrl+c' as const] } : { text: chars }
+  const report = await table.write({ process_id, ...typed, wait_ms }, signal, 'end', max_bytes)
+  return reportText(report, max_bytes, startedMs, table)
 }
 
-function within(value: unknown, fallback: number, least: number, most: number): number {
+function within(value: unknown, fallback: number, min: number, max: number): number {
   if (value === undefined || value === null) return fallback
   if (typeof value !== 'number' || Number.isNaN(value)) throw invalid('yield_time_ms must be a number.')
-  return Math.round(Math.min(most, Math.max(least, value)))
+  return Math.round(Math.min(max, Math.max(min, value)))
 }
 
 /** The text that a Codex model expects. No later answer has the omitted part of a long output. */
-async function said(report: ProcessReport, budget: number, startedMs: number, table: ProcessTable): Promise<string> {
+async function reportText(report: ProcessReport, budget: number, startedMs: number, table: ProcessTable): Promise<string> {
   const { process_id, from, next, unread_bytes: unread = 0, missing_bytes: missing = 0 } = report
   const total = missing + next - from + unread
   const last = unread === 0 ? undefined : await table.read({ process_id, from: -Math.floor(budget / 2), max_bytes: budget })

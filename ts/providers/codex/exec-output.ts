@@ -52,6 +52,6 @@ export function cutOutput(first: string, last: string | undefined, bytes: number
   const head = Buffer.from(first)
   let half = Math.min(head.length, Math.floor(budget / 2))
   while (half > 0 && ((head[half] ?? 0) & 0xc0) === 0x80) half -= 1
-  const left = Math.max(0, bytes - half - Buffer.byteLength(last))
-  return `${head.toString('utf8', 0, half)}…${Math.ceil(left / BYTES_PER_TOKEN)} tokens truncated…${last}`
+  const omitted = Math.max(0, bytes - half - Buffer.byteLength(last))
+  return `${head.toString('utf8', 0, half)}…${Math.ceil(omitted / BYTES_PER_TOKEN)} tokens truncated…${last}`
 }

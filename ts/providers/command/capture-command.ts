@@ -34,8 +34,8 @@ export async function captureCommand(
   const guarded = guardCommand(plan, cmd, judged, cwd)
   const command = commandOf({ cmd, args: judged === args ? guarded.args : args, cwd }, guarded.env)
   const settings = commandSettings(plan, bound)
-  const most = Math.min(plan.maxOutputBytes, BASH_TOOL_MAX_OUTPUT_BYTES)
-  const terms = { timeoutMs, streamBytes: Math.min(streamBytes ?? most, most), ...(variables && { variables: { ...variables } }) }
+  const maxBytes = Math.min(plan.maxOutputBytes, BASH_TOOL_MAX_OUTPUT_BYTES)
+  const terms = { timeoutMs, streamBytes: Math.min(streamBytes ?? maxBytes, maxBytes), ...(variables && { variables: { ...variables } }) }
   const patches = new CommandPatches()
   return traceStep(
     'command',

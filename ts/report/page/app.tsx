@@ -12,21 +12,21 @@ import { Timeline } from './timeline.jsx'
 import { summary } from './words.js'
 
 /** The calls of a source, by their rows. */
-function useCalls(source: PageSource): { calls: ReportCall[]; trouble: string | null; isRead: boolean } {
+function useCalls(source: PageSource): { calls: ReportCall[]; problem: string | null; isRead: boolean } {
   const byRow = useRef(new Map<number, ReportCall>())
   const [version, changed] = useReducer((count: number) => count + 1, 0)
-  const [trouble, setTrouble] = useState<string | null>(null)
+  const [problem, setProblem] = useState<string | null>(null)
   useEffect(() => {
     source.subscribe((calls) => {
       for (const call of calls) byRow.current.set(call.row, call)
       changed(undefined as never)
-    }, setTrouble)
+    }, setProblem)
   }, [source])
   const calls = useMemo(
     () => [...byRow.current.values()].sort((one, other) => one.startedAtMs - other.startedAtMs || one.row - other.row),
     [version],
   )
-  return { calls, trouble, isRead: version > 0 }
+  return { calls, problem, isRead: version > 0 }
 }
 
 /** The selection of the address. Opening a call adds to the history; typing does not. */
@@ -47,7 +47,7 @@ function useSelection(): [Selection, (change: Partial<Selection>) => void] {
 }
 
 export function App({ source }: { source: PageSource }) {
-  const { calls, trouble, isRead } = useCalls(source)
+  const { calls, problem, isRead } = useCalls(source)
   const [selection, change] = useSelection()
   const { run, tool, ending, text } = selection
   const shown = useMemo(() => selectCalls(calls, selection), [calls, run, tool, ending, text])
@@ -58,11 +58,11 @@ export function App({ source }: { source: PageSource }) {
     <>
       <header>
         <h1>{source.name}</h1>
-        <p class="when">{source.madeAtMs === null ? <Live trouble={trouble} /> : `Made ${formatDate(source.madeAtMs)}`}</p>
+        <p class="when">{source.madeAtMs === null ? <Live problem={problem} /> : `Made ${formatDate(source.madeAtMs)}`}</p>
         <ThemeButton />
       </header>
       <main>
-        {trouble !== null && <p role="alert">{trouble}</p>}
+        {problem !== null && <p role="alert">{problem}</p>}
         <p class="summary">{isRead ? summary(shown) : 'No calls yet.'}</p>
         <Filters calls={calls} shown={shown} selection={selection} change={change} />
         {shown.length > 0 && <Timeline calls={shown} open={open} choose={choose} isLive={source.madeAtMs === null} />}
@@ -76,6 +76,6 @@ export function App({ source }: { source: PageSource }) {
   )
 }
 
-const Live = ({ trouble }: { trouble: string | null }) => (
-  <span class={trouble === null ? 'live' : 'live stopped'}>{trouble === null ? 'Live' : 'Not connected'}</span>
+const Live = ({ problem }: { problem: string | null }) => (
+  <span class={problem === null ? 'live' : 'live stopped'}>{problem === null ? 'Live' : 'Not connected'}</span>
 )

@@ -67,21 +67,21 @@ const Facts = ({ call }: { call: ReportCall }) => {
 
 function Texts({ call, source }: { call: ReportCall; source: PageSource }) {
   const [texts, setTexts] = useState<CallTexts | undefined>()
-  const [trouble, setTrouble] = useState('')
+  const [problem, setProblem] = useState('')
   useEffect(() => {
     let isCurrent = true
     setTexts(undefined)
-    setTrouble('')
+    setProblem('')
     source.texts(call.row).then(
       (read) => isCurrent && setTexts(read),
-      (error: unknown) => isCurrent && setTrouble(String(error)),
+      (error: unknown) => isCurrent && setProblem(String(error)),
     )
     return () => {
       isCurrent = false
     }
   }, [call.row, call.ending, source])
   const change = useMemo(() => (texts?.replacement ? replacementDiff(texts.replacement) : null), [texts])
-  if (trouble !== '') return <p role="alert">{trouble}</p>
+  if (problem !== '') return <p role="alert">{problem}</p>
   if (texts === undefined) return <p>Reading…</p>
   const { input, output, error, notes, diff } = texts
   return (

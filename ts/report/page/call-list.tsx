@@ -16,20 +16,20 @@ const MARGIN = 8
 
 /** The calls as a list. Only the rows that can be seen are made. */
 export function CallList({ calls, open, choose }: Props) {
-  const box = useRef<HTMLDivElement>(null)
+  const list = useRef<HTMLDivElement>(null)
   const [top, setTop] = useState(0)
   const [height, setHeight] = useState(600)
   const index = open === undefined ? -1 : calls.indexOf(open)
 
   useEffect(() => {
-    const element = box.current as HTMLDivElement
+    const element = list.current as HTMLDivElement
     const observer = new ResizeObserver(() => setHeight(element.clientHeight))
     observer.observe(element)
     return () => observer.disconnect()
   }, [])
 
   useEffect(() => {
-    const element = box.current
+    const element = list.current
     if (element === null || index === -1) return
     const [from, to] = [index * ROW_HEIGHT, (index + 1) * ROW_HEIGHT]
     if (from < element.scrollTop) element.scrollTop = from
@@ -62,7 +62,7 @@ export function CallList({ calls, open, choose }: Props) {
     <section aria-labelledby="calls-title" class="calls">
       <h2 id="calls-title">Calls</h2>
       <div
-        ref={box}
+        ref={list}
         class="scroll"
         role="listbox"
         tabIndex={0}

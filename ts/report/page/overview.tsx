@@ -76,7 +76,7 @@ const HEIGHT = 160
 /** Time at work and bytes returned, in equal parts of the whole time. */
 function plotData(calls: readonly ReportCall[]): [number[], number[], number[]] {
   const start = calls.reduce((least, call) => Math.min(least, call.startedAtMs), Number.POSITIVE_INFINITY)
-  const end = calls.reduce((most, call) => Math.max(most, call.finishedAtMs ?? call.startedAtMs), start + 1)
+  const end = calls.reduce((latest, call) => Math.max(latest, call.finishedAtMs ?? call.startedAtMs), start + 1)
   const width = (end - start) / PARTS
   const zeros = (): number[] => Array.from({ length: PARTS }, () => 0)
   const [seconds, bytes] = [zeros(), zeros()]
@@ -95,9 +95,9 @@ function plotData(calls: readonly ReportCall[]): [number[], number[], number[]] 
 }
 
 function Plot({ calls }: { calls: readonly ReportCall[] }) {
-  const box = useRef<HTMLDivElement>(null)
+  const panel = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    const element = box.current as HTMLDivElement
+    const element = panel.current as HTMLDivElement
     let plot: uPlot | undefined
     const draw = (): void => {
       plot?.destroy()
@@ -113,7 +113,7 @@ function Plot({ calls }: { calls: readonly ReportCall[] }) {
       plot?.destroy()
     }
   }, [calls])
-  return <div ref={box} class="plot" role="img" aria-label="Time at work and bytes returned over time; the table below has the totals" />
+  return <div ref={panel} class="plot" role="img" aria-label="Time at work and bytes returned over time; the table below has the totals" />
 }
 
 function plotOptions(width: number): uPlot.Options {
@@ -123,7 +123,10 @@ function plotOptions(width: number): uPlot.Options {
     width: Math.max(200, width),
     height: HEIGHT,
     cursor: { drag: { x: false, y: false } },
-    scales: { bytes: { range: (_, __, most) => [0, Math.max(1, most)] }, seconds: { range: (_, __, most) => [0, Math.max(0.001, most)] } },
+    scales: {
+      bytes: { range: (_, __, latest) => [0, Math.max(1, latest)] },
+      seconds: { range: (_, __, latest) => [0, Math.max(0.001, latest)] },
+    },
     axes: [
       axis,
       { ...axis, scale: 'seconds', size: 70, values: (_, ticks) => ticks.map((tick) => formatDuration(tick * 1_000)) },

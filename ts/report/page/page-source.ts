@@ -10,7 +10,7 @@ export interface PageSource {
   /** Loads the arguments and the result of a call. */
   texts(row: number): Promise<CallTexts>
   /** Calls the listener with the calls so far, and again with new and ended calls. */
-  subscribe(listener: (calls: ReportCall[]) => void, onTrouble: (message: string | null) => void): void
+  subscribe(listener: (calls: ReportCall[]) => void, onProblem: (message: string | null) => void): void
 }
 
 /** The source of this page. */
@@ -43,11 +43,11 @@ function liveSource(): PageSource {
       if (!response.ok) throw new Error(await response.text())
       return (await response.json()) as CallTexts
     },
-    subscribe(listener, onTrouble) {
+    subscribe(listener, onProblem) {
       const events = new EventSource('events')
-      events.addEventListener('open', () => onTrouble(null))
-      events.addEventListener('error', () => onTrouble('The viewer has ended or cannot be reached. What is shown may be out of date.'))
-      events.addEventListener('failure', (event) => onTrouble((JSON.parse(event.data as string) as { message: string }).message))
+      events.addEventListener('open', () => onProblem(null))
+      events.addEventListener('error', () => onProblem('The viewer has ended or cannot be reached. What is shown may be out of date.'))
+      events.addEventListener('failure', (event) => onProblem((JSON.parse(event.data as string) as { message: string }).message))
       events.addEventListener('message', (event) => listener((JSON.parse(event.data as string) as { calls: ReportCall[] }).calls))
     },
   }

@@ -140,7 +140,7 @@ function layOut(lanes: readonly Lane[]): LaneRow[] {
 function wholeSpan(lanes: readonly Lane[]): Span {
   const bars = lanes.flatMap((lane) => lane.bars)
   const from = bars.reduce((least, { start }) => Math.min(least, start), Number.POSITIVE_INFINITY)
-  const to = bars.reduce((most, { end }) => Math.max(most, end), from + 1)
+  const to = bars.reduce((last, { end }) => Math.max(last, end), from + 1)
   return Number.isFinite(from) ? { from, to } : { from: 0, to: 1 }
 }
 
@@ -243,8 +243,8 @@ function paintRuler(
   x: (ms: number) => number,
   colours: Colours,
 ): void {
-  const wanted = (span.to - span.from) / Math.max(1, (width - LABEL) / 110)
-  const step = STEPS.find((one) => one >= wanted) ?? Math.ceil(wanted / 864e5) * 864e5
+  const target = (span.to - span.from) / Math.max(1, (width - LABEL) / 110)
+  const step = STEPS.find((one) => one >= target) ?? Math.ceil(target / 864e5) * 864e5
   context.strokeStyle = colours.line
   context.fillStyle = colours.quiet
   for (let ms = Math.ceil(span.from / step) * step; ms <= span.to; ms += step) {

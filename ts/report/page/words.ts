@@ -57,21 +57,21 @@ const meaningOf = (exit: string): string => {
 
 /** The facts about a call besides its texts. */
 export function remarks(call: ReportCall, calls: readonly ReportCall[]): string[] {
-  const said = [endings[call.ending].meaning]
+  const parts = [endings[call.ending].meaning]
   if (call.exit !== '' && call.ending === 'success')
-    said.push(`Its command ended with ${call.exit}, which the agent was told: ${meaningOf(call.exit)}`)
-  if (call.attempt > 1) said.push(`This is attempt ${call.attempt} of its task: an earlier attempt did not finish.`)
-  if (call.waitedMs !== null && call.waitedMs > 0) said.push(`It waited ${formatDuration(call.waitedMs)} for permission.`)
+    parts.push(`Its command ended with ${call.exit}, which the agent was told: ${meaningOf(call.exit)}`)
+  if (call.attempt > 1) parts.push(`This is attempt ${call.attempt} of its task: an earlier attempt did not finish.`)
+  if (call.waitedMs !== null && call.waitedMs > 0) parts.push(`It waited ${formatDuration(call.waitedMs)} for permission.`)
   const others = calls.filter((other) => other !== call && overlap(call, other)).length
-  if (others > 0) said.push(`${others === 1 ? 'One other call' : `${others} other calls`} ran at the same time.`)
+  if (others > 0) parts.push(`${others === 1 ? 'One other call' : `${others} other calls`} ran at the same time.`)
   const before = waitBefore(call, calls)
-  if (before !== null && before >= 1_000) said.push(`${formatDuration(before)} passed since the call before it in this task ended.`)
-  if (call.revertStatus === 'reverted') said.push('It was undone later.')
-  else if (call.revertStatus === 'revert-failed') said.push('Undoing it was tried, and failed.')
-  else if (call.revertStatus !== null) said.push(`Undoing it: ${call.revertStatus}.`)
-  if (call.sideEffect === false) said.push('It changes nothing, so it can be repeated.')
-  else if (call.idempotent === true) said.push('It can be repeated safely.')
-  return said
+  if (before !== null && before >= 1_000) parts.push(`${formatDuration(before)} passed since the call before it in this task ended.`)
+  if (call.revertStatus === 'reverted') parts.push('It was undone later.')
+  else if (call.revertStatus === 'revert-failed') parts.push('Undoing it was tried, and failed.')
+  else if (call.revertStatus !== null) parts.push(`Undoing it: ${call.revertStatus}.`)
+  if (call.sideEffect === false) parts.push('It changes nothing, so it can be repeated.')
+  else if (call.idempotent === true) parts.push('It can be repeated safely.')
+  return parts
 }
 
 const isTogether = (one: ReportCall, other: ReportCall): boolean =>
@@ -98,7 +98,7 @@ export function summary(calls: readonly ReportCall[]): string {
   if (calls.length === 0) return 'No calls are shown.'
   const tasks = new Set(calls.map((call) => `${call.runId}\n${call.nodeId}`)).size
   const start = calls.reduce((least, call) => Math.min(least, call.startedAtMs), Number.POSITIVE_INFINITY)
-  const end = calls.reduce((most, call) => Math.max(most, call.finishedAtMs ?? call.startedAtMs), 0)
+  const end = calls.reduce((latest, call) => Math.max(latest, call.finishedAtMs ?? call.startedAtMs), 0)
   const count = (ending: CallEnding): number => calls.filter((call) => call.ending === ending).length
   const sentences = [
     `${counted(calls.length, 'call')} of ${counted(new Set(calls.map(({ tool }) => tool)).size, 'tool')} in ${counted(tasks, 'task')}, within ${formatDuration(end - start)}.`,

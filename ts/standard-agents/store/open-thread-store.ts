@@ -183,11 +183,11 @@ export async function waitForWorker<T>(lock: () => Promise<T>, { waitMs = 30_000
     try {
       return await lock()
     } catch (error) {
-      const left = end - performance.now()
-      if (!ToolError.isInstance(error) || error.code !== 'THREAD_LOCKED' || left <= 0) throw error
+      const remainingMs = end - performance.now()
+      if (!ToolError.isInstance(error) || error.code !== 'THREAD_LOCKED' || remainingMs <= 0) throw error
       // Random, so that several processes do not try at the same moments.
       const ms = Math.min(2 ** round, MAX_PAUSE_MS) * (0.5 + Math.random() / 2)
-      await pause(Math.min(ms, left), undefined, { signal }).catch(() => signal?.throwIfAborted())
+      await pause(Math.min(ms, remainingMs), undefined, { signal }).catch(() => signal?.throwIfAborted())
     }
   }
 }

@@ -194,8 +194,8 @@ export class ReplayedCalls {
   /** @throws {ToolError} REPLAY_DIFFERS at the first difference, or if calls are missing. */
   finish(): void {
     this.signal.throwIfAborted()
-    const left = this.rows.find((row) => !this.#used.has(row))
-    if (left !== undefined) throw this.#differs(left, undefined)
+    const remaining = this.rows.find((row) => !this.#used.has(row))
+    if (remaining !== undefined) throw this.#differs(remaining, undefined)
   }
 
   async #start({ metadata, input }: StartingCall, scope: ReplayScope | undefined): Promise<OpenRecord> {
@@ -210,10 +210,10 @@ export class ReplayedCalls {
 
   /** The next recorded call, if it is this one. Calls that overlapped may come in another order. */
   async #take(call: MadeCall, scope: ReplayScope | undefined): Promise<ToolCallRow> {
-    const left = this.rows.filter((row) => !this.#used.has(row) && isIn(row, scope))
+    const remaining = this.rows.filter((row) => !this.#used.has(row) && isIn(row, scope))
     let firstEnd = Infinity
-    for (const row of left) {
-      if (row.startedAtMs >= firstEnd && row !== left[0]) break
+    for (const row of remaining) {
+      if (row.startedAtMs >= firstEnd && row !== remaining[0]) break
       // Marks the row before the first await, so that no other call takes it.
       if (row.toolName === call.toolName && (row.argsHash ?? hashes.get(row)) === call.argsHash) {
         this.#used.add(row)
@@ -221,23 +221,23 @@ export class ReplayedCalls {
       }
       firstEnd = Math.min(firstEnd, row.finishedAtMs ?? row.startedAtMs)
     }
-    this.#stopped.abort(this.#differs(left[0], call))
+    this.#stopped.abort(this.#differs(remaining[0], call))
     throw this.signal.reason
   }
 
   #differs(row: ToolCallRow | undefined, call: MadeCall | undefined): ToolError {
     const expected = row && { toolName: row.toolName, input: row.inputJson, nodeId: row.nodeId, attempt: row.attempt, seq: row.seq }
-    const found = call && { toolName: call.toolName, input: call.json ?? null }
+    const actual = call && { toolName: call.toolName, input: call.json ?? null }
     const index = row === undefined ? this.rows.length : this.rows.indexOf(row)
     const summary = 'The replay differs from the recorded run'
     const was = expected === undefined ? 'the run has ended' : `${expected.toolName} ${short(expected.input)} was recorded`
-    const is = found === undefined ? 'the code has ended' : `${found.toolName} ${short(found.input)} was called`
+    const is = actual === undefined ? 'the code has ended' : `${actual.toolName} ${short(actual.input)} was called`
     return new ToolError({
       code: 'REPLAY_DIFFERS',
       summary,
       place: `${summary} at call ${index + 1} of ${this.rows.length}: ${was}, ${is}`,
       hint: 'Correct the code, or record a new run.',
-      details: { runId: this.runId, index, expected: expected ?? null, found: found ?? null },
+      details: { runId: this.runId, index, expected: expected ?? null, found: actual ?? null },
     })
   }
 }

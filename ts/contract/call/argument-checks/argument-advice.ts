@@ -35,8 +35,8 @@ export function argumentAdvice(tool: string, schema: JsonSchema, args: unknown, 
     problems.push(noSuch(tool, at, names, allowed))
   }
   // A misspelt name is not reported as missing too.
-  const left = missing.filter(({ at, name }) => !renamed.has(`${at}/${name}`))
-  problems.push(...left.map(({ at, name }) => `${at === '' ? '/' : at}: \`${name}\` is missing`), ...others)
+  const stillMissing = missing.filter(({ at, name }) => !renamed.has(`${at}/${name}`))
+  problems.push(...stillMissing.map(({ at, name }) => `${at === '' ? '/' : at}: \`${name}\` is missing`), ...others)
   return { problems, moves }
 }
 

@@ -76,8 +76,8 @@ function tooMuchOf(schema: unknown, value: unknown, at: string, levels: number):
 }
 
 function tooMuchInRecord(schema: Record<string, unknown>, value: Record<string, unknown>, at: string, levels: number): string | undefined {
-  const { maxProperties, properties: given, patternProperties, additionalProperties } = schema
-  const properties = isRecord(given) ? given : {}
+  const { maxProperties, properties: declared, patternProperties, additionalProperties } = schema
+  const properties = isRecord(declared) ? declared : {}
   const keys = Object.keys(value)
   if (typeof maxProperties === 'number' && keys.length > maxProperties)
     return `${at || '/'}: there are too many properties (${keys.length} > ${maxProperties})`
