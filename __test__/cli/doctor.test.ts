@@ -37,25 +37,25 @@ describe('toolwright doctor', () => {
   test('--json is the report of sandboxReport(), and --root and --allow-network are its options', async () => {
     const { root } = makeSandbox()
     const { code, stdout, stderr } = await runCli(['doctor', '--json', '--allow-network', '--root', root])
-    const { versions, ...told } = JSON.parse(stdout) as Record<string, unknown>
+    const { versions, ...facts } = JSON.parse(stdout) as Record<string, unknown>
     expect(Object.keys(versions as object)).toEqual(['toolwright', 'runtime', 'system'])
-    expect(told).toEqual(await sandboxReport({ rootDir: root, allowNetwork: true }))
-    expect(Object.keys(told)).toEqual([...Object.keys(ROWS), 'summary'])
+    expect(facts).toEqual(await sandboxReport({ rootDir: root, allowNetwork: true }))
+    expect(Object.keys(facts)).toEqual([...Object.keys(ROWS), 'summary'])
     expect(stderr).toBe('')
     // A network that is allowed need not be held.
     expect(code).toBe(0)
   })
 
   test('--mcp says how each server of a file would run, and starts none', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const mcpServers = {
       local: { command: 'no-such-server', args: ['--token', 'secret-token'] },
       open: { command: 'npx', args: ['-y', 'x'], sandbox: { network: true, writableRoots: ['{workspace}'] } },
       plain: { command: 'x', sandbox: 'none' },
       far: { url: 'https://mcp.example.com/mcp?key=secret' },
     }
-    writeFileSync(box.at('mcp.json'), JSON.stringify({ mcpServers }))
-    const { stdout } = await runCli(['doctor', '--allow-network', '--mcp', box.at('mcp.json')])
+    writeFileSync(fixture.at('mcp.json'), JSON.stringify({ mcpServers }))
+    const { stdout } = await runCli(['doctor', '--allow-network', '--mcp', fixture.at('mcp.json')])
     expect(stdout.slice(stdout.indexOf('mcp server'))).toBe(
       [
         'mcp server local runs in the sandbox: writes a home of its own; reads everything but credential stores; no network',
@@ -65,11 +65,11 @@ describe('toolwright doctor', () => {
         '',
       ].join('\n'),
     )
-    expect(JSON.parse((await runCli(['doctor', '--json', '--allow-network', '--mcp', box.at('mcp.json')])).stdout)).toMatchObject({
+    expect(JSON.parse((await runCli(['doctor', '--json', '--allow-network', '--mcp', fixture.at('mcp.json')])).stdout)).toMatchObject({
       mcpServers: { plain: expect.stringMatching(/^outside/u) },
     })
-    writeFileSync(box.at('mcp.json'), JSON.stringify({ mcpServers: { x: { command: 'x', sandbox: 'off' } } }))
-    for (const file of [box.at('mcp.json'), box.at('missing.json'), box.root]) {
+    writeFileSync(fixture.at('mcp.json'), JSON.stringify({ mcpServers: { x: { command: 'x', sandbox: 'off' } } }))
+    for (const file of [fixture.at('mcp.json'), fixture.at('missing.json'), fixture.root]) {
       const { code, stderr } = await runCli(['doctor', '--mcp', file])
       expect(code).toBe(1)
       expect(stderr).toContain(file)

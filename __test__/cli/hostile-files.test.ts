@@ -47,9 +47,9 @@ test.each([
 ] as const)('%s', { timeout: 2 * SOON_MS }, async (_, make, code) => {
   const path = join(makeSandbox().root, 'runs.db')
   make(path)
-  const told = await answer(path)
-  expect(told.stderr).toContain(code)
-  expect(told.code).toBe(1)
+  const answers = await answer(path)
+  expect(answers.stderr).toContain(code)
+  expect(answers.code).toBe(1)
 })
 
 test('a value of 110 MB is never read: its call is listed without it', { timeout: 2 * SOON_MS }, async () => {

@@ -17,18 +17,18 @@ export interface Attempt {
 export async function attempt(host: Host, attack: Attack, how: How): Promise<Attempt> {
   const scene = await Scene.make(host, how, attack.ownRoot === true, attack.sandbox)
   try {
-    const stage = await attack.stage(scene)
-    const { killAfterMs, inheritInput } = stage
-    const ended = await scene.run(commandLine(stage, how, scene.attackProgram), {
+    const fixture = await attack.stage(scene)
+    const { killAfterMs, inheritInput } = fixture
+    const ended = await scene.run(commandLine(fixture, how, scene.attackProgram), {
       ...(killAfterMs !== undefined && { killAfterMs }),
       ...(inheritInput !== undefined && how === 'plain' && { inheritInput }),
     })
     const { output } = ended
-    let happened = await stage.happened(output)
+    let happened = await fixture.happened(output)
     // What was sent may still be on its way: it is waited for longer where it should come.
     for (const waits = how === 'plain' && !output.includes('refused') ? [5, 20, 100, 300] : [20]; !happened && waits.length > 0;) {
       await pause(waits.shift())
-      happened = await stage.happened(output)
+      happened = await fixture.happened(output)
     }
     const account = [output.trim(), `ended with ${ended.how}`, ended.code, ended.message].filter(Boolean).join('\n')
     return { happened, tried: output.includes('trying'), account }

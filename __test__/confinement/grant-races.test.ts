@@ -34,21 +34,21 @@ const SECRET = 'SECRET of others'
 const calls = runs(1000)
 
 function place(): Sandbox & { beside(name: string): string } {
-  const box = makeSandbox()
-  writeFileSync(join(box.outside, 'file'), SECRET)
+  const fixture = makeSandbox()
+  writeFileSync(join(fixture.outside, 'file'), SECRET)
   const beside = (name: string): string => {
-    const path = join(dirname(box.root), name)
+    const path = join(dirname(fixture.root), name)
     mkdirSync(path)
     writeFileSync(join(path, 'file'), 'granted')
     return path
   }
-  return { ...box, beside }
+  return { ...fixture, beside }
 }
 
 /** Makes the calls by turns while `path` is exchanged, and counts how they end. */
-async function race(box: Sandbox, path: string, turns: readonly ((number: number) => Promise<unknown>)[]): Promise<void> {
+async function race(fixture: Sandbox, path: string, turns: readonly ((number: number) => Promise<unknown>)[]): Promise<void> {
   const tally: Record<string, number> = {}
-  const stop = await exchanging(path, box.outside)
+  const stop = await exchanging(path, fixture.outside)
   for (let number = 0; number < calls; number += 1) {
     // One in ten is a command, the first of them.
     const turn = number % 10 === 0 ? turns[0] : turns[1 + (number % (turns.length - 1))]
@@ -62,8 +62,8 @@ async function race(box: Sandbox, path: string, turns: readonly ((number: number
     tally[end] = (tally[end] ?? 0) + 1
   }
   await stop()
-  expect(readFileSync(join(box.outside, 'file'), 'utf8')).toBe(SECRET)
-  expect(existsSync(join(box.outside, 'planted'))).toBe(false)
+  expect(readFileSync(join(fixture.outside, 'file'), 'utf8')).toBe(SECRET)
+  expect(existsSync(join(fixture.outside, 'planted'))).toBe(false)
   // Both have been met.
   expect(Object.keys(tally).toSorted()).toEqual(['changed', 'other'])
   if (process.env['TOOLWRIGHT_SOAK_FACTOR'] !== undefined) console.log(tally)
@@ -75,10 +75,10 @@ describe.skipIf(process.platform !== 'linux' || !hasPerl)(
   'nothing outside is read or written while a granted directory is exchanged for a link:',
   () => {
     test('the root of tools', { timeout: 3_600_000 }, async () => {
-      const box = place()
-      const rootDir = box.beside('granted')
-      const { bash, read, write, edit, grep } = createTools({ rootDir, networkGuard: 'off', sandbox: { denyRead: [box.outside] } })
-      await race(box, rootDir, [
+      const fixture = place()
+      const rootDir = fixture.beside('granted')
+      const { bash, read, write, edit, grep } = createTools({ rootDir, networkGuard: 'off', sandbox: { denyRead: [fixture.outside] } })
+      await race(fixture, rootDir, [
         () => bash.execute(sh(`cat file; cat '${rootDir}/file'; echo x > planted; echo x > '${rootDir}/planted'`)),
         () => read.execute({ path: 'file' }),
         () => read.execute({ path: join(rootDir, 'file') }),
@@ -93,15 +93,15 @@ describe.skipIf(process.platform !== 'linux' || !hasPerl)(
     })
 
     test.each(['writableRoots', 'readable'] as const)('sandbox.%s', { timeout: 3_600_000 }, async (option) => {
-      const box = place()
-      const granted = box.beside('granted')
+      const fixture = place()
+      const granted = fixture.beside('granted')
       const { bash, read } = createTools({
-        rootDir: box.root,
+        rootDir: fixture.root,
         networkGuard: 'off',
-        sandbox: { [option]: [granted], denyRead: [box.outside] },
+        sandbox: { [option]: [granted], denyRead: [fixture.outside] },
       })
-      box.put('file', 'root')
-      await race(box, granted, [
+      fixture.put('file', 'root')
+      await race(fixture, granted, [
         () => bash.execute(sh(`cat '${granted}/file'; echo x > '${granted}/planted'`)),
         // The others are not concerned.
         async () => {
@@ -113,22 +113,22 @@ describe.skipIf(process.platform !== 'linux' || !hasPerl)(
     })
 
     test.each(['workspace', 'adHoc', 'userData', 'scratch'] as const)('%s of a session', { timeout: 3_600_000 }, async (kind) => {
-      const box = place()
-      const paths = { workspace: box.beside('ws'), adHoc: box.beside('notes'), userData: box.beside('data'), scratch: '' }
+      const fixture = place()
+      const paths = { workspace: fixture.beside('ws'), adHoc: fixture.beside('notes'), userData: fixture.beside('data'), scratch: '' }
       const all = ['{workspace}/**', '{ad-hoc}/**', '{user-data}/**']
       const requires = { fs: { read: all, write: all }, shell: [{ cmd: '*' }] }
-      const session = await openSession(box, {
+      const session = await openSession(fixture, {
         workspace: paths.workspace,
         adHoc: [paths.adHoc],
         userData: paths.userData,
         manifest: { name: 'test', permissions: allowAll, requires },
-        sandbox: { denyRead: [box.outside] },
+        sandbox: { denyRead: [fixture.outside] },
       })
       paths.scratch = session.scratch
       const path = paths[kind]
       writeFileSync(join(path, 'file'), 'granted')
       const calling = (tool: string, args: object) => () => session.call(tool, args)
-      await race(box, path, [
+      await race(fixture, path, [
         calling('bash', { command: `cat '${path}/file'; echo x > '${path}/planted'` }),
         calling('read', { path: join(path, 'file') }),
         calling('write', { path: join(path, 'planted'), content: 'x' }),

@@ -8,16 +8,16 @@ import { makeSandbox, type Sandbox } from '../support/sandbox.ts'
 
 /** A place with a directory outside that holds a secret and a store. */
 function place(): Sandbox {
-  const box = makeSandbox()
-  writeFileSync(join(box.outside, 'secret'), 'SECRET')
-  mkdirSync(join(box.outside, '.ssh'))
-  writeFileSync(join(box.outside, '.ssh', 'key'), 'SECRET')
-  return box
+  const fixture = makeSandbox()
+  writeFileSync(join(fixture.outside, 'secret'), 'SECRET')
+  mkdirSync(join(fixture.outside, '.ssh'))
+  writeFileSync(join(fixture.outside, '.ssh', 'key'), 'SECRET')
+  return fixture
 }
 
-function expectNothingOutside(box: Sandbox): void {
-  for (const name of ['secret', '.ssh/key']) expect(readFileSync(join(box.outside, name), 'utf8')).toBe('SECRET')
-  for (const name of ['planted', '.ssh/planted']) expect(existsSync(join(box.outside, name))).toBe(false)
+function expectNothingOutside(fixture: Sandbox): void {
+  for (const name of ['secret', '.ssh/key']) expect(readFileSync(join(fixture.outside, name), 'utf8')).toBe('SECRET')
+  for (const name of ['planted', '.ssh/planted']) expect(existsSync(join(fixture.outside, name))).toBe(false)
 }
 
 const sh = (script: string) => ({ cmd: 'sh', args: ['-c', script] })
@@ -32,36 +32,36 @@ const cases = Object.entries(kinds).flatMap(([kind, how]) =>
 )
 
 /** Tools whose grant of that kind is the directory `granted` beside the root, or the root. */
-function granting(box: Sandbox, { sandbox }: (typeof cases)[number]) {
-  const granted = join(dirname(box.root), 'granted')
+function granting(fixture: Sandbox, { sandbox }: (typeof cases)[number]) {
+  const granted = join(dirname(fixture.root), 'granted')
   mkdirSync(granted)
   writeFileSync(join(granted, 'file'), 'granted')
-  const options = { networkGuard: 'off', env: { set: { HOME: box.outside } } } as const
+  const options = { networkGuard: 'off', env: { set: { HOME: fixture.outside } } } as const
   const tools =
     sandbox === undefined
       ? createTools({ ...options, rootDir: granted })
-      : createTools({ ...options, rootDir: box.root, sandbox: sandbox(granted) })
+      : createTools({ ...options, rootDir: fixture.root, sandbox: sandbox(granted) })
   return { granted, tools }
 }
 
 describe.skipIf(process.platform !== 'linux')('a grant that was replaced by the host', () => {
   test.each(cases)('$kind by $replacement, before the first call', async (one) => {
-    const box = place()
-    const { granted, tools } = granting(box, one)
+    const fixture = place()
+    const { granted, tools } = granting(fixture, one)
     renameSync(granted, `${granted}-moved`)
-    replacements[one.replacement]?.(granted, box)
+    replacements[one.replacement]?.(granted, fixture)
     const error = await refusal(tools.bash.execute(sh(`cat '${granted}'/*; echo x > '${granted}/planted'`)))
     expect(error).toMatchObject({ code: 'TOOL_ROOT_CHANGED', details: { grant: one.name } })
     expect(error.message).toContain(granted)
-    expectNothingOutside(box)
+    expectNothingOutside(fixture)
   })
 
   test.each(cases)('$kind by $replacement, after one', async (one) => {
-    const box = place()
-    const { granted, tools } = granting(box, one)
+    const fixture = place()
+    const { granted, tools } = granting(fixture, one)
     expect(await tools.bash.execute(sh(`cat '${granted}/file'`))).toBe('granted')
     renameSync(granted, `${granted}-moved`)
-    replacements[one.replacement]?.(granted, box)
+    replacements[one.replacement]?.(granted, fixture)
     const calls = [() => tools.bash.execute(sh(`cat '${granted}'/*; echo x > '${granted}/planted'`))]
     if (one.sandbox === undefined) {
       calls.push(
@@ -72,7 +72,7 @@ describe.skipIf(process.platform !== 'linux')('a grant that was replaced by the 
       )
     }
     for (const call of calls) expect(await refusal(call())).toMatchObject({ code: 'TOOL_ROOT_CHANGED', details: { grant: one.name } })
-    expectNothingOutside(box)
+    expectNothingOutside(fixture)
     // The directory itself is as good as ever.
     rmSync(granted, { recursive: true, force: true })
     renameSync(`${granted}-moved`, granted)
@@ -81,71 +81,71 @@ describe.skipIf(process.platform !== 'linux')('a grant that was replaced by the 
 })
 
 describe.skipIf(process.platform !== 'linux')('a command', () => {
-  const moves = (path: string, box: Sandbox): string[] => [
-    `mv '${path}' '${path}-moved' && ln -s '${box.outside}' '${path}'`,
-    `rm -rf '${path}' && ln -s '${box.outside}/.ssh' '${path}'`,
+  const moves = (path: string, fixture: Sandbox): string[] => [
+    `mv '${path}' '${path}-moved' && ln -s '${fixture.outside}' '${path}'`,
+    `rm -rf '${path}' && ln -s '${fixture.outside}/.ssh' '${path}'`,
     `mv '${path}' '${path}-moved' && mkdir '${path}'`,
     `rm -rf '${path}' && echo x > '${path}'`,
     `rm -rf '${path}'`,
   ]
 
-  const nested: Record<string, (box: Sandbox) => { options: Parameters<typeof configureTools>[0]; path: string }> = {
-    'a writable root in the root': (box) => ({
-      options: { rootDir: box.root, sandbox: { writableRoots: ['inner'] } },
-      path: box.at('inner'),
+  const nested: Record<string, (fixture: Sandbox) => { options: Parameters<typeof configureTools>[0]; path: string }> = {
+    'a writable root in the root': (fixture) => ({
+      options: { rootDir: fixture.root, sandbox: { writableRoots: ['inner'] } },
+      path: fixture.at('inner'),
     }),
-    'a writable root in another': (box) => ({
-      options: { rootDir: box.at('work'), sandbox: { writableRoots: [box.at('.'), box.at('inner')] } },
-      path: box.at('inner'),
+    'a writable root in another': (fixture) => ({
+      options: { rootDir: fixture.at('work'), sandbox: { writableRoots: [fixture.at('.'), fixture.at('inner')] } },
+      path: fixture.at('inner'),
     }),
-    'the root in a writable root': (box) => ({
-      options: { rootDir: box.at('inner'), sandbox: { writableRoots: [box.root], denyWrite: [] } },
-      path: box.at('inner'),
+    'the root in a writable root': (fixture) => ({
+      options: { rootDir: fixture.at('inner'), sandbox: { writableRoots: [fixture.root], denyWrite: [] } },
+      path: fixture.at('inner'),
     }),
-    'a readable directory in the root': (box) => ({
-      options: { rootDir: box.root, sandbox: { readable: ['inner'] } },
-      path: box.at('inner'),
+    'a readable directory in the root': (fixture) => ({
+      options: { rootDir: fixture.root, sandbox: { readable: ['inner'] } },
+      path: fixture.at('inner'),
     }),
   }
 
   test.each(Object.keys(nested))('cannot put anything in the place of %s', async (kind) => {
     for (const number of [0, 1, 2, 3, 4]) {
-      const box = place()
-      box.put('inner/file', 'inside')
-      mkdirSync(box.at('work'))
-      const { options, path } = nested[kind]?.(box) ?? { options: {}, path: '' }
+      const fixture = place()
+      fixture.put('inner/file', 'inside')
+      mkdirSync(fixture.at('work'))
+      const { options, path } = nested[kind]?.(fixture) ?? { options: {}, path: '' }
       const { bash, write } = createTools({ networkGuard: 'off', ...options })
-      const error = await refusal(bash.execute(sh(moves(path, box)[number] ?? '')))
+      const error = await refusal(bash.execute(sh(moves(path, fixture)[number] ?? '')))
       expect(error.code).toBe('TOOL_COMMAND_FAILED')
       await bash.execute(sh(`echo x > '${path}/planted'`))
       await write.execute({ path: 'other', content: 'x' })
       expect(existsSync(join(path, 'planted'))).toBe(true)
-      expectNothingOutside(box)
+      expectNothingOutside(fixture)
     }
   })
 })
 
 describe('a link in a writable directory does not choose what is granted', () => {
-  const leading: Record<string, (box: Sandbox) => Parameters<typeof configureTools>[0]> = {
-    'sandbox.readable': (box) => ({ rootDir: box.root, sandbox: { readable: ['way'] } }),
-    'sandbox.writableRoots': (box) => ({ rootDir: box.root, sandbox: { writableRoots: ['way'] } }),
-    rootDir: (box) => ({ rootDir: box.at('way'), sandbox: { writableRoots: [box.root] } }),
+  const leading: Record<string, (fixture: Sandbox) => Parameters<typeof configureTools>[0]> = {
+    'sandbox.readable': (fixture) => ({ rootDir: fixture.root, sandbox: { readable: ['way'] } }),
+    'sandbox.writableRoots': (fixture) => ({ rootDir: fixture.root, sandbox: { writableRoots: ['way'] } }),
+    rootDir: (fixture) => ({ rootDir: fixture.at('way'), sandbox: { writableRoots: [fixture.root] } }),
   }
 
   test.skipIf(process.platform !== 'linux').each(Object.keys(leading))('%s', async (option) => {
-    const box = place()
-    symlinkSync(join(box.outside, '.ssh'), box.at('way'))
-    const { bash } = createTools({ networkGuard: 'off', ...leading[option]?.(box) })
+    const fixture = place()
+    symlinkSync(join(fixture.outside, '.ssh'), fixture.at('way'))
+    const { bash } = createTools({ networkGuard: 'off', ...leading[option]?.(fixture) })
     const error = await refusal(bash.execute(sh('true')))
     expect(error).toMatchObject({ code: 'INVALID_INPUT', details: { option } })
     expect(error.message).toMatch(/leads through a link in .*name that directory itself/u)
   })
 
   test.skipIf(process.platform !== 'linux')('what a closed name led to stays closed when the name is made anew', async () => {
-    const box = place()
-    symlinkSync(box.outside, box.at('way'))
-    const { bash } = createTools({ rootDir: box.root, networkGuard: 'off', sandbox: { denyRead: ['way'] } })
-    const look = sh(`cat '${box.outside}/secret'`)
+    const fixture = place()
+    symlinkSync(fixture.outside, fixture.at('way'))
+    const { bash } = createTools({ rootDir: fixture.root, networkGuard: 'off', sandbox: { denyRead: ['way'] } })
+    const look = sh(`cat '${fixture.outside}/secret'`)
     expect((await refusal(bash.execute(look))).code).toBe('TOOL_COMMAND_FAILED')
     await bash.execute(sh('rm way; mkdir way'))
     expect((await refusal(bash.execute(look))).code).toBe('TOOL_COMMAND_FAILED')
@@ -168,52 +168,52 @@ describe('roots that a user would have', () => {
   })
 
   test('a link that names the root: paths in its spelling and in that of the directory', async () => {
-    const box = place()
-    box.put('a.txt', 'text')
-    const alias = join(dirname(box.root), 'alias')
-    symlinkSync(box.root, alias)
+    const fixture = place()
+    fixture.put('a.txt', 'text')
+    const alias = join(dirname(fixture.root), 'alias')
+    symlinkSync(fixture.root, alias)
     const { bash, read, write } = createTools({ rootDir: alias, networkGuard: 'off' })
-    for (const path of ['a.txt', join(alias, 'a.txt'), box.at('a.txt')]) expect(await read.execute({ path })).toBe('text')
+    for (const path of ['a.txt', join(alias, 'a.txt'), fixture.at('a.txt')]) expect(await read.execute({ path })).toBe('text')
     await write.execute({ path: join(alias, 'b.txt'), content: 'b' })
     expect(await bash.execute(sh('cat b.txt'))).toBe('b')
     rmSync(alias)
-    symlinkSync(box.outside, alias)
+    symlinkSync(fixture.outside, alias)
     const calls = [
       () => read.execute({ path: 'a.txt' }),
       () => bash.execute(sh('true')),
       () => write.execute({ path: 'planted', content: 'x' }),
     ]
     for (const call of calls) expect((await refusal(call())).code).toBe('TOOL_ROOT_CHANGED')
-    expectNothingOutside(box)
+    expectNothingOutside(fixture)
   })
 
   test('one that is made after the tools is known from the first call on', async () => {
-    const box = place()
-    const { read, write } = createTools({ rootDir: box.at('later') })
+    const fixture = place()
+    const { read, write } = createTools({ rootDir: fixture.at('later') })
     expect((await refusal(read.execute({ path: 'f' }))).code).toBe('TOOL_ROOT_INVALID')
-    mkdirSync(box.at('later'))
+    mkdirSync(fixture.at('later'))
     await write.execute({ path: 'f', content: 'x' })
     expect(await read.execute({ path: 'f' })).toBe('x')
-    rmSync(box.at('later'), { recursive: true })
-    mkdirSync(box.at('later'))
+    rmSync(fixture.at('later'), { recursive: true })
+    mkdirSync(fixture.at('later'))
     expect((await refusal(read.execute({ path: 'f' }))).code).toBe('TOOL_ROOT_CHANGED')
     // Tools that are made anew are granted what is there now.
-    await createTools({ rootDir: box.at('later') }).write.execute({ path: 'f', content: 'x' })
+    await createTools({ rootDir: fixture.at('later') }).write.execute({ path: 'f', content: 'x' })
   })
 
   test('a context keeps its root, and so does a context within it', async () => {
-    const box = place()
-    box.put('ws/f', 'x')
-    const rootDir = box.at('ws')
+    const fixture = place()
+    fixture.put('ws/f', 'x')
+    const rootDir = fixture.at('ws')
     await runWithToolContext({ rootDir }, async () => {
       renameSync(rootDir, `${rootDir}-moved`)
-      symlinkSync(box.outside, rootDir)
+      symlinkSync(fixture.outside, rootDir)
       expect((await refusal(readFileTool('secret'))).code).toBe('TOOL_ROOT_CHANGED')
       await runWithToolContext({ rootDir, runId: 'inner' }, async () => {
         expect((await refusal(writeFileTool('planted', 'x'))).code).toBe('TOOL_ROOT_CHANGED')
       })
     })
-    expectNothingOutside(box)
+    expectNothingOutside(fixture)
     // A context of its own is granted what is there when it begins.
     expect(await runWithToolContext({ rootDir }, () => readFileTool('secret'))).toBe('SECRET')
   })

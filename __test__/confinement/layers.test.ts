@@ -71,9 +71,9 @@ const isNetwork = ({ sandbox, needs }: Attack): boolean =>
   sandbox === undefined && !['bash', 'node', 'python3', 'perl', 'curl'].includes(needs ?? '')
 const isUnix = ({ name }: Attack): boolean => /unix|abstract/u.test(name)
 const named = (kind: Kind, ...names: string[]): Attack[] => {
-  const found = attacks[kind].filter(({ name }) => names.includes(name))
-  expect(found).toHaveLength(names.length)
-  return found
+  const chosen = attacks[kind].filter(({ name }) => names.includes(name))
+  expect(chosen).toHaveLength(names.length)
+  return chosen
 }
 
 /** What each row of the report speaks of. What has no row is between it and the host all the same. */
@@ -253,8 +253,8 @@ for (const user of users) {
             expect(refused, denied).toMatchObject({ code: 'TOOL_SANDBOX_UNAVAILABLE', output: '' })
             expect(refused.message).toMatch(layer)
             for (let n = 0; n < 3; n += 1) expect((await run({})).output, denied).toBe('ran\n')
-            const said = readFileSync(join(host.base, 'log'), 'utf8').match(/nothing confines their files/gu) ?? []
-            expect(said, denied).toHaveLength(denied === 'clone-newns,landlock' ? 1 : 0)
+            const warnings = readFileSync(join(host.base, 'log'), 'utf8').match(/nothing confines their files/gu) ?? []
+            expect(warnings, denied).toHaveLength(denied === 'clone-newns,landlock' ? 1 : 0)
           } finally {
             await host.stop()
           }
@@ -305,7 +305,7 @@ async function attackAll(host: Host, isWanted: (attack: Attack) => boolean): Pro
 
 async function outliving(host: Host, { uid }: User): Promise<string[]> {
   const ways = ['session', 'double-fork', 'daemon', 'deaf', 'stopped', 'keeper', 'namespace']
-  const left = await Promise.all(
+  const leftovers = await Promise.all(
     ways.map(async (how) => {
       const mark = token()
       try {
@@ -317,5 +317,5 @@ async function outliving(host: Host, { uid }: User): Promise<string[]> {
       }
     }),
   )
-  return left.flat()
+  return leftovers.flat()
 }

@@ -84,16 +84,16 @@ describe.skipIf(process.platform !== 'linux')('confined,', () => {
   test('what a command was refused is explained, with the option that would allow it', async () => {
     const { root } = makeSandbox()
     const lookUp = `require('node:dns').lookup('example.org', (error) => { console.error(error.code); process.exit(1) })`
-    const told = (cmd: string, ...args: string[]) => refusal(bash(root).execute({ cmd, args }))
-    expect(await told(process.execPath, '-e', lookUp)).toMatch(/may be the sandbox: the network is blocked; .*allowNetwork/u)
-    expect(await told('sh', '-c', `echo x > ${outside}/file`)).toMatch(/may be the sandbox: .*sandbox\./u)
-    expect(await told('sh', '-c', 'mkdir -p .git && echo x > .git/config')).toMatch(/may be the sandbox: .*sandbox\.denyWrite/u)
-    const inRepository = (line: string) => told('sh', '-c', `git init -q . 2>/dev/null; ${line}`)
+    const refusalOf = (cmd: string, ...args: string[]) => refusal(bash(root).execute({ cmd, args }))
+    expect(await refusalOf(process.execPath, '-e', lookUp)).toMatch(/may be the sandbox: the network is blocked; .*allowNetwork/u)
+    expect(await refusalOf('sh', '-c', `echo x > ${outside}/file`)).toMatch(/may be the sandbox: .*sandbox\./u)
+    expect(await refusalOf('sh', '-c', 'mkdir -p .git && echo x > .git/config')).toMatch(/may be the sandbox: .*sandbox\.denyWrite/u)
+    const inRepository = (line: string) => refusalOf('sh', '-c', `git init -q . 2>/dev/null; ${line}`)
     spawnSync('git', ['init', '-q', '.'], { cwd: root })
     expect(await inRepository('git config user.email a@b')).toMatch(
       /may be the sandbox: `\.git\/config` is protected; .*sandbox\.denyWrite/u,
     )
     // A failure that has nothing to do with it is left alone.
-    expect(await told('sh', '-c', 'echo wrong; exit 3')).not.toContain('sandbox')
+    expect(await refusalOf('sh', '-c', 'echo wrong; exit 3')).not.toContain('sandbox')
   })
 })

@@ -7,8 +7,8 @@ const report = await sandboxReport()
 const isHeld = process.platform === 'linux' && report.processKill.mechanism.includes('process namespace')
 
 test.skipIf(!isHeld)('a command leads its group, and a session that has a terminal or a share of its own is not its', async () => {
-  const box = makeSandbox()
-  const { bash } = createTools({ rootDir: box.root })
+  const fixture = makeSandbox()
+  const { bash } = createTools({ rootDir: fixture.root })
   const call = async (id: number) => {
     const stat = String(await bash.execute({ cmd: 'cat', args: ['/proc/self/stat'] }, { toolCallId: `call-${id}` }))
     const [, pid, group, session, terminal] = /^(\d+) \(cat\) R \d+ (\d+) (\d+) (\d+) /u.exec(stat) ?? []

@@ -10,10 +10,10 @@ const mounts = spawnSync('unshare', ['-rm', 'sh', '-c', unmount]).status === 0
 
 // Bun itself loads no module without /proc.
 test.skipIf(!mounts || 'bun' in process.versions)('a call that needs /proc says that it is not mounted, and blames no path', async () => {
-  const box = makeSandbox()
-  box.put('here.txt', 'here\n')
+  const fixture = makeSandbox()
+  fixture.put('here.txt', 'here\n')
   const under = ['unshare', '-rm', 'sh', '-c', `${unmount} && exec "$@"`, 'sh']
-  const { stdout, stderr } = await startScript(script, [box.root], under).ended
+  const { stdout, stderr } = await startScript(script, [fixture.root], under).ended
   const lines = stdout.trimEnd().split('\n')
   expect(
     lines.map((line) => line.split(' ')[0]),

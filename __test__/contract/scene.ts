@@ -24,19 +24,19 @@ export const allowAll: Rule[] = ['**', '/**', '*'].map((pattern) => ({ permissio
 
 /** Opens a session whose rules allow everything, unless `options` say otherwise; it is closed with the test. */
 export async function openScene(options: Partial<SessionOptions> = {}, how: { checksOutputs?: boolean } = {}): Promise<Scene> {
-  const box = makeSandbox()
-  const session = await openSession(box, options, how)
-  return { ...box, session, call: (id, args, call) => session.call(id, args, call) }
+  const fixture = makeSandbox()
+  const session = await openSession(fixture, options, how)
+  return { ...fixture, session, call: (id, args, call) => session.call(id, args, call) }
 }
 
 /** Opens a session over a sandbox. A test that measures time or memory leaves the check of outputs out. */
 export async function openSession(
-  box: Sandbox,
+  fixture: Sandbox,
   options: Partial<SessionOptions> = {},
   { checksOutputs = true }: { checksOutputs?: boolean } = {},
 ): Promise<Session> {
   const session = await createSession({
-    workspace: box.root,
+    workspace: fixture.root,
     manifest: { name: 'test', permissions: allowAll },
     ...options,
   })

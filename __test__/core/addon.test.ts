@@ -46,9 +46,9 @@ test('a named file is the addon, from the working directory', async () => {
 })
 
 test('a named file that is not there, or is no addon, is named in the error', async () => {
-  const box = makeSandbox()
-  const root = box.root
-  box.put('broken.node', 'no addon')
+  const fixture = makeSandbox()
+  const root = fixture.root
+  fixture.put('broken.node', 'no addon')
   const nowhere = `${root}/nowhere.node`
   setVariable(nowhere)
   const failure = (() => {

@@ -26,17 +26,17 @@ function codesInRust(): Set<string> {
 
 /** Upper-case words with an underscore in string literals: how codes, and only codes, are written. */
 function codesIn(folder: string, ending: string): Set<string> {
-  const found = new Set<string>()
+  const codes = new Set<string>()
   for (const entry of readdirSync(join(root, folder), { withFileTypes: true, recursive: true })) {
     if (!entry.isFile() || !entry.name.endsWith(ending) || entry.name === 'code.rs') continue
     const source = readFileSync(join(entry.parentPath, entry.name), 'utf8').split('#[cfg(test)]')[0] ?? ''
     for (const [, code] of source.matchAll(
       /["']((?:TOOL|PROCESS|INVALID|INTERNAL|NATIVE|JOURNAL|REPLAY|TASK|CAPABILITY|CONTRACT|THREAD)_[A-Z_]+)["']/gu,
     )) {
-      found.add(code as string)
+      codes.add(code as string)
     }
   }
-  return found
+  return codes
 }
 
 describe('error codes', () => {

@@ -18,24 +18,24 @@ test.each([
   ['process.exit()', 'process.exit(0)'],
   ['an uncaught error', 'throw new Error("on purpose")'],
 ])('no command outlives its host after %s', async (_, end) => {
-  const box = makeSandbox()
+  const fixture = makeSandbox()
   const mark = `60.${process.pid}${end.length}`
   await new Promise<void>((resolve) => {
-    const args = ['--input-type=module', '-e', program(box.root, mark, end)]
-    const bun = ['-e', program(box.root, mark, end)]
+    const args = ['--input-type=module', '-e', program(fixture.root, mark, end)]
+    const bun = ['-e', program(fixture.root, mark, end)]
     execFile(process.execPath, process.versions['bun'] === undefined ? args : bun, () => resolve())
   })
-  expect(existsSync(box.at('started'))).toBe(true)
+  expect(existsSync(fixture.at('started'))).toBe(true)
   await expectGone(mark)
-  expect(existsSync(box.at('late'))).toBe(false)
+  expect(existsSync(fixture.at('late'))).toBe(false)
 })
 
 test('no command outlives the worker that started it, and those of others go on', async () => {
-  const box = makeSandbox()
+  const fixture = makeSandbox()
   const mark = `60.${process.pid}7`
-  const worker = new Worker(box.put('worker.mjs', program(box.root, mark, '')))
-  for (let n = 0; n < 100 && !existsSync(box.at('started')); n += 1) await pause(50)
-  expect(existsSync(box.at('started'))).toBe(true)
+  const worker = new Worker(fixture.put('worker.mjs', program(fixture.root, mark, '')))
+  for (let n = 0; n < 100 && !existsSync(fixture.at('started')); n += 1) await pause(50)
+  expect(existsSync(fixture.at('started'))).toBe(true)
   await worker.terminate()
   await expectGone(mark)
 })

@@ -6,7 +6,7 @@ import { createTools } from 'toolwright'
 import { expect, onTestFinished, test } from 'vitest'
 import type { KeptProcess } from '../../ts/core/kept-process.ts'
 import type { ToolOptions } from '../../ts/toolkit/settings.ts'
-import { keep, said } from '../support/kept.ts'
+import { keep, printed } from '../support/kept.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
 const PYTHON = '/usr/bin/python3'
@@ -25,7 +25,7 @@ async function serve(root: string, options: ToolOptions = {}): Promise<{ server:
   const server = await keep(root, [PYTHON, '-c', SERVER], {}, options)
   onTestFinished(() => void server.kill())
   const port = await server.ready({ waitMs: 20_000 })
-  if (port === undefined) throw new Error(await said(server, 'stderr'))
+  if (port === undefined) throw new Error(await printed(server, 'stderr'))
   return { server, port }
 }
 

@@ -95,17 +95,17 @@ test('much output is read without a loss', async () => {
   const sum = execFileSync('sh', ['-c', `seq 1 ${last} | sha256sum`], { encoding: 'utf8' }).slice(0, 64)
   const source = await keep(root, ['seq', '1', String(last)], { holds: true, headBytes: 0, tailBytes: 1 << 20 })
   const hash = createHash('sha256')
-  let [count, most] = [0, 0]
+  let [count, max] = [0, 0]
   const before = process.memoryUsage().rss
   for await (const bytes of source.output()) {
     hash.update(bytes)
     count += bytes.length
-    most = Math.max(most, process.memoryUsage().rss - before)
+    max = Math.max(max, process.memoryUsage().rss - before)
   }
   expect(hash.digest('hex')).toBe(sum)
-  console.info(`${(count / 1e6).toFixed(0)} MB read, ${(most / 1e6).toFixed(1)} MB more memory at most`)
+  console.info(`${(count / 1e6).toFixed(0)} MB read, ${(max / 1e6).toFixed(1)} MB more memory at most`)
   // The engine's own share is bounded by a test of its crate. What was read is garbage here, and collected later.
-  if (process.versions['bun'] === undefined) expect(most).toBeLessThan(160e6)
+  if (process.versions['bun'] === undefined) expect(max).toBeLessThan(160e6)
 }, 600_000)
 
 /** How often the thread that follows processes has gone to sleep. */

@@ -4,11 +4,11 @@ import { createTools } from 'toolwright'
 import { expect, onTestFinished, test } from 'vitest'
 import type { KeptProcess } from '../../ts/core/kept-process.ts'
 import { ProcessOwner } from '../../ts/core/process-owner.ts'
-import { keep, said, says } from '../support/kept.ts'
+import { keep, printed, says } from '../support/kept.ts'
 import { eventually, expectGone, running, sleepingMark } from '../support/processes.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
-async function kept(...call: Parameters<typeof keep>): Promise<KeptProcess> {
+async function keepProcess(...call: Parameters<typeof keep>): Promise<KeptProcess> {
   const process = await keep(...call)
   onTestFinished(() => void process.kill())
   return process
@@ -24,7 +24,7 @@ test('input, both streams as bytes, and how it ended', async () => {
     onInput: (bytes: Uint8Array) => seen.push(`input ${Buffer.from(bytes).toString()}`),
     onEnd: ({ exitCode }: { exitCode?: number }) => seen.push(`end ${exitCode}`),
   }
-  const process = await kept(
+  const process = await keepProcess(
     root,
     sh(String.raw`read a; echo "<$a>"; printf '\377' >&2; cat; exit 3`),
     { input: 'pipe', stderrApart: true },
@@ -37,7 +37,7 @@ test('input, both streams as bytes, and how it ended', async () => {
   process.closeInput()
   const end = await process.wait()
   expect(end).toMatchObject({ exitCode: 3, leftRunning: 0 })
-  expect(await said(process)).toBe('<one>\ntwo')
+  expect(await printed(process)).toBe('<one>\ntwo')
   expect((await process.read({ stream: 'stderr' })).bytes).toEqual(Buffer.from([255]))
   expect(await process.write('late')).toBe(false)
   expect(process.end).toEqual(end)
@@ -53,7 +53,7 @@ test('a program that cannot be started is an error of the start', async () => {
 
 test('a read waits for output, for its time, and for an abort', async () => {
   const { root } = makeSandbox()
-  const process = await kept(root, sh('read a; echo "$a"; sleep 60'), { input: 'pipe' })
+  const process = await keepProcess(root, sh('read a; echo "$a"; sleep 60'), { input: 'pipe' })
   const nothing = await process.read({ waitMs: 50 })
   expect(nothing).toMatchObject({ at: 0, total: 0, isEnded: false })
   const controller = new AbortController()
@@ -68,7 +68,7 @@ test('a read waits for output, for its time, and for an abort', async () => {
 
 test('a read of nothing and waits of odd times end', async () => {
   const { root } = makeSandbox()
-  const process = await kept(root, sh('echo x; sleep 60'), { input: 'pipe' })
+  const process = await keepProcess(root, sh('echo x; sleep 60'), { input: 'pipe' })
   await says(process, 'x')
   const nothing = await process.read({ maxBytes: 0, waitMs: Infinity })
   expect(nothing).toMatchObject({ at: 0, total: 2, isEnded: false })
@@ -85,7 +85,7 @@ test('a read of nothing and waits of odd times end', async () => {
 
 test('the size of a terminal has limits', async () => {
   const { root } = makeSandbox()
-  const process = await kept(root, sh('read a; stty size; read a; stty size'), { input: 'terminal' })
+  const process = await keepProcess(root, sh('read a; stty size; read a; stty size'), { input: 'terminal' })
   expect(process.resize(0, 0)).toBe(true)
   await process.write('\r')
   await says(process, '0 0')
@@ -109,7 +109,7 @@ test('the size of a terminal has limits', async () => {
 
 test('a terminal echoes, has a size and a key for the end of input', async () => {
   const { root } = makeSandbox()
-  const process = await kept(root, sh('tty; read a; stty size; cat'), { input: 'terminal', size: { columns: 100, rows: 30 } })
+  const process = await keepProcess(root, sh('tty; read a; stty size; cat'), { input: 'terminal', size: { columns: 100, rows: 30 } })
   expect(process.hasTerminal).toBe(true)
   await says(process, '/dev/pts/')
   expect(process.resize(120, 40)).toBe(true)
@@ -117,25 +117,25 @@ test('a terminal echoes, has a size and a key for the end of input', async () =>
   await says(process, '40 120')
   process.closeInput()
   expect(await process.wait()).toMatchObject({ exitCode: 0 })
-  const piped = await kept(root, ['cat'], { input: 'pipe' })
+  const piped = await keepProcess(root, ['cat'], { input: 'pipe' })
   expect(piped.resize(1, 1)).toBe(false)
 })
 
 test('signals by name', async () => {
   const { root } = makeSandbox()
-  const process = await kept(root, sh('trap "echo hup; exit 9" HUP; echo up; while :; do sleep 0.02; done'))
+  const process = await keepProcess(root, sh('trap "echo hup; exit 9" HUP; echo up; while :; do sleep 0.02; done'))
   await says(process, 'up')
   expect(process.signal('SIGNOTHING')).toBe(false)
   expect(process.signal('SIGHUP')).toBe(true)
   expect(await process.wait()).toMatchObject({ exitCode: 9 })
-  const killed = await kept(root, ['sleep', '60'])
+  const killed = await keepProcess(root, ['sleep', '60'])
   expect(await killed.kill()).toMatchObject({ signal: 'SIGKILL' })
 })
 
 test('an owner ends what it owns, and nothing else', async () => {
   const { root } = makeSandbox()
   const [one, two, other] = [sleepingMark(), sleepingMark(), sleepingMark()]
-  const outside = await kept(root, ['sleep', other])
+  const outside = await keepProcess(root, ['sleep', other])
   {
     await using owner = new ProcessOwner()
     const first = owner.add(await keep(root, sh(`setsid sleep ${one} & sleep ${one}`)))
@@ -151,7 +151,7 @@ test('an owner ends what it owns, and nothing else', async () => {
 
 test('output that is held waits for its reader, and none of it is lost', async () => {
   const { root } = makeSandbox()
-  const process = await kept(root, ['seq', '1', '1000000'], { holds: true, tailBytes: 65_536, headBytes: 0 })
+  const process = await keepProcess(root, ['seq', '1', '1000000'], { holds: true, tailBytes: 65_536, headBytes: 0 })
   await pause(100)
   expect(process.end).toBeUndefined()
   let text = ''
@@ -162,7 +162,7 @@ test('output that is held waits for its reader, and none of it is lost', async (
 
 test('of output that is not held, the file has the beginning and memory the end', async () => {
   const { root } = makeSandbox()
-  const process = await kept(root, ['seq', '1', '200000'], { headBytes: 100, tailBytes: 100, fileBytes: 1000 })
+  const process = await keepProcess(root, ['seq', '1', '200000'], { headBytes: 100, tailBytes: 100, fileBytes: 1000 })
   const { exitCode } = (await process.wait()) ?? {}
   expect(exitCode).toBe(0)
   const whole = Array.from({ length: 200_000 }, (_, n) => `${n + 1}\n`).join('')
@@ -190,10 +190,10 @@ while True:
 
 test('a server is ready when it listens, is reached by commands and by a preview, and is gone with its process', async () => {
   const { root } = makeSandbox()
-  const server = await kept(root, ['/usr/bin/python3', '-c', SERVER])
+  const server = await keepProcess(root, ['/usr/bin/python3', '-c', SERVER])
   expect(await server.ready({ waitMs: 1 })).toBeUndefined()
   const port = await server.ready({ waitMs: 20_000 })
-  if (port === undefined) throw new Error(await said(server, 'stderr'))
+  if (port === undefined) throw new Error(await printed(server, 'stderr'))
   expect(await server.ready({ port })).toBe(port)
   expect(await server.ready({ port: port === 1 ? 2 : 1, waitMs: 50 })).toBeUndefined()
   const { bash } = createTools({ rootDir: root })
@@ -213,9 +213,9 @@ test('a server is ready when it listens, is reached by commands and by a preview
 
 test('waiting for input is seen, and so is its end', async () => {
   const { root } = makeSandbox()
-  const process = await kept(root, sh('printf "name? "; read a; sleep 0.3; echo "hello $a"; sleep 60'), { input: 'terminal' })
+  const process = await keepProcess(root, sh('printf "name? "; read a; sleep 0.3; echo "hello $a"; sleep 60'), { input: 'terminal' })
   expect(await process.waitingForInput({ waitMs: 20_000 })).toBe('waiting')
-  expect(await said(process)).toBe('name? ')
+  expect(await printed(process)).toBe('name? ')
   await process.write('you\r')
   expect(await process.waitingForInput({ waitMs: 100 })).toBe('busy')
   await says(process, 'hello you')

@@ -11,17 +11,18 @@ import { makeSandbox } from '../support/sandbox.ts'
 import { script } from '../support/scripted-model.ts'
 
 async function scene() {
-  const box = makeSandbox()
-  const journal = await openJournal(box.at('../runs.db'))
+  const fixture = makeSandbox()
+  const journal = await openJournal(fixture.at('../runs.db'))
   onTestFinished(() => journal.close())
-  const run = <T>(fn: () => T | Promise<T>, more = {}) => runTask({ journal, runId: 'run', nodeId: 'node', rootDir: box.root, ...more }, fn)
-  return { box, journal, run }
+  const run = <T>(fn: () => T | Promise<T>, more = {}) =>
+    runTask({ journal, runId: 'run', nodeId: 'node', rootDir: fixture.root, ...more }, fn)
+  return { fixture, journal, run }
 }
 
 describe('an agent and its journal', () => {
   test('every call is in it, in order, with the ids of the model; also one that the SDK retries', async () => {
-    const { box, journal, run } = await scene()
-    box.put('src/a.js', 'one\n')
+    const { fixture, journal, run } = await scene()
+    fixture.put('src/a.js', 'one\n')
     const turns = script(
       [
         { tool: 'grep', input: { pattern: 'one' }, id: 'g' },
@@ -64,9 +65,9 @@ describe('an agent and its journal', () => {
 
 describe('calls of every kind', () => {
   test('64 at once: a row each, numbered in the order of their calls', async () => {
-    const { box, journal, run } = await scene()
+    const { fixture, journal, run } = await scene()
     const { write, read, edit, grep, bash } = createTools()
-    for (let n = 0; n < 64; n += 1) box.put(`f${n}`, `${n}\n`)
+    for (let n = 0; n < 64; n += 1) fixture.put(`f${n}`, `${n}\n`)
     await run(() =>
       Promise.all(
         Array.from({ length: 64 }, (_, n): Promise<unknown> => {
@@ -152,8 +153,8 @@ describe('calls of every kind', () => {
   })
 
   test('a tool that calls tools: a row each', async () => {
-    const { box, journal, run } = await scene()
-    box.put('a', 'text')
+    const { fixture, journal, run } = await scene()
+    fixture.put('a', 'text')
     const { read } = createTools()
     const outer = defineTool({
       name: 'outer',
@@ -236,8 +237,8 @@ describe('reads, which are written behind', () => {
     ['process.exit()', 'process.exit(0)'],
     ['an error that nobody catches', 'throw new Error("on purpose")'],
   ])('are written when it is the end: %s', async (_how, end) => {
-    const { box, journal } = await scene()
-    const file = box.at('../other.db')
+    const { fixture, journal } = await scene()
+    const file = fixture.at('../other.db')
     await new Promise<void>((resolve) => {
       const args = process.versions['bun'] === undefined ? ['--input-type=module', '-e'] : ['-e']
       execFile(process.execPath, [...args, program(file, end)], { cwd: process.cwd() }, () => resolve())
@@ -249,9 +250,9 @@ describe('reads, which are written behind', () => {
   })
 
   test('a worker that ends writes its rows, and leaves the journals of others open', async () => {
-    const { box, journal, run } = await scene()
-    const file = box.at('../other.db')
-    const worker = new Worker(box.put('worker.mjs', program(file, '')))
+    const { fixture, journal, run } = await scene()
+    const file = fixture.at('../other.db')
+    const worker = new Worker(fixture.put('worker.mjs', program(file, '')))
     await once(worker, 'exit')
     const other = await openJournal(file)
     onTestFinished(() => other.close())
@@ -265,8 +266,8 @@ describe('reads, which are written behind', () => {
   })
 
   test('are seen by every listing, and by flush', async () => {
-    const { box, journal, run } = await scene()
-    box.put('a', 'text')
+    const { fixture, journal, run } = await scene()
+    fixture.put('a', 'text')
     await run(async () => {
       for (let n = 1; n <= 5; n += 1) {
         await createTools().read.execute({ path: 'a' })
@@ -274,7 +275,7 @@ describe('reads, which are written behind', () => {
       }
     })
     await journal.flush()
-    const reader = await openJournal(box.at('../runs.db'), { readOnly: true })
+    const reader = await openJournal(fixture.at('../runs.db'), { readOnly: true })
     onTestFinished(() => reader.close())
     expect(await reader.listRun('run')).toHaveLength(5)
   })

@@ -12,12 +12,12 @@ import { makeSandbox, type Sandbox } from '../support/sandbox.ts'
 
 const program = fileURLToPath(new URL('crash-process.ts', import.meta.url))
 
-const start = (box: Sandbox, ...point: string[]) => startScript(program, [join(box.outside, 'runs.db'), box.root, ...point])
+const start = (fixture: Sandbox, ...point: string[]) => startScript(program, [join(fixture.outside, 'runs.db'), fixture.root, ...point])
 
 test('the next attempt knows what a killed process has left, without a word of its host', async () => {
-  const box = makeSandbox()
-  expect(await start(box, 'acted').ended).toMatchObject({ signal: 'SIGKILL' })
-  await using journal = await openJournal(`file:${join(box.outside, 'runs.db')}`)
+  const fixture = makeSandbox()
+  expect(await start(fixture, 'acted').ended).toMatchObject({ signal: 'SIGKILL' })
+  await using journal = await openJournal(`file:${join(fixture.outside, 'runs.db')}`)
   await runTask({ journal, runId: 'run', nodeId: 'node' }, (task) => {
     expect(task.priorEffects).toMatchObject([{ toolName: 'act', status: 'unknown', errorJson: expect.stringContaining('PROCESS_DIED') }])
     expect(task.warning).toContain('- tool act (attempt 1, seq 1, status unknown)')
@@ -25,38 +25,38 @@ test('the next attempt knows what a killed process has left, without a word of i
 }, 30_000)
 
 /** What is in the way of what a row says: `undefined` when all is as it says. */
-function complaint(box: Sandbox, row: ToolCallRow): string | undefined {
+function complaint(fixture: Sandbox, row: ToolCallRow): string | undefined {
   const { toolName, inputJson, status } = row
   if (status !== 'success' || toolName === 'read') return undefined
   const input = JSON.parse(inputJson ?? '') as { path?: string; args?: string[] }
   const path = input.path ?? input.args?.[0] ?? ''
-  const there = existsSync(box.at(path))
+  const there = existsSync(fixture.at(path))
   if (!there) return `${toolName} claims ${path}, which is not there`
-  if (toolName === 'edit' && !box.text(path).endsWith('edited\n')) return `edit claims ${path}: ${box.text(path)}`
+  if (toolName === 'edit' && !fixture.text(path).endsWith('edited\n')) return `edit claims ${path}: ${fixture.text(path)}`
   return undefined
 }
 
 /** Looks at what a killed process has left, and at what the next attempt is told. */
-async function inspect(box: Sandbox): Promise<ToolCallRow[]> {
-  const file = join(box.outside, 'runs.db')
+async function inspect(fixture: Sandbox): Promise<ToolCallRow[]> {
+  const file = join(fixture.outside, 'runs.db')
   if (!existsSync(file)) return []
   const journal = await openJournal(`file:${file}`)
   await journal.recover()
   const rows = await journal.listToolCalls('run', 'node', 0)
   expect(rows.filter((row) => row.status === 'started')).toEqual([])
-  expect(rows.flatMap((row) => complaint(box, row) ?? [])).toEqual([])
+  expect(rows.flatMap((row) => complaint(fixture, row) ?? [])).toEqual([])
   // Every effect has a row.
   const mentioned = rows.map((row) => row.inputJson ?? '').join('\n')
-  const effects = existsSync(box.at('effects')) ? readdirSync(box.at('effects')) : []
+  const effects = existsSync(fixture.at('effects')) ? readdirSync(fixture.at('effects')) : []
   const published = effects.filter((name) => !name.startsWith('.toolwright'))
   expect(published.filter((name) => !mentioned.includes(`effects/${name}"`))).toEqual([])
   for (const name of published.filter((one) => one.startsWith('write-'))) {
-    if (!readFileSync(box.at(`effects/${name}`), 'utf8').endsWith('edited\n')) continue
+    if (!readFileSync(fixture.at(`effects/${name}`), 'utf8').endsWith('edited\n')) continue
     expect(rows.some((row) => row.toolName === 'edit' && row.inputJson?.includes(`effects/${name}"`))).toBe(true)
   }
   // Those whose end nobody knows have no time of it.
   for (const row of rows) expect(row.finishedAtMs === null, JSON.stringify(row)).toBe(row.status === 'unknown')
-  await runTask({ journal, runId: 'run', nodeId: 'node', rootDir: box.root }, (task) => {
+  await runTask({ journal, runId: 'run', nodeId: 'node', rootDir: fixture.root }, (task) => {
     const unsafe = rows.filter((row) => row.sideEffect === true && row.acted)
     expect(task.priorEffects.map((row) => row.row)).toEqual(unsafe.map((row) => row.row))
     expect(task.warning === null).toBe(unsafe.length === 0)
@@ -75,12 +75,12 @@ describe('a process that is killed', () => {
     ['acted', [['act', 'unknown']], true],
     ['finished', [['act', 'success']], true],
   ])('%s', async (point, expected, isThere) => {
-    const box = makeSandbox()
-    const { signal, stderr } = await start(box, point).ended
+    const fixture = makeSandbox()
+    const { signal, stderr } = await start(fixture, point).ended
     expect({ signal, stderr }).toEqual({ signal: 'SIGKILL', stderr: '' })
-    const rows = await inspect(box)
+    const rows = await inspect(fixture)
     expect(rows.map((row) => [row.toolName, row.status])).toEqual(expected)
-    expect(existsSync(box.at('effects/act-a-1'))).toBe(isThere)
+    expect(existsSync(fixture.at('effects/act-a-1'))).toBe(isThere)
     if (expected[0]?.[1] === 'unknown') {
       expect(JSON.parse(rows[0]?.errorJson ?? '')).toMatchObject({ name: 'ToolError', code: 'PROCESS_DIED' })
     }
@@ -90,13 +90,13 @@ describe('a process that is killed', () => {
   test(`at ${moments.length} random points`, { timeout: moments.length * 3_000 }, async () => {
     let cut = 0
     for (const ms of moments) {
-      const box = makeSandbox()
-      const { child, ended, printed } = start(box)
+      const fixture = makeSandbox()
+      const { child, ended, printed } = start(fixture)
       await printed('ready')
       await pause(ms)
       child.kill('SIGKILL')
       expect((await ended).signal).toBe('SIGKILL')
-      const rows = await inspect(box)
+      const rows = await inspect(fixture)
       if (rows.some((row) => row.status === 'unknown')) cut += 1
     }
     // Otherwise nothing was tried.

@@ -157,11 +157,11 @@ describe('a journal that fails after a call', () => {
 
 describe('a closed journal', () => {
   test("stops calls with 'fail', reads too, and is told of once with 'continue'", async () => {
-    const box = makeSandbox()
-    box.put('a', 'text')
+    const fixture = makeSandbox()
+    fixture.put('a', 'text')
     for (const onFailure of ['fail', 'continue'] as const) {
-      const journal = await openJournal(box.at('../runs.db'), { onFailure })
-      const { read, write } = createTools({ rootDir: box.root, journal })
+      const journal = await openJournal(fixture.at('../runs.db'), { onFailure })
+      const { read, write } = createTools({ rootDir: fixture.root, journal })
       await read.execute({ path: 'a' })
       await journal.close()
       await journal.close()
@@ -206,9 +206,9 @@ describe('a full disk', () => {
       },
     ],
   ])('%s: typed errors before a call, its own result after it, and it goes on when there is room', async (onFailure, expected) => {
-    const box = makeSandbox()
-    const under = ['unshare', '-rm', 'sh', '-c', 'mount -t tmpfs -o size=600k none "$0" && exec "$@"', box.root]
-    const { code, stdout, stderr } = await startScript(script, [box.root, onFailure], under).ended
+    const fixture = makeSandbox()
+    const under = ['unshare', '-rm', 'sh', '-c', 'mount -t tmpfs -o size=600k none "$0" && exec "$@"', fixture.root]
+    const { code, stdout, stderr } = await startScript(script, [fixture.root, onFailure], under).ended
     expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' })
     expect(JSON.parse(stdout)).toMatchObject(expected)
     expect(stderr).toContain('JOURNAL_DISK_FULL')
@@ -258,8 +258,8 @@ describe('files that cannot be used', () => {
   })
 
   test('a journal that is only read: it lists, and refuses to record', async () => {
-    const box = makeSandbox()
-    const file = box.at('../runs.db')
+    const fixture = makeSandbox()
+    const file = fixture.at('../runs.db')
     const written = await openJournal(file)
     await runTask({ journal: written, runId: 'run', nodeId: 'node' }, () => act.execute({ what: 'x' }))
     await written.close()
@@ -279,8 +279,8 @@ describe('files that cannot be used', () => {
   })
 
   test('a damaged file is a typed error, when it is opened or when it is read', async () => {
-    const box = makeSandbox()
-    const file = box.at('../runs.db')
+    const fixture = makeSandbox()
+    const file = fixture.at('../runs.db')
     const journal = await openJournal(file)
     for (let seq = 1; seq <= 300; seq += 1) {
       await journal.insertToolCall({
@@ -308,8 +308,8 @@ describe('files that cannot be used', () => {
   })
 
   test('a file that a command removes is noticed before the next call', async () => {
-    const box = makeSandbox()
-    const file = box.at('runs.db')
+    const fixture = makeSandbox()
+    const file = fixture.at('runs.db')
     const journal = await openJournal(file)
     onTestFinished(() => journal.close().catch(() => undefined))
     ran.length = 0

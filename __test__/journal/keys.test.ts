@@ -146,12 +146,12 @@ describe('ctx.callIdempotencyKey', () => {
   })
 
   test('is the same in another process and in every release', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const task = { runId: 'run', nodeId: 'node', iteration: 3 }
     const calls = [1, 2].map(() => ({ tool: 'pay', args: { sum: 5, to: 'tschüß' } }))
     const keys = await keysOf(task, calls)
     const script = fileURLToPath(new URL('keys-process.ts', import.meta.url))
-    const { stdout, stderr } = await startScript(script, [box.at('../runs.db')]).ended
+    const { stdout, stderr } = await startScript(script, [fixture.at('../runs.db')]).ended
     expect(stderr).toBe('')
     expect(JSON.parse(stdout)).toEqual(keys)
     // A change of these breaks every retry that crosses an upgrade.
@@ -170,8 +170,8 @@ describe('ctx.callIdempotencyKey', () => {
     expect(key).toBeNull()
     await runWithToolContext({ runId: 'r' }, () => pay.execute({}))
     expect(key).toBeNull()
-    const box = makeSandbox()
-    await createTools({ rootDir: box.root, journal }).write.execute({ path: 'a', content: '' })
+    const fixture = makeSandbox()
+    await createTools({ rootDir: fixture.root, journal }).write.execute({ path: 'a', content: '' })
   })
 
   test('in a task of a host without a journal, such as the Smithers engine: as in runTask', async () => {

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest'
 import { makeSandbox } from '../support/sandbox.ts'
 
 test('createTools({ journal, runId, nodeId }) records calls as that run, also of several sets of tools', async () => {
-  const box = makeSandbox()
-  const file = `${box.outside}/runs.db`
+  const fixture = makeSandbox()
+  const file = `${fixture.outside}/runs.db`
   const journal = await openJournal(file)
-  const options = { rootDir: box.root, journal, runId: 'request-7', nodeId: 'coder' }
+  const options = { rootDir: fixture.root, journal, runId: 'request-7', nodeId: 'coder' }
   await createTools(options).write.execute({ path: 'a', content: '1' })
   await createTools(options).write.execute({ path: 'b', content: '2' })
   await journal.close()
@@ -17,7 +17,7 @@ test('createTools({ journal, runId, nodeId }) records calls as that run, also of
   expect(rows.map(({ seq, attempt, status }) => ({ seq, attempt, status }))).toEqual(
     [1, 2, 3].map((seq) => ({ seq, attempt: 1, status: 'success' })),
   )
-  await createTools({ rootDir: box.root, journal: again, runId: 'request-8' }).write.execute({ path: 'd', content: '4' })
+  await createTools({ rootDir: fixture.root, journal: again, runId: 'request-8' }).write.execute({ path: 'd', content: '4' })
   expect(await again.listToolCalls('request-8', 'agent', 0)).toHaveLength(1)
   await again.close()
 })

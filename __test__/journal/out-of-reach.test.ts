@@ -9,7 +9,7 @@ import { makeSandbox } from '../support/sandbox.ts'
 
 const files = ['', '-wal', '-shm', '-journal'] as const
 
-async function openIn(box: ReturnType<typeof makeSandbox>, directory = box.root) {
+async function openIn(fixture: ReturnType<typeof makeSandbox>, directory = fixture.root) {
   const journal = await openJournal(`file:${join(directory, 'runs.db')}`)
   onTestFinished(() => journal.close())
   const call = { runId: 'run', nodeId: 'node', attempt: 1, seq: 1, toolName: 'act', sideEffect: true }
@@ -35,13 +35,13 @@ async function readsNothing(bash: { execute(args: { cmd: string; args: string[] 
 
 describe('an open journal in the root', () => {
   test('is not read, written or edited, under any of its names', async () => {
-    const box = makeSandbox()
-    await openIn(box)
-    linkSync(join(box.root, 'runs.db'), join(box.root, 'hard.txt'))
-    symlinkSync('runs.db', join(box.root, 'soft.txt'))
-    const { read, write, edit, grep } = createTools({ rootDir: box.root })
-    const before = statSync(join(box.root, 'runs.db')).ino
-    for (const path of [...files.map((suffix) => `runs.db${suffix}`), 'hard.txt', 'soft.txt', join(box.root, 'runs.db')]) {
+    const fixture = makeSandbox()
+    await openIn(fixture)
+    linkSync(join(fixture.root, 'runs.db'), join(fixture.root, 'hard.txt'))
+    symlinkSync('runs.db', join(fixture.root, 'soft.txt'))
+    const { read, write, edit, grep } = createTools({ rootDir: fixture.root })
+    const before = statSync(join(fixture.root, 'runs.db')).ino
+    for (const path of [...files.map((suffix) => `runs.db${suffix}`), 'hard.txt', 'soft.txt', join(fixture.root, 'runs.db')]) {
       for (const call of [
         () => read.execute({ path }),
         () => write.execute({ path, content: '' }),
@@ -55,22 +55,22 @@ describe('an open journal in the root', () => {
     }
     const locks = await failure(write.execute({ path: 'runs.db.locks/task-1', content: '' }))
     expect(locks.code).toBe('TOOL_PATH_PROTECTED')
-    expect(statSync(join(box.root, 'runs.db')).ino).toBe(before)
+    expect(statSync(join(fixture.root, 'runs.db')).ino).toBe(before)
   })
 
   test('is passed over by a search', async () => {
-    const box = makeSandbox()
-    await openIn(box)
-    writeFileSync(join(box.root, 'notes.txt'), 'CREATE TABLE\n')
-    const { grep } = createTools({ rootDir: box.root })
+    const fixture = makeSandbox()
+    await openIn(fixture)
+    writeFileSync(join(fixture.root, 'notes.txt'), 'CREATE TABLE\n')
+    const { grep } = createTools({ rootDir: fixture.root })
     await expect(grep.execute({ pattern: 'CREATE TABLE' })).resolves.toBe('notes.txt:1:CREATE TABLE\n')
   })
 
   test('is closed to commands, which cannot read, forge, cut or remove it', async (context) => {
-    const box = makeSandbox()
-    if ((await sandboxReport({ rootDir: box.root })).files.mechanism.includes('mounts') === false) context.skip()
-    const journal = await openIn(box)
-    const { bash } = createTools({ rootDir: box.root })
+    const fixture = makeSandbox()
+    if ((await sandboxReport({ rootDir: fixture.root })).files.mechanism.includes('mounts') === false) context.skip()
+    const journal = await openIn(fixture)
+    const { bash } = createTools({ rootDir: fixture.root })
     await bash.execute({ cmd: 'true' })
     for (const suffix of files) {
       const name = `runs.db${suffix}`
@@ -86,18 +86,20 @@ describe('an open journal in the root', () => {
     expect((await journal.listRun('run')).map(({ outputJson }) => outputJson)).toEqual(['"done"'])
     await journal.close()
     // The place of a repository is held for a moment after a command.
-    expect(readdirSync(box.root).filter((name) => name !== '.git')).toEqual(['runs.db'])
+    expect(readdirSync(fixture.root).filter((name) => name !== '.git')).toEqual(['runs.db'])
     // Closed, it is a file like any other.
     await expect(bash.execute({ cmd: 'head', args: ['-c', '6', 'runs.db'] })).resolves.toBe('SQLite')
   })
 
   test('is closed also where its directory could be moved away, and opened again', async (context) => {
-    const box = makeSandbox()
-    if ((await sandboxReport({ rootDir: box.root })).files.mechanism.includes('mounts') === false) context.skip()
-    mkdirSync(join(box.root, 'state/deep'), { recursive: true })
-    const { bash } = createTools({ rootDir: box.root })
+    const fixture = makeSandbox()
+    if ((await sandboxReport({ rootDir: fixture.root })).files.mechanism.includes('mounts') === false) context.skip()
+    mkdirSync(join(fixture.root, 'state/deep'), { recursive: true })
+    const { bash } = createTools({ rootDir: fixture.root })
     for (const runId of ['run', 'again']) {
-      const journal = await openIn(box, join(box.root, 'state/deep')).catch(() => openJournal(join(box.root, 'state/deep/runs.db')))
+      const journal = await openIn(fixture, join(fixture.root, 'state/deep')).catch(() =>
+        openJournal(join(fixture.root, 'state/deep/runs.db')),
+      )
       await readsNothing(bash, 'state/deep/runs.db')
       for (const line of [': > state/deep/runs.db-shm', 'mv state other', 'mv state/deep other']) {
         expect((await failure(bash.execute({ cmd: 'sh', args: ['-c', line] }))).code).toBe('TOOL_COMMAND_FAILED')
@@ -105,16 +107,16 @@ describe('an open journal in the root', () => {
       await journal.insertToolCall({ runId, nodeId: 'other', attempt: 1, seq: 1, toolName: 'act', sideEffect: true })
       await journal.close()
     }
-    expect(existsSync(join(box.root, 'state/deep/runs.db'))).toBe(true)
+    expect(existsSync(join(fixture.root, 'state/deep/runs.db'))).toBe(true)
   })
 
   test('is recorded into by a task whose commands try to reach it', async () => {
-    const box = makeSandbox()
-    const journal = await openJournal(`file:${join(box.root, 'runs.db')}`)
+    const fixture = makeSandbox()
+    const journal = await openJournal(`file:${join(fixture.root, 'runs.db')}`)
     onTestFinished(() => journal.close())
-    const { bash } = createTools({ rootDir: box.root })
-    const layers = await sandboxReport({ rootDir: box.root })
-    await runTask({ journal, runId: 'task', nodeId: 'node', rootDir: box.root }, async () => {
+    const { bash } = createTools({ rootDir: fixture.root })
+    const layers = await sandboxReport({ rootDir: fixture.root })
+    await runTask({ journal, runId: 'task', nodeId: 'node', rootDir: fixture.root }, async () => {
       await bash.execute({
         cmd: 'sh',
         args: ['-c', layers.files.mechanism.includes('mounts') ? '(: > runs.db-shm); rm -f runs.db*; true' : 'true'],
@@ -126,9 +128,9 @@ describe('an open journal in the root', () => {
 })
 
 test('so it is for the tools of a session', async () => {
-  const box = makeSandbox()
-  await openIn(box)
-  const session = await openSession(box)
+  const fixture = makeSandbox()
+  await openIn(fixture)
+  const session = await openSession(fixture)
   for (const [tool, args] of [
     ['read', { path: 'runs.db' }],
     ['write', { path: 'runs.db-wal', content: '' }],
@@ -137,17 +139,17 @@ test('so it is for the tools of a session', async () => {
   ] as const) {
     expect(failureOf(await session.call(tool, args)).text).toContain('open journal')
   }
-  const found = dataOf(await session.call('glob', { pattern: '**/*' })) as { paths?: string[] }
-  expect(JSON.stringify(found)).not.toContain('runs.db')
+  const data = dataOf(await session.call('glob', { pattern: '**/*' })) as { paths?: string[] }
+  expect(JSON.stringify(data)).not.toContain('runs.db')
 })
 
 test('and so is a store of threads', async () => {
-  const box = makeSandbox()
-  const store = await openThreadStore(join(box.root, 'threads.db'))
+  const fixture = makeSandbox()
+  const store = await openThreadStore(join(fixture.root, 'threads.db'))
   onTestFinished(() => store.close())
-  const { read, bash } = createTools({ rootDir: box.root })
+  const { read, bash } = createTools({ rootDir: fixture.root })
   expect((await failure(read.execute({ path: 'threads.db' }))).code).toBe('TOOL_PATH_PROTECTED')
-  const report = await sandboxReport({ rootDir: box.root })
+  const report = await sandboxReport({ rootDir: fixture.root })
   if (report.files.mechanism.includes('mounts')) {
     await readsNothing(bash, 'threads.db')
     expect((await failure(bash.execute({ cmd: 'rm', args: ['threads.db'] }))).code).toBe('TOOL_COMMAND_FAILED')

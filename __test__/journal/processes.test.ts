@@ -19,8 +19,8 @@ describe('several processes on one journal', () => {
     `${PROCESSES} × ${rowsEach} rows: nothing is lost, and the order of each task is kept`,
     { timeout: 60_000 + rowsEach * 100 },
     async () => {
-      const box = makeSandbox()
-      const file = join(box.outside, 'runs.db')
+      const fixture = makeSandbox()
+      const file = join(fixture.outside, 'runs.db')
       const nodes = Array.from({ length: PROCESSES }, (_, index) => `node-${index}`)
       const ended = await Promise.all(
         nodes.map((node) => startScript(script('many-rows-process.ts'), [file, node, String(rowsEach)]).ended),
@@ -42,9 +42,9 @@ describe('several processes on one journal', () => {
   )
 
   test('a task that another process runs is locked; the lock goes with a killed process', async () => {
-    const box = makeSandbox()
-    const file = join(box.outside, 'runs.db')
-    const { child, printed, ended } = startScript(script('crash-process.ts'), [file, box.root])
+    const fixture = makeSandbox()
+    const file = join(fixture.outside, 'runs.db')
+    const { child, printed, ended } = startScript(script('crash-process.ts'), [file, fixture.root])
     await printed('ready')
     const journal = await openJournal(`file:${file}`)
     onTestFinished(() => journal.close())
@@ -57,14 +57,14 @@ describe('several processes on one journal', () => {
   })
 
   test('while another process holds the file, calls wait for it, and the event loop for nobody', async () => {
-    const box = makeSandbox()
-    const file = join(box.outside, 'runs.db')
+    const fixture = makeSandbox()
+    const file = join(fixture.outside, 'runs.db')
     const journal = await openJournal(`file:${file}`)
     onTestFinished(() => journal.close())
     const put = defineTool({ name: 'put', schema: z.object({ n: z.number() }), sideEffect: true, execute: ({ n }, _ctx) => n })
     const { read } = createTools()
-    box.put('a', 'text')
-    await runTask({ journal, runId: 'run', nodeId: 'node', rootDir: box.root }, async () => {
+    fixture.put('a', 'text')
+    await runTask({ journal, runId: 'run', nodeId: 'node', rootDir: fixture.root }, async () => {
       await put.execute({ n: 0 })
       const holder = startScript(script('holding-process.ts'), [file, '700'])
       await holder.printed('holding')
@@ -89,8 +89,8 @@ describe('several processes on one journal', () => {
   })
 
   test('a journal that stays busy is a typed error, and the call is not made', async () => {
-    const box = makeSandbox()
-    const file = join(box.outside, 'runs.db')
+    const fixture = makeSandbox()
+    const file = join(fixture.outside, 'runs.db')
     const journal = await openJournal(`file:${file}`, { busyTimeoutMs: 100 })
     onTestFinished(() => journal.close())
     const ran: number[] = []
@@ -113,15 +113,18 @@ describe('several processes on one journal', () => {
   })
 
   test('an abort does not wait for a busy journal, and what was recorded late has its end', async () => {
-    const box = makeSandbox()
-    const file = join(box.outside, 'runs.db')
+    const fixture = makeSandbox()
+    const file = join(fixture.outside, 'runs.db')
     const journal = await openJournal(`file:${file}`)
     onTestFinished(() => journal.close())
     const holder = startScript(script('holding-process.ts'), [file, '800'])
     await holder.printed('holding')
     const controller = new AbortController()
     const started = performance.now()
-    const call = createTools({ journal, rootDir: box.root }).write.execute({ path: 'a', content: '' }, { abortSignal: controller.signal })
+    const call = createTools({ journal, rootDir: fixture.root }).write.execute(
+      { path: 'a', content: '' },
+      { abortSignal: controller.signal },
+    )
     await pause(50)
     controller.abort(new Error('enough'))
     await expect(call).rejects.toThrow('enough')
@@ -130,6 +133,6 @@ describe('several processes on one journal', () => {
     await expect
       .poll(async () => (await journal.readRows(0, 10)).map(({ status, acted }) => ({ status, acted })))
       .toEqual([{ status: 'error', acted: false }])
-    expect(existsSync(box.at('a'))).toBe(false)
+    expect(existsSync(fixture.at('a'))).toBe(false)
   })
 })

@@ -7,19 +7,19 @@ import { actedCodes } from '../../ts/core/codes.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
 async function scene(options: OpenJournalOptions = {}) {
-  const box = makeSandbox()
-  box.put('a.txt', 'hello')
-  const journal = await openJournal(`file:${box.at('../runs.db')}`, options)
+  const fixture = makeSandbox()
+  fixture.put('a.txt', 'hello')
+  const journal = await openJournal(`file:${fixture.at('../runs.db')}`, options)
   onTestFinished(() => journal.close())
-  return { box, journal }
+  return { fixture, journal }
 }
 
 const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/u
 
 describe('createTools({ journal }) outside of a task', () => {
   test('a run of its own, node agent, iteration 0, attempt 1, the call id as token, no key', async () => {
-    const { box, journal } = await scene()
-    const { read, write } = createTools({ rootDir: box.root, journal })
+    const { fixture, journal } = await scene()
+    const { read, write } = createTools({ rootDir: fixture.root, journal })
     await Promise.all([
       read.execute({ path: 'a.txt' }, { toolCallId: 'call-1' }),
       write.execute({ path: 'b.txt', content: 'x' }, { toolCallId: 'call-2' }),
@@ -34,11 +34,11 @@ describe('createTools({ journal }) outside of a task', () => {
   })
 
   test('two sets of tools are two runs; one set is one run, over any time', async () => {
-    const { box, journal } = await scene()
-    const [one, other] = [createTools({ rootDir: box.root, journal }), createTools({ rootDir: box.root, journal })]
+    const { fixture, journal } = await scene()
+    const [one, other] = [createTools({ rootDir: fixture.root, journal }), createTools({ rootDir: fixture.root, journal })]
     await one.read.execute({ path: 'a.txt' })
     await other.read.execute({ path: 'a.txt' })
-    await box.within(() => one.read.execute({ path: 'a.txt' }))
+    await fixture.within(() => one.read.execute({ path: 'a.txt' }))
     const runs = await journal.listRuns()
     expect(runs.map((run) => run.calls).sort()).toEqual([1, 2])
     // They sort by the time they began.
@@ -46,25 +46,25 @@ describe('createTools({ journal }) outside of a task', () => {
   })
 
   test('in a context that names its task they are calls of that task', async () => {
-    const { box, journal } = await scene()
-    const { read } = createTools({ rootDir: box.root, journal })
+    const { fixture, journal } = await scene()
+    const { read } = createTools({ rootDir: fixture.root, journal })
     await runWithToolContext({ runId: 'run', nodeId: 'node', iteration: 1, attempt: 2 }, () => read.execute({ path: 'a.txt' }))
     expect(await journal.listToolCalls('run', 'node', 1)).toMatchObject([{ attempt: 2, seq: 1, toolName: 'read' }])
   })
 
   test('inside runTask the calls belong to the task, in the journal of the task', async () => {
-    const { box, journal } = await scene()
+    const { fixture, journal } = await scene()
     const other = await openJournal('memory:')
     onTestFinished(() => other.close())
-    const { read } = createTools({ rootDir: box.root, journal: other })
+    const { read } = createTools({ rootDir: fixture.root, journal: other })
     await runTask({ journal, runId: 'run', nodeId: 'node' }, () => read.execute({ path: 'a.txt' }))
     expect(await journal.listToolCalls('run', 'node', 0)).toHaveLength(1)
     expect(await other.listRuns()).toEqual([])
   })
 
   test('where the host records calls itself, as the Smithers engine does, the journal stays silent', async () => {
-    const { box, journal } = await scene()
-    const { read, write } = createTools({ rootDir: box.root, journal })
+    const { fixture, journal } = await scene()
+    const { read, write } = createTools({ rootDir: fixture.root, journal })
     const records: ToolCallRecord[] = []
     const context = { runId: 'r', nodeId: 'n', recordToolCall: (record: ToolCallRecord) => void records.push(record) }
     await runWithToolContext(context, () => read.execute({ path: 'a.txt' }))
@@ -89,15 +89,15 @@ describe('runWithToolContext({ journal })', () => {
   const note = defineTool({ name: 'note', schema: z.object({}), execute: (_args, ctx) => ctx.seq })
 
   test('calls are recorded under the ids of the context, built-in tools and your own', async () => {
-    const { box, journal } = await scene()
+    const { fixture, journal } = await scene()
     const { read } = createTools()
-    const context = { journal, runId: 'run', nodeId: 'node', iteration: 3, attempt: 2, rootDir: box.root }
+    const context = { journal, runId: 'run', nodeId: 'node', iteration: 3, attempt: 2, rootDir: fixture.root }
     await runWithToolContext(context, async () => {
       await read.execute({ path: 'a.txt' })
       expect(await note.execute({})).toBe(1)
     })
     // A copy of the context is the same task.
-    await runWithToolContext({ ...context, rootDir: box.outside }, () => note.execute({}))
+    await runWithToolContext({ ...context, rootDir: fixture.outside }, () => note.execute({}))
     expect(await journal.listToolCalls('run', 'node', 3)).toMatchObject([
       { attempt: 2, seq: 1, toolName: 'read' },
       { attempt: 2, seq: 2, toolName: 'note' },
@@ -118,10 +118,10 @@ describe('runWithToolContext({ journal })', () => {
 
 describe('what a row holds', () => {
   test('of write and edit size and SHA-256, never the content; also of the Smithers package’s own tools', async () => {
-    const { box, journal } = await scene()
+    const { fixture, journal } = await scene()
     const content = 'the content'
     const hash = createHash('sha256').update(content).digest('hex')
-    await runTask({ journal, runId: 'run', nodeId: 'node', rootDir: box.root }, async () => {
+    await runTask({ journal, runId: 'run', nodeId: 'node', rootDir: fixture.root }, async () => {
       const { recordToolCall } = (await import('toolwright')).getToolContext() ?? {}
       const entry = {
         seq: 1,
@@ -144,7 +144,7 @@ describe('what a row holds', () => {
       [2, 'success', { path: 'y', contentBytes: 11, contentHash: hash }],
     ])
     await journal.close()
-    expect(readFileSync(box.at('../runs.db'), 'latin1')).not.toContain(content)
+    expect(readFileSync(fixture.at('../runs.db'), 'latin1')).not.toContain(content)
   })
 
   test('redactKeys: no values of keys that look like secrets, of your own tools; the key of a call stays the same', async () => {
@@ -168,9 +168,9 @@ describe('what a row holds', () => {
   })
 
   test('maxOutputBytes: an output over the limit is cut, framed and still JSON', async () => {
-    const { box, journal } = await scene({ maxOutputBytes: 120 })
-    box.put('long', 'é'.repeat(500))
-    await runTask({ journal, runId: 'run', nodeId: 'node', rootDir: box.root }, () => createTools().read.execute({ path: 'long' }))
+    const { fixture, journal } = await scene({ maxOutputBytes: 120 })
+    fixture.put('long', 'é'.repeat(500))
+    await runTask({ journal, runId: 'run', nodeId: 'node', rootDir: fixture.root }, () => createTools().read.execute({ path: 'long' }))
     const [row] = await journal.listRun('run')
     expect(Buffer.byteLength(row?.outputJson ?? '')).toBeLessThanOrEqual(120)
     expect(row).toMatchObject({ isCut: true, outputBytes: 1002 })
@@ -191,8 +191,8 @@ describe('what a row holds', () => {
     const tool = defineTool({ name: 'tool', schema: z.object({}), execute: () => output })
     expect(await runTask({ journal, runId: 'run', nodeId: 'node' }, () => tool.execute({}))).toBe(output)
     const [row] = await journal.listRun('run')
-    const kept = row?.outputJson
-    expect(kept === null || kept === undefined ? undefined : (JSON.parse(kept) as unknown)).toEqual(expected)
+    const stored = row?.outputJson
+    expect(stored === null || stored === undefined ? undefined : (JSON.parse(stored) as unknown)).toEqual(expected)
   })
 
   test('arguments and outputs with cycles are put into words', async () => {
@@ -246,7 +246,7 @@ describe('refusals', () => {
   })
 
   test('the same code from a tool of your own is no refusal: nobody knows what it did before', async () => {
-    const { box, journal } = await scene()
+    const { fixture, journal } = await scene()
     const { bash } = createTools()
     const deploy = defineTool({
       name: 'deploy',
@@ -254,7 +254,7 @@ describe('refusals', () => {
       sideEffect: true,
       execute: (_args, _ctx) => bash.execute({ cmd: 'curl', args: ['http://x'] }),
     })
-    await runTask({ journal, runId: 'run', nodeId: 'node', rootDir: box.root }, () => deploy.execute({}).catch(() => undefined))
+    await runTask({ journal, runId: 'run', nodeId: 'node', rootDir: fixture.root }, () => deploy.execute({}).catch(() => undefined))
     expect(await journal.listRun('run')).toMatchObject([
       { toolName: 'deploy', status: 'error', acted: true },
       { toolName: 'bash', status: 'error', acted: false },
@@ -262,8 +262,8 @@ describe('refusals', () => {
   })
 
   test('a timeout of bash is an effect', async () => {
-    const { box, journal } = await scene()
-    const options = { journal, runId: 'run', nodeId: 'node', rootDir: box.root, toolTimeoutMs: 200 }
+    const { fixture, journal } = await scene()
+    const options = { journal, runId: 'run', nodeId: 'node', rootDir: fixture.root, toolTimeoutMs: 200 }
     await runTask(options, () =>
       createTools()
         .bash.execute({ cmd: 'sleep', args: ['20'] })

@@ -14,18 +14,18 @@ const patches = {
 const secrets = /patch-secret|file-secret|new-secret|patch-heading/u
 
 function boxWithFile() {
-  const box = makeSandbox()
-  writeFileSync(join(box.root, 'f'), 'keep\nDB_PASSWORD=file-secret\n')
-  return box
+  const fixture = makeSandbox()
+  writeFileSync(join(fixture.root, 'f'), 'keep\nDB_PASSWORD=file-secret\n')
+  return fixture
 }
 
 test('its row says where it failed, and not what stands there', async () => {
-  const box = boxWithFile()
-  const journal = await openJournal(`file:${join(box.outside, 'runs.db')}`)
+  const fixture = boxWithFile()
+  const journal = await openJournal(`file:${join(fixture.outside, 'runs.db')}`)
   onTestFinished(() => journal.close())
-  const { edit } = createTools({ rootDir: box.root })
+  const { edit } = createTools({ rootDir: fixture.root })
   const shown: string[] = []
-  await runTask({ journal, runId: 'run', nodeId: 'node', rootDir: box.root }, async () => {
+  await runTask({ journal, runId: 'run', nodeId: 'node', rootDir: fixture.root }, async () => {
     for (const patch of Object.values(patches)) await edit.execute({ path: 'f', patch }).catch((error: Error) => shown.push(error.message))
   })
   // The model sees all of it.
@@ -40,12 +40,12 @@ test('its row says where it failed, and not what stands there', async () => {
   }
   expect(JSON.parse(rows[0]?.errorJson as string)).toMatchObject({ details: { hunk: 1, line: 2, patchLine: 3 } })
   await journal.flush()
-  expect(readFileSync(join(box.outside, 'runs.db-wal'), 'latin1')).not.toMatch(secrets)
+  expect(readFileSync(join(fixture.outside, 'runs.db-wal'), 'latin1')).not.toMatch(secrets)
 })
 
 test('nor does the record of a host', async () => {
-  const box = boxWithFile()
-  const { edit } = createTools({ rootDir: box.root })
+  const fixture = boxWithFile()
+  const { edit } = createTools({ rootDir: fixture.root })
   const records: ToolCallRecord[] = []
   await runWithToolContext({ runId: 'run', nodeId: 'node', recordToolCall: (record) => records.push(record) }, async () => {
     await expect(edit.execute({ path: 'f', patch: patches.stale })).rejects.toThrow('file-secret')
@@ -57,10 +57,10 @@ test('nor does the record of a host', async () => {
 })
 
 test('nor does the row of a session', async () => {
-  const box = boxWithFile()
-  const journal = await openJournal(`file:${join(box.outside, 'runs.db')}`)
+  const fixture = boxWithFile()
+  const journal = await openJournal(`file:${join(fixture.outside, 'runs.db')}`)
   onTestFinished(() => journal.close())
-  const session = await openSession(box, { journal })
+  const session = await openSession(fixture, { journal })
   const envelope = await session.call('edit', { path: 'f', old_string: 'DB_PASSWORD=patch-secret', new_string: 'x' })
   expect(JSON.stringify(envelope)).toContain('file-secret')
   await journal.flush()

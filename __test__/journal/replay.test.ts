@@ -5,9 +5,9 @@ import { makeSandbox } from '../support/sandbox.ts'
 
 /** Two tasks' worth of calls, and how often each tool of one's own has run. */
 async function scene(maxOutputBytes = 200_000) {
-  const box = makeSandbox()
-  box.put('notes.txt', 'first note\n')
-  const journal = await openJournal(`file:${box.at('../runs.db')}`, { maxOutputBytes })
+  const fixture = makeSandbox()
+  fixture.put('notes.txt', 'first note\n')
+  const journal = await openJournal(`file:${fixture.at('../runs.db')}`, { maxOutputBytes })
   onTestFinished(() => journal.close())
   const ran: string[] = []
   const make = <T>(name: string, execute: (n: number) => T, idempotent = false) =>
@@ -30,8 +30,8 @@ async function scene(maxOutputBytes = 200_000) {
   const put = make('put', () => 'x'.repeat(500), true)
   const tools = createTools()
   const run = <T>(fn: (task: Task) => T | Promise<T>, more: object = {}) =>
-    runTask({ journal, runId: 'run', nodeId: 'node', rootDir: box.root, ...more }, fn)
-  return { box, journal, ran, pay, fail, when, long, put, tools, run }
+    runTask({ journal, runId: 'run', nodeId: 'node', rootDir: fixture.root, ...more }, fn)
+  return { fixture, journal, ran, pay, fail, when, long, put, tools, run }
 }
 
 describe("replay: 'recorded'", () => {
@@ -85,21 +85,21 @@ describe("replay: 'recorded'", () => {
   })
 
   test('built-in tools too: a read gives what was read then', async () => {
-    const { box, tools, run } = await scene()
+    const { fixture, tools, run } = await scene()
     const attempt = async () => {
       const before = await tools.read.execute({ path: 'notes.txt' })
       await tools.write.execute({ path: 'notes.txt', content: 'second\n' })
       return [before, await tools.read.execute({ path: 'notes.txt' })]
     }
     expect(await run(attempt)).toEqual(['first note\n', 'second\n'])
-    box.put('notes.txt', 'third\n')
+    fixture.put('notes.txt', 'third\n')
     expect(await run(attempt, { replay: 'recorded' })).toEqual(['first note\n', 'second\n'])
-    expect(box.text('notes.txt')).toBe('third\n')
+    expect(fixture.text('notes.txt')).toBe('third\n')
   })
 
   test('an output that was not kept whole: an error for an effect, another call for what may be repeated', async () => {
-    const { box, ran, long, put, when, tools, run } = await scene(100)
-    box.put('long.txt', 'x'.repeat(500))
+    const { fixture, ran, long, put, when, tools, run } = await scene(100)
+    fixture.put('long.txt', 'x'.repeat(500))
     const all = [long, when, put]
     await run(async () => {
       for (const tool of all) await tool.execute({ n: 1 })
@@ -146,7 +146,7 @@ describe("replay: 'recorded'", () => {
 
 describe('replayRun', () => {
   test('gives every call of a run again, in order, without any effect', async () => {
-    const { box, journal, ran, pay, fail, when, tools, run } = await scene()
+    const { fixture, journal, ran, pay, fail, when, tools, run } = await scene()
     await run(async () => {
       await pay.execute({ n: 1 })
       await fail.execute({ n: 2 }).catch(() => undefined)
@@ -155,7 +155,7 @@ describe('replayRun', () => {
       await tools.bash.execute({ cmd: 'sh', args: ['-c', 'echo out; exit 3'] }).catch(() => undefined)
     })
     const runs = ran.length
-    box.put('new.txt', 'changed since')
+    fixture.put('new.txt', 'changed since')
     const calls = []
     for await (const call of replayRun(journal, 'run')) calls.push(call)
     expect(calls).toMatchObject([
@@ -176,7 +176,7 @@ describe('replayRun', () => {
       { toolName: 'bash', error: { name: 'ToolError', code: 'TOOL_COMMAND_FAILED', details: { exitCode: 3, output: 'out\n' } } },
     ])
     expect(ran).toHaveLength(runs)
-    expect(box.text('new.txt')).toBe('changed since')
+    expect(fixture.text('new.txt')).toBe('changed since')
     const aborted = replayRun(journal, 'run', { signal: AbortSignal.abort(new Error('enough')) })
     await expect(aborted[Symbol.asyncIterator]().next()).rejects.toThrow('enough')
   })
@@ -211,7 +211,7 @@ describe('replayRun', () => {
   })
 
   test('drives code through a run: outputs and errors as they were, nothing runs, nothing is recorded', async () => {
-    const { box, journal, ran, pay, fail, tools, run } = await scene()
+    const { fixture, journal, ran, pay, fail, tools, run } = await scene()
     const program = async () => {
       const errors: unknown[] = []
       const note = (error: Error & { code?: string }) => errors.push([error.name, error.code, error.message])
@@ -223,7 +223,7 @@ describe('replayRun', () => {
     }
     const given = await run(program)
     const rows = await journal.listRun('run')
-    box.put('notes.txt', 'changed\n')
+    fixture.put('notes.txt', 'changed\n')
     expect(await replayRun(journal, 'run').drive(program)).toEqual(given)
     expect(ran).toEqual(['pay 1', 'fail 2'])
     expect(await journal.listRun('run')).toEqual(rows)

@@ -4,8 +4,8 @@ import { z } from 'zod'
 import { makeSandbox } from '../support/sandbox.ts'
 
 async function scene(options = {}) {
-  const box = makeSandbox()
-  const journal = await openJournal(`file:${box.at('../runs.db')}`, options)
+  const fixture = makeSandbox()
+  const journal = await openJournal(`file:${fixture.at('../runs.db')}`, options)
   onTestFinished(() => journal.close())
   const undone: [unknown, ToolRevertContext][] = []
   const order = defineTool({
@@ -22,10 +22,10 @@ async function scene(options = {}) {
     },
   })
   const run = (numbers: object[], more = {}) =>
-    runTask({ journal, runId: 'run', nodeId: 'shop', rootDir: box.root, ...more }, async () => {
+    runTask({ journal, runId: 'run', nodeId: 'shop', rootDir: fixture.root, ...more }, async () => {
       for (const args of numbers) await order.execute(args as { n: number }).catch(() => undefined)
     })
-  return { box, journal, order, undone, run }
+  return { fixture, journal, order, undone, run }
 }
 
 describe('revertRun', () => {
@@ -94,8 +94,8 @@ describe('revertRun', () => {
   })
 
   test('a call of a process that died may have happened, and is undone as unknown', async () => {
-    const { box, journal, order, undone } = await scene()
-    const dying = await openJournal(`file:${box.at('../runs.db')}`)
+    const { fixture, journal, order, undone } = await scene()
+    const dying = await openJournal(`file:${fixture.at('../runs.db')}`)
     const key = { runId: 'run', nodeId: 'shop', attempt: 1, seq: 1, toolName: 'order', inputJson: '{"n":4}' }
     await dying.insertToolCall({ ...key, sideEffect: true, hasRevert: true })
     expect(await revertRun(journal, 'run', { tools: { order } })).toMatchObject([{ outcome: 'skipped', reason: 'it has no outcome yet' }])
@@ -123,8 +123,8 @@ describe('revertRun', () => {
   test('an effect without a handler is answered with the reason, and the others are undone', async () => {
     const { journal, order, undone, run } = await scene()
     await run([{ n: 1 }])
-    const box = makeSandbox()
-    const tools = { order, ...createTools({ rootDir: box.root, extraTools: ['apply_patch'] }) }
+    const fixture = makeSandbox()
+    const tools = { order, ...createTools({ rootDir: fixture.root, extraTools: ['apply_patch'] }) }
     const pay = defineTool({ name: 'pay', schema: z.object({}), sideEffect: true, idempotent: true, execute: () => 'ok' })
     await runTask({ journal, runId: 'run', nodeId: 'files' }, async () => {
       await tools.write.execute({ path: 'a', content: '1\n' })
@@ -143,7 +143,7 @@ describe('revertRun', () => {
       ['order', 'reverted', undefined],
     ])
     expect(undone).toHaveLength(1)
-    expect(box.text('a')).toBe('2\n')
+    expect(fixture.text('a')).toBe('2\n')
   })
 
   test('arguments that were not kept are not made up', async () => {

@@ -33,13 +33,13 @@ const codeOf = async (call: Promise<unknown>): Promise<unknown> =>
 
 describe('runTask', () => {
   test('provides the context, and gives what the function gives', async () => {
-    const { box, run } = await openTaskScene()
+    const { fixture, run } = await openTaskScene()
     const given = await run(
       async (task) => {
         const { runId, nodeId, iteration, attempt, rootDir, allowNetwork, maxOutputBytes, timeoutMs, seq } = getToolContext() ?? {}
         expect({ runId, nodeId, iteration, attempt }).toEqual({ runId: 'run', nodeId: 'node', iteration: 2, attempt: 1 })
         expect({ rootDir, allowNetwork, maxOutputBytes, timeoutMs, seq }).toEqual({
-          rootDir: box.root,
+          rootDir: fixture.root,
           allowNetwork: true,
           maxOutputBytes: 5000,
           timeoutMs: 100,
@@ -56,7 +56,7 @@ describe('runTask', () => {
   })
 
   test('records every call, of built-in tools and of your own, in order', async () => {
-    const { box, run, rows } = await openTaskScene()
+    const { fixture, run, rows } = await openTaskScene()
     const { write, read, bash } = createTools()
     await run(async () => {
       await write.execute({ path: 'a.txt', content: 'hello' })
@@ -64,7 +64,7 @@ describe('runTask', () => {
       await send.execute({ to: 'me' })
       await bash.execute({ cmd: 'false' }).catch(() => undefined)
     })
-    expect(box.text('a.txt')).toBe('hello')
+    expect(fixture.text('a.txt')).toBe('hello')
     expect(await rows()).toMatchObject([
       { attempt: 1, seq: 1, toolName: 'write', status: 'success', outputJson: '"ok"', sideEffect: true, idempotent: false },
       { attempt: 1, seq: 2, toolName: 'read', status: 'success', outputJson: '"hello"', sideEffect: false, callToken: 'call-7' },
@@ -142,9 +142,9 @@ Previously recorded effects:
   })
 
   test('no warning for reads, idempotent effects and calls that were refused', async () => {
-    const { box, run, rows } = await openTaskScene()
+    const { fixture, run, rows } = await openTaskScene()
     const { read, write, edit, bash } = createTools()
-    box.put('a', 'one\n')
+    fixture.put('a', 'one\n')
     const refused = [
       () => write.execute({ path: '../x', content: '' }),
       () => write.execute({ path: 'a', content: 'x'.repeat(200_001) }),
@@ -160,8 +160,8 @@ Previously recorded effects:
       await sendUnkeyed.execute({})
       for (const call of refused) await expect(call()).rejects.toThrow()
     })
-    const kept = await rows()
-    expect(kept.slice(2).map(({ status, acted }) => ({ status, acted }))).toEqual(refused.map(() => ({ status: 'error', acted: false })))
+    const stored = await rows()
+    expect(stored.slice(2).map(({ status, acted }) => ({ status, acted }))).toEqual(refused.map(() => ({ status: 'error', acted: false })))
     await run((task) => expect(task.warning).toBeNull())
   })
 
@@ -335,7 +335,7 @@ describe('onReplayUnsafe', () => {
   })
 
   test('a keyed effect needs no approval, only the warning; a command and a write have no key', async () => {
-    const { box, run } = await openTaskScene()
+    const { fixture, run } = await openTaskScene()
     const { write } = createTools()
     await run(() => failing(send, { to: 'me' })).catch(() => undefined)
     await run(
@@ -346,7 +346,7 @@ describe('onReplayUnsafe', () => {
       { onReplayUnsafe: 'approve' },
     )
     await run(() => failing(write, { path: 'a', content: '' })).catch(() => undefined)
-    expect(box.text('a')).toBe('')
+    expect(fixture.text('a')).toBe('')
     expect(await codeOf(run(() => 1, { onReplayUnsafe: 'refuse' }))).toBe('REPLAY_UNSAFE')
   })
 })

@@ -8,17 +8,20 @@ const SECRET = 'the secret beside the root'
 
 interface Attack {
   tool: string
-  args: (box: Sandbox) => Record<string, unknown>
+  args: (fixture: Sandbox) => Record<string, unknown>
 }
 
-const read = (path: (box: Sandbox) => string): Attack => ({ tool: 'read', args: (box) => ({ path: path(box) }) })
-const write = (path: (box: Sandbox) => string): Attack => ({ tool: 'write', args: (box) => ({ path: path(box), content: 'taken' }) })
-const edit = (path: (box: Sandbox) => string): Attack => ({
-  tool: 'edit',
-  args: (box) => ({ path: path(box), old_string: 'secret', new_string: 'taken' }),
+const read = (path: (fixture: Sandbox) => string): Attack => ({ tool: 'read', args: (fixture) => ({ path: path(fixture) }) })
+const write = (path: (fixture: Sandbox) => string): Attack => ({
+  tool: 'write',
+  args: (fixture) => ({ path: path(fixture), content: 'taken' }),
 })
-const bash = (command: (box: Sandbox) => string): Attack => ({ tool: 'bash', args: (box) => ({ command: command(box) }) })
-const out = (box: Sandbox): string => `${box.outside}/secret.txt`
+const edit = (path: (fixture: Sandbox) => string): Attack => ({
+  tool: 'edit',
+  args: (fixture) => ({ path: path(fixture), old_string: 'secret', new_string: 'taken' }),
+})
+const bash = (command: (fixture: Sandbox) => string): Attack => ({ tool: 'bash', args: (fixture) => ({ command: command(fixture) }) })
+const out = (fixture: Sandbox): string => `${fixture.outside}/secret.txt`
 
 /** The classes of attack that were reported against other servers for files and commands. */
 const attacks: Record<string, Attack[]> = {
@@ -59,54 +62,57 @@ const attacks: Record<string, Attack[]> = {
     read(({ outside }) => `..\\${basename(outside)}\\secret.txt`),
     read(({ outside }) => `\u{ff0e}\u{ff0e}/${basename(outside)}/secret.txt`),
   ],
-  'a URL': [read((box) => `file://${out(box)}`)],
+  'a URL': [read((fixture) => `file://${out(fixture)}`)],
   'the home directory': [read(() => '~/.ssh/id_rsa'), write(({ outside }) => `~/../..${outside}/new.txt`)],
-  'a NUL character that ends the path for the system': [read((box) => `inner/a.txt\0${out(box)}`), read((box) => `${out(box)}\0.txt`)],
+  'a NUL character that ends the path for the system': [
+    read((fixture) => `inner/a.txt\0${out(fixture)}`),
+    read((fixture) => `${out(fixture)}\0.txt`),
+  ],
   'what the kernel shows of the process': [
-    read((box) => `/proc/self/root${out(box)}`),
-    read((box) => `/proc/self/cwd/../${basename(box.outside)}/secret.txt`),
+    read((fixture) => `/proc/self/root${out(fixture)}`),
+    read((fixture) => `/proc/self/cwd/../${basename(fixture.outside)}/secret.txt`),
     read(() => '/proc/self/environ'),
     read(() => '/dev/fd/0'),
   ],
   'a command that names the file (CVE-2026-25871, DesktopCommander #403)': [
-    bash((box) => `cat ${out(box)}`),
+    bash((fixture) => `cat ${out(fixture)}`),
     bash(({ outside }) => `cd ../${basename(outside)} && cat secret.txt`),
     bash(({ outside }) => `cp ../${basename(outside)}/secret.txt . && cat secret.txt`),
     bash(({ outside }) => `echo taken > ${outside}/new.txt`),
     bash(() => 'cat link.txt linked/secret.txt'),
-    bash((box) => `ln -s ${out(box)} fresh && cat fresh`),
+    bash((fixture) => `ln -s ${out(fixture)} fresh && cat fresh`),
   ],
   'a command that hides what it does from a check of its words (DesktopCommander #420)': [
-    bash((box) => `sh -c 'ca''t ${out(box)}'`),
-    bash((box) => `eval "$(echo Y2F0Cg== | base64 -d) ${out(box)}"`),
-    bash((box) => `python3 -c "print(open('${out(box)}').read())"`),
-    bash((box) => `x=${out(box)}; while read -r l; do echo "$l"; done < "$x"`),
-    bash((box) => `/usr/bin/env cat ${out(box)}`),
-    bash((box) => `tar cf - ${out(box)} | tar xOf -`),
+    bash((fixture) => `sh -c 'ca''t ${out(fixture)}'`),
+    bash((fixture) => `eval "$(echo Y2F0Cg== | base64 -d) ${out(fixture)}"`),
+    bash((fixture) => `python3 -c "print(open('${out(fixture)}').read())"`),
+    bash((fixture) => `x=${out(fixture)}; while read -r l; do echo "$l"; done < "$x"`),
+    bash((fixture) => `/usr/bin/env cat ${out(fixture)}`),
+    bash((fixture) => `tar cf - ${out(fixture)} | tar xOf -`),
   ],
   'a directory to run in': [{ tool: 'bash', args: ({ outside }) => ({ command: 'cat secret.txt', workdir: outside }) }],
 }
 
 test.each(Object.entries(attacks))('%s leads nowhere', async (_, rows) => {
-  const box = makeSandbox()
-  box.put('inner/a.txt', 'mine')
-  mkdirSync(`${box.root}-other`)
-  for (const folder of [box.outside, `${box.root}-other`]) writeFileSync(`${folder}/secret.txt`, SECRET)
-  symlinkSync(out(box), box.at('link.txt'))
-  symlinkSync(box.outside, box.at('linked'))
-  symlinkSync('linked', box.at('chain'))
-  symlinkSync(`${box.outside}/new.txt`, box.at('dangling.txt'))
+  const fixture = makeSandbox()
+  fixture.put('inner/a.txt', 'mine')
+  mkdirSync(`${fixture.root}-other`)
+  for (const folder of [fixture.outside, `${fixture.root}-other`]) writeFileSync(`${folder}/secret.txt`, SECRET)
+  symlinkSync(out(fixture), fixture.at('link.txt'))
+  symlinkSync(fixture.outside, fixture.at('linked'))
+  symlinkSync('linked', fixture.at('chain'))
+  symlinkSync(`${fixture.outside}/new.txt`, fixture.at('dangling.txt'))
   // Everything is allowed, so that nothing but the roots stands in the way.
-  const { call } = await connectTo(box.root, '2026', { args: ['--allow', '*'] })
+  const { call } = await connectTo(fixture.root, '2026', { args: ['--allow', '*'] })
   for (const { tool, args } of rows) {
-    const given = args(box)
+    const given = args(fixture)
     const result = await call(tool, given)
     expect([given, result.text.includes(SECRET) || result.text.includes('root:x:0')]).toEqual([given, false])
     // A search that finds nothing and a command that fails are results.
     const harmless = result.isError || tool === 'bash' || tool === 'glob' || tool === 'grep'
     expect([given, result.text, harmless]).toEqual([given, result.text, true])
     if (tool === 'glob') expect([given, result.text.includes('secret.txt')]).toEqual([given, false])
-    for (const folder of [box.outside, `${box.root}-other`]) {
+    for (const folder of [fixture.outside, `${fixture.root}-other`]) {
       expect([given, readdirSync(folder)]).toEqual([given, ['secret.txt']])
       expect(readFileSync(`${folder}/secret.txt`, 'utf8')).toBe(SECRET)
     }
@@ -129,8 +135,8 @@ test.each([
   'env touch taken',
   'echoo; touch taken',
 ])('--allow "bash:echo *" does not allow %j', async (command) => {
-  const box = makeSandbox()
-  const { call } = await connectTo(box.root, '2026', { args: ['--allow', 'bash:echo *'] })
+  const fixture = makeSandbox()
+  const { call } = await connectTo(fixture.root, '2026', { args: ['--allow', 'bash:echo *'] })
   expect(await call('bash', { command })).toMatchObject({ code: 'permission_unattended' })
-  expect(readdirSync(box.root)).not.toContain('taken')
+  expect(readdirSync(fixture.root)).not.toContain('taken')
 })

@@ -99,11 +99,11 @@ test('the death of the client ends server and commands', async () => {
 test('stdout has nothing but messages, whatever prints', async () => {
   const { root } = makeSandbox()
   const noise = "setInterval(() => { console.log('noise'); console.info('noise'); process.stdout.write('noise\\n') }, 5)"
-  const box = makeSandbox()
-  box.put('noise.mjs', noise)
+  const fixture = makeSandbox()
+  fixture.put('noise.mjs', noise)
   // It begins before the server does; what it prints until then is not the server's.
-  box.put('late.mjs', `setTimeout(() => import(${JSON.stringify(box.at('noise.mjs'))}), 1_500)`)
-  const { child, written, ended, send } = startRaw(root, ['--allow', 'bash'], [inBun ? '--preload' : '--import', box.at('late.mjs')])
+  fixture.put('late.mjs', `setTimeout(() => import(${JSON.stringify(fixture.at('noise.mjs'))}), 1_500)`)
+  const { child, written, ended, send } = startRaw(root, ['--allow', 'bash'], [inBun ? '--preload' : '--import', fixture.at('late.mjs')])
   send(initialize)
   expect(await eventually(() => written.stderr.includes('noise'), 10_000)).toBe(true)
   send({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'bash', arguments: { command: 'echo out; echo err >&2' } } })

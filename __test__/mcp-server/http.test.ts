@@ -15,9 +15,9 @@ async function startServer(root: string, args: readonly string[] = [], env: Reco
   const written = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => (written.stdout += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => (written.stderr += text))
-  const found = (): RegExpExecArray | null => /^(http:\S+)\nAuthorization: Bearer (\S+)\n/mu.exec(written.stderr)
-  await eventually(() => found() !== null, 15_000)
-  const [, url = '', token = ''] = found() ?? []
+  const address = (): RegExpExecArray | null => /^(http:\S+)\nAuthorization: Bearer (\S+)\n/mu.exec(written.stderr)
+  await eventually(() => address() !== null, 15_000)
+  const [, url = '', token = ''] = address() ?? []
   return { child, url, token, written }
 }
 
@@ -44,9 +44,9 @@ function post(url: string, headers: Record<string, string>, method = 'POST', pat
 
 describe.each(eras)('a client of %s by streamable HTTP', (era) => {
   test('calls tools, and its user is asked', async () => {
-    const box = makeSandbox()
-    box.put('a.txt', 'one')
-    const { url, token, written } = await startServer(box.root)
+    const fixture = makeSandbox()
+    fixture.put('a.txt', 'one')
+    const { url, token, written } = await startServer(fixture.root)
     const { call, asked } = await connectByHttp(url, token, era, {
       decide: ({ message }) => (message.includes('write') ? 'allow_once' : 'decline'),
     })

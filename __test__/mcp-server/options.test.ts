@@ -19,9 +19,9 @@ test.each<[string[], number, string]>([
   [['--what'], 2, "Unknown option '--what'"],
   [['file'], 2, "Unexpected argument 'file'"],
 ])('%j ends with %i and says why', async (args, code, message) => {
-  const box = makeSandbox()
-  box.put('a.txt', '')
-  const ended = await runCli(['mcp', ...args], { cwd: box.root })
+  const fixture = makeSandbox()
+  fixture.put('a.txt', '')
+  const ended = await runCli(['mcp', ...args], { cwd: fixture.root })
   expect(ended).toMatchObject({ code, stdout: '' })
   expect(ended.stderr).toContain(`toolwright: ${message}`)
   expect(ended.stderr.trimEnd().split('\n')).toHaveLength(1)
@@ -57,15 +57,15 @@ test('a port that is taken is said', async () => {
 })
 
 test('a package that is not installed is named', async () => {
-  const box = makeSandbox()
+  const fixture = makeSandbox()
   const hook = `import { registerHooks } from 'node:module'
 registerHooks({ resolve(specifier, context, next) {
   if (!specifier.startsWith('@modelcontextprotocol/')) return next(specifier, context)
   throw Object.assign(new Error("Cannot find package '" + specifier + "'"), { code: 'ERR_MODULE_NOT_FOUND' })
 } })`
   if (process.versions['bun'] !== undefined) return
-  box.put('hook.mjs', hook)
-  const { code, stderr } = await startCli(['mcp'], { cwd: box.root, env: { NODE_OPTIONS: `--import=${box.at('hook.mjs')}` } }).ended
+  fixture.put('hook.mjs', hook)
+  const { code, stderr } = await startCli(['mcp'], { cwd: fixture.root, env: { NODE_OPTIONS: `--import=${fixture.at('hook.mjs')}` } }).ended
   expect(code).toBe(1)
   expect(stderr).toBe(
     'toolwright: mcp: the package @modelcontextprotocol/server is not installed: npm install @modelcontextprotocol/server, or npx -p toolwright -p @modelcontextprotocol/server toolwright mcp\n',
@@ -73,13 +73,13 @@ registerHooks({ resolve(specifier, context, next) {
 })
 
 test('roots of a client narrow, and never widen', () => {
-  const box = makeSandbox()
-  box.put('inner/a.txt', '')
+  const fixture = makeSandbox()
+  fixture.put('inner/a.txt', '')
   const uri = (path: string): string => `file://${path}`
-  const narrowed = (...uris: string[]): readonly string[] => narrowedRoots([box.root], uris)
-  expect(narrowed()).toEqual([box.root])
-  expect(narrowed(uri('/'))).toEqual([box.root])
-  expect(narrowed(uri(box.root), uri(box.root))).toEqual([box.root])
-  expect(narrowed(uri(box.at('inner')), uri(box.outside))).toEqual([box.at('inner')])
-  expect(narrowed(uri(`${box.root}-other`), uri(box.outside), uri(box.at('missing')), 'https://example.com', 'x')).toEqual([])
+  const narrowed = (...uris: string[]): readonly string[] => narrowedRoots([fixture.root], uris)
+  expect(narrowed()).toEqual([fixture.root])
+  expect(narrowed(uri('/'))).toEqual([fixture.root])
+  expect(narrowed(uri(fixture.root), uri(fixture.root))).toEqual([fixture.root])
+  expect(narrowed(uri(fixture.at('inner')), uri(fixture.outside))).toEqual([fixture.at('inner')])
+  expect(narrowed(uri(`${fixture.root}-other`), uri(fixture.outside), uri(fixture.at('missing')), 'https://example.com', 'x')).toEqual([])
 })

@@ -14,14 +14,14 @@ describe.each(eras)('the user of a client of %s', (era) => {
     ['decline', 'permission_rejected'],
     ['cancel', 'permission_rejected'],
   ])('is asked once, and answers %s: %s', async (decision, code) => {
-    const box = makeSandbox()
-    const { call, asked } = await connectTo(box.root, era, { decide: () => decision })
+    const fixture = makeSandbox()
+    const { call, asked } = await connectTo(fixture.root, era, { decide: () => decision })
     const { isError, ...outcome } = await call('write', { path: 'a.txt', content: 'text\u{202e}' })
     expect(outcome.code).toBe(code)
     expect(isError).toBe(code !== 'ok')
-    expect(existsSync(box.at('a.txt'))).toBe(code === 'ok')
+    expect(existsSync(fixture.at('a.txt'))).toBe(code === 'ok')
     expect(asked).toHaveLength(1)
-    expect(asked[0]?.message).toBe(`Allow write?\n  fs.write: ${box.at('a.txt')}\n  content: text\\u{202e}`)
+    expect(asked[0]?.message).toBe(`Allow write?\n  fs.write: ${fixture.at('a.txt')}\n  content: text\\u{202e}`)
     expect(asked[0]?.requestedSchema.properties['decision']).toMatchObject({ enum: ['allow_once', 'allow_always', 'reject'] })
   })
 
@@ -49,16 +49,16 @@ describe.each(eras)('the user of a client of %s', (era) => {
   })
 
   test('that cannot be asked gets a refusal with the option that would allow it', async () => {
-    const box = makeSandbox()
-    const { call } = await connectTo(box.root, era)
+    const fixture = makeSandbox()
+    const { call } = await connectTo(fixture.root, era)
     const refused = await call('bash', { command: "npm run 'a b'" })
     expect(refused).toMatchObject({ code: 'permission_unattended', isError: true })
     expect(refused.text).toMatch(/this client cannot ask its user\. The person who set up the server can allow it with --allow 'bash:npm/u)
   })
 
   test('is asked about each of five calls at once', async () => {
-    const box = makeSandbox()
-    const { call, asked } = await connectTo(box.root, era, {
+    const fixture = makeSandbox()
+    const { call, asked } = await connectTo(fixture.root, era, {
       decide: ({ message }) => (message.includes('3.txt') ? 'reject' : 'allow_once'),
     })
     const codes = await Promise.all([1, 2, 3, 4, 5].map(async (n) => (await call('write', { path: `${n}.txt`, content: 'x' })).code))
@@ -71,24 +71,24 @@ describe('the state of a question of 2026', () => {
   const accept = { permission: { action: 'accept', content: { decision: 'allow_once' } } }
 
   async function manual() {
-    const box = makeSandbox()
-    const { client } = await connectTo(box.root, '2026', { decide: () => 'reject' })
+    const fixture = makeSandbox()
+    const { client } = await connectTo(fixture.root, '2026', { decide: () => 'reject' })
     const request = (path: string, more: Record<string, unknown> = {}) =>
       client.request(
         { method: 'tools/call', params: { name: 'write', arguments: { path, content: 'x' }, ...more } },
         withInputRequired(sdk.specTypeSchemas.CallToolResult) as never,
         { allowInputRequired: true },
       ) as Promise<{ resultType?: string; requestState?: string; isError?: boolean }>
-    return { box, request }
+    return { fixture, request }
   }
 
   test('is accepted with an answer, once', async () => {
-    const { box, request } = await manual()
+    const { fixture, request } = await manual()
     const { resultType, requestState } = await request('a.txt')
     expect([resultType, typeof requestState]).toEqual(['input_required', 'string'])
-    expect(existsSync(box.at('a.txt'))).toBe(false)
+    expect(existsSync(fixture.at('a.txt'))).toBe(false)
     expect((await request('a.txt', { requestState, inputResponses: accept })).resultType).not.toBe('input_required')
-    expect(box.text('a.txt')).toBe('x')
+    expect(fixture.text('a.txt')).toBe('x')
     expect((await request('a.txt', { requestState, inputResponses: accept })).resultType).toBe('input_required')
   })
 
@@ -98,11 +98,11 @@ describe('the state of a question of 2026', () => {
     ['no state at all', () => 'yes'],
     ['empty', () => ''],
   ])('that is %s is no agreement: the user is asked again', async (_, forge) => {
-    const { box, request } = await manual()
+    const { fixture, request } = await manual()
     const { requestState = '' } = await request('a.txt')
     const again = await request('a.txt', { requestState: forge(requestState), inputResponses: accept })
     expect(again.resultType).toBe('input_required')
-    expect(existsSync(box.at('a.txt'))).toBe(false)
+    expect(existsSync(fixture.at('a.txt'))).toBe(false)
   })
 
   test('of another call, or of another server, is no agreement', async () => {
@@ -110,7 +110,7 @@ describe('the state of a question of 2026', () => {
     const { requestState } = await one.request('a.txt')
     expect((await one.request('b.txt', { requestState, inputResponses: accept })).resultType).toBe('input_required')
     expect((await two.request('a.txt', { requestState, inputResponses: accept })).resultType).toBe('input_required')
-    expect([existsSync(one.box.at('b.txt')), existsSync(two.box.at('a.txt'))]).toEqual([false, false])
+    expect([existsSync(one.fixture.at('b.txt')), existsSync(two.fixture.at('a.txt'))]).toEqual([false, false])
   })
 
   test('without an answer is no agreement', async () => {
@@ -120,8 +120,8 @@ describe('the state of a question of 2026', () => {
   })
 
   async function desk(seconds: number) {
-    const box = makeSandbox()
-    const session = await createSession({ workspace: box.root, manifest: { name: 'test' }, host: { prompt: () => 'reject_once' } })
+    const fixture = makeSandbox()
+    const session = await createSession({ workspace: fixture.root, manifest: { name: 'test' }, host: { prompt: () => 'reject_once' } })
     onTestFinished(() => session.close())
     const permission = new Permission(sdk, seconds)
     const wanted = { tool: 'write', args: { path: 'link', content: 'x' } }
@@ -130,7 +130,7 @@ describe('the state of a question of 2026', () => {
       return permission.nextMove(session, wanted, { mcpReq } as never, { elicitation: {} })
     }
     const stateOf = (next: Awaited<ReturnType<typeof ask>>): string => ('asks' in next ? (next.asks.requestState ?? '') : '')
-    return { box, ask, stateOf }
+    return { fixture, ask, stateOf }
   }
 
   test('that has expired is no agreement', async () => {
@@ -143,14 +143,14 @@ describe('the state of a question of 2026', () => {
   })
 
   test('is no agreement with another target: a link that leads elsewhere by now is asked about', async () => {
-    const { box, ask, stateOf } = await desk(60)
+    const { fixture, ask, stateOf } = await desk(60)
     const { symlinkSync, rmSync } = await import('node:fs')
-    box.put('one', '1')
-    box.put('two', '2')
-    symlinkSync('one', box.at('link'))
+    fixture.put('one', '1')
+    fixture.put('two', '2')
+    symlinkSync('one', fixture.at('link'))
     const state = stateOf(await ask())
-    rmSync(box.at('link'))
-    symlinkSync('two', box.at('link'))
+    rmSync(fixture.at('link'))
+    symlinkSync('two', fixture.at('link'))
     expect(await ask(state)).toHaveProperty('asks')
   })
 })

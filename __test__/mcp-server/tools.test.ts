@@ -35,9 +35,9 @@ describe.each(eras)('a client of %s over stdio', (era) => {
   })
 
   test('gets data and text of a call, and text and code of a refusal', async () => {
-    const box = makeSandbox()
-    box.put('a.txt', 'one\ntwo\n')
-    const { call } = await connectTo(box.root, era)
+    const fixture = makeSandbox()
+    fixture.put('a.txt', 'one\ntwo\n')
+    const { call } = await connectTo(fixture.root, era)
     expect(await call('read', { path: 'a.txt' })).toEqual({
       code: 'ok',
       isError: false,
@@ -64,9 +64,9 @@ describe.each(eras)('a client of %s over stdio', (era) => {
   })
 
   test('leaves a row for each call in the journal', async () => {
-    const box = makeSandbox()
-    const file = `${box.outside}/runs.db`
-    const { client, call } = await connectTo(box.root, era, { args: ['--journal', file, '--allow', 'write'], decide: () => 'decline' })
+    const fixture = makeSandbox()
+    const file = `${fixture.outside}/runs.db`
+    const { client, call } = await connectTo(fixture.root, era, { args: ['--journal', file, '--allow', 'write'], decide: () => 'decline' })
     expect(await call('write', { path: 'a.txt', content: 'x' })).toMatchObject({ code: 'ok' })
     expect(await call('bash', { command: 'true' })).toMatchObject({ code: 'permission_rejected' })
     await client.close()
@@ -95,20 +95,20 @@ test('--tools and --read-only choose the tools', async () => {
 })
 
 test('R66 an overview of the roots is offered on request, as read-only, with its schema', async () => {
-  const box = makeSandbox()
-  box.put('src/main.rs', 'fn main() {}\n')
-  box.put('secret/main.rs', 'fn main() {}\n')
+  const fixture = makeSandbox()
+  fixture.put('src/main.rs', 'fn main() {}\n')
+  fixture.put('secret/main.rs', 'fn main() {}\n')
   const args = ['--read-only', '--tools', 'repo_overview', '--deny', 'read:secret/**']
-  const { client, call } = await connectTo(box.root, '2026', { args })
+  const { client, call } = await connectTo(fixture.root, '2026', { args })
   const { tools } = await client.listTools()
   expect(tools).toMatchObject([{ title: 'Look at a repository', annotations: { readOnlyHint: true }, outputSchema: { type: 'object' } }])
   expect((await call('repo_overview', {})).data).toMatchObject({ files: 1, entry_points: ['src/main.rs'] })
 })
 
 test('a patch of several files is offered on request, and asked about by its paths', async () => {
-  const box = makeSandbox()
+  const fixture = makeSandbox()
   const patch = (path: string) => ({ patch: `*** Begin Patch\n*** Add File: ${path}\n+x\n*** End Patch` })
-  const { client, call } = await connectTo(box.root, '2026', {
+  const { client, call } = await connectTo(fixture.root, '2026', {
     args: ['--tools', 'apply_patch', '--allow', 'apply_patch:src/**', '--deny', 'fs.write:src/secret/**'],
     decide: () => 'decline',
   })
@@ -117,7 +117,7 @@ test('a patch of several files is offered on request, and asked about by its pat
   expect(await call('apply_patch', patch('src/a'))).toMatchObject({ code: 'ok', data: { files: [{ path: 'src/a', change: 'add' }] } })
   expect(await call('apply_patch', patch('b'))).toMatchObject({ code: 'permission_rejected' })
   expect(await call('apply_patch', patch('src/secret/c'))).toMatchObject({ code: 'permission_denied' })
-  expect(box.text('src/a')).toBe('x\n')
+  expect(fixture.text('src/a')).toBe('x\n')
 })
 
 test('several roots are reached, the first by relative paths', async () => {
@@ -130,25 +130,25 @@ test('several roots are reached, the first by relative paths', async () => {
 })
 
 test('commands without other tools reach the roots', async () => {
-  const box = makeSandbox()
-  box.put('a.txt', 'one')
-  const { call } = await connectTo(box.root, '2025', { args: ['--tools', 'bash', '--allow', 'bash'] })
+  const fixture = makeSandbox()
+  fixture.put('a.txt', 'one')
+  const { call } = await connectTo(fixture.root, '2025', { args: ['--tools', 'bash', '--allow', 'bash'] })
   expect((await call('bash', { command: 'cat a.txt > b.txt; cat b.txt' })).data).toMatchObject({ stdout: 'one' })
 })
 
 test('roots of a client of 2025 narrow those of the server, and widen nothing', async () => {
-  const box = makeSandbox()
-  box.put('inner/a.txt', 'inner')
-  box.put('b.txt', 'outer')
-  let uris = [`file://${box.at('inner')}`, `file://${box.outside}`]
-  const { client, call } = await connectTo(box.root, '2025', { roots: () => uris })
+  const fixture = makeSandbox()
+  fixture.put('inner/a.txt', 'inner')
+  fixture.put('b.txt', 'outer')
+  let uris = [`file://${fixture.at('inner')}`, `file://${fixture.outside}`]
+  const { client, call } = await connectTo(fixture.root, '2025', { roots: () => uris })
   expect((await call('read', { path: 'a.txt' })).data).toEqual({ content: 'inner' })
-  expect(await call('read', { path: box.at('b.txt') })).toMatchObject({ isError: true })
-  uris = [`file://${box.outside}`]
+  expect(await call('read', { path: fixture.at('b.txt') })).toMatchObject({ isError: true })
+  uris = [`file://${fixture.outside}`]
   await client.sendRootsListChanged()
   expect(await call('read', { path: 'a.txt' })).toMatchObject({
     code: 'capability_denied',
-    text: expect.stringContaining(box.root) as string,
+    text: expect.stringContaining(fixture.root) as string,
   })
   uris = ['file:///']
   await client.sendRootsListChanged()
@@ -156,9 +156,9 @@ test('roots of a client of 2025 narrow those of the server, and widen nothing', 
 })
 
 test('@ai-sdk/mcp is a client', async () => {
-  const box = makeSandbox()
-  box.put('a.txt', 'one')
-  const transport = new StdioMCPTransport({ command: process.execPath, args: [cli, 'mcp', '--root', box.root] })
+  const fixture = makeSandbox()
+  fixture.put('a.txt', 'one')
+  const transport = new StdioMCPTransport({ command: process.execPath, args: [cli, 'mcp', '--root', fixture.root] })
   const client = await createMCPClient({ transport })
   onTestFinished(() => client.close())
   const tools = await client.tools()

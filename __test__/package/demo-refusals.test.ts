@@ -10,18 +10,18 @@ describe.concurrent('an OpenAI-compatible server', { timeout: 40_000 }, () => {
     ['breaks down', { status: 500, message: 'out of memory' }, /answered 500: out of memory \(tried 3 times\)$/],
     ['hangs up', { hangUp: true }, /did not answer: .+ \(tried 3 times\)$/],
   ] as const)('that %s ends the run with a sentence', async ([, reply, sentence], { expect, onTestFinished }) => {
-    const stage = makeDemoStage(onTestFinished)
-    const run = await stage.runServed(() => reply)
+    const fixture = makeDemoStage(onTestFinished)
+    const run = await fixture.runServed(() => reply)
     expect(run.stderr.trim().split('\n')).toHaveLength(1)
     expect(run.stderr.trim()).toMatch(sentence)
     expect(run.stderr).not.toContain(KEY)
     expect(run.code).toBe(1)
-    expect(stage.leftovers()).toEqual([])
+    expect(fixture.leftovers()).toEqual([])
   })
 
   test('that never answers is given up at --timeout-ms', async ({ expect, onTestFinished }) => {
-    const stage = makeDemoStage(onTestFinished)
-    const run = await stage.runServed(() => ({ silent: true }), ['--timeout-ms', '1500'])
+    const fixture = makeDemoStage(onTestFinished)
+    const run = await fixture.runServed(() => ({ silent: true }), ['--timeout-ms', '1500'])
     expect(run.stderr.trim()).toBe('The run was given up after 1500 ms (--timeout-ms).')
     expect(run.code).toBe(1)
     expect(run.ms).toBeLessThan(10_000)
@@ -62,10 +62,10 @@ describe('an interruption', { timeout: 60_000 }, () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ] as const)('%s ends the run and the command that is running', async (signal, code) => {
-    const stage = makeDemoStage()
+    const fixture = makeDemoStage()
     const seconds = `4${process.pid}.${code}`
-    const { url } = await stage.serve(() => ({ calls: [{ name: 'bash', input: { cmd: 'sleep', args: [seconds] } }] }))
-    const { child, ended, printed } = stage.start(['--base-url', url, '--model', 'test'])
+    const { url } = await fixture.serve(() => ({ calls: [{ name: 'bash', input: { cmd: 'sleep', args: [seconds] } }] }))
+    const { child, ended, printed } = fixture.start(['--base-url', url, '--model', 'test'])
     await printed(/#1 bash +sleep/)
     await waitFor(() => isRunning(seconds))
 
@@ -76,7 +76,7 @@ describe('an interruption', { timeout: 60_000 }, () => {
     expect(run).toMatchObject({ code, signal: null })
     expect(run.stderr.trim()).toBe('Interrupted.')
     await waitFor(() => !isRunning(seconds))
-    expect(stage.leftovers()).toEqual([])
+    expect(fixture.leftovers()).toEqual([])
   })
 })
 

@@ -77,14 +77,14 @@ function expectGreen({ code, stdout, stderr }: Run): void {
 
 describe('the scripted demo', { timeout: 60_000 }, () => {
   test('repairs the project and shows every call', async () => {
-    const stage = makeDemoStage()
+    const fixture = makeDemoStage()
     const before = hashProject()
-    const run = await stage.run([])
+    const run = await fixture.run([])
     expectGreen(run)
     expect(run.stdout).toContain('scripted')
     expect(run.stdout).not.toContain('\u001B')
     // What confines the commands, in the one line of the report.
-    const { summary } = await sandboxReport({ rootDir: stage.temporary })
+    const { summary } = await sandboxReport({ rootDir: fixture.temporary })
     expect(run.stdout.split('\n')).toContain(summary.replace('sandbox: ', 'sandbox   '))
 
     const started = [...run.stdout.matchAll(/^ +#(\d+) (bash|grep|read|edit) +\S/gm)]
@@ -94,7 +94,7 @@ describe('the scripted demo', { timeout: 60_000 }, () => {
     expect(run.stdout).toMatch(/^ +#1 error TOOL_COMMAND_FAILED /m)
 
     expect(hashProject()).toBe(before)
-    expect(stage.leftovers()).toEqual([])
+    expect(fixture.leftovers()).toEqual([])
     const [, count, file = ''] = /^journal +(\d+) calls: npx toolwright calls (\S+)$/m.exec(run.stdout) ?? []
     const names = await recordedIn(file)
     expect(names.slice(0, 6)).toEqual(['bash', 'grep', 'read', 'read', 'edit', 'bash'])
@@ -103,15 +103,15 @@ describe('the scripted demo', { timeout: 60_000 }, () => {
   })
 
   test('--journal records there, also what comes after other runs', async () => {
-    const stage = makeDemoStage()
-    const file = join(stage.temporary, "it's a journal.db")
+    const fixture = makeDemoStage()
+    const file = join(fixture.temporary, "it's a journal.db")
     for (const runs of [1, 2]) {
-      const run = await stage.run(['--journal', file])
+      const run = await fixture.run(['--journal', file])
       expectGreen(run)
-      expect(run.stdout).toContain(`calls: npx toolwright calls '${stage.temporary}/it'\\''s a journal.db'`)
+      expect(run.stdout).toContain(`calls: npx toolwright calls '${fixture.temporary}/it'\\''s a journal.db'`)
       expect(await recordedIn(file)).toHaveLength(runs * 6)
     }
-    const refused = await stage.run(['--journal', join(stage.temporary, 'missing', 'runs.db')])
+    const refused = await fixture.run(['--journal', join(fixture.temporary, 'missing', 'runs.db')])
     expect(refused).toMatchObject({ code: 2, stdout: '' })
     expect(refused.stderr).toMatch(/^demo: --journal .*JOURNAL_NOT_FOUND/)
   })
@@ -184,16 +184,16 @@ describe('an OpenAI-compatible server', { timeout: 60_000 }, () => {
   })
 
   test('repairs a project of the user, on a copy or in place', async () => {
-    const stage = makeDemoStage()
-    const own = join(stage.temporary, 'own project')
+    const fixture = makeDemoStage()
+    const own = join(fixture.temporary, 'own project')
     cpSync(project, own, { recursive: true })
     const source = () => readFileSync(join(own, 'src', 'tax.js'), 'utf8')
 
-    const copied = await stage.runServed(script(), ['--project', own])
+    const copied = await fixture.runServed(script(), ['--project', own])
     expectGreen(copied)
     expect(source()).toContain('percentOf(net, line.taxRate)')
 
-    const inPlace = await stage.runServed(script(), ['--project', own, '--in-place'])
+    const inPlace = await fixture.runServed(script(), ['--project', own, '--in-place'])
     expectGreen(inPlace)
     expect(source()).toContain('percentOf(group.net, line.taxRate)')
     // An empty one holds the place of what is protected, for a moment longer than the commands run.

@@ -46,8 +46,8 @@ async function run(example: string, { args = [], before, cwd = directory() }: St
     child.on('close', resolve)
   })
   // What the package itself shares among processes begins with its name.
-  const left = [...readdirSync(cwd), ...readdirSync(temporary).filter((name) => !name.startsWith('toolwright-'))]
-  return { code, stdout, stderr, left }
+  const leftovers = [...readdirSync(cwd), ...readdirSync(temporary).filter((name) => !name.startsWith('toolwright-'))]
+  return { code, stdout, stderr, left: leftovers }
 }
 
 describe('examples', () => {
@@ -57,16 +57,16 @@ describe('examples', () => {
 
   test.each(programs)('%s leaves nothing behind where it is started, whether it ends well or not', async (example) => {
     const args = /^minimal-agent|^contract\/agent/u.test(example) ? [directory()] : []
-    const { code, stderr, left } = await run(example, { args })
-    expect(left, stderr).toEqual([])
+    const { code, stderr, left: leftovers } = await run(example, { args })
+    expect(leftovers, stderr).toEqual([])
     expect(code, stderr).not.toBeNull()
   })
 
   const before = fileURLToPath(new URL('../support/scripted-provider.ts', import.meta.url))
 
   test('standard-agents/agent.mjs answers, and leaves nothing behind', async () => {
-    const { code, stdout, stderr, left } = await run('standard-agents/agent.mjs', { before })
-    expect({ code, left }, stderr).toEqual({ code: 0, left: [] })
+    const { code, stdout, stderr, left: leftovers } = await run('standard-agents/agent.mjs', { before })
+    expect({ code, left: leftovers }, stderr).toEqual({ code: 0, left: [] })
     expect(stdout).toContain('[answered]')
     expect(stdout.match(/^close_case: /gmu)).toHaveLength(1)
   })

@@ -237,9 +237,9 @@ describe('the journal that survives a crash', () => {
 
     const { code, stdout, stderr } = await runGuide(folder, 'pay.mjs')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    const [wanted] = codeBlocks(page).filter(({ language }) => language === 'text')
+    const [expected] = codeBlocks(page).filter(({ language }) => language === 'text')
     // What the page leaves out stands for any lines.
-    const pattern = (wanted?.code ?? '')
+    const pattern = (expected?.code ?? '')
       .split('…\n')
       .map((text) => text.replaceAll(/[.*+?^${}()|[\]\\]/gu, '\\$&'))
       .join('[^]*')

@@ -18,10 +18,10 @@ const modelAt = (url: string): Model => ({
 
 /** Has a scripted model make calls, and gives the items that the SDK sends back. */
 async function sent(calls: object[], options: ProviderExecutorsOptions = {}) {
-  const box = makeSandbox()
+  const fixture = makeSandbox()
   const done = { type: 'message', id: 'msg', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'done' }] }
   const { url, bodies } = await startEndpoint([{ output: calls }, { output: [done] }])
-  const { agents } = providerExecutors({ rootDir: box.root, ...options })
+  const { agents } = providerExecutors({ rootDir: fixture.root, ...options })
   const agent = new Agent({
     name: 'test',
     model: modelAt(url),
@@ -30,7 +30,7 @@ async function sent(calls: object[], options: ProviderExecutorsOptions = {}) {
   const result = await new Runner({ tracingDisabled: true }).run(agent, 'go')
   expect(result.finalOutput).toBe('done')
   const input = bodies[1].input as { type?: string }[]
-  return { box, items: input.filter(({ type }) => type?.endsWith('_output') === true) }
+  return { fixture, items: input.filter(({ type }) => type?.endsWith('_output') === true) }
 }
 
 describe('R11: what @openai/agents-core sends back', () => {
@@ -62,11 +62,11 @@ describe('R11: what @openai/agents-core sends back', () => {
       status: 'completed',
       operation,
     }))
-    const { box, items } = await sent(calls)
+    const { fixture, items } = await sent(calls)
     expect(items).toMatchObject([
       { type: 'apply_patch_call_output', callId: 'call_0', status: 'completed' },
       { type: 'apply_patch_call_output', callId: 'call_1', status: 'failed' },
     ])
-    expect(box.text('a.txt')).toMatch(/^one\n?$/u)
+    expect(fixture.text('a.txt')).toMatch(/^one\n?$/u)
   })
 })

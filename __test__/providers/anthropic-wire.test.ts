@@ -9,11 +9,11 @@ type Result = { type: string; tool_use_id: string; content: unknown; is_error?: 
 
 /** Has a scripted model make calls, one a turn, and gives the results that the SDK sends back. */
 async function sent(calls: [name: string, input: object][], options: Omit<ProviderExecutorsOptions, 'memoryDir'> = {}, ownSchema = true) {
-  const box = makeSandbox()
+  const fixture = makeSandbox()
   const answers = calls.map(([name, input], index) => anthropicMessage({ type: 'tool_use', id: `toolu_${index}`, name, input }))
   const { url, bodies } = await startEndpoint([...answers, anthropicMessage({ type: 'text', text: 'done' })])
   const provider = createAnthropic({ apiKey: 'none', baseURL: url })
-  const executors = providerExecutors({ rootDir: box.root, memoryDir: box.at('notes'), ...options })
+  const executors = providerExecutors({ rootDir: fixture.root, memoryDir: fixture.at('notes'), ...options })
   onTestFinished(() => executors.close())
   const run = executors.anthropic
   const bash = provider.tools.bash_20250124({ execute: run.bash })

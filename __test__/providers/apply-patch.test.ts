@@ -9,10 +9,10 @@ import { runs, seed } from '../support/randomised.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
 function patcher(options: ProviderExecutorsOptions = {}) {
-  const box = makeSandbox()
-  const { openai, agents } = providerExecutors({ rootDir: box.root, ...options })
+  const fixture = makeSandbox()
+  const { openai, agents } = providerExecutors({ rootDir: fixture.root, ...options })
   return {
-    box,
+    fixture,
     agents,
     applyPatch: openai.applyPatch,
     apply: (operation: ApplyPatchOperation) => openai.applyPatch({ callId: 'call_1', operation }),
@@ -27,27 +27,27 @@ const FILE = 'def f(n):\n    return n\n\ndef g(n):\n    return n\n'
 
 describe('applyPatch', () => {
   test('R5: refuses what fits in two places, where the reference takes the first', async () => {
-    const { box, apply } = patcher()
-    box.put('a.py', FILE)
+    const { fixture, apply } = patcher()
+    fixture.put('a.py', FILE)
     expect((await apply(update('a.py', '@@\n-    return n\n+    return 1\n'))).status).toBe('failed')
-    expect(box.text('a.py')).toBe(FILE)
+    expect(fixture.text('a.py')).toBe(FILE)
   })
 
   test('R5: creates, changes and deletes', async () => {
-    const { box, apply } = patcher()
+    const { fixture, apply } = patcher()
     expect(await apply(create('src/a.py', '+def f(n):\n+    return n\n'))).toMatchObject({ status: 'completed' })
-    expect(box.text('src/a.py')).toMatch(/^def f\(n\):\n {4}return n\n?$/u)
+    expect(fixture.text('src/a.py')).toMatch(/^def f\(n\):\n {4}return n\n?$/u)
     expect(await apply(update('src/a.py', '@@ def f(n):\n-    return n\n+    return n + 1\n'))).toMatchObject({ status: 'completed' })
-    expect(box.text('src/a.py')).toContain('return n + 1')
+    expect(fixture.text('src/a.py')).toContain('return n + 1')
     expect(await apply(remove('src/a.py'))).toMatchObject({ status: 'completed' })
-    expect(existsSync(box.at('src/a.py'))).toBe(false)
+    expect(existsSync(fixture.at('src/a.py'))).toBe(false)
   })
 
   test('R5: says what failed, and changes nothing', async () => {
-    const { box, apply } = patcher()
-    box.put('a.py', FILE)
-    symlinkSync('../outside', box.at('out'))
-    box.put('dir/file', 'x')
+    const { fixture, apply } = patcher()
+    fixture.put('a.py', FILE)
+    symlinkSync('../outside', fixture.at('out'))
+    fixture.put('dir/file', 'x')
     const operations: ApplyPatchOperation[] = [
       create('a.py', '+x'),
       create('new', 'no plus'),
@@ -66,17 +66,17 @@ describe('applyPatch', () => {
       create('', '+x'),
       { type: 'move_file', path: 'a.py' } as never,
     ]
-    const before = readdirSync(box.root, { recursive: true }).sort()
+    const before = readdirSync(fixture.root, { recursive: true }).sort()
     const answers: string[] = []
     for (const operation of operations) {
       const { status, output } = await apply(operation)
       expect(status, JSON.stringify(operation)).toBe('failed')
-      answers.push(`${JSON.stringify(operation)}\n${output.replaceAll(box.root, 'ROOT')}`)
+      answers.push(`${JSON.stringify(operation)}\n${output.replaceAll(fixture.root, 'ROOT')}`)
     }
     expect(answers.join('\n\n')).toMatchSnapshot()
-    expect(readdirSync(box.root, { recursive: true }).sort()).toEqual(before)
-    expect(box.text('a.py')).toBe(FILE)
-    expect(readdirSync(box.outside)).toEqual([])
+    expect(readdirSync(fixture.root, { recursive: true }).sort()).toEqual(before)
+    expect(fixture.text('a.py')).toBe(FILE)
+    expect(readdirSync(fixture.outside)).toEqual([])
   })
 
   test('R1: never throws, whatever it is given', async () => {
@@ -114,27 +114,27 @@ describe('applyPatch', () => {
   })
 
   test('is the editor of the Agents SDK as well, which can move', async () => {
-    const { box, agents } = patcher()
+    const { fixture, agents } = patcher()
     expect(await agents.editor.createFile({ type: 'create_file', path: 'a', diff: '+one\n+two' })).toMatchObject({ status: 'completed' })
     const moved = await agents.editor.updateFile({ type: 'update_file', path: 'a', diff: '@@\n one\n-two\n+2\n', moveTo: 'b/c' })
     expect(moved).toMatchObject({ status: 'completed' })
-    expect(existsSync(box.at('a'))).toBe(false)
-    expect(box.text('b/c')).toMatch(/^one\n2\n?$/u)
+    expect(existsSync(fixture.at('a'))).toBe(false)
+    expect(fixture.text('b/c')).toMatch(/^one\n2\n?$/u)
     expect(await agents.editor.deleteFile({ type: 'delete_file', path: 'b/c' })).toMatchObject({ status: 'completed' })
     expect(await agents.editor.deleteFile({ type: 'delete_file', path: 'b/c' })).toMatchObject({ status: 'failed' })
   })
 })
 
 test(`R10: no patch of ${runs(1_000)} reaches what is outside`, { timeout: 300_000 }, async () => {
-  const { box, apply } = patcher()
-  box.put('a/file', 'one\n')
-  symlinkSync(box.outside, box.at('absolute'))
-  symlinkSync('../outside', box.at('out'))
-  symlinkSync('..', box.at('up'))
+  const { fixture, apply } = patcher()
+  fixture.put('a/file', 'one\n')
+  symlinkSync(fixture.outside, fixture.at('absolute'))
+  symlinkSync('../outside', fixture.at('out'))
+  symlinkSync('..', fixture.at('up'))
   const step = fc.constantFrom('..', '.', 'a', 'file', 'out', 'absolute', 'up', 'outside', 'secret', '%2e%2e', '..\0')
   const path = fc.oneof(
     fc.array(step, { minLength: 1, maxLength: 6 }).map((steps) => steps.join('/')),
-    fc.array(step, { maxLength: 3 }).map((steps) => join(box.outside, ...steps.filter((one) => !one.includes('\0')))),
+    fc.array(step, { maxLength: 3 }).map((steps) => join(fixture.outside, ...steps.filter((one) => !one.includes('\0')))),
   )
   const operation: fc.Arbitrary<ApplyPatchOperation> = fc.oneof(
     path.map((at) => create(at, '+evil')),
@@ -143,7 +143,7 @@ test(`R10: no patch of ${runs(1_000)} reaches what is outside`, { timeout: 300_0
     fc.tuple(path, path).map(([at, moveTo]): ApplyPatchOperation => ({ type: 'update_file', path: at, diff: '@@\n-one\n+one\n', moveTo })),
   )
   for (const one of fc.sample(operation, { numRuns: runs(1_000), seed })) await apply(one)
-  expect(readdirSync(box.outside)).toEqual([])
+  expect(readdirSync(fixture.outside)).toEqual([])
 })
 
 /** What the reference makes of a diff; `undefined` for one that it refuses. */
@@ -164,10 +164,10 @@ test.each([
   ['two hunks', '@@ def f(n):\n-    return n\n+    return 1\n@@ def g(n):\n-    return n\n+    return 2\n'],
   ['text that is not there', '@@\n-    return 7\n+    return 1\n'],
 ])("R5: %s: the result is the reference's", async (_name, diff) => {
-  const { box, apply } = patcher()
-  box.put('a.py', FILE)
-  const wanted = reference(FILE, diff)
+  const { fixture, apply } = patcher()
+  fixture.put('a.py', FILE)
+  const expected = reference(FILE, diff)
   const { status } = await apply(update('a.py', diff))
-  expect(status).toBe(wanted === undefined ? 'failed' : 'completed')
-  expect(box.text('a.py')).toBe(wanted ?? FILE)
+  expect(status).toBe(expected === undefined ? 'failed' : 'completed')
+  expect(fixture.text('a.py')).toBe(expected ?? FILE)
 })

@@ -9,8 +9,8 @@ const { tools: anthropic } = createAnthropic({ apiKey: 'x' })
 const { tools: openai } = createOpenAI({ apiKey: 'x' })
 
 function scene(policy: ApprovalPolicy = {}) {
-  const box = makeSandbox()
-  const run = providerExecutors({ rootDir: box.root, memoryDir: box.at('../memory') })
+  const fixture = makeSandbox()
+  const run = providerExecutors({ rootDir: fixture.root, memoryDir: fixture.at('../memory') })
   onTestFinished(() => run.close())
   const tools = checkProviderTools({
     shell: openai.shell({ execute: run.openai.shell }),

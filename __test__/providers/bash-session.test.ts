@@ -7,17 +7,17 @@ import { refusal } from '../support/refusal.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
 function session(options: ProviderExecutorsOptions = {}) {
-  const box = makeSandbox()
-  const executors = providerExecutors({ rootDir: box.root, env: { set: { GIVEN: 'given' } }, ...options })
+  const fixture = makeSandbox()
+  const executors = providerExecutors({ rootDir: fixture.root, env: { set: { GIVEN: 'given' } }, ...options })
   onTestFinished(() => executors.close())
   const { bash } = executors.anthropic
   const out = async (command: string): Promise<string> => (await bash({ command })).stdout
-  return { box, executors, bash, out, run: (command: string) => bash({ command }) }
+  return { fixture, executors, bash, out, run: (command: string) => bash({ command }) }
 }
 
 describe('R6: what stays from one command to the next', () => {
   test('the directory, variables, arrays, functions, aliases, options and the file mask', async () => {
-    const { box, run, out } = session()
+    const { fixture, run, out } = session()
     await run(
       [
         'mkdir -p "a dir/b"; cd "a dir"; cd b',
@@ -27,7 +27,7 @@ describe('R6: what stays from one command to the next', () => {
         "alias say='echo said'; shopt -s extglob expand_aliases; set -o pipefail; umask 027; GIVEN=changed",
       ].join('\n'),
     )
-    expect(await out('pwd; echo "$OLDPWD"')).toBe(`${box.root}/a dir/b\n${box.root}/a dir\n`)
+    expect(await out('pwd; echo "$OLDPWD"')).toBe(`${fixture.root}/a dir/b\n${fixture.root}/a dir\n`)
     expect(await out('printf "%s|" "$EXPORTED" "$PLAIN" "$FIXED" "$GIVEN"; env | grep -c "^EXPORTED="')).toBe(
       "it's $HOME|two\nlines\t\u0001|fixed|changed|1\n",
     )
@@ -35,7 +35,7 @@ describe('R6: what stays from one command to the next', () => {
     expect(await out('greet you; bash -c exported_greet; say it; echo @(a|b); umask; false | true || echo pipefail')).toBe(
       'hello you\nhello exported\nsaid it\n@(a|b)\n0027\npipefail\n',
     )
-    expect(await out('cd - > /dev/null; pwd')).toBe(`${box.root}/a dir\n`)
+    expect(await out('cd - > /dev/null; pwd')).toBe(`${fixture.root}/a dir\n`)
     await run('unset PLAIN LIST GIVEN; unset -f greet; unalias say')
     expect(await out('echo "${PLAIN-none} ${LIST-none} ${GIVEN-none}"; type -t greet say')).toBe('none none none\n')
   })
@@ -51,12 +51,12 @@ describe('R6: what stays from one command to the next', () => {
   })
 
   test('a directory that is gone is reported, and the command starts in the root', async () => {
-    const { box, run } = session()
+    const { fixture, run } = session()
     await run('mkdir gone; cd gone')
     await run('rmdir ../gone')
     const { stdout, stderr } = await run('pwd')
-    expect(stdout).toBe(`${box.root}\n`)
-    expect(stderr).toBe(`[The directory ${box.root}/gone is gone. The command starts in ${box.root}.]\n`)
+    expect(stdout).toBe(`${fixture.root}\n`)
+    expect(stderr).toBe(`[The directory ${fixture.root}/gone is gone. The command starts in ${fixture.root}.]\n`)
   })
 
   test('a restart forgets everything; its text is the documented one', async () => {
@@ -136,13 +136,13 @@ describe('R7: commands that fight the session', () => {
   })
 
   test('a state that a command has put there is read by the confined shell alone', async () => {
-    const { box, run, out } = session({ sandbox: { denyRead: [] } })
+    const { fixture, run, out } = session({ sandbox: { denyRead: [] } })
     // The command looks for the files of its session and writes nonsense into all of them.
     await run('X=1; for f in "$__toolwright_next"; do echo "touch /etc/escaped; echo bad; exit 9" > "$f"; touch "$f.done"; done')
     expect(await out('echo on')).toMatch(/^(?:on\n)?$/u)
     expect(readdirSync('/etc')).not.toContain('escaped')
     await run('true')
-    expect(readdirSync(box.root).filter((name) => name !== '.git')).toEqual([])
+    expect(readdirSync(fixture.root).filter((name) => name !== '.git')).toEqual([])
   })
 
   test('100 random kills of the shell leave a session whose state is that of some earlier command', async () => {
@@ -189,11 +189,11 @@ describe('a call', () => {
   })
 
   test('is confined: no write outside of the root', async () => {
-    const { box, run } = session()
-    const { exitCode, stderr } = await run(`echo x > ${box.outside}/escaped`)
+    const { fixture, run } = session()
+    const { exitCode, stderr } = await run(`echo x > ${fixture.outside}/escaped`)
     expect(exitCode).not.toBe(0)
     expect(stderr).not.toBe('')
-    expect(readdirSync(box.outside)).toEqual([])
+    expect(readdirSync(fixture.outside)).toEqual([])
   })
 
   test('R13: is recorded as a call of bash, with the command and its end', async () => {
@@ -211,13 +211,13 @@ describe('a call', () => {
 describe.skipIf(process.platform !== 'linux')('patches in commands of providers', () => {
   test('each has a row, whichever tool has run the command', async () => {
     const journal = await openJournal(':memory:')
-    const { box, executors } = session({ journal, runId: 'r' })
+    const { fixture, executors } = session({ journal, runId: 'r' })
     const patch = (name: string) => `apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: ${name}\n+x\n*** End Patch\nEOF`
     await executors.anthropic.bash({ command: 'mkdir sub; cd sub' })
     await executors.anthropic.bash({ command: patch('a') })
     await executors.openai.shell({ action: { commands: [patch('b'), patch('c'), 'apply_patch x'] } })
     await executors.openai.localShell({ action: { type: 'exec', command: ['sh', '-c', patch('d')] } })
-    expect([box.text('sub/a'), box.text('b'), box.text('c'), box.text('d')]).toEqual(['x\n', 'x\n', 'x\n', 'x\n'])
+    expect([fixture.text('sub/a'), fixture.text('b'), fixture.text('c'), fixture.text('d')]).toEqual(['x\n', 'x\n', 'x\n', 'x\n'])
     const rows = await journal.listRun('r')
     expect(rows.map(({ toolName, seq, status }) => `${seq} ${toolName} ${status}`)).toEqual([
       '1 bash success',

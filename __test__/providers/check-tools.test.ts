@@ -41,10 +41,10 @@ describe('R12: checkProviderTools', () => {
     ['textEditor', anthropic.textEditor_20250728(), 'str_replace_based_edit_tool'],
     ['str_replace_based_edit_tool', anthropic.textEditor_20250124({}), 'str_replace_editor'],
     ['notes', anthropic.memory_20250818({}), 'memory'],
-  ])('refuses the key %s, and names the right one', (key, tool, wanted) => {
+  ])('refuses the key %s, and names the right one', (key, tool, expected) => {
     const error = refusalOf({ [key]: tool })
-    expect(error).toMatchObject({ code: 'INVALID_INPUT', details: { key, wanted } })
-    expect(error.message).toContain(`"${wanted}"`)
+    expect(error).toMatchObject({ code: 'INVALID_INPUT', details: { key, wanted: expected } })
+    expect(error.message).toContain(`"${expected}"`)
   })
 
   test('refuses an executor in the place of a tool', () => {

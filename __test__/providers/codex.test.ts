@@ -6,11 +6,11 @@ import { eventually, expectGone, running, sleepingMark } from '../support/proces
 import { makeSandbox } from '../support/sandbox.ts'
 
 function makePair(options: Parameters<typeof providerExecutors>[0] = {}) {
-  const box = makeSandbox()
-  const executors = providerExecutors({ rootDir: box.root, ...options })
+  const fixture = makeSandbox()
+  const executors = providerExecutors({ rootDir: fixture.root, ...options })
   onTestFinished(() => executors.close())
   const { exec_command, write_stdin } = executors.codex
-  return { ...box, executors, tools: executors.codex, exec: exec_command.execute, write: write_stdin.execute }
+  return { ...fixture, executors, tools: executors.codex, exec: exec_command.execute, write: write_stdin.execute }
 }
 
 /** An answer without what differs each time. */

@@ -18,9 +18,9 @@ async function referenceMemory() {
 }
 
 function ownMemory() {
-  const box = makeSandbox()
-  const directory = box.at('notes')
-  const { anthropic } = providerExecutors({ rootDir: box.root, memoryDir: directory })
+  const fixture = makeSandbox()
+  const directory = fixture.at('notes')
+  const { anthropic } = providerExecutors({ rootDir: fixture.root, memoryDir: directory })
   const run = async (input: MemoryCommand): Promise<string> => anthropic.memory(input).catch((error: Error) => `Error: ${error.message}`)
   return { run, directory }
 }
@@ -94,9 +94,9 @@ describe('memory', () => {
     const [reference, own] = [await referenceMemory(), ownMemory()]
     const answers: string[] = []
     for (const input of script) {
-      const wanted = withoutDirectorySizes(await reference.run(input))
+      const expected = withoutDirectorySizes(await reference.run(input))
       const got = withoutDirectorySizes(await own.run(input))
-      expect(got, JSON.stringify(input)).toBe(wanted)
+      expect(got, JSON.stringify(input)).toBe(expected)
       answers.push(`${JSON.stringify(input)}\n${got}`)
     }
     expect(answers.join('\n\n')).toMatchSnapshot()

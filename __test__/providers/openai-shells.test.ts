@@ -5,10 +5,10 @@ import { expectGone, sleepingMark } from '../support/processes.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
 function shells(options: ProviderExecutorsOptions = {}) {
-  const box = makeSandbox()
-  const { openai, agents } = providerExecutors({ rootDir: box.root, ...options })
+  const fixture = makeSandbox()
+  const { openai, agents } = providerExecutors({ rootDir: fixture.root, ...options })
   const run = (...commands: string[]) => openai.shell({ action: { commands } })
-  return { box, ...openai, agents, run, act: (action: ShellAction) => openai.shell({ action }) }
+  return { fixture, ...openai, agents, run, act: (action: ShellAction) => openai.shell({ action }) }
 }
 
 describe('shell', () => {
@@ -111,21 +111,21 @@ describe('shell', () => {
   })
 
   test('is confined, and the hint names the sandbox', async () => {
-    const { box, run } = shells()
-    const { output } = await run(`echo x > ${box.outside}/escaped`)
+    const { fixture, run } = shells()
+    const { output } = await run(`echo x > ${fixture.outside}/escaped`)
     expect(output[0]?.outcome).toEqual({ type: 'exit', exitCode: 1 })
     const denied = await run('echo x > .git/config')
     expect(denied.output[0]?.stderr).toMatch(/\n\[.*sandbox.*\]\n$/isu)
   })
 
   test('nothing runs of an action with a command that cannot', async () => {
-    const { box, run } = shells()
+    const { fixture, run } = shells()
     const { output } = await run('touch made', 'a\0b')
     expect(output.map(({ outcome }) => outcome)).toEqual([
       { type: 'exit', exitCode: 126 },
       { type: 'exit', exitCode: 126 },
     ])
-    expect(() => box.text('made')).toThrow('ENOENT')
+    expect(() => fixture.text('made')).toThrow('ENOENT')
   })
 
   test('what has ended before an abort is answered', async () => {
@@ -168,9 +168,9 @@ describe('shell', () => {
 
 describe('localShell', () => {
   const exec = (options: ProviderExecutorsOptions = {}) => {
-    const { box, localShell } = shells(options)
+    const { fixture, localShell } = shells(options)
     const run = (command: string[], rest: object = {}) => localShell({ action: { type: 'exec', command, ...rest } })
-    return { box, localShell, run }
+    return { fixture, localShell, run }
   }
 
   test('R4: runs a program with arguments that no shell reads', async () => {
@@ -179,12 +179,12 @@ describe('localShell', () => {
   })
 
   test('R4: takes variables and a directory below the root', async () => {
-    const { box, run } = exec({ env: { set: { FOO: 'host' } } })
-    box.put('sub/file', '')
+    const { fixture, run } = exec({ env: { set: { FOO: 'host' } } })
+    fixture.put('sub/file', '')
     expect(await run(['sh', '-c', 'echo $FOO; pwd'], { env: { FOO: 'model' }, workingDirectory: 'sub' })).toEqual({
-      output: `model\n${box.root}/sub\n`,
+      output: `model\n${fixture.root}/sub\n`,
     })
-    expect((await run(['pwd'], { workingDirectory: `${box.root}/sub` })).output).toBe(`${box.root}/sub\n`)
+    expect((await run(['pwd'], { workingDirectory: `${fixture.root}/sub` })).output).toBe(`${fixture.root}/sub\n`)
     expect((await run(['pwd'], { workingDirectory: '..' })).output).toContain('[TOOL_PATH_ESCAPE]')
     expect((await run(['pwd'], { workingDirectory: 'none' })).output).toContain('[TOOL_FILE_NOT_FOUND]')
   })

@@ -7,10 +7,10 @@ import { openaiResponse, openaiText, startEndpoint } from '../support/scripted-e
 
 /** Has a scripted model make calls, and gives the items that the SDK sends back. */
 async function sent(calls: object[], options: ProviderExecutorsOptions = {}) {
-  const box = makeSandbox()
+  const fixture = makeSandbox()
   const { url, bodies } = await startEndpoint([openaiResponse(...calls), openaiResponse(openaiText('done'))])
   const provider = createOpenAI({ apiKey: 'none', baseURL: url })
-  const run = providerExecutors({ rootDir: box.root, ...options }).openai
+  const run = providerExecutors({ rootDir: fixture.root, ...options }).openai
   const isLocal = calls.some((call) => JSON.stringify(call).includes('local_shell'))
   const tools = checkProviderTools<ToolSet>({
     ...(isLocal && { local_shell: provider.tools.localShell({ execute: run.localShell }) }),
@@ -20,7 +20,7 @@ async function sent(calls: object[], options: ProviderExecutorsOptions = {}) {
   const { text } = await generateText({ model: provider.responses('gpt-5.1'), tools, prompt: 'go', stopWhen: isStepCount(3) })
   expect(text).toBe('done')
   const input = bodies[1].input as { type?: string }[]
-  return { box, items: input.filter(({ type }) => type?.endsWith('_output') === true) }
+  return { fixture, items: input.filter(({ type }) => type?.endsWith('_output') === true) }
 }
 
 const shellCall = (action: object) => ({ type: 'shell_call', id: 'sh_1', call_id: 'call_1', status: 'completed', action })
@@ -62,9 +62,9 @@ describe('R11: what @ai-sdk/openai sends back', () => {
       { type: 'delete_file', path: '../outside' },
     ].map((operation, index) => ({ type: 'apply_patch_call', id: `ap_${index}`, call_id: `call_${index}`, status: 'completed', operation }))
     for (const call of calls.slice(0, 1)) {
-      const { box, items } = await sent([call])
+      const { fixture, items } = await sent([call])
       expect(items).toMatchObject([{ type: 'apply_patch_call_output', call_id: 'call_0', status: 'completed' }])
-      expect(box.text('a.txt')).toMatch(/^one\ntwo\n?$/u)
+      expect(fixture.text('a.txt')).toMatch(/^one\ntwo\n?$/u)
     }
     // The SDK makes the calls of one answer at the same time.
     const { items } = await sent(calls.slice(2))

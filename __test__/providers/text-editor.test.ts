@@ -6,11 +6,11 @@ import { refusal } from '../support/refusal.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
 function editor(options: ProviderExecutorsOptions = {}) {
-  const box = makeSandbox()
-  const { anthropic } = providerExecutors({ rootDir: box.root, ...options })
+  const fixture = makeSandbox()
+  const { anthropic } = providerExecutors({ rootDir: fixture.root, ...options })
   const edit = (input: TextEditorInput): Promise<string> =>
-    anthropic.textEditor(input).catch((error: Error) => `Error: ${error.message.replaceAll(box.root, 'ROOT')}`)
-  return { box, edit, textEditor: anthropic.textEditor }
+    anthropic.textEditor(input).catch((error: Error) => `Error: ${error.message.replaceAll(fixture.root, 'ROOT')}`)
+  return { fixture, edit, textEditor: anthropic.textEditor }
 }
 
 const script: TextEditorInput[] = [
@@ -56,17 +56,17 @@ const script: TextEditorInput[] = [
 
 describe('textEditor', () => {
   test('R8: answers in the documented words', async () => {
-    const { box, edit } = editor()
-    symlinkSync('../outside', box.at('out'))
+    const { fixture, edit } = editor()
+    symlinkSync('../outside', fixture.at('out'))
     const answers: string[] = []
     for (const input of script) answers.push(`${JSON.stringify(input)}\n${await edit(input)}`)
     expect(answers.join('\n\n')).toMatchSnapshot()
-    expect(box.text('src/primes.py')).toBe('"""Primes."""\ndef f(n):\n    return n * 2\na\nb\n    # twice\n\nprint(f(1))\n')
+    expect(fixture.text('src/primes.py')).toBe('"""Primes."""\ndef f(n):\n    return n * 2\na\nb\n    # twice\n\nprint(f(1))\n')
   })
 
   test('a long file is clipped at maxCharacters, and its range is shown all the same', async () => {
-    const { box, edit } = editor({ maxCharacters: 100 })
-    box.put('long', Array.from({ length: 200_000 }, (_, index) => `line ${index + 1}\n`).join(''))
+    const { fixture, edit } = editor({ maxCharacters: 100 })
+    fixture.put('long', Array.from({ length: 200_000 }, (_, index) => `line ${index + 1}\n`).join(''))
     const clipped = await edit({ command: 'view', path: 'long' })
     expect(clipped).toContain('<response clipped><NOTE>')
     expect(clipped.length).toBeLessThan(600)
@@ -76,27 +76,27 @@ describe('textEditor', () => {
   })
 
   test('takes insert texts by either name, absolute paths, CRLF, and a byte order mark', async () => {
-    const { box, edit } = editor()
-    box.put('a.txt', '\uFEFFone\r\ntwo\r\n')
-    await edit({ command: 'insert', path: box.at('a.txt'), insert_line: 1, new_str: 'between\r\n' })
+    const { fixture, edit } = editor()
+    fixture.put('a.txt', '\uFEFFone\r\ntwo\r\n')
+    await edit({ command: 'insert', path: fixture.at('a.txt'), insert_line: 1, new_str: 'between\r\n' })
     await edit({ command: 'str_replace', path: 'a.txt', old_str: 'two', new_str: '2 $& $1' })
-    expect(box.bytes('a.txt').toString()).toBe('\uFEFFone\r\nbetween\r\n2 $& $1\r\n')
+    expect(fixture.bytes('a.txt').toString()).toBe('\uFEFFone\r\nbetween\r\n2 $& $1\r\n')
   })
 
   test('refuses to change what is no UTF-8, and changes nothing', async () => {
-    const { box, textEditor } = editor()
-    box.put('latin', Buffer.from([0x61, 0xe4, 0x62, 0x0a]))
+    const { fixture, textEditor } = editor()
+    fixture.put('latin', Buffer.from([0x61, 0xe4, 0x62, 0x0a]))
     expect((await refusal(textEditor({ command: 'str_replace', path: 'latin', old_str: 'a', new_str: 'x' }))).code).toBe('TOOL_FILE_BINARY')
-    expect([...box.bytes('latin')]).toEqual([0x61, 0xe4, 0x62, 0x0a])
+    expect([...fixture.bytes('latin')]).toEqual([0x61, 0xe4, 0x62, 0x0a])
   })
 
   test('two edits at the same time lose nothing: one of them may be refused', async () => {
-    const { box, textEditor } = editor()
-    box.put('a', 'one\ntwo\n')
+    const { fixture, textEditor } = editor()
+    fixture.put('a', 'one\ntwo\n')
     const results = await Promise.allSettled(
       ['one', 'two'].map((old) => textEditor({ command: 'str_replace', path: 'a', old_str: old, new_str: old.toUpperCase() })),
     )
-    const text = box.text('a')
+    const text = fixture.text('a')
     for (const [index, result] of results.entries()) {
       if (result.status === 'fulfilled') expect(text).toContain(['ONE', 'TWO'][index])
       else expect((result.reason as { code: string }).code).toBe('TOOL_EDIT_CONFLICT')
@@ -125,15 +125,15 @@ describe('textEditor', () => {
 })
 
 test('a text of 300,000 lines is inserted', async () => {
-  const { box, edit } = editor({ maxOutputBytes: 10_000_000 })
-  box.put('a', 'one\ntwo\n')
+  const { fixture, edit } = editor({ maxOutputBytes: 10_000_000 })
+  fixture.put('a', 'one\ntwo\n')
   await edit({ command: 'insert', path: 'a', insert_line: 1, insert_text: 'x\n'.repeat(300_000) })
-  expect(readFileSync(box.at('a'), 'utf8')).toBe(`one\n${'x\n'.repeat(300_000)}two\n`)
+  expect(readFileSync(fixture.at('a'), 'utf8')).toBe(`one\n${'x\n'.repeat(300_000)}two\n`)
 })
 
 test('an error repeats the beginning of a long text, and lists the first of many lines', async () => {
-  const { box, edit } = editor()
-  box.put('a', 'x\n'.repeat(500))
+  const { fixture, edit } = editor()
+  fixture.put('a', 'x\n'.repeat(500))
   const absent = await edit({ command: 'str_replace', path: 'a', old_str: 'y'.repeat(9_000), new_str: '' })
   expect(absent).toBe(
     `Error: No replacement was performed, old_str \`${'y'.repeat(2_000)}… (9000 characters)\` did not appear verbatim in a.`,

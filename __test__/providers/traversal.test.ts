@@ -14,12 +14,12 @@ const SECRET = 'what nobody may read'
 const TRIES = runs(1_250)
 
 function scene() {
-  const box = makeSandbox()
-  mkdirSync(join(box.outside, 'dir'))
-  writeFileSync(join(box.outside, 'secret'), SECRET)
-  writeFileSync(join(box.outside, 'dir/secret'), SECRET)
-  const executors = providerExecutors({ rootDir: box.root, memoryDir: box.root })
-  return { box, ...executors.anthropic, before: fingerprint(box.outside) }
+  const fixture = makeSandbox()
+  mkdirSync(join(fixture.outside, 'dir'))
+  writeFileSync(join(fixture.outside, 'secret'), SECRET)
+  writeFileSync(join(fixture.outside, 'dir/secret'), SECRET)
+  const executors = providerExecutors({ rootDir: fixture.root, memoryDir: fixture.root })
+  return { fixture, ...executors.anthropic, before: fingerprint(fixture.outside) }
 }
 
 const steps = [
@@ -87,21 +87,21 @@ function layLinks(root: string, outside: string): void {
 }
 
 async function tryOut(
-  { box, before }: Pick<ReturnType<typeof scene>, 'box' | 'before'>,
+  { fixture, before }: Pick<ReturnType<typeof scene>, 'fixture' | 'before'>,
   inputs: readonly unknown[],
   run: (input: never) => Promise<string>,
 ): Promise<{ done: number; refused: number }> {
   const counts = { done: 0, refused: 0 }
   for (const [index, input] of inputs.entries()) {
-    if (index % 50 === 0) layLinks(box.root, box.outside)
+    if (index % 50 === 0) layLinks(fixture.root, fixture.outside)
     const answer = await run(input as never).then(
       (answered) => ((counts.done += 1), answered),
       (error: Error) => ((counts.refused += 1), error.message),
     )
     if (answer.includes(SECRET)) throw new Error(`read outside: ${JSON.stringify(input)}`)
-    if (index % 25 === 24) expect(fingerprint(box.outside), JSON.stringify(inputs.slice(index - 24, index + 1))).toBe(before)
+    if (index % 25 === 24) expect(fingerprint(fixture.outside), JSON.stringify(inputs.slice(index - 24, index + 1))).toBe(before)
   }
-  expect(fingerprint(box.outside)).toBe(before)
+  expect(fingerprint(fixture.outside)).toBe(before)
   return counts
 }
 
@@ -119,26 +119,26 @@ describe(`R10: no escape in ${TRIES} tries each`, () => {
 
   test('of the memory', limit, async () => {
     const at = scene()
-    const { done, refused } = await tryOut(at, fc.sample(memoryInput(at.box.outside), { numRuns: TRIES, seed }), at.memory)
+    const { done, refused } = await tryOut(at, fc.sample(memoryInput(at.fixture.outside), { numRuns: TRIES, seed }), at.memory)
     expect(Math.min(done, refused)).toBeGreaterThan(TRIES / 50)
   })
 
   test('of the editor', limit, async () => {
     const at = scene()
-    const { done, refused } = await tryOut(at, fc.sample(editorInput(at.box.outside), { numRuns: TRIES, seed }), at.textEditor)
+    const { done, refused } = await tryOut(at, fc.sample(editorInput(at.fixture.outside), { numRuns: TRIES, seed }), at.textEditor)
     expect(Math.min(done, refused)).toBeGreaterThan(TRIES / 50)
   })
 
   test('of the memory, while links take the place of files and directories', limit, async () => {
     const at = scene()
-    await startSwapping(at.box.root, at.box.outside)
-    await tryOut(at, fc.sample(swapped(memoryInput(at.box.outside)), { numRuns: TRIES, seed }), at.memory)
+    await startSwapping(at.fixture.root, at.fixture.outside)
+    await tryOut(at, fc.sample(swapped(memoryInput(at.fixture.outside)), { numRuns: TRIES, seed }), at.memory)
   })
 
   test('of the editor, while links take the place of files and directories', limit, async () => {
     const at = scene()
-    await startSwapping(at.box.root, at.box.outside)
-    await tryOut(at, fc.sample(swapped(editorInput(at.box.outside)), { numRuns: TRIES, seed }), at.textEditor)
+    await startSwapping(at.fixture.root, at.fixture.outside)
+    await tryOut(at, fc.sample(swapped(editorInput(at.fixture.outside)), { numRuns: TRIES, seed }), at.textEditor)
   })
 })
 
@@ -172,8 +172,8 @@ describe('R10: by name', () => {
     '/memories//../../outside/secret',
     '/memories/up/outside/secret',
   ])('%j is refused by every command of the memory', async (place) => {
-    const { box, memory, before } = scene()
-    layLinks(box.root, box.outside)
+    const { fixture, memory, before } = scene()
+    layLinks(fixture.root, fixture.outside)
     const commands: MemoryCommand[] = [
       { command: 'view', path: place },
       { command: 'create', path: `${place}/new`, file_text: 'x' },
@@ -183,13 +183,13 @@ describe('R10: by name', () => {
       { command: 'rename', old_path: `${place}/dir`, new_path: '/memories/stolen' },
     ]
     for (const input of commands) await expect(memory(input), JSON.stringify(input)).rejects.toThrow()
-    expect(fingerprint(box.outside)).toBe(before)
+    expect(fingerprint(fixture.outside)).toBe(before)
   })
 
   test('an encoded `..` is a name like any other', async () => {
-    const { box, memory, textEditor } = scene()
+    const { fixture, memory, textEditor } = scene()
     expect(await memory({ command: 'create', path: '/memories/%2e%2e/x', file_text: 'x' })).toContain('created')
     expect(await textEditor({ command: 'create', path: '%2e%2e/%2e%2e%2fy', file_text: 'y' })).toContain('created')
-    expect(readdirSync(box.at('%2e%2e')).sort()).toEqual(['%2e%2e%2fy', 'x'])
+    expect(readdirSync(fixture.at('%2e%2e')).sort()).toEqual(['%2e%2e%2fy', 'x'])
   })
 })

@@ -10,12 +10,12 @@ import { anthropicMessage, startEndpoint } from '../support/scripted-endpoint.ts
 type Part = { type: string; content?: unknown; is_error?: boolean }
 
 test("Anthropic's bash tool without an execute of its own runs on it", async () => {
-  const box = makeSandbox()
+  const fixture = makeSandbox()
   const lines = ['echo out; echo err >&2; exit 3', 'echo kept > file; pwd', 'cat file; cat /etc/shadow > /etc/x']
   const calls = lines.map((command, n) => anthropicMessage({ type: 'tool_use', id: `toolu_${n}`, name: 'bash', input: { command } }))
   const { url, bodies } = await startEndpoint([...calls, anthropicMessage({ type: 'text', text: 'done' })])
   const provider = createAnthropic({ apiKey: 'none', baseURL: url })
-  const sandbox = createSandboxSession({ rootDir: box.root })
+  const sandbox = createSandboxSession({ rootDir: fixture.root })
   onTestFinished(() => sandbox.close())
   const { text } = await generateText({
     model: provider('claude-sonnet-4-5'),
@@ -30,14 +30,14 @@ test("Anthropic's bash tool without an execute of its own runs on it", async () 
   expect(results.map(({ is_error }) => is_error === true)).toEqual([false, false, false])
   const [first, second, third] = results.map(({ content }) => JSON.parse(String(content)) as object)
   expect(first).toEqual({ exitCode: 3, stdout: 'out\n', stderr: 'err\n' })
-  expect(second).toEqual({ exitCode: 0, stdout: `${box.root}\n`, stderr: '' })
+  expect(second).toEqual({ exitCode: 0, stdout: `${fixture.root}\n`, stderr: '' })
   expect(third).toMatchObject({ exitCode: 1, stdout: 'kept\n', stderr: expect.stringContaining('Read-only file system') })
-  expect(box.text('file')).toBe('kept\n')
+  expect(fixture.text('file')).toBe('kept\n')
 })
 
 test('tools get it in their options, and an abort of the agent ends their command', async () => {
-  const box = makeSandbox()
-  const sandbox = createSandboxSession({ rootDir: box.root })
+  const fixture = makeSandbox()
+  const sandbox = createSandboxSession({ rootDir: fixture.root })
   onTestFinished(() => sandbox.close())
   const { url } = await startEndpoint([
     anthropicMessage({ type: 'tool_use', id: 'one', name: 'wait', input: {} }),
@@ -59,5 +59,5 @@ test('tools get it in their options, and an abort of the agent ends their comman
   const began = performance.now()
   await expect(agent.generate({ prompt: 'go', abortSignal: controller.signal, experimental_sandbox: sandbox })).rejects.toThrow()
   expect(performance.now() - began).toBeLessThan(5_000)
-  expect(box.text('began')).toBe('')
+  expect(fixture.text('began')).toBe('')
 })

@@ -15,10 +15,10 @@ import { makeSandbox } from '../support/sandbox.ts'
 import { bytesOf, collect, streamOf } from './promises/promise.ts'
 
 function scene(options: Partial<SandboxSessionOptions> = {}) {
-  const box = makeSandbox()
-  const session = createSandboxSession({ rootDir: box.root, ...options })
+  const fixture = makeSandbox()
+  const session = createSandboxSession({ rootDir: fixture.root, ...options })
   onTestFinished(() => session.close())
-  return { box, session }
+  return { fixture, session }
 }
 
 /** Every way to change a path. */
@@ -62,30 +62,30 @@ describe.skipIf(!isConfining).each(Object.entries(changes))('%s cannot change', 
   })
 
   test.each(['.git/hooks/pre-commit', '.git/config', 'kept/file'])('what is protected below the root: %s', async (path) => {
-    const { box, session } = scene({ sandbox: { denyWrite: ['.git/hooks', '.git/config', 'kept'] } })
-    for (const one of ['.git/hooks/pre-commit', '.git/config', 'kept/file']) box.put(one, 'before')
+    const { fixture, session } = scene({ sandbox: { denyWrite: ['.git/hooks', '.git/config', 'kept'] } })
+    for (const one of ['.git/hooks/pre-commit', '.git/config', 'kept/file']) fixture.put(one, 'before')
     await expect(change(session, path)).rejects.toThrow()
-    expect(box.text(path)).toBe('before')
+    expect(fixture.text(path)).toBe('before')
   })
 
   test('what commands may not read', async () => {
-    const { box, session } = scene({ sandbox: { denyRead: ['closed', 'closed.txt'] } })
-    box.put('closed/file', 'before')
-    box.put('closed.txt', 'before')
+    const { fixture, session } = scene({ sandbox: { denyRead: ['closed', 'closed.txt'] } })
+    fixture.put('closed/file', 'before')
+    fixture.put('closed.txt', 'before')
     await expect(change(session, 'closed/file')).rejects.toThrow()
     await expect(change(session, 'closed.txt')).rejects.toThrow()
-    expect([box.text('closed/file'), box.text('closed.txt')]).toEqual(['before', 'before'])
+    expect([fixture.text('closed/file'), fixture.text('closed.txt')]).toEqual(['before', 'before'])
   })
 
   test.each(['link/file', 'file-link', '../outside/file'])('what is outside of the root, by %s', async (path) => {
-    const { box, session } = scene()
-    writeFileSync(join(box.outside, 'file'), 'before')
-    symlinkSync(box.outside, box.at('link'))
-    symlinkSync(join(box.outside, 'file'), box.at('file-link'))
+    const { fixture, session } = scene()
+    writeFileSync(join(fixture.outside, 'file'), 'before')
+    symlinkSync(fixture.outside, fixture.at('link'))
+    symlinkSync(join(fixture.outside, 'file'), fixture.at('file-link'))
     // A link itself may be deleted; the host's file stays.
     await change(session, path).catch(() => undefined)
-    expect(readFileSync(join(box.outside, 'file'), 'utf8')).toBe('before')
-    expect(readdirSync(box.outside)).toEqual(['file'])
+    expect(readFileSync(join(fixture.outside, 'file'), 'utf8')).toBe('before')
+    expect(readdirSync(fixture.outside)).toEqual(['file'])
   })
 })
 
@@ -93,25 +93,25 @@ describe.skipIf(!isConfining).each(Object.entries(reads))('%s does not read', (_
   const nothing = async (session: SandboxSession, path: string): Promise<string> => (await read(session, path).catch(() => '')) ?? ''
 
   test('what a narrow scope closes', async () => {
-    const { box, session } = scene({ sandbox: { readScope: 'system', denyRead: ['/etc/shadow'] } })
-    writeFileSync(join(box.outside, 'file'), 'secret of the host')
-    for (const path of ['/etc/shadow', join(box.outside, 'file'), '../outside/file']) expect(await nothing(session, path)).toBe('')
+    const { fixture, session } = scene({ sandbox: { readScope: 'system', denyRead: ['/etc/shadow'] } })
+    writeFileSync(join(fixture.outside, 'file'), 'secret of the host')
+    for (const path of ['/etc/shadow', join(fixture.outside, 'file'), '../outside/file']) expect(await nothing(session, path)).toBe('')
   })
 
   test('what is closed below the root, by any name', async () => {
-    const { box, session } = scene({ sandbox: { denyRead: ['closed', 'closed.txt'] } })
-    box.put('closed/file', 'secret')
-    box.put('closed.txt', 'secret')
-    symlinkSync('closed', box.at('link'))
-    symlinkSync('closed.txt', box.at('file-link'))
-    for (const path of ['closed/file', 'closed.txt', 'link/file', 'file-link', 'a/../closed/file', box.at('closed/file')])
+    const { fixture, session } = scene({ sandbox: { denyRead: ['closed', 'closed.txt'] } })
+    fixture.put('closed/file', 'secret')
+    fixture.put('closed.txt', 'secret')
+    symlinkSync('closed', fixture.at('link'))
+    symlinkSync('closed.txt', fixture.at('file-link'))
+    for (const path of ['closed/file', 'closed.txt', 'link/file', 'file-link', 'a/../closed/file', fixture.at('closed/file')])
       expect(await nothing(session, path)).toBe('')
     expect((await session.listDirectory({ path: 'closed' }).catch(() => [])) ?? []).toEqual([])
   })
 
   test('the private directories of the host, and what another session has there', async () => {
-    const { box, session } = scene()
-    const other = createSandboxSession({ rootDir: box.root, home: 'private' })
+    const { fixture, session } = scene()
+    const other = createSandboxSession({ rootDir: fixture.root, home: 'private' })
     onTestFinished(() => other.close())
     const { stdout: home } = await other.run({ command: 'echo secret > ~/file; printf %s "$HOME"' })
     for (const path of [`${home}/file`, `${home}/../own/file`]) expect(await nothing(session, path)).toBe('')
@@ -120,7 +120,7 @@ describe.skipIf(!isConfining).each(Object.entries(reads))('%s does not read', (_
 })
 
 test.skipIf(!isConfining)('a server of the host is not reached, by run and by spawn', async () => {
-  const { box, session } = scene()
+  const { fixture, session } = scene()
   let connections = 0
   const server = createServer(() => void (connections += 1)).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -130,7 +130,7 @@ test.skipIf(!isConfining)('a server of the host is not reached, by run and by sp
   expect((await session.run({ command })).exitCode).not.toBe(0)
   expect(await (await session.spawn({ command })).wait()).not.toEqual({ exitCode: 0 })
   expect(connections).toBe(0)
-  expect(existsSync(box.at('x'))).toBe(false)
+  expect(existsSync(fixture.at('x'))).toBe(false)
 })
 
 const SECRET = 'what nobody may read'
@@ -142,25 +142,32 @@ const steps = [
 const step = fc.constantFrom(...steps)
 
 test.skipIf(!isConfining)('paths that were made to lead out lead nowhere, while links are exchanged', { timeout: 120_000 }, async () => {
-  const { box, session } = scene({ sandbox: { readScope: 'system' } })
-  mkdirSync(join(box.outside, 'dir'))
-  writeFileSync(join(box.outside, 'secret'), SECRET)
-  writeFileSync(join(box.outside, 'dir/secret'), SECRET)
-  const before = fingerprint(box.outside)
+  const { fixture, session } = scene({ sandbox: { readScope: 'system' } })
+  mkdirSync(join(fixture.outside, 'dir'))
+  writeFileSync(join(fixture.outside, 'secret'), SECRET)
+  writeFileSync(join(fixture.outside, 'dir/secret'), SECRET)
+  const before = fingerprint(fixture.outside)
   for (const [name, to] of [
-    ['out', box.outside],
+    ['out', fixture.outside],
     ['up', '..'],
     ['absolute', '/'],
     ['loop', 'loop'],
   ] as const) {
-    rmSync(box.at(name), { force: true })
-    symlinkSync(to, box.at(name))
+    rmSync(fixture.at(name), { force: true })
+    symlinkSync(to, fixture.at(name))
   }
-  const swapper = spawn(process.execPath, [fileURLToPath(new URL('../support/swap-links.ts', import.meta.url)), box.root, box.outside])
+  const swapper = spawn(process.execPath, [
+    fileURLToPath(new URL('../support/swap-links.ts', import.meta.url)),
+    fixture.root,
+    fixture.outside,
+  ])
   onTestFinished(() => void swapper.kill('SIGKILL'))
   await once(swapper.stdout, 'data')
   const path = fc
-    .tuple(fc.constantFrom('', `${box.outside}/`, '/proc/self/cwd/', '../', `${box.root}/`), fc.array(step, { minLength: 1, maxLength: 6 }))
+    .tuple(
+      fc.constantFrom('', `${fixture.outside}/`, '/proc/self/cwd/', '../', `${fixture.root}/`),
+      fc.array(step, { minLength: 1, maxLength: 6 }),
+    )
     .map(([prefix, steps]) => `${prefix}${steps.join('/')}`)
   const ways = { ...reads, ...changes }
   await fc.assert(
@@ -170,5 +177,5 @@ test.skipIf(!isConfining)('paths that were made to lead out lead nowhere, while 
     }),
     { numRuns: runs(300), seed },
   )
-  expect(fingerprint(box.outside)).toBe(before)
+  expect(fingerprint(fixture.outside)).toBe(before)
 })

@@ -13,10 +13,10 @@ import { promisesOfSpawn } from './promises/spawn.ts'
 const promises: Promises = { ...promisesOfRun, ...promisesOfSpawn, ...promisesOfFiles, ...promisesOfEntries }
 
 async function ours(home: 'private' | 'none'): Promise<Subject> {
-  const box = makeSandbox()
-  const session = createSandboxSession({ rootDir: box.root, home })
+  const fixture = makeSandbox()
+  const session = createSandboxSession({ rootDir: fixture.root, home })
   onTestFinished(() => session.close())
-  return { session, base: box.root }
+  return { session, base: fixture.root }
 }
 
 async function justBash(): Promise<Subject> {

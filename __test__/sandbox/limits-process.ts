@@ -16,11 +16,11 @@ if (mode === 'spawn') {
   const grown = async (work: () => Promise<number>): Promise<[number, number]> => {
     globalThis.gc?.()
     const before = process.memoryUsage.rss()
-    let most = before
-    const watch = setInterval(() => (most = Math.max(most, process.memoryUsage.rss())), 5)
+    let max = before
+    const watch = setInterval(() => (max = Math.max(max, process.memoryUsage.rss())), 5)
     const bytes = await work()
     clearInterval(watch)
-    return [bytes, Math.max(most, process.memoryUsage.rss()) - before]
+    return [bytes, Math.max(max, process.memoryUsage.rss()) - before]
   }
   const write = async (megabytes: number): Promise<number> => {
     let left = megabytes * 4

@@ -10,17 +10,17 @@ import { attempt, refused } from '../support/refused.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
 function scene(options: Partial<NetworkSandboxSessionOptions> = {}) {
-  const box = makeSandbox()
-  const session = createNetworkSandboxSession({ rootDir: box.root, ...options })
+  const fixture = makeSandbox()
+  const session = createNetworkSandboxSession({ rootDir: fixture.root, ...options })
   onTestFinished(() => session.destroy())
   const serve = (port: number, text: string) => {
-    box.put(
+    fixture.put(
       `server-${port}.mjs`,
       `import { createServer } from 'node:http'\ncreateServer((_, r) => r.end('${text}')).listen(${port}, '127.0.0.1')`,
     )
     return session.spawn({ command: `sleep 0.3; '${process.execPath}' server-${port}.mjs` })
   }
-  return { box, session, serve }
+  return { fixture, session, serve }
 }
 
 const get = async (url: string): Promise<string> => (await fetch(url)).text()
@@ -91,13 +91,13 @@ describe('the policy of the network', () => {
 
 describe('what is handed on', () => {
   test('restricted is the same sandbox, and can neither stop it nor change the network', async () => {
-    const { box, session } = scene()
+    const { fixture, session } = scene()
     const restricted = session.restricted()
     await restricted.run({ command: 'echo 1 > /tmp/x' })
     expect(await session.readTextFile({ path: '/tmp/x' })).toBe('1\n')
     for (const name of ['stop', 'destroy', 'setNetworkPolicy', 'getPortEndpoint', 'setPorts', 'ports'])
       expect(name in restricted).toBe(false)
-    expect(session.defaultWorkingDirectory).toBe(box.root)
+    expect(session.defaultWorkingDirectory).toBe(fixture.root)
   })
 
   test('stop ends everything and can be called again, also by destroy', async () => {
@@ -159,10 +159,10 @@ function scripted(): HarnessAgentAdapter {
 }
 
 test('a turn of a HarnessAgent runs on it: the recipe, the working directory and a tool of the host', { timeout: 30_000 }, async () => {
-  const box = makeSandbox()
+  const fixture = makeSandbox()
   const agent = new HarnessAgent({
     harness: scripted(),
-    sandbox: createSandboxProvider({ rootDir: box.root, home: 'private' }),
+    sandbox: createSandboxProvider({ rootDir: fixture.root, home: 'private' }),
     stopWhen: isStepCount(5),
     tools: {
       shell: tool({

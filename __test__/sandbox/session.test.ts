@@ -9,17 +9,17 @@ import { makeSandbox } from '../support/sandbox.ts'
 import { bytesOf, collect, streamOf } from './promises/promise.ts'
 
 function scene(options: Partial<SandboxSessionOptions> = {}) {
-  const box = makeSandbox()
-  const session = createSandboxSession({ rootDir: box.root, ...options })
+  const fixture = makeSandbox()
+  const session = createSandboxSession({ rootDir: fixture.root, ...options })
   onTestFinished(() => session.close())
   const out = async (command: string) => (await session.run({ command })).stdout.trim()
-  return { box, session, out }
+  return { fixture, session, out }
 }
 
 describe('the space of a session', () => {
   test('two sessions of one directory share the directory, and neither /tmp nor the loopback interface', async () => {
-    const { box, session } = scene()
-    const other = createSandboxSession({ rootDir: box.root })
+    const { fixture, session } = scene()
+    const other = createSandboxSession({ rootDir: fixture.root })
     onTestFinished(() => other.close())
     await session.writeTextFile({ path: '/tmp/mine', content: '1' })
     await session.writeTextFile({ path: 'ours', content: '2' })
@@ -59,21 +59,21 @@ describe('the space of a session', () => {
   })
 
   test('a server that was spawned is reached by the next command', async () => {
-    const { box, session, out } = scene()
-    box.put(
+    const { fixture, session, out } = scene()
+    fixture.put(
       'server.mjs',
       "import { createServer } from 'node:http'\ncreateServer((_, r) => r.end('served')).listen(4123, '127.0.0.1', () => console.log('up'))",
     )
     const server = await session.spawn({ command: `'${process.execPath}' server.mjs` })
     await server.stdout.getReader().read()
-    box.put('fetch.mjs', "console.log(await (await fetch('http://127.0.0.1:4123')).text())")
+    fixture.put('fetch.mjs', "console.log(await (await fetch('http://127.0.0.1:4123')).text())")
     expect(await out(`'${process.execPath}' fetch.mjs`)).toBe('served')
     await server.kill()
   })
 
   test('the context of a task changes neither directory nor network', async () => {
-    const { box, out } = scene()
-    expect(await box.within(() => out('pwd'), { rootDir: box.outside, allowNetwork: true })).toBe(realpathSync(box.root))
+    const { fixture, out } = scene()
+    expect(await fixture.within(() => out('pwd'), { rootDir: fixture.outside, allowNetwork: true })).toBe(realpathSync(fixture.root))
   })
 
   test.each<[string, object, RegExp]>([
@@ -159,7 +159,7 @@ describe('streams', () => {
   })
 
   test.each(['below', '/tmp/elsewhere'])('a stream that fails in the middle is not taken for a file: %s', async (path) => {
-    const { box, session } = scene()
+    const { fixture, session } = scene()
     await session.writeTextFile({ path: 'below', content: 'before' })
     const error = new Error('the source failed')
     let parts = 0
@@ -171,12 +171,12 @@ describe('streams', () => {
       },
     })
     await expect(session.writeFile({ path, content })).rejects.toBe(error)
-    expect(box.text('below')).toBe('before')
-    expect(readdirSync(box.root).filter((name) => name !== '.git')).toEqual(['below'])
+    expect(fixture.text('below')).toBe('before')
+    expect(readdirSync(fixture.root).filter((name) => name !== '.git')).toEqual(['below'])
   })
 
   test('memory of a stream may be used again by its source', async () => {
-    const { box, session } = scene()
+    const { fixture, session } = scene()
     const memory = new Uint8Array(4)
     let n = 0
     const pull = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
@@ -186,21 +186,21 @@ describe('streams', () => {
     }
     const content = new ReadableStream<Uint8Array>({ pull }, { highWaterMark: 0 })
     await session.writeFile({ path: 'numbers', content })
-    expect(box.text('numbers')).toBe('111122223333')
+    expect(fixture.text('numbers')).toBe('111122223333')
   })
 
   test('bytes that are changed after the call', async () => {
-    const { box, session } = scene()
+    const { fixture, session } = scene()
     const content = bytesOf('before')
     const work = session.writeBinaryFile({ path: 'file', content })
     content.fill(120)
     await work
-    expect(box.text('file')).toBe('before')
+    expect(fixture.text('file')).toBe('before')
   })
 
   test('a file is read part by part, and may be left', async () => {
-    const { box, session } = scene()
-    box.put('big', new Uint8Array(3_000_000))
+    const { fixture, session } = scene()
+    fixture.put('big', new Uint8Array(3_000_000))
     const stream = await session.readFile({ path: 'big' })
     const reader = stream?.getReader()
     expect((await reader?.read())?.value?.length).toBeGreaterThan(0)

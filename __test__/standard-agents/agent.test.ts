@@ -257,7 +257,7 @@ describe('a run', () => {
 
 describe('records', () => {
   test('calls of both kinds of tools are rows of one journal', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     await using journal = await openJournal('memory:')
     const thread = await openThread(
       {
@@ -272,7 +272,7 @@ describe('records', () => {
       },
       { journal },
     )
-    const tools = { ...createTools({ rootDir: box.root, journal }), ...thread.tools() }
+    const tools = { ...createTools({ rootDir: fixture.root, journal }), ...thread.tools() }
     await run(
       tools,
       [{ tool: 'write', input: { path: 'a', content: 'x' }, id: 'w' }],

@@ -105,9 +105,9 @@ describe('R30 references', () => {
     const [ref] = refsOf(result)
     expect(ref?.path).toMatch(/^\/attachments\/\d+-[0-9a-f]{8}\.[a-z0-9]{1,10}$/u)
     expect(ref?.name).toBe(name)
-    const box = makeSandbox()
-    const exported = await thread.attachments.export(ref?.path ?? '', box.root)
-    expect(exported.startsWith(`${box.root}/`)).toBe(true)
+    const fixture = makeSandbox()
+    const exported = await thread.attachments.export(ref?.path ?? '', fixture.root)
+    expect(exported.startsWith(`${fixture.root}/`)).toBe(true)
     expect([...readFileSync(exported)]).toEqual([0, 1, 2])
   })
 

@@ -206,10 +206,10 @@ describe('close', () => {
   })
 
   test('calls that wait for their turn are rejected; queued calls are there for the next process', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const options = (tools: CreateThreadOptions['tools']): CreateThreadOptions => ({
       tools,
-      store: `file:${box.at('thread.db')}`,
+      store: `file:${fixture.at('thread.db')}`,
       threadId: 't',
     })
     const [started, hold] = [gate(), gate()]
@@ -285,10 +285,10 @@ describe('options', () => {
   })
 
   test('a store that cannot be opened is an error with a code', async () => {
-    const box = makeSandbox()
-    box.put('no.db', 'this is no database at all, and longer than a header of one would be, by some way')
-    await expect(createThread({ tools: {}, store: `file:${box.at('no.db')}` })).rejects.toThrow('[THREAD_NOT_A_DATABASE]')
-    await expect(createThread({ tools: {}, store: `file:${box.at('missing/thread.db')}` })).rejects.toThrow(/\[THREAD_[A-Z_]+\]/u)
+    const fixture = makeSandbox()
+    fixture.put('no.db', 'this is no database at all, and longer than a header of one would be, by some way')
+    await expect(createThread({ tools: {}, store: `file:${fixture.at('no.db')}` })).rejects.toThrow('[THREAD_NOT_A_DATABASE]')
+    await expect(createThread({ tools: {}, store: `file:${fixture.at('missing/thread.db')}` })).rejects.toThrow(/\[THREAD_[A-Z_]+\]/u)
   })
 
   test.each<[string, unknown, unknown?]>([

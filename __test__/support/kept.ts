@@ -22,7 +22,7 @@ export function keep(
 }
 
 /** All output so far, as text. */
-export async function said(process: KeptProcess, stream: 'stdout' | 'stderr' = 'stdout'): Promise<string> {
+export async function printed(process: KeptProcess, stream: 'stdout' | 'stderr' = 'stdout'): Promise<string> {
   const { bytes } = await process.read({ stream, maxBytes: 1 << 30 })
   return bytes.toString()
 }

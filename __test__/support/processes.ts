@@ -47,7 +47,7 @@ export function running(argument: string): string[] {
 
 /** Waits until no process has `argument` among its arguments. */
 export async function expectGone(argument: string): Promise<void> {
-  const left = (): string[] => running(argument)
-  await eventually(() => left().length === 0)
-  expect(left()).toEqual([])
+  const leftovers = (): string[] => running(argument)
+  await eventually(() => leftovers().length === 0)
+  expect(leftovers()).toEqual([])
 }

@@ -31,15 +31,15 @@ describe.skipIf(chromiumPath === undefined)('examples/chat-approvals, in Chromiu
   }
 
   async function openChat() {
-    const box = makeSandbox()
-    const server = await startServer(box)
+    const fixture = makeSandbox()
+    const server = await startServer(fixture)
     const context = await browser.newContext()
     onTestFinished(() => context.close())
     const page = await context.newPage()
     const troubles: string[] = []
     page.on('pageerror', (error) => troubles.push(String(error)))
     await page.goto(server.url)
-    return { box, page, server, troubles }
+    return { fixture, page, server, troubles }
   }
 
   async function say(page: Page, text: string): Promise<void> {
@@ -64,22 +64,22 @@ describe.skipIf(chromiumPath === undefined)('examples/chat-approvals, in Chromiu
   }
 
   test('one call is allowed, the next one denied', async () => {
-    const { box, page, troubles } = await openChat()
+    const { fixture, page, troubles } = await openChat()
     await say(page, 'Write a note.')
     await press(page, 1, 'Allow')
     await saysLast(page, '1 of 1 notes are written.')
-    expect(box.text('note-1.txt')).toBe('This is note 1.\n')
-    box.put('note-1.txt', 'kept')
+    expect(fixture.text('note-1.txt')).toBe('This is note 1.\n')
+    fixture.put('note-1.txt', 'kept')
     await say(page, 'Again.')
     await press(page, 1, 'Deny')
     await saysLast(page, '0 of 1 notes are written.')
-    expect(box.text('note-1.txt')).toBe('kept')
-    expect(await rowsOf(box)).toEqual(['note-1.txt success', 'note-1.txt permission_rejected'])
+    expect(fixture.text('note-1.txt')).toBe('kept')
+    expect(await rowsOf(fixture)).toEqual(['note-1.txt success', 'note-1.txt permission_rejected'])
     expect(troubles).toEqual([])
   }, 60_000)
 
   test('five calls of one step, the page reloaded and the server restarted in between: a row for each', async () => {
-    const { box, page, server, troubles } = await openChat()
+    const { fixture, page, server, troubles } = await openChat()
     await say(page, 'Write five notes.')
     await press(page, 1, 'Allow')
     await press(page, 2, 'Deny')
@@ -87,20 +87,20 @@ describe.skipIf(chromiumPath === undefined)('examples/chat-approvals, in Chromiu
     await call(page, 3).getByRole('button', { name: 'Allow' }).waitFor()
     server.child.kill('SIGKILL')
     await once(server.child, 'exit')
-    await startServer(box, Number(new URL(server.url).port))
+    await startServer(fixture, Number(new URL(server.url).port))
     await press(page, 3, 'Allow')
     await press(page, 4, 'Deny')
-    expect(existsSync(box.at('note-1.txt'))).toBe(false)
+    expect(existsSync(fixture.at('note-1.txt'))).toBe(false)
     await press(page, 5, 'Allow')
     await saysLast(page, '3 of 5 notes are written.')
-    expect([1, 2, 3, 4, 5].map((n) => existsSync(box.at(`note-${n}.txt`)))).toEqual([true, false, true, false, true])
+    expect([1, 2, 3, 4, 5].map((n) => existsSync(fixture.at(`note-${n}.txt`)))).toEqual([true, false, true, false, true])
     const outcomes = [1, 2, 3, 4, 5].map((n) => `note-${n}.txt ${n % 2 === 1 ? 'success' : 'permission_rejected'}`)
-    expect((await rowsOf(box)).sort()).toEqual(outcomes)
+    expect((await rowsOf(fixture)).sort()).toEqual(outcomes)
     expect(troubles).toEqual([])
   }, 60_000)
 
   test('what the page says is not believed: other arguments are refused', async () => {
-    const { box, page } = await openChat()
+    const { fixture, page } = await openChat()
     await say(page, 'Write a note.')
     await call(page, 1).getByRole('button', { name: 'Allow' }).waitFor()
     await page.evaluate(() => {
@@ -109,6 +109,6 @@ describe.skipIf(chromiumPath === undefined)('examples/chat-approvals, in Chromiu
     await page.reload()
     await press(page, 1, 'Allow')
     await page.getByRole('alert').waitFor()
-    expect(existsSync(box.at('note-1.txt'))).toBe(false)
+    expect(existsSync(fixture.at('note-1.txt'))).toBe(false)
   }, 60_000)
 })

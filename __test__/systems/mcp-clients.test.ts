@@ -18,10 +18,10 @@ afterAll(() => project.remove())
 const program = (name: string): string => join(project.folder, 'node_modules', '.bin', name)
 
 test('the inspector lists and calls the tools', async () => {
-  const box = makeSandbox()
-  box.put('a.txt', 'one')
+  const fixture = makeSandbox()
+  fixture.put('a.txt', 'one')
   const inspect = async (...args: string[]): Promise<Record<string, unknown>> => {
-    const given = ['--cli', process.execPath, cli, 'mcp', '--root', box.root, '--method', ...args]
+    const given = ['--cli', process.execPath, cli, 'mcp', '--root', fixture.root, '--method', ...args]
     return JSON.parse(await project.run(program('mcp-inspector'), given)) as Record<string, unknown>
   }
   const { tools } = (await inspect('tools/list')) as { tools: { name: string }[] }
@@ -55,9 +55,9 @@ test('the applicable scenarios of the conformance suite pass', async () => {
   let stderr = ''
   server.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text))
   try {
-    const found = (): RegExpExecArray | null => /^(http:\S+)\nAuthorization: Bearer (\S+)\n/mu.exec(stderr)
-    expect(await eventually(() => found() !== null, 15_000)).toBe(true)
-    const [, url = '', token = ''] = found() ?? []
+    const address = (): RegExpExecArray | null => /^(http:\S+)\nAuthorization: Bearer (\S+)\n/mu.exec(stderr)
+    expect(await eventually(() => address() !== null, 15_000)).toBe(true)
+    const [, url = '', token = ''] = address() ?? []
     const proxy = await withToken(url, token)
     const at = `http://localhost:${(proxy.address() as AddressInfo).port}/mcp`
     try {

@@ -8,14 +8,14 @@ import { makeSandbox } from '../support/sandbox.ts'
 const PACKAGE = '@modelcontextprotocol/server-filesystem@2026.8.31'
 
 test('a server that npx fetches: refused without the network, fetched with it, and there without it afterwards', async () => {
-  const box = makeSandbox()
+  const fixture = makeSandbox()
   const home = mkdtempSync(join(homedir(), '.toolwright-npx-'))
   onTestFinished(() => rmSync(home, { recursive: true, force: true }))
   const states = []
   for (const sandbox of [{}, { network: true, home }, { home }]) {
-    const srv = { command: 'npx', args: ['-y', PACKAGE, box.root], timeout_ms: 120_000, sandbox }
+    const srv = { command: 'npx', args: ['-y', PACKAGE, fixture.root], timeout_ms: 120_000, sandbox }
     const session = await createSession({
-      workspace: box.root,
+      workspace: fixture.root,
       manifest: { name: 'x', mcpServers: { srv } },
       enabledMcpServers: ['srv'],
       toolSearch: { enabled: false },

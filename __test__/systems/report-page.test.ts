@@ -112,9 +112,9 @@ describe.skipIf(chromiumPath === undefined)('the page of a report, in Chromium',
 
   test('the timeline opens the call that is clicked', async () => {
     const { page } = await openPage(`file://${await report({ calls: 3 })}`)
-    const box = await page.locator('.timeline canvas').boundingBox()
+    const fixture = await page.locator('.timeline canvas').boundingBox()
     // The first call is the first bar of the first lane.
-    await page.mouse.click((box?.x ?? 0) + 152, (box?.y ?? 0) + 26)
+    await page.mouse.click((fixture?.x ?? 0) + 152, (fixture?.y ?? 0) + 26)
     expect(await rows(page, { selected: true }).getAttribute('aria-posinset')).toBe('1')
   }, 60_000)
 

@@ -23,18 +23,18 @@ const patch = envelope(
 )
 
 function scene() {
-  const box = makeSandbox()
-  box.put('src/a.txt', 'one\ntwo\n')
-  box.put('b.txt', 'b\n')
-  box.put('d.txt', 'd\n')
-  const { apply_patch } = createTools({ rootDir: box.root, extraTools: ['apply_patch'] })
-  const listing = (): string[] => readdirSync(box.root, { recursive: true, encoding: 'utf8' }).sort()
+  const fixture = makeSandbox()
+  fixture.put('src/a.txt', 'one\ntwo\n')
+  fixture.put('b.txt', 'b\n')
+  fixture.put('d.txt', 'd\n')
+  const { apply_patch } = createTools({ rootDir: fixture.root, extraTools: ['apply_patch'] })
+  const listing = (): string[] => readdirSync(fixture.root, { recursive: true, encoding: 'utf8' }).sort()
   const failure = async (text: string): Promise<ToolError> => {
     const error: unknown = await apply_patch.execute({ patch: text }).catch((reason: unknown) => reason)
     if (!ToolError.isInstance(error)) throw new Error('it was applied', { cause: error })
     return error
   }
-  return { ...box, apply_patch, listing, failure }
+  return { ...fixture, apply_patch, listing, failure }
 }
 
 describe('apply_patch', () => {

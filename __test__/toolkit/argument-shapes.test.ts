@@ -33,8 +33,8 @@ class Shapes {
     this.#random = random
   }
 
-  below(most: number): number {
-    return Math.floor(this.#random() * most)
+  below(max: number): number {
+    return Math.floor(this.#random() * max)
   }
 
   one<T>(of: readonly T[]): T {

@@ -9,11 +9,11 @@ const small = { maxOutputBytes: 100 }
 const badPath = 5 as never
 
 async function code(call: () => Promise<unknown>, context: object = small): Promise<string> {
-  const box = makeSandbox()
-  box.put('big', long)
-  box.put('small', 'x\n')
-  mkdirSync(box.at('dir'))
-  return (await refusal(box.within(call, context))).code
+  const fixture = makeSandbox()
+  fixture.put('big', long)
+  fixture.put('small', 'x\n')
+  mkdirSync(fixture.at('dir'))
+  return (await refusal(fixture.within(call, context))).code
 }
 
 describe('"Order of checks"', () => {

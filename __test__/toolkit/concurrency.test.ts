@@ -12,69 +12,69 @@ const mark = (line: number, by: string): string => `@@ -${line + 1} +${line + 1}
 
 describe('edits of one file at the same time', () => {
   test('20 edits of different lines all land', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     for (let round = 0; round < runs(3); round += 1) {
-      box.put('f', numbered(20))
-      const edits = Array.from({ length: 20 }, (_, line) => box.within(() => editFileTool('f', mark(line, 'me'))))
+      fixture.put('f', numbered(20))
+      const edits = Array.from({ length: 20 }, (_, line) => fixture.within(() => editFileTool('f', mark(line, 'me'))))
       expect(await Promise.all(edits)).toEqual(Array(20).fill('ok'))
-      expect(box.text('f')).toBe(numbered(20).replaceAll('\n', ' by me\n'))
-      expect(readdirSync(box.root)).toEqual(['f'])
+      expect(fixture.text('f')).toBe(numbered(20).replaceAll('\n', ' by me\n'))
+      expect(readdirSync(fixture.root)).toEqual(['f'])
     }
   })
 
   test('of 20 edits of the same line exactly one lands, and the others say why', async () => {
-    const box = makeSandbox()
-    box.put('f', numbered(3))
-    const edits = Array.from({ length: 20 }, (_, who) => box.within(() => editFileTool('f', mark(1, `${who}`))))
+    const fixture = makeSandbox()
+    fixture.put('f', numbered(3))
+    const edits = Array.from({ length: 20 }, (_, who) => fixture.within(() => editFileTool('f', mark(1, `${who}`))))
     const settled = await Promise.allSettled(edits)
     const winners = settled.flatMap(({ status }, who) => (status === 'fulfilled' ? [who] : []))
     expect(winners).toHaveLength(1)
-    expect(box.text('f')).toBe(`line 0\nline 1 by ${winners[0]}\nline 2\n`)
+    expect(fixture.text('f')).toBe(`line 0\nline 1 by ${winners[0]}\nline 2\n`)
     for (const one of settled) {
       if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'TOOL_PATCH_FAILED' })
     }
   })
 
   test('by several tool sets and different spellings of the path', async () => {
-    const box = makeSandbox()
-    box.put('d/f', numbered(12))
-    const roots = [box.root, box.at('d'), `${box.root}/./`]
+    const fixture = makeSandbox()
+    fixture.put('d/f', numbered(12))
+    const roots = [fixture.root, fixture.at('d'), `${fixture.root}/./`]
     const edits = Array.from({ length: 12 }, (_, line) => {
-      const rootDir = roots[line % 3] ?? box.root
-      const path = rootDir === box.at('d') ? 'f' : ['d/f', './d//f', box.at('d/f')][line % 3]
+      const rootDir = roots[line % 3] ?? fixture.root
+      const path = rootDir === fixture.at('d') ? 'f' : ['d/f', './d//f', fixture.at('d/f')][line % 3]
       return createTools({ rootDir }).edit.execute({ path: path ?? 'd/f', patch: mark(line, 'all') })
     })
     expect(await Promise.all(edits)).toEqual(Array(12).fill('ok'))
-    expect(box.text('d/f')).toBe(numbered(12).replaceAll('\n', ' by all\n'))
+    expect(fixture.text('d/f')).toBe(numbered(12).replaceAll('\n', ' by all\n'))
   })
 })
 
 /** One call of the mixture, with its result checked. */
-function mixed(box: Sandbox, index: number): Promise<void> {
+function mixed(fixture: Sandbox, index: number): Promise<void> {
   const own = `own/${index}`
   switch (index % 8) {
     case 0:
-      return box.within(async () => expect(await readFileTool('shared')).toMatch(/^(?:line \d+( by \d+)?\n)+$/u))
+      return fixture.within(async () => expect(await readFileTool('shared')).toMatch(/^(?:line \d+( by \d+)?\n)+$/u))
     case 1:
-      return box.within(async () => {
+      return fixture.within(async () => {
         expect(await writeFileTool(own, `content ${index}\n`)).toBe('ok')
         expect(await readFileTool(own)).toBe(`content ${index}\n`)
       })
     case 2:
-      return box.within(async () => expect(await editFileTool('shared', mark(index, `${index}`))).toBe('ok'))
+      return fixture.within(async () => expect(await editFileTool('shared', mark(index, `${index}`))).toBe('ok'))
     case 3:
-      return box.within(async () => expect(await grepTool('needle', 'hay')).toBe('hay/stack:500:a needle\n'))
+      return fixture.within(async () => expect(await grepTool('needle', 'hay')).toBe('hay/stack:500:a needle\n'))
     case 4:
-      return box.within(async () => expect(await bashTool('printf', ['%s', `${index}`])).toBe(`${index}`))
+      return fixture.within(async () => expect(await bashTool('printf', ['%s', `${index}`])).toBe(`${index}`))
     case 5:
-      return box.within(async () => expect((await refusal(readFileTool(own))).code).toBe('TOOL_FILE_NOT_FOUND'))
+      return fixture.within(async () => expect((await refusal(readFileTool(own))).code).toBe('TOOL_FILE_NOT_FOUND'))
     case 6:
-      return box.within(async () => {
+      return fixture.within(async () => {
         const error = await refusal(bashTool('sh', ['-c', `echo ${index}; exit ${(index % 250) + 1}`]))
         expect(error.details).toMatchObject({ exitCode: (index % 250) + 1, output: `${index}\n` })
       })
     default:
-      return box.within(async () => {
+      return fixture.within(async () => {
         const big = `${index}\n`.repeat(10_000)
         expect(await writeFileTool('contended', big)).toBe('ok')
         expect(new Set((await readFileTool('contended')).trimEnd().split('\n')).size).toBe(1)
@@ -83,34 +83,34 @@ function mixed(box: Sandbox, index: number): Promise<void> {
 }
 
 function prepare(): Sandbox {
-  const box = makeSandbox()
-  box.put('shared', numbered(400))
-  box.put('hay/stack', `${'straw\n'.repeat(499)}a needle\n`)
-  return box
+  const fixture = makeSandbox()
+  fixture.put('shared', numbered(400))
+  fixture.put('hay/stack', `${'straw\n'.repeat(499)}a needle\n`)
+  return fixture
 }
 
 describe('many calls at once', () => {
   test('200 mixed calls over shared and separate files: each settles with its own result', async () => {
-    const box = prepare()
-    const settled = await Promise.allSettled(Array.from({ length: 200 }, (_, index) => mixed(box, index)))
+    const fixture = prepare()
+    const settled = await Promise.allSettled(Array.from({ length: 200 }, (_, index) => mixed(fixture, index)))
     expect(settled.filter(({ status }) => status === 'rejected')).toEqual([])
-    for (let index = 2; index < 200; index += 8) expect(box.text('shared')).toContain(`line ${index} by ${index}\n`)
+    for (let index = 2; index < 200; index += 8) expect(fixture.text('shared')).toContain(`line ${index} by ${index}\n`)
     // An empty `.git` holds the place of what is protected while commands run.
-    const names = readdirSync(box.root).filter((name) => name !== '.git')
+    const names = readdirSync(fixture.root).filter((name) => name !== '.git')
     expect(names.sort()).toEqual(['contended', 'hay', 'own', 'shared'])
   })
 
   test.runIf(process.platform === 'linux')('no file descriptor is left open', async () => {
     const open = () => readdirSync('/proc/self/fd').length
-    const box = prepare()
-    await Promise.all(Array.from({ length: 64 }, (_, index) => mixed(box, index)))
+    const fixture = prepare()
+    await Promise.all(Array.from({ length: 64 }, (_, index) => mixed(fixture, index)))
     await sleep(100)
     const before = open()
     for (let round = 0; round < runs(3); round += 1) {
-      box.put('shared', numbered(400))
-      await Promise.all(Array.from({ length: 64 }, (_, index) => mixed(box, index + 64 * (round % 2))))
+      fixture.put('shared', numbered(400))
+      await Promise.all(Array.from({ length: 64 }, (_, index) => mixed(fixture, index + 64 * (round % 2))))
       const controller = new AbortController()
-      const { bash, grep } = createTools({ rootDir: box.root })
+      const { bash, grep } = createTools({ rootDir: fixture.root })
       const aborted = Array.from({ length: 8 }, (_, index) =>
         index % 2 === 0
           ? bash.execute({ cmd: 'sleep', args: ['9'] }, { abortSignal: controller.signal })
@@ -126,10 +126,10 @@ describe('many calls at once', () => {
   })
 
   test('30 commands at once neither wait for each other nor hold up a read', async () => {
-    const box = prepare()
+    const fixture = prepare()
     const start = performance.now()
-    const commands = Array.from({ length: 30 }, () => box.within(() => bashTool('sleep', ['1'])))
-    expect(await box.within(() => readFileTool('hay/stack'))).toContain('needle')
+    const commands = Array.from({ length: 30 }, () => fixture.within(() => bashTool('sleep', ['1'])))
+    expect(await fixture.within(() => readFileTool('hay/stack'))).toContain('needle')
     const readAfter = performance.now() - start
     await Promise.all(commands)
     expect(performance.now() - start).toBeLessThan(15_000)
@@ -137,8 +137,8 @@ describe('many calls at once', () => {
   })
 
   test('commands begin in turn, but none waits for another one to end', async () => {
-    const box = makeSandbox()
-    const { bash } = createTools({ rootDir: box.root })
+    const fixture = makeSandbox()
+    const { bash } = createTools({ rootDir: fixture.root })
     const waiting = Array.from({ length: 40 }, () =>
       bash.execute({ cmd: 'sh', args: ['-c', 'until [ -e last ]; do sleep 0.05; done; echo seen'] }),
     )
@@ -148,8 +148,8 @@ describe('many calls at once', () => {
   })
 
   test('a command that is aborted before its turn never begins, and settles at once', async () => {
-    const box = makeSandbox()
-    const { bash } = createTools({ rootDir: box.root })
+    const fixture = makeSandbox()
+    const { bash } = createTools({ rootDir: fixture.root })
     const controller = new AbortController()
     const begun = Array.from({ length: 64 }, () => bash.execute({ cmd: 'sleep', args: ['20'] }, { abortSignal: controller.signal }))
     const last = bash.execute({ cmd: 'touch', args: ['last'] }, { abortSignal: controller.signal })
@@ -160,14 +160,14 @@ describe('many calls at once', () => {
     controller.abort(new Error('enough'))
     for (const one of await settled) expect(one).toMatchObject({ status: 'rejected', reason: { message: 'enough' } })
     expect(performance.now() - aborted).toBeLessThan(5_000)
-    expect(readdirSync(box.root)).not.toContain('last')
+    expect(readdirSync(fixture.root)).not.toContain('last')
     expect(await bash.execute({ cmd: 'echo', args: ['next'] })).toBe('next\n')
   })
 
   test('64 at once do not block the event loop', async () => {
-    const box = prepare()
+    const fixture = prepare()
     const state = { running: true, longestMs: 0, turns: 0 }
-    const work = Promise.all(Array.from({ length: 64 }, () => box.within(() => bashTool('sleep', ['1.5'])))).finally(() => {
+    const work = Promise.all(Array.from({ length: 64 }, () => fixture.within(() => bashTool('sleep', ['1.5'])))).finally(() => {
       state.running = false
     })
     for (let last = performance.now(), now = last; state.running; last = now) {

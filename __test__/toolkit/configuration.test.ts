@@ -25,10 +25,10 @@ function thrownBy(use: () => unknown): unknown {
 
 describe('001 Configuration', () => {
   test('"rootDir | Workflow directory | Sandbox root"', async () => {
-    const box = makeSandbox()
-    box.put('a', 'in the box')
-    expect(await createTools({ rootDir: box.root }).read.execute({ path: 'a' })).toBe('in the box')
-    configureTools({ rootDir: box.root })
+    const fixture = makeSandbox()
+    fixture.put('a', 'in the box')
+    expect(await createTools({ rootDir: fixture.root }).read.execute({ path: 'a' })).toBe('in the box')
+    configureTools({ rootDir: fixture.root })
     expect(await tools.read.execute({ path: 'a' })).toBe('in the box')
     expect(await readFileTool('a')).toBe('in the box')
   })
@@ -45,33 +45,33 @@ describe('001 Configuration', () => {
   })
 
   test('"maxOutputBytes | 200000 (200KB) | Max output size per tool"', async () => {
-    const box = makeSandbox()
-    box.put('exact', 'x'.repeat(200_000))
-    box.put('over', 'x'.repeat(200_001))
-    const { read } = createTools({ rootDir: box.root })
+    const fixture = makeSandbox()
+    fixture.put('exact', 'x'.repeat(200_000))
+    fixture.put('over', 'x'.repeat(200_001))
+    const { read } = createTools({ rootDir: fixture.root })
     expect(await read.execute({ path: 'exact' })).toHaveLength(200_000)
     await refusal(read.execute({ path: 'over' }))
-    const raised = createTools({ rootDir: box.root, maxOutputBytes: 200_001 })
+    const raised = createTools({ rootDir: fixture.root, maxOutputBytes: 200_001 })
     expect(await raised.read.execute({ path: 'over' })).toHaveLength(200_001)
-    const lowered = createTools({ rootDir: box.root, maxOutputBytes: 10 })
+    const lowered = createTools({ rootDir: fixture.root, maxOutputBytes: 10 })
     expect((await refusal(lowered.read.execute({ path: 'exact' }))).code).toBe('TOOL_FILE_TOO_LARGE')
     expect(await lowered.bash.execute({ cmd: 'printf', args: ['0123456789abc'] })).toBe('0123456789')
   })
 
   test('"toolTimeoutMs | 60000 (60s) | Timeout for bash and grep"', async () => {
-    const box = makeSandbox()
-    const { bash } = createTools({ rootDir: box.root, toolTimeoutMs: 150 })
+    const fixture = makeSandbox()
+    const { bash } = createTools({ rootDir: fixture.root, toolTimeoutMs: 150 })
     const error = await refusal(bash.execute({ cmd: 'sleep', args: ['30'] }))
     expect(error).toMatchObject({ code: 'PROCESS_TIMEOUT', details: { timeoutMs: 150 } })
-    configureTools({ toolTimeoutMs: 160, rootDir: box.root })
+    configureTools({ toolTimeoutMs: 160, rootDir: fixture.root })
     const configured = await refusal(bashTool('sleep', ['30']))
     expect(configured.details).toMatchObject({ timeoutMs: 160 })
   })
 
   test('the example: rootDir, allowNetwork: false, maxOutputBytes: 500_000, toolTimeoutMs: 120_000', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const set = createTools({
-      rootDir: box.root,
+      rootDir: fixture.root,
       allowNetwork: false,
       maxOutputBytes: 500_000,
       toolTimeoutMs: 120_000,
@@ -85,7 +85,7 @@ describe('001 Configuration', () => {
 describe('Options', () => {
   test('"Order: context > createTools > configureTools > defaults of 001.", for each option on its own', async () => {
     const [byContext, byCreate, byConfigure] = [makeSandbox(), makeSandbox(), makeSandbox()]
-    for (const box of [byContext, byCreate, byConfigure]) box.put('where', box.root)
+    for (const fixture of [byContext, byCreate, byConfigure]) fixture.put('where', fixture.root)
     configureTools({ rootDir: byConfigure.root, maxOutputBytes: 300, allowNetwork: true })
     const created = createTools({ rootDir: byCreate.root, networkGuard: 'tokens' })
     expect(await tools.read.execute({ path: 'where' })).toBe(byConfigure.root)
@@ -101,41 +101,41 @@ describe('Options', () => {
   })
 
   test('"the context’s field is timeoutMs"', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const { bash } = createTools({ toolTimeoutMs: 60_000 })
-    const error = await refusal(box.within(() => bash.execute({ cmd: 'sleep', args: ['30'] }), { timeoutMs: 120 }))
+    const error = await refusal(fixture.within(() => bash.execute({ cmd: 'sleep', args: ['30'] }), { timeoutMs: 120 }))
     expect(error.details).toMatchObject({ timeoutMs: 120 })
   })
 
   test('an option left out keeps its default; the last configureTools holds', async () => {
-    const box = makeSandbox()
-    configureTools({ maxOutputBytes: 5, rootDir: box.root })
-    configureTools({ rootDir: box.root })
+    const fixture = makeSandbox()
+    configureTools({ maxOutputBytes: 5, rootDir: fixture.root })
+    configureTools({ rootDir: fixture.root })
     expect(await tools.write.execute({ path: 'a', content: 'longer than five' })).toBe('ok')
   })
 
   test('a context field that is undefined counts as left out', async () => {
-    const box = makeSandbox()
-    const set = createTools({ rootDir: box.root })
-    box.put('a', 'x')
+    const fixture = makeSandbox()
+    const set = createTools({ rootDir: fixture.root })
+    fixture.put('a', 'x')
     const read = runWithToolContext({ rootDir: undefined, maxOutputBytes: undefined }, () => set.read.execute({ path: 'a' }))
     expect(await read).toBe('x')
   })
 
   test('options changed after createTools change nothing', async () => {
-    const box = makeSandbox()
-    box.put('a', 'x')
-    const options = { rootDir: box.root }
+    const fixture = makeSandbox()
+    fixture.put('a', 'x')
+    const options = { rootDir: fixture.root }
     const set = createTools(options)
     options.rootDir = '/nowhere'
     expect(await set.read.execute({ path: 'a' })).toBe('x')
   })
 
   test('000 bash: "the hard cap is one hour", and 10,485,760 bytes; both bind bash alone', async () => {
-    const box = makeSandbox()
-    box.put('a', 'x')
-    const bytes = createTools({ rootDir: box.root, maxOutputBytes: BASH_TOOL_MAX_OUTPUT_BYTES + 1 })
-    const time = createTools({ rootDir: box.root, toolTimeoutMs: BASH_TOOL_MAX_TIMEOUT_MS + 1 })
+    const fixture = makeSandbox()
+    fixture.put('a', 'x')
+    const bytes = createTools({ rootDir: fixture.root, maxOutputBytes: BASH_TOOL_MAX_OUTPUT_BYTES + 1 })
+    const time = createTools({ rootDir: fixture.root, toolTimeoutMs: BASH_TOOL_MAX_TIMEOUT_MS + 1 })
     for (const set of [bytes, time]) {
       expect(await set.read.execute({ path: 'a' })).toBe('x')
       expect(await refusal(set.bash.execute({ cmd: 'true' }))).toMatchObject({ code: 'INVALID_INPUT' })
@@ -174,10 +174,10 @@ describe('Options', () => {
   test.each(senseless.filter(([, options]) => !('durability' in options || 'allowInPlace' in options)))(
     'the same in a context is INVALID_INPUT when a call is made: %s',
     async (_what, { toolTimeoutMs, ...options }: { toolTimeoutMs?: unknown }) => {
-      const box = makeSandbox()
-      box.put('a', 'x')
+      const fixture = makeSandbox()
+      fixture.put('a', 'x')
       const context = { ...options, ...(toolTimeoutMs === undefined ? {} : { timeoutMs: toolTimeoutMs }) }
-      const error = await refusal(box.within(() => readFileTool('a'), context as object))
+      const error = await refusal(fixture.within(() => readFileTool('a'), context as object))
       expect(error.code).toMatch(/^(?:INVALID_INPUT|TOOL_ROOT_INVALID)$/u)
       expectReadable(error)
     },

@@ -40,9 +40,9 @@ describe('001 exports: "Inspect or provide the task-local tool runtime context."
   })
 
   test('the context is still there after a native call', async () => {
-    const box = makeSandbox()
-    box.put('a', 'x')
-    const context = { rootDir: box.root }
+    const fixture = makeSandbox()
+    fixture.put('a', 'x')
+    const context = { rootDir: fixture.root }
     await runWithToolContext(context, async () => {
       await read.execute({ path: 'a' })
       expect(getToolContext()).toBe(context)
@@ -60,10 +60,10 @@ describe('001 exports: "Inspect or provide the task-local tool runtime context."
 
   test('tasks that run at the same time see only their own', async () => {
     const boxes = [makeSandbox(), makeSandbox(), makeSandbox()]
-    for (const [index, box] of boxes.entries()) box.put('who.txt', `task ${index}`)
+    for (const [index, fixture] of boxes.entries()) fixture.put('who.txt', `task ${index}`)
     const texts = await Promise.all(
-      boxes.map((box) =>
-        box.within(async () => {
+      boxes.map((fixture) =>
+        fixture.within(async () => {
           await sleep(Math.random() * 5)
           return read.execute({ path: 'who.txt' })
         }),

@@ -52,10 +52,10 @@ describe('000 defineTool', () => {
   })
 
   test('"… and run inside the task’s sandbox"', async () => {
-    const box = makeSandbox()
-    box.put('a.txt', 'text')
-    expect(await box.within(() => readFileTool('a.txt'))).toBe('text')
-    await expect(box.within(() => readFileTool('../a.txt'))).rejects.toMatchObject({ code: 'TOOL_PATH_ESCAPE' })
+    const fixture = makeSandbox()
+    fixture.put('a.txt', 'text')
+    expect(await fixture.within(() => readFileTool('a.txt'))).toBe('text')
+    await expect(fixture.within(() => readFileTool('../a.txt'))).rejects.toMatchObject({ code: 'TOOL_PATH_ESCAPE' })
   })
 
   test('"Wrap a Zod-validated execute function into a durable AI SDK tool. Pass the result to an agent’s tools."', async () => {

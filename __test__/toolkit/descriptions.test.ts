@@ -60,9 +60,9 @@ describe('what descriptions say is so', () => {
   const call = { toolCallId: 'call' }
 
   test('read: a file over the limit is refused, and grep, head, tail and sed show parts of it', async () => {
-    const box = makeSandbox()
-    box.put('long', 'line\n'.repeat(1_000))
-    const { read, grep, bash } = createTools({ rootDir: box.root, maxOutputBytes: 1_000 })
+    const fixture = makeSandbox()
+    fixture.put('long', 'line\n'.repeat(1_000))
+    const { read, grep, bash } = createTools({ rootDir: fixture.root, maxOutputBytes: 1_000 })
     await expect(read.execute({ path: 'long' }, call)).rejects.toMatchObject({ code: 'TOOL_FILE_TOO_LARGE' })
     expect(await grep.execute({ pattern: 'line', path: 'long' }, call)).toContain('long:1:line')
     for (const [cmd, ...args] of [
@@ -75,9 +75,9 @@ describe('what descriptions say is so', () => {
   })
 
   test('grep and bash: what is over the limit is cut, of bash in the middle', async () => {
-    const box = makeSandbox()
-    box.put('long', Array.from({ length: 1_000 }, (_, index) => `line ${index}\n`).join(''))
-    const { grep, bash } = createTools({ rootDir: box.root, maxOutputBytes: 4_000 })
+    const fixture = makeSandbox()
+    fixture.put('long', Array.from({ length: 1_000 }, (_, index) => `line ${index}\n`).join(''))
+    const { grep, bash } = createTools({ rootDir: fixture.root, maxOutputBytes: 4_000 })
     expect((await grep.execute({ pattern: 'line' }, call)).length).toBeLessThanOrEqual(4_000)
     const printed = await bash.execute({ cmd: 'cat', args: ['long'] }, call)
     expect(printed).toMatch(/^line 0\n/u)

@@ -12,9 +12,9 @@ const tiny = { maxOutputBytes: 3 }
 interface Row {
   code: string
   summary: string | RegExp
-  details?: object | ((box: Sandbox) => object)
+  details?: object | ((fixture: Sandbox) => object)
   context?: object
-  call: (box: Sandbox) => Promise<unknown>
+  call: (fixture: Sandbox) => Promise<unknown>
 }
 
 const wrong = (value: unknown): never => value as never
@@ -39,8 +39,8 @@ const rows: Record<string, Row> = {
   'TOOL_PATH_ESCAPE: via symlink': {
     code: 'TOOL_PATH_ESCAPE',
     summary: 'Path escapes sandbox root (via symlink)',
-    call: (box) => {
-      symlinkSync(box.outside, box.at('out'))
+    call: (fixture) => {
+      symlinkSync(fixture.outside, fixture.at('out'))
       return readFileTool('out/x')
     },
   },
@@ -49,8 +49,8 @@ const rows: Record<string, Row> = {
     summary: 'File too large (4 bytes)',
     details: { bytes: 4, limitBytes: 3, path: 'f' },
     context: tiny,
-    call: (box) => {
-      box.put('f', '1234')
+    call: (fixture) => {
+      fixture.put('f', '1234')
       return readFileTool('f')
     },
   },
@@ -71,8 +71,8 @@ const rows: Record<string, Row> = {
   TOOL_PATCH_FAILED: {
     code: 'TOOL_PATCH_FAILED',
     summary: 'Failed to apply patch',
-    call: (box) => {
-      box.put('f', 'other\n')
+    call: (fixture) => {
+      fixture.put('f', 'other\n')
       return editFileTool('f', patch)
     },
   },
@@ -105,14 +105,14 @@ const rows: Record<string, Row> = {
   PROCESS_TIMEOUT: {
     code: 'PROCESS_TIMEOUT',
     summary: 'Command timed out after 200ms',
-    details: (box) => ({ command: 'sleep', args: ['9'], cwd: box.root, timeoutMs: 200 }),
+    details: (fixture) => ({ command: 'sleep', args: ['9'], cwd: fixture.root, timeoutMs: 200 }),
     context: { timeoutMs: 200 },
     call: () => bashTool('sleep', ['9']),
   },
   PROCESS_FAILED: {
     code: 'PROCESS_FAILED',
     summary: 'Failed to spawn no-such-program',
-    details: (box) => ({ command: 'no-such-program', args: ['x'], cwd: box.root }),
+    details: (fixture) => ({ command: 'no-such-program', args: ['x'], cwd: fixture.root }),
     call: () => bashTool('no-such-program', ['x']),
   },
   'missing root (the original: INTERNAL_ERROR realpath root)': {
@@ -132,16 +132,16 @@ const rows: Record<string, Row> = {
   'EISDIR on write': {
     code: 'TOOL_NOT_A_FILE',
     summary: /./u,
-    call: (box) => {
-      mkdirSync(box.at('dir'))
+    call: (fixture) => {
+      mkdirSync(fixture.at('dir'))
       return writeFileTool('dir', 'x')
     },
   },
   ENOTDIR: {
     code: 'TOOL_NOT_A_DIRECTORY',
     summary: /./u,
-    call: (box) => {
-      box.put('f', 'x')
+    call: (fixture) => {
+      fixture.put('f', 'x')
       return readFileTool('f/x')
     },
   },
@@ -151,8 +151,8 @@ const rows: Record<string, Row> = {
   'malformed and multi-file patches (the original: raw Error)': {
     code: 'TOOL_PATCH_FAILED',
     summary: 'Failed to apply patch',
-    call: (box) => {
-      box.put('f', 'x\n')
+    call: (fixture) => {
+      fixture.put('f', 'x\n')
       return editFileTool('f', `--- a/f\n+++ b/f\n${patch}--- a/g\n+++ b/g\n${patch}`)
     },
   },
@@ -165,8 +165,8 @@ const rows: Record<string, Row> = {
   'a file as cwd': {
     code: 'TOOL_NOT_A_DIRECTORY',
     summary: /./u,
-    call: (box) => {
-      box.put('f', 'x')
+    call: (fixture) => {
+      fixture.put('f', 'x')
       return bashTool('echo', ['x'], { cwd: 'f' })
     },
   },
@@ -198,27 +198,27 @@ const inputs: [string, () => Promise<unknown>, object?, object?][] = [
 
 describe('code, summary and details', () => {
   test.each(Object.entries(rows))('%s', async (_name, { code, summary, details = {}, context, call }) => {
-    const box = makeSandbox()
-    const error = await refusal(box.within(() => call(box), context))
+    const fixture = makeSandbox()
+    const error = await refusal(fixture.within(() => call(fixture), context))
     expect(error.code).toBe(code)
     expect(error.summary).toMatch(summary instanceof RegExp ? summary : /./su)
     if (typeof summary === 'string') expect(error.summary).toBe(summary)
-    expect(error.details).toMatchObject(typeof details === 'function' ? details(box) : details)
+    expect(error.details).toMatchObject(typeof details === 'function' ? details(fixture) : details)
     expect(toolErrorCodes).toContain(error.code)
     expectReadable(error)
   })
 
   test.each(inputs)('INVALID_INPUT: %s', async (summary, call, details = {}, context = {}) => {
-    const box = makeSandbox()
-    const error = await refusal(box.within(call, context))
+    const fixture = makeSandbox()
+    const error = await refusal(fixture.within(call, context))
     expect(error).toMatchObject({ code: 'INVALID_INPUT', summary, details })
     expectReadable(error)
   })
 
   test.skipIf(process.getuid?.() === 0)('a file without permission (the original: INTERNAL_ERROR or raw EACCES)', async () => {
-    const box = makeSandbox()
-    chmodSync(box.put('f', 'x'), 0)
-    const error = await refusal(box.within(() => readFileTool('f')))
+    const fixture = makeSandbox()
+    chmodSync(fixture.put('f', 'x'), 0)
+    const error = await refusal(fixture.within(() => readFileTool('f')))
     expect(error).toMatchObject({ code: 'TOOL_PERMISSION_DENIED', details: { errno: 'EACCES' } })
   })
 })

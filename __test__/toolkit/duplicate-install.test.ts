@@ -22,11 +22,11 @@ function install(directory: string): string {
 
 /** A root, and a module whose `copies` are two installed copies. */
 function twoCopies() {
-  const box = makeSandbox()
-  const [first, second] = [install(box.at('first')), install(box.at('second'))]
+  const fixture = makeSandbox()
+  const [first, second] = [install(fixture.at('first')), install(fixture.at('second'))]
   const both = (source: string): Promise<unknown> =>
-    report(box.root, `const copies = [await import('${first}'), await import('${second}')]\nconst [a, b] = copies\n${source}`)
-  return { box, both }
+    report(fixture.root, `const copies = [await import('${first}'), await import('${second}')]\nconst [a, b] = copies\n${source}`)
+  return { fixture, both }
 }
 
 /** Puts files of a package beside a copy. */
@@ -48,10 +48,10 @@ async function report(directory: string, source: string): Promise<unknown> {
 
 describe('Context store: "so that duplicate installs share it"', () => {
   test('a tool of one copy sees the context that the other provides, and counts in it', async () => {
-    const { box, both } = twoCopies()
-    box.put('file', 'text')
+    const { fixture, both } = twoCopies()
+    fixture.put('file', 'text')
     const result = await both(
-      `const context = { rootDir: ${JSON.stringify(box.root)}, runId: 'r', nodeId: 'n' }
+      `const context = { rootDir: ${JSON.stringify(fixture.root)}, runId: 'r', nodeId: 'n' }
       const result = {
         twoCopies: a.read !== b.read,
         same: a.runWithToolContext(context, () => b.getToolContext() === context),
@@ -91,8 +91,8 @@ describe('Context store: "so that duplicate installs share it"', () => {
   })
 
   test('edits of one file by both copies at the same time all land', async () => {
-    const { box, both } = twoCopies()
-    box.put('f', '0\n1\n2\n3\n4\n5\n')
+    const { fixture, both } = twoCopies()
+    fixture.put('f', '0\n1\n2\n3\n4\n5\n')
     const result = await both(
       `const edits = Array.from({ length: 6 }, async (_, line) => {
         const patch = \`@@ -\${line + 1} +\${line + 1} @@\\n-\${line}\\n+\${line}!\\n\`
@@ -105,15 +105,15 @@ describe('Context store: "so that duplicate installs share it"', () => {
       const result = await Promise.all(edits)`,
     )
     expect(result).toEqual(Array(6).fill('ok'))
-    expect(box.text('f')).toBe('0!\n1!\n2!\n3!\n4!\n5!\n')
+    expect(fixture.text('f')).toBe('0!\n1!\n2!\n3!\n4!\n5!\n')
   })
 
   test('tools of both copies are recorded in the journal of the task, numbered together', async () => {
-    const { box, both } = twoCopies()
-    box.put('file', 'text')
+    const { fixture, both } = twoCopies()
+    fixture.put('file', 'text')
     const result = await both(
       `const journal = await a.openJournal('memory:')
-      const options = { journal, runId: 'r', nodeId: 'n', rootDir: ${JSON.stringify(box.root)} }
+      const options = { journal, runId: 'r', nodeId: 'n', rootDir: ${JSON.stringify(fixture.root)} }
       await a.runTask(options, async () => {
         await a.read.execute({ path: 'file' })
         await b.read.execute({ path: 'file' })
@@ -142,17 +142,17 @@ describe('Context store: "When @smithers-orchestrator/tool-context is installed 
     ['as ./toolContext', { './toolContext': './index.js' }, '@smithers-orchestrator/tool-context/toolContext'],
   ]
   test.each(shapes)('%s: our tools see its context, record to it and take its key', async (_what, exports, specifier) => {
-    const box = makeSandbox()
-    box.put('in/file', 'text')
-    const copy = install(box.root)
-    companion(box.root, { 'package.json': manifest(exports), 'index.js': engine })
+    const fixture = makeSandbox()
+    fixture.put('in/file', 'text')
+    const copy = install(fixture.root)
+    companion(fixture.root, { 'package.json': manifest(exports), 'index.js': engine })
     const result = await report(
-      box.root,
+      fixture.root,
       `const engine = await import('${specifier}')
       const ours = await import('${copy}')
       const phases = []
       const context = {
-        rootDir: ${JSON.stringify(box.at('in'))}, runId: 'run', nodeId: 'task', iteration: 1,
+        rootDir: ${JSON.stringify(fixture.at('in'))}, runId: 'run', nodeId: 'task', iteration: 1,
         recordToolCall: (record) => { phases.push([record.phase, record.toolName, record.seq]) },
       }
       const result = {
@@ -183,11 +183,11 @@ describe('Context store: "When @smithers-orchestrator/tool-context is installed 
     ['exports something else', 'export const other = 1\n'],
     ['cannot be loaded', 'throw new Error("broken")\n'],
   ])('a companion that %s is left aside', async (_what, source) => {
-    const box = makeSandbox()
-    const copy = install(box.root)
-    companion(box.root, { 'package.json': manifest({ '.': './index.js' }), 'index.js': source })
+    const fixture = makeSandbox()
+    const copy = install(fixture.root)
+    companion(fixture.root, { 'package.json': manifest({ '.': './index.js' }), 'index.js': source })
     const result = await report(
-      box.root,
+      fixture.root,
       `const ours = await import('${copy}')
       const result = ours.runWithToolContext({ runId: 'r' }, () => ours.getToolContext().runId)`,
     )

@@ -96,8 +96,10 @@ describe('schemas, as the AI SDK sends them', () => {
   const bare = (schema: unknown): unknown => {
     if (Array.isArray(schema)) return schema.map(bare)
     if (typeof schema !== 'object' || schema === null) return schema
-    const kept = Object.entries(schema).filter(([key, value]) => key !== '$schema' && !(key === 'description' && typeof value === 'string'))
-    return Object.fromEntries(kept.map(([key, value]) => [key, bare(value)]))
+    const fields = Object.entries(schema).filter(
+      ([key, value]) => key !== '$schema' && !(key === 'description' && typeof value === 'string'),
+    )
+    return Object.fromEntries(fields.map(([key, value]) => [key, bare(value)]))
   }
 
   test.each([

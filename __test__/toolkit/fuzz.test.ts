@@ -28,10 +28,10 @@ describe('any value as any argument, option or field of a context', () => {
   test(
     'every call settles; what it rejects with is a ToolError or a TypeError',
     async () => {
-      const box = makeSandbox()
-      mkdirSync(box.at('dir'))
-      box.put('f', 'one\n')
-      process.chdir(box.root)
+      const fixture = makeSandbox()
+      mkdirSync(fixture.at('dir'))
+      fixture.put('f', 'one\n')
+      process.chdir(fixture.root)
       await fc.assert(
         fc.asyncProperty(randomCall, async (call) => {
           expect(await complaintAbout(call)).toBeUndefined()
@@ -49,10 +49,10 @@ describe('any value as any argument, option or field of a context', () => {
   test(
     'a process that makes random calls ends with exit code 0, and nothing has panicked',
     () => {
-      const box = makeSandbox()
+      const fixture = makeSandbox()
       const main = fileURLToPath(new URL('../support/random-calls-process.ts', import.meta.url))
       const { status, signal, stdout, stderr } = spawnSync(process.execPath, [main, String(runs(1_000)), String(seed + 1)], {
-        cwd: box.root,
+        cwd: fixture.root,
         encoding: 'utf8',
         timeout: 60_000 * runs(1),
       })

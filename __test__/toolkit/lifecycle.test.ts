@@ -164,11 +164,11 @@ describe('execute ctx', () => {
 
 describe('lifecycle: built-in tools are recorded as any other', () => {
   test('a write and one that is refused', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const records: ToolCallRecord[] = []
     const recordToolCall = (record: ToolCallRecord) => records.push(record)
-    await box.within(() => write.execute({ path: 'a', content: 'x' }), { recordToolCall })
-    const error = await refusal(box.within(() => write.execute({ path: '..', content: 'x' }), { recordToolCall }))
+    await fixture.within(() => write.execute({ path: 'a', content: 'x' }), { recordToolCall })
+    const error = await refusal(fixture.within(() => write.execute({ path: '..', content: 'x' }), { recordToolCall }))
     expect(records.map(({ phase, effectStatus, toolName }) => [phase, effectStatus, toolName])).toEqual([
       ['started', 'intended', 'write'],
       ['finished', 'succeeded', 'write'],

@@ -13,9 +13,9 @@ const bytesOf = (text: string): number => Buffer.byteLength(text)
 
 describe('output never exceeds its limit, also where decoding makes it longer', () => {
   test.each([1, 2, 3, 10, 1_000, 1_023, 1_024, 1_500])('bash and grep at %i bytes', async (maxOutputBytes) => {
-    const box = makeSandbox()
-    box.put('latin1', Buffer.concat(Array.from({ length: 800 }, () => Buffer.from('x\xe9\xe9\xe9\n', 'latin1'))))
-    const tools = createTools({ rootDir: box.root, maxOutputBytes })
+    const fixture = makeSandbox()
+    fixture.put('latin1', Buffer.concat(Array.from({ length: 800 }, () => Buffer.from('x\xe9\xe9\xe9\n', 'latin1'))))
+    const tools = createTools({ rootDir: fixture.root, maxOutputBytes })
     expect(bytesOf(await tools.bash.execute({ cmd: 'cat', args: ['latin1'] }))).toBeLessThanOrEqual(maxOutputBytes)
     expect(bytesOf(await tools.grep.execute({ pattern: 'x' }))).toBeLessThanOrEqual(maxOutputBytes)
     const { details } = await refusal(tools.bash.execute({ cmd: 'sh', args: ['-c', 'cat latin1; exit 1'] }))
@@ -24,12 +24,12 @@ describe('output never exceeds its limit, also where decoding makes it longer', 
 })
 
 test('a grep that runs out of time shows a model the lines found until then', async () => {
-  const box = makeSandbox()
-  box.put('a', 'hit\n')
+  const fixture = makeSandbox()
+  fixture.put('a', 'hit\n')
   // Slow on purpose: without a literal, all of the text goes through the automaton.
-  box.put('big', `${'lorem x ipsum, dolor x sit q amet '.repeat(40)}\n`.repeat(20_000))
-  for (let n = 0; n < 100; n += 1) linkSync(box.at('big'), box.at(`big${n}`))
-  const tools = createTools({ rootDir: box.root, toolTimeoutMs: 300 })
+  fixture.put('big', `${'lorem x ipsum, dolor x sit q amet '.repeat(40)}\n`.repeat(20_000))
+  for (let n = 0; n < 100; n += 1) linkSync(fixture.at('big'), fixture.at(`big${n}`))
+  const tools = createTools({ rootDir: fixture.root, toolTimeoutMs: 300 })
   const error = await refusal(tools.grep.execute({ pattern: 'hit|([a-z ,]+x){3}q' }))
   expect(error).toMatchObject({ code: 'PROCESS_TIMEOUT', details: { timeoutMs: 300, output: 'a:1:hit\n' } })
   expect(error.message).toMatch(/Output until then:\na:1:hit\n$/u)
@@ -63,24 +63,24 @@ describe('when the process has no descriptors left', () => {
   `
 
   test('every tool says so, and none blames the root directory', async () => {
-    const box = makeSandbox()
-    box.put('file', 'a\n')
+    const fixture = makeSandbox()
+    fixture.put('file', 'a\n')
     const refused = 'TOOL_IO_FAILED EMFILE'
     const codes = { read: refused, write: refused, edit: refused, grep: refused, bash: refused }
-    expect(await runWithDescriptors(100, program, box)).toEqual(codes)
-    expect(box.text('file')).toBe('a\n')
+    expect(await runWithDescriptors(100, program, fixture)).toEqual(codes)
+    expect(fixture.text('file')).toBe('a\n')
   })
 })
 
 test('a working directory that was deleted is a typed error', async () => {
-  const box = makeSandbox()
+  const fixture = makeSandbox()
   const program = `
     import { mkdirSync, rmdirSync } from 'node:fs'
     import { readFileTool } from ${JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)}
     mkdirSync('gone'); process.chdir('gone'); rmdirSync('../gone')
     console.log(await readFileTool('x').catch((error) => error.name + ' ' + error.code))
   `
-  box.put('program.mjs', program)
-  const { stdout } = await promisify(execFile)(process.execPath, [box.at('program.mjs')], { cwd: box.root })
+  fixture.put('program.mjs', program)
+  const { stdout } = await promisify(execFile)(process.execPath, [fixture.at('program.mjs')], { cwd: fixture.root })
   expect(stdout).toMatch(/^ToolError (?:TOOL_ROOT_INVALID|TOOL_FILE_NOT_FOUND)$/mu)
 })

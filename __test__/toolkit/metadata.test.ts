@@ -77,9 +77,9 @@ describe('000 Built-in tools', () => {
   })
 
   test('"all sandboxed to ctx.rootDir (the workflow directory by default)"', async () => {
-    const box = makeSandbox()
-    box.put('here.txt', 'here')
-    const results = await box.within(() =>
+    const fixture = makeSandbox()
+    fixture.put('here.txt', 'here')
+    const results = await fixture.within(() =>
       Promise.all([
         read.execute({ path: 'here.txt' }),
         write.execute({ path: 'new.txt', content: 'n' }),
@@ -87,8 +87,8 @@ describe('000 Built-in tools', () => {
         bash.execute({ cmd: 'pwd' }),
       ]),
     )
-    expect(results).toEqual(['here', 'ok', 'here.txt:1:here\n', `${box.root}\n`])
-    const cwd = vi.spyOn(process, 'cwd').mockReturnValue(box.root)
+    expect(results).toEqual(['here', 'ok', 'here.txt:1:here\n', `${fixture.root}\n`])
+    const cwd = vi.spyOn(process, 'cwd').mockReturnValue(fixture.root)
     expect(await read.execute({ path: 'here.txt' })).toBe('here')
     cwd.mockRestore()
   })
@@ -104,16 +104,16 @@ describe('001 exports', () => {
   })
 
   test('"readFileTool, writeFileTool, editFileTool, grepTool, bashTool: Call the underlying implementation directly"', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const { readFileTool, writeFileTool, editFileTool, grepTool, bashTool } = surface
-    await box.within(async () => {
+    await fixture.within(async () => {
       expect(await writeFileTool('a.txt', 'one\n')).toBe('ok')
       expect(await editFileTool('a.txt', '@@ -1 +1 @@\n-one\n+two\n')).toBe('ok')
       expect(await readFileTool('a.txt')).toBe('two\n')
       expect(await grepTool('t.o')).toBe('a.txt:1:two\n')
       expect(await grepTool('t.o', 'a.txt')).toBe('a.txt:1:two\n')
       expect(await bashTool('cat', ['a.txt'])).toBe('two\n')
-      expect(await bashTool('pwd', [], { cwd: '.' })).toBe(`${box.root}\n`)
+      expect(await bashTool('pwd', [], { cwd: '.' })).toBe(`${fixture.root}\n`)
     })
   })
 

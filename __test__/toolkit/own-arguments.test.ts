@@ -113,9 +113,9 @@ describe('arguments are bounded', () => {
 describe('a row does not hold what is too large for one, and does not hold the host up', () => {
   /** CPU time of the longest turn, not of the whole. */
   async function longestTurn(work: () => Promise<unknown>): Promise<number> {
-    let [most, last, isOver] = [0, performance.now(), false]
+    let [max, last, isOver] = [0, performance.now(), false]
     const look = (): void => {
-      most = Math.max(most, performance.now() - last)
+      max = Math.max(max, performance.now() - last)
       last = performance.now()
       if (!isOver) setImmediate(look)
     }
@@ -123,7 +123,7 @@ describe('a row does not hold what is too large for one, and does not hold the h
     await work()
     await new Promise(setImmediate)
     isOver = true
-    return most
+    return max
   }
 
   test('30 MB of arguments and of output', async () => {
@@ -194,8 +194,8 @@ describe('a row does not hold what is too large for one, and does not hold the h
   test('a text that is too large to be written is recorded by size and hash like others', async () => {
     const journal = await openJournal('memory:')
     onTestFinished(() => journal.close())
-    const box = makeSandbox()
-    const tools = createTools({ rootDir: box.root, journal, maxOutputBytes: 4_000_000 })
+    const fixture = makeSandbox()
+    const tools = createTools({ rootDir: fixture.root, journal, maxOutputBytes: 4_000_000 })
     await tools.write.execute({ path: 'a', content: 'é'.repeat(1_500_000) })
     await refusal(tools.write.execute({ path: 'a', content: 'é'.repeat(3_000_000) }))
     const [run] = await journal.listRuns()

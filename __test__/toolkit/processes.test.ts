@@ -7,10 +7,10 @@ import { eventually, expectGone, running, sleepingMark } from '../support/proces
 import { makeSandbox } from '../support/sandbox.ts'
 
 function makeSet(options: Pick<CreateToolsOptions, 'journal' | 'runId'> = {}) {
-  const box = makeSandbox()
-  const tools = createTools({ rootDir: box.root, ...options, processes: true })
+  const fixture = makeSandbox()
+  const tools = createTools({ rootDir: fixture.root, ...options, processes: true })
   onTestFinished(() => tools[Symbol.asyncDispose]())
-  return { ...box, tools }
+  return { ...fixture, tools }
 }
 
 describe('createTools({ processes: true })', () => {

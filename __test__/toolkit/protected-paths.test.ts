@@ -5,11 +5,11 @@ import { refusal } from '../support/refusal.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
 function repository(sandbox?: SandboxOptions) {
-  const box = makeSandbox()
-  box.put('.git/config', '[core]\n')
-  box.put('.git/hooks/sample', 'old\n')
-  box.put('src/a', 'old\n')
-  return { box, ...createTools({ rootDir: box.root, networkGuard: 'off', sandbox }) }
+  const fixture = makeSandbox()
+  fixture.put('.git/config', '[core]\n')
+  fixture.put('.git/hooks/sample', 'old\n')
+  fixture.put('src/a', 'old\n')
+  return { fixture, ...createTools({ rootDir: fixture.root, networkGuard: 'off', sandbox }) }
 }
 
 const patch = '--- a\n+++ a\n@@ -1 +1 @@\n-old\n+new\n'
@@ -18,26 +18,26 @@ describe('sandbox.denyWrite binds write and edit: TOOL_PATH_PROTECTED', () => {
   test.each(['.git/config', '.git/hooks/post-checkout', '.git/hooks/new/deep', 'src/../.git/config', '.git'])(
     'write to %s is refused and changes nothing',
     async (path) => {
-      const { box, write } = repository()
-      const before = readdirSync(box.root, { recursive: true }).sort()
+      const { fixture, write } = repository()
+      const before = readdirSync(fixture.root, { recursive: true }).sort()
       const error = await refusal(write.execute({ path, content: 'evil' }))
       expect(error.code).toBe('TOOL_PATH_PROTECTED')
-      expect(readdirSync(box.root, { recursive: true }).sort()).toEqual(before)
-      expect(box.text('.git/config')).toBe('[core]\n')
+      expect(readdirSync(fixture.root, { recursive: true }).sort()).toEqual(before)
+      expect(fixture.text('.git/config')).toBe('[core]\n')
     },
   )
 
   test('edit of a protected file is refused, and the message names what protects it', async () => {
-    const { box, edit } = repository()
+    const { fixture, edit } = repository()
     const error = await refusal(edit.execute({ path: '.git/hooks/sample', patch }))
     expect(error).toMatchObject({ code: 'TOOL_PATH_PROTECTED', details: { protected: '.git/hooks' } })
     expect(error.message).toContain('sandbox.denyWrite')
-    expect(box.text('.git/hooks/sample')).toBe('old\n')
+    expect(fixture.text('.git/hooks/sample')).toBe('old\n')
   })
 
   test('through links too, and where there is no repository yet', async () => {
-    const { box, write } = repository()
-    symlinkSync('.git', box.at('link'))
+    const { fixture, write } = repository()
+    symlinkSync('.git', fixture.at('link'))
     expect((await refusal(write.execute({ path: 'link/config', content: 'x' }))).code).toBe('TOOL_PATH_PROTECTED')
     const bare = makeSandbox()
     const { write: writeBare } = createTools({ rootDir: bare.root })
@@ -48,21 +48,21 @@ describe('sandbox.denyWrite binds write and edit: TOOL_PATH_PROTECTED', () => {
   })
 
   test('what only looks like it is not protected', async () => {
-    const { box, write } = repository()
-    mkdirSync(box.at('vendor'))
+    const { fixture, write } = repository()
+    mkdirSync(fixture.at('vendor'))
     for (const path of ['.github/hooks/a', '.git/description', 'vendor/.git/config', '.gitignore']) {
       expect(await write.execute({ path, content: 'x' })).toBe('ok')
     }
   })
 
   test('denyWrite replaces the default, for commands and file tools alike', async () => {
-    const { box, write, edit, bash } = repository({ denyWrite: ['src'] })
+    const { fixture, write, edit, bash } = repository({ denyWrite: ['src'] })
     expect(await write.execute({ path: '.git/config', content: '[user]\n' })).toBe('ok')
     expect((await refusal(edit.execute({ path: 'src/a', patch }))).code).toBe('TOOL_PATH_PROTECTED')
     const error = await refusal(bash.execute({ cmd: 'sh', args: ['-c', 'echo evil > src/a'] }))
     expect(error.code).toBe('TOOL_COMMAND_FAILED')
-    expect(box.text('src/a')).toBe('old\n')
+    expect(fixture.text('src/a')).toBe('old\n')
     await bash.execute({ cmd: 'sh', args: ['-c', 'echo "[x]" > .git/config'] })
-    expect(box.text('.git/config')).toBe('[x]\n')
+    expect(fixture.text('.git/config')).toBe('[x]\n')
   })
 })

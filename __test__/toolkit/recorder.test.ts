@@ -23,11 +23,11 @@ function probe(ran: string[], execute: () => unknown = () => 'done') {
 
 describe('a call and its recorder', () => {
   test('001 edit: "Logs patch hash and byte size"', async () => {
-    const box = makeSandbox()
-    box.put('a', 'one\n')
+    const fixture = makeSandbox()
+    fixture.put('a', 'one\n')
     const patch = '@@ -1 +1 @@\n-one\n+two\n'
     const records: ToolCallRecord[] = []
-    await box.within(() => edit.execute({ path: 'a', patch }), { recordToolCall: (record) => records.push(record) })
+    await fixture.within(() => edit.execute({ path: 'a', patch }), { recordToolCall: (record) => records.push(record) })
     const patchHash = createHash('sha256').update(patch).digest('hex')
     expect(records[0]?.input).toEqual({ path: 'a', patchBytes: Buffer.byteLength(patch), patchHash })
   })
@@ -103,14 +103,14 @@ describe('a call and its recorder', () => {
   })
 
   test('the record of an aborted bash holds what it had printed', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const records: ToolCallRecord[] = []
     const controller = new AbortController()
-    const call = box.within(
+    const call = fixture.within(
       () => bash.execute({ cmd: 'sh', args: ['-c', 'echo begun; touch begun; sleep 30'] }, { abortSignal: controller.signal }),
       { recordToolCall: (record) => records.push(record) },
     )
-    while (!existsSync(box.at('begun'))) await pause(10)
+    while (!existsSync(fixture.at('begun'))) await pause(10)
     controller.abort(new Error('enough'))
     await expect(call).rejects.toThrow('enough')
     expect(records.at(-1)).toMatchObject({ phase: 'failed', effectStatus: 'unknown', output: 'begun\n' })

@@ -27,37 +27,37 @@ const sequences: [string, number[], number][] = [
 
 describe('"read decodes as UTF-8 with U+FFFD for invalid bytes, BOM kept, never an error for it"', () => {
   test.each(sequences)('%s', async (_what, bytes, replaced) => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     for (const around of [[], [0x61], [0xc3, 0xa9]]) {
       const all = Uint8Array.from([...around, ...bytes, ...around])
-      box.put('f', all)
-      const text = await box.within(() => readFileTool('f'))
+      fixture.put('f', all)
+      const text = await fixture.within(() => readFileTool('f'))
       expect(text).toBe(decode(all))
       expect([...text].filter((character) => character === '\u{fffd}')).toHaveLength(replaced)
     }
   })
 
   test('a byte order mark is kept, also in front of ASCII alone, and only one', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     for (const text of ['\u{feff}', '\u{feff}ascii', '\u{feff}\u{feff}ü', 'a\u{feff}b']) {
-      box.put('f', text)
-      expect(await box.within(() => readFileTool('f'))).toBe(text)
+      fixture.put('f', text)
+      expect(await fixture.within(() => readFileTool('f'))).toBe(text)
     }
   })
 
   test('ASCII and other text are the same string, at every length around a block', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     for (const length of [0, 1, 7, 8, 15, 16, 17, 4095, 4096, 4097, 8191, 8192, 8193, 65_535, 65_536, 65_537]) {
       for (const end of ['', 'é', '🎈', '\u{fffd}']) {
         const text = 'x'.repeat(length) + end
-        box.put('f', text)
-        expect(await box.within(() => readFileTool('f'))).toBe(text)
+        fixture.put('f', text)
+        expect(await fixture.within(() => readFileTool('f'))).toBe(text)
       }
     }
   })
 
   test('any bytes are read as a WHATWG decoder reads them', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const piece = fc.oneof(
       fc.uint8Array({ maxLength: 12 }),
       fc.string({ unit: 'binary', maxLength: 6 }).map((text) => new TextEncoder().encode(text)),
@@ -66,8 +66,8 @@ describe('"read decodes as UTF-8 with U+FFFD for invalid bytes, BOM kept, never 
     await fc.assert(
       fc.asyncProperty(fc.array(piece, { maxLength: 6 }), async (pieces) => {
         const bytes = Uint8Array.from(pieces.flatMap((one) => [...one]))
-        box.put('f', bytes)
-        expect(await box.within(() => readFileTool('f'))).toBe(decode(bytes))
+        fixture.put('f', bytes)
+        expect(await fixture.within(() => readFileTool('f'))).toBe(decode(bytes))
       }),
       { seed, numRuns: runs(400) },
     )
@@ -76,54 +76,54 @@ describe('"read decodes as UTF-8 with U+FFFD for invalid bytes, BOM kept, never 
 
 describe('write, then read', () => {
   test('gives the same string for every well-formed string', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 200 }), async (text) => {
         fc.pre(!/\p{Surrogate}/u.test(text))
-        expect(await box.within(() => writeFileTool('f', text))).toBe('ok')
-        expect(await box.within(() => readFileTool('f'))).toBe(text)
-        expect(box.bytes('f').equals(Buffer.from(text, 'utf8'))).toBe(true)
+        expect(await fixture.within(() => writeFileTool('f', text))).toBe('ok')
+        expect(await fixture.within(() => readFileTool('f'))).toBe(text)
+        expect(fixture.bytes('f').equals(Buffer.from(text, 'utf8'))).toBe(true)
       }),
       { seed, numRuns: runs(400) },
     )
   })
 
   test('a lone surrogate is written as U+FFFD, as every encoder does', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     for (const text of ['\u{d800}', 'a\u{dc00}b', '\u{dfff}\u{d800}', '\u{d83c}']) {
-      await box.within(() => writeFileTool('f', text))
-      expect(box.bytes('f').equals(Buffer.from(text, 'utf8'))).toBe(true)
+      await fixture.within(() => writeFileTool('f', text))
+      expect(fixture.bytes('f').equals(Buffer.from(text, 'utf8'))).toBe(true)
     }
   })
 
   test('a text is the same bytes whether it is encoded where it comes in or, a longer one, where it is used', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const limit = 64 * 1024
     for (const length of [limit - 1, limit, limit + 1]) {
       for (const part of ['x', 'é', '\u{d800}', '🎈', 'x\0']) {
         const text = part.repeat(length).slice(0, length)
-        await box.within(() => writeFileTool('f', text), { maxOutputBytes: 1_000_000 })
-        expect(box.bytes('f').equals(Buffer.from(text, 'utf8'))).toBe(true)
+        await fixture.within(() => writeFileTool('f', text), { maxOutputBytes: 1_000_000 })
+        expect(fixture.bytes('f').equals(Buffer.from(text, 'utf8'))).toBe(true)
       }
     }
   })
 
   test('NUL characters and long lines pass', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const text = `\0${'long line '.repeat(15_000)}\0`
-    await box.within(() => writeFileTool('f', text))
-    expect(await box.within(() => readFileTool('f'))).toBe(text)
+    await fixture.within(() => writeFileTool('f', text))
+    expect(await fixture.within(() => readFileTool('f'))).toBe(text)
   })
 })
 
 describe('limits count bytes', () => {
   test('of any text: exactly its bytes pass, one less does not', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }), async (text) => {
         const bytes = Buffer.byteLength(text)
         fc.pre(bytes > 1)
-        const within = (maxOutputBytes: number, call: () => Promise<unknown>) => box.within(call, { maxOutputBytes })
+        const within = (maxOutputBytes: number, call: () => Promise<unknown>) => fixture.within(call, { maxOutputBytes })
         expect(await within(bytes, () => writeFileTool('f', text))).toBe('ok')
         expect(await within(bytes, () => readFileTool('f'))).toBe(text)
         const errors = [() => writeFileTool('f', text), () => readFileTool('f')]
@@ -135,9 +135,9 @@ describe('limits count bytes', () => {
   })
 
   test('a limit with a fraction is no way around it', async () => {
-    const box = makeSandbox()
-    box.put('f', '12345')
-    const read = (maxOutputBytes: number) => box.within(() => readFileTool('f'), { maxOutputBytes })
+    const fixture = makeSandbox()
+    fixture.put('f', '12345')
+    const read = (maxOutputBytes: number) => fixture.within(() => readFileTool('f'), { maxOutputBytes })
     expect(await read(5.9)).toBe('12345')
     expect((await refusal(read(4.9))).code).toBe('TOOL_FILE_TOO_LARGE')
   })
@@ -147,17 +147,17 @@ describe.runIf(process.platform === 'linux')('files of procfs, whose size is sai
   const rootDir = '/proc/self'
 
   test('are read whole', async () => {
-    const box = makeSandbox()
-    const text = await box.within(() => readFileTool('status'), { rootDir })
+    const fixture = makeSandbox()
+    const text = await fixture.within(() => readFileTool('status'), { rootDir })
     expect(text).toContain(`Pid:\t${process.pid}\n`)
     const { version } = { version: readFileSync('/proc/version', 'utf8') }
-    expect(await box.within(() => readFileTool('version'), { rootDir: '/proc' })).toBe(version)
+    expect(await fixture.within(() => readFileTool('version'), { rootDir: '/proc' })).toBe(version)
   })
 
   test('are held to the limit, and never cut', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const bytes = readFileSync('/proc/version').length
-    const read = (maxOutputBytes: number) => box.within(() => readFileTool('version'), { rootDir: '/proc', maxOutputBytes })
+    const read = (maxOutputBytes: number) => fixture.within(() => readFileTool('version'), { rootDir: '/proc', maxOutputBytes })
     expect(await read(bytes)).toHaveLength(bytes)
     expect((await refusal(read(bytes - 1))).code).toBe('TOOL_FILE_TOO_LARGE')
     expect((await refusal(read(1))).code).toBe('TOOL_FILE_TOO_LARGE')

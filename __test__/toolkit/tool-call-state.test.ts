@@ -75,7 +75,7 @@ describe('001 Tool call state', () => {
   })
 
   test('002 "Every invocation is logged to _smithers_tool_calls", each with every field of the table', async () => {
-    const { box, journal, run } = await openTaskScene()
+    const { fixture, journal, run } = await openTaskScene()
     const { read, write, edit, grep, bash } = createTools()
     const before = Date.now()
     await run(async () => {
@@ -87,7 +87,7 @@ describe('001 Tool call state', () => {
       await tool.execute({ sum: 5 })
       await bash.execute({ cmd: 'false' }).catch(() => undefined)
     })
-    expect(box.text('a')).toBe('two\n')
+    expect(fixture.text('a')).toBe('two\n')
     const rows = await journal.listToolCalls('run', 'node', 0)
     expect(rows.map((row) => row.toolName)).toEqual(['write', 'edit', 'read', 'grep', 'bash', 'pay', 'bash'])
     for (const [index, row] of rows.entries()) {
@@ -104,9 +104,9 @@ describe('001 Tool call state', () => {
   })
 
   test('"outputJson: Serialized output (truncated if over limit)"', async () => {
-    const { box, journal, run } = await openTaskScene({ maxOutputBytes: 1_000 })
-    box.put('short', 'x'.repeat(900))
-    box.put('long', 'x'.repeat(2_000))
+    const { fixture, journal, run } = await openTaskScene({ maxOutputBytes: 1_000 })
+    fixture.put('short', 'x'.repeat(900))
+    fixture.put('long', 'x'.repeat(2_000))
     const { read } = createTools()
     await run(async () => {
       await read.execute({ path: 'short' })
@@ -208,8 +208,8 @@ describe('000 defineTool, 001 Side Effects: retries', () => {
   })
 
   test('"All three built-in mutating tools (write, edit, bash) are side-effecting."', async () => {
-    const { box, run } = await openTaskScene()
-    box.put('a', 'one\n')
+    const { fixture, run } = await openTaskScene()
+    fixture.put('a', 'one\n')
     const { read, grep, write, edit, bash } = createTools()
     await run(async () => {
       await read.execute({ path: 'a' })

@@ -7,14 +7,14 @@ import type { Row } from './support/row.ts'
 import { makeProject } from './support/project.ts'
 
 async function tried(row: Row): Promise<void> {
-  const box = makeProject()
-  const tools = createTools({ rootDir: box.root, toolTimeoutMs: row.name.includes('timeout') ? 700 : 60_000 })
-  const text = await modelReads(tools, row, box)
+  const fixture = makeProject()
+  const tools = createTools({ rootDir: fixture.root, toolTimeoutMs: row.name.includes('timeout') ? 700 : 60_000 })
+  const text = await modelReads(tools, row, fixture)
   for (const says of row.says) expect(text).toMatch(says)
   if (row.never !== undefined) expect(text).not.toMatch(row.never)
   // The SDK's own words are its own.
   if (row.foreign !== true && !text.includes('AI_')) expect(text).toMatchSnapshot()
-  if (row.nextMove !== undefined) expect(await modelReads(tools, row.nextMove, box)).toMatch(row.nextMove.gives)
+  if (row.nextMove !== undefined) expect(await modelReads(tools, row.nextMove, fixture)).toMatch(row.nextMove.gives)
 }
 
 describe('the words that a model reads after a mistake', () => {

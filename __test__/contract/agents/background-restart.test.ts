@@ -44,20 +44,20 @@ const whenTaskBegins = (journal: Journal, before: () => Promise<void>): Journal 
   })
 
 /** Opens the session and takes its first step; gives what the parent is told in it. */
-async function opened(box: Sandbox, journal: Journal, id: string) {
-  const session = await openSession(box, { ...options(journal), id })
+async function opened(fixture: Sandbox, journal: Journal, id: string) {
+  const session = await openSession(fixture, { ...options(journal), id })
   const { messages = [] } = await session.prepareStep(step)
   return { session, messages, told: messages.map(({ role, content }) => `${role}: ${String(content)}`) }
 }
 
 /** A host that has been killed while a task hung in the background. */
 async function killedHost() {
-  const box = makeSandbox()
-  const file = box.at('runs.db')
-  const { child, ended, printed } = startScript(host, [box.root, file])
+  const fixture = makeSandbox()
+  const file = fixture.at('runs.db')
+  const { child, ended, printed } = startScript(host, [fixture.root, file])
   await printed('ready')
   return {
-    box,
+    fixture,
     file,
     kill: async () => {
       child.kill('SIGKILL')
@@ -68,10 +68,10 @@ async function killedHost() {
 
 describe('a host that is started again', () => {
   test('R54 after a restart the parent is told once of the task that was killed, and the true result of those that had ended', async () => {
-    const { box, file, kill } = await killedHost()
+    const { fixture, file, kill } = await killedHost()
     await kill()
     const journal = await journalOf(`file:${file}`)
-    const first = await opened(box, journal, 'restarted')
+    const first = await opened(fixture, journal, 'restarted')
     expect(first.told).toHaveLength(3)
     expect(first.told[0]).toMatch(
       /^assistant: The background task of hangs \(session restarted\/2-hangs\) has failed: its process ended before/u,
@@ -84,7 +84,7 @@ describe('a host that is started again', () => {
     expect((await first.session.prepareStep({ messages: first.messages })).messages).toBeUndefined()
     expect((await first.session.prepareStep(step)).messages).toEqual(first.messages)
     await first.session.close()
-    expect((await opened(box, journal, 'restarted')).told).toEqual([])
+    expect((await opened(fixture, journal, 'restarted')).told).toEqual([])
     // Nothing was run again, and the calls of the session replay as before.
     const calls = []
     for await (const { tool, envelope } of await replaySession(journal, 'restarted')) calls.push(`${tool} ${envelope.type}`)
@@ -92,22 +92,22 @@ describe('a host that is started again', () => {
   })
 
   test('R54 a restart while the first host is still there does not say that its task has failed', async () => {
-    const { box, file, kill } = await killedHost()
+    const { fixture, file, kill } = await killedHost()
     const journal = await journalOf(`file:${file}`)
-    const beside = await opened(box, journal, 'restarted')
+    const beside = await opened(fixture, journal, 'restarted')
     expect(beside.told.join()).not.toContain('hangs')
     await beside.session.close()
     await kill()
-    expect((await opened(box, journal, 'restarted')).told).toEqual([expect.stringMatching(/hangs .* has failed/u)])
+    expect((await opened(fixture, journal, 'restarted')).told).toEqual([expect.stringMatching(/hangs .* has failed/u)])
   })
 
   test('R54 a task of another machine is given up when it has taken longer than a task may, also in the middle of the session', async () => {
-    const { box, file, kill } = await killedHost()
+    const { fixture, file, kill } = await killedHost()
     await kill()
     // As a container that was moved: what ran on the other machine cannot be looked at from here.
     await queryDatabase(file, "UPDATE _toolwright_owners SET machine = 'another', boot = 'another', pid_namespace = 'another'")
     const journal = await journalOf(`file:${file}`)
-    const first = await opened(box, journal, 'restarted')
+    const first = await opened(fixture, journal, 'restarted')
     expect(first.told.join()).not.toContain('hangs')
     const now = Date.now()
     onTestFinished(() => void vi.restoreAllMocks())
@@ -118,15 +118,15 @@ describe('a host that is started again', () => {
     // Once, in this opening and in every later one.
     expect((await first.session.prepareStep({ messages })).messages).toBeUndefined()
     await first.session.close()
-    expect((await opened(box, journal, 'restarted')).told).toEqual([])
+    expect((await opened(fixture, journal, 'restarted')).told).toEqual([])
   })
 
   test('R54 a task of another machine that has ended meanwhile is told of with its own end, however late', async () => {
-    const { box, file, kill } = await killedHost()
+    const { fixture, file, kill } = await killedHost()
     await kill()
     await queryDatabase(file, "UPDATE _toolwright_owners SET machine = 'another', boot = 'another', pid_namespace = 'another'")
     const journal = await journalOf(`file:${file}`)
-    const { session, messages } = await opened(box, journal, 'restarted')
+    const { session, messages } = await opened(fixture, journal, 'restarted')
     const row = (await journal.listToolCalls('restarted', 'contract/background', 0)).find(({ status }) => status === 'started')
     await journal.updateToolCall(row as ToolCallRow, { status: 'success', outputJson: '{"output":"Done elsewhere."}' })
     const now = Date.now()
@@ -137,12 +137,12 @@ describe('a host that is started again', () => {
   })
 
   test('R54 a restart after a kill in the very step that had the message tells it again, in the same words', async () => {
-    const { box, file, kill } = await killedHost()
+    const { fixture, file, kill } = await killedHost()
     await kill()
     const journal = await journalOf(`file:${file}`)
     // Neither a next step nor a close: to the journal this is a host that dies here.
-    const killed = await opened(box, journal, 'restarted')
-    const { told, session, messages } = await opened(box, journal, 'restarted')
+    const killed = await opened(fixture, journal, 'restarted')
+    const { told, session, messages } = await opened(fixture, journal, 'restarted')
     expect(told).toEqual(killed.told)
     // Who has kept what the killed step had is not told again.
     expect((await session.prepareStep({ messages })).messages).toBeUndefined()
@@ -150,10 +150,10 @@ describe('a host that is started again', () => {
 
   test('R54 a task that a closed session has stopped is a failure for the restarted one', async () => {
     const journal = await journalOf()
-    const { session, call, ...box } = await openScene(options(journal))
+    const { session, call, ...fixture } = await openScene(options(journal))
     dataOf(await call('task', task('hangs')))
     await session.close()
-    expect((await opened(box, journal, 'again')).told).toEqual([expect.stringMatching(/hangs .* has failed: .*aborted by the parent/u)])
+    expect((await opened(fixture, journal, 'again')).told).toEqual([expect.stringMatching(/hangs .* has failed: .*aborted by the parent/u)])
   })
 
   test('R54 a task that was just beginning when the session was closed is one, too', async () => {
@@ -163,15 +163,15 @@ describe('a host that is started again', () => {
       closing = session.close()
       await new Promise((resolve) => setTimeout(resolve, 100))
     })
-    const { session, call, ...box } = await openScene(options(slow))
+    const { session, call, ...fixture } = await openScene(options(slow))
     await call('task', task('hangs'))
     await closing
     expect((await journal.listToolCalls('again', 'contract/background', 0)).map(({ status }) => status)).toEqual(['error'])
-    expect((await opened(box, journal, 'again')).told).toEqual([expect.stringMatching(/hangs .* has failed/u)])
+    expect((await opened(fixture, journal, 'again')).told).toEqual([expect.stringMatching(/hangs .* has failed/u)])
   })
 
   test('R54 over any number of restarts every task is told of once, with its own end', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const names = fc.array(fc.constantFrom('hangs', 'finishes', 'fails'), { maxLength: 3 })
     const openings = fc.array(fc.record({ begun: names, steps: fc.nat(2) }), { minLength: 1, maxLength: 3 })
     await fc.assert(
@@ -180,7 +180,7 @@ describe('a host that is started again', () => {
         const [given, told]: [string[], string[]] = [[], []]
         try {
           for (const { begun, steps } of [...all, { begun: [], steps: 1 }]) {
-            const session = await openSession(box, options(journal))
+            const session = await openSession(fixture, options(journal))
             for (const name of begun) given.push(`${name} ${dataOf(await session.call('task', task(name))).session_id}`)
             const ends = begun.filter((name) => name !== 'hangs').length
             const isEnded = async () =>
@@ -212,10 +212,10 @@ describe('a host that is started again', () => {
 
   test('R53 R54 a child that has the id of one before it begins afresh: it is told of no tasks of that one', async () => {
     const journal = await journalOf()
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const told: unknown[] = []
     for (let opening = 0; opening < 2; opening += 1) {
-      const session = await openSession(box, {
+      const session = await openSession(fixture, {
         ...options(journal),
         host: {
           spawn: async ({ agent: { name }, session: child, depth }) => {

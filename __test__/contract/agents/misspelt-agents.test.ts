@@ -51,16 +51,16 @@ describe('R12 a misspelt agent is the author’s to read, when the session is op
     ['a field of its ceiling', { ceiling: { files: {} } }, 'INVALID_INPUT', 'ceiling.files'],
     ['its workspace', { workspace: ['nowhere/at/all/../../../..'] }, 'CONTRACT_MANIFEST_INVALID', 'manifest.agents[1].workspace[0]'],
   ])('%s', async (_what, wrong, code, place) => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const agents = [good, { name: 'bad', ...wrong } as AgentDefinition]
     const expected = { code, message: expect.stringContaining(place) }
-    await expect(createSession({ workspace: box.root, manifest: { name: 'x', agents } })).rejects.toMatchObject(expected)
-    await expect(compileManifest({ name: 'x', agents }, { workspace: [box.root], adHoc: [] })).rejects.toMatchObject(expected)
+    await expect(createSession({ workspace: fixture.root, manifest: { name: 'x', agents } })).rejects.toMatchObject(expected)
+    await expect(compileManifest({ name: 'x', agents }, { workspace: [fixture.root], adHoc: [] })).rejects.toMatchObject(expected)
   })
 
   test('what means something is taken', async () => {
-    const box = makeSandbox()
-    await using session = await createSession({ workspace: box.root, manifest: { name: 'x', agents: [good] } })
+    const fixture = makeSandbox()
+    await using session = await createSession({ workspace: fixture.root, manifest: { name: 'x', agents: [good] } })
     expect(session.warnings).toEqual([])
     expect(await compileManifest({ name: 'x', agents: [good] }, { workspace: [], adHoc: [] })).toMatchObject({ name: 'x' })
   })

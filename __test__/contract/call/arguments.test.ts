@@ -20,12 +20,12 @@ describe('arguments', () => {
       },
     })
     const { call } = await openScene({ tools: [tool] })
-    const told = async (args: unknown) => failureOf(await call('deep', args)).text
-    expect(await told({ items: [{ size: 1 }, { size: 'x' }] })).toMatch(/\/items\/1\/size: .*integer/u)
-    expect(await told({ items: [{}] })).toMatch(/\/items\/0: .*size/u)
-    expect(await told({})).toMatch(/items/u)
-    expect(await told({ items: [], extra: 1 })).toMatch(/\/extra/u)
-    expect(await told(undefined)).toMatch(/missing/u)
+    const refusalOf = async (args: unknown) => failureOf(await call('deep', args)).text
+    expect(await refusalOf({ items: [{ size: 1 }, { size: 'x' }] })).toMatch(/\/items\/1\/size: .*integer/u)
+    expect(await refusalOf({ items: [{}] })).toMatch(/\/items\/0: .*size/u)
+    expect(await refusalOf({})).toMatch(/items/u)
+    expect(await refusalOf({ items: [], extra: 1 })).toMatch(/\/extra/u)
+    expect(await refusalOf(undefined)).toMatch(/missing/u)
     expect(executed).toBe(0)
   })
 

@@ -22,9 +22,9 @@ describe('2,000 calls at once in a process of 300 descriptors', () => {
   `
 
   test('wait for each other, and none fails', async () => {
-    const box = makeSandbox()
-    box.put('file', 'aé\n'.repeat(100))
-    expect(await runWithDescriptors(300, program, box)).toEqual({ ok: 2_000 })
+    const fixture = makeSandbox()
+    fixture.put('file', 'aé\n'.repeat(100))
+    expect(await runWithDescriptors(300, program, fixture)).toEqual({ ok: 2_000 })
   }, 60_000)
 })
 
@@ -44,9 +44,13 @@ test('a process without any descriptor left is told so, in bounded time', async 
     console.log(JSON.stringify([failed.metadata.code, failed.error_text, read.metadata.code]))
     process.exit(0)
   `
-  const box = makeSandbox()
-  box.put('file', 'text')
-  expect(await runWithDescriptors(100, program, box)).toEqual(['io_failed', expect.stringMatching(/EMFILE.*fewer calls at once/u), 'ok'])
+  const fixture = makeSandbox()
+  fixture.put('file', 'text')
+  expect(await runWithDescriptors(100, program, fixture)).toEqual([
+    'io_failed',
+    expect.stringMatching(/EMFILE.*fewer calls at once/u),
+    'ok',
+  ])
 }, 30_000)
 
 test('calls that wait for a person hold no others up', async () => {

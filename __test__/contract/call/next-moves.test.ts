@@ -63,10 +63,10 @@ describe('what went wrong is told in the words of a session: what a model is adv
   ])('what a command was refused: %s', async (name, command, remedy) => {
     const { call, root } = await openScene()
     if (name.includes('git')) execFileSync('git', ['init', '-q', '.'], { cwd: root })
-    const told = JSON.stringify(await call('bash', { command }))
-    expect(told).toMatch(/may be the sandbox/u)
-    expect(told).toMatch(remedy)
-    expect(told).not.toMatch(/allowNetwork|writableRoots|sandbox\.readable|sandbox\.limits/u)
+    const answer = JSON.stringify(await call('bash', { command }))
+    expect(answer).toMatch(/may be the sandbox/u)
+    expect(answer).toMatch(remedy)
+    expect(answer).not.toMatch(/allowNetwork|writableRoots|sandbox\.readable|sandbox\.limits/u)
   })
 })
 

@@ -313,7 +313,7 @@ describe('replaySession', () => {
   })
 
   test('R6 R68 a process that is killed in the middle leaves the call behind as interrupted', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const script = `
       import { openJournal } from 'toolwright'
       import { createSession } from 'toolwright/contract'
@@ -324,15 +324,15 @@ describe('replaySession', () => {
       await journal.flush()
       await session.call('die', {})
     `
-    const file = box.put(
+    const file = fixture.put(
       'killed.mjs',
       script
         .replaceAll("'toolwright", `'${import.meta.resolve('toolwright').replace('/dist/index.js', '')}/dist/index.js`)
         .replaceAll("/index.js/contract'", "/contract.js'"),
     )
-    const ended = spawnSync(process.execPath, [file], { cwd: box.root, encoding: 'utf8' })
+    const ended = spawnSync(process.execPath, [file], { cwd: fixture.root, encoding: 'utf8' })
     expect(ended.signal, ended.stderr).toBe('SIGKILL')
-    const journal = await openJournal(`file:${box.at('runs.db')}`)
+    const journal = await openJournal(`file:${fixture.at('runs.db')}`)
     onTestFinished(() => journal.close())
     await journal.recover()
     const envelopes = (await collect(journal, 'killed')).map(({ envelope }) => envelope)
@@ -358,9 +358,9 @@ describe('replaySession', () => {
 
 test('two sessions on one journal do not disturb each other', async () => {
   const journal = await memoryJournal()
-  const box = makeSandbox()
+  const fixture = makeSandbox()
   const sessions = await Promise.all(
-    ['one', 'two'].map((id) => createSession({ id, workspace: box.root, manifest: { name: id, permissions: allowAll }, journal })),
+    ['one', 'two'].map((id) => createSession({ id, workspace: fixture.root, manifest: { name: id, permissions: allowAll }, journal })),
   )
   await Promise.all(sessions.flatMap((session) => Array.from({ length: 20 }, () => session.call('todo', { todos: [] }))))
   for (const { id } of sessions) expect(await journal.listRun(id)).toHaveLength(20)

@@ -75,13 +75,13 @@ describe('what a server reaches', () => {
   })
 
   test('R61 what the configuration opens is open: {workspace}, a store by its path, a home that stays', async () => {
-    const box = makeSandbox()
-    const home = join(box.at('homes'), 'of-the-server')
-    mkdirSync(box.at('closed'))
-    writeFileSync(box.at('closed/secret'), 'hidden')
+    const fixture = makeSandbox()
+    const home = join(fixture.at('homes'), 'of-the-server')
+    mkdirSync(fixture.at('closed'))
+    writeFileSync(fixture.at('closed/secret'), 'hidden')
     const server = raw({}, { cwd: '{workspace}', sandbox: { writableRoots: ['{workspace}'], denyRead: ['closed'], home } })
     for (const [n, line] of ['echo 1 > "$HOME/cache"; echo made > made', 'cat "$HOME/cache" made; cat closed/secret'].entries()) {
-      const session = await openSession(box, withServers({ srv: server }))
+      const session = await openSession(fixture, withServers({ srv: server }))
       await session.prepareStep(step)
       const envelope = await session.call('srv_sh', { line })
       if (n === 1) expect(JSON.stringify(envelope)).toMatch(/1\\nmade/u)
@@ -89,16 +89,16 @@ describe('what a server reaches', () => {
       await session.close()
     }
     expect(readFileSync(join(home, 'cache'), 'utf8')).toBe('1\n')
-    expect(box.text('made')).toBe('made\n')
+    expect(fixture.text('made')).toBe('made\n')
   })
 
   test('R61 what git runs or obeys is protected in each directory that a server writes', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const other = makeSandbox()
-    for (const { root } of [box, other]) execFileSync('git', ['init', '-q', root])
-    const session = await openSession(box, withServers({ srv: raw({}, { sandbox: { writableRoots: ['{workspace}', other.root] } }) }))
+    for (const { root } of [fixture, other]) execFileSync('git', ['init', '-q', root])
+    const session = await openSession(fixture, withServers({ srv: raw({}, { sandbox: { writableRoots: ['{workspace}', other.root] } }) }))
     await session.prepareStep(step)
-    for (const { root } of [box, other]) {
+    for (const { root } of [fixture, other]) {
       await session.call('srv_sh', {
         line: `echo x > '${root}/.git/hooks/post-commit'; git -C '${root}' config core.fsmonitor x; echo y > '${root}/ok'`,
       })
@@ -109,15 +109,15 @@ describe('what a server reaches', () => {
   })
 
   test("R61 what the session closes is closed to its servers, too, and so are other sessions' files", async () => {
-    const box = makeSandbox()
-    mkdirSync(box.at('private'))
-    writeFileSync(box.at('private/secret'), 'hidden')
+    const fixture = makeSandbox()
+    mkdirSync(fixture.at('private'))
+    writeFileSync(fixture.at('private/secret'), 'hidden')
     const other = await openScene()
     writeFileSync(join(other.session.scratch, 'note'), 'of another session')
-    const session = await openSession(box, { ...withServers({ srv: raw() }), sandbox: { denyRead: ['private'] } })
+    const session = await openSession(fixture, { ...withServers({ srv: raw() }), sandbox: { denyRead: ['private'] } })
     await session.prepareStep(step)
     const seen = await session.call('srv_sh', {
-      line: `cat '${box.at('private/secret')}' '${other.session.scratch}/note' '${session.scratch}/note'; ls "$HOME/.."`,
+      line: `cat '${fixture.at('private/secret')}' '${other.session.scratch}/note' '${session.scratch}/note'; ls "$HOME/.."`,
     })
     expect(JSON.stringify(seen)).not.toMatch(/hidden|another session/u)
   })
@@ -216,11 +216,11 @@ describe('servers that misbehave', () => {
   test('R62 a line of 1 GB takes no more memory than a message may have', async () => {
     const { call } = await scene(raw({}, { timeout_ms: 60_000 }))
     const start = process.memoryUsage().rss
-    let most = start
-    const timer = setInterval(() => (most = Math.max(most, process.memoryUsage().rss)), 10)
+    let max = start
+    const timer = setInterval(() => (max = Math.max(max, process.memoryUsage().rss)), 10)
     expect(failureOf(await call('srv_line', { bytes: 1_000_000_000 })).code).toBe('too_large')
     clearInterval(timer)
-    expect(most - start).toBeLessThan(150_000_000)
+    expect(max - start).toBeLessThan(150_000_000)
     expect(dataOf(await call('srv_sh', { line: 'echo back' })).content[0].text).toBe('back\n')
   })
 

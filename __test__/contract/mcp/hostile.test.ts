@@ -45,14 +45,14 @@ const idsOf = (server: string, names: string[], ids: McpToolIds) =>
 /** Runs `work`, and gives by how many bytes the memory of the process grew at most meanwhile. */
 async function growthDuring(work: () => Promise<unknown>): Promise<number> {
   const start = process.memoryUsage().rss
-  let most = start
-  const timer = setInterval(() => (most = Math.max(most, process.memoryUsage().rss)), 10)
+  let max = start
+  const timer = setInterval(() => (max = Math.max(max, process.memoryUsage().rss)), 10)
   try {
     await work()
   } finally {
     clearInterval(timer)
   }
-  return most - start
+  return max - start
 }
 
 describe('names of tools', () => {

@@ -29,13 +29,13 @@ describe('servers', () => {
   })
 
   test("R61 the input is checked against the server's schema, and the server does not see what does not fit", async () => {
-    const box = makeSandbox()
-    const { session, call } = await openScene(withServers({ local: stdio({ LOG: box.at('log') }) }))
+    const fixture = makeSandbox()
+    const { session, call } = await openScene(withServers({ local: stdio({ LOG: fixture.at('log') }) }))
     await session.prepareStep(step)
     for (const args of [{ a: 'x', b: 1 }, { a: 1 }, { a: 1, b: 2, c: 3 }, null]) {
       expect(failureOf(await call('local_add', args)).code).toBe('invalid_arguments')
     }
-    expect(readFileSync(box.at('log'), 'utf8')).not.toContain('call')
+    expect(readFileSync(fixture.at('log'), 'utf8')).not.toContain('call')
     expect(session.warnings.join()).toMatch(/tool broken of mcp server local is left out/u)
   })
 
@@ -49,13 +49,13 @@ describe('servers', () => {
   })
 
   test('R61 nothing is started before the first step, and nothing that is not enabled', async () => {
-    const box = makeSandbox()
-    const mcpServers = { one: stdio({ LOG: box.at('one') }), two: stdio({ LOG: box.at('two') }) }
+    const fixture = makeSandbox()
+    const mcpServers = { one: stdio({ LOG: fixture.at('one') }), two: stdio({ LOG: fixture.at('two') }) }
     const { session } = await openScene({ ...withServers(mcpServers), enabledMcpServers: ['one'] })
-    expect(existsSync(box.at('one'))).toBe(false)
+    expect(existsSync(fixture.at('one'))).toBe(false)
     await session.prepareStep(step)
-    expect(existsSync(box.at('one'))).toBe(true)
-    expect(existsSync(box.at('two'))).toBe(false)
+    expect(existsSync(fixture.at('one'))).toBe(true)
+    expect(existsSync(fixture.at('two'))).toBe(false)
     expect(failureOf(await session.call('two_add', { a: 1, b: 1 })).code).toBe('unknown_tool')
   })
 
@@ -126,31 +126,31 @@ describe('servers that fail', () => {
   })
 
   test('R62 one that dies is unavailable, and is not started again within a call', async () => {
-    const box = makeSandbox()
-    const { session, call } = await openScene(withServers({ local: stdio({ LOG: box.at('log') }) }))
+    const fixture = makeSandbox()
+    const { session, call } = await openScene(withServers({ local: stdio({ LOG: fixture.at('log') }) }))
     await session.prepareStep(step)
     expect(failureOf(await call('local_dies', {}))).toEqual({ code: 'unavailable', text: 'mcp server local is unavailable' })
     expect(failureOf(await call('local_add', { a: 1, b: 1 }))).toEqual({ code: 'unavailable', text: 'mcp server local is unavailable' })
     await session.prepareStep(step)
-    expect(box.text('log').match(/start/gu)).toHaveLength(1)
+    expect(fixture.text('log').match(/start/gu)).toHaveLength(1)
     await until(async () => (await call('local_add', { a: 1, b: 1 })).type === 'output')
-    expect(box.text('log').match(/start/gu)).toHaveLength(2)
+    expect(fixture.text('log').match(/start/gu)).toHaveLength(2)
   })
 
   test('R62 it is tried again after 1, 2, 5, 15 and 60 seconds, and every 60 from then on', async () => {
     const { backOffMs } = await import('../../../ts/contract/mcp/mcp-server.ts')
     expect(backOffMs).toEqual([1_000, 2_000, 5_000, 15_000, 60_000])
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const failing = new McpServer(
       'x',
-      { command: '/bin/sh', args: ['-c', `date +%s%N >> ${box.at('log')}; exit 1`], sandbox: { writableRoots: [box.root] } },
+      { command: '/bin/sh', args: ['-c', `date +%s%N >> ${fixture.at('log')}; exit 1`], sandbox: { writableRoots: [fixture.root] } },
       place(),
       [50, 100, 400],
     )
     await failing.refresh(signal)
-    await until(() => box.text('log').trim().split('\n').length >= 5)
+    await until(() => fixture.text('log').trim().split('\n').length >= 5)
     await failing.close()
-    const times = box
+    const times = fixture
       .text('log')
       .trim()
       .split('\n')
@@ -159,7 +159,7 @@ describe('servers that fail', () => {
     for (const [index, least] of [50, 100, 400, 400].entries()) expect(waits[index]).toBeGreaterThanOrEqual(least - 5)
     const count = times.length
     await new Promise((resolve) => setTimeout(resolve, 600))
-    expect(box.text('log').trim().split('\n')).toHaveLength(count)
+    expect(fixture.text('log').trim().split('\n')).toHaveLength(count)
   })
 
   test('R62 a call that does not come back is given up in time, and an abort ends it at once', async () => {
@@ -259,9 +259,9 @@ describe('servers that fail', () => {
   test.each(['none', undefined] as const)(
     'closing a session ends its servers, also one that does not want to: sandbox %s',
     async (sandbox) => {
-      const box = makeSandbox()
+      const fixture = makeSandbox()
       const mark = sleepingMark()
-      const env = { LOG: box.at('log'), DEAF: '1' }
+      const env = { LOG: fixture.at('log'), DEAF: '1' }
       const server = { ...stdio(env), args: [...stdio().args, mark] }
       const { session } = await openScene(withServers({ local: sandbox === undefined ? server : { ...server, sandbox } }))
       await session.prepareStep(step)

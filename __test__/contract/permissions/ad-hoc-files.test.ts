@@ -44,10 +44,10 @@ describe('files that are opened and closed while a session runs', () => {
   })
 
   test('R11 what the session was opened with stays', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const other = makeSandbox()
     const file = other.put('a.txt', 'a')
-    const session = await openSession(box, { adHoc: [other.root] })
+    const session = await openSession(fixture, { adHoc: [other.root] })
     session.openFile(file)
     session.closeFile(file)
     expect(await reads(session, file)).toBe('a')
@@ -153,14 +153,14 @@ describe('files that are opened and closed while a session runs', () => {
   })
 
   test('R11 nothing else is looked up again when a file is opened: the workspace stays what it was', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const [other, secret] = [makeSandbox(), makeSandbox()]
     secret.put('key', 'key')
-    box.put('key', 'own')
-    const session = await openSession(box)
+    fixture.put('key', 'own')
+    const session = await openSession(fixture)
     // Whoever can rename the root puts a link in its place.
-    renameSync(box.root, join(box.outside, 'moved'))
-    symlinkSync(secret.root, box.root)
+    renameSync(fixture.root, join(fixture.outside, 'moved'))
+    symlinkSync(secret.root, fixture.root)
     session.openFile(other.put('a.txt', 'a'))
     expect(await reads(session, secret.at('key'))).toBe('unavailable')
     expect(await reads(session, 'key')).not.toBe('key')

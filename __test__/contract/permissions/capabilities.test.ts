@@ -16,13 +16,13 @@ const reader = (read: string[]) =>
 
 describe('the requirement set', () => {
   test('R10 R16 a tool extends what is declared, without an edit of the manifest', async () => {
-    const box = makeSandbox()
-    writeFileSync(join(box.outside, 'a.txt'), 'outside')
-    const path = join(box.outside, 'a.txt')
-    const without = await openSession(box)
+    const fixture = makeSandbox()
+    writeFileSync(join(fixture.outside, 'a.txt'), 'outside')
+    const path = join(fixture.outside, 'a.txt')
+    const without = await openSession(fixture)
     expect(failureOf(await without.call('read', { path })).code).toBe('capability_refused')
-    const session = await openSession(box, { tools: [reader([`${box.outside}/**`])] })
-    expect(session.requirements.declared.fs?.read).toContain(`${box.outside}/**`)
+    const session = await openSession(fixture, { tools: [reader([`${fixture.outside}/**`])] })
+    expect(session.requirements.declared.fs?.read).toContain(`${fixture.outside}/**`)
     expect(dataOf(await session.call('look', { path }))).toBe('outside')
   })
 
@@ -70,15 +70,15 @@ describe('the requirement set', () => {
 
   test('R11 R13 two roots are both reached; ad-hoc directories and the data of the user by their variables', async () => {
     const [one, two, three, four] = [makeSandbox(), makeSandbox(), makeSandbox(), makeSandbox()]
-    for (const box of [one, two, three, four]) box.put('a.txt', box.root)
+    for (const fixture of [one, two, three, four]) fixture.put('a.txt', fixture.root)
     const session = await openSession(one, {
       workspace: [one.root, two.root],
       adHoc: [three.root],
       userData: four.root,
       ...requiring({ fs: { read: ['{user-data}/**'] } }),
     })
-    for (const box of [one, two, three, four]) {
-      expect(dataOf(await session.call('read', { path: box.at('a.txt') }))).toEqual({ content: box.root })
+    for (const fixture of [one, two, three, four]) {
+      expect(dataOf(await session.call('read', { path: fixture.at('a.txt') }))).toEqual({ content: fixture.root })
     }
     expect(dataOf(await session.call('read', { path: 'a.txt' }))).toEqual({ content: one.root })
     expect(failureOf(await session.call('write', { path: four.at('b.txt'), content: 'x' })).code).toBe('capability_refused')
@@ -147,8 +147,8 @@ describe('paths', () => {
   test('R14 what is outside is refused alike, whether it exists or not', async () => {
     const { call, outside } = await openScene()
     writeFileSync(join(outside, 'there.txt'), 'x')
-    const told = async (name: string) => failureOf(await call('read', { path: `../outside/${name}` })).text.replace(name, 'NAME')
-    expect(await told('there.txt')).toBe(await told('none.txt'))
+    const refusalOf = async (name: string) => failureOf(await call('read', { path: `../outside/${name}` })).text.replace(name, 'NAME')
+    expect(await refusalOf('there.txt')).toBe(await refusalOf('none.txt'))
   })
 })
 

@@ -45,8 +45,8 @@ describe('a credential store below the workspace', () => {
       ['glob', { pattern: '**' }],
       ['bash', { command: 'cat store/token' }],
     ] as const) {
-      const told = JSON.stringify(await session.call(id, args))
-      expect(told, id).not.toMatch(/store\/token.*secret|:secret|"secret\\n"/u)
+      const answer = JSON.stringify(await session.call(id, args))
+      expect(answer, id).not.toMatch(/store\/token.*secret|:secret|"secret\\n"/u)
     }
   })
 

@@ -6,7 +6,7 @@ import { dataOf, failureOf, manifest, openScene, rule } from '../scene.ts'
 
 const pwd = [rule('bash pwd allow')]
 
-async function stage(permissions: Rule[] = pwd, more: Partial<SessionOptions> = {}) {
+async function openFixture(permissions: Rule[] = pwd, more: Partial<SessionOptions> = {}) {
   const scene = await openScene({ ...manifest(permissions), ...more })
   mkdirSync(scene.at('src/deep'), { recursive: true })
   mkdirSync(scene.at('my dir'))
@@ -30,21 +30,21 @@ describe('cd within the workspace', () => {
     ['cd . && pwd', ''],
     ['cd src/../src 2>/dev/null; cd src && pwd', undefined],
   ])('%s', async (command, place) => {
-    const { call, at } = await stage()
+    const { call, at } = await openFixture()
     const envelope = await call('bash', { command })
     if (place === undefined) expect(failureOf(envelope).code).toBe('permission_unattended')
     else expect(dataOf(envelope).stdout).toBe(`${place === '' ? at('.').replace(/\/$/u, '') : at(place)}\n`)
   })
 
   test('an absolute path of the workspace, and a workdir below it', async () => {
-    const { call, at } = await stage()
+    const { call, at } = await openFixture()
     expect(dataOf(await call('bash', { command: `cd ${at('src')} && pwd` })).stdout).toBe(`${at('src')}\n`)
     expect(dataOf(await call('bash', { command: 'cd deep && pwd', workdir: 'src' })).stdout).toBe(`${at('src/deep')}\n`)
     expect(dataOf(await call('bash', { command: 'cd .. && pwd', workdir: 'src/deep' })).stdout).toBe(`${at('src')}\n`)
   })
 
   test('another root of the workspace', async () => {
-    const { call, outside } = await stage(pwd)
+    const { call, outside } = await openFixture(pwd)
     expect(failureOf(await call('bash', { command: `cd ${outside} && pwd` })).code).toBe('permission_unattended')
   })
 })
@@ -85,12 +85,12 @@ describe('cd that is judged like any other command', () => {
     'cd src > out.log && pwd',
     'alias pwd=ls; cd src && pwd',
   ])('%s', async (command) => {
-    const { call } = await stage()
+    const { call } = await openFixture()
     expect(failureOf(await call('bash', { command })).code).toBe('permission_unattended')
   })
 
   test('a workdir from which it leads out', async () => {
-    const { call } = await stage()
+    const { call } = await openFixture()
     for (const command of [
       'while pwd; do cd ..; done',
       'cd .. && cd .. && cd .. && pwd',
@@ -102,17 +102,17 @@ describe('cd that is judged like any other command', () => {
   })
 
   test('with a CDPATH of the host’s making only what begins with a dot or a slash', async () => {
-    const { call, at } = await stage(pwd, { sandbox: { env: { set: { CDPATH: '/etc' } } } })
+    const { call, at } = await openFixture(pwd, { sandbox: { env: { set: { CDPATH: '/etc' } } } })
     expect(failureOf(await call('bash', { command: 'cd src && pwd' })).code).toBe('permission_unattended')
     expect(dataOf(await call('bash', { command: 'cd ./src && pwd' })).stdout).toBe(`${at('src')}\n`)
   })
 
   test('a rule about it counts, and the other commands need theirs', async () => {
     for (const text of ['bash cd* deny', 'bash cd* ask', 'bash * ask', '* * deny']) {
-      const { call } = await stage([...pwd, rule(text)])
+      const { call } = await openFixture([...pwd, rule(text)])
       expect([text, (await call('bash', { command: 'cd src && pwd' })).type]).toEqual([text, 'error'])
     }
-    const { call } = await stage()
+    const { call } = await openFixture()
     expect(failureOf(await call('bash', { command: 'cd src && ls' })).text).toContain('shell.run of `ls`')
   })
 
@@ -136,13 +136,13 @@ describe('cd that is judged like any other command', () => {
 
   test('a user is asked for the rest alone, and a watchdog that asks is answered by rules of the user for the rest', async () => {
     const asked: unknown[] = []
-    const { call } = await stage(pwd, {
+    const { call } = await openFixture(pwd, {
       host: { prompt: ({ subjects }) => (asked.push(subjects.map(({ resource }) => resource)), 'allow_once') },
       watchdog: () => ({ action: 'ask' }),
     })
     expect((await call('bash', { command: 'cd src && pwd' })).type).toBe('output')
     expect(asked).toHaveLength(1)
-    const agreed = await stage([], {
+    const agreed = await openFixture([], {
       permissions: { session: pwd },
       host: { prompt: () => 'reject_once' },
       watchdog: () => ({ action: 'ask' }),
@@ -158,13 +158,13 @@ describe('a refusal says what stands in the way', () => {
     ['CI=1 pwd', 'because it sets the variable CI=1 for the command: run it without'],
     ['cd src && pwd > out.log', 'because it redirects output to out.log: run it without'],
   ])('%s', async (command, why) => {
-    const { call } = await stage()
+    const { call } = await openFixture()
     expect(failureOf(await call('bash', { command })).text).toContain(`shell.run of \`pwd\` needs the agreement of a user, ${why}`)
     expect((await call('bash', { command: 'pwd' })).type).toBe('output')
   })
 
   test('also where a rule denies the rest; but not where it would make no difference', async () => {
-    const { call } = await stage([...pwd, rule('bash * deny')])
+    const { call } = await openFixture([...pwd, rule('bash * deny')])
     expect(failureOf(await call('bash', { command: 'pwd > out.log' })).text).toBe(
       'Permission denied: the manifest rule `bash *` denies shell.run of `pwd`, because it redirects output to out.log: run it without.',
     )

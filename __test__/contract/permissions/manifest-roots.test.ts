@@ -10,26 +10,26 @@ const declaring = (workspace: string[], more: Partial<AgentManifest> = {}) => ({
 })
 
 /** Two directories side by side, each with a file that holds its name. */
-function twoRoots(): { box: Sandbox; other: Sandbox } {
-  const [box, other] = [makeSandbox(), makeSandbox()]
-  box.put('src/a.txt', 'first')
+function twoRoots(): { fixture: Sandbox; other: Sandbox } {
+  const [fixture, other] = [makeSandbox(), makeSandbox()]
+  fixture.put('src/a.txt', 'first')
   other.put('src/b.txt', 'second')
-  return { box, other }
+  return { fixture, other }
 }
 
-const noSession = (options: Partial<SessionOptions> & Pick<SessionOptions, 'manifest'>, box: Sandbox) =>
-  expect(createSession({ workspace: box.root, ...options })).rejects
+const noSession = (options: Partial<SessionOptions> & Pick<SessionOptions, 'manifest'>, fixture: Sandbox) =>
+  expect(createSession({ workspace: fixture.root, ...options })).rejects
 
 describe('roots that the manifest declares', () => {
   test('R11 {workspace} stands for them too: for tools, for commands and in rules', async () => {
-    const { box, other } = twoRoots()
+    const { fixture, other } = twoRoots()
     const rules = [
       { permission: '*', pattern: '**', action: 'allow' as const },
       { permission: 'fs.read', pattern: 'src/closed.txt', action: 'deny' as const },
     ]
     other.put('src/closed.txt', 'closed')
     const options = { ...declaring([other.root], { permissions: rules }), manifestRoots: [other.root] }
-    const session = await openSession(box, options)
+    const session = await openSession(fixture, options)
     expect(dataOf(await session.call('read', { path: other.at('src/b.txt') }))).toEqual({ content: 'second' })
     expect((await session.call('write', { path: other.at('src/c.txt'), content: 'c' })).type).toBe('output')
     expect(dataOf(await session.call('bash', { command: `cat ${other.at('src/b.txt')} && echo d > ${other.at('d.txt')}` }))).toMatchObject({
@@ -44,24 +44,24 @@ describe('roots that the manifest declares', () => {
   })
 
   test('R11 a root within the workspace needs nothing from the host, and may be relative', async () => {
-    const box = makeSandbox()
-    box.put('packages/one/lib/a.txt', 'a')
-    const tool = testTool('look', async (_args, { fs }) => (await fs.read(box.at('packages/one/lib/a.txt'))).content, {
+    const fixture = makeSandbox()
+    fixture.put('packages/one/lib/a.txt', 'a')
+    const tool = testTool('look', async (_args, { fs }) => (await fs.read(fixture.at('packages/one/lib/a.txt'))).content, {
       requires: { fs: { read: ['lib/**'] } },
     })
     const ceiling = { fs: { read: ['lib/**'] } }
-    const without = await openSession(box, { tools: [tool], ceiling })
+    const without = await openSession(fixture, { tools: [tool], ceiling })
     expect(failureOf(await without.call('look', {})).code).toBe('capability_refused')
-    const session = await openSession(box, { tools: [tool], ceiling, ...declaring(['packages/one']) })
+    const session = await openSession(fixture, { tools: [tool], ceiling, ...declaring(['packages/one']) })
     expect(dataOf(await session.call('look', {}))).toBe('a')
   })
 
   test('R11 one that the host has not given is refused when the session is opened, with its place', async () => {
-    const { box, other } = twoRoots()
-    mkdirSync(box.at('in'))
-    symlinkSync(other.root, box.at('door'))
-    writeFileSync(box.at('file'), '')
-    const beside = `${box.root}-beside`
+    const { fixture, other } = twoRoots()
+    mkdirSync(fixture.at('in'))
+    symlinkSync(other.root, fixture.at('door'))
+    writeFileSync(fixture.at('file'), '')
+    const beside = `${fixture.root}-beside`
     mkdirSync(beside)
     for (const [path, why] of [
       [other.root, 'lies in none of the directories'],
@@ -73,35 +73,35 @@ describe('roots that the manifest declares', () => {
       ['nowhere', 'there is no directory'],
       ['file', 'is no directory'],
     ] as const) {
-      await noSession(declaring(['in', path]), box).toMatchObject({
+      await noSession(declaring(['in', path]), fixture).toMatchObject({
         code: 'CONTRACT_MANIFEST_INVALID',
         message: expect.stringContaining(why),
         details: { source: 'manifest.workspace', place: 'manifest.workspace[1]' },
       })
     }
-    await noSession({ ...declaring(['src']), workspace: [] }, box).toMatchObject({
+    await noSession({ ...declaring(['src']), workspace: [] }, fixture).toMatchObject({
       code: 'CONTRACT_MANIFEST_INVALID',
       message: expect.stringContaining('no workspace is open'),
     })
-    await noSession(declaring('src' as unknown as string[]), box).toMatchObject({
+    await noSession(declaring('src' as unknown as string[]), fixture).toMatchObject({
       code: 'INVALID_INPUT',
       message: expect.stringContaining('manifest.workspace'),
     })
-    await noSession({ ...declaring([]), manifestRoots: ['nowhere'] }, box).toMatchObject({
+    await noSession({ ...declaring([]), manifestRoots: ['nowhere'] }, fixture).toMatchObject({
       code: 'INVALID_INPUT',
       message: expect.stringContaining('manifestRoots'),
     })
   })
 
   test('R11 without a workspace the manifest may declare one where the host allows it', async () => {
-    const { box, other } = twoRoots()
-    const session = await openSession(box, { workspace: [], manifestRoots: [other.root], ...declaring([other.at('src')]) })
+    const { fixture, other } = twoRoots()
+    const session = await openSession(fixture, { workspace: [], manifestRoots: [other.root], ...declaring([other.at('src')]) })
     expect(dataOf(await session.call('read', { path: 'b.txt' }))).toEqual({ content: 'second' })
   })
 
   test('R52 R53 a subagent has the roots of its parent, and its own only within them, never more than its parent may', async () => {
-    const { box, other } = twoRoots()
-    box.put('packages/one/src/c.txt', 'third')
+    const { fixture, other } = twoRoots()
+    fixture.put('packages/one/src/c.txt', 'third')
     const seen: unknown[] = []
     const agents = [
       { name: 'same', tools: ['read'] },
@@ -116,7 +116,7 @@ describe('roots that the manifest declares', () => {
     }
     const ceiling = { fs: { read: ['src/**'] } }
     const options = { ...declaring([other.root], { agents }), manifestRoots: [other.root], host, ceiling }
-    const session = await openSession(box, options)
+    const session = await openSession(fixture, options)
     for (const { name } of agents) await session.call('task', { subagent_type: name, prompt: 'x' })
     // The relative pattern of the ceiling is meant from the roots of its author, and not from the child's.
     expect(seen).toEqual(['output', 'output', 'error', 'output', 'output', 'error'])
@@ -127,7 +127,7 @@ describe('roots that the manifest declares', () => {
           { name: 'b', workspace: [other.root] },
         ],
       }),
-      box,
+      fixture,
     ).toMatchObject({
       code: 'CONTRACT_MANIFEST_INVALID',
       details: { place: 'manifest.agents[1].workspace[0]' },

@@ -157,13 +157,13 @@ describe('what else the guide says', () => {
   })
 
   test('a rule about one kind of subject does not stand in the way of a tool’s own targets', async () => {
-    const box = makeSandbox()
-    box.put('a.txt', 'a')
+    const fixture = makeSandbox()
+    fixture.put('a.txt', 'a')
     const tool = testTool('look', async (_args, { fs }) => (await fs.read('a.txt')).content, {
       requires: { fs: { read: ['**'] } },
       targets: () => [{ kind: 'file', path: 'a.txt', access: 'read' }],
     })
-    const session = await openSession(box, { tools: [tool], ...manifest([rule('look *.txt allow')]) })
+    const session = await openSession(fixture, { tools: [tool], ...manifest([rule('look *.txt allow')]) })
     expect(dataOf(await session.call('look', {}))).toBe('a')
   })
 })

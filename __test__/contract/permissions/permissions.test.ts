@@ -154,7 +154,7 @@ describe('permissions of a session', () => {
 
   test('prompts come one at a time, and an always answers those that wait', async () => {
     let open = 0
-    let most = 0
+    let max = 0
     const { call, asked } = await prompted([], {})
     expect(asked).toEqual([])
     const counted: string[] = []
@@ -163,7 +163,7 @@ describe('permissions of a session', () => {
       host: {
         prompt: async ({ call_id }) => {
           open += 1
-          most = Math.max(most, open)
+          max = Math.max(max, open)
           counted.push(call_id)
           await new Promise((resolve) => setTimeout(resolve, 20))
           open -= 1
@@ -175,7 +175,7 @@ describe('permissions of a session', () => {
     const envelopes = await Promise.all(Array.from({ length: 10 }, () => scene.call('read', { path: 'a.txt' })))
     expect(envelopes.every(({ type }) => type === 'output')).toBe(true)
     expect(counted).toHaveLength(1)
-    expect(most).toBe(1)
+    expect(max).toBe(1)
     expect((await call('todo', { todos: [] })).type).toBe('output')
   })
 

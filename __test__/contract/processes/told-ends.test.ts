@@ -34,11 +34,11 @@ describe('the end of a process', () => {
   })
 
   test('R72 has a row; a session that is opened again says that its processes were stopped, once', async () => {
-    const box = makeSandbox()
-    const journal = await openJournal(box.at('runs.db'))
+    const fixture = makeSandbox()
+    const journal = await openJournal(fixture.at('runs.db'))
     onTestFinished(() => journal.close())
     const open = () =>
-      createSession({ id: 's', workspace: box.root, manifest: { name: 'x', permissions: allowAll }, tools: processTools, journal })
+      createSession({ id: 's', workspace: fixture.root, manifest: { name: 'x', permissions: allowAll }, tools: processTools, journal })
     const first = await open()
     await first.call('process_start', { command: 'exit 3', wait_ms: 5_000 })
     await first.call('process_start', { command: 'sleep 60', wait_ms: 0 })
@@ -69,12 +69,12 @@ describe('the end of a process', () => {
   })
 
   test('R72 a recorded start is replayed, and nothing runs', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const journal = await openJournal('memory:')
     onTestFinished(() => journal.close())
     const session = await createSession({
       id: 's',
-      workspace: box.root,
+      workspace: fixture.root,
       manifest: { name: 'x', permissions: allowAll },
       tools: processTools,
       journal,
@@ -98,18 +98,22 @@ describe('the end of a process', () => {
   })
 
   test('R72 processes end with a host that is killed; the next one says so', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const mark = sleepingMark()
-    const host = spawn(process.execPath, [fileURLToPath(new URL('host-process.ts', import.meta.url)), box.root, box.at('runs.db'), mark], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
+    const host = spawn(
+      process.execPath,
+      [fileURLToPath(new URL('host-process.ts', import.meta.url)), fixture.root, fixture.at('runs.db'), mark],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    )
     await once(host.stdout, 'data')
     expect(await eventually(() => running(mark).length >= 30, 20_000)).toBe(true)
     host.kill('SIGKILL')
     await expectGone(mark)
-    const journal = await openJournal(box.at('runs.db'))
+    const journal = await openJournal(fixture.at('runs.db'))
     onTestFinished(() => journal.close())
-    const session = await createSession({ id: 's', workspace: box.root, manifest: { name: 'x' }, tools: processTools, journal })
+    const session = await createSession({ id: 's', workspace: fixture.root, manifest: { name: 'x' }, tools: processTools, journal })
     onTestFinished(() => session.close())
     const texts = await told(session)
     expect(texts).toHaveLength(30)

@@ -101,9 +101,9 @@ describe('registration', () => {
   test('R35 task and tool_search are of the locked set: in every session and every child, never hidden, with these arguments', async () => {
     const extensions = Array.from({ length: 40 }, (_, n) => ({ ...complete, id: `extension_${n}`, extension: true }))
     const seen: string[][] = []
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const session = await createSession({
-      workspace: box.root,
+      workspace: fixture.root,
       manifest: { name: 'x', agents: [{ name: 'helper' }] },
       tools: extensions,
       host: { spawn: ({ session: child }) => (seen.push(Object.keys(child.tools)), 'done') },

@@ -36,10 +36,10 @@ describe('what is offered', () => {
   })
 
   test('skill with a skill', async () => {
-    const box = makeSandbox()
-    mkdirSync(box.at('.agents/skills/one'), { recursive: true })
-    writeFileSync(box.at('.agents/skills/one/SKILL.md'), '---\nname: one\ndescription: One.\n---\nBody.\n')
-    const session = await openSession(box, { skills: { home: false } })
+    const fixture = makeSandbox()
+    mkdirSync(fixture.at('.agents/skills/one'), { recursive: true })
+    writeFileSync(fixture.at('.agents/skills/one/SKILL.md'), '---\nname: one\ndescription: One.\n---\nBody.\n')
+    const session = await openSession(fixture, { skills: { home: false } })
     expect(Object.keys(session.tools).sort()).toEqual(plus('skill'))
   })
 

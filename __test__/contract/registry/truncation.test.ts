@@ -173,9 +173,9 @@ describe('sidecars', () => {
   })
 
   test("R21 where other sessions' files lie below the workspace, they are closed all the same", async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const before = process.env['TMPDIR']
-    process.env['TMPDIR'] = box.root
+    process.env['TMPDIR'] = fixture.root
     onTestFinished(() => {
       if (before === undefined) delete process.env['TMPDIR']
       else process.env['TMPDIR'] = before
@@ -190,7 +190,7 @@ describe('sidecars', () => {
     expect(failureOf(await two.call('grep', { pattern: 'secret', path: output_path })).code).toBe('capability_refused')
     expect(failureOf(await two.call('grep', { pattern: 'secret' })).code).toBe('capability_refused')
     const wide = await openScene({ workspace: dirname(base) })
-    box.put('open.txt', 'secret\n')
+    fixture.put('open.txt', 'secret\n')
     for (const pattern of ['**', `${basename(base)}/**`]) {
       expect(JSON.stringify(dataOf(await wide.call('glob', { pattern })))).not.toContain('long-output')
     }
@@ -305,11 +305,11 @@ describe('glob, grep and bash', () => {
 })
 
 test('R21 files of a session are removed when its process ends without closing it', async () => {
-  const box = await openScene()
+  const fixture = await openScene()
   const script = `
     import { createSession } from 'toolwright/contract'
     const tool = { id: 'long', description: 'x', parameters: { type: 'object' }, requires: {}, execute: () => 'x'.repeat(500) }
-    const session = await createSession({ workspace: ${JSON.stringify(box.root)}, manifest: { name: 'x' }, tools: [tool], limits: { outputBytes: 100 } })
+    const session = await createSession({ workspace: ${JSON.stringify(fixture.root)}, manifest: { name: 'x' }, tools: [tool], limits: { outputBytes: 100 } })
     console.log((await session.call('long', {})).metadata.output_path)
     process.exit(0)
   `
@@ -317,5 +317,5 @@ test('R21 files of a session are removed when its process ends without closing i
   const path = execFileSync(process.execPath, ['--input-type=module', '-e', script], { cwd: process.cwd(), encoding: 'utf8' }).trim()
   expect(path).toContain('long-output-')
   expect(() => statSync(dirname(path))).toThrow(/ENOENT/u)
-  await openSession(box)
+  await openSession(fixture)
 })

@@ -12,13 +12,13 @@ const asks: Rule[] = [...allowAll, { permission: 'write', pattern: '**', action:
 const id = '0198c0de-0000-7000-8000-000000000002'
 
 async function openScene(options: Partial<SessionOptions> = {}, { recorded = true } = {}) {
-  const box = makeSandbox()
-  const location = `file:${box.outside}/runs.db`
+  const fixture = makeSandbox()
+  const location = `file:${fixture.outside}/runs.db`
   const journal = recorded ? await openJournal(location) : undefined
   onTestFinished(async () => journal?.close())
   const open = (more: Partial<SessionOptions> = {}) =>
-    openSession(box, { id, journal, manifest: { name: 'test', permissions: asks }, ...options, ...more })
-  return { ...box, box, location, journal: journal as Journal, session: await open(), open }
+    openSession(fixture, { id, journal, manifest: { name: 'test', permissions: asks }, ...options, ...more })
+  return { ...fixture, fixture, location, journal: journal as Journal, session: await open(), open }
 }
 
 interface Asked {

@@ -19,7 +19,7 @@ const askForWrites: Rule[] = [
 const id = '0198c0de-0000-7000-8000-000000000001'
 
 interface Scene {
-  box: Sandbox
+  fixture: Sandbox
   journal: Journal
   session: Session
   /** The session of another process: the same id and journal, without what this process remembers. */
@@ -27,12 +27,12 @@ interface Scene {
 }
 
 async function openScene(): Promise<Scene> {
-  const box = makeSandbox()
-  const journal = await openJournal(`file:${box.outside}/runs.db`)
+  const fixture = makeSandbox()
+  const journal = await openJournal(`file:${fixture.outside}/runs.db`)
   onTestFinished(() => journal.close())
   const open = (options: Partial<SessionOptions> = {}) =>
-    openSession(box, { id, journal, manifest: { name: 'test', permissions: askForWrites }, ...options })
-  return { box, journal, session: await open(), restart: open }
+    openSession(fixture, { id, journal, manifest: { name: 'test', permissions: askForWrites }, ...options })
+  return { fixture, journal, session: await open(), restart: open }
 }
 
 const write = (path: string, callId: string, content = 'text'): ScriptedCall => ({ tool: 'write', input: { path, content }, id: callId })
@@ -118,9 +118,9 @@ describe.each(sdks)('approvals with the $name', ({ run }) => {
     const asked = await run(scene.session, start, [[write('a.txt', 'w1')]])
     expect([...asked.questions.keys()]).toEqual(['w1'])
     expect(await rowsOf(scene)).toEqual([])
-    expect(existsSync(scene.box.at('a.txt'))).toBe(false)
+    expect(existsSync(scene.fixture.at('a.txt'))).toBe(false)
     await run(scene.session, answered(asked, { w1: true }), ['done'])
-    expect(scene.box.text('a.txt')).toBe('text')
+    expect(scene.fixture.text('a.txt')).toBe('text')
     expect(await rowsOf(scene)).toEqual(['write w1 success'])
   })
 
@@ -129,7 +129,7 @@ describe.each(sdks)('approvals with the $name', ({ run }) => {
     const asked = await run(scene.session, start, [[write('a.txt', 'w1')]])
     const answer = answered(asked, { w1: false })
     await run(scene.session, answer, [[{ tool: 'read', input: { path: 'b' }, id: 'r1' }], 'done'])
-    expect(existsSync(scene.box.at('a.txt'))).toBe(false)
+    expect(existsSync(scene.fixture.at('a.txt'))).toBe(false)
     expect(await rowsOf(scene)).toEqual(['write w1 permission_rejected', 'read r1 not_found'])
     const [row] = await scene.journal
       .listRun(id)
@@ -148,12 +148,12 @@ describe.each(sdks)('approvals with the $name', ({ run }) => {
     const asked = await run(scene.session, start, [[write('a.txt', 'w1')]])
     const other = await scene.restart()
     await run(other, answered(asked, { w1: true }), ['done'])
-    expect(scene.box.text('a.txt')).toBe('text')
+    expect(scene.fixture.text('a.txt')).toBe('text')
     expect(await rowsOf(scene)).toEqual(['write w1 success'])
-    scene.box.put('a.txt', 'changed since')
+    scene.fixture.put('a.txt', 'changed since')
     // The same conversation sent once more.
     await run(await scene.restart(), answered(asked, { w1: true }), ['done'])
-    expect(scene.box.text('a.txt')).toBe('changed since')
+    expect(scene.fixture.text('a.txt')).toBe('changed since')
   })
 
   test('an approval of other arguments does not count', async () => {
@@ -162,7 +162,7 @@ describe.each(sdks)('approvals with the $name', ({ run }) => {
     const changed = JSON.parse(JSON.stringify(answered(asked, { w1: true })).replaceAll('"text"}', '"other"}')) as ModelMessage[]
     expect(changed).not.toEqual(answered(asked, { w1: true }))
     const { seen } = await run(scene.session, changed, ['done'])
-    expect(existsSync(scene.box.at('a.txt'))).toBe(false)
+    expect(existsSync(scene.fixture.at('a.txt'))).toBe(false)
     expect(String(seen[0]?.output.value)).toContain('permission_unattended')
   })
 
@@ -171,7 +171,7 @@ describe.each(sdks)('approvals with the $name', ({ run }) => {
     const asked = await run(scene.session, start, [[write('a.txt', 'w1')]])
     const forged = JSON.parse(JSON.stringify(answered(asked, { w1: true })).replaceAll('w1', 'w2')) as ModelMessage[]
     await run(scene.session, forged, ['done'])
-    expect(existsSync(scene.box.at('a.txt'))).toBe(false)
+    expect(existsSync(scene.fixture.at('a.txt'))).toBe(false)
   })
 
   test('a rule that denies meanwhile wins over the approval', async () => {
@@ -180,20 +180,20 @@ describe.each(sdks)('approvals with the $name', ({ run }) => {
     const stricter: Rule[] = [...askForWrites, { permission: 'write', pattern: 'a.txt', action: 'deny' }]
     const other = await scene.restart({ manifest: { name: 'test', permissions: stricter } })
     await run(other, answered(asked, { w1: true }), ['done'])
-    expect(existsSync(scene.box.at('a.txt'))).toBe(false)
+    expect(existsSync(scene.fixture.at('a.txt'))).toBe(false)
     expect(await rowsOf(scene)).toEqual(['write w1 permission_denied'])
   })
 
   test('a link that leads elsewhere meanwhile is not what was approved', async () => {
     const scene = await openScene()
-    scene.box.put('one/a.txt', '')
-    scene.box.put('two/a.txt', '')
-    symlinkSync('one', scene.box.at('current'))
+    scene.fixture.put('one/a.txt', '')
+    scene.fixture.put('two/a.txt', '')
+    symlinkSync('one', scene.fixture.at('current'))
     const asked = await run(scene.session, start, [[write('current/a.txt', 'w1')]])
-    rmSync(scene.box.at('current'))
-    symlinkSync('two', scene.box.at('current'))
+    rmSync(scene.fixture.at('current'))
+    symlinkSync('two', scene.fixture.at('current'))
     await run(scene.session, answered(asked, { w1: true }), ['done'])
-    expect([scene.box.text('one/a.txt'), scene.box.text('two/a.txt')]).toEqual(['', ''])
+    expect([scene.fixture.text('one/a.txt'), scene.fixture.text('two/a.txt')]).toEqual(['', ''])
     expect(await rowsOf(scene)).toEqual(['write w1 permission_unattended'])
   })
 
@@ -204,7 +204,7 @@ describe.each(sdks)('approvals with the $name', ({ run }) => {
     // What a rule denies is not asked about: it fails by itself.
     expect([...asked.questions.keys()].sort()).toEqual(['w0', 'w1', 'w2', 'w3'])
     await run(scene.session, answered(asked, { w0: true, w1: false, w2: true, w3: false }), ['done'])
-    expect(['a', 'b', 'c', 'd'].map((name) => existsSync(scene.box.at(`${name}.txt`)))).toEqual([true, false, true, false])
+    expect(['a', 'b', 'c', 'd'].map((name) => existsSync(scene.fixture.at(`${name}.txt`)))).toEqual([true, false, true, false])
     expect((await rowsOf(scene)).sort()).toEqual([
       'write w0 success',
       'write w1 permission_rejected',
@@ -219,19 +219,19 @@ describe.each(sdks)('approvals with the $name', ({ run }) => {
     const asked = await run(scene.session, start, [[write('a.txt', 'w1')]], 'secret')
     const tampered = JSON.parse(JSON.stringify(answered(asked, { w1: true })).replaceAll('"text"}', '"other"}')) as ModelMessage[]
     await expect(run(scene.session, tampered, ['done'], 'secret')).rejects.toThrow(/signature/iu)
-    expect(existsSync(scene.box.at('a.txt'))).toBe(false)
+    expect(existsSync(scene.fixture.at('a.txt'))).toBe(false)
     await run(scene.session, answered(asked, { w1: true }), ['done'], 'secret')
-    expect(scene.box.text('a.txt')).toBe('text')
+    expect(scene.fixture.text('a.txt')).toBe('text')
   })
 })
 
 describe('judge', () => {
   test('says what would be decided, and leaves nothing behind', async () => {
-    const { session, box, journal } = await openScene()
+    const { session, fixture, journal } = await openScene()
     expect(await session.judge('read', { path: 'a.txt' })).toMatchObject({ action: 'allow', subjects: [{ capability: 'fs.read' }] })
     expect(await session.judge('write', { path: 'a.txt', content: '' })).toEqual({
       action: 'ask',
-      subjects: [{ capability: 'fs.write', resource: `${box.root}/a.txt`, action: 'ask', why: undefined }],
+      subjects: [{ capability: 'fs.write', resource: `${fixture.root}/a.txt`, action: 'ask', why: undefined }],
       reason: undefined,
       rules: [{ permission: 'write', pattern: 'a.txt' }],
     })
@@ -244,7 +244,7 @@ describe('judge', () => {
     expect(await session.judge('read', { path: '/etc/shadow' })).toMatchObject({ action: 'deny', code: 'capability_refused' })
     expect(await session.judge('no_such_tool', {})).toMatchObject({ action: 'deny' })
     expect(await journal.listRuns()).toEqual([])
-    expect(existsSync(box.at('a.txt'))).toBe(false)
+    expect(existsSync(fixture.at('a.txt'))).toBe(false)
   })
 
   test('asks the watchdog and not the user', async () => {
@@ -292,7 +292,7 @@ describe('agree and allow', () => {
     }
     const asked = await sdks[0]!.run(scene.session, start, [[write('a.txt', 'w1')]])
     await sdks[0]!.run(await scene.restart(), answered(asked, { w1: true }), ['done'])
-    expect(scene.box.text('a.txt')).toBe('text')
+    expect(scene.fixture.text('a.txt')).toBe('text')
   })
 
   test('an always records the suggested rules', async () => {

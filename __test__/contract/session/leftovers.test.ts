@@ -62,9 +62,9 @@ describe('close', () => {
   })
 
   test.runIf(process.platform === 'linux')('gives back the descriptors of its commands, session after session', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const one = async (): Promise<void> => {
-      await using session = await createSession({ workspace: box.root, manifest: { name: 'test', permissions: allowAll } })
+      await using session = await createSession({ workspace: fixture.root, manifest: { name: 'test', permissions: allowAll } })
       expect(dataOf(await session.call('bash', { command: 'echo here' }))).toMatchObject({ stdout: 'here\n' })
     }
     for (let time = 0; time < 3; time += 1) await one()

@@ -22,13 +22,15 @@ describe('R63 the scratch directory', () => {
   })
 
   test('R63 of two sessions, neither reaches that of the other, by tools or by processes', async () => {
-    const box = await openScene()
-    const other = await openSession(box)
+    const fixture = await openScene()
+    const other = await openSession(fixture)
     writeFileSync(join(other.scratch, 'secret.txt'), 'secret')
     const path = join(other.scratch, 'secret.txt')
-    expect(failureOf(await box.call('read', { path })).code).toBe('capability_refused')
-    expect(failureOf(await box.call('write', { path, content: 'x' })).code).toBe('capability_refused')
-    const ended = dataOf(await box.call('bash', { command: `cat '${path}'; echo x > '${path}'; ls '${join(other.scratch, '..', '..')}'` }))
+    expect(failureOf(await fixture.call('read', { path })).code).toBe('capability_refused')
+    expect(failureOf(await fixture.call('write', { path, content: 'x' })).code).toBe('capability_refused')
+    const ended = dataOf(
+      await fixture.call('bash', { command: `cat '${path}'; echo x > '${path}'; ls '${join(other.scratch, '..', '..')}'` }),
+    )
     expect(ended.stdout).not.toContain('secret')
     expect(readFileSync(path, 'utf8')).toBe('secret')
   })
@@ -56,58 +58,58 @@ async function withTemporary<T>(directory: string, work: () => Promise<T>): Prom
 }
 
 describe('R63 the directory of all sessions', () => {
-  const baseOf = (box: { at(path: string): string }) => box.at(`toolwright-sessions-${process.getuid?.() ?? 0}`)
-  const make: [string, (box: Awaited<ReturnType<typeof openScene>>) => void, boolean][] = [
-    ['is a link', (box) => symlinkSync(box.outside, baseOf(box)), true],
-    ['is a file', (box) => writeFileSync(baseOf(box), 'x'), true],
-    ['is open to others', (box) => (mkdirSync(baseOf(box)), chmodSync(baseOf(box), 0o777)), true],
+  const baseOf = (fixture: { at(path: string): string }) => fixture.at(`toolwright-sessions-${process.getuid?.() ?? 0}`)
+  const make: [string, (fixture: Awaited<ReturnType<typeof openScene>>) => void, boolean][] = [
+    ['is a link', (fixture) => symlinkSync(fixture.outside, baseOf(fixture)), true],
+    ['is a file', (fixture) => writeFileSync(baseOf(fixture), 'x'), true],
+    ['is open to others', (fixture) => (mkdirSync(baseOf(fixture)), chmodSync(baseOf(fixture), 0o777)), true],
     [
       'belongs to another user',
-      (box) => (mkdirSync(baseOf(box), { mode: 0o700 }), chownSync(baseOf(box), 65_533, 65_533)),
+      (fixture) => (mkdirSync(baseOf(fixture), { mode: 0o700 }), chownSync(baseOf(fixture), 65_533, 65_533)),
       process.getuid?.() === 0,
     ],
   ]
 
   test.each(make.filter(([, , canBeMade]) => canBeMade))('R63 that %s is neither used nor cleaned', async (_what, spoil) => {
-    const box = await openScene()
+    const fixture = await openScene()
     // What a cleaner that trusts the name would take for the leavings of a dead process.
-    const [namespace = ''] = basename(join(box.session.scratch, '..')).split('-')
+    const [namespace = ''] = basename(join(fixture.session.scratch, '..')).split('-')
     const dead = `${namespace}-3ffffc-0-x`
-    mkdirSync(join(box.outside, dead))
-    writeFileSync(join(box.outside, dead, 'kept'), 'kept')
-    spoil(box)
-    await withTemporary(box.root, async () => {
-      const session = await openSession(box)
-      expect(session.scratch.startsWith(`${baseOf(box)}/`)).toBe(false)
-      expect(session.scratch.startsWith(box.outside)).toBe(false)
+    mkdirSync(join(fixture.outside, dead))
+    writeFileSync(join(fixture.outside, dead, 'kept'), 'kept')
+    spoil(fixture)
+    await withTemporary(fixture.root, async () => {
+      const session = await openSession(fixture)
+      expect(session.scratch.startsWith(`${baseOf(fixture)}/`)).toBe(false)
+      expect(session.scratch.startsWith(fixture.outside)).toBe(false)
       expect(statSync(session.scratch).mode & 0o777).toBe(0o700)
       await session.close()
       expect(existsSync(session.scratch)).toBe(false)
     })
-    expect(readFileSync(join(box.outside, dead, 'kept'), 'utf8')).toBe('kept')
-    expect(lstatSync(baseOf(box)).isDirectory() ? readdirSync(baseOf(box)) : []).toEqual([])
+    expect(readFileSync(join(fixture.outside, dead, 'kept'), 'utf8')).toBe('kept')
+    expect(lstatSync(baseOf(fixture)).isDirectory() ? readdirSync(baseOf(fixture)) : []).toEqual([])
   })
 
   test('R63 what a process that was killed has left is removed by a later session, and what a living one has is not', async () => {
-    const box = await openScene()
-    await withTemporary(box.root, async () => {
-      const first = await openSession(box)
+    const fixture = await openScene()
+    await withTemporary(fixture.root, async () => {
+      const first = await openSession(fixture)
       const base = join(first.scratch, '..', '..')
       const [namespace = ''] = basename(join(first.scratch, '..')).split('-')
       const [dead, alive, foreign] = [`${namespace}-3ffffc-0-x`, `${namespace}-${process.ppid.toString(16)}-0-x`, `1-3ffffc-0-x`].map(
         (name) => join(base, name),
       ) as [string, string, string]
       for (const directory of [dead, alive, foreign]) mkdirSync(directory)
-      symlinkSync(box.outside, join(dead, 'link'))
-      writeFileSync(join(box.outside, 'kept'), 'kept')
+      symlinkSync(fixture.outside, join(dead, 'link'))
+      writeFileSync(join(fixture.outside, 'kept'), 'kept')
       // On a thread of its own, behind the session; one that meets another one at work leaves it to that.
       const next = async (): Promise<boolean> => {
-        await (await openSession(box)).close()
+        await (await openSession(fixture)).close()
         return existsSync(dead)
       }
       await expect.poll(next, { timeout: 10_000 }).toBe(false)
       expect([dead, alive, foreign, first.scratch].map((path) => existsSync(path))).toEqual([false, true, true, true])
-      expect(readFileSync(join(box.outside, 'kept'), 'utf8')).toBe('kept')
+      expect(readFileSync(join(fixture.outside, 'kept'), 'utf8')).toBe('kept')
     })
   })
 })

@@ -78,14 +78,14 @@ describe('the entry points', () => {
   )
 
   test('options that are misspelt or make no sense are refused', async () => {
-    const box = makeSandbox()
-    const good = { workspace: box.root, manifest: { name: 'x' } }
+    const fixture = makeSandbox()
+    const good = { workspace: fixture.root, manifest: { name: 'x' } }
     const bad: [object, RegExp][] = [
       [{ ...good, headles: true }, /headles/u],
       [{ ...good, headless: 'false' }, /headless/u],
       [{ ...good, workspace: '' }, /workspace/u],
-      [{ ...good, workspace: box.at('none') }, /no directory/u],
-      [{ ...good, workspace: box.put('file', '') }, /no directory/u],
+      [{ ...good, workspace: fixture.at('none') }, /no directory/u],
+      [{ ...good, workspace: fixture.put('file', '') }, /no directory/u],
       [{ ...good, manifest: {} }, /manifest/u],
       [{ ...good, watchdog: true }, /watchdog/u],
       [{ ...good, host: { prompt: 'yes' } }, /host\.prompt/u],

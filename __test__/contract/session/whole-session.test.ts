@@ -23,14 +23,14 @@ const MOST_MS = 15_000
 async function run(host: SessionHost, headless: boolean) {
   const web = await startWeb()
   const turns = stagedTurns(web)
-  const box = makeSandbox()
-  box.put(...skillFile)
+  const fixture = makeSandbox()
+  fixture.put(...skillFile)
   const journal = await openJournal('memory:')
   onTestFinished(() => journal.close())
   const parts: RecordPart[] = []
   const options = await stagedOptions(web)
   const session = await createSession({
-    workspace: box.root,
+    workspace: fixture.root,
     ...(options as Pick<Required<typeof options>, 'manifest'>),
     ...options,
     host: { ...options.host, ...host },
@@ -57,7 +57,7 @@ async function run(host: SessionHost, headless: boolean) {
     told += JSON.stringify((await session.prepareStep({ messages: [] })).messages ?? [])
     return told.includes('Seen.')
   })
-  return { web, turns, box, journal, parts, session, model, results: seenBy(model) }
+  return { web, turns, fixture, journal, parts, session, model, results: seenBy(model) }
 }
 
 type Run = Awaited<ReturnType<typeof run>>
@@ -135,12 +135,12 @@ async function expectJournal({ journal, parts, session, turns, web }: Run): Prom
 }
 
 /** What a client of the Agent Client Protocol would be told. */
-function expectTranscript({ parts, box }: Run): void {
+function expectTranscript({ parts, fixture }: Run): void {
   const told = parts.map((part) => {
     const call = { id: part.call_id, tool: part.tool, args: part.args }
     return {
       key: `${part.session_id} ${part.call_id}`,
-      update: toAcpToolCall(call, part.type === 'result' ? part.envelope : undefined, { workspace: box.root }),
+      update: toAcpToolCall(call, part.type === 'result' ? part.envelope : undefined, { workspace: fixture.root }),
     }
   })
   for (const { update } of told) expect(acpProblems('ToolCall', update)).toBeNull()
@@ -205,8 +205,8 @@ describe('one session with all thirteen tools', () => {
     expectCodes(one, false)
     expectWeb(one, false)
     expect(prompts.sort()).toEqual(['0 local_create_issue', '0 web_fetch', '0 write', '3 write'])
-    expect(one.box.text('src/a.ts')).toBe('export const a = 2\n')
-    expect([one.box.text('asked.txt'), one.box.text('asked-by-child.txt')]).toEqual(['x', 'x'])
+    expect(one.fixture.text('src/a.ts')).toBe('export const a = 2\n')
+    expect([one.fixture.text('asked.txt'), one.fixture.text('asked-by-child.txt')]).toEqual(['x', 'x'])
     expect(data(one, 'over-stdio').content[0].text).toBe('42')
     expect(data(one, 'over-http').content[0].text).toBe('42')
     expect(data(one, 'skill').content).toContain('Write them down.')
@@ -227,8 +227,8 @@ describe('one session with all thirteen tools', () => {
     expect(asked).toBe(0)
     expectCodes(one, true)
     expectWeb(one, true)
-    expect(() => one.box.text('asked.txt')).toThrow()
-    expect(() => one.box.text('asked-by-child.txt')).toThrow()
+    expect(() => one.fixture.text('asked.txt')).toThrow()
+    expect(() => one.fixture.text('asked-by-child.txt')).toThrow()
     await expectJournal(one)
     expectTranscript(one)
     await expectReplay(one)

@@ -15,17 +15,17 @@ const skill = (name: string, description: string, body = `Body of ${name}.`): st
 
 /** A workspace `project/sub`, a home, and directories of other sources, all below one directory. */
 function places() {
-  const box = makeSandbox()
+  const fixture = makeSandbox()
   const make = (path: string): string => {
-    mkdirSync(box.at(path), { recursive: true })
-    return box.at(path)
+    mkdirSync(fixture.at(path), { recursive: true })
+    return fixture.at(path)
   }
   const put = (path: string, text: string): void => {
     make(dirname(path))
-    writeFileSync(box.at(path), text)
+    writeFileSync(fixture.at(path), text)
   }
   return {
-    box,
+    fixture,
     put,
     workspace: make('project/sub'),
     home: make('home'),
@@ -35,8 +35,8 @@ function places() {
   }
 }
 
-const open = ({ box, workspace, home, bundled, configured, userData }: ReturnType<typeof places>, url?: string) =>
-  openSession(box, {
+const open = ({ fixture, workspace, home, bundled, configured, userData }: ReturnType<typeof places>, url?: string) =>
+  openSession(fixture, {
     workspace,
     userData,
     skills: { home },
@@ -108,11 +108,11 @@ describe('discovery', () => {
     const at = places()
     at.put('home/.agents/skills/mine/SKILL.md', skill('mine', 'Of the user'))
     at.put('home/work/.agents/skills/mine/SKILL.md', skill('mine', 'Of the project'))
-    const session = await openSession(at.box, { workspace: join(at.home, 'work'), skills: { home: at.home } })
+    const session = await openSession(at.fixture, { workspace: join(at.home, 'work'), skills: { home: at.home } })
     expect(session.skills).toEqual([{ name: 'mine', description: 'Of the project' }])
-    const without = await openSession(at.box, { workspace: join(at.home, 'work'), skills: { home: at.home, project: false } })
+    const without = await openSession(at.fixture, { workspace: join(at.home, 'work'), skills: { home: at.home, project: false } })
     expect(without.skills).toEqual([{ name: 'mine', description: 'Of the user' }])
-    const none = await openSession(at.box, { workspace: at.home, skills: { home: false, project: false } })
+    const none = await openSession(at.fixture, { workspace: at.home, skills: { home: false, project: false } })
     expect(none.skills).toEqual([])
   })
 
@@ -138,7 +138,7 @@ describe('discovery', () => {
     const at = places()
     at.put('project/.agents/skills/good/SKILL.md', skill('good', 'Good'))
     at.put('project/.agents/skills/bad/SKILL.md', '')
-    writeFileSync(at.box.at('project/.agents/skills/bad/SKILL.md'), text)
+    writeFileSync(at.fixture.at('project/.agents/skills/bad/SKILL.md'), text)
     const session = await open(at)
     expect(session.skills.map(({ name }) => name)).toEqual(['good'])
     expect(session.warnings).toEqual([expect.stringMatching(/bad\/SKILL\.md is left out: /u)])
@@ -147,22 +147,22 @@ describe('discovery', () => {
   test.each(['.agents', '.agents/skills', '.claude/skills'])('R58 a link is refused where %s should be', async (folder) => {
     const at = places()
     at.put('elsewhere/skills/linked/SKILL.md', skill('linked', 'x', 'SECRET'))
-    mkdirSync(join(at.box.at('project'), dirname(folder)), { recursive: true })
-    symlinkSync(at.box.at(folder === '.agents' ? 'elsewhere' : 'elsewhere/skills'), join(at.box.at('project'), folder))
+    mkdirSync(join(at.fixture.at('project'), dirname(folder)), { recursive: true })
+    symlinkSync(at.fixture.at(folder === '.agents' ? 'elsewhere' : 'elsewhere/skills'), join(at.fixture.at('project'), folder))
     const session = await open(at)
     expect(session.skills).toEqual([])
     expect(session.warnings).toEqual([expect.stringMatching(/are left out: a link leads to them/u)])
     // In the user's own home it is the user's own choice.
-    const own = await openSession(at.box, { workspace: at.home, skills: { home: at.box.at('project'), project: false } })
+    const own = await openSession(at.fixture, { workspace: at.home, skills: { home: at.fixture.at('project'), project: false } })
     expect(own.skills).toEqual([{ name: 'linked', description: 'x' }])
   })
 
   test('R58 links are refused: of the file, and of its directory', async () => {
     const at = places()
     at.put('elsewhere/SKILL.md', skill('linked', 'x', 'SECRET'))
-    mkdirSync(at.box.at('project/.agents/skills/a'), { recursive: true })
-    symlinkSync(at.box.at('elsewhere/SKILL.md'), at.box.at('project/.agents/skills/a/SKILL.md'))
-    symlinkSync(at.box.at('elsewhere'), at.box.at('project/.agents/skills/b'))
+    mkdirSync(at.fixture.at('project/.agents/skills/a'), { recursive: true })
+    symlinkSync(at.fixture.at('elsewhere/SKILL.md'), at.fixture.at('project/.agents/skills/a/SKILL.md'))
+    symlinkSync(at.fixture.at('elsewhere'), at.fixture.at('project/.agents/skills/b'))
     const session = await open(at)
     expect(session.skills).toEqual([])
     expect(session.warnings).toEqual([
@@ -218,13 +218,13 @@ describe('loading', () => {
     at.put('elsewhere/one/SKILL.md', skill('one', 'x', 'SECRET'))
     at.put('project/.agents/skills/one/SKILL.md', skill('one', 'x', 'Own.'))
     const session = await open(at)
-    renameSync(at.box.at('project/.agents/skills/one'), at.box.at('kept'))
-    symlinkSync(at.box.at('elsewhere/one'), at.box.at('project/.agents/skills/one'))
+    renameSync(at.fixture.at('project/.agents/skills/one'), at.fixture.at('kept'))
+    symlinkSync(at.fixture.at('elsewhere/one'), at.fixture.at('project/.agents/skills/one'))
     const refused = await session.call('skill', { name: 'one' })
     expect(failureOf(refused).code).toBe('unavailable')
     expect(JSON.stringify(refused)).not.toContain('SECRET')
-    renameSync(at.box.at('project/.agents/skills/one'), at.box.at('link'))
-    renameSync(at.box.at('kept'), at.box.at('project/.agents/skills/one'))
+    renameSync(at.fixture.at('project/.agents/skills/one'), at.fixture.at('link'))
+    renameSync(at.fixture.at('kept'), at.fixture.at('project/.agents/skills/one'))
     expect(dataOf(await session.call('skill', { name: 'one' })).content).toContain('Own.')
   })
 
@@ -232,8 +232,8 @@ describe('loading', () => {
     const at = places()
     at.put('elsewhere/one/SKILL.md', 'SECRET')
     at.put('skills/one/SKILL.md', 'Own.')
-    const [path, kept, link] = [at.box.at('skills/one'), at.box.at('kept'), at.box.at('link')]
-    symlinkSync(at.box.at('elsewhere/one'), link)
+    const [path, kept, link] = [at.fixture.at('skills/one'), at.fixture.at('kept'), at.fixture.at('link')]
+    symlinkSync(at.fixture.at('elsewhere/one'), link)
     const over = new AbortController()
     const swapping = (async () => {
       while (!over.signal.aborted) {
@@ -255,7 +255,7 @@ describe('loading', () => {
 
   test('a pipe or a directory in place of the file holds nobody up', async () => {
     const at = places()
-    mkdirSync(at.box.at('project/.agents/skills/one/SKILL.md'), { recursive: true })
+    mkdirSync(at.fixture.at('project/.agents/skills/one/SKILL.md'), { recursive: true })
     const session = await open(at)
     expect(session.warnings).toEqual([expect.stringMatching(/it is no file|EISDIR/u)])
   })
@@ -274,7 +274,7 @@ describe('loading', () => {
 /** Only root can give files to another user. */
 describe.skipIf(process.getuid?.() !== 0)('of another user', () => {
   const [other, owner] = [65_533, 65_532]
-  const own = (box: ReturnType<typeof makeSandbox>, path: string, uid: number): void => lchownSync(box.at(path), uid, uid)
+  const own = (fixture: ReturnType<typeof makeSandbox>, path: string, uid: number): void => lchownSync(fixture.at(path), uid, uid)
 
   test('R58 R59 neither skills nor instructions in the directories around the workspace', async () => {
     const at = places()
@@ -282,9 +282,9 @@ describe.skipIf(process.getuid?.() !== 0)('of another user', () => {
     at.put('project/.claude/skills/file/SKILL.md', skill('file', 'x'))
     at.put('project/AGENTS.md', 'Planted.')
     at.put('project/CLAUDE.md', 'Ours.')
-    own(at.box, 'project/.agents/skills', other)
-    own(at.box, 'project/.claude/skills/file/SKILL.md', other)
-    own(at.box, 'project/AGENTS.md', other)
+    own(at.fixture, 'project/.agents/skills', other)
+    own(at.fixture, 'project/.claude/skills/file/SKILL.md', other)
+    own(at.fixture, 'project/AGENTS.md', other)
     const session = await open(at)
     expect(session.skills).toEqual([])
     expect(session.warnings.join('\n')).toMatch(
@@ -298,9 +298,9 @@ describe.skipIf(process.getuid?.() !== 0)('of another user', () => {
   test('R58 nor those of ours, to which a link of theirs leads', async () => {
     const at = places()
     at.put('downloads/.agents/skills/planted/SKILL.md', skill('planted', 'x'))
-    symlinkSync(at.box.at('downloads/.agents'), at.box.at('project/.agents'))
+    symlinkSync(at.fixture.at('downloads/.agents'), at.fixture.at('project/.agents'))
     expect((await open(at)).warnings).toEqual([expect.stringMatching(/are left out: a link leads to them/u)])
-    own(at.box, 'project/.agents', other)
+    own(at.fixture, 'project/.agents', other)
     const session = await open(at)
     expect(session.skills).toEqual([])
     expect(session.warnings).toEqual([expect.stringMatching(/another user/u)])
@@ -312,8 +312,8 @@ describe.skipIf(process.getuid?.() !== 0)('of another user', () => {
     at.put('project/sub/AGENTS.md', 'Of the owner.')
     at.put('bundled/two/SKILL.md', skill('two', 'x'))
     for (const path of ['', '/.agents', '/.agents/skills', '/.agents/skills/one', '/.agents/skills/one/SKILL.md', '/AGENTS.md'])
-      own(at.box, `project/sub${path}`, owner)
-    for (const path of ['bundled', 'bundled/two', 'bundled/two/SKILL.md']) own(at.box, path, other)
+      own(at.fixture, `project/sub${path}`, owner)
+    for (const path of ['bundled', 'bundled/two', 'bundled/two/SKILL.md']) own(at.fixture, path, other)
     const session = await open(at)
     expect(session.skills.map(({ name }) => name)).toEqual(['one', 'two'])
     expect(session.warnings).toEqual([])
@@ -335,5 +335,5 @@ test('R59 instructions of the project are concatenated with the nearest last, wi
   const cut = await session.projectInstructions()
   expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(32_000)
   expect(cut).toMatch(/Inner\.$/u)
-  chmodSync(at.box.at('project/AGENTS.md'), 0o000)
+  chmodSync(at.fixture.at('project/AGENTS.md'), 0o000)
 })

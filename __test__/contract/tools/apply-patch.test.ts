@@ -131,17 +131,17 @@ describe('apply_patch', () => {
   test('files of directories that were granted separately are refused together, with the next move', async () => {
     const other = makeSandbox()
     other.put('b.txt', 'b\n')
-    const box = makeSandbox()
-    box.put('a.txt', 'a\n')
-    const session = await openSession(box, { tools, workspace: [box.root, other.root] })
+    const fixture = makeSandbox()
+    fixture.put('a.txt', 'a\n')
+    const session = await openSession(fixture, { tools, workspace: [fixture.root, other.root] })
     const patch = envelope(...update('a.txt', 'a', 'A'), ...update(other.at('b.txt'), 'b', 'B'))
     const failure = failureOf(await session.call('apply_patch', { patch }))
     expect(failure.code).toBe('invalid_arguments')
     expect(failure.text).toContain('No file was changed. Make one patch for the files of each directory.')
-    expect([box.text('a.txt'), other.text('b.txt')]).toEqual(['a\n', 'b\n'])
+    expect([fixture.text('a.txt'), other.text('b.txt')]).toEqual(['a\n', 'b\n'])
     for (const part of [envelope(...update('a.txt', 'a', 'A')), envelope(...update(other.at('b.txt'), 'b', 'B'))]) {
       dataOf(await session.call('apply_patch', { patch: part }))
     }
-    expect([box.text('a.txt'), other.text('b.txt')]).toEqual(['A\n', 'B\n'])
+    expect([fixture.text('a.txt'), other.text('b.txt')]).toEqual(['A\n', 'B\n'])
   })
 })

@@ -12,18 +12,18 @@ import { allowAll, manifest, openSession, rule } from '../scene.ts'
 type Answer = { envelope: unknown }
 
 /** What `read` says of a relative path, and of the same as an absolute one. */
-async function bothWays(box: Sandbox, rules: Parameters<typeof manifest>[0] = allowAll) {
-  const session = await openSession(box, manifest(rules))
+async function bothWays(fixture: Sandbox, rules: Parameters<typeof manifest>[0] = allowAll) {
+  const session = await openSession(fixture, manifest(rules))
   const answer = async (args: Record<string, unknown>): Promise<Answer> => {
     const { metadata, ...rest } = await session.call('read', args)
     // Only the words of a refusal are other ones.
     if (metadata.code === 'capability_refused') return { envelope: metadata.code }
     const told = JSON.stringify({ ...rest, metadata: { ...metadata, duration_ms: 0 } })
-    return { envelope: JSON.parse(told.replaceAll(`${box.root}/`, '')) as unknown }
+    return { envelope: JSON.parse(told.replaceAll(`${fixture.root}/`, '')) as unknown }
   }
   return async (path: string, args: Record<string, unknown> = {}): Promise<[Answer, Answer]> => [
     await answer({ path, ...args }),
-    await answer({ path: `${box.root}/${path}`, ...args }),
+    await answer({ path: `${fixture.root}/${path}`, ...args }),
   ]
 }
 
@@ -48,9 +48,9 @@ const contents: Record<string, Buffer> = {
 
 describe('reading at once and in the ordinary way', () => {
   test.each(Object.entries(contents))('says the same of %s', async (_, content) => {
-    const box = makeSandbox()
-    writeFileSync(join(box.root, 'f'), content)
-    const read = await bothWays(box)
+    const fixture = makeSandbox()
+    writeFileSync(join(fixture.root, 'f'), content)
+    const read = await bothWays(fixture)
     for (const args of [{}, { limit: 1 }, { limit: 3 }, { limit: content.length + 1 }, { offset: 1 }, { offset: 0, limit: 200_000 }]) {
       const [atOnce, ordinary] = await read('f', args)
       expect(atOnce, JSON.stringify(args)).toEqual(ordinary)
@@ -58,26 +58,26 @@ describe('reading at once and in the ordinary way', () => {
   })
 
   test('says the same of whatever a path may lead to', async () => {
-    const box = makeSandbox()
-    const { at } = box
+    const fixture = makeSandbox()
+    const { at } = fixture
     mkdirSync(at('d/closed'), { recursive: true })
     writeFileSync(at('d/f'), 'text')
     writeFileSync(at('d/closed/f'), 'closed by a rule')
-    writeFileSync(join(box.outside, 'f'), 'outside')
+    writeFileSync(join(fixture.outside, 'f'), 'outside')
     linkSync(at('d/f'), at('hard'))
     symlinkSync('d/f', at('link'))
     symlinkSync('d', at('directory-link'))
     symlinkSync('d/closed/f', at('link-to-closed'))
     symlinkSync('nowhere', at('dangling'))
     symlinkSync('loop', at('loop'))
-    symlinkSync(join(box.outside, 'f'), at('out'))
+    symlinkSync(join(fixture.outside, 'f'), at('out'))
     writeFileSync(at('sparse'), '')
     truncateSync(at('sparse'), 10_000)
     writeFileSync(at('unreadable'), 'text')
     chmodSync(at('unreadable'), 0o200)
     writeFileSync(at('a\nb'), 'text')
     execFileSync('mkfifo', [at('fifo')])
-    const read = await bothWays(box, [rule('* ** allow'), rule('read d/closed/** deny')])
+    const read = await bothWays(fixture, [rule('* ** allow'), rule('read d/closed/** deny')])
     const paths = `d/f ./d/f d//f d/./f d/../d/f d/f/ d/f/. d/f/x d d/ . .. link link/ directory-link/f link-to-closed d/closed/f dangling
       loop out ../outside/f hard sparse unreadable fifo missing missing/f directory-link/../hard ~ d/%66`
     for (const path of [...paths.split(/\s+/u), 'a\nb', ' ', 'd/f\0', 'é'.repeat(130)]) {
@@ -87,15 +87,15 @@ describe('reading at once and in the ordinary way', () => {
   })
 
   test('says the same of any bytes', { timeout: 120_000 }, async () => {
-    const box = makeSandbox()
-    const read = await bothWays(box)
+    const fixture = makeSandbox()
+    const read = await bothWays(fixture)
     const piece = fc.oneof(
       fc.uint8Array({ maxLength: 6 }),
       fc.string({ unit: 'grapheme', maxLength: 6 }).map((text) => Buffer.from(text)),
     )
     const content = fc.array(piece, { maxLength: 6 }).map((pieces) => Buffer.concat(pieces))
     const property = fc.asyncProperty(content, fc.nat(40), async (bytes, limit) => {
-      writeFileSync(join(box.root, 'f'), bytes)
+      writeFileSync(join(fixture.root, 'f'), bytes)
       for (const args of [{}, { limit: limit + 1 }]) {
         const [atOnce, ordinary] = await read('f', args)
         expect(atOnce).toEqual(ordinary)

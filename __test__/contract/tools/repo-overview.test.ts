@@ -138,9 +138,9 @@ describe('repo_overview', () => {
   })
 
   test('R66 R6 an abort ends it at once', async () => {
-    const box = makeSandbox()
-    for (let index = 0; index < 3_000; index += 1) box.put(`d${index % 100}/f${index}.ts`, 'x')
-    const session = await createSession({ workspace: box.root, manifest: { name: 'test' }, permissions: presets.readOnly, tools })
+    const fixture = makeSandbox()
+    for (let index = 0; index < 3_000; index += 1) fixture.put(`d${index % 100}/f${index}.ts`, 'x')
+    const session = await createSession({ workspace: fixture.root, manifest: { name: 'test' }, permissions: presets.readOnly, tools })
     onTestFinished(() => session.close())
     await session.call('repo_overview', {})
     for (const afterMs of [0, 1, 2, 4]) {

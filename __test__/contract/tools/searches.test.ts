@@ -21,10 +21,10 @@ async function searched(call: Awaited<ReturnType<typeof openScene>>['call'], pat
 const only = (...paths: string[]): Searched => ({ grep: paths, glob: paths })
 
 async function scene(permissions: Rule[], more: Partial<SessionOptions> = {}) {
-  const box = makeSandbox()
-  for (const path of ['a', 'docs/b', 'secret/c', 'secret/open/d']) box.put(path, 'needle\n')
-  const session = await openSession(box, { ...manifest(permissions), ...more })
-  return { ...box, session, call: session.call.bind(session) }
+  const fixture = makeSandbox()
+  for (const path of ['a', 'docs/b', 'secret/c', 'secret/open/d']) fixture.put(path, 'needle\n')
+  const session = await openSession(fixture, { ...manifest(permissions), ...more })
+  return { ...fixture, session, call: session.call.bind(session) }
 }
 
 const yes = (asked: PromptRequest[]) => (request: PromptRequest) => {
@@ -97,17 +97,17 @@ describe('R21 R64 searches of what the session keeps', () => {
   })
 
   test('R21 R63 and none of another session, whatever the workspace is', async () => {
-    const box = makeSandbox()
-    const other = await openSession(box)
+    const fixture = makeSandbox()
+    const other = await openSession(fixture)
     await other.call('write', { path: join(other.scratch, 'a'), content: 'needle\n' })
     const base = join(other.scratch, '..', '..')
-    const session = await openSession(box, { workspace: base })
+    const session = await openSession(fixture, { workspace: base })
     const call = session.call.bind(session)
     for (const path of ['.', other.scratch, join(other.scratch, 'a'), join(other.scratch, '..')]) {
       expect(failureOf(await call('grep', { pattern: 'needle', path })).code, path).toBe('capability_refused')
       expect(failureOf(await call('read', { path: join(other.scratch, 'a') })).code).toBe('capability_refused')
     }
-    const above = await openSession(box, { workspace: join(base, '..') })
+    const above = await openSession(fixture, { workspace: join(base, '..') })
     const glob = `**/${base.slice(base.lastIndexOf('/') + 1)}/**`
     expect(
       dataOf(await above.call('glob', { pattern: glob })).entries.filter((path: string) => path.includes(other.id) || path.endsWith('/a')),
@@ -117,10 +117,10 @@ describe('R21 R64 searches of what the session keeps', () => {
 
 describe('several roots', () => {
   async function twoRoots(permissions: Rule[], more: Partial<SessionOptions> = {}) {
-    const box = makeSandbox()
-    for (const path of ['one/a', 'two/b', 'two/secret/c']) box.put(path, 'needle\n')
-    const session = await openSession(box, { workspace: [box.at('one'), box.at('two')], ...manifest(permissions), ...more })
-    return { ...box, session, call: session.call.bind(session) }
+    const fixture = makeSandbox()
+    for (const path of ['one/a', 'two/b', 'two/secret/c']) fixture.put(path, 'needle\n')
+    const session = await openSession(fixture, { workspace: [fixture.at('one'), fixture.at('two')], ...manifest(permissions), ...more })
+    return { ...fixture, session, call: session.call.bind(session) }
   }
   const names = async (call: Awaited<ReturnType<typeof openScene>>['call'], args = {}): Promise<Searched> => {
     const found = dataOf<{ matches: { path: string }[] }>(await call('grep', { pattern: 'needle', ...args }))
@@ -155,14 +155,14 @@ describe('several roots', () => {
   })
 
   test('limits hold for all of them together, and the file has all', async () => {
-    const box = makeSandbox()
-    for (const path of ['one/a', 'two/b']) box.put(path, 'needle\n'.repeat(150))
-    const session = await openSession(box, { workspace: [box.at('one'), box.at('two')] })
+    const fixture = makeSandbox()
+    for (const path of ['one/a', 'two/b']) fixture.put(path, 'needle\n'.repeat(150))
+    const session = await openSession(fixture, { workspace: [fixture.at('one'), fixture.at('two')] })
     const found = await session.call('grep', { pattern: 'needle' })
     expect(found).toMatchObject({ type: 'output', metadata: { truncated: true } })
     const { head, tail } = dataOf<{ head: string; tail: string }>(found)
     expect(head.split('\n')).toHaveLength(100)
-    expect(tail.split('\n').every((line) => line.startsWith(box.at('two/b')))).toBe(true)
+    expect(tail.split('\n').every((line) => line.startsWith(fixture.at('two/b')))).toBe(true)
     const { output_path: all = '' } = found.metadata as { output_path?: string }
     expect(readFileSync(all, 'utf8').trimEnd().split('\n')).toHaveLength(300)
   })
@@ -170,10 +170,10 @@ describe('several roots', () => {
 
 describe('what was not searched', () => {
   test('is named: a file with a line that is too long', async () => {
-    const box = makeSandbox()
-    box.put('long', `${'a'.repeat(40_000_000)}\nneedle\n`)
-    box.put('short', 'needle\n')
-    const session = await openSession(box)
+    const fixture = makeSandbox()
+    fixture.put('long', `${'a'.repeat(40_000_000)}\nneedle\n`)
+    fixture.put('short', 'needle\n')
+    const session = await openSession(fixture)
     const data = dataOf(await session.call('grep', { pattern: 'needle' }))
     expect(data.matches).toHaveLength(1)
     expect(data.not_searched).toEqual([expect.stringMatching(/^long: holds a line longer than 32 MiB/u)])

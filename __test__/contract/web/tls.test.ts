@@ -69,18 +69,18 @@ async function startServer() {
   const child = spawn(node, [join(import.meta.dirname, 'tls-server.mjs')], { stdio: ['pipe', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   child.stdin.end(JSON.stringify(certificates))
-  let told = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (told += text))
+  let message = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (message += text))
   await once(child.stdout, 'data')
-  const port = /^port (\d+)/u.exec(told)?.[1] ?? ''
-  return { port, lines: () => told.trim().split('\n').slice(1) }
+  const port = /^port (\d+)/u.exec(message)?.[1] ?? ''
+  return { port, lines: () => message.trim().split('\n').slice(1) }
 }
 
 /** Fetches in a process that trusts the test's authority besides those of the system, or does not. */
 async function fetched(port: string, urls: string[], isTrusted = true): Promise<Envelope[]> {
-  const box = makeSandbox()
-  const trust = isTrusted ? [`NODE_EXTRA_CA_CERTS=${box.put('ca.pem', ca.cert)}`] : ['-u', 'NODE_EXTRA_CA_CERTS']
-  const { ended } = startScript(client, [box.root, port, ...urls], ['env', ...trust])
+  const fixture = makeSandbox()
+  const trust = isTrusted ? [`NODE_EXTRA_CA_CERTS=${fixture.put('ca.pem', ca.cert)}`] : ['-u', 'NODE_EXTRA_CA_CERTS']
+  const { ended } = startScript(client, [fixture.root, port, ...urls], ['env', ...trust])
   const { stdout, stderr, code } = await ended
   expect(code, stderr).toBe(0)
   return JSON.parse(stdout) as Envelope[]

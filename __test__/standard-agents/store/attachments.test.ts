@@ -238,15 +238,15 @@ describe('what goes wrong', () => {
 
   test('an export stays below its directory', async () => {
     const store = await opened('memory:')
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const { path } = await attach(store, { data: Buffer.from('bytes') })
     const name = path.replace('/attachments/', '')
-    const outside = join(box.outside, 'target')
-    symlinkSync(outside, box.at(name))
-    await expect(store.exportAttachment('t', path, box.root)).rejects.toMatchObject({ code: 'TOOL_PATH_ESCAPE' })
+    const outside = join(fixture.outside, 'target')
+    symlinkSync(outside, fixture.at(name))
+    await expect(store.exportAttachment('t', path, fixture.root)).rejects.toMatchObject({ code: 'TOOL_PATH_ESCAPE' })
     expect(() => readFileSync(outside)).toThrow('ENOENT')
-    await expect(store.exportAttachment('t', path, join(box.root, 'none'))).rejects.toMatchObject({ code: 'TOOL_ROOT_INVALID' })
-    expect(readFileSync(await store.exportAttachment('t', path, box.outside), 'utf8')).toBe('bytes')
+    await expect(store.exportAttachment('t', path, join(fixture.root, 'none'))).rejects.toMatchObject({ code: 'TOOL_ROOT_INVALID' })
+    expect(readFileSync(await store.exportAttachment('t', path, fixture.outside), 'utf8')).toBe('bytes')
   })
 })
 

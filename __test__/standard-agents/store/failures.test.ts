@@ -20,9 +20,9 @@ describe('a full disk', () => {
   const script = fileURLToPath(new URL('full-disk-process.ts', import.meta.url))
 
   test.skipIf(!mounts)('typed errors, nothing by half, and it goes on when there is room', async () => {
-    const box = makeSandbox()
-    const under = ['unshare', '-rm', 'sh', '-c', 'mount -t tmpfs -o size=900k none "$0" && exec "$@"', box.root]
-    const { code, stdout, stderr } = await startScript(script, [box.root], under).ended
+    const fixture = makeSandbox()
+    const under = ['unshare', '-rm', 'sh', '-c', 'mount -t tmpfs -o size=900k none "$0" && exec "$@"', fixture.root]
+    const { code, stdout, stderr } = await startScript(script, [fixture.root], under).ended
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const full = 'THREAD_DISK_FULL'
     expect(JSON.parse(stdout)).toEqual({
@@ -37,16 +37,16 @@ describe('a full disk', () => {
 })
 
 test.skipIf(!mounts)('a read-only disk: what is there is read, and for writing it says what it is', async () => {
-  const box = makeSandbox()
-  const store = await openThreadStore(box.at('thread.db'))
+  const fixture = makeSandbox()
+  const store = await openThreadStore(fixture.at('thread.db'))
   await store.openThread({ threadId: 't', flowId: 'f' })
   await store.close()
-  const journal = await openJournal(box.at('runs.db'))
+  const journal = await openJournal(fixture.at('runs.db'))
   await journal.insertToolCall({ runId: 'run', nodeId: 'node', attempt: 1, seq: 1, toolName: 'it' })
   await journal.close()
   const script = fileURLToPath(new URL('read-only-disk-process.ts', import.meta.url))
-  const under = ['unshare', '-rm', 'sh', '-c', 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"', box.root]
-  const { code, stdout, stderr } = await startScript(script, [box.root], under).ended
+  const under = ['unshare', '-rm', 'sh', '-c', 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"', fixture.root]
+  const { code, stdout, stderr } = await startScript(script, [fixture.root], under).ended
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   const [thread, run] = ['THREAD_READ_ONLY', 'JOURNAL_READ_ONLY']
   expect(JSON.parse(stdout)).toEqual({ outcomes: [thread, thread, run, run], rows: [1, 1] })
@@ -88,8 +88,8 @@ describe('files that cannot be used', () => {
   })
 
   test('a store that is only read: it reads, and refuses to write', async () => {
-    const box = makeSandbox()
-    const file = box.at('../thread.db')
+    const fixture = makeSandbox()
+    const file = fixture.at('../thread.db')
     const written = await openThreadStore(file)
     await written.openThread({ threadId: 't', flowId: 'f' })
     await threadStorage(written, 't').put('k', 1)
@@ -117,8 +117,8 @@ describe('files that cannot be used', () => {
   })
 
   test('a damaged file is a typed error, when it is opened or when it is read', async () => {
-    const box = makeSandbox()
-    const file = box.at('../thread.db')
+    const fixture = makeSandbox()
+    const file = fixture.at('../thread.db')
     const store = await openThreadStore(file)
     await store.openThread({ threadId: 't', flowId: 'f' })
     const messages = Array.from({ length: 300 }, () => ({ role: 'tool', bodyJson: `"${'x'.repeat(500)}"` }))
@@ -142,11 +142,11 @@ describe('files that cannot be used', () => {
   })
 
   test('a file that a tool removes is noticed by the next write', async () => {
-    const box = makeSandbox()
-    const store = await openThreadStore(box.at('thread.db'))
+    const fixture = makeSandbox()
+    const store = await openThreadStore(fixture.at('thread.db'))
     onTestFinished(() => store.close().catch(() => undefined))
     await store.openThread({ threadId: 't', flowId: 'f' })
-    rmSync(box.at('thread.db'))
+    rmSync(fixture.at('thread.db'))
     expect(await codeOf(store.commit('t', {}))).toBe('THREAD_REMOVED')
   })
 

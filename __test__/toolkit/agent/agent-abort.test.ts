@@ -17,10 +17,10 @@ const sleeper = (name: string) => {
   return { cmd: 'sh', args: ['-c', `sleep ${mark} & echo started > ${name}.new; mv ${name}.new ${name}; sleep ${mark}`] }
 }
 
-const started = (box: Sandbox, name: string) =>
+const started = (fixture: Sandbox, name: string) =>
   eventually(() => {
     try {
-      return box.text(name) !== ''
+      return fixture.text(name) !== ''
     } catch {
       return false
     }
@@ -42,22 +42,22 @@ async function outcome(call: Promise<unknown>, since = performance.now()) {
 }
 
 function bigTree(): Sandbox {
-  const box = makeSandbox()
-  for (let index = 0; index < 200; index += 1) box.put(`d/${index}`, 'some text\n'.repeat(20_000))
-  return box
+  const fixture = makeSandbox()
+  for (let index = 0; index < 200; index += 1) fixture.put(`d/${index}`, 'some text\n'.repeat(20_000))
+  return fixture
 }
 
 describe('abortSignal stops work', () => {
   test('bash sleep 30 of an agent, aborted after 100 ms: settles in under 2 s and leaves no process', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const model = new MockLanguageModelV4({ doGenerate: script([{ tool: 'bash', input: sleeper('pids') }], 'done') })
     const controller = new AbortController()
-    const run = new ToolLoopAgent({ model, tools: createTools({ rootDir: box.root }) }).generate({
+    const run = new ToolLoopAgent({ model, tools: createTools({ rootDir: fixture.root }) }).generate({
       prompt: 'go',
       abortSignal: controller.signal,
     })
     const ended = outcome(run)
-    await started(box, 'pids')
+    await started(fixture, 'pids')
     await sleep(100)
     const abortedAt = performance.now()
     controller.abort()
@@ -68,10 +68,10 @@ describe('abortSignal stops work', () => {
   })
 
   test('a direct call rejects with the signal’s reason, whatever that is', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     for (const reason of [new Error('enough'), 'a string', { an: 'object' }]) {
       const controller = new AbortController()
-      const call = box.within(() => bash.execute({ cmd: 'sleep', args: ['30'] }, { abortSignal: controller.signal }))
+      const call = fixture.within(() => bash.execute({ cmd: 'sleep', args: ['30'] }, { abortSignal: controller.signal }))
       setTimeout(() => controller.abort(reason), 50)
       const { error, ms } = (await outcome(call)) as { error?: unknown; ms: number }
       expect(error).toBe(reason)
@@ -80,16 +80,18 @@ describe('abortSignal stops work', () => {
   })
 
   test('AbortSignal.timeout', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const abortSignal = AbortSignal.timeout(80)
-    const { error } = (await outcome(box.within(() => bash.execute({ cmd: 'sleep', args: ['30'] }, { abortSignal })))) as { error?: Error }
+    const { error } = (await outcome(fixture.within(() => bash.execute({ cmd: 'sleep', args: ['30'] }, { abortSignal })))) as {
+      error?: Error
+    }
     expect(error?.name).toBe('TimeoutError')
   })
 
   test('grep', async () => {
-    const box = bigTree()
+    const fixture = bigTree()
     const controller = new AbortController()
-    const call = box.within(() => grep.execute({ pattern: '(s.*){9}x' }, { abortSignal: controller.signal }))
+    const call = fixture.within(() => grep.execute({ pattern: '(s.*){9}x' }, { abortSignal: controller.signal }))
     await sleep(5)
     const at = performance.now()
     controller.abort(new Error('stop'))
@@ -99,10 +101,10 @@ describe('abortSignal stops work', () => {
   })
 
   test('read', async () => {
-    const box = makeSandbox()
-    box.put('big', 'x'.repeat(9_000_000))
+    const fixture = makeSandbox()
+    fixture.put('big', 'x'.repeat(9_000_000))
     const controller = new AbortController()
-    const call = box.within(() => read.execute({ path: 'big' }, { abortSignal: controller.signal }), {
+    const call = fixture.within(() => read.execute({ path: 'big' }, { abortSignal: controller.signal }), {
       maxOutputBytes: 10_000_000,
     })
     controller.abort(new Error('stop'))
@@ -111,22 +113,22 @@ describe('abortSignal stops work', () => {
 
   test('write and edit: either done and told so, or the reason and nothing changed', async () => {
     for (let delay = 0; delay < 6; delay += 1) {
-      const box = makeSandbox()
-      box.put('f', 'one\n')
+      const fixture = makeSandbox()
+      fixture.put('f', 'one\n')
       const controller = new AbortController()
       const { signal: abortSignal } = controller
-      const calls = box.within(() => [
+      const calls = fixture.within(() => [
         outcome(write.execute({ path: 'new', content: 'x'.repeat(100_000) }, { abortSignal })),
         outcome(edit.execute({ path: 'f', patch: '@@ -1 +1 @@\n-one\n+two\n' }, { abortSignal })),
       ])
       if (delay > 0) await sleep(delay - 1)
       controller.abort('reason')
       const [written, edited] = (await Promise.all(calls)) as { value?: string; error?: unknown }[]
-      expect(edited?.value === 'ok' ? box.text('f') : [edited?.error, box.text('f')]).toEqual(
+      expect(edited?.value === 'ok' ? fixture.text('f') : [edited?.error, fixture.text('f')]).toEqual(
         edited?.value === 'ok' ? 'two\n' : ['reason', 'one\n'],
       )
-      if (written?.value === 'ok') expect(box.text('new')).toHaveLength(100_000)
-      else expect([written?.error, () => box.text('new')]).toEqual(['reason', expect.any(Function)])
+      if (written?.value === 'ok') expect(fixture.text('new')).toHaveLength(100_000)
+      else expect([written?.error, () => fixture.text('new')]).toEqual(['reason', expect.any(Function)])
     }
   })
 })
@@ -140,54 +142,54 @@ describe('a signal that is aborted already', () => {
     ['bash', (options) => bash.execute({ cmd: 'touch', args: ['g'] }, options)],
   ]
   test.each(inputs)('%s does nothing', async (_name, call) => {
-    const box = makeSandbox()
-    box.put('f', 'old\n')
+    const fixture = makeSandbox()
+    fixture.put('f', 'old\n')
     const reason = new Error('before')
-    const { error } = (await outcome(box.within(() => call({ abortSignal: AbortSignal.abort(reason) })))) as {
+    const { error } = (await outcome(fixture.within(() => call({ abortSignal: AbortSignal.abort(reason) })))) as {
       error?: unknown
     }
     expect(error).toBe(reason)
-    expect(box.text('f')).toBe('old\n')
-    expect(() => box.text('g')).toThrow('ENOENT')
+    expect(fixture.text('f')).toBe('old\n')
+    expect(() => fixture.text('g')).toThrow('ENOENT')
   })
 })
 
 describe('one signal shared by several calls', () => {
   test('all of them stop, the second and third as well as the first', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const controller = new AbortController()
     const names = ['a', 'b', 'c']
-    const calls = names.map((name) => outcome(box.within(() => bash.execute(sleeper(name), { abortSignal: controller.signal }))))
-    for (const name of names) expect(await started(box, name)).toBe(true)
+    const calls = names.map((name) => outcome(fixture.within(() => bash.execute(sleeper(name), { abortSignal: controller.signal }))))
+    for (const name of names) expect(await started(fixture, name)).toBe(true)
     controller.abort(new Error('all'))
     for (const ended of await Promise.all(calls)) expect(ended).toMatchObject({ error: new Error('all') })
     for (const name of names) await expectGone(name)
   })
 
   test('a call after others have ended with it can still be stopped', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const controller = new AbortController()
     const { signal: abortSignal } = controller
     for (let turn = 0; turn < 3; turn += 1) {
-      await box.within(() => bash.execute({ cmd: 'true' }, { abortSignal }))
+      await fixture.within(() => bash.execute({ cmd: 'true' }, { abortSignal }))
     }
-    const last = outcome(box.within(() => bash.execute(sleeper('last'), { abortSignal })))
-    await started(box, 'last')
+    const last = outcome(fixture.within(() => bash.execute(sleeper('last'), { abortSignal })))
+    await started(fixture, 'last')
     controller.abort(new Error('now'))
     expect(await last).toMatchObject({ error: new Error('now') })
     await expectGone('last')
   })
 
   test('calls leave no listener on it', async () => {
-    const box = makeSandbox()
-    box.put('f', 'x')
+    const fixture = makeSandbox()
+    fixture.put('f', 'x')
     const { signal: abortSignal } = new AbortController()
     const counts = { added: 0, removed: 0 }
     const add = abortSignal.addEventListener.bind(abortSignal)
     const remove = abortSignal.removeEventListener.bind(abortSignal)
     abortSignal.addEventListener = (...args: Parameters<typeof add>) => (counts.added++, add(...args))
     abortSignal.removeEventListener = (...args: Parameters<typeof remove>) => (counts.removed++, remove(...args))
-    for (let turn = 0; turn < 5; turn += 1) await box.within(() => read.execute({ path: 'f' }, { abortSignal }))
+    for (let turn = 0; turn < 5; turn += 1) await fixture.within(() => read.execute({ path: 'f' }, { abortSignal }))
     expect(counts.removed).toBe(counts.added)
     expect(abortSignal.onabort).toBeNull()
   })
@@ -195,20 +197,20 @@ describe('one signal shared by several calls', () => {
 
 describe('ctx.signal', () => {
   test('the signal of the context stops a call that has none of its own', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const controller = new AbortController()
-    const call = box.within(() => tools.bash.execute(sleeper('pids')), { signal: controller.signal })
+    const call = fixture.within(() => tools.bash.execute(sleeper('pids')), { signal: controller.signal })
     const ended = outcome(call)
-    await started(box, 'pids')
+    await started(fixture, 'pids')
     controller.abort(new Error('task over'))
     expect(await ended).toMatchObject({ error: new Error('task over') })
     await expectGone('pids')
   })
 
   test.each(['context', 'call'])('with both, that of the %s is enough', async (which) => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const signals = { context: new AbortController(), call: new AbortController() }
-    const call = box.within(() => bash.execute({ cmd: 'sleep', args: ['30'] }, { abortSignal: signals.call.signal }), {
+    const call = fixture.within(() => bash.execute({ cmd: 'sleep', args: ['30'] }, { abortSignal: signals.call.signal }), {
       signal: signals.context.signal,
     })
     setTimeout(() => signals[which as keyof typeof signals].abort(new Error(which)), 50)

@@ -13,7 +13,7 @@ const asToolSet = (set: object): ToolSet => set as ToolSet
 
 describe('AI SDK 6', () => {
   test('ToolLoopAgent: results and errors as the model sees them, several calls in a step', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const records: ToolCallRecord[] = []
     const model = new MockLanguageModelV3({
       doGenerate: script(
@@ -29,7 +29,7 @@ describe('AI SDK 6', () => {
       ),
     })
     const agent = new ToolLoopAgent({ model, tools: asToolSet(tools) })
-    const { text } = await box.within(() => agent.generate({ prompt: 'go' }), {
+    const { text } = await fixture.within(() => agent.generate({ prompt: 'go' }), {
       recordToolCall: (record) => records.push(record),
     })
     expect(text).toBe('done')
@@ -48,7 +48,7 @@ describe('AI SDK 6', () => {
   })
 
   test('generateText, abortSignal', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const model = new MockLanguageModelV3({
       doGenerate: script([{ tool: 'bash', input: { cmd: 'sleep', args: ['30'] } }], 'done'),
     })
@@ -57,7 +57,7 @@ describe('AI SDK 6', () => {
     const at = performance.now()
     const run = generateText({
       model,
-      tools: asToolSet(createTools({ rootDir: box.root })),
+      tools: asToolSet(createTools({ rootDir: fixture.root })),
       prompt: 'go',
       stopWhen: stepCountIs(3),
       abortSignal: controller.signal,

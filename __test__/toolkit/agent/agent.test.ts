@@ -18,8 +18,8 @@ const patch = '@@ -1 +1 @@\n-one\n+two\n'
 
 describe('an agent with the five tools', () => {
   test('the bundle, a whole task: write, edit, read, grep, bash', async () => {
-    const box = makeSandbox()
-    const seen = await box.within(() =>
+    const fixture = makeSandbox()
+    const seen = await fixture.within(() =>
       run(
         tools,
         [{ tool: 'write', input: { path: 'a.txt', content: 'one\n' } }],
@@ -41,19 +41,19 @@ describe('an agent with the five tools', () => {
   })
 
   test('createTools without any context', async () => {
-    const box = makeSandbox()
-    const seen = await run(createTools({ rootDir: box.root }), [{ tool: 'write', input: { path: 'a', content: 'x' } }])
+    const fixture = makeSandbox()
+    const seen = await run(createTools({ rootDir: fixture.root }), [{ tool: 'write', input: { path: 'a', content: 'x' } }])
     expect(seen[0]?.output).toEqual({ type: 'text', value: 'ok' })
-    expect(box.text('a')).toBe('x')
+    expect(fixture.text('a')).toBe('x')
   })
 
   test('generateText', async () => {
-    const box = makeSandbox()
-    box.put('a', 'text')
+    const fixture = makeSandbox()
+    fixture.put('a', 'text')
     const model = new MockLanguageModelV4({ doGenerate: script([{ tool: 'read', input: { path: 'a' } }], 'read it') })
     const { text, steps } = await generateText({
       model,
-      tools: createTools({ rootDir: box.root }),
+      tools: createTools({ rootDir: fixture.root }),
       prompt: 'go',
       stopWhen: isStepCount(3),
     })
@@ -89,18 +89,18 @@ describe('errors as the model sees them: error-text with the message, its code a
     ['bash', { cmd: 'nope' }, /^Failed to spawn nope.*\[PROCESS_FAILED\] ./su],
   ]
   test.each(cases)('%s %j', async (tool, input, words) => {
-    const box = makeSandbox()
-    box.put('f', 'other\n')
-    const [seen] = await box.within(() => run(tools, [{ tool, input }]))
+    const fixture = makeSandbox()
+    fixture.put('f', 'other\n')
+    const [seen] = await fixture.within(() => run(tools, [{ tool, input }]))
     expect(seen?.output.type).toBe('error-text')
     // AI SDK 7 puts the error's name in front of its message.
     expect(String(seen?.output.value).replace(/^ToolError: /u, '')).toMatch(words)
   })
 
   test('input that does not fit the schema never reaches execute', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const records: ToolCallRecord[] = []
-    const seen = await box.within(
+    const seen = await fixture.within(
       () =>
         run(tools, [
           { tool: 'read', input: { file: 'a' } },
@@ -116,10 +116,10 @@ describe('errors as the model sees them: error-text with the message, its code a
 
 describe('calls in one step', () => {
   test('run at the same time, and each result goes to its own call', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const names = Array.from({ length: 8 }, (_, index) => `file-${index}`)
-    for (const name of names) box.put(name, name)
-    const seen = await box.within(() =>
+    for (const name of names) fixture.put(name, name)
+    const seen = await fixture.within(() =>
       run(
         tools,
         names.map((path) => ({ tool: 'read', input: { path }, id: path })),
@@ -129,21 +129,21 @@ describe('calls in one step', () => {
   })
 
   test('edits of one file all land', async () => {
-    const box = makeSandbox()
-    box.put('f', '0\n1\n2\n3\n')
+    const fixture = makeSandbox()
+    fixture.put('f', '0\n1\n2\n3\n')
     const calls = [0, 1, 2, 3].map((line) => ({
       tool: 'edit',
       input: { path: 'f', patch: `@@ -${line + 1} +${line + 1} @@\n-${line}\n+line ${line}\n` },
     }))
-    const seen = await box.within(() => run(tools, calls))
+    const seen = await fixture.within(() => run(tools, calls))
     expect(seen.map(({ output }) => output.value)).toEqual(['ok', 'ok', 'ok', 'ok'])
-    expect(box.text('f')).toBe('line 0\nline 1\nline 2\nline 3\n')
+    expect(fixture.text('f')).toBe('line 0\nline 1\nline 2\nline 3\n')
   })
 
   test('a call that fails leaves the others alone', async () => {
-    const box = makeSandbox()
-    box.put('f', 'x')
-    const seen = await box.within(() =>
+    const fixture = makeSandbox()
+    fixture.put('f', 'x')
+    const seen = await fixture.within(() =>
       run(tools, [
         { tool: 'read', input: { path: 'f' } },
         { tool: 'read', input: { path: 'no' } },

@@ -8,11 +8,11 @@ type Verdict = 'ok' | 'network' | 'git'
 
 /** In a directory where vitest is installed, and which holds a directory "sub". */
 function judge([cmd = '', ...args]: string[]): Verdict {
-  const box = makeSandbox()
-  box.put('node_modules/.bin/vitest', '')
-  mkdirSync(`${box.root}/sub`)
+  const fixture = makeSandbox()
+  fixture.put('node_modules/.bin/vitest', '')
+  mkdirSync(`${fixture.root}/sub`)
   try {
-    guardNetwork('auto', cmd, args, { directory: box.root, path: '/usr/bin:/bin', scripts: () => ({}) })
+    guardNetwork('auto', cmd, args, { directory: fixture.root, path: '/usr/bin:/bin', scripts: () => ({}) })
     return 'ok'
   } catch (error) {
     if (!ToolError.isInstance(error)) throw error
@@ -175,10 +175,10 @@ describe.runIf(process.platform === 'linux')('the default', () => {
   })
 
   test('of toolwright/tools is tokens, and auto once configureTools was called', async () => {
-    const box = makeSandbox()
-    expect(await refusal(box.within(() => bash.execute(mention)))).toMatchObject({ code: 'TOOL_NETWORK_DISABLED' })
+    const fixture = makeSandbox()
+    expect(await refusal(fixture.within(() => bash.execute(mention)))).toMatchObject({ code: 'TOOL_NETWORK_DISABLED' })
     configureTools({})
-    expect(await refusal(box.within(() => bash.execute(mention)))).toBe('ran')
-    expect(await refusal(box.within(() => bash.execute(install)))).toMatchObject({ code: 'TOOL_NETWORK_DISABLED' })
+    expect(await refusal(fixture.within(() => bash.execute(mention)))).toBe('ran')
+    expect(await refusal(fixture.within(() => bash.execute(install)))).toMatchObject({ code: 'TOOL_NETWORK_DISABLED' })
   })
 })

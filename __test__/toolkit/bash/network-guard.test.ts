@@ -119,9 +119,9 @@ describe('bash', () => {
   })
 
   test('tokens: a script of package.json is refused with the command that runs it, and that runs', async () => {
-    const box = makeSandbox()
-    box.put('package.json', JSON.stringify({ scripts: { test: 'echo tested', 'fetch:all': 'curl https://example.org' } }))
-    const { bash } = createTools({ rootDir: box.root, networkGuard: 'tokens' })
+    const fixture = makeSandbox()
+    fixture.put('package.json', JSON.stringify({ scripts: { test: 'echo tested', 'fetch:all': 'curl https://example.org' } }))
+    const { bash } = createTools({ rootDir: fixture.root, networkGuard: 'tokens' })
     await bash.execute({ cmd: 'true' })
     const hint = async (...args: string[]) => ((await bash.execute({ cmd: 'npm', args }).catch((e: unknown) => e)) as ToolError).hint
     const instead = /args (?<args>\[.*\])\./u.exec(await hint('test', '--', '-t', "it's"))?.groups?.['args'] ?? '[]'

@@ -45,9 +45,9 @@ const allowed: Command[] = [
 
 describe('001 Network Blocking: "Default: blocked." "Smithers tokenizes cmd plus args."', () => {
   test.each(blocked)('%s', async (_row, commands) => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     for (const [cmd, ...args] of commands) {
-      const error = await refusal(box.within(() => bashTool(cmd, args)))
+      const error = await refusal(fixture.within(() => bashTool(cmd, args)))
       expect(error.code, [cmd, ...args].join(' ')).toBe('TOOL_NETWORK_DISABLED')
       expectReadable(error)
       expect(error.message).toContain('allowNetwork')
@@ -55,9 +55,9 @@ describe('001 Network Blocking: "Default: blocked." "Smithers tokenizes cmd plus
   })
 
   test('Git remote ops: "git plus a push, pull, fetch, clone, or remote token" throws TOOL_GIT_REMOTE_DISABLED', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     for (const [cmd, ...args] of gitBlocked) {
-      const error = await refusal(box.within(() => bashTool(cmd, args)))
+      const error = await refusal(fixture.within(() => bashTool(cmd, args)))
       expect(error.code, [cmd, ...args].join(' ')).toBe('TOOL_GIT_REMOTE_DISABLED')
       expectReadable(error)
       expect(error.message).toContain('allowNetwork')
@@ -65,44 +65,44 @@ describe('001 Network Blocking: "Default: blocked." "Smithers tokenizes cmd plus
   })
 
   test('"names the matched token"', async () => {
-    const box = makeSandbox()
-    const error = await refusal(box.within(() => bashTool('sh', ['-c', 'x && /usr/bin/wget y'])))
+    const fixture = makeSandbox()
+    const error = await refusal(fixture.within(() => bashTool('sh', ['-c', 'x && /usr/bin/wget y'])))
     expect(error.message).toContain('/usr/bin/wget')
   })
 
   test('"Local git commands (git status, git diff, git log) are allowed."', async () => {
-    const box = makeSandbox()
-    const git = (...args: string[]) => box.within(() => bashTool('git', args))
+    const fixture = makeSandbox()
+    const git = (...args: string[]) => fixture.within(() => bashTool('git', args))
     // As a user does: `.git/config` and `.git/hooks` are not for commands to write.
-    execFileSync('git', ['init', '-q', box.root])
+    execFileSync('git', ['init', '-q', fixture.root])
     const author = ['-c', 'user.name=a', '-c', 'user.email=a@localhost']
     await git(...author, 'commit', '-q', '--allow-empty', '-m', 'first')
-    box.put('a', 'x\n')
+    fixture.put('a', 'x\n')
     expect(await git('status', '--short')).toBe('?? a\n')
     expect(await git('diff')).toBe('')
     expect(await git('log', '--format=%s')).toBe('first\n')
   })
 
   test('other commands run, whatever words they hold', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     for (const [cmd, ...args] of allowed) {
       await expect(
-        box.within(() => bashTool(cmd, args)),
+        fixture.within(() => bashTool(cmd, args)),
         args.join(' '),
       ).resolves.toBeTypeOf('string')
     }
   })
 
   test('000: "Network is blocked unless allowNetwork is enabled"', async () => {
-    const box = makeSandbox()
-    const open = (cmd: string, args: string[]) => box.within(() => bashTool(cmd, args), { allowNetwork: true })
+    const fixture = makeSandbox()
+    const open = (cmd: string, args: string[]) => fixture.within(() => bashTool(cmd, args), { allowNetwork: true })
     expect(await open('echo', ['https://example.com', 'curl', 'npm'])).toBe('https://example.com curl npm\n')
     expect(await open('echo', ['git', 'push'])).toBe('git push\n')
   })
 
   test('the refusal comes before anything is done: not even the working directory is looked at', async () => {
-    const box = makeSandbox()
-    const error = await refusal(box.within(() => bashTool('curl', ['x'], { cwd: 'no/such' })))
+    const fixture = makeSandbox()
+    const error = await refusal(fixture.within(() => bashTool('curl', ['x'], { cwd: 'no/such' })))
     expect(error.code).toBe('TOOL_NETWORK_DISABLED')
   })
 })

@@ -16,40 +16,40 @@ describe.skipIf(process.platform !== 'linux')('apply_patch as a program', () => 
       ['sub/', { cmd: 'apply_patch', args: [patch], opts: { cwd: 'sub' } }],
     ] as const
     for (const [below, call] of forms) {
-      const box = makeSandbox()
-      box.put(`${below}a.txt`, '1\n')
-      const { bash } = createTools({ rootDir: box.root })
+      const fixture = makeSandbox()
+      fixture.put(`${below}a.txt`, '1\n')
+      const { bash } = createTools({ rootDir: fixture.root })
       expect(await bash.execute({ ...call, args: [...call.args] })).toBe(success)
-      expect([box.text(`${below}a.txt`), box.text(`${below}b.txt`)]).toEqual(['2\n', 'b\n'])
+      expect([fixture.text(`${below}a.txt`), fixture.text(`${below}b.txt`)]).toEqual(['2\n', 'b\n'])
     }
   })
 
   test('a refusal has the words of the tool, and nothing is changed', async () => {
-    const box = makeSandbox()
-    box.put('a.txt', 'other\n')
-    const { bash, apply_patch } = createTools({ rootDir: box.root, extraTools: ['apply_patch'] })
+    const fixture = makeSandbox()
+    fixture.put('a.txt', 'other\n')
+    const { bash, apply_patch } = createTools({ rootDir: fixture.root, extraTools: ['apply_patch'] })
     const [ofTool, ofProgram] = [
       await refusal(apply_patch.execute({ patch })),
       await refusal(bash.execute({ cmd: 'apply_patch', args: [patch] })),
     ]
     const [what, hint] = ofTool.message.split(' [TOOL_PATCH_FAILED] ')
     expect(ofProgram.message).toContain(`${what}\n${hint}`)
-    expect(box.text('a.txt')).toBe('other\n')
+    expect(fixture.text('a.txt')).toBe('other\n')
     const hooks = patch.replace('b.txt', '.git/hooks/pre-commit').replace('-1', '-other')
     await refusal(bash.execute({ cmd: 'apply_patch', args: [hooks] }))
-    expect(box.text('a.txt')).toBe('other\n')
+    expect(fixture.text('a.txt')).toBe('other\n')
   })
 
   const rowsOf = async (script: string, options: { extra?: object; a?: string } = {}) => {
-    const box = makeSandbox()
-    box.put('a.txt', options.a ?? '1\n')
-    box.put('sub/a.txt', '1\n')
+    const fixture = makeSandbox()
+    fixture.put('a.txt', options.a ?? '1\n')
+    fixture.put('sub/a.txt', '1\n')
     const journal = await openJournal(':memory:')
-    const { bash } = createTools({ rootDir: box.root, journal, runId: 'r', ...options.extra })
+    const { bash } = createTools({ rootDir: fixture.root, journal, runId: 'r', ...options.extra })
     const end = await bash.execute({ cmd: 'sh', args: ['-c', script, patch] }).catch((error: unknown) => error)
     const rows = await journal.listRun('r')
     await journal.close()
-    return { box, rows: rows as [ToolCallRow, ...ToolCallRow[]], end }
+    return { fixture, rows: rows as [ToolCallRow, ...ToolCallRow[]], end }
   }
   const inputOf = ({ inputJson }: ToolCallRow) => JSON.parse(inputJson ?? '') as Record<string, unknown>
 
@@ -63,10 +63,10 @@ describe.skipIf(process.platform !== 'linux')('apply_patch as a program', () => 
     ])
     const [, first, second, refused] = rows as unknown as [ToolCallRow, ToolCallRow, ToolCallRow, ToolCallRow]
     // The row of the tool itself.
-    const box = makeSandbox()
-    box.put('a.txt', '1\n')
+    const fixture = makeSandbox()
+    fixture.put('a.txt', '1\n')
     const journal = await openJournal(':memory:')
-    await createTools({ rootDir: box.root, journal, runId: 'r', extraTools: ['apply_patch'] }).apply_patch.execute({ patch })
+    await createTools({ rootDir: fixture.root, journal, runId: 'r', extraTools: ['apply_patch'] }).apply_patch.execute({ patch })
     const [ofTool] = (await journal.listRun('r')) as [ToolCallRow]
     await journal.close()
     expect(inputOf(first)).toEqual({ ...inputOf(ofTool), directory: '.', inside: { tool: 'bash', seq: 1 } })
@@ -99,13 +99,13 @@ describe.skipIf(process.platform !== 'linux')('apply_patch as a program', () => 
       ['bash', 'error'],
       ['apply_patch', 'success'],
     ])
-    const box = makeSandbox()
-    box.put('a.txt', '1\n')
+    const fixture = makeSandbox()
+    fixture.put('a.txt', '1\n')
     const journal = await openJournal(':memory:')
-    const { bash } = createTools({ rootDir: box.root, journal, runId: 'r' })
+    const { bash } = createTools({ rootDir: fixture.root, journal, runId: 'r' })
     const stop = new AbortController()
     const call = bash.execute({ cmd: 'sh', args: ['-c', 'apply_patch "$0"; sleep 30', patch] }, { abortSignal: stop.signal })
-    while (box.text('a.txt') === '1\n') await new Promise((resolve) => setTimeout(resolve, 5))
+    while (fixture.text('a.txt') === '1\n') await new Promise((resolve) => setTimeout(resolve, 5))
     await new Promise((resolve) => setTimeout(resolve, 100))
     stop.abort()
     await expect(call).rejects.toThrow()
@@ -117,22 +117,22 @@ describe.skipIf(process.platform !== 'linux')('apply_patch as a program', () => 
   })
 
   test('the rows come with streamed output too, and to the recorder of a host', async () => {
-    const box = makeSandbox()
-    box.put('a.txt', '1\n')
+    const fixture = makeSandbox()
+    fixture.put('a.txt', '1\n')
     const journal = await openJournal(':memory:')
-    const { bash } = createTools({ rootDir: box.root, journal, runId: 'r', streamOutput: true })
+    const { bash } = createTools({ rootDir: fixture.root, journal, runId: 'r', streamOutput: true })
     for await (const _ of bash.execute({ cmd: 'apply_patch', args: [patch] }) as AsyncIterable<string>);
     expect((await journal.listRun('r')).map(({ toolName }) => toolName)).toEqual(['bash', 'apply_patch'])
     await journal.close()
     const told: [string, string, number][] = []
-    box.put('a.txt', '1\n')
+    fixture.put('a.txt', '1\n')
     const context = {
       runId: 'r',
       nodeId: 'n',
       recordToolCall: async ({ toolName, phase, seq }: { toolName: string; phase: string; seq: number }) =>
         void told.push([toolName, phase, seq]),
     }
-    const tools = createTools({ rootDir: box.root })
+    const tools = createTools({ rootDir: fixture.root })
     await runWithToolContext(context, () => tools.bash.execute({ cmd: 'apply_patch', args: [patch] }))
     expect(told).toEqual([
       ['bash', 'started', 1],
@@ -143,13 +143,13 @@ describe.skipIf(process.platform !== 'linux')('apply_patch as a program', () => 
   })
 
   test('the message of the call names the changed files', async () => {
-    const box = makeSandbox()
-    box.put('sub/a.txt', '1\n')
+    const fixture = makeSandbox()
+    fixture.put('sub/a.txt', '1\n')
     const seen: unknown[] = []
     const hear = (message: unknown): void => void seen.push((message as { changedFiles?: unknown }).changedFiles)
     subscribe('tracing:toolwright:call:asyncEnd', hear)
     try {
-      const { bash } = createTools({ rootDir: box.root })
+      const { bash } = createTools({ rootDir: fixture.root })
       await bash.execute({ cmd: 'apply_patch', args: [patch], opts: { cwd: 'sub' } })
       await bash.execute({ cmd: 'true' })
     } finally {
@@ -159,10 +159,10 @@ describe.skipIf(process.platform !== 'linux')('apply_patch as a program', () => 
   })
 
   test('a replay gives the calls of tools, and a retry is warned of the patch', async () => {
-    const box = makeSandbox()
-    box.put('a.txt', '1\n')
+    const fixture = makeSandbox()
+    fixture.put('a.txt', '1\n')
     const journal = await openJournal(':memory:')
-    const tools = createTools({ rootDir: box.root })
+    const tools = createTools({ rootDir: fixture.root })
     const program = () => tools.bash.execute({ cmd: 'apply_patch', args: [patch] })
     await runTask({ journal, runId: 'r', nodeId: 'n' }, async () => {
       await program()

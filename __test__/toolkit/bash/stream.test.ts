@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { expectGone, sleepingMark } from '../../support/processes.ts'
 import { makeSandbox, type Sandbox } from '../../support/sandbox.ts'
 
-const streaming = (box: Sandbox, more: object = {}) => createTools({ ...more, rootDir: box.root, streamOutput: true }).bash
+const streaming = (fixture: Sandbox, more: object = {}) => createTools({ ...more, rootDir: fixture.root, streamOutput: true }).bash
 const sh = (script: string) => ({ cmd: 'sh', args: ['-c', script] })
 
 async function collect(results: AsyncIterable<string>): Promise<string[]> {
@@ -44,11 +44,11 @@ describe('createTools({ streamOutput: true }).bash', () => {
   })
 
   test('ends as bash does: the whole output within the limit, beginning and end around the gap', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const script = 'i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done'
     const limits = { maxOutputBytes: 2_000 }
-    const last = (await collect(streaming(box, limits).execute(sh(script)))).at(-1)
-    expect(last).toBe(await createTools({ ...limits, rootDir: box.root }).bash.execute(sh(script)))
+    const last = (await collect(streaming(fixture, limits).execute(sh(script)))).at(-1)
+    expect(last).toBe(await createTools({ ...limits, rootDir: fixture.root }).bash.execute(sh(script)))
     expect(Buffer.byteLength(last ?? '')).toBeLessThanOrEqual(2_000)
     expect(last).toContain('line 2999')
   })
@@ -76,17 +76,17 @@ describe('createTools({ streamOutput: true }).bash', () => {
   })
 
   test('refusals come at the first question, and nothing is run', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     for (const input of [{ cmd: 'npm' }, { cmd: '' }, { cmd: 'true', opts: { cwd: '..' } }, { cmd: 'no-such-program' }]) {
-      const error: unknown = await collect(streaming(box).execute(input)).catch((reason: unknown) => reason)
+      const error: unknown = await collect(streaming(fixture).execute(input)).catch((reason: unknown) => reason)
       expect(ToolError.isInstance(error), String(error)).toBe(true)
     }
   })
 
   test('breaking off stops the command before it returns', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const mark = `60.${process.pid}1`
-    for await (const result of streaming(box).execute(sh(`echo started; sleep ${mark} & sleep ${mark}`))) {
+    for await (const result of streaming(fixture).execute(sh(`echo started; sleep ${mark} & sleep ${mark}`))) {
       expect(result).toBe('started\n')
       break
     }
@@ -94,12 +94,12 @@ describe('createTools({ streamOutput: true }).bash', () => {
   })
 
   test('an abort stops the command and throws the reason of the signal', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const mark = `60.${process.pid}2`
     const controller = new AbortController()
     const reason = new Error('no longer wanted')
     const run = (async () => {
-      const results = streaming(box).execute(sh(`echo started; sleep ${mark}`), { abortSignal: controller.signal })
+      const results = streaming(fixture).execute(sh(`echo started; sleep ${mark}`), { abortSignal: controller.signal })
       for await (const _ of results) controller.abort(reason)
     })()
     await expect(run).rejects.toBe(reason)
@@ -107,24 +107,26 @@ describe('createTools({ streamOutput: true }).bash', () => {
   })
 
   test('a reader that is slow holds the command back', async () => {
-    const box = makeSandbox()
-    const results = streaming(box, { maxOutputBytes: 8_000_000 }).execute(sh('head -c 3000000 /dev/zero | tr "\\0" x; echo done > done'))
+    const fixture = makeSandbox()
+    const results = streaming(fixture, { maxOutputBytes: 8_000_000 }).execute(
+      sh('head -c 3000000 /dev/zero | tr "\\0" x; echo done > done'),
+    )
     await results.next()
     await pause(500)
-    expect(existsSync(box.at('done'))).toBe(false)
+    expect(existsSync(fixture.at('done'))).toBe(false)
     let last = ''
     for await (const result of results) last = result
     expect(last).toHaveLength(3_000_000)
-    expect(existsSync(box.at('done'))).toBe(true)
+    expect(existsSync(fixture.at('done'))).toBe(true)
   })
 
   test('a reader that never comes back does not keep a command alive past its timeout, nor past an abort', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const [timedOut, stopped] = [sleepingMark(), sleepingMark()]
-    const first = streaming(box, { toolTimeoutMs: 500 }).execute(sh(`echo started; sleep ${timedOut}`))
+    const first = streaming(fixture, { toolTimeoutMs: 500 }).execute(sh(`echo started; sleep ${timedOut}`))
     await first.next()
     const controller = new AbortController()
-    const second = streaming(box).execute(sh(`echo started; yes > /dev/stdout & sleep ${stopped}`), { abortSignal: controller.signal })
+    const second = streaming(fixture).execute(sh(`echo started; yes > /dev/stdout & sleep ${stopped}`), { abortSignal: controller.signal })
     await second.next()
     controller.abort()
     await expectGone(timedOut)
@@ -133,10 +135,10 @@ describe('createTools({ streamOutput: true }).bash', () => {
   })
 
   test('is recorded as one call with the whole output', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const records: ToolCallRecord[] = []
     const context = { recordToolCall: async (record: ToolCallRecord) => void records.push(record) }
-    await runWithToolContext(context, () => collect(streaming(box).execute(sh('echo a; sleep 0.1; echo b'))))
+    await runWithToolContext(context, () => collect(streaming(fixture).execute(sh('echo a; sleep 0.1; echo b'))))
     expect(records.map(({ phase, output }) => [phase, output])).toEqual([
       ['started', undefined],
       ['finished', 'a\nb\n'],
@@ -151,7 +153,7 @@ describe('createTools({ streamOutput: true }).bash', () => {
 })
 
 test('in the AI SDK, the output so far is a preliminary result', async () => {
-  const box = makeSandbox()
+  const fixture = makeSandbox()
   const usage = {
     inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
     outputTokens: { total: 1, text: 1, reasoning: 0 },
@@ -174,7 +176,7 @@ test('in the AI SDK, the output so far is a preliminary result', async () => {
       }
     },
   })
-  const tools = createTools({ rootDir: box.root, streamOutput: true })
+  const tools = createTools({ rootDir: fixture.root, streamOutput: true })
   const results: [unknown, boolean][] = []
   for await (const part of streamText({ model, prompt: 'go', tools, stopWhen: stepCountIs(3) }).fullStream) {
     if (part.type === 'tool-result') results.push([part.output, part.preliminary === true])

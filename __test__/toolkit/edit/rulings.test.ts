@@ -6,18 +6,18 @@ import { makeSandbox, type Sandbox } from '../../support/sandbox.ts'
 
 /** Edits a file that holds `before` and gives what it holds then. */
 async function edited(before: string | Uint8Array, patch: string): Promise<string> {
-  const box = makeSandbox()
-  box.put('f', before)
-  expect(await box.within(() => editFileTool('f', patch))).toBe('ok')
-  return box.text('f')
+  const fixture = makeSandbox()
+  fixture.put('f', before)
+  expect(await fixture.within(() => editFileTool('f', patch))).toBe('ok')
+  return fixture.text('f')
 }
 
 /** Edits a file in vain: the error, after checking that no byte has changed. */
-async function refused(before: string | Uint8Array, patch: string, box: Sandbox = makeSandbox()) {
-  box.put('f', before)
-  const error = await refusal(box.within(() => editFileTool('f', patch)))
-  expect(box.bytes('f').equals(Buffer.from(before))).toBe(true)
-  expect(readdirSync(box.root)).toEqual(['f'])
+async function refused(before: string | Uint8Array, patch: string, fixture: Sandbox = makeSandbox()) {
+  fixture.put('f', before)
+  const error = await refusal(fixture.within(() => editFileTool('f', patch)))
+  expect(fixture.bytes('f').equals(Buffer.from(before))).toBe(true)
+  expect(readdirSync(fixture.root)).toEqual(['f'])
   expectReadable(error)
   expect(error).toMatchObject({ code: 'TOOL_PATCH_FAILED', summary: 'Failed to apply patch' })
   return error
@@ -113,20 +113,20 @@ describe('"Text that is not UTF-8"', () => {
   const latin1 = Uint8Array.of(0x63, 0x61, 0x66, 0xe9, 0x0a, 0x78, 0x0a, 0xff, 0x0a)
 
   test('"copies the file’s own bytes for every line not added or removed"', async () => {
-    const box = makeSandbox()
-    box.put('f', latin1)
-    await box.within(() => editFileTool('f', '@@ -1,3 +1,3 @@\n caf\u{fffd}\n-x\n+y\n \u{fffd}\n'))
+    const fixture = makeSandbox()
+    fixture.put('f', latin1)
+    await fixture.within(() => editFileTool('f', '@@ -1,3 +1,3 @@\n caf\u{fffd}\n-x\n+y\n \u{fffd}\n'))
     const expected = Buffer.from(latin1)
     expected[5] = 0x79
-    expect(box.bytes('f').equals(expected)).toBe(true)
+    expect(fixture.bytes('f').equals(expected)).toBe(true)
   })
 
   test('"compares context and removed lines by their lossy decoding"', async () => {
-    const box = makeSandbox()
-    box.put('f', latin1)
-    await box.within(() => editFileTool('f', '@@ -1,2 +1,2 @@\n-caf\u{fffd}\n+café\n x\n'))
-    expect(box.bytes('f').subarray(0, 6).toString('utf8')).toBe('café\n')
-    expect(box.bytes('f').at(-2)).toBe(0xff)
+    const fixture = makeSandbox()
+    fixture.put('f', latin1)
+    await fixture.within(() => editFileTool('f', '@@ -1,2 +1,2 @@\n-caf\u{fffd}\n+café\n x\n'))
+    expect(fixture.bytes('f').subarray(0, 6).toString('utf8')).toBe('café\n')
+    expect(fixture.bytes('f').at(-2)).toBe(0xff)
   })
 
   test('"an added line that holds U+FFFD is refused with the reason"', async () => {
@@ -141,16 +141,16 @@ describe('"Text that is not UTF-8"', () => {
 
 describe('"Atomic writes"', () => {
   test('"mode … kept"', async () => {
-    const box = makeSandbox()
-    chmodSync(box.put('f', 'x\n'), 0o751)
-    await box.within(() => editFileTool('f', swap))
-    expect(statSync(box.at('f')).mode & 0o7777).toBe(0o751)
+    const fixture = makeSandbox()
+    chmodSync(fixture.put('f', 'x\n'), 0o751)
+    await fixture.within(() => editFileTool('f', swap))
+    expect(statSync(fixture.at('f')).mode & 0o7777).toBe(0o751)
   })
 
   test('no temporary file is left', async () => {
-    const box = makeSandbox()
-    box.put('f', 'x\n')
-    await box.within(() => editFileTool('f', swap))
-    expect(readdirSync(box.root)).toEqual(['f'])
+    const fixture = makeSandbox()
+    fixture.put('f', 'x\n')
+    await fixture.within(() => editFileTool('f', swap))
+    expect(readdirSync(fixture.root)).toEqual(['f'])
   })
 })

@@ -6,8 +6,8 @@ import { makeSandbox } from '../../support/sandbox.ts'
 // The first read of a process loads the addon and goes by another thread; later ones need not, as
 // long as the file is in memory and others have not held the event loop up just before.
 function scene() {
-  const box = makeSandbox()
-  return { box, read: createTools({ rootDir: box.root }).read }
+  const fixture = makeSandbox()
+  return { fixture, read: createTools({ rootDir: fixture.root }).read }
 }
 
 describe('read gives the same text by either way', () => {
@@ -20,34 +20,34 @@ describe('read gives the same text by either way', () => {
     ['190,000 bytes', 'x'.repeat(190_000), 'x'.repeat(190_000)],
   ]
   test.each(contents)('%s', async (_, content, text) => {
-    const { box, read } = scene()
-    writeFileSync(box.at('file'), content)
+    const { fixture, read } = scene()
+    writeFileSync(fixture.at('file'), content)
     for (let count = 0; count < 3; count += 1) expect(await read.execute({ path: 'file' })).toBe(text)
   })
 })
 
 test('a file that changes between two reads is seen as it is', async () => {
-  const { box, read } = scene()
+  const { fixture, read } = scene()
   let text = ''
   for (let count = 0; count < 50; count += 1) {
-    appendFileSync(box.at('log'), `line ${count}\n`)
+    appendFileSync(fixture.at('log'), `line ${count}\n`)
     text += `line ${count}\n`
     expect(await read.execute({ path: 'log' })).toBe(text)
   }
 })
 
 test('an aborted read throws the reason', async () => {
-  const { box, read } = scene()
-  writeFileSync(box.at('file'), 'text')
+  const { fixture, read } = scene()
+  writeFileSync(fixture.at('file'), 'text')
   await read.execute({ path: 'file' })
   const reason = new Error('enough')
   await expect(read.execute({ path: 'file' }, { abortSignal: AbortSignal.abort(reason) })).rejects.toBe(reason)
 })
 
 test('500 reads at once are all right, and the event loop gets its turns meanwhile', async () => {
-  const { box, read } = scene()
+  const { fixture, read } = scene()
   const texts = Array.from({ length: 50 }, (_, index) => `${index}`.repeat(50_000))
-  texts.forEach((text, index) => writeFileSync(box.at(`${index}`), text))
+  texts.forEach((text, index) => writeFileSync(fixture.at(`${index}`), text))
   await read.execute({ path: '0' })
   let turns = 0
   const timer = setInterval(() => (turns += 1), 1)

@@ -18,9 +18,9 @@ async function sent(options: Parameters<typeof createTools>[0], input: object): 
 
 describe('read of createTools', () => {
   test('offset and limit count lines, in a file of any size', async () => {
-    const box = makeSandbox()
-    box.put('log', Array.from({ length: 200_000 }, (_, index) => `line ${index + 1}\n`).join(''))
-    const tools = createTools({ rootDir: box.root, maxOutputBytes: 1_000 })
+    const fixture = makeSandbox()
+    fixture.put('log', Array.from({ length: 200_000 }, (_, index) => `line ${index + 1}\n`).join(''))
+    const tools = createTools({ rootDir: fixture.root, maxOutputBytes: 1_000 })
     expect(await tools.read.execute({ path: 'log', offset: 150_000, limit: 2 })).toBe('line 150000\nline 150001\n')
     expect(await tools.read.execute({ path: 'log', offset: 199_999 })).toBe('line 199999\nline 200000\n')
     expect(await tools.read.execute({ path: 'log', offset: 200_001 })).toBe('')
@@ -31,9 +31,9 @@ describe('read of createTools', () => {
   })
 
   test('a line longer than the limit is cut, and the model is told', async () => {
-    const box = makeSandbox()
-    box.put('long', `${'é'.repeat(600)}\nb\n`)
-    const options = { rootDir: box.root, maxOutputBytes: 101 }
+    const fixture = makeSandbox()
+    fixture.put('long', `${'é'.repeat(600)}\nb\n`)
+    const options = { rootDir: fixture.root, maxOutputBytes: 101 }
     expect(await createTools(options).read.execute({ path: 'long', offset: 1 })).toBe('é'.repeat(50))
     expect((await sent(options, { path: 'long', offset: 1 })).value).toMatch(/Line 1 is longer than 101 bytes.*go on with offset 2/su)
   })
@@ -44,9 +44,9 @@ describe('read of createTools', () => {
   })
 
   test('lineNumbers numbers what the model reads, and not the result', async () => {
-    const box = makeSandbox()
-    box.put('a', 'one\ntwo\nthree\n')
-    const options = { rootDir: box.root, lineNumbers: true }
+    const fixture = makeSandbox()
+    fixture.put('a', 'one\ntwo\nthree\n')
+    const options = { rootDir: fixture.root, lineNumbers: true }
     expect(await createTools(options).read.execute({ path: 'a' })).toBe('one\ntwo\nthree\n')
     expect((await sent(options, { path: 'a' })).value).toBe('     1\tone\n     2\ttwo\n     3\tthree\n')
     expect((await sent(options, { path: 'a', offset: 2, limit: 1 })).value).toMatch(
@@ -55,23 +55,23 @@ describe('read of createTools', () => {
   })
 
   test('a binary file is refused; the tool of the documents gives it as text', async () => {
-    const box = makeSandbox()
-    box.put('x.bin', 'a\0b')
-    const tools = createTools({ rootDir: box.root })
+    const fixture = makeSandbox()
+    fixture.put('x.bin', 'a\0b')
+    const tools = createTools({ rootDir: fixture.root })
     for (const input of [{ path: 'x.bin' }, { path: 'x.bin', offset: 1 }]) {
       // The second time the file is read at once.
       for (let count = 0; count < 3; count += 1) {
         expect(await refusal(tools.read.execute(input))).toMatchObject({ code: 'TOOL_FILE_BINARY', details: { path: 'x.bin', bytes: 3 } })
       }
     }
-    expect(await box.within(() => read.execute({ path: 'x.bin' }))).toBe('a\0b')
+    expect(await fixture.within(() => read.execute({ path: 'x.bin' }))).toBe('a\0b')
   })
 
   test('limits.image shows a model an image, up to its size', async () => {
-    const box = makeSandbox()
-    box.put('img.png', png)
-    box.put('text.png', 'no image\n')
-    const options = { rootDir: box.root, limits: { image: 1_000 } }
+    const fixture = makeSandbox()
+    fixture.put('img.png', png)
+    fixture.put('text.png', 'no image\n')
+    const options = { rootDir: fixture.root, limits: { image: 1_000 } }
     expect(await createTools(options).read.execute({ path: 'img.png' })).toBe('image/png, 108 bytes')
     const { type, value } = await sent(options, { path: 'img.png' })
     expect(type).toBe('content')
@@ -81,8 +81,10 @@ describe('read of createTools', () => {
     ])
     expect(JSON.stringify(value)).toContain(png.toString('base64'))
     expect((await sent(options, { path: 'text.png' })).value).toBe('no image\n')
-    expect(await refusal(createTools({ rootDir: box.root }).read.execute({ path: 'img.png' }))).toMatchObject({ code: 'TOOL_FILE_BINARY' })
-    const small = createTools({ rootDir: box.root, limits: { image: 50 } })
+    expect(await refusal(createTools({ rootDir: fixture.root }).read.execute({ path: 'img.png' }))).toMatchObject({
+      code: 'TOOL_FILE_BINARY',
+    })
+    const small = createTools({ rootDir: fixture.root, limits: { image: 50 } })
     expect(await refusal(small.read.execute({ path: 'img.png' }))).toMatchObject({ code: 'TOOL_FILE_TOO_LARGE' })
   })
 })
@@ -93,10 +95,10 @@ describe('notes of calls, where a provider uses an id again', () => {
   const options = { toolCallId: 'call_0' }
 
   test('another path shows neither the image nor the sentence of the first', async () => {
-    const box = makeSandbox()
-    box.put('img.png', png)
-    box.put('a', 'one\ntwo\n')
-    const tools = createTools({ rootDir: box.root, limits: { image: 1_000 } })
+    const fixture = makeSandbox()
+    fixture.put('img.png', png)
+    fixture.put('a', 'one\ntwo\n')
+    const tools = createTools({ rootDir: fixture.root, limits: { image: 1_000 } })
     const image = await tools.read.execute({ path: 'img.png' }, options)
     const text = await tools.read.execute({ path: 'a' }, options)
     expect(await shown(tools.read, { path: 'a' }, text)).toBe('one\ntwo\n')
@@ -107,16 +109,16 @@ describe('notes of calls, where a provider uses an id again', () => {
   })
 
   test('a second call of the same path begins without the note of the first', async () => {
-    const box = makeSandbox()
-    box.put('img.png', png)
-    const tools = createTools({ rootDir: box.root, limits: { image: 1_000 } })
+    const fixture = makeSandbox()
+    fixture.put('img.png', png)
+    const tools = createTools({ rootDir: fixture.root, limits: { image: 1_000 } })
     await tools.read.execute({ path: 'img.png' }, options)
-    box.put('img.png', 'no image any more\n')
+    fixture.put('img.png', 'no image any more\n')
     const text = await tools.read.execute({ path: 'img.png' }, options)
     expect(await shown(tools.read, { path: 'img.png' }, text)).toBe('no image any more\n')
-    box.put('img.png', png)
+    fixture.put('img.png', png)
     await tools.read.execute({ path: 'img.png' }, options)
-    rmSync(`${box.root}/img.png`)
+    rmSync(`${fixture.root}/img.png`)
     expect(await refusal(tools.read.execute({ path: 'img.png' }, options))).toMatchObject({ code: 'TOOL_FILE_NOT_FOUND' })
     expect(await shown(tools.read, { path: 'img.png' }, 'as before')).toBe('as before')
   })
@@ -124,9 +126,9 @@ describe('notes of calls, where a provider uses an id again', () => {
 
 describe('limits by kind', () => {
   test('each kind has its own, and maxOutputBytes is that of the others', async () => {
-    const box = makeSandbox()
-    box.put('a', 'x'.repeat(50))
-    const tools = createTools({ rootDir: box.root, maxOutputBytes: 20, limits: { read: 100, write: 5 } })
+    const fixture = makeSandbox()
+    fixture.put('a', 'x'.repeat(50))
+    const tools = createTools({ rootDir: fixture.root, maxOutputBytes: 20, limits: { read: 100, write: 5 } })
     expect(await tools.read.execute({ path: 'a' })).toHaveLength(50)
     expect(await refusal(tools.write.execute({ path: 'b', content: '123456' }))).toMatchObject({ code: 'TOOL_CONTENT_TOO_LARGE' })
     expect(Buffer.byteLength(await tools.bash.execute({ cmd: 'cat', args: ['a'] }))).toBeLessThanOrEqual(20)

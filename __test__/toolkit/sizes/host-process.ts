@@ -10,7 +10,7 @@ import { createThread, defineTool as threadTool, openThreadStore } from 'toolwri
 import { z } from 'zod'
 import { anyRequests, contractRequests, type Request, toolRequests } from './requests.ts'
 
-const [limit = '', most = 'all'] = process.argv.slice(2)
+const [limit = '', max = 'all'] = process.argv.slice(2)
 /** No answer may take longer: the slowest that were measured take 1 s, a search of all that is there. */
 const LATE_MS = 60_000
 
@@ -136,7 +136,7 @@ for (const [list, answer] of everything) {
   // Node itself ends where it cannot reserve 128 MB for a new thread (docs/security.md).
   if (limit !== '' && list[0]?.what.startsWith('a pattern') === true && process.versions['bun'] === undefined) continue
   // The largest are among them wherever one begins: every so-manieth.
-  const step = most === 'all' ? 1 : Math.max(1, Math.ceil(list.length / Number(most)))
+  const step = max === 'all' ? 1 : Math.max(1, Math.ceil(list.length / Number(max)))
   for (const [index, request] of list.entries())
     if (step === 1 || index % step === 0 || index >= list.length - 12) await ask(request, answer)
   restore()

@@ -29,32 +29,32 @@ export interface ContractProject extends Sandbox {
 
 /** Opens a session in a project whose commands and files need no agreement. */
 export async function openProject(options: Partial<SessionOptions> = {}): Promise<ContractProject> {
-  const box = makeSandbox()
-  putCommonFiles(box)
-  box.put('src/app.ts', programText("import { sum } from './math'\n", '  if (args.length === 0) return 1\n'))
-  box.put('src/math.ts', 'export const sum = 0\n')
-  box.put('packages/api/src/server.ts', 'listen(80)\n')
-  box.put('README.md', '# Project\n')
-  box.put('package.json', '{ "name": "project" }\n')
-  box.put('img.png', new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0, 1, 2, 3, 0xff, 0xfe]))
+  const fixture = makeSandbox()
+  putCommonFiles(fixture)
+  fixture.put('src/app.ts', programText("import { sum } from './math'\n", '  if (args.length === 0) return 1\n'))
+  fixture.put('src/math.ts', 'export const sum = 0\n')
+  fixture.put('packages/api/src/server.ts', 'listen(80)\n')
+  fixture.put('README.md', '# Project\n')
+  fixture.put('package.json', '{ "name": "project" }\n')
+  fixture.put('img.png', new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0, 1, 2, 3, 0xff, 0xfe]))
   const session = await createSession({
-    workspace: box.root,
+    workspace: fixture.root,
     manifest: { name: 'words', permissions: [{ permission: 'fs.write', pattern: '**/*.lock', action: 'deny' }] },
     permissions: presets.allowAll,
     skills: { home: false },
     ...options,
   })
   onTestFinished(() => session.close())
-  const filled = <T>(value: T): T => JSON.parse(JSON.stringify(value).replaceAll('{root}', box.root)) as T
+  const filled = <T>(value: T): T => JSON.parse(JSON.stringify(value).replaceAll('{root}', fixture.root)) as T
   const read = async ([id, args]: Call): Promise<{ envelope: Envelope; text: string }> => {
     const input = filled(args)
     const envelope = await session.call(id, input)
     const tools = session.tools as unknown as Record<string, { toModelOutput?: (given: object) => { value: string } }>
     const shown = tools[id]?.toModelOutput?.({ toolCallId: 'c', input, output: envelope }).value ?? JSON.stringify(envelope)
-    const text = shown.replaceAll(box.root, '/home/u/project').replace(/"duration_ms":\d+/u, '"duration_ms":0')
+    const text = shown.replaceAll(fixture.root, '/home/u/project').replace(/"duration_ms":\d+/u, '"duration_ms":0')
     return { envelope, text: text.length > 1_500 ? `${text.slice(0, 300)} … ${text.slice(-600)}` : text }
   }
-  return { ...box, session, read }
+  return { ...fixture, session, read }
 }
 
 /** Makes a mistake: the text says what it has to, and the move that it advises works. */

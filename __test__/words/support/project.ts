@@ -4,19 +4,19 @@ import { makeSandbox, type Sandbox } from '../../support/sandbox.ts'
 
 /** The project in which the mistakes are made: a small program, a long log, an image, a repository. */
 export function makeProject(): Sandbox {
-  const box = makeSandbox()
-  putCommonFiles(box)
-  box.put('src/app.ts', programText("import { sum } from './math.ts'\n\n", ''))
-  box.put('src/math.ts', 'export const sum = (xs: number[]) => xs.reduce((a, b) => a + b, 0)\n')
-  box.put('package.json', `${JSON.stringify({ name: 'project', scripts: { test: 'node -e "console.log(6 * 7)"' } })}\n`)
-  box.put('img.png', Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.from([0, 0, 0, 13]), Buffer.from('IHDR')]))
-  writeFileSync(`${box.outside}/secret`, 'secret\n')
-  symlinkSync(`${box.outside}/secret`, box.at('link'))
-  const git = (...args: string[]): void => void execFileSync('git', ['-C', box.root, ...args], { stdio: 'ignore' })
+  const fixture = makeSandbox()
+  putCommonFiles(fixture)
+  fixture.put('src/app.ts', programText("import { sum } from './math.ts'\n\n", ''))
+  fixture.put('src/math.ts', 'export const sum = (xs: number[]) => xs.reduce((a, b) => a + b, 0)\n')
+  fixture.put('package.json', `${JSON.stringify({ name: 'project', scripts: { test: 'node -e "console.log(6 * 7)"' } })}\n`)
+  fixture.put('img.png', Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.from([0, 0, 0, 13]), Buffer.from('IHDR')]))
+  writeFileSync(`${fixture.outside}/secret`, 'secret\n')
+  symlinkSync(`${fixture.outside}/secret`, fixture.at('link'))
+  const git = (...args: string[]): void => void execFileSync('git', ['-C', fixture.root, ...args], { stdio: 'ignore' })
   git('init', '-q')
   git('config', 'user.name', 'x')
   git('config', 'user.email', 'x@example.org')
-  return box
+  return fixture
 }
 
 /** A small program: `head` is its imports, `start` the beginning of its main function. */
@@ -35,7 +35,7 @@ export function other() {
 `
 
 /** Files that every project has: a long one and an empty one. */
-export function putCommonFiles(box: Sandbox): void {
-  box.put('big.log', Array.from({ length: 30_000 }, (_, index) => `line ${index}\n`).join(''))
-  box.put('empty.txt', '')
+export function putCommonFiles(fixture: Sandbox): void {
+  fixture.put('big.log', Array.from({ length: 30_000 }, (_, index) => `line ${index}\n`).join(''))
+  fixture.put('empty.txt', '')
 }

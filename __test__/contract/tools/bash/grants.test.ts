@@ -15,25 +15,25 @@ const requires = {
 }
 
 async function scene() {
-  const box = makeSandbox()
-  const beside = (name: string): string => join(dirname(box.root), name)
+  const fixture = makeSandbox()
+  const beside = (name: string): string => join(dirname(fixture.root), name)
   for (const name of ['notes', 'data']) mkdirSync(beside(name))
-  mkdirSync(join(box.outside, '.ssh'))
-  writeFileSync(join(box.outside, 'secret'), 'SECRET')
+  mkdirSync(join(fixture.outside, '.ssh'))
+  writeFileSync(join(fixture.outside, 'secret'), 'SECRET')
   const manifest = { name: 'test', permissions: allowAll, requires }
-  const session = await openSession(box, { adHoc: [beside('notes')], userData: beside('data'), manifest })
-  const paths = { workspace: box.root, adHoc: beside('notes'), userData: beside('data'), scratch: session.scratch }
-  return { box, session, paths }
+  const session = await openSession(fixture, { adHoc: [beside('notes')], userData: beside('data'), manifest })
+  const paths = { workspace: fixture.root, adHoc: beside('notes'), userData: beside('data'), scratch: session.scratch }
+  return { fixture, session, paths }
 }
 
 describe.skipIf(process.platform !== 'linux')('a granted directory of a session', () => {
   test.each(cases)('$kind, replaced by $replacement, is refused by every tool', async ({ kind, replacement }) => {
-    const { box, session, paths } = await scene()
+    const { fixture, session, paths } = await scene()
     const path = paths[kind]
     const command = `cat '${path}/secret'; echo x > '${path}/planted'`
     dataOf(await session.call('bash', { command: 'true' }))
     renameSync(path, `${path}-moved`)
-    replacements[replacement]?.(path, box)
+    replacements[replacement]?.(path, fixture)
     const calls = [
       ['bash', { command }],
       ['read', { path: join(path, 'secret') }],
@@ -47,36 +47,36 @@ describe.skipIf(process.platform !== 'linux')('a granted directory of a session'
       expect(code, `${tool}: ${text}`).toBe('unavailable')
       expect(text).toContain('TOOL_ROOT_CHANGED')
     }
-    expect(readFileSync(join(box.outside, 'secret'), 'utf8')).toBe('SECRET')
-    expect(existsSync(join(box.outside, 'planted')) || existsSync(join(box.outside, '.ssh', 'planted'))).toBe(false)
+    expect(readFileSync(join(fixture.outside, 'secret'), 'utf8')).toBe('SECRET')
+    expect(existsSync(join(fixture.outside, 'planted')) || existsSync(join(fixture.outside, '.ssh', 'planted'))).toBe(false)
     rmSync(path, { recursive: true, force: true })
     renameSync(`${path}-moved`, path)
     dataOf(await session.call('bash', { command: `echo x > '${path}/file'` }))
   })
 
   test('an ad-hoc directory in the workspace cannot be replaced by a command, and a link in its place opens no session', async () => {
-    const box = makeSandbox()
-    mkdirSync(box.at('notes'))
-    const open = () => openSession(box, { adHoc: [box.at('notes')], manifest: { name: 'test', permissions: allowAll, requires } })
+    const fixture = makeSandbox()
+    mkdirSync(fixture.at('notes'))
+    const open = () => openSession(fixture, { adHoc: [fixture.at('notes')], manifest: { name: 'test', permissions: allowAll, requires } })
     const session = await open()
     expect(dataOf(await session.call('bash', { command: 'rm -rf notes; mv notes away' }))).not.toMatchObject({ exit_code: 0 })
-    rmSync(box.at('notes'), { recursive: true, force: true })
-    symlinkSync(box.outside, box.at('notes'))
+    rmSync(fixture.at('notes'), { recursive: true, force: true })
+    symlinkSync(fixture.outside, fixture.at('notes'))
     const error = await refusal(open())
     expect(error).toMatchObject({ code: 'INVALID_INPUT', details: { option: 'adHoc' } })
   })
 
   test('a directory that a pattern names is not followed by a link', async () => {
-    const box = makeSandbox()
-    writeFileSync(join(box.outside, 'secret'), 'SECRET')
-    symlinkSync(box.outside, box.at('docs'))
+    const fixture = makeSandbox()
+    writeFileSync(join(fixture.outside, 'secret'), 'SECRET')
+    symlinkSync(fixture.outside, fixture.at('docs'))
     const ceiling = { fs: { read: ['docs/**'], write: ['docs/**'] }, shell: [{ cmd: '*' }] }
-    const session = await openSession(box, { ceiling, manifest: { name: 'test', permissions: allowAll, requires } })
+    const session = await openSession(fixture, { ceiling, manifest: { name: 'test', permissions: allowAll, requires } })
     const { stdout } = dataOf(
-      await session.call('bash', { command: `cat '${box.outside}/secret' docs/secret; echo x > '${box.outside}/planted'` }),
+      await session.call('bash', { command: `cat '${fixture.outside}/secret' docs/secret; echo x > '${fixture.outside}/planted'` }),
     )
     expect(stdout).toBe('')
-    expect(existsSync(join(box.outside, 'planted'))).toBe(false)
+    expect(existsSync(join(fixture.outside, 'planted'))).toBe(false)
   })
 })
 
@@ -113,12 +113,12 @@ describe.skipIf(process.platform !== 'linux')('workspaces that a user would have
   })
 
   test('a link that names the workspace: absolute paths in its spelling', async () => {
-    const box = makeSandbox()
-    box.put('a.txt', 'text')
-    const alias = join(dirname(box.root), 'alias')
-    symlinkSync(box.root, alias)
-    const session = await openSession(box, { workspace: alias })
-    for (const path of ['a.txt', join(alias, 'a.txt'), box.at('a.txt')]) {
+    const fixture = makeSandbox()
+    fixture.put('a.txt', 'text')
+    const alias = join(dirname(fixture.root), 'alias')
+    symlinkSync(fixture.root, alias)
+    const session = await openSession(fixture, { workspace: alias })
+    for (const path of ['a.txt', join(alias, 'a.txt'), fixture.at('a.txt')]) {
       expect(dataOf(await session.call('read', { path }))).toMatchObject({ content: 'text' })
     }
     dataOf(await session.call('write', { path: join(alias, 'b.txt'), content: 'b' }))
@@ -126,22 +126,25 @@ describe.skipIf(process.platform !== 'linux')('workspaces that a user would have
   })
 
   test('a ceiling of directories that do not exist yet leaves bash, and they are open once they are there', async () => {
-    const box = makeSandbox()
-    box.put('closed.txt', 'CLOSED')
+    const fixture = makeSandbox()
+    fixture.put('closed.txt', 'CLOSED')
     const ceiling = { fs: { read: ['docs/**', 'out/**'], write: ['out/**'] }, shell: [{ cmd: '*' }] }
-    const session = await openSession(box, {
+    const session = await openSession(fixture, {
       ceiling,
       manifest: { name: 'test', permissions: allowAll, requires: { fs: { read: ['**'], write: ['**'] }, shell: [{ cmd: '*' }] } },
     })
     const bash = async (command: string) => dataOf(await session.call('bash', { command }))
     expect(await bash('echo works')).toMatchObject({ stdout: 'works\n', exit_code: 0 })
-    const missed = await session.call('bash', { command: `cat '${box.at('docs/a')}'` })
-    expect(JSON.stringify(missed)).toContain(`The capabilities open \`${box.at('docs')}\``)
+    const missed = await session.call('bash', { command: `cat '${fixture.at('docs/a')}'` })
+    expect(JSON.stringify(missed)).toContain(`The capabilities open \`${fixture.at('docs')}\``)
     dataOf(await session.call('write', { path: 'out/a.txt', content: 'a' }))
-    expect(await bash(`cd '${box.root}' && cat out/a.txt && echo b > out/b.txt && ls`)).toMatchObject({ stdout: 'aout\n', exit_code: 0 })
-    expect((await bash(`cat '${box.at('closed.txt')}'`)).exit_code).not.toBe(0)
-    expect(box.text('out/b.txt')).toBe('b\n')
-    box.put('docs/a', 'DOCS')
-    expect(await bash(`cat '${box.at('docs/a')}'`)).toMatchObject({ stdout: 'DOCS' })
+    expect(await bash(`cd '${fixture.root}' && cat out/a.txt && echo b > out/b.txt && ls`)).toMatchObject({
+      stdout: 'aout\n',
+      exit_code: 0,
+    })
+    expect((await bash(`cat '${fixture.at('closed.txt')}'`)).exit_code).not.toBe(0)
+    expect(fixture.text('out/b.txt')).toBe('b\n')
+    fixture.put('docs/a', 'DOCS')
+    expect(await bash(`cat '${fixture.at('docs/a')}'`)).toMatchObject({ stdout: 'DOCS' })
   })
 })

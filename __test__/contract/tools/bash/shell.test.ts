@@ -258,19 +258,19 @@ describe('which shell', () => {
   })
 
   test('a bash that commands could have made is passed over, and so are relative directories and busybox', async () => {
-    const box = makeSandbox()
+    const fixture = makeSandbox()
     const fake = '#!/bin/sh\necho fake\n'
-    box.put('bin/bash', fake)
-    chmodSync(box.at('bin/bash'), 0o755)
+    fixture.put('bin/bash', fake)
+    chmodSync(fixture.at('bin/bash'), 0o755)
     const elsewhere = pathWithoutBash()
-    symlinkSync(box.at('bin/bash'), join(elsewhere, 'bash'))
+    symlinkSync(fixture.at('bin/bash'), join(elsewhere, 'bash'))
     const applet = pathWithoutBash({ busybox: fake })
     symlinkSync(join(applet, 'busybox'), join(applet, 'bash'))
     const directory = pathWithoutBash()
     mkdirSync(join(directory, 'bash'))
-    for (const path of [`${box.at('bin')}:${pathWithoutBash()}`, elsewhere, `bin:.::${pathWithoutBash()}`, applet, directory]) {
+    for (const path of [`${fixture.at('bin')}:${pathWithoutBash()}`, elsewhere, `bin:.::${pathWithoutBash()}`, applet, directory]) {
       withVariables({ PATH: path })
-      const session = await openSession(box)
+      const session = await openSession(fixture)
       expect(descriptionOf(session)).toContain('with sh -c')
       expect(JSON.stringify(await session.call('bash', { command: 'echo true' }))).not.toContain('fake')
     }
