@@ -84,7 +84,7 @@ describe('toolwright calls', () => {
     expect(await runCli(['calls', 'runs.db', '--run', 'fir'], { cwd: root })).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: 'toolwright: no run "fir" in runs.db\n',
+      stderr: 'toolwright: no run "fir" in runs.db, whose runs are "first", "later"\n',
     })
   })
 

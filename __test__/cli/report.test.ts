@@ -29,7 +29,7 @@ describe('toolwright report', () => {
   test.each([
     [['report'], 2, 'toolwright: report: name a journal; see toolwright report --help\n'],
     [['report', 'runs.db', 'more'], 2, 'toolwright: report: name one journal; see toolwright report --help\n'],
-    [['report', 'runs.db', '--run', 'none'], 1, 'toolwright: no run "none" in runs.db\n'],
+    [['report', 'runs.db', '--run', 'none'], 1, 'toolwright: no run "none" in runs.db, whose runs are "run-1", "run-2"\n'],
     [
       ['report', 'runs.db', '-o', 'folder'],
       1,

@@ -1,5 +1,6 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { bundleMcpProgram } from './mcp-program.mjs'
 import { buildReportPage } from './report-page.mjs'
 import { root, stampDir } from './paths.mjs'
 import { run } from './run-command.mjs'
@@ -26,13 +27,14 @@ async function compile() {
   if (ended.code !== 0) throw new SetupError('ts/ did not compile; the errors are above')
   await buildReportPage(fresh)
   await bundleWorkers(fresh)
+  await bundleMcpProgram(fresh)
   rmSync(dist, { recursive: true, force: true })
   renameSync(fresh, dist)
   writeStamp(STAMP, inputs)
 }
 
 export const typescript = {
-  name: 'typescript (tsc, the page of reports and the programs of threads, dist)',
+  name: 'typescript (tsc, the page of reports, the programs of threads and of the MCP server, dist)',
   forcible: true,
   isCurrent: () => existsSync(dist) && readStamp(STAMP) === hash(),
   run: compile,

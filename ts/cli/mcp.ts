@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from 'node:fs'
 import type { Journal } from '../journal/journal.js'
 import type { Rule } from '../contract/permissions/rule.js'
-import { loadSdk, PackageMissing } from '../mcp-server/sdk.js'
+import { loadSdk, loadStdio, PackageMissing } from '../mcp-server/sdk.js'
 import { interrupted } from '../mcp-server/transport.js'
 import { defaultTools, offeredTools, readOnlyTools, type ServerSettings } from '../mcp-server/tool-sessions.js'
 import { parseCommandLine, portNumber, UsageError, version } from './program.js'
@@ -74,7 +74,8 @@ export async function mcp(args: string[]): Promise<number> {
     const settings = complete(chosen, journal)
     // Loading takes longest, so it runs while the sandbox is tested.
     const transport = port === undefined ? import('../mcp-server/serve-stdio.js') : import('../mcp-server/serve-http.js')
-    await Promise.all([settings, loadSdk(), transport, import('../contract/session/open-session.js')])
+    const sdk = port === undefined ? [loadSdk(), loadStdio()] : [loadSdk()]
+    await Promise.all([settings, transport, import('../contract/session/open-session.js'), ...sdk])
     if (port !== undefined) await serveUntilInterrupted(await settings, { port, token, isJson })
     else await (await import('../mcp-server/serve-stdio.js')).serveStdio(await settings)
   } catch (error) {

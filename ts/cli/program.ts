@@ -3,6 +3,7 @@ import { release } from 'node:os'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import type { Journal } from '../journal/journal.js'
 import type { RunSummary } from '../journal/journal-store.js'
+import { printableJson } from '../report/format.js'
 
 /** An invalid command line. It is reported without a stack. */
 export class UsageError extends Error {
@@ -57,10 +58,21 @@ export function journalArgument(command: string, positionals: readonly string[])
 
 /** The runs of a journal, or the one that a command names. @throws {UsageError} for an unknown run. */
 export async function chosenRuns(journal: Journal, runId: string | undefined, location: string): Promise<RunSummary[]> {
-  const runs = (await journal.listRuns()).filter((run) => runId === undefined || run.runId === runId)
-  if (runs.length === 0 && runId !== undefined) throw new UsageError(`no run ${JSON.stringify(runId)} in ${location}`, 1)
+  const all = await journal.listRuns()
+  const runs = all.filter((run) => runId === undefined || run.runId === runId)
+  if (runs.length === 0 && runId !== undefined) {
+    // One line, whatever the ids are.
+    const newest = all.slice(-NAMED_RUNS).map((run) => printableJson(run.runId.slice(0, MAX_ID)))
+    const there =
+      newest.length === 0 ? 'which has no calls' : `whose ${all.length > newest.length ? 'newest are' : 'runs are'} ${newest.join(', ')}`
+    throw new UsageError(`no run ${printableJson(runId)} in ${location}, ${there}`, 1)
+  }
   return runs
 }
+
+/** How many runs a message names, and how many characters of each. */
+const NAMED_RUNS = 3
+const MAX_ID = 100
 
 /** The port that an option names. */
 export function portNumber(option: string, text: string): number {

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
-import { formatBytes, formatDuration } from '../format.js'
+import { formatBytes, formatDuration, formatTime } from '../format.js'
 import type { ReportCall } from '../report-data.js'
 import { colour, onThemeChange } from './theme.jsx'
 import { durationMs } from './words.js'
@@ -128,7 +128,8 @@ function plotOptions(width: number): uPlot.Options {
       seconds: { range: (_, __, latest) => [0, Math.max(0.001, latest)] },
     },
     axes: [
-      axis,
+      // As in the timeline: the hour, the minute and the second.
+      { ...axis, space: 90, values: (_, ticks) => ticks.map((tick) => formatTime(tick * 1_000).slice(0, 8)) },
       { ...axis, scale: 'seconds', size: 70, values: (_, ticks) => ticks.map((tick) => formatDuration(tick * 1_000)) },
       { ...axis, scale: 'bytes', side: 1, size: 70, grid: { show: false }, values: (_, ticks) => ticks.map(formatBytes) },
     ],
@@ -140,7 +141,9 @@ function plotOptions(width: number): uPlot.Options {
         stroke: colour('accent'),
         fill: colour('accent'),
         paths: bars,
-        value: (_, seconds) => formatDuration(seconds === null ? null : seconds * 1_000),
+        points: { show: false },
+        // Nothing where nobody points at.
+        value: (_, seconds) => (seconds === null ? '' : formatDuration(seconds * 1_000)),
       },
       {
         label: 'Bytes returned',
@@ -148,7 +151,7 @@ function plotOptions(width: number): uPlot.Options {
         stroke: colour('second'),
         width: 2,
         points: { show: false },
-        value: (_, bytes) => formatBytes(bytes),
+        value: (_, bytes) => (bytes === null ? '' : formatBytes(bytes)),
       },
     ],
   }
