@@ -20,7 +20,7 @@ installed from npm into .cache/runtimes the first time.
 `
 
 const PUBLISHED =
-  /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY-NOTICES\.md|llms\.txt|index\.c?js|index\.d\.ts|docs\/(?:decisions\/|guides\/)?[\w-]+\.md|docs\/images\/[\w-]+\.png|examples\/.+\.(?:mjs|jsx?|json|md)|dist\/.+\.(?:js|d\.ts)|dist\/report\/page\/page\.css)$/
+  /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY-NOTICES\.md|llms\.txt|index\.c?js|index\.d\.ts|docs\/(?:guides\/)?[\w-]+\.md|examples\/.+\.(?:mjs|jsx?|json|md)|dist\/.+\.(?:js|d\.ts)|dist\/report\/page\/page\.css)$/
 const fixture = (name) => join(root, 'scripts', 'fixtures', name)
 const installedVersion = (name) => JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8')).version
 
