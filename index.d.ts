@@ -536,6 +536,8 @@ export interface ContractBashOutput {
   hint?: string
   /** How many processes that it had left running were killed when it ended. */
   leftRunning: number
+  /** What of its changes to git's configuration stayed in the sandbox, for a model. */
+  gitNotes: Array<string>
 }
 
 /** What to run, and what it may do. */
@@ -955,6 +957,8 @@ export interface FinishedCommand {
   output: string
   /** How many processes that it had left running were killed when it ended. */
   leftRunning: number
+  /** What of its changes to git's configuration stayed in the sandbox, for a model. */
+  gitNotes: Array<string>
 }
 
 /** A path that is granted to commands. */
@@ -1056,6 +1060,8 @@ export interface KeptProcessEnd {
   signal?: string
   /** How many processes that it had left running were killed. */
   leftRunning: number
+  /** What of its changes to git's configuration stayed in the sandbox, for a model. */
+  gitNotes: Array<string>
   /** Processor time in its own code, and in that of its processes. */
   userMs: number
   /** Processor time in the kernel. */

@@ -128,8 +128,8 @@ impl BashRequest {
         sink: Option<&mut dyn Sink>,
     ) -> Outcome<FinishedCommand> {
         match program::run(&self.settings, &self.program, &self.host, cancel, sink) {
-            Ok(Ended::Success { output, left_running }) => {
-                Outcome::done(FinishedCommand { output: Text(output), left_running })
+            Ok(Ended::Success { output, left_running, git_notes }) => {
+                Outcome::done(FinishedCommand { output: Text(output), left_running, git_notes })
             }
             Ok(Ended::Cancelled { output }) => Outcome::cancelled(Some(Text(output))),
             Err(unfinished) => Err(unfinished).into(),
@@ -145,6 +145,8 @@ pub struct FinishedCommand {
     pub output: Text,
     /// How many processes that it had left running were killed when it ended.
     pub left_running: u32,
+    /// What of its changes to git's configuration stayed in the sandbox, for a model.
+    pub git_notes: Vec<String>,
 }
 
 /// Runs a command in a directory below the root. After a non-zero exit, `details.output` of the error has

@@ -354,9 +354,11 @@ const running: Row[] = [
     { never: /✘/u },
   ),
   call('bash git push', 'bash', { cmd: 'git', args: ['push'] }, [/Git remote operations are disabled/u, /named by its path/u]),
-  call('bash git init', 'bash', { cmd: 'git', args: ['init'] }, [/This may be the sandbox: `\.git\/config` is protected/u]),
-  call('bash git config', 'bash', { cmd: 'git', args: ['config', 'user.name', 'y'] }, [
-    /This may be the sandbox: `\.git\/config` is protected/u,
+  call('bash git init', 'bash', { cmd: 'git', args: ['init'] }, [/Reinitialized existing Git repository/u]),
+  call('bash git config', 'bash', { cmd: 'git', args: ['config', 'user.name', 'y'] }, [/^\(no output\)$/u]),
+  call('bash git alias', 'bash', { cmd: 'git', args: ['config', 'alias.st', '!status'] }, [
+    /`alias\.st` held for this command alone/u,
+    /git -c/u,
   ]),
   call(
     'bash write outside root',

@@ -100,11 +100,13 @@ pub struct ContractBashOutput {
     pub hint: Option<String>,
     /// How many processes that it had left running were killed when it ended.
     pub left_running: u32,
+    /// What of its changes to git's configuration stayed in the sandbox, for a model.
+    pub git_notes: Vec<String>,
 }
 
 impl From<ShellOutput> for ContractBashOutput {
     fn from(output: ShellOutput) -> Self {
-        let ShellOutput { stdout, stderr, truncated, hint, left_running, .. } = output;
+        let ShellOutput { stdout, stderr, truncated, hint, left_running, git_notes, .. } = output;
         let (sidecar, sidecar_failed) = match output.sidecar.transpose() {
             Ok(file) => (file.as_deref().map(path_text), None),
             Err(failure) => (None, Some(failure.message())),
@@ -126,6 +128,7 @@ impl From<ShellOutput> for ContractBashOutput {
             sidecar_failed,
             hint,
             left_running,
+            git_notes,
         }
     }
 }

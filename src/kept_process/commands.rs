@@ -62,8 +62,8 @@ pub fn bash_kept(
             Err(unfinished) => return Err(unfinished).into(),
         };
         match ended {
-            Ended::Success { output, left_running } => {
-                let output = FinishedCommand { output: Text(output), left_running };
+            Ended::Success { output, left_running, git_notes } => {
+                let output = FinishedCommand { output: Text(output), left_running, git_notes };
                 Outcome::done(KeptCommand { output, process: filled(&place, process) })
             }
             Ended::Cancelled { output } => Outcome::cancelled(Some(Text(output))),

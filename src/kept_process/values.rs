@@ -2,7 +2,7 @@
 
 use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
-use toolwright_core::command::process::Keeping;
+use toolwright_core::command::process::{self, Keeping};
 use toolwright_exec::Exit;
 use toolwright_exec::process::{ProcessEnd, Stdio, TerminalSize};
 
@@ -76,6 +76,8 @@ pub struct KeptProcessEnd {
     pub signal: Option<String>,
     /// How many processes that it had left running were killed.
     pub left_running: u32,
+    /// What of its changes to git's configuration stayed in the sandbox, for a model.
+    pub git_notes: Vec<String>,
     /// Processor time in its own code, and in that of its processes.
     pub user_ms: f64,
     /// Processor time in the kernel.
@@ -88,6 +90,7 @@ pub struct KeptProcessEnd {
 
 impl From<ProcessEnd> for KeptProcessEnd {
     fn from(end: ProcessEnd) -> Self {
+        let git_notes = process::git_notes(&end);
         let (exit_code, signal) = match end.exit {
             Some(Exit::Code(code)) => (Some(code), None),
             Some(Exit::Signal { name, .. }) => (None, Some(name.into_owned())),
@@ -97,6 +100,7 @@ impl From<ProcessEnd> for KeptProcessEnd {
             exit_code,
             signal,
             left_running: end.left_running,
+            git_notes,
             user_ms: float(end.usage.user_us) / 1000.0,
             system_ms: float(end.usage.system_us) / 1000.0,
             peak_bytes: float(end.usage.peak_bytes),

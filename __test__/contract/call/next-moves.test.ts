@@ -59,7 +59,7 @@ describe('what went wrong is told in the words of a session: what a model is adv
     ['a host', `node -e "require('node:dns').lookup('example.org', (e) => { console.error(e.code); process.exit(1) })"`, /net\.hosts/u],
     ['a file outside', 'echo x > /etc/toolwright-test', /fs\.write/u],
     ['a protected file', 'mkdir -p .git && echo x > .git/config', /sandbox\.denyWrite/u],
-    ['a file of git that is replaced', 'git config user.email a@b', /`\.git\/config` is protected; .*sandbox\.denyWrite/u],
+    ['a directory of git that is moved', 'mv .git/hooks old', /`\.git\/hooks` is protected; .*sandbox\.denyWrite/u],
   ])('what a command was refused: %s', async (name, command, remedy) => {
     const { call, root } = await openScene()
     if (name.includes('git')) execFileSync('git', ['init', '-q', '.'], { cwd: root })

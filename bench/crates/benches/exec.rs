@@ -27,6 +27,7 @@ fn place(bytes: usize) -> (TempDir, Plan) {
         closed: Vec::new(),
         readable: Vec::new(),
         protected: Vec::new(),
+        views: Vec::new(),
         granted: Vec::new(),
         limits: Limits::default(),
         origin: None,

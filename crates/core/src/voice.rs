@@ -6,6 +6,7 @@
 pub mod access;
 pub mod changes;
 pub mod commands;
+pub(crate) mod git;
 pub(crate) mod notices;
 pub mod refusals;
 mod remedy;

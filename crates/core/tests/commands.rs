@@ -69,7 +69,7 @@ fn run(script: &str, cwd: &str, timeout: Duration, cancel: &Cancel) -> Result<En
 
 fn output(ended: Result<Ended, Failure>) -> String {
     match ended {
-        Ok(Ended::Success { output, left_running: 0 }) => output,
+        Ok(Ended::Success { output, left_running: 0, .. }) => output,
         other => panic!("{other:?}"),
     }
 }

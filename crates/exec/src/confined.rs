@@ -15,6 +15,7 @@ mod program;
 mod supervisor;
 #[cfg(test)]
 mod tests;
+mod views;
 mod worker;
 
 use std::collections::BTreeMap;
@@ -63,7 +64,7 @@ pub(crate) fn take_worker_for(
     request: &ExecRequest<'_>,
     deadline: Option<Instant>,
 ) -> Result<(Lease, Vec<u8>), ExecError> {
-    let mut worker = take_worker(sandbox, request, command.is_kept, deadline)?;
+    let worker = take_worker_with_views(command, sandbox, request, deadline)?;
     let has_programs = worker.worker().layers.mount.holds();
     if has_programs && names_program(request) {
         worker.make_programs();
@@ -71,8 +72,35 @@ pub(crate) fn take_worker_for(
     match frame(request, command, has_programs) {
         Ok(frame) => Ok((worker, frame)),
         Err(error) => {
+            let mut worker = worker;
             worker.release();
             Err(error)
+        }
+    }
+}
+
+/// A worker, and the views of its supervisor as they are to be when a command begins.
+fn take_worker_with_views(
+    command: &Request<'_>,
+    sandbox: &Sandbox<'_>,
+    request: &ExecRequest<'_>,
+    deadline: Option<Instant>,
+) -> Result<Lease, ExecError> {
+    let mut tries = MAX_TRIES;
+    loop {
+        let mut worker = take_worker(sandbox, request, command.is_kept, deadline)?;
+        match worker.begin_views() {
+            Ok(()) => return Ok(worker),
+            // A command may have made something of them that cannot be removed. Another supervisor has
+            // others.
+            Err(_) if tries > 0 => {
+                tries -= 1;
+                worker.retire();
+            }
+            Err(error) => {
+                worker.retire();
+                return Err(ExecError::not_started(request, SpawnReason::Resources, error));
+            }
         }
     }
 }
@@ -111,6 +139,8 @@ fn frame(
 }
 
 const PATH: &str = "PATH";
+/// How often another supervisor is asked for when the views of one are of no use.
+const MAX_TRIES: usize = 2;
 
 /// Whether a command line names a program of ours, perhaps somewhere in a script.
 fn names_program(request: &ExecRequest<'_>) -> bool {

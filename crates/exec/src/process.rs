@@ -35,6 +35,7 @@ use std::time::Duration;
 pub use toolwright_sandbox::kept::{InputState, TerminalSize, Usage, Watched};
 
 use crate::exit::Exit;
+use crate::git_reports::GitReport;
 use crate::request::ExecRequest;
 
 #[cfg(target_os = "linux")]
@@ -116,6 +117,8 @@ pub struct ProcessEnd {
     pub usage: Usage,
     /// From its start on.
     pub duration: Duration,
+    /// What it has changed of git's configuration in vain.
+    pub git: Vec<GitReport>,
 }
 
 /// How far the input has got.

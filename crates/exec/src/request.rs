@@ -11,6 +11,7 @@ use toolwright_sandbox::plan::Plan;
 
 use crate::cancel::CancelSource;
 use crate::error::ExecError;
+use crate::git_reports::GitReports;
 use crate::patch_reports::PatchReports;
 
 const NUL: &str = "holds a NUL byte";
@@ -40,6 +41,8 @@ pub struct ExecRequest<'a> {
     pub sandbox: Option<Sandbox<'a>>,
     /// Where the patches of a confined command are reported, if its words name the program for them.
     pub patches: Option<&'a PatchReports>,
+    /// Where it is reported what a confined command has changed of git's configuration in vain.
+    pub git: Option<&'a GitReports>,
 }
 
 /// How a command is confined.
@@ -98,6 +101,7 @@ impl<'a> ExecRequest<'a> {
             streams: Streams::Joined,
             sandbox: None,
             patches: None,
+            git: None,
         }
     }
 

@@ -115,7 +115,11 @@ fn follow_one(
         return Ok(Followed::NotRun(not_run, spawned.program));
     }
     let ended = ended.and_then(|ended| session.close(ended).map(|status| (ended, status)));
-    let Session { running, mut pipes } = session;
+    let Session { mut running, mut pipes } = session;
+    let git = running.end_views();
+    if let Some(reports) = request.git {
+        reports.add(git);
+    }
     let left_running = running.killed();
     if ended.is_err() {
         // The group is killed here at the latest, and its output is kept if it can be read.

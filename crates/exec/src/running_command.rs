@@ -73,6 +73,16 @@ impl RunningCommand {
         }
     }
 
+    /// Carries over what it has changed in its views of git's configuration, once nothing of it is left, and
+    /// says what of it was not.
+    pub(crate) fn end_views(&mut self) -> Vec<crate::git_reports::GitReport> {
+        match self {
+            Self::Child(_) => Vec::new(),
+            #[cfg(target_os = "linux")]
+            Self::Confined(leader) => leader.end_views(),
+        }
+    }
+
     /// Kills the remaining processes. `None` means that the command does not end even so.
     pub(crate) fn end(&mut self) -> io::Result<Option<ExitStatus>> {
         match self {

@@ -128,6 +128,7 @@ fn cancel_in_the_middle() {
         streams: Streams::Joined,
         sandbox: None,
         patches: None,
+        git: None,
     };
     thread::scope(|scope| {
         let call = scope.spawn(|| (run(&request), Instant::now()));

@@ -16,9 +16,10 @@ mod programs;
 mod protection;
 mod renewal;
 mod scratch;
+mod views;
 mod watch;
 
-use std::os::fd::RawFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::path::Path;
 
 use error::At;
@@ -34,6 +35,7 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::process::{chdir, umask};
+use views::Views;
 pub use watch::Watch;
 
 use toolwright_sandbox::plan::Plan;
@@ -44,6 +46,7 @@ pub struct Tree {
     placeholders: Vec<Placeholder>,
     renewal: Option<Renewal>,
     programs: Option<Programs>,
+    views: Option<Views>,
 }
 
 impl Tree {
@@ -53,10 +56,15 @@ impl Tree {
         self.placeholders.iter().any(Placeholder::is_visible)
     }
 
-    /// The descriptor by which our own programs are put in their place, which is for the supervisor
-    /// alone.
-    pub(crate) fn programs_descriptor(&self) -> Option<RawFd> {
-        self.programs.as_ref().map(Programs::descriptor)
+    /// The descriptors of directories on mounts that can be written, which are for the supervisor alone.
+    pub(crate) fn writable_descriptors(&self) -> impl Iterator<Item = RawFd> {
+        let views = self.views.as_ref().map(|views| views.as_fd().as_raw_fd());
+        self.programs.as_ref().map(Programs::descriptor).into_iter().chain(views)
+    }
+
+    /// The directory of the commands' views, for the host.
+    pub(crate) fn views(&self) -> Option<BorrowedFd<'_>> {
+        self.views.as_ref().map(Views::as_fd)
     }
 
     /// Puts our own programs in their place. Without them a command has no program of that name.
@@ -105,8 +113,8 @@ fn build_in_place(plan: &Plan, tree: &mut Tree) -> Result<(), MountError> {
         let all = always | Attributes::READ_ONLY;
         kernel::set_at(root, all).at("make read-only the tree at", root)?;
     }
-    let (scratch, programs) = placement.place(&layout, plan, &mut tree.placeholders)?;
-    tree.programs = programs;
+    let (scratch, programs, views) = placement.place(&layout, plan, &mut tree.placeholders)?;
+    (tree.programs, tree.views) = (programs, views);
     proc::mask()?;
     // The working directory may now lie below a cover.
     chdir("/").at("enter", root)?;

@@ -12,7 +12,7 @@ use toolwright_sandbox::layers::{Layer, Layers, is_shortage};
 use toolwright_sandbox::plan::Files;
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{
-    Inbox, NETWORK, Order, PROGRAMS, Progress, Reply, WORKER, read_order, send,
+    Inbox, NETWORK, Order, PROGRAMS, Progress, Reply, VIEWS, WORKER, read_order, send,
 };
 
 use crate::activity::Activity;
@@ -235,7 +235,7 @@ fn serve(
 ) -> io::Result<()> {
     loop {
         while let Some(message) = inbox.take().map_err(io::Error::other)? {
-            let is_known = [WORKER, PROGRAMS, NETWORK].contains(&&*message);
+            let is_known = [WORKER, PROGRAMS, NETWORK, VIEWS].contains(&&*message);
             let Some(socket) = inbox.take_descriptor().filter(|_| is_known) else {
                 return Err(io::ErrorKind::InvalidData.into());
             };
@@ -243,6 +243,14 @@ fn serve(
                 if let Some(network) = &environment.network {
                     let _ = send(&socket, &Reply::Network.frame(), &[network.as_fd()]);
                 }
+                continue;
+            }
+            if message == VIEWS {
+                let tree = environment.tree.as_ref();
+                let _ = match tree.and_then(mounts::Tree::views) {
+                    Some(views) => send(&socket, &Reply::Views.frame(), &[views]),
+                    None => send(&socket, &Reply::NoViews.frame(), &[]),
+                };
                 continue;
             }
             if message == PROGRAMS {
@@ -308,10 +316,9 @@ fn make_worker(
             unsafe {
                 libc::close(inbox.as_fd().as_raw_fd());
                 // A worker needs no writable mount.
-                if let Some(programs) =
-                    environment.tree.as_ref().and_then(mounts::Tree::programs_descriptor)
-                {
-                    libc::close(programs);
+                let tree = environment.tree.iter();
+                for descriptor in tree.flat_map(mounts::Tree::writable_descriptors) {
+                    libc::close(descriptor);
                 }
             }
             environment.network = None;

@@ -72,6 +72,7 @@
 //! * Nothing bounds how much of the disk or of the network a command uses.
 //! * A fault of the kernel is a way out.
 
+pub mod git_config;
 pub mod kept;
 pub mod layers;
 pub mod plan;

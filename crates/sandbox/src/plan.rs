@@ -11,6 +11,13 @@ pub const PROGRAMS: &str = "/dev/toolwright";
 /// The one that is in it: it applies patches.
 pub const APPLY_PATCH: &str = "apply_patch";
 
+/// Where commands have their views of files. Each has a directory of its own there, named by its place in
+/// [`Plan::views`].
+pub const VIEWS: &str = "/dev/toolwright-git";
+
+/// A file that is longer than this many bytes has no view, and is protected alone.
+pub const MAX_VIEW_BYTES: u64 = 256 << 10;
+
 /// One configuration. Commands of equal plans share a supervisor, and with it the private loopback,
 /// the private temporary directory, shared memory and message queues. While a process is kept running,
 /// commands of its [`origin`](Self::origin) share its loopback too.
@@ -34,6 +41,9 @@ pub struct Plan {
     pub readable: Vec<PathBuf>,
     /// What may not be written below a writable path. Need not exist.
     pub protected: Vec<PathBuf>,
+    /// Those of the protected paths of which commands have a view of their own: a file below [`VIEWS`] of
+    /// the same name, which they write instead. All are configurations of git.
+    pub views: Vec<PathBuf>,
     /// The identities of the root and other granted directories. One that has become another is not
     /// bound, and one inside a writable directory is kept in its place.
     pub granted: Vec<Granted>,

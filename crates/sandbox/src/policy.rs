@@ -39,7 +39,8 @@ pub struct Options<'a> {
     /// Readable paths below closed ones, as the caller wrote them.
     pub readable: &'a [PathBuf],
     /// Paths below the root that may not be written. `.git/hooks` and `.git/config` include every
-    /// other file of the repository and of its submodules that git runs or obeys.
+    /// other file of the repository and of its submodules that git runs or obeys. Of configurations
+    /// commands have a view of their own.
     pub deny_write: &'a [PathBuf],
     /// Bounds on the resources of a command.
     pub limits: Limits,
@@ -105,8 +106,9 @@ pub fn plan(options: &Options<'_>) -> Plan {
             None => repositories.push((directory, vec![name])),
         }
     }
+    let mut views = Vec::new();
     for (directory, names) in repositories {
-        git::protect(options.root, directory, &names, is_writable, &mut protected);
+        git::protect(options.root, directory, &names, is_writable, &mut protected, &mut views);
     }
     reserved::close(&mut closed, &mut readable);
     for paths in [&mut closed, &mut readable, &mut writable] {
@@ -121,6 +123,7 @@ pub fn plan(options: &Options<'_>) -> Plan {
         closed,
         readable,
         protected,
+        views,
         granted,
         limits: options.limits,
         origin: Some(Arc::new(origin::of(options))),

@@ -15,9 +15,9 @@ mod reply;
 pub use codec::Malformed;
 pub use frames::{Inbox, Progress, send};
 pub use message::{
-    FRAME_HEADER, HostMessage, NETWORK, PROGRAMS, Request, RequestFrame, WORKER, connect_frame,
-    frame_length, kill_frame, plain_frame, read_request_frame, run_frame, signal_frame,
-    watch_frame,
+    FRAME_HEADER, HostMessage, NETWORK, PROGRAMS, Request, RequestFrame, VIEWS, WORKER,
+    connect_frame, frame_length, kill_frame, plain_frame, read_request_frame, run_frame,
+    signal_frame, watch_frame,
 };
 pub use order::{Order, read_order, write_order};
 pub use patch_note::{

@@ -36,12 +36,19 @@ fn orders() -> impl Strategy<Value = Order> {
     ];
     let files = prop_oneof![Just(Files::Confined), Just(Files::Full)];
     let limits = [(); 4].map(|()| option::of(any::<u64>()));
-    let paths = [(); 4].map(|()| vec(path(), 0..4));
+    let paths = [(); 5].map(|()| vec(path(), 0..4));
     let identity = (any::<u64>(), any::<u64>(), option::of(any::<u64>()))
         .prop_map(|(device, inode, born)| FileIdentity { device, inode, born });
     let granted = (path(), identity).prop_map(|(path, identity)| Granted { path, identity });
     let plan = (path(), network, files, paths, vec(granted, 0..4), limits).prop_map(
-        |(root, network, files, [writable, closed, readable, protected], granted, limits)| Plan {
+        |(
+            root,
+            network,
+            files,
+            [writable, closed, readable, protected, views],
+            granted,
+            limits,
+        )| Plan {
             root,
             network,
             files,
@@ -49,6 +56,7 @@ fn orders() -> impl Strategy<Value = Order> {
             closed,
             readable,
             protected,
+            views,
             granted,
             limits: Limits {
                 processes: limits[0],

@@ -144,7 +144,7 @@ function noteExit(message: CommandMessage, ended: ContractBashOutput | undefined
 function commandEnd(ended: ContractBashOutput, grants: ContractGrants, canStart: boolean): CommandEnd {
   const { stdout, stderr, exitCode = null, signal = null, timedOut } = ended
   const leftovers = leftRunningNote(ended.leftRunning, canStart)
-  const notes = [...refusalNotes(ended, grants), ...(leftovers === undefined ? [] : [leftovers])]
+  const notes = [...refusalNotes(ended, grants), ...ended.gitNotes, ...(leftovers === undefined ? [] : [leftovers])]
   return { stdout, stderr, exit_code: exitCode, signal, timed_out: timedOut, ...(notes.length === 0 ? {} : { notes }) }
 }
 

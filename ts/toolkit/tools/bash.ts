@@ -90,7 +90,7 @@ async function runCommand(
   const { processes, goesOn } = toolkit ?? {}
   const keeps = processes !== undefined && goesOn === true && process.platform === 'linux'
   const callLimits = { ...limits, onAborted }
-  const { output, leftRunning } = await traceStep(
+  const { output, leftRunning, gitNotes } = await traceStep(
     'command',
     { program: programName(command.cmd) },
     () =>
@@ -99,7 +99,7 @@ async function runCommand(
         : callAddon(callLimits, (addon, cancel) => addon.bash(settings(addon), command, cancel, patches.of(addon))),
     (message, _, error) => noteExit(message, error),
   ).finally(() => void (call.patches = patches.take()))
-  setNote(leftRunning)
+  setNote(leftRunning, gitNotes)
   return output
 }
 
@@ -107,8 +107,9 @@ async function runCommand(
 function noteOf({ cmd }: BashInput, { toolCallId }: Pick<BuiltInContext, 'toolCallId'>, toolkit: Toolkit | undefined) {
   const noted = { toolCallId, tool: 'bash', subject: cmd } as const
   toolkit?.notes.set(noted, {})
-  return (leftRunning: number): void => {
-    const notes = [leftRunningNote(leftRunning, toolkit?.processes !== undefined), ...(toolkit?.processes?.takeNotes() ?? [])]
+  return (leftRunning: number, gitNotes: readonly string[]): void => {
+    const left = leftRunningNote(leftRunning, toolkit?.processes !== undefined)
+    const notes = [left, ...gitNotes, ...(toolkit?.processes?.takeNotes() ?? [])]
     const text = notes.filter((note) => note !== undefined).join('\n')
     toolkit?.notes.set(noted, { text: text === '' ? undefined : text })
   }

@@ -18,7 +18,7 @@ const PAUSE_MS = 10
 /** Runs a command. Yields the output so far, or the end of a long output, and last the whole output. */
 export async function* streamCommand(
   { settings, command, limits }: CommandPlan,
-  onEnd: (leftRunning: number) => void,
+  onEnd: (leftRunning: number, gitNotes: readonly string[]) => void,
   patches: CommandPatches,
 ): AsyncGenerator<string, void, undefined> {
   const events = stream(limits, (addon, cancel) => addon.bashStream(settings(addon), command, cancel, patches.of(addon)))
@@ -43,9 +43,9 @@ export async function* streamCommand(
       }
       const event = await next
       if (event.done === true) {
-        const { output: whole, leftRunning } = event.value
+        const { output: whole, leftRunning, gitNotes } = event.value
         end()
-        onEnd(leftRunning)
+        onEnd(leftRunning, gitNotes)
         if (whole !== last || whole === '') yield whole
         return
       }
@@ -58,7 +58,7 @@ export async function* streamCommand(
     end(error)
     throw error
   } finally {
-    await events.return({ output: '', leftRunning: 0 })
+    await events.return({ output: '', leftRunning: 0, gitNotes: [] })
     end(new DOMException('The results were no longer wanted', 'AbortError'))
   }
 }

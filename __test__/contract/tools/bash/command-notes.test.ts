@@ -1,3 +1,6 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { dataOf, failureOf, openScene } from '../../scene.ts'
 
@@ -98,4 +101,21 @@ test('a directory to run in that is not there', async () => {
   expect(failureOf(await call('bash', { command: 'ls', workdir: 'file' })).text).toMatch(
     /Name an existing directory, or leave `workdir` out to run in the workspace\.$/u,
   )
+})
+
+describe.skipIf(process.platform !== 'linux')("git's configuration", () => {
+  test('what is harmless is carried over, and the model is told of the rest, however the command ends', async () => {
+    const scene = await openScene()
+    execFileSync('git', ['init', '-q', '.'], { cwd: scene.root })
+    expect((await text(scene, { command: 'git config user.name Somebody' })).notes).toEqual([])
+    for (const end of ['true', 'exit 3']) {
+      const { notes } = await text(scene, { command: `git config alias.st status; git config pull.rebase true; ${end}` })
+      expect(notes).toEqual([
+        'What git obeys on the host is protected: in `.git/config`, `alias.st` held for this command alone, because such settings can run programs or lead elsewhere. Use `git -c` for one command, or have the user make the setting outside of the sandbox.',
+      ])
+    }
+    const config = readFileSync(join(scene.root, '.git/config'), 'utf8')
+    expect(config).toMatch(/name = Somebody[\s\S]*rebase = true/u)
+    expect(config).not.toContain('alias')
+  })
 })

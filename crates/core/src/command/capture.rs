@@ -4,7 +4,9 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolwright_exec::{Cancel, ExecError, ExecRequest, Exit, Finished, Output, Streams};
+use toolwright_exec::{
+    Cancel, ExecError, ExecRequest, Exit, Finished, GitReports, Output, Streams,
+};
 use toolwright_fs::FileLocation;
 use toolwright_sandbox::plan::Plan;
 
@@ -12,10 +14,10 @@ use super::environment::{self, Variables};
 use super::launch::{Directory, Launch, joined};
 use super::program::{Program, ProgramSettings, locate};
 use crate::failure::{Unfinished, commands, files};
-use crate::text;
 use crate::voice::Door;
 use crate::voice::commands::WORKING_DIRECTORY;
 use crate::voice::refusals::{Ending, explain, explain_program};
+use crate::{text, voice};
 
 /// The terms of one program, which may be narrower than its settings.
 #[derive(Debug, Clone, Default)]
@@ -37,7 +39,7 @@ pub struct Captured {
     pub stderr: String,
     /// How it ended.
     pub end: CapturedEnd,
-    /// What the sandbox seems to have refused.
+    /// What the sandbox seems to have refused, and what of git's configuration stayed in it.
     pub hint: Option<String>,
     /// How many processes that it had left running were killed.
     pub left_running: u32,
@@ -73,6 +75,7 @@ pub fn run(
     let directory = Directory::new(joined(&root, &relative), relative, descriptor.as_fd());
     let plan = settings.sandbox.plan(&root, &settings.grants.resolve()?, host);
     let variables = environment::of_command(&settings.environment, host, &directory.path);
+    let git = GitReports::default();
     let launch = Launch {
         program: &program.cmd,
         args: &program.args,
@@ -83,6 +86,7 @@ pub fn run(
         variables: joined_variables(variables, &terms.variables),
         timeout: terms.timeout,
         patches: program.patches.as_deref(),
+        git: Some(&git),
     };
     let request = ExecRequest {
         max_output_bytes: terms.stream_bytes,
@@ -108,6 +112,8 @@ pub fn run(
     let text = |output: Output| text::within(output.bytes, terms.stream_bytes);
     let (stdout, stderr) = (text(output), text(stderr.unwrap_or_default()));
     let hint = hint(program, &end, [&stderr, &stdout], &plan);
+    let hints: Vec<String> = hint.into_iter().chain(voice::git::notes(&git.take())).collect();
+    let hint = (!hints.is_empty()).then(|| hints.join(" "));
     Ok(Captured { stdout, stderr, end, hint, left_running })
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolwright_exec::{CancelSource, ExecEnv, ExecRequest, PatchReports, Sandbox};
+use toolwright_exec::{CancelSource, ExecEnv, ExecRequest, GitReports, PatchReports, Sandbox};
 use toolwright_sandbox::plan::Plan;
 
 use super::environment::Variables;
@@ -53,6 +53,8 @@ pub(super) struct Launch<'a> {
     pub(super) timeout: Duration,
     /// Where its patches are reported.
     pub(super) patches: Option<&'a PatchReports>,
+    /// Where it is reported what of git's configuration stayed in the sandbox.
+    pub(super) git: Option<&'a GitReports>,
 }
 
 impl<'a> Launch<'a> {
@@ -70,6 +72,7 @@ impl<'a> Launch<'a> {
             env: ExecEnv::Exactly(self.variables),
             timeout: self.timeout,
             patches: self.patches,
+            git: self.git,
             cancel,
             ..ExecRequest::new(self.program, self.args)
         }

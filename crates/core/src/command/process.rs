@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use toolwright_exec::process::{LogLimits, Process, ProcessRequest, Stdio, unnamed_file};
+use toolwright_exec::process::{
+    LogLimits, Process, ProcessEnd, ProcessRequest, Stdio, unnamed_file,
+};
 use toolwright_exec::{
     Cancel, CancelSource as _, ExecError, ExecRequest, Sink as _, Split, StoppedBy, Stream, Streams,
 };
@@ -18,7 +20,7 @@ use super::shell::{self, CommandLine, End, ShellOutput};
 use crate::access::target::Target;
 use crate::failure::{Unfinished, commands, files};
 use crate::sidecar::LazySidecar;
-use crate::text;
+use crate::{text, voice};
 
 /// How a process is kept.
 #[derive(Debug, Clone)]
@@ -68,6 +70,12 @@ pub enum MayGoOn<T> {
     GoesOn(T, Process),
 }
 
+/// What of the changes of a process to git's configuration stayed in the sandbox, for a model.
+#[must_use]
+pub fn git_notes(end: &ProcessEnd) -> Vec<String> {
+    voice::git::notes(&end.git)
+}
+
 /// Runs a program, which goes on as a process that is kept when its time is over. Until then it is one of
 /// [`program::run`], with the same results and errors.
 pub fn run_program(
@@ -102,13 +110,18 @@ pub fn run_program(
     let followed = follow(&process, &news, &[], deadline, cancel, |_| ());
     let output = shown(&process, limit);
     match followed {
-        Followed::Ended(end) => {
+        Followed::Ended(mut end) => {
             let left_running = end.left_running;
-            program::concluded(program, &exit(end), output, left_running, &placed.plan)
+            let git = std::mem::take(&mut end.git);
+            program::concluded(program, &exit(end), output, left_running, &git, &placed.plan)
                 .map(MayGoOn::Ended)
                 .map_err(Unfinished::from)
         }
-        Followed::Late => Ok(MayGoOn::GoesOn(Ended::Success { output, left_running: 0 }, process)),
+        Followed::Late => {
+            let git_notes = Vec::new();
+            let so_far = Ended::Success { output, left_running: 0, git_notes };
+            Ok(MayGoOn::GoesOn(so_far, process))
+        }
         Followed::Stopped => Ok(MayGoOn::Ended(Ended::Cancelled { output })),
     }
 }
@@ -159,16 +172,18 @@ pub fn run_line(
     let followed =
         follow(&process, &news, &streams, deadline, &stopped_by, |chunk| shown.push(chunk));
     let head = split.into_head();
+    let mut git = Vec::new();
     let (end, left_running, goes_on) = match followed {
-        Followed::Ended(end) => {
+        Followed::Ended(mut end) => {
             let left_running = end.left_running;
+            git = std::mem::take(&mut end.git);
             (shell::end_of(exit(end)), left_running, false)
         }
         Followed::Late => (End::TimedOut, 0, true),
         Followed::Stopped if cancel.is_cancelled() => return Err(Unfinished::Cancelled),
         Followed::Stopped => (End::Signal("SIGKILL".to_owned()), 0, false),
     };
-    let output = shell::output(command, &placed, head, end, left_running, sidecar);
+    let output = shell::output(command, &placed, head, end, left_running, &git, sidecar);
     Ok(if goes_on { MayGoOn::GoesOn(output, process) } else { MayGoOn::Ended(output) })
 }
 

@@ -4,7 +4,10 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolwright_exec::{Cancel, ExecError, ExecRequest, Exit, Finished, Output, PatchReports, Sink};
+use toolwright_exec::{
+    Cancel, ExecError, ExecRequest, Exit, Finished, GitReport, GitReports, Output, PatchReports,
+    Sink,
+};
 use toolwright_fs::{DirectoryGrant, FileLocation, FsError, FsErrorKind};
 use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::policy::Grants;
@@ -13,8 +16,8 @@ use super::environment::{self, Policy, Variables};
 use super::launch::{Directory, Launch, joined};
 use super::plan::SandboxOptions;
 use crate::failure::{Failure, Unfinished, commands, files};
-use crate::text;
 use crate::voice::commands::WORKING_DIRECTORY;
+use crate::{text, voice};
 
 /// Under what conditions programs run.
 #[derive(Debug)]
@@ -55,6 +58,8 @@ pub enum Ended {
         output: String,
         /// How many processes that it had left running were killed.
         left_running: u32,
+        /// What of its changes to git's configuration stayed in the sandbox.
+        git_notes: Vec<String>,
     },
     /// By a cancellation.
     Cancelled {
@@ -73,7 +78,8 @@ pub fn run(
 ) -> Result<Ended, Unfinished> {
     let placed = place(settings, program, host)?;
     let Placed { directory, plan, .. } = &placed;
-    let launch = launch(settings, program, host, directory, plan);
+    let git = GitReports::default();
+    let launch = Launch { git: Some(&git), ..launch(settings, program, host, directory, plan) };
     let limit = settings.max_output_bytes;
     let request = ExecRequest { max_output_bytes: limit, ..launch.request(cancel) };
     let ran = match sink {
@@ -83,7 +89,7 @@ pub fn run(
     let text = |output: Output| text::within(output.bytes, limit);
     match ran {
         Ok(Finished { exit, output, left_running, .. }) => {
-            Ok(concluded(program, &exit, text(output), left_running, plan)?)
+            Ok(concluded(program, &exit, text(output), left_running, &git.take(), plan)?)
         }
         Err(ExecError::Cancelled { output, .. }) => Ok(Ended::Cancelled { output: text(output) }),
         Err(error) => Err(failed(error, program, directory, plan, text).into()),
@@ -96,11 +102,13 @@ pub(super) fn concluded(
     exit: &Exit,
     output: String,
     left_running: u32,
+    git: &[GitReport],
     plan: &Plan,
 ) -> Result<Ended, Failure> {
+    let git_notes = voice::git::notes(git);
     match exit {
-        Exit::Code(0) => Ok(Ended::Success { output, left_running }),
-        exit => Err(commands::exited(program, exit, output, plan)),
+        Exit::Code(0) => Ok(Ended::Success { output, left_running, git_notes }),
+        exit => Err(commands::exited(program, exit, output, &git_notes, plan)),
     }
 }
 
@@ -142,6 +150,7 @@ pub(super) fn launch<'a>(
         variables: environment::of_command(&settings.environment, host, &directory.path),
         timeout: settings.timeout,
         patches: program.patches.as_deref(),
+        git: None,
     }
 }
 

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use toolwright_exec::{
-    Cancel, ExecError, ExecRequest, Exit, Finished, Head, PatchReports, Split, StoppedBy, Streams,
+    Cancel, ExecError, ExecRequest, Exit, Finished, GitReport, GitReports, Head, PatchReports,
+    Split, StoppedBy, Streams,
 };
 use toolwright_sandbox::plan::Plan;
 
@@ -18,9 +19,9 @@ use super::session::{OpenDirectories, SessionOptions};
 use crate::access::target::Target;
 use crate::failure::{Failure, Unfinished, commands};
 use crate::sidecar::{LazySidecar, SidecarRequest};
-use crate::text;
 use crate::voice::Door;
 use crate::voice::refusals::{Ending, explain, explain_line};
+use crate::{text, voice};
 
 /// A command line and its conditions.
 #[derive(Debug)]
@@ -60,6 +61,8 @@ pub struct ShellOutput {
     pub hint: Option<String>,
     /// How many processes that it had left running were killed.
     pub left_running: u32,
+    /// What of its changes to git's configuration stayed in the sandbox.
+    pub git_notes: Vec<String>,
 }
 
 /// How a command line ended.
@@ -85,7 +88,9 @@ pub fn run(
     let placed = place(workdir, command, host)?;
     let Placed { plan, directory, .. } = &placed;
     let (program, args) = shell(command);
-    let launch = launch(command, host, program, &args, directory, plan);
+    let git = GitReports::default();
+    let launch =
+        Launch { git: Some(&git), ..launch(command, host, program, &args, directory, plan) };
     let stop = AtomicBool::new(false);
     let stopped_by = StoppedBy { cancel, stop: &stop };
     let mut sidecar = LazySidecar::new(&command.sidecar);
@@ -99,7 +104,7 @@ pub fn run(
         ExecError::Cancelled { .. } => Unfinished::Cancelled,
         error => commands::line_not_run(&error, &command.line, directory).into(),
     })?;
-    Ok(output(command, &placed, head, end, left_running, sidecar))
+    Ok(output(command, &placed, head, end, left_running, &git.take(), sidecar))
 }
 
 /// What a command line printed, as far as it fits, with what explains its end.
@@ -109,6 +114,7 @@ pub(super) fn output(
     Head { stdout, stderr, truncated }: Head,
     end: End,
     left_running: u32,
+    git: &[GitReport],
     sidecar: LazySidecar<'_>,
 ) -> ShellOutput {
     let stdout = text::within(stdout, command.head_bytes);
@@ -118,7 +124,8 @@ pub(super) fn output(
         _ => hint(&command.line, &end, [&stderr, &stdout], plan).or_else(|| open.missing()),
     };
     let sidecar = sidecar.finish();
-    ShellOutput { stdout, stderr, truncated, sidecar, end, hint, left_running }
+    let git_notes = voice::git::notes(git);
+    ShellOutput { stdout, stderr, truncated, sidecar, end, hint, left_running, git_notes }
 }
 
 pub(super) fn end_of(exit: Exit) -> End {
@@ -170,6 +177,7 @@ pub(super) fn launch<'a>(
         variables: environment::of_shell(&command.environment, host, &directory.path),
         timeout: command.timeout,
         patches: command.patches.as_deref(),
+        git: None,
     }
 }
 

@@ -14,7 +14,13 @@ use crate::voice::commands as voice;
 use crate::voice::refusals::{Ending, explain, explain_program};
 
 /// A program that ended with another code than 0, or by a signal.
-pub(crate) fn exited(program: &Program, exit: &Exit, output: String, plan: &Plan) -> Failure {
+pub(crate) fn exited(
+    program: &Program,
+    exit: &Exit,
+    output: String,
+    git_notes: &[String],
+    plan: &Plan,
+) -> Failure {
     let (summary, ending) = match exit {
         Exit::Code(code) => {
             (format!("Command failed with exit code {code}"), Some(Ending::Code(*code)))
@@ -28,8 +34,9 @@ pub(crate) fn exited(program: &Program, exit: &Exit, output: String, plan: &Plan
     };
     let mut failure = Failure::new(Code::CommandFailed, summary, place).with_output(printed);
     let hint = explain(&output, plan, Door::Tools).or_else(|| network(program, ending?, plan));
-    if let Some(hint) = hint {
-        failure = failure.with_hint(hint);
+    let hints: Vec<&str> = hint.iter().chain(git_notes).map(String::as_str).collect();
+    if !hints.is_empty() {
+        failure = failure.with_hint(hints.join(" "));
     }
     let failure = match exit {
         Exit::Code(code) => failure.with("exitCode", *code),

@@ -172,6 +172,7 @@ pub(crate) mod tests {
             closed: vec!["/home/u/.ssh".into()],
             readable: Vec::new(),
             protected: vec!["/srv/root/.git/hooks".into(), "/srv/root/.git/config".into()],
+            views: Vec::new(),
             granted: Vec::new(),
             limits: Limits { processes: Some(64), ..Limits::default() },
             origin: None,

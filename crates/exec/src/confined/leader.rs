@@ -11,6 +11,7 @@ use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{Reply, kill_frame, send};
 
 use super::lease::Lease;
+use crate::git_reports::GitReport;
 use crate::running_command::{CommandState, NotRun};
 
 /// How long a worker may take to kill a command, before it is killed itself.
@@ -123,6 +124,12 @@ impl ConfinedLeader {
     /// How many of its other processes [`end`](Self::end) has killed.
     pub(crate) fn killed(&self) -> u32 {
         self.killed
+    }
+
+    /// Carries over what the command has changed in its views of git's configuration, and says what of it
+    /// was not. Nothing of the command is left.
+    pub(crate) fn end_views(&mut self) -> Vec<GitReport> {
+        self.lease.end_views()
     }
 
     fn kill(&mut self) -> io::Result<bool> {

@@ -15,10 +15,12 @@ use super::identity::Identities;
 use super::network::{self, KeptNetwork, NetworkId, Place};
 use super::pool::{Acquired, Host, Pool, acquire, order};
 use super::supervisor::Supervisor;
+use super::views::{self, Found, ViewUse, Views};
 use super::worker::{MAX_START_TIME, NoWorker, Worker};
 use super::{needed, pools};
 use crate::cancel::CancelSource;
 use crate::error::{ExecError, SpawnReason};
+use crate::git_reports::GitReport;
 use crate::missing::Missing;
 use crate::request::{ExecRequest, Sandbox};
 
@@ -33,6 +35,11 @@ pub(crate) struct Lease {
     /// That of the plan, or one that only this lease knows and that ends with it.
     pool: Arc<Pool>,
     generation: u64,
+    /// The views of its supervisor, and their use by the command.
+    views: Option<Arc<Views>>,
+    view_use: Option<ViewUse>,
+    /// What was reported at the end of that.
+    reports: Vec<GitReport>,
     /// The network of its supervisor, while a process is kept in it.
     _network: Option<Arc<KeptNetwork>>,
 }
@@ -59,6 +66,22 @@ impl Lease {
         let _ = retry_on_intr(|| poll(&mut [PollFd::new(&done, PollFlags::IN)], limit.as_ref()));
     }
 
+    /// Has the views of git's configuration say what the files say, before a command.
+    pub(crate) fn begin_views(&mut self) -> io::Result<()> {
+        self.view_use = self.views.as_ref().map(Views::begin).transpose()?;
+        Ok(())
+    }
+
+    /// Carries over what the command has changed in its views, and says what of it was not. The command
+    /// has ended.
+    pub(crate) fn end_views(&mut self) -> Vec<GitReport> {
+        let mut reports = std::mem::take(&mut self.reports);
+        if let Some(mut view_use) = self.view_use.take() {
+            reports.extend(view_use.end());
+        }
+        reports
+    }
+
     /// Retires the supervisor of the worker.
     pub(crate) fn retire(&self) {
         let mut state = self.pool.lock();
@@ -69,6 +92,8 @@ impl Lease {
 
     /// Gives the worker back to its pool, if its supervisor is still that of the pool.
     pub(crate) fn release(&mut self) {
+        // Before another command begins with them.
+        self.reports = self.end_views();
         let Some(worker) = self.worker.take() else { return };
         let mut state = self.pool.lock();
         if state.generation == self.generation {
@@ -157,7 +182,29 @@ fn lease(
             pools::enforce_share(&pool);
         }
         let layers = worker.layers;
-        let mut lease = Lease { worker: Some(worker), pool, generation, _network: None };
+        let has_views = !plan.views.is_empty() && layers.mount.holds();
+        let mut lease = Lease {
+            worker: Some(worker),
+            pool,
+            generation,
+            views: None,
+            view_use: None,
+            reports: Vec::new(),
+            _network: None,
+        };
+        if has_views {
+            match views::of(plan, &lease.pool, generation) {
+                Found::Views(views) => lease.views = Some(views),
+                Found::Nothing => {}
+                Found::Retired => {
+                    lease.release();
+                    if started.elapsed() > MAX_START_TIME {
+                        return Err(NoWorker::TooLong);
+                    }
+                    continue;
+                }
+            }
+        }
         if !is_kept || is_isolated || !network::can_be_shared(plan, &layers) {
             return Ok(lease);
         }

@@ -6,7 +6,7 @@
 
 use std::io;
 use std::ops::DerefMut;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use toolwright_sandbox::layers::is_shortage;
@@ -17,6 +17,7 @@ use toolwright_sandbox::wire::Order;
 use super::identity::Identities;
 use super::network::NetworkId;
 use super::supervisor::Supervisor;
+use super::views::Views;
 use super::worker::{MAX_START_TIME, NoWorker};
 
 /// How long a worker waits for its next command before it leaves. A test cannot wait for as long.
@@ -89,6 +90,8 @@ pub(super) struct State<S: SupervisorHandle> {
     without_mounts: Option<i32>,
     /// The network of the supervisor, if it has been asked for or was given to it.
     pub(super) network: Option<NetworkId>,
+    /// The views of the supervisor, once they have been asked for.
+    pub(super) views: Option<Arc<Views>>,
 }
 
 impl<S: SupervisorHandle> Default for State<S> {
@@ -103,6 +106,7 @@ impl<S: SupervisorHandle> Default for State<S> {
             used: None,
             without_mounts: None,
             network: None,
+            views: None,
         }
     }
 }
@@ -277,6 +281,7 @@ impl<S: SupervisorHandle> State<S> {
     /// How many descriptors it keeps open while nothing runs.
     pub(super) fn descriptors(&self) -> usize {
         2 * (self.idle.len() + usize::from(self.supervisor.is_some()))
+            + usize::from(self.views.is_some())
     }
 
     /// Retires the idle processes, and returns how many descriptors that closed.
@@ -309,6 +314,7 @@ impl<S: SupervisorHandle> State<S> {
         self.is_ready = false;
         self.without_mounts = None;
         self.network = None;
+        self.views = None;
     }
 }
 

@@ -11,7 +11,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use toolwright_sandbox::wire::{NETWORK, Order, PROGRAMS, WORKER, plain_frame, send, write_order};
+use toolwright_sandbox::wire::{
+    NETWORK, Order, PROGRAMS, VIEWS, WORKER, plain_frame, send, write_order,
+};
 
 use super::pool::SupervisorHandle;
 use super::program;
@@ -74,6 +76,13 @@ impl Supervisor {
     pub(super) fn request_network(&self) -> io::Result<OwnedFd> {
         let (ours, theirs) = pair()?;
         send(&self.socket, &plain_frame(NETWORK), &[theirs.as_fd()])?;
+        Ok(ours)
+    }
+
+    /// Asks for the directory of its views, and returns where that comes.
+    pub(super) fn request_views(&self) -> io::Result<OwnedFd> {
+        let (ours, theirs) = pair()?;
+        send(&self.socket, &plain_frame(VIEWS), &[theirs.as_fd()])?;
         Ok(ours)
     }
 

@@ -248,9 +248,7 @@ impl Kept {
                 Ok(Some(Reply::Done(status, killed, usage))) => {
                     state.status = Some(ExitStatus::from_raw(status));
                     self.unfollow_worker(state);
-                    if let Some(lease) = &mut state.lease {
-                        lease.release();
-                    }
+                    state.lease.iter_mut().for_each(Lease::release);
                     return self.finish(state, killed, usage);
                 }
                 Ok(Some(Reply::Listening(ports))) => state.watches.set_ports(ports),
@@ -338,7 +336,7 @@ impl Kept {
             state.waits_for_input_room = false;
         }
         drop(state.input.close());
-        state.lease = None;
+        let git = state.lease.take().map_or_else(Vec::new, |mut lease| lease.end_views());
         for connected in state.connecting.drain(..) {
             connected(Err(Errno::CONNREFUSED));
         }
@@ -347,7 +345,7 @@ impl Kept {
         }
         let exit = state.status.map(Exit::from_status);
         let duration = state.started.elapsed();
-        state.end = Some(ProcessEnd { exit, left_running, usage, duration });
+        state.end = Some(ProcessEnd { exit, left_running, usage, duration, git });
         self.reactor.leave(self.id);
     }
 

@@ -51,6 +51,7 @@ pub(crate) fn with(
         streams: Streams::Joined,
         sandbox: None,
         patches: None,
+        git: None,
     })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A host that protects `.git/hooks` or `.git/config` wants no call to plant anything that git will
 //! run or obey later. But git also follows `commondir` and a `.git` that is a file, reads
-//! `config.worktree`, has hooks and a configuration for each submodule, and takes a directory with
+//! `config.worktree` and remotes of the old kind, has hooks and a configuration for each submodule, and takes a directory with
 //! `HEAD`, `objects` and `refs` for a repository if it finds no other. Names decide, so files that
 //! do not exist yet are protected too.
 
@@ -55,7 +55,9 @@ impl Repository {
         };
         let mut rest = names().skip(depth);
         let first = rest.next()?;
-        let length = if is_lead(first) {
+        // Remotes as they were before there was a configuration.
+        let is_remotes = self.has_config && (is(first, "remotes") || is(first, "branches"));
+        let length = if is_lead(first) || is_remotes {
             1
         } else if is(first, "modules") {
             // A name, which may contain slashes, comes first.

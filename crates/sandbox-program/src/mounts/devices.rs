@@ -25,6 +25,8 @@ const LINKS: [(&str, &str); 5] = [
 
 /// The last part of [`PROGRAMS`](toolwright_sandbox::plan::PROGRAMS).
 const OUR_PROGRAMS: &str = "toolwright";
+/// The last part of [`VIEWS`](toolwright_sandbox::plan::VIEWS).
+const OUR_VIEWS: &str = "toolwright-git";
 
 /// Processors and machines beside the main one, for commands whose files are not confined. By how
 /// their names begin; some are directories.
@@ -64,7 +66,12 @@ impl Devices {
         Ok(Self { directory: directory.to_owned(), nodes })
     }
 
-    pub(super) fn prepare(&self, scratch: &Scratch, index: usize) -> Result<(), MountError> {
+    pub(super) fn prepare(
+        &self,
+        scratch: &Scratch,
+        index: usize,
+        has_views: bool,
+    ) -> Result<(), MountError> {
         let cover = PathBuf::from(index.to_string());
         let places = self.nodes.iter().try_for_each(|Node { name, is_directory, .. }| {
             let path = cover.join(name);
@@ -74,6 +81,9 @@ impl Devices {
             .and_then(|()| scratch.directory(cover.join("pts"), 0o755))
             .and_then(|()| scratch.directory(cover.join("mqueue"), 0o755))
             .and_then(|()| scratch.directory(cover.join(OUR_PROGRAMS), 0o755))
+            .and_then(|()| {
+                if has_views { scratch.directory(cover.join(OUR_VIEWS), 0o755) } else { Ok(()) }
+            })
             .and_then(|()| {
                 LINKS.iter().try_for_each(|(name, to)| scratch.link(cover.join(name), to))
             })

@@ -24,6 +24,8 @@ pub(super) enum Kind {
     Pinned,
     /// The host's, read-only below what may be written.
     Protected,
+    /// A link to the commands' own view of a file.
+    View,
     /// Nothing.
     Closed,
 }
@@ -98,6 +100,10 @@ impl Layout {
         temporary.extend(devices.as_deref().map(|path| path.join("shm")));
         let pinned: Vec<PathBuf> =
             plan.granted.iter().map(|granted| granted.path.clone()).collect();
+        // The views lie below the small `/dev`.
+        let (has_views, is_view) = (devices.is_some(), |path| plan.views.contains(path));
+        let (views, protected): (Vec<&PathBuf>, Vec<&PathBuf>) =
+            plan.protected.iter().partition(|path| has_views && is_view(*path));
         let mut wanted: Vec<(&Path, Kind)> =
             temporary.iter().map(|path| (path.as_path(), Kind::Temporary)).collect();
         wanted.extend(devices.as_deref().map(|path| (path, Kind::Devices)));
@@ -105,11 +111,13 @@ impl Layout {
             (&plan.readable, Kind::Readable),
             (&plan.writable, Kind::Writable),
             (&pinned, Kind::Pinned),
-            (&plan.protected, Kind::Protected),
             (&plan.closed, Kind::Closed),
             (&windows, Kind::Closed),
         ] {
             wanted.extend(paths.iter().map(|path| (path.as_path(), kind)));
+        }
+        for (paths, kind) in [(protected, Kind::Protected), (views, Kind::View)] {
+            wanted.extend(paths.into_iter().map(|path| (path.as_path(), kind)));
         }
         wanted.retain(|(path, _)| *path != root);
         wanted.sort_by_key(|(path, kind)| (path.components().count(), *path, *kind));
@@ -128,7 +136,7 @@ impl Layout {
                 Kind::Pinned => {
                     on_writable && below.is_none_or(|index| layout.entries[index].path != path)
                 }
-                Kind::Protected => on_writable,
+                Kind::Protected | Kind::View => on_writable,
                 Kind::Closed => !under.is_some_and(Kind::hides),
             };
             if makes_a_difference {

@@ -43,6 +43,8 @@ const LOCK_PAUSES: [Duration; 300] = {
 
 /// The content of files that would do harm if they were empty: this directory.
 const ITSELF: &[u8] = b".";
+/// The content of files that nobody would miss or notice: an empty line.
+const NO_LINE: &[u8] = b"\n";
 
 const NO_FOLLOW: OFlags =
     OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
@@ -55,11 +57,29 @@ pub(super) struct Placeholder {
     /// Whether it is locked. Without a lock no supervisor can know which others need it, and it
     /// stays.
     locked: bool,
+    /// Whether a link lies over it, to the commands' view of the file that it stands for.
+    is_viewed: bool,
 }
 
 impl Placeholder {
     /// Covers the one at `path` and takes part in its use.
     pub(super) fn adopt(path: &Path) -> Result<Self, Errno> {
+        Self::take(path, false, Self::cover)
+    }
+
+    /// As [`adopt`](Self::adopt), and lays the link of a view over it.
+    pub(super) fn adopt_under(
+        path: &Path,
+        attach: impl Fn() -> Result<(), Errno>,
+    ) -> Result<Self, Errno> {
+        Self::take(path, true, |_, _| attach())
+    }
+
+    fn take(
+        path: &Path,
+        is_viewed: bool,
+        cover: impl Fn(&mut Self, OwnedFd) -> Result<(), Errno>,
+    ) -> Result<Self, Errno> {
         // The lock keeps others from removing it, so what is covered after it stays covered.
         let bare = open(path, NO_FOLLOW, Mode::empty())?;
         let locked = lock(&bare)?;
@@ -69,8 +89,8 @@ impl Placeholder {
         if !is_same(&stat, &fstat(&place)?) || !is_marked(&bare, &stat)? {
             return Err(Errno::NOENT);
         }
-        let mut adopted = Self { path: path.to_owned(), fd: bare, locked };
-        if let Err(errno) = adopted.cover(place) {
+        let mut adopted = Self { path: path.to_owned(), fd: bare, locked, is_viewed };
+        if let Err(errno) = cover(&mut adopted, place) {
             // Supervisors that waited for this lock may have ended meanwhile.
             adopted.remove();
             return Err(errno);
@@ -86,14 +106,27 @@ impl Placeholder {
         Ok(())
     }
 
-    /// Whether users would notice it. Files that only git reads are not noticed.
+    /// Whether users would notice it. What only git reads is not noticed.
     pub(super) fn is_visible(&self) -> bool {
+        let of_git = [".git/branches", ".git/remotes", ".git/config.worktree"];
+        if of_git.iter().any(|end| self.path.ends_with(end)) {
+            return false;
+        }
         fstat(&self.fd)
             .is_ok_and(|stat| stat.st_size == 0 || FileType::from_raw_mode(stat.st_mode).is_dir())
     }
 
     /// Whether it is still what covers its path.
     pub(super) fn is_in_place(&self) -> bool {
+        if self.is_viewed {
+            let (Some(above), Some(name)) = (self.path.parent(), self.path.file_name()) else {
+                return false;
+            };
+            // A link of ours is all that can be seen there. It goes with the file that it lies over.
+            let link = kernel::open_plain(above).and_then(|above| kernel::open_entry(above, name));
+            return link.is_ok_and(kernel::is_mount_point)
+                && fstat(&self.fd).is_ok_and(|stat| stat.st_nlink > 0);
+        }
         let Ok(there) = kernel::open_plain(&self.path) else { return false };
         let is_same = |(one, other): (Stat, Stat)| is_same(&one, &other);
         kernel::is_read_only(&there)
@@ -145,20 +178,20 @@ pub(super) fn is_marked(place: impl AsFd, stat: &Stat) -> Result<bool, Errno> {
     if kind.is_dir() {
         return is_empty(place);
     }
-    Ok(kind.is_file() && (stat.st_size == 0 || stat.st_size == 1 && says_itself(&place)))
+    Ok(kind.is_file() && (stat.st_size == 0 || stat.st_size == 1 && says_nothing(&place)))
 }
 
 pub(super) fn is_unused(stat: &Stat) -> bool {
     stat.st_mtime == MARK && stat.st_mtime_nsec == 0 && stat.st_nlink > 0
 }
 
-fn says_itself(file: impl AsFd) -> bool {
+fn says_nothing(file: impl AsFd) -> bool {
     // It may be open only as a place.
     let again = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let mut content = [0; 2];
     let read = open(again, flags, Mode::empty()).and_then(|file| read(file, &mut content));
-    read.is_ok_and(|length| content[..length] == *ITSELF)
+    read.is_ok_and(|length| [ITSELF, NO_LINE].contains(&&content[..length]))
 }
 
 fn is_empty(directory: impl AsFd) -> Result<bool, Errno> {

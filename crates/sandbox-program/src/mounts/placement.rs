@@ -17,6 +17,7 @@ use crate::mounts::placeholder::Placeholder;
 use crate::mounts::programs::Programs;
 use crate::mounts::protection::Protector;
 use crate::mounts::scratch::{self, Scratch};
+use crate::mounts::views::Views;
 use toolwright_sandbox::plan::{FileIdentity, Files, Plan};
 
 /// How often a path that the host replaces at the same time is looked at again.
@@ -50,7 +51,7 @@ impl Placement {
                     devices = Some(Devices::take(path, plan.files == Files::Full)?);
                     None
                 }
-                Kind::Temporary | Kind::Protected | Kind::Closed => None,
+                Kind::Temporary | Kind::Protected | Kind::View | Kind::Closed => None,
             };
             trees.push(tree);
         }
@@ -62,11 +63,12 @@ impl Placement {
         layout: &Layout,
         plan: &Plan,
         placeholders: &mut Vec<Placeholder>,
-    ) -> Result<(Scratch, Option<Programs>), MountError> {
+    ) -> Result<(Scratch, Option<Programs>, Option<Views>), MountError> {
         let scratch = self.prepare(layout)?;
         let temporary = take_temporary(layout, &scratch)?;
         let mut programs =
             self.devices.as_ref().map(|_| Programs::prepare(&scratch)).transpose()?;
+        let mut views = Views::prepare(&scratch, layout, plan)?;
         scratch.seal().at("make read-only the covers in", Path::new("/"))?;
         let mut protector = Protector::new(layout, placeholders);
         let mut frozen = HashSet::new();
@@ -85,6 +87,9 @@ impl Placement {
                     }
                     if let Some(programs) = &mut programs {
                         programs.attach()?;
+                    }
+                    if let Some(views) = &mut views {
+                        views.attach()?;
                     }
                 }
                 Kind::Readable | Kind::Writable => {
@@ -108,9 +113,10 @@ impl Placement {
                     protector.hold(path).map_err(|errno| missed("hold", path, errno, plan))?;
                 }
                 Kind::Protected => protector.protect(path)?,
+                Kind::View => protector.view(path, || scratch.take_cover(index), &scratch)?,
             }
         }
-        Ok((scratch, programs))
+        Ok((scratch, programs, views))
     }
 
     /// Makes every directory and every place that will be needed in our own file system.
@@ -133,7 +139,8 @@ impl Placement {
             if *kind == Kind::Devices
                 && let Some(devices) = &self.devices
             {
-                devices.prepare(&scratch, index)?;
+                let has_views = entries.iter().any(|entry| entry.kind == Kind::View);
+                devices.prepare(&scratch, index, has_views)?;
             }
             let Some(below) = *below else { continue };
             let directory = match kind {
@@ -142,7 +149,7 @@ impl Placement {
                     Some((_, directory)) => *directory,
                     None => continue,
                 },
-                Kind::Pinned | Kind::Protected | Kind::Closed => continue,
+                Kind::Pinned | Kind::Protected | Kind::View | Kind::Closed => continue,
             };
             let cover = &entries[below];
             if cover.kind.hides()

@@ -72,8 +72,8 @@ impl Scratch {
         ))
     }
 
-    pub(super) fn link(&self, path: impl AsRef<Path>, to: &str) -> Result<(), Errno> {
-        allow_existing(symlinkat(to, &self.0, path.as_ref()))
+    pub(super) fn link(&self, path: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<(), Errno> {
+        allow_existing(symlinkat(to.as_ref(), &self.0, path.as_ref()))
     }
 
     pub(super) fn directory(&self, path: impl AsRef<Path>, mode: u32) -> Result<(), Errno> {

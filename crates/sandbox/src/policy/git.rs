@@ -17,8 +17,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use crate::plan::MAX_VIEW_BYTES;
+
 /// The file that locates the shared part of a repository.
 const COMMON: &str = "commondir";
+/// The configuration of one working tree.
+const WORKTREE_CONFIG: &str = "config.worktree";
 
 /// No file that leads elsewhere is longer than a path.
 const MAX_LINK_BYTES: u64 = 4 << 10;
@@ -43,9 +47,10 @@ pub(super) fn protect(
     names: &[&str],
     is_writable: impl Fn(&Path) -> bool,
     protected: &mut Vec<PathBuf>,
+    views: &mut Vec<PathBuf>,
 ) {
     let known = protected.iter().cloned().collect();
-    let mut finder = Finder { names, is_writable, protected, known, modules: 0 };
+    let mut finder = Finder { names, is_writable, protected, views, known, modules: 0 };
     // There are no links in the root's own path, so that this is the usual end of it.
     if git.parent() == Some(root) && git.symlink_metadata().is_ok_and(|it| it.is_dir()) {
         return finder.repository(git, true);
@@ -54,6 +59,7 @@ pub(super) fn protect(
         if !exists(git) {
             // Held with the directory, should it come into being.
             finder.add(git.join(COMMON));
+            finder.named(git);
         }
         // Without one, the directory itself may be a repository.
         if let Some(bare) = git.parent().filter(|directory| is_bare(directory)) {
@@ -71,6 +77,7 @@ struct Finder<'a, W> {
     names: &'a [&'a str],
     is_writable: W,
     protected: &'a mut Vec<PathBuf>,
+    views: &'a mut Vec<PathBuf>,
     known: HashSet<PathBuf>,
     modules: usize,
 }
@@ -82,10 +89,39 @@ impl<W: Fn(&Path) -> bool> Finder<'_, W> {
         }
     }
 
+    /// A configuration of which commands have a view. What is no file is protected alone.
+    fn view(&mut self, path: &Path) {
+        let is_file = || can_have_view(path);
+        if (self.is_writable)(path) && !self.views.iter().any(|known| known == path) && is_file() {
+            self.views.push(path.to_owned());
+        }
+    }
+
+    /// What an ordinary repository has beside its configuration, also before that is there: the one of
+    /// the working tree, and the remotes that git had before it had a configuration.
+    fn named(&mut self, directory: &Path) {
+        if !self.names.contains(&"config") {
+            return;
+        }
+        let more = directory.join(WORKTREE_CONFIG);
+        self.add(more.clone());
+        for name in ["branches", "remotes"] {
+            self.add(directory.join(name));
+        }
+        // A view of an absent file is one of the placeholder.
+        let has_config = can_have_view(&directory.join("config"));
+        if has_config && (!exists(&more) || can_have_view(&more)) && (self.is_writable)(&more) {
+            self.views.push(more);
+        }
+    }
+
     /// `is_named`: the hooks and the configuration in the directory are protected already.
     fn repository(&mut self, directory: &Path, is_named: bool) {
         // The placeholder of an absent one leads to its own directory.
         self.add(directory.join(COMMON));
+        if is_named {
+            self.named(directory);
+        }
         self.repository_with(self.names, directory, is_named);
     }
 
@@ -102,16 +138,18 @@ impl<W: Fn(&Path) -> bool> Finder<'_, W> {
             }
         }
         if names.contains(&"config") {
-            let more = directory.join("config.worktree");
+            self.view(&common.join("config"));
+            let more = directory.join(WORKTREE_CONFIG);
             if exists(&more) || asks_for_more(&common.join("config")) {
-                self.add(more);
+                self.add(more.clone());
+                self.view(&more);
             }
         }
         self.modules(&common.join("modules"), 0);
         self.worktrees(&common.join("worktrees"));
     }
 
-    /// Their hooks. Their configuration is rewritten by each `git submodule update`.
+    /// Their hooks, and their configuration: `git submodule update` rewrites that each time, in its view.
     fn modules(&mut self, directory: &Path, depth: usize) {
         let Ok(entries) = fs::read_dir(directory) else { return };
         for entry in entries.flatten() {
@@ -125,9 +163,11 @@ impl<W: Fn(&Path) -> bool> Finder<'_, W> {
             }
             // Hooks that were protected once cannot be removed, so that it is known again.
             if ["hooks", "config", "HEAD"].iter().any(|name| exists(&real.join(name))) {
-                let hooks: Vec<&str> =
-                    self.names.iter().copied().filter(|name| *name == "hooks").collect();
-                self.repository_with(&hooks, &real, false);
+                // A configuration that is not there yet has to be made by git itself.
+                let has_config = exists(&real.join("config"));
+                let is_meant = |name: &&str| *name != "config" || has_config;
+                let names: Vec<&str> = self.names.iter().copied().filter(is_meant).collect();
+                self.repository_with(&names, &real, false);
             } else {
                 self.modules(&real, depth + 1);
             }
@@ -137,18 +177,28 @@ impl<W: Fn(&Path) -> bool> Finder<'_, W> {
     /// Other working trees of the repository, unless commands can write to them anyway: there `.git` is
     /// a file that could be exchanged.
     fn worktrees(&mut self, directory: &Path) {
+        let above = directory.parent().unwrap_or(directory);
+        let obeys_more = asks_for_more(&above.join("config"));
         let outside = worktrees::outside(directory, &self.is_writable);
         let Some(outside) = outside.filter(|trees| trees.len() <= MAX_WORKTREES) else {
             return self.add(directory.to_owned());
         };
         for tree in outside {
             // A command that changes the link back would have it taken for one inside.
-            let parts = [COMMON, "config.worktree", "gitdir"].map(|name| tree.join(name));
-            for part in parts.into_iter().filter(|part| exists(part)) {
+            let parts = [COMMON, WORKTREE_CONFIG, "gitdir"].map(|name| tree.join(name));
+            let is_read =
+                |part: &PathBuf| exists(part) || obeys_more && part.ends_with(WORKTREE_CONFIG);
+            for part in parts.into_iter().filter(is_read) {
                 self.add(part);
             }
         }
     }
+}
+
+/// A link leads to a file that others may use as well, and is left alone.
+fn can_have_view(path: &Path) -> bool {
+    let found = path.symlink_metadata();
+    found.is_ok_and(|found| found.is_file() && found.len() <= MAX_VIEW_BYTES)
 }
 
 /// Whether git takes a directory for a repository by its contents.

@@ -159,6 +159,13 @@ pub const PROGRAMS: &[u8] = b"programs";
 /// [`Reply::Network`]: super::Reply::Network
 pub const NETWORK: &[u8] = b"network";
 
+/// Asks a supervisor for the directory of its views, together with a socket for the answer:
+/// [`Reply::Views`] and the descriptor, or [`Reply::NoViews`].
+///
+/// [`Reply::Views`]: super::Reply::Views
+/// [`Reply::NoViews`]: super::Reply::NoViews
+pub const VIEWS: &[u8] = b"views";
+
 pub(super) fn framed(mut frame: Vec<u8>) -> Vec<u8> {
     let length = u32::try_from(frame.len() - FRAME_HEADER).unwrap_or(u32::MAX);
     frame[..FRAME_HEADER].copy_from_slice(&length.to_le_bytes());

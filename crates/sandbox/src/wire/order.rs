@@ -27,11 +27,11 @@ wire_enum!(Files { 0 = Confined, 1 = Full });
 /// All of it but its origin, which is of no use to the one that carries it out.
 impl Wire for Plan {
     fn write(&self, to: &mut Vec<u8>) {
-        let Self { root, network, files, writable, closed, readable, protected, .. } = self;
+        let Self { root, network, files, writable, closed, readable, protected, views, .. } = self;
         root.write(to);
         network.write(to);
         files.write(to);
-        for paths in [writable, closed, readable, protected] {
+        for paths in [writable, closed, readable, protected, views] {
             paths.write(to);
         }
         self.granted.write(to);
@@ -47,6 +47,7 @@ impl Wire for Plan {
             closed: Wire::read(from)?,
             readable: Wire::read(from)?,
             protected: Wire::read(from)?,
+            views: Wire::read(from)?,
             granted: Wire::read(from)?,
             limits: Wire::read(from)?,
             origin: None,

@@ -38,6 +38,10 @@ pub enum Reply {
     Connected(Option<i32>),
     /// The network of a supervisor comes with the frame.
     Network,
+    /// The directory of a supervisor's views comes with the frame.
+    Views,
+    /// It has none.
+    NoViews,
 }
 
 wire_enum!(Reply {
@@ -54,6 +58,8 @@ wire_enum!(Reply {
     11 = Input(state),
     12 = Connected(errno),
     13 = Network,
+    14 = Views,
+    15 = NoViews,
 });
 wire_struct!(Usage { user_us, system_us, peak_bytes });
 wire_enum!(InputState { 0 = Busy, 1 = Waiting, 2 = Unknown });

@@ -43,7 +43,7 @@ fn unconfined() -> ExecError {
 fn a_code_comes_with_the_output_and_what_the_sandbox_has_to_do_with_it() {
     let closed = plan(Network::PrivateLoopback);
     let exited = |cmd: &str, args: &[&str], code, output: &str| {
-        super::exited(&program(cmd, args), &Exit::Code(code), output.to_owned(), &closed)
+        super::exited(&program(cmd, args), &Exit::Code(code), output.to_owned(), &[], &closed)
     };
     let failure = exited("make", &["all"], 2, "no rule\n");
     assert_eq!(
@@ -67,7 +67,7 @@ fn a_code_comes_with_the_output_and_what_the_sandbox_has_to_do_with_it() {
 fn a_signal_is_named_and_says_nothing_of_the_network() {
     let exit = Exit::Signal { number: 9, name: "SIGKILL".into() };
     let program = program("curl", &["https://x"]);
-    let failure = exited(&program, &exit, String::new(), &plan(Network::PrivateLoopback));
+    let failure = exited(&program, &exit, String::new(), &[], &plan(Network::PrivateLoopback));
     assert_eq!(failure.summary, "Command was killed by SIGKILL");
     assert_eq!(failure.details["signal"], "SIGKILL");
     assert_eq!(failure.details["signalNumber"], 9);

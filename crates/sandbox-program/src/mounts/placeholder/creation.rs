@@ -12,7 +12,7 @@ use rustix::fs::{
 use rustix::io::{Errno, write};
 use rustix::process::{geteuid, getpid};
 
-use super::{ITSELF, MARK, NO_FOLLOW, removal, with_write_access};
+use super::{ITSELF, MARK, NO_FOLLOW, NO_LINE, removal, with_write_access};
 
 /// How the name begins under which one is made: this, the maker's number and the time.
 const HIDDEN: &str = ".toolwright-";
@@ -119,7 +119,12 @@ fn create(parent: &OwnedFd, name: &OsStr, content: Option<&[u8]>) -> Result<(), 
 }
 
 fn content_of(name: &OsStr) -> &'static [u8] {
-    if name.as_bytes() == COMMON { ITSELF } else { b"" }
+    match name.as_bytes() {
+        COMMON => ITSELF,
+        // Only git reads it, and not even git unless the repository says so.
+        b"config.worktree" => NO_LINE,
+        _ => b"",
+    }
 }
 
 /// Whether a missing name is more likely that of a file. Programs on the host meet the placeholder:

@@ -2,8 +2,10 @@ use std::time::{Duration, Instant};
 
 use super::{Fixture, Settings, put, *};
 
-/// The protected paths where `.git/hooks` and `.git/config` are, without these two and the file beside them
-/// that leads elsewhere.
+/// What is protected beside the hooks and the configuration, whether it is there or not.
+const ALWAYS: [&str; 4] = ["branches", "commondir", "config.worktree", "remotes"];
+
+/// The protected paths where `.git/hooks` and `.git/config` are, without these two and those that always are.
 fn beside(fixture: &Fixture, writable_roots: &[&str]) -> Vec<String> {
     let deny_write = vec![".git/hooks".into(), ".git/config".into()];
     let writable_roots = writable_roots.iter().map(|path| fixture.at(path)).collect();
@@ -13,7 +15,7 @@ fn beside(fixture: &Fixture, writable_roots: &[&str]) -> Vec<String> {
     let mut all: Vec<String> = plan.expect("a plan").protected.iter().map(names).collect();
     assert_eq!(all[..2], ["root/.git/hooks", "root/.git/config"]);
     all.drain(..2);
-    all.retain(|path| path != "root/.git/commondir");
+    all.retain(|path| path.strip_prefix("root/.git/").is_none_or(|name| !ALWAYS.contains(&name)));
     all.sort();
     all
 }
@@ -40,31 +42,74 @@ fn what_leads_git_elsewhere_is_protected_where_it_is() {
     put(&fixture, "root/.git/commondir", "../shared\n");
     put(&fixture, "root/.git/config.worktree", "");
     put(&fixture, "root/shared/config", "");
-    let expected = ["root/.git/config.worktree", "root/shared/config", "root/shared/hooks"];
+    let expected = ["root/shared/config", "root/shared/hooks"];
     assert_eq!(beside(&fixture, &[]), expected);
     // In a circle, to a missing file, or not a path.
     for text in [".", "nowhere", "", "\0", "a\nb"] {
         put(&fixture, "root/.git/commondir", text);
-        assert_eq!(beside(&fixture, &[])[0], expected[0], "{text:?}");
+        assert_eq!(beside(&fixture, &[]), [""; 0], "{text:?}");
     }
 }
 
 #[test]
 fn a_configuration_of_the_working_tree_is_protected_before_it_is_there() {
     let fixture = Fixture::new();
+    let protected = |fixture: &Fixture| {
+        let deny_write = vec![".git/hooks".into(), ".git/config".into()];
+        let plan = fixture.plan(&Settings { deny_write, ..Settings::default() }).expect("a plan");
+        ALWAYS.map(|name| plan.protected.contains(&fixture.at("root/.git").join(name)))
+    };
+    assert_eq!(protected(&fixture), [true; 4], "without a repository");
+    put(&fixture, "root/.git/config", "");
+    assert_eq!(protected(&fixture), [true; 4]);
+    // Elsewhere, once the repository asks for it.
+    put(&fixture, "root/.git/worktrees/out/gitdir", "/no/such/.git");
+    assert_eq!(beside(&fixture, &[]), ["root/.git/worktrees/out/gitdir"]);
     put(&fixture, "root/.git/config", "[Extensions]\n\tworktreeConfig = true\n");
-    assert_eq!(beside(&fixture, &[]), ["root/.git/config.worktree"]);
+    let expected =
+        ["config.worktree", "gitdir"].map(|name| format!("root/.git/worktrees/out/{name}"));
+    assert_eq!(beside(&fixture, &[]), expected);
 }
 
 #[test]
-fn submodules_have_hooks() {
+fn commands_have_a_view_of_configurations_that_are_files() {
+    let fixture = Fixture::new();
+    let views = |deny_write: &[&str]| {
+        let deny_write = deny_write.iter().map(PathBuf::from).collect();
+        let plan = fixture.plan(&Settings { deny_write, ..Settings::default() }).expect("a plan");
+        assert!(plan.views.iter().all(|view| plan.protected.contains(view)));
+        let name =
+            |path: &PathBuf| path.strip_prefix(fixture.at("root")).expect("below").to_owned();
+        let mut views: Vec<PathBuf> = plan.views.iter().map(name).collect();
+        views.sort();
+        views
+    };
+    let usual = [".git/hooks", ".git/config"];
+    assert_eq!(views(&usual), [""; 0].map(PathBuf::from));
+    fs::create_dir_all(fixture.at("root/.git/hooks")).expect("made");
+    assert_eq!(views(&usual), [""; 0].map(PathBuf::from));
+    put(&fixture, "root/.git/config", "");
+    put(&fixture, "root/.git/modules/a/config", "");
+    put(&fixture, "root/.git/modules/b/HEAD", "");
+    let expected = [".git/config", ".git/config.worktree", ".git/modules/a/config"];
+    assert_eq!(views(&usual), expected.map(PathBuf::from));
+    assert_eq!(views(&[".git/hooks"]), [""; 0].map(PathBuf::from));
+    assert_eq!(views(&[".git"]), [""; 0].map(PathBuf::from));
+    // A link leads to a file that others may use as well.
+    fs::rename(fixture.at("root/.git/config"), fixture.at("root/.git/c")).expect("moved");
+    std::os::unix::fs::symlink("c", fixture.at("root/.git/config")).expect("linked");
+    assert_eq!(views(&usual), [".git/modules/a/config"].map(PathBuf::from));
+}
+
+#[test]
+fn submodules_have_hooks_and_configurations() {
     let fixture = Fixture::new();
     put(&fixture, "root/.git/modules/a/config", "");
     put(&fixture, "root/.git/modules/libs/b/HEAD", "");
     put(&fixture, "root/.git/modules/libs/b/modules/c/hooks/x", "");
     put(&fixture, "root/.git/modules/libs/empty/x", "");
-    // Not their configurations, which `git submodule update` rewrites.
-    let expected = ["a/hooks", "libs/b/hooks", "libs/b/modules/c/hooks"];
+    // A configuration that is not there yet is made by git itself.
+    let expected = ["a/config", "a/hooks", "libs/b/hooks", "libs/b/modules/c/hooks"];
     assert_eq!(beside(&fixture, &[]), expected.map(|path| format!("root/.git/modules/{path}")));
     // More than can be looked at are closed as a whole.
     for number in 0..600 {

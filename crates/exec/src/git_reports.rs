@@ -1,0 +1,48 @@
+//! What of the configuration of git that a command has changed did not reach the host.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+/// What was not carried over to one file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GitReport {
+    /// The file, from the root on if it lies below it.
+    pub file: PathBuf,
+    /// Settings that may run programs or lead elsewhere.
+    pub refused: Vec<String>,
+    /// Settings that somebody else has changed too.
+    pub changed_meanwhile: Vec<String>,
+    /// Why nothing was carried over at all.
+    pub problem: Option<GitProblem>,
+}
+
+/// Why nothing of a file was carried over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GitProblem {
+    /// It is none that git reads, or is too long.
+    Unreadable,
+    /// There are too many changes.
+    TooMany,
+    /// The lock beside it is held, or was left behind.
+    Locked,
+    /// It has a second name.
+    HasTwin,
+    /// The system refused it, with this error number.
+    NotWritten(i32),
+}
+
+/// Collects the reports of one command, however that ends.
+#[derive(Debug, Default)]
+pub struct GitReports(Mutex<Vec<GitReport>>);
+
+impl GitReports {
+    /// The reports so far.
+    #[must_use]
+    pub fn take(&self) -> Vec<GitReport> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn add(&self, reports: Vec<GitReport>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(reports);
+    }
+}

@@ -1,0 +1,224 @@
+//! Git in a confined command: it works as outside, and leaves nothing that runs a program later.
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use support::place::{Place, has_namespaces};
+use support::{strings, text};
+use toolwright_exec::{ExecEnv, ExecRequest, Exit, GitReports, run};
+use toolwright_sandbox::plan::{Files, Limits, Network};
+use toolwright_sandbox::policy::{Options, ReadScope, Resolved, plan};
+
+#[path = "confined_git/flows.rs"]
+mod flows;
+#[path = "confined_git/plants.rs"]
+mod plants;
+
+/// Settings that a person has for all repositories.
+const SETTINGS: [(&str, &str); 6] = [
+    ("user.name", "A U Thor"),
+    ("user.email", "author@localhost"),
+    ("protocol.file.allow", "always"),
+    ("init.defaultBranch", "main"),
+    ("advice.detachedHead", "false"),
+    ("gc.auto", "0"),
+];
+
+/// A root with a repository or without one, and another repository beside it that commands read.
+struct Scene {
+    place: Place,
+    /// Beside the root.
+    beside: PathBuf,
+}
+
+impl Scene {
+    fn new(prepare: &str) -> Self {
+        let place = Place::confined();
+        let beside = place.outside.join("beside");
+        let scene = Self { place, beside };
+        scene.prepare(prepare);
+        scene
+    }
+
+    /// Makes both anew, in the same places.
+    fn prepare(&self, prepare: &str) {
+        let _ = fs::remove_dir_all(&self.beside);
+        fs::create_dir(&self.beside).expect("made");
+        for entry in fs::read_dir(&self.place.root).expect("listed").flatten() {
+            let path = entry.path();
+            let removed =
+                if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+            removed.expect("removed");
+        }
+        let library = "git init -q lib && cd lib && echo lib > l && git add l && git commit -qm lib \
+            && git branch feature && git tag v1 && cd .. && git clone -q --bare lib up.git";
+        self.on_host(&self.beside, library);
+        self.on_host(&self.place.root, prepare);
+    }
+
+    fn variables(&self) -> Vec<(String, String)> {
+        let mut variables = vec![
+            ("HOME".to_owned(), self.place.outside.join("home").display().to_string()),
+            ("PATH".to_owned(), std::env::var("PATH").expect("a path")),
+            ("BESIDE".to_owned(), self.beside.display().to_string()),
+            ("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned()),
+            ("GIT_AUTHOR_DATE".to_owned(), "2024-01-01T00:00:00Z".to_owned()),
+            ("GIT_COMMITTER_DATE".to_owned(), "2024-01-01T00:00:00Z".to_owned()),
+            ("GIT_EDITOR".to_owned(), "true".to_owned()),
+            ("GIT_CONFIG_COUNT".to_owned(), SETTINGS.len().to_string()),
+        ];
+        for (number, (key, value)) in SETTINGS.iter().enumerate() {
+            variables.push((format!("GIT_CONFIG_KEY_{number}"), (*key).to_owned()));
+            variables.push((format!("GIT_CONFIG_VALUE_{number}"), (*value).to_owned()));
+        }
+        variables.sort();
+        variables
+    }
+
+    /// What a script prints, and how it ends, as a person runs it.
+    fn on_host(&self, directory: &Path, script: &str) -> String {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("exec 2>&1; {script}")]).current_dir(directory).env_clear();
+        let output = shell.envs(self.variables()).output().expect("sh runs");
+        let code = output.status.code();
+        self.without_paths(&format!("{}[{code:?}]", String::from_utf8_lossy(&output.stdout)))
+    }
+
+    /// The same in the sandbox, behind the plan of this moment.
+    fn confined(&self, script: &str) -> (String, GitReports) {
+        let root = &self.place.root;
+        let resolved =
+            Resolved { root: root.clone(), given_root: root.clone(), ..Resolved::default() };
+        let mut plan = plan(&Options {
+            root,
+            resolved: &resolved,
+            network: Network::PrivateLoopback,
+            files: Files::Confined,
+            read_scope: ReadScope::All,
+            writable_roots: &[],
+            readable: &[],
+            deny_write: &[".git/hooks".into(), ".git/config".into()],
+            limits: Limits::DEFAULT,
+            home: None,
+            other_home: None,
+            variables: &[],
+            sessions: None,
+            path: None,
+        });
+        plan.readable.push(self.beside.clone());
+        let mut place = Place::confined();
+        place.plan = plan;
+        let reports = GitReports::default();
+        let args = strings(&["-c", &format!("exec 2>&1; {script}")]);
+        let variables =
+            self.variables().into_iter().map(|(name, value)| (name.into(), value.into()));
+        let request = ExecRequest {
+            cwd: root,
+            env: ExecEnv::Exactly(variables.collect::<Vec<_>>().into()),
+            git: Some(&reports),
+            ..place.request("sh", &args)
+        };
+        let finished = run(&request).expect("it runs");
+        let code = match &finished.exit {
+            Exit::Code(code) => Some(*code),
+            Exit::Signal { .. } => None,
+        };
+        (self.without_paths(&format!("{}[{code:?}]", text(&finished))), reports)
+    }
+
+    fn without_paths(&self, text: &str) -> String {
+        text.replace(&*self.place.outside.to_string_lossy(), "PLACE")
+    }
+
+    /// All that a person sees of the repository afterwards.
+    fn state(&self) -> String {
+        let commands = [
+            "git config --local --list | sort",
+            "for d in .git/modules/*; do test -d $d && git --git-dir=$d config --list --local | sort; done",
+            "git for-each-ref; git symbolic-ref -q HEAD; git stash list",
+            "git status --porcelain --branch --untracked-files=all",
+            "git ls-files -s; git log --format='%H %s' -5",
+            "find . -name .git -prune -o -type f -print | sort | xargs sha1sum",
+            "git worktree list --porcelain; git submodule status",
+        ];
+        commands.map(|line| self.on_host(&self.place.root, line)).join("\n")
+    }
+
+    fn put(&self, path: &str, content: &str) {
+        let path = self.place.root.join(path);
+        fs::create_dir_all(path.parent().expect("above")).expect("made");
+        fs::write(&path, content).expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("set");
+    }
+}
+
+#[test]
+fn a_view_does_not_outlive_its_command_and_the_file_is_the_same_one() {
+    if !has_namespaces() {
+        return;
+    }
+    let scene = Scene::new(flows::REPOSITORY);
+    let config = scene.place.root.join(".git/config");
+    let inode =
+        |path: &Path| std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).expect("there"));
+    let before = inode(&config);
+    let (printed, reports) =
+        scene.confined("git config alias.x '!echo aliased'; git config pull.rebase true; git x");
+    assert_eq!(printed, "aliased\n[Some(0)]");
+    let refused: Vec<_> = reports.take().into_iter().flat_map(|report| report.refused).collect();
+    assert_eq!(refused, ["alias.x"]);
+    assert_eq!(inode(&config), before);
+    assert!(!scene.place.root.join(".git/config.lock").exists());
+    let (printed, reports) = scene.confined("git x; git config pull.rebase");
+    assert!(printed.contains("'x' is not a git command") && printed.ends_with("true\n[Some(0)]"));
+    assert_eq!(reports.take(), []);
+    assert_eq!(
+        scene.on_host(&scene.place.root, "git config --get-regexp 'alias|pull'"),
+        "pull.rebase true\n[Some(0)]"
+    );
+}
+
+/// Git tries out modes on the link that it sees.
+#[test]
+fn init_where_there_is_a_repository_changes_nothing() {
+    if !has_namespaces() {
+        return;
+    }
+    let scene = Scene::new(flows::REPOSITORY);
+    let before = scene.state();
+    let (printed, reports) = scene.confined("git init");
+    assert_eq!(printed, "Reinitialized existing Git repository in PLACE/root/.git/\n[Some(0)]");
+    let refused: Vec<_> = reports.take().into_iter().flat_map(|report| report.refused).collect();
+    assert_eq!(refused, ["core.filemode"]);
+    assert_eq!(scene.state(), before);
+}
+
+#[test]
+fn what_the_host_changes_meanwhile_stays() {
+    if !has_namespaces() {
+        return;
+    }
+    let scene = Scene::new(flows::REPOSITORY);
+    let root = &scene.place.root;
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            while !root.join("ready").exists() {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            scene.on_host(root, "git config user.name host; git config user.email h@h; : > go");
+        });
+        let script = ": > ready; until [ -e go ]; do sleep 0.01; done; \
+            git config user.name command; git config init.defaultBranch x; rm ready go";
+        let (printed, reports) = scene.confined(script);
+        assert_eq!(printed, "[Some(0)]");
+        let reports = reports.take();
+        assert_eq!(reports[0].changed_meanwhile, ["user.name"], "{reports:?}");
+    });
+    let state = scene.on_host(root, "git config --local --get-regexp 'user|init'");
+    assert_eq!(state, "user.name host\nuser.email h@h\ninit.defaultbranch x\n[Some(0)]");
+}
