@@ -192,16 +192,16 @@ mod tests {
             assert!(text.len() <= limit, "limit {limit}");
             assert_eq!(truncated, limit < all.len(), "limit {limit}");
             let text = String::from_utf8(text).expect("utf-8");
-            let found = if truncated && limit >= MARKER_MIN_LIMIT {
+            let listed = if truncated && limit >= MARKER_MIN_LIMIT {
                 let at = text.find("[output cut at").expect("marker");
                 assert_eq!(text[at..].matches('\n').count(), 1);
                 &text[..at]
             } else {
                 &text[..]
             };
-            assert!(found.is_empty() || found.ends_with('\n'), "limit {limit}");
-            assert!(all.starts_with(found), "limit {limit}");
-            assert_eq!(found.lines().count() as u64, matches, "limit {limit}");
+            assert!(listed.is_empty() || listed.ends_with('\n'), "limit {limit}");
+            assert!(all.starts_with(listed), "limit {limit}");
+            assert_eq!(listed.lines().count() as u64, matches, "limit {limit}");
         }
     }
 
