@@ -22,14 +22,14 @@ impl Store {
         check_path(path)?;
         self.read("reading an attachment", |connection| {
             let thread = number(connection, thread)?;
-            let found = connection
+            let existing = connection
                 .prepare_cached(&format!(
                     "SELECT {COLUMNS} FROM files
                      WHERE thread = ?1 AND path = ?2 AND staged_by IS NULL"
                 ))?
                 .query_row((thread, path), ref_of)
                 .optional()?;
-            Ok(found)
+            Ok(existing)
         })
     }
 
