@@ -109,8 +109,8 @@ pub(crate) fn settle(
         return Ok(());
     }
     // Another process may have been quicker.
-    let found = super::step::Print::of(&stat);
-    if look(base, name)? != Some(found) {
+    let current = super::step::Print::of(&stat);
+    if look(base, name)? != Some(current) {
         return Ok(());
     }
     let never = AtomicBool::new(false);
@@ -203,7 +203,7 @@ fn patience() -> Duration {
 
 /// Finds the plan of a set in a directory.
 pub(crate) fn plan_in(base: BorrowedFd<'_>, set: SetId) -> Option<PlanState> {
-    PlanState::ALL
-        .into_iter()
-        .find(|state| look(base, OsStr::new(&set.plan(*state))).is_ok_and(|found| found.is_some()))
+    PlanState::ALL.into_iter().find(|state| {
+        look(base, OsStr::new(&set.plan(*state))).is_ok_and(|existing| existing.is_some())
+    })
 }
