@@ -6,7 +6,7 @@
 //! - [`program`]: a program with arguments, for the tools.
 //! - [`capture`]: the same, where every end is a result.
 //! - [`shell`]: a command line, for a session.
-//! - [`process`]: either of them as a process that is kept running.
+//! - [`process`]: either of them as a background process.
 //! - [`patches`]: what patches in a command have told about themselves.
 //! - [`live_output`]: what a command line has printed so far.
 

@@ -63,7 +63,7 @@ pub(crate) fn take_worker_for(
     request: &ExecRequest<'_>,
     deadline: Option<Instant>,
 ) -> Result<(Lease, Vec<u8>), ExecError> {
-    let mut worker = take_worker(sandbox, request, command.is_kept, deadline)?;
+    let mut worker = take_worker(sandbox, request, command.is_background, deadline)?;
     let has_programs = worker.worker().layers.mount.holds();
     if has_programs && names_program(request) {
         worker.make_programs();

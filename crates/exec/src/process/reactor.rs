@@ -1,4 +1,4 @@
-//! The thread that follows all processes that are kept.
+//! The thread that follows all background processes.
 //!
 //! It sleeps until the kernel has news of one of them, or one of their deadlines is over.
 
@@ -144,8 +144,8 @@ impl Reactor {
                     self.waker.drain();
                     continue;
                 }
-                let found = lock(&self.followed).get(&(number >> PART_BITS)).cloned();
-                if let Some(followed) = found {
+                let followed_by_id = lock(&self.followed).get(&(number >> PART_BITS)).cloned();
+                if let Some(followed) = followed_by_id {
                     let part = Part::try_from(number & 0xFF).unwrap_or(0);
                     followed.on_ready(part);
                 }
@@ -170,8 +170,8 @@ impl Reactor {
                 }
             };
             let Some((_, id)) = due else { return };
-            let found = lock(&self.followed).get(&id).cloned();
-            if let Some(followed) = found {
+            let followed_by_id = lock(&self.followed).get(&id).cloned();
+            if let Some(followed) = followed_by_id {
                 followed.on_deadline();
             }
         }

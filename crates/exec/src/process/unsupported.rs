@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 
-use toolwright_sandbox::kept::{InputState, TerminalSize, Watched};
+use toolwright_sandbox::background::{InputState, TerminalSize, WatchedFacts};
 use toolwright_sandbox::step::FailedStep;
 
 use super::{InputError, InputProgress, Piece, ProcessEnd, ProcessRequest};
@@ -12,7 +12,7 @@ use crate::error::ExecError;
 use crate::missing::Missing;
 use crate::sink::Stream;
 
-/// A process that is kept: there is none on this system.
+/// A background process: there is none on this system.
 #[derive(Debug)]
 pub struct Process(Infallible);
 
@@ -81,7 +81,7 @@ impl Process {
 
     /// See the Linux version.
     #[must_use]
-    pub fn watch(&self, _: Watched) -> Watching {
+    pub fn watch(&self, _: WatchedFacts) -> Watching {
         match self.0 {}
     }
 

@@ -2,7 +2,7 @@ use super::*;
 
 /// A root that is granted and nothing else.
 pub(in crate::command) fn resolved(root: &Path) -> Resolved {
-    Resolved { root: root.to_owned(), given_root: root.to_owned(), ..Resolved::default() }
+    Resolved { root: root.to_owned(), named_root: root.to_owned(), ..Resolved::default() }
 }
 
 fn plan(options: &SandboxOptions, root: &Path) -> Plan {
@@ -193,15 +193,15 @@ fn the_stores_of_the_user_s_home_are_closed_whatever_home_the_host_names() {
     let Some(user) = stores::home_of_user() else { return };
     let (_place, root, home, _keys) = home_with_keys();
     let options = SandboxOptions { full_files: true, ..SandboxOptions::default() };
-    let held = |home: &Path| {
+    let closed_stores = |home: &Path| {
         let variables = [("HOME".into(), home.into())];
         let plan = options.plan(&root, &resolved(&root), &variables);
         let paths = plan.closed.into_iter().chain(plan.protected);
         paths.filter(|path| path.starts_with(user)).collect::<std::collections::HashSet<_>>()
     };
-    let stores = held(user);
+    let stores = closed_stores(user);
     assert!(!stores.is_empty());
-    assert!(stores.is_subset(&held(&home)));
+    assert!(stores.is_subset(&closed_stores(&home)));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a host and a worker say of a command that is kept running.
+//! What a host and a worker say of a background command.
 
 /// How many characters a terminal shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct TerminalSize {
 
 /// What a host wants to be told of a command that it keeps running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Watched {
+pub struct WatchedFacts {
     /// The ports at which it listens.
     pub ports: bool,
     /// Whether it waits for input.
