@@ -230,3 +230,30 @@ fn a_report_is_refused_for_a_root_that_was_replaced() {
     let Err(Unfinished::Failed(failure)) = report else { panic!("it was made") };
     assert_eq!(failure.code.as_str(), "TOOL_ROOT_CHANGED");
 }
+
+/// A process warns once in its life, so the test calls itself.
+#[test]
+fn a_writable_home_is_warned_of_once_on_stderr() {
+    const CHILD: &str = "TOOLWRIGHT_TEST_WARNING";
+    if let Some(root) = env::var_os(CHILD) {
+        let plan = plan(&SandboxOptions::default(), Path::new(&root));
+        warn_of_writable_home(&plan);
+        warn_of_writable_home(&plan);
+        return;
+    }
+    let (place, root, home, _keys) = home_with_keys();
+    let warnings = |root: &Path| {
+        let name = "command::plan::tests::a_writable_home_is_warned_of_once_on_stderr";
+        let output = std::process::Command::new(env::current_exe().expect("known"))
+            .args(["--exact", name, "--nocapture"])
+            .env(CHILD, root)
+            .env("HOME", &home)
+            .output()
+            .expect("ran");
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        text.matches("commands may write the home directory").count()
+    };
+    assert_eq!(warnings(&root), 0);
+    assert_eq!(warnings(&place.path().canonicalize().expect("there")), 1);
+}
