@@ -10,7 +10,7 @@ use toolwright_search::{GrepRequest, Hit, LineMatches, LineQuery, Parallelism};
 
 use crate::failure::{Unfinished, searches};
 use crate::session_search::{Search, SearchInput};
-use crate::text;
+use crate::{text, voice};
 
 /// A search below a root, whose result is a text as ripgrep prints it.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +41,7 @@ impl GrepInput<'_> {
             deadline: Instant::now().checked_add(timeout),
             cancel,
             parallelism: Parallelism::default(),
+            advice: voice::searches::AFTER_CUT,
         };
         let result = toolwright_search::grep(&request, &|path| root.open_listed(path))
             .map_err(|error| searches::grep(error, pattern, limit_bytes, timeout))?;

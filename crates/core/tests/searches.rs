@@ -142,6 +142,18 @@ fn grep_keeps_to_its_limit_and_names_what_is_wrong() {
 }
 
 #[test]
+fn a_text_that_was_cut_ends_with_the_next_move() {
+    let fixture = Fixture::new();
+    fs::write(fixture.path.join("a/2.txt"), "x1234567\n".repeat(200)).unwrap();
+    let text = fixture.grep("a", "x", 1_500).unwrap();
+    let expected = "later matches are not shown; use a more specific pattern or a narrower path]\n";
+    assert!(text.len() <= 1_500 && text.ends_with(expected), "{text}");
+    fs::write(fixture.path.join("a/0.txt"), format!("x{}\n", "1".repeat(3_000))).unwrap();
+    let text = fixture.grep("a", "x", 1_500).unwrap();
+    assert!(text.ends_with("does not fit into 1500 bytes; search other paths]\n"), "{text}");
+}
+
+#[test]
 fn a_search_of_a_session_shows_what_may_be_read() {
     let fixture = Fixture::new();
     let output = run(&session_grep(fixture.input(&["."], "x"))).unwrap();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::AtomicBool;
 
-use toolwright_search::{GrepRequest, Parallelism, Scope, grep, list_files};
+use toolwright_search::{CutAdvice, GrepRequest, Parallelism, Scope, grep, list_files};
 
 use super::beneath;
 
@@ -81,6 +81,7 @@ pub(crate) fn ours(
         deadline: None,
         cancel: &cancel,
         parallelism: Parallelism::default(),
+        advice: CutAdvice::default(),
     };
     let handle = File::open(root).expect("root");
     grep(&GrepRequest { parallelism, ..request }, &|path| beneath(&handle, path))
