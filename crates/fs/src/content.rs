@@ -52,7 +52,7 @@ impl Content<'_> {
             checkpoint(cancel)?;
             let max = usize::try_from(bytes - at).map_or(STRIDE, |left| left.min(STRIDE));
             let read = match rustix::io::pread(source, &mut buffer[..max], at) {
-                // It is shorter than it was said to be: half of a file must not be published.
+                // It is shorter than its stated size: half of a file must not be published.
                 Ok(0) => return Err(FsError::at(display_path, "reading its content", Errno::IO)),
                 Ok(read) => read,
                 Err(Errno::INTR) => continue,

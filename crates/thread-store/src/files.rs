@@ -46,7 +46,7 @@ impl Store {
         })
     }
 
-    /// Removes an attachment. False where there is none.
+    /// Removes an attachment. False if it does not exist.
     pub fn delete_attachment(&self, thread: &str, path: &str) -> Result<bool, ThreadError> {
         check_path(path)?;
         self.write("deleting an attachment", |connection| {

@@ -71,7 +71,7 @@ impl Store {
         })
     }
 
-    /// Removes values; gives how many there were.
+    /// Removes values and returns their number.
     pub fn delete_values(&self, thread: &str, keys: &[String]) -> Result<usize, ThreadError> {
         self.write("deleting values", |connection| {
             let thread = number(connection, thread)?;

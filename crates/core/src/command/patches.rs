@@ -1,4 +1,4 @@
-//! What patches in a command have told about themselves, for the record of the call.
+//! What the patches of a command report about themselves, for the record of the call.
 
 use std::path::PathBuf;
 

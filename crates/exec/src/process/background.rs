@@ -92,7 +92,7 @@ enum Stage {
     Running,
     /// It has ended, and what is left of it may write for a moment.
     Ending,
-    /// The worker has been told to kill it.
+    /// The worker has received the order to kill it.
     Killing,
     /// The worker has been killed.
     Killed,

@@ -111,7 +111,7 @@ impl Process {
         self.process.kill(&mut state);
     }
 
-    /// Gives the terminal another size; programs that use it are told. Without a terminal it is an
+    /// Gives the terminal another size; its programs get a signal. Without a terminal it is an
     /// error of the kind `Unsupported`.
     pub fn resize(&self, size: TerminalSize) -> io::Result<()> {
         if !self.is_terminal {

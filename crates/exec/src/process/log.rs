@@ -84,7 +84,7 @@ pub(super) struct Log {
     total: u64,
     /// How much the file has.
     in_file: u64,
-    /// A reader has said that it has everything before this.
+    /// A reader has acknowledged everything before this.
     read_to: u64,
     is_ended: bool,
 }

@@ -12,7 +12,7 @@ use crate::error::ExecError;
 use crate::missing::Missing;
 use crate::sink::Stream;
 
-/// A background process: there is none on this system.
+/// A background process, which this system does not support.
 #[derive(Debug)]
 pub struct Process(Infallible);
 
@@ -20,7 +20,7 @@ pub struct Process(Infallible);
 #[derive(Debug)]
 pub struct Watching(Infallible);
 
-/// A port of a process at an address of the host: there is none on this system.
+/// A port of a process at an address of the host, which this system does not support.
 #[derive(Debug)]
 pub struct Preview(Infallible);
 

@@ -34,7 +34,7 @@ use crate::temporary::{PlanState, SetId};
 
 /// How long to wait for another process that settles the same set.
 const MAX_WAIT: Duration = Duration::from_secs(2);
-/// How long nobody waits after that was in vain.
+/// How long calls do not wait again after a wait in vain.
 const IMPATIENCE: Duration = Duration::from_secs(60);
 
 /// The sets that this process is working on.

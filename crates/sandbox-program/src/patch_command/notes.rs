@@ -1,4 +1,4 @@
-//! What the host is told of a patch.
+//! Reports to the host about a patch.
 //!
 //! The command has inherited a pipe for that. A program between the command and this one may have
 //! closed it, as Python and Node do, and then an ancestor still has it. Without the pipe, and when it is
@@ -21,10 +21,10 @@ use toolwright_sandbox::wire::{
 
 use super::Refusal;
 
-/// How much of the texts of a refusal is told.
+/// The most bytes of a refusal's texts in a report.
 const MAX_WHAT_BYTES: usize = 2000;
 const MAX_HINT_BYTES: usize = 1000;
-/// How many bytes of names are told of one patch.
+/// The most bytes of file names in the reports of one patch.
 const MAX_NAMES_BYTES: usize = 8 << 10;
 /// How many ancestors are asked for the pipe.
 const MAX_ANCESTORS: usize = 16;
