@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -37,7 +38,9 @@ impl Fixture {
         let made = tempfile::tempdir().unwrap();
         let path = made.path().canonicalize().unwrap();
         fs::create_dir_all(path.join("a/b")).unwrap();
+        // Files with all results go there, too, and nobody else may look at those.
         fs::create_dir(path.join("c")).unwrap();
+        fs::set_permissions(path.join("c"), fs::Permissions::from_mode(0o700)).unwrap();
         for file in FILES {
             fs::write(path.join(file), "x\n").unwrap();
         }
@@ -66,7 +69,7 @@ impl Fixture {
             max_results,
             sidecar: SidecarRequest {
                 directory: self.path.join("c"),
-                name: "all".to_owned(),
+                name: tool.to_owned(),
                 limit_bytes: 1_000,
             },
         }
