@@ -23,7 +23,7 @@ use toolwright_core::session_search::{SearchInput, SearchTargets};
 use toolwright_core::sidecar::SidecarRequest;
 use toolwright_policy::{Action, Rule, Rules, Source, Variables};
 
-const NEVER: AtomicBool = AtomicBool::new(false);
+static NEVER: AtomicBool = AtomicBool::new(false);
 const FILES: [&str; 6] = ["a/1.md", "a/2.txt", "a/b/3.md", "c/4.md", "c/5.txt", "top.md"];
 
 struct Fixture {
@@ -137,11 +137,12 @@ proptest! {
     }
 
     #[test]
-    fn a_search_gives_as_much_as_its_limit_and_the_rest_in_a_file(max_results in 1_u64..7) {
+    fn a_search_gives_as_much_as_its_limit_and_the_rest_in_a_file(limit in 1_usize..7) {
+        let max_results = limit as u64;
         let fixture = Fixture::new();
         let all = ["a/1.md", "a/2.txt", "a/b/3.md", "top.md"];
-        let expected = &all[..all.len().min(max_results as usize)];
-        let is_cut = max_results < all.len() as u64;
+        let expected = &all[..all.len().min(limit)];
+        let is_cut = limit < all.len();
         let (mut shown, has_file) = grep(fixture.input("grep", "x", max_results));
         shown.sort();
         prop_assert_eq!((shown.len(), has_file), (expected.len(), is_cut));
