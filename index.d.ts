@@ -1324,7 +1324,7 @@ export interface ReportedPatch {
   /** `unknown` if it was killed. */
   status: 'success' | 'error' | 'unknown'
   /** Whether the patch makes no sense or does not fit its files. */
-  isMisfit: boolean
+  isMismatch: boolean
   /** A line for each file, or what happened. */
   text: string
   /** The next move after a failure. */

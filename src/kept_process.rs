@@ -18,11 +18,11 @@ use napi_derive::napi;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 use toolwright_core::command::environment;
-use toolwright_core::command::process::{self, Keeping};
+use toolwright_core::command::process::{self, BackgroundOptions};
 use toolwright_core::command::program::Program;
 use toolwright_core::command::shell::CommandLine;
 use toolwright_core::failure::Unfinished;
-use toolwright_exec::process::{InputState, Preview, Process, TerminalSize, Watched};
+use toolwright_exec::process::{InputState, Preview, Process, TerminalSize, WatchedFacts};
 use toolwright_exec::{Stream, signal_number};
 
 use self::values::{KeepOptions, KeptProcessEnd, OutputPiece, float};
@@ -63,7 +63,7 @@ pub fn start_process(
     let Command { cmd, args, cwd, host_env, extra_env } = command;
     let host = environment::of_host(host_env, extra_env);
     let (settings, program) = (settings.shared(), Program { cmd, args, cwd, patches: None });
-    let keeping = Keeping::from(keep);
+    let keeping = BackgroundOptions::from(keep);
     Ok(job::command(move || {
         let (changed, tell) = notifier();
         let cancel = running.cancel();
@@ -86,7 +86,7 @@ pub fn contract_start_process(
     let place = kept_processes::register(env)?;
     let host = environment::of_host(request.host_env.take(), request.extra_env.take());
     let (command, workdir) = (CommandLine::from(request), workdir.target());
-    let keeping = Keeping::from(keep);
+    let keeping = BackgroundOptions::from(keep);
     Ok(job::command(move || {
         let (changed, tell) = notifier();
         let cancel = running.cancel();
@@ -256,7 +256,7 @@ impl KeptProcess {
         wait_ms: f64,
         cancel: &CancelHandle,
     ) -> Result<PromiseRaw<'env, Option<Option<Vec<u16>>>>> {
-        let watching = self.0.process.watch(Watched { ports: true, input: false });
+        let watching = self.0.process.watch(WatchedFacts { ports: true, input: false });
         self.until(env, wait_ms, cancel, move |process, _| {
             let _until_then = &watching;
             let ports = process.ports().filter(|ports| match port {
@@ -276,7 +276,7 @@ impl KeptProcess {
         wait_ms: f64,
         cancel: &CancelHandle,
     ) -> Result<PromiseRaw<'env, Option<Option<&'static str>>>> {
-        let watching = self.0.process.watch(Watched { ports: false, input: true });
+        let watching = self.0.process.watch(WatchedFacts { ports: false, input: true });
         self.until(env, wait_ms, cancel, move |process, is_over| {
             let _until_then = &watching;
             match process.input_state() {

@@ -55,7 +55,7 @@ pub struct ReportedPatch {
     #[napi(ts_type = "'success' | 'error' | 'unknown'")]
     pub status: &'static str,
     /// Whether the patch makes no sense or does not fit its files.
-    pub is_misfit: bool,
+    pub is_mismatch: bool,
     /// A line for each file, or what happened.
     pub text: String,
     /// The next move after a failure.
@@ -65,10 +65,10 @@ pub struct ReportedPatch {
 impl From<PatchInCommand> for ReportedPatch {
     #[expect(clippy::cast_precision_loss, reason = "a size and times, as JavaScript has them")]
     fn from(patch: PatchInCommand) -> Self {
-        let (status, is_misfit, text, hint) = match patch.outcome {
+        let (status, is_mismatch, text, hint) = match patch.outcome {
             PatchOutcome::Applied(summary) => ("success", false, summary, None),
-            PatchOutcome::Refused { is_misfit, what, hint } => {
-                ("error", is_misfit, what, Some(hint))
+            PatchOutcome::Refused { is_mismatch, what, hint } => {
+                ("error", is_mismatch, what, Some(hint))
             }
             PatchOutcome::Unknown { what, hint } => {
                 ("unknown", false, what.to_owned(), Some(hint.to_owned()))
@@ -83,7 +83,7 @@ impl From<PatchInCommand> for ReportedPatch {
             began_ms: patch.began_ms as f64,
             ended_ms: patch.ended_ms.map(|at| at as f64),
             status,
-            is_misfit,
+            is_mismatch,
             text,
             hint,
         }

@@ -37,7 +37,7 @@ fuzz_target!(|data: &[u8]| {
             "{line:?} hides what follows it"
         );
     }
-    if let Some(found) = bash_only(&line) {
-        assert!(!found.instead.is_empty(), "{line:?} is refused without a way out");
+    if let Some(syntax) = bash_only(&line) {
+        assert!(!syntax.instead.is_empty(), "{line:?} is refused without a way out");
     }
 });

@@ -253,6 +253,6 @@ pub struct BashOnlySyntax {
 /// The first thing in a command line that bash has and a plain shell does not, or reads otherwise.
 #[napi(catch_unwind)]
 pub fn bash_only_syntax(line: String) -> Option<BashOnlySyntax> {
-    let found = shell::bash_only(&line)?;
-    Some(BashOnlySyntax { found: found.found.to_owned(), instead: found.instead.to_owned() })
+    let syntax = shell::bash_only(&line)?;
+    Some(BashOnlySyntax { found: syntax.syntax.to_owned(), instead: syntax.instead.to_owned() })
 }

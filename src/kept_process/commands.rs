@@ -3,7 +3,7 @@
 use napi::{Env, Result};
 use napi_derive::napi;
 use toolwright_core::command::environment;
-use toolwright_core::command::process::{self, Keeping, MayGoOn};
+use toolwright_core::command::process::{self, BackgroundOptions, CommandOutcome};
 use toolwright_core::command::program::{Ended, Program};
 use toolwright_core::command::shell::CommandLine;
 use toolwright_core::failure::Unfinished;
@@ -51,14 +51,16 @@ pub fn bash_kept(
     let Command { cmd, args, cwd, host_env, extra_env } = command;
     let host = environment::of_host(host_env, extra_env);
     let (settings, program) = (settings.shared(), Program { cmd, args, cwd, patches: None });
-    let keeping = Keeping::from(keep);
+    let keeping = BackgroundOptions::from(keep);
     Ok(job::command(move || {
         let (changed, tell) = notifier();
         let cancel = running.cancel();
         let ran = process::run_program(&settings, &program, &keeping, &host, cancel, tell);
         let (ended, process) = match ran {
-            Ok(MayGoOn::Ended(ended)) => (ended, None),
-            Ok(MayGoOn::GoesOn(ended, process)) => (ended, Some(Shared { process, changed })),
+            Ok(CommandOutcome::Ended(ended)) => (ended, None),
+            Ok(CommandOutcome::Background(ended, process)) => {
+                (ended, Some(Shared { process, changed }))
+            }
             Err(unfinished) => return Err(unfinished).into(),
         };
         match ended {
@@ -85,7 +87,7 @@ pub fn contract_bash_kept(
     let place = kept_processes::register(env)?;
     let host = environment::of_host(request.host_env.take(), request.extra_env.take());
     let (command, workdir) = (CommandLine::from(request), workdir.target());
-    let keeping = Keeping::from(keep);
+    let keeping = BackgroundOptions::from(keep);
     let live = live.map(LiveOutput::shared);
     Ok(job::command(move || {
         let (changed, tell) = notifier();
@@ -95,8 +97,10 @@ pub fn contract_bash_kept(
         });
         Outcome::from(ran.map(|ran| {
             let (output, process) = match ran {
-                MayGoOn::Ended(output) => (output, None),
-                MayGoOn::GoesOn(output, process) => (output, Some(Shared { process, changed })),
+                CommandOutcome::Ended(output) => (output, None),
+                CommandOutcome::Background(output, process) => {
+                    (output, Some(Shared { process, changed }))
+                }
             };
             ContractKeptCommand { output: output.into(), process: filled(&place, process) }
         }))

@@ -2,7 +2,7 @@
 
 use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
-use toolwright_core::command::process::{self, Keeping};
+use toolwright_core::command::process::{self, BackgroundOptions};
 use toolwright_exec::Exit;
 use toolwright_exec::process::{ProcessEnd, Stdio, TerminalSize};
 
@@ -32,7 +32,7 @@ pub struct KeepOptions {
     pub file_directory: Option<String>,
 }
 
-impl From<KeepOptions> for Keeping {
+impl From<KeepOptions> for BackgroundOptions {
     fn from(options: KeepOptions) -> Self {
         let size = TerminalSize {
             columns: options.columns.unwrap_or(80),

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use divan::Bencher;
 use tempfile::TempDir;
 use toolwright_benches::{FREQUENT, tree};
-use toolwright_search::{GrepRequest, Parallelism, Scope, grep, list_files, overview};
+use toolwright_search::{CutAdvice, GrepRequest, Parallelism, Scope, grep, list_files, overview};
 
 const SIZES: [usize; 2] = [20, 2_000];
 const NOWHERE: &str = "thisIsNowhere";
@@ -35,6 +35,7 @@ fn search(root: &Path, pattern: &str, max_output_bytes: usize) {
         deadline: None,
         cancel: &NEVER,
         parallelism: Parallelism::default(),
+        advice: CutAdvice::default(),
     };
     let found = grep(&request, &|path| File::open(root.join(path))).expect("a pattern");
     divan::black_box(found);

@@ -6,8 +6,8 @@
 //! - [`program`]: a program with arguments, for the tools.
 //! - [`capture`]: the same, where every end is a result.
 //! - [`shell`]: a command line, for a session.
-//! - [`process`]: either of them as a process that is kept running.
-//! - [`patches`]: what patches in a command have told about themselves.
+//! - [`process`]: either of them as a background process.
+//! - [`patches`]: what the patches of a command report about themselves.
 //! - [`live_output`]: what a command line has printed so far.
 
 pub mod capture;

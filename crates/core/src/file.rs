@@ -130,6 +130,42 @@ impl File<'_> {
 mod tests {
     use super::*;
 
+    /// Others change the file between the moment when it is read and the one when it is replaced.
+    #[test]
+    fn an_edit_refuses_a_file_that_was_changed_meanwhile() {
+        use crate::code::Code;
+
+        let made = tempfile::tempdir().expect("made");
+        let path = made.path().canonicalize().expect("there");
+        let root = DirectoryGrant::new("rootDir", &path);
+        let (file, wait) = (File::Below { root: &root, path: "a" }, Duration::from_secs(1));
+        let publish = Publish { fsync: false, allow_in_place: false, wait, deny_write: None };
+        let changes: [fn(&std::path::Path) -> std::io::Result<()>; 3] = [
+            |file| std::fs::write(file, "theirs"),
+            |file| {
+                std::fs::write(file.with_extension("new"), "theirs")?;
+                std::fs::rename(file.with_extension("new"), file)
+            },
+            |file| std::fs::remove_file(file),
+        ];
+        for change in changes {
+            std::fs::write(path.join("a"), "old").expect("written");
+            let result = file.update(100, &publish, &AtomicBool::new(false), |old| {
+                assert_eq!(old, b"old");
+                change(&path.join("a")).expect("changed");
+                Ok(b"ours".to_vec())
+            });
+            let Err(Unfinished::Failed(failure)) = result else { panic!("{result:?}") };
+            let content = std::fs::read_to_string(path.join("a")).ok();
+            assert!(
+                [Code::EditConflict, Code::FileNotFound].contains(&failure.code),
+                "{failure:?}"
+            );
+            assert_eq!(content.as_deref(), (content.is_some()).then_some("theirs"));
+            assert_eq!(std::fs::read_dir(&path).expect("listed").count(), content.iter().count());
+        }
+    }
+
     #[test]
     fn a_file_is_published_as_the_host_says() {
         let root = DirectoryGrant::new("rootDir", "/");

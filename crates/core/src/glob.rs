@@ -45,7 +45,7 @@ impl GlobInput {
         });
         Ok(GlobOutput {
             entries: paths()
-                .take(input.max_given())
+                .take(input.max_results())
                 .map(|(search, path)| search.display(path))
                 .collect(),
             sidecar: is_truncated.then(|| input.sidecar.fill(lines)).transpose()?,

@@ -10,7 +10,7 @@ use toolwright_search::{GrepRequest, Hit, LineMatches, LineQuery, Parallelism};
 
 use crate::failure::{Unfinished, searches};
 use crate::session_search::{Search, SearchInput};
-use crate::text;
+use crate::{text, voice};
 
 /// A search below a root, whose result is a text as ripgrep prints it.
 #[derive(Debug, Clone, Copy)]
@@ -41,10 +41,11 @@ impl GrepInput<'_> {
             deadline: Instant::now().checked_add(timeout),
             cancel,
             parallelism: Parallelism::default(),
+            advice: voice::searches::AFTER_CUT,
         };
-        let found = toolwright_search::grep(&request, &|path| root.open_listed(path))
+        let result = toolwright_search::grep(&request, &|path| root.open_listed(path))
             .map_err(|error| searches::grep(error, pattern, limit_bytes, timeout))?;
-        Ok(text::within(found.text, limit_bytes))
+        Ok(text::within(result.text, limit_bytes))
     }
 
     fn start(&self) -> Result<(Root, FileLocation), FsError> {
@@ -127,16 +128,16 @@ impl SessionGrepInput {
 
     fn output(&self, all: &[(Search<'_>, LineMatches)]) -> Result<SessionGrepOutput, Unfinished> {
         let hits =
-            || all.iter().flat_map(|(search, found)| found.hits().map(move |hit| (search, hit)));
+            || all.iter().flat_map(|(search, result)| result.hits().map(move |hit| (search, hit)));
         let to_match = |(search, hit): (&Search<'_>, Hit<'_>)| Match {
             path: search.display(hit.path),
             line: hit.line,
             text: text::clipped(hit.text, self.max_line_bytes).into_owned(),
         };
-        let count: u64 = all.iter().map(|(_, found)| found.count).sum();
-        let is_stopped = all.iter().any(|(_, found)| found.truncated);
+        let count: u64 = all.iter().map(|(_, result)| result.count).sum();
+        let is_stopped = all.iter().any(|(_, result)| result.truncated);
         let is_truncated = is_stopped || count > self.search.max_results;
-        let max = self.search.max_given();
+        let max = self.search.max_results();
         let last = is_truncated.then(|| {
             // The first half of what fits is for the beginning.
             let room = max / 2;
@@ -153,11 +154,11 @@ impl SessionGrepInput {
             matches: hits().take(max).map(to_match).collect(),
             last,
             count: (!is_stopped).then_some(count),
-            files_searched: all.iter().map(|(_, found)| found.files_searched).sum(),
+            files_searched: all.iter().map(|(_, result)| result.files_searched).sum(),
             sidecar: is_truncated.then(|| self.search.sidecar.fill(lines)).transpose()?,
             unsearched: all
                 .iter()
-                .flat_map(|(search, found)| search.unsearched(&found.unsearched))
+                .flat_map(|(search, result)| search.unsearched(&result.unsearched))
                 .collect(),
         })
     }

@@ -97,12 +97,12 @@ impl OverviewInput {
     fn output(&self, all: &[(Search<'_>, Overview)]) -> OverviewOutput {
         let mut output = OverviewOutput { languages: languages(all), ..OverviewOutput::default() };
         let mut dependencies = Count::default();
-        for (search, found) in all {
-            let Overview { tree, manifests, entry_points, readme, .. } = found;
+        for (search, overview) in all {
+            let Overview { tree, manifests, entry_points, readme, .. } = overview;
             output.count = sum(output.count, Count { files: tree.files, bytes: tree.bytes });
-            dependencies = sum(dependencies, found.dependencies);
+            dependencies = sum(dependencies, overview.dependencies);
             output.manifests.extend(manifests.iter().map(|one| summary(search, one)));
-            output.more_manifests += found.manifest_count.saturating_sub(manifests.len() as u64);
+            output.more_manifests += overview.manifest_count.saturating_sub(manifests.len() as u64);
             output.entry_points.extend(entry_points.iter().map(|path| search.display(path)));
             let readme = readme.as_ref().filter(|readme| !readme.head.contains(&0));
             output.readme = output.readme.or_else(|| {
@@ -110,7 +110,7 @@ impl OverviewInput {
                 let head = text::clipped(&readme.head, MAX_README_BYTES).into_owned();
                 Some((search.display(&readme.path), head))
             });
-            output.unlisted.extend(search.unsearched(&found.unlisted));
+            output.unlisted.extend(search.unsearched(&overview.unlisted));
             let name = search.display("".as_ref());
             let lines = self.max_lines / all.len().max(1);
             output.tree.push_str(&tree_text::tree_text(&name, tree, lines));
@@ -123,7 +123,7 @@ impl OverviewInput {
 /// The languages of all directories. Those after the first ones are one entry.
 fn languages(all: &[(Search<'_>, Overview)]) -> Vec<(String, Count)> {
     let mut counts: BTreeMap<&str, Count> = BTreeMap::new();
-    for (language, count) in all.iter().flat_map(|(_, found)| &found.languages) {
+    for (language, count) in all.iter().flat_map(|(_, overview)| &overview.languages) {
         let total = counts.entry(language).or_default();
         *total = sum(*total, *count);
     }

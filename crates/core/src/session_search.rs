@@ -77,8 +77,8 @@ impl SearchTargets {
                 cancel,
                 parallelism: Parallelism::default(),
             };
-            let found = search(&scope, &|path| one.opener.open(path)).map_err(&failed)?;
-            Ok((one, found))
+            let result = search(&scope, &|path| one.opener.open(path)).map_err(&failed)?;
+            Ok((one, result))
         });
         each.collect()
     }
@@ -110,7 +110,7 @@ impl SearchInput {
     }
 
     /// The most results that are given, as many as fit in memory.
-    pub(crate) fn max_given(&self) -> usize {
+    pub(crate) fn max_results(&self) -> usize {
         usize::try_from(self.max_results).unwrap_or(usize::MAX)
     }
 }

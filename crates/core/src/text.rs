@@ -44,7 +44,7 @@ pub fn both_ends(head: &[u8], tail: &[u8], total: u64, limit: usize) -> Vec<u8> 
     if limit < BOTH_ENDS_FROM {
         return bytes;
     }
-    let shown = bytes.len();
+    let head_bytes = bytes.len();
     if bytes.last() != Some(&b'\n') {
         bytes.push(b'\n');
     }
@@ -54,8 +54,8 @@ pub fn both_ends(head: &[u8], tail: &[u8], total: u64, limit: usize) -> Vec<u8> 
     let mut start = tail.len().saturating_sub(room);
     let is_inside = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
     start += tail[start..].iter().take(3).take_while(is_inside).count();
-    let kept = shown + tail.len() - start;
-    bytes.extend_from_slice(marker(total - kept as u64).as_bytes());
+    let total_kept = head_bytes + tail.len() - start;
+    bytes.extend_from_slice(marker(total - total_kept as u64).as_bytes());
     bytes.extend_from_slice(&tail[start..]);
     bytes
 }

@@ -90,6 +90,7 @@ fn a_directory_is_reached_by_the_name_that_the_host_has_for_it() {
     let named = Policy::compile(&request(&top, vec![name]), None).unwrap();
     assert_eq!(refusal(&named, &written.join("a")), None);
     assert_eq!(refusal(&named, &top.join("workspace/a")), None);
+    assert_eq!(refusal(&named, &top.join("adhoc/a")), None, "the name is no other directory's");
     assert_eq!(refusal(&policy(&top), &written.join("a")), Some(Code::CapabilityDenied));
 }
 
@@ -144,7 +145,7 @@ fn other_ad_hoc_directories_take_the_place_of_those_before() {
 #[test]
 fn a_directory_that_is_being_replaced_is_never_taken_for_the_granted_one() {
     let (_made, top) = directories();
-    let (granted, kept, other) = (top.join("adhoc"), top.join("kept"), top.join("other"));
+    let (granted, moved, other) = (top.join("adhoc"), top.join("kept"), top.join("other"));
     fs::remove_file(granted.join("a")).unwrap();
     symlink("/etc/passwd", granted.join("a")).unwrap();
     directory(&other);
@@ -153,12 +154,12 @@ fn a_directory_that_is_being_replaced_is_never_taken_for_the_granted_one() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
-                fs::rename(&granted, &kept).unwrap();
+                fs::rename(&granted, &moved).unwrap();
                 fs::rename(&other, &granted).unwrap();
                 // So long that a search that begins now can end.
                 std::thread::sleep(Duration::from_micros(200));
                 fs::rename(&granted, &other).unwrap();
-                fs::rename(&kept, &granted).unwrap();
+                fs::rename(&moved, &granted).unwrap();
                 std::thread::yield_now();
             }
         });

@@ -70,15 +70,15 @@ impl Fixture {
 
     /// Every file and directory, with its content.
     fn tree(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
-        let mut found = BTreeMap::new();
-        list(&self.path, &mut found);
-        found
+        let mut tree = BTreeMap::new();
+        list(&self.path, &mut tree);
+        tree
     }
 
     fn outside(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
-        let mut found = BTreeMap::new();
-        list(&self.made.path().join("outside"), &mut found);
-        found
+        let mut tree = BTreeMap::new();
+        list(&self.made.path().join("outside"), &mut tree);
+        tree
     }
 
     /// A session over the root, with the targets that a patch names.
@@ -103,7 +103,7 @@ impl Fixture {
     }
 }
 
-fn list(directory: &Path, found: &mut BTreeMap<PathBuf, Option<Vec<u8>>>) {
+fn list(directory: &Path, tree: &mut BTreeMap<PathBuf, Option<Vec<u8>>>) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         let kind = path.symlink_metadata().unwrap().file_type();
@@ -114,9 +114,9 @@ fn list(directory: &Path, found: &mut BTreeMap<PathBuf, Option<Vec<u8>>>) {
             }
             _ => Some(fs::read(&path).unwrap()),
         };
-        found.insert(path.clone(), content);
+        tree.insert(path.clone(), content);
         if kind.is_dir() {
-            list(&path, found);
+            list(&path, tree);
         }
     }
 }
@@ -356,15 +356,15 @@ fn every_scenario_of_the_engine_ends_as_it_says_and_leaves_nothing_behind() {
         let before = fixture.tree();
         match (fixture.apply(scenario["patch"].as_str().unwrap()), scenario["error"].as_str()) {
             (Ok(applied), None) => {
-                let found = fixture.tree().into_iter().filter_map(|(file, content)| {
+                let actual = fixture.tree().into_iter().filter_map(|(file, content)| {
                     let file = file.strip_prefix(&fixture.path).unwrap().to_str().unwrap();
                     Some((file.to_owned(), String::from_utf8(content?).unwrap()))
                 });
                 let expected = scenario["after"].as_object().unwrap().iter();
                 let expected =
                     expected.map(|(file, text)| (file.clone(), text.as_str().unwrap().to_owned()));
-                let found: BTreeMap<_, _> = found.collect();
-                assert_eq!(found, expected.collect(), "{name}");
+                let actual: BTreeMap<_, _> = actual.collect();
+                assert_eq!(actual, expected.collect(), "{name}");
                 applied.undo.run(&fixture.root, &publish(), &never()).unwrap();
                 assert_eq!(fixture.tree(), before, "{name}");
             }

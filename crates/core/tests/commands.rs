@@ -14,7 +14,7 @@ use toolwright_core::access::policy::{Policy as Access, PolicyRequest, Requireme
 use toolwright_core::access::target::{self, Purpose, Target};
 use toolwright_core::command::environment::{Policy, Variables, of_host};
 use toolwright_core::command::plan::{self, SandboxOptions};
-use toolwright_core::command::process::{self, Keeping, MayGoOn};
+use toolwright_core::command::process::{self, BackgroundOptions, CommandOutcome};
 use toolwright_core::command::program::{self, Ended, Program, ProgramSettings};
 use toolwright_core::command::session::SessionOptions;
 use toolwright_core::command::shell::{self, CommandLine, End, ShellOutput};
@@ -320,8 +320,8 @@ fn a_directory_that_was_replaced_is_refused_in_the_words_of_a_session() {
     assert_eq!(failure.clone().for_session(), failure);
 }
 
-fn keeping() -> Keeping {
-    Keeping {
+fn options() -> BackgroundOptions {
+    BackgroundOptions {
         stdio: Stdio::Pipes { has_input: true },
         is_stderr_apart: true,
         head_bytes: 10,
@@ -363,12 +363,12 @@ fn both_doors_keep_what_they_run_where_and_as_they_would_run_it() {
     let (settings, cancel) = (settings(&root, Duration::ZERO), Cancel::new());
     let script = "read a; pwd; echo \"$a\"; exit 4";
     let start = |program: &Program| {
-        process::start_program(&settings, program, &keeping(), &host(), &cancel, || ())
+        process::start_program(&settings, program, &options(), &host(), &cancel, || ())
     };
-    let kept = start(&sh(script, "sub")).expect("started");
-    kept.write(b"given\n").expect("taken");
+    let process = start(&sh(script, "sub")).expect("started");
+    process.write(b"given\n").expect("taken");
     let expected = format!("{}\ngiven\n", root.join("sub").display());
-    assert_eq!(output_of(&kept), (expected, Some(Exit::Code(4))));
+    assert_eq!(output_of(&process), (expected, Some(Exit::Code(4))));
     let missing = Program {
         cmd: "no-such-program".to_owned(),
         args: vec![],
@@ -383,11 +383,12 @@ fn both_doors_keep_what_they_run_where_and_as_they_would_run_it() {
 
     let session = Session::new();
     let line = session.line(script);
-    let kept = process::start_line(&session.workdir(), &line, &keeping(), &host(), &cancel, || ());
-    let kept = kept.expect("started");
-    kept.write(b"given\n").expect("taken");
+    let process =
+        process::start_line(&session.workdir(), &line, &options(), &host(), &cancel, || ());
+    let process = process.expect("started");
+    process.write(b"given\n").expect("taken");
     let expected = format!("{}\ngiven\n", session.root.join("sub").display());
-    assert_eq!(output_of(&kept), (expected, Some(Exit::Code(4))));
+    assert_eq!(output_of(&process), (expected, Some(Exit::Code(4))));
 }
 
 /// A command that may go on, with room for `limit` bytes.
@@ -396,12 +397,12 @@ fn may_go_on(
     limit: usize,
     timeout: Duration,
     cancel: &Cancel,
-) -> Result<MayGoOn<Ended>, Unfinished> {
+) -> Result<CommandOutcome<Ended>, Unfinished> {
     let (_made, root) = directory();
     let settings = ProgramSettings { max_output_bytes: limit, ..settings(&root, timeout) };
     let stdio = Stdio::Pipes { has_input: false };
-    let keeping = Keeping { stdio, is_stderr_apart: false, ..keeping() };
-    process::run_program(&settings, &sh(script, "."), &keeping, &host(), cancel, || ())
+    let options = BackgroundOptions { stdio, is_stderr_apart: false, ..options() };
+    process::run_program(&settings, &sh(script, "."), &options, &host(), cancel, || ())
 }
 
 #[test]
@@ -422,8 +423,8 @@ fn a_command_that_may_go_on_ends_as_any_other() {
         let settings = ProgramSettings { max_output_bytes: limit, ..settings(&root, LONG) };
         let one = program::run(&settings, &sh(script, "."), &host(), &Cancel::new(), None);
         let other = may_go_on(script, limit, LONG, &Cancel::new()).map(|ran| match ran {
-            MayGoOn::Ended(ended) => ended,
-            MayGoOn::GoesOn(..) => panic!("{script} goes on"),
+            CommandOutcome::Ended(ended) => ended,
+            CommandOutcome::Background(..) => panic!("{script} goes on"),
         });
         match (one, other) {
             (Ok(one), Ok(other)) => assert_eq!(one, other, "{script}, {limit}"),
@@ -439,7 +440,7 @@ fn a_command_that_may_go_on_ends_as_any_other() {
 #[cfg(target_os = "linux")]
 fn at_its_timeout_it_goes_on_and_a_cancellation_ends_it() {
     let ran = may_go_on("echo begun; sleep 60", 100, Duration::from_millis(200), &Cancel::new());
-    let Ok(MayGoOn::GoesOn(Ended::Success { output, .. }, process)) = ran else {
+    let Ok(CommandOutcome::Background(Ended::Success { output, .. }, process)) = ran else {
         panic!("it does not go on: {ran:?}")
     };
     assert_eq!((output.as_str(), process.end()), ("begun\n", None));
@@ -451,6 +452,6 @@ fn at_its_timeout_it_goes_on_and_a_cancellation_ends_it() {
     });
     let ran = may_go_on("echo begun; sleep 60", 100, LONG, &cancel);
     stopper.join().expect("joined");
-    let Ok(MayGoOn::Ended(Ended::Cancelled { output })) = ran else { panic!("{ran:?}") };
+    let Ok(CommandOutcome::Ended(Ended::Cancelled { output })) = ran else { panic!("{ran:?}") };
     assert_eq!(output, "begun\n");
 }

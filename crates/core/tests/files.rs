@@ -304,8 +304,8 @@ fn a_replacement_whose_texts_are_too_large_is_refused_before_the_file_is_looked_
         let target = fixture.open("text", Purpose::Edit);
         assert_in_session(edit(File::Opened(&target), change), &refused);
     }
-    let most = "x".repeat(20);
-    let change = Change::Replacement { old: &most, new: &most, all: false };
+    let longest = "x".repeat(20);
+    let change = Change::Replacement { old: &longest, new: &longest, all: false };
     assert_eq!(code(fixture.edit_below("text", change)), Code::InvalidInput, "both are the same");
 }
 

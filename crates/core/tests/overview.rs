@@ -222,10 +222,10 @@ fn large_and_malformed_manifests_say_so_and_links_lead_nowhere() {
     let start = Instant::now();
     let output = fixture.overview();
     assert!(start.elapsed() < Duration::from_secs(1));
-    let said: Vec<_> =
+    let messages: Vec<_> =
         output.manifests.iter().map(|one| (&*one.path, one.problem.as_deref())).collect();
     assert_eq!(
-        said,
+        messages,
         [
             ("Cargo.toml", Some("larger than 256 KiB")),
             ("go.mod", None),
@@ -241,7 +241,7 @@ fn a_file_is_no_directory_and_a_call_can_be_stopped() {
     let failed = |input: OverviewInput, stop: bool| match input.run(&AtomicBool::new(stop)) {
         Err(Unfinished::Failed(failure)) => Some(failure),
         Err(Unfinished::Cancelled) => None,
-        Ok(found) => panic!("{found:?}"),
+        Ok(overview) => panic!("{overview:?}"),
     };
     assert_eq!(failed(fixture.input(&["a"]), false).unwrap().code, Code::NotADirectory);
     assert_eq!(failed(fixture.input(&["."]), true), None);
@@ -367,8 +367,8 @@ fn visible(fixture: &Fixture, rules: &[Arc<Rules>], is_approved: bool) -> HashSe
         cancel: &AtomicBool::new(false),
         parallelism: Parallelism::default(),
     };
-    let found = list_files(&scope, &[], &|path| fs::File::open(fixture.path.join(path))).unwrap();
-    found.paths().map(|path| fixture.path.join(path)).collect()
+    let listing = list_files(&scope, &[], &|path| fs::File::open(fixture.path.join(path))).unwrap();
+    listing.paths().map(|path| fixture.path.join(path)).collect()
 }
 
 proptest! {
@@ -408,12 +408,12 @@ proptest! {
             run(input)
         };
         let whole = overview();
-        let shown = visible(&fixture, &rules, is_approved);
-        prop_assert!(reserved.iter().all(|path| !shown.contains(path)));
+        let visible_files = visible(&fixture, &rules, is_approved);
+        prop_assert!(reserved.iter().all(|path| !visible_files.contains(path)));
         drop(reservation);
-        prop_assert_eq!(whole.count.files, shown.len() as u64);
+        prop_assert_eq!(whole.count.files, visible_files.len() as u64);
         for path in files.iter().map(|path| fixture.path.join(path)) {
-            if !shown.contains(&path) {
+            if !visible_files.contains(&path) {
                 fs::remove_file(path).unwrap();
             }
         }

@@ -97,7 +97,7 @@ fn glob(search: SearchInput) -> Result<GlobOutput, Unfinished> {
 }
 
 fn matches(output: &SessionGrepOutput) -> Vec<(&str, u64, &str)> {
-    output.matches.iter().map(|found| (&*found.path, found.line, &*found.text)).collect()
+    output.matches.iter().map(|hit| (&*hit.path, hit.line, &*hit.text)).collect()
 }
 
 fn failure<T: std::fmt::Debug>(result: Result<T, Unfinished>) -> Failure {
@@ -142,12 +142,24 @@ fn grep_keeps_to_its_limit_and_names_what_is_wrong() {
 }
 
 #[test]
+fn a_text_that_was_cut_ends_with_the_next_move() {
+    let fixture = Fixture::new();
+    fs::write(fixture.path.join("a/2.txt"), "x1234567\n".repeat(200)).unwrap();
+    let text = fixture.grep("a", "x", 1_500).unwrap();
+    let expected = "later matches are not shown; use a more specific pattern or a narrower path]\n";
+    assert!(text.len() <= 1_500 && text.ends_with(expected), "{text}");
+    fs::write(fixture.path.join("a/0.txt"), format!("x{}\n", "1".repeat(3_000))).unwrap();
+    let text = fixture.grep("a", "x", 1_500).unwrap();
+    assert!(text.ends_with("does not fit into 1500 bytes; search other paths]\n"), "{text}");
+}
+
+#[test]
 fn a_search_of_a_session_shows_what_may_be_read() {
     let fixture = Fixture::new();
-    let found = run(&session_grep(fixture.input(&["."], "x"))).unwrap();
-    assert_eq!(matches(&found), [("a/1.txt", 1, "x1"), ("b.md", 1, "x2"), ("b.md", 2, "x3")]);
-    assert_eq!((found.count, found.last, found.sidecar), (Some(3), None, None));
-    assert_eq!(found.files_searched, 2);
+    let output = run(&session_grep(fixture.input(&["."], "x"))).unwrap();
+    assert_eq!(matches(&output), [("a/1.txt", 1, "x1"), ("b.md", 1, "x2"), ("b.md", 2, "x3")]);
+    assert_eq!((output.count, output.last, output.sidecar), (Some(3), None, None));
+    assert_eq!(output.files_searched, 2);
     let mut targets = glob(fixture.input(&["."], "*")).unwrap();
     assert_eq!(targets.entries, ["a/1.txt", "b.md"]);
     targets = glob(fixture.input(&[".", "a"], "*.txt")).unwrap();
@@ -166,8 +178,8 @@ fn a_search_narrows_to_a_file_a_glob_and_a_case() {
     let text = SessionGrepInput { glob: Some("*.txt".to_owned()), ..search.clone() };
     assert_eq!(run(&text).unwrap().files_searched, 1);
     let any_case = SessionGrepInput { case_insensitive: true, max_line_bytes: 3, ..search };
-    let found = run(&any_case).unwrap();
-    assert_eq!(matches(&found)[3], ("b.md", 3, "X4 …"));
+    let output = run(&any_case).unwrap();
+    assert_eq!(matches(&output)[3], ("b.md", 3, "X4 …"));
 }
 
 #[test]
@@ -181,13 +193,13 @@ fn results_that_do_not_fit_are_in_the_sidecar_with_their_last() {
     };
     let all = "a/1.txt:1:x1\nb.md:1:x2\nb.md:2:x3\nb.md:3:X4 long enough\n";
     assert_eq!(run(&search(4)).unwrap().sidecar, None);
-    let found = run(&search(3)).unwrap();
-    assert_eq!((found.matches.len(), found.count), (3, Some(4)));
-    let last: Vec<u64> = found.last.unwrap().iter().map(|one| one.line).collect();
+    let output = run(&search(3)).unwrap();
+    assert_eq!((output.matches.len(), output.count), (3, Some(4)));
+    let last: Vec<u64> = output.last.unwrap().iter().map(|one| one.line).collect();
     assert_eq!(last, [3], "half as many as fit");
-    assert_eq!(fs::read_to_string(found.sidecar.unwrap()).unwrap(), all);
-    let found = run(&search(2)).unwrap();
-    assert_eq!(found.last.unwrap().len(), 1);
+    assert_eq!(fs::read_to_string(output.sidecar.unwrap()).unwrap(), all);
+    let output = run(&search(2)).unwrap();
+    assert_eq!(output.last.unwrap().len(), 1);
     let mut listing = fixture.input(&["."], "*");
     listing.max_results = 2;
     assert_eq!(glob(listing.clone()).unwrap().sidecar, None);
@@ -203,9 +215,9 @@ fn a_sidecar_is_cut_at_its_limit_or_fails_by_itself() {
     let mut search = fixture.input(&["."], "x");
     search.max_results = 1;
     search.sidecar.limit_bytes = 5;
-    let found = run(&session_grep(search.clone())).unwrap();
-    let kept = fs::read_to_string(found.sidecar.unwrap()).unwrap();
-    assert!(kept.contains("the limit of 5 bytes is reached"), "{kept}");
+    let output = run(&session_grep(search.clone())).unwrap();
+    let sidecar = fs::read_to_string(output.sidecar.unwrap()).unwrap();
+    assert!(sidecar.contains("the limit of 5 bytes is reached"), "{sidecar}");
     search.sidecar.directory = fixture.path.join("missing");
     assert_eq!(failure(run(&session_grep(search))).code, Code::IoFailed);
 }
@@ -264,9 +276,9 @@ fn what_cannot_be_searched_is_named_as_far_as_it_may_be_known() {
         let closed = fs::Permissions::from_mode(0o0);
         fs::set_permissions(fixture.path.join(path), closed).unwrap();
     }
-    let found = run(&session_grep(fixture.input(&["."], "x"))).unwrap();
-    assert_eq!(found.unsearched.len(), 1, "{:?}", found.unsearched);
-    assert!(found.unsearched[0].starts_with("b.md: "));
+    let output = run(&session_grep(fixture.input(&["."], "x"))).unwrap();
+    assert_eq!(output.unsearched.len(), 1, "{:?}", output.unsearched);
+    assert!(output.unsearched[0].starts_with("b.md: "));
 }
 
 fn is_root() -> bool {

@@ -136,7 +136,7 @@ impl Capture {
     }
 
     #[cfg(test)]
-    fn held(&self) -> usize {
+    fn capacity(&self) -> usize {
         self.head.capacity() + self.tail.capacity()
     }
 }
@@ -161,7 +161,7 @@ mod tests {
         let mut capture = Capture::new(limit);
         for piece in pieces {
             capture.push(piece);
-            assert!(capture.held() <= limit.saturating_mul(3).saturating_add(64));
+            assert!(capture.capacity() <= limit.saturating_mul(3).saturating_add(64));
         }
         capture.finish()
     }

@@ -88,7 +88,7 @@ fn take_worker_with_views(
 ) -> Result<Lease, ExecError> {
     let mut tries = MAX_TRIES;
     loop {
-        let mut worker = take_worker(sandbox, request, command.is_kept, deadline)?;
+        let mut worker = take_worker(sandbox, request, command.is_background, deadline)?;
         match worker.begin_views() {
             Ok(()) => return Ok(worker),
             // A command may have made something of them that cannot be removed. Another supervisor has

@@ -1,4 +1,4 @@
-//! What the patches of a command have told about themselves.
+//! What the patches of a command report about themselves.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};

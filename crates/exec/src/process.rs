@@ -32,18 +32,18 @@
 
 use std::time::Duration;
 
-pub use toolwright_sandbox::kept::{InputState, TerminalSize, Usage, Watched};
+pub use toolwright_sandbox::background::{InputState, TerminalSize, Usage, WatchedFacts};
 
 use crate::exit::Exit;
 use crate::git_reports::GitReport;
 use crate::request::ExecRequest;
 
 #[cfg(target_os = "linux")]
+mod background;
+#[cfg(target_os = "linux")]
 mod handle;
 #[cfg(target_os = "linux")]
 mod input;
-#[cfg(target_os = "linux")]
-mod kept;
 mod log;
 #[cfg(target_os = "linux")]
 mod reactor;

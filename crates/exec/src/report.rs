@@ -39,7 +39,7 @@ fn elsewhere(plan: &Plan, inherits: bool) -> Report {
 fn by_profile(plan: &Plan, inherits: bool) -> Report {
     use toolwright_sandbox::plan::{Files, Network};
     use toolwright_sandbox::report::Choice;
-    let held = |mechanism: &str| Row {
+    let enforced = |mechanism: &str| Row {
         level: Level::BestEffort,
         mechanism: Mechanism::Means(mechanism.to_owned()),
         advice: None,
@@ -51,11 +51,11 @@ fn by_profile(plan: &Plan, inherits: bool) -> Report {
     };
     let network = || match plan.network {
         Network::Open => open(Choice::Network),
-        _ => held("a profile of sandbox-exec"),
+        _ => enforced("a profile of sandbox-exec"),
     };
     let files = || match plan.files {
         Files::Full => open(Choice::Files),
-        Files::Confined => held("a profile of sandbox-exec"),
+        Files::Confined => enforced("a profile of sandbox-exec"),
     };
     Report {
         files: files(),
@@ -69,9 +69,9 @@ fn by_profile(plan: &Plan, inherits: bool) -> Report {
         unix_sockets: network(),
         ipc: match plan.files {
             Files::Full => open(Choice::Files),
-            Files::Confined => held("a profile of sandbox-exec; semaphores are open"),
+            Files::Confined => enforced("a profile of sandbox-exec; semaphores are open"),
         },
-        process_kill: held(
+        process_kill: enforced(
             "process group and descendants; one whose parents ended unseen is missed",
         ),
         limits: Row {
@@ -82,7 +82,7 @@ fn by_profile(plan: &Plan, inherits: bool) -> Report {
         environment: if inherits {
             open(Choice::Environment)
         } else {
-            held("filter; a command may read the environment of processes of its user")
+            enforced("filter; a command may read the environment of processes of its user")
         },
     }
 }

@@ -43,7 +43,7 @@ pub(crate) struct Spawned {
     pub(crate) output: PipeReader,
     /// Where stderr has a pipe of its own.
     pub(crate) stderr: Option<PipeReader>,
-    /// Where its patches are told of.
+    /// Receives the reports of its patches.
     #[cfg(target_os = "linux")]
     pub(crate) notes: Option<NotesPipe>,
 }

@@ -76,12 +76,12 @@ impl Sink for Split<'_> {
             return self.spill(bytes);
         }
         let fits = bytes.len() <= self.room;
-        let kept = if fits { bytes } else { &bytes[..whole_characters(&bytes[..self.room])] };
+        let fitting = if fits { bytes } else { &bytes[..whole_characters(&bytes[..self.room])] };
         match chunk.stream {
-            Stream::Stderr => self.head.stderr.extend_from_slice(kept),
-            Stream::Stdout | Stream::Joined => self.head.stdout.extend_from_slice(kept),
+            Stream::Stderr => self.head.stderr.extend_from_slice(fitting),
+            Stream::Stdout | Stream::Joined => self.head.stdout.extend_from_slice(fitting),
         }
-        self.room -= kept.len();
+        self.room -= fitting.len();
         if fits {
             if self.overflow.is_some() {
                 self.arrived.extend_from_slice(bytes);

@@ -167,9 +167,9 @@ fn a_worker_stopped_while_it_waits_holds_the_call_no_longer_than_it_has() {
 /// The worker that has just run a command, and will run the next.
 fn idle_worker(place: &Place) -> u32 {
     let call = || place.sh(UNTIL_THEN);
-    let mut found = 0;
-    assert!(disturbed(place, call, |worker| found = worker).is_ok());
-    found
+    let mut id = 0;
+    assert!(disturbed(place, call, |worker| id = worker).is_ok());
+    id
 }
 
 #[test]

@@ -231,8 +231,8 @@ fn what_it_left_running_is_counted() {
     ] {
         let args = strings(&["-c", script]);
         let finished = run(&place.request("sh", &args)).expect("runs");
-        let found = finished.left_running;
-        assert!(left.contains(&found), "{script}: {found}");
+        let left_running = finished.left_running;
+        assert!(left.contains(&left_running), "{script}: {left_running}");
         assert!(place.is_clear());
     }
 }

@@ -91,12 +91,12 @@ impl Peer {
     }
 
     fn worker(&self) -> u32 {
-        let mut found = None;
+        let mut supervisor = None;
         assert!(soon(|| {
-            found = supervisors(self.supervisor.id()).first().copied();
-            found.is_some()
+            supervisor = supervisors(self.supervisor.id()).first().copied();
+            supervisor.is_some()
         }));
-        found.expect("found")
+        supervisor.expect("found")
     }
 }
 
@@ -177,8 +177,8 @@ fn out_of_descriptors() {
         prlimit(Some(pid), Resource::Nofile, limit).expect("limited");
     };
     let (mut ran, mut failed) = (0, 0);
-    for most in (3..40).rev() {
-        limited(Some(most));
+    for max in (3..40).rev() {
+        limited(Some(max));
         // For the process that was there already, and for the next one.
         for _ in 0..2 {
             let mut out = String::new();
@@ -195,7 +195,7 @@ fn out_of_descriptors() {
         limited(limit.current);
         let _ = peer.run(&[], ":", &[]);
         assert!(peer.recv().is_some());
-        assert_eq!(peer.output(&[], "echo out"), "out\n", "after {most}");
+        assert_eq!(peer.output(&[], "echo out"), "out\n", "after {max}");
     }
     assert!(ran > 0 && failed > 0, "{ran} ran, {failed} failed");
 }

@@ -236,8 +236,8 @@ fn a_host_that_is_out_of_descriptors() {
     };
     // Each of 200 may take a few of 120 descriptors and find no more: how many go well is not
     // promised. What they give back is enough for the next ones.
-    let most = at_once(200);
-    assert!(most < 200, "none was short of descriptors");
+    let peak = at_once(200);
+    assert!(peak < 200, "none was short of descriptors");
     assert_eq!(at_once(10), 10);
     let of_program = |name: &str| name.starts_with("toolwright-sandbox");
     let names = fs::read_dir(env::temp_dir()).expect("dir").flatten();
@@ -331,7 +331,7 @@ fn tasks_of_this_user() -> u64 {
     let entries = fs::read_dir("/proc").expect("proc").flatten();
     let processes = entries.filter(|entry| {
         entry.file_name().to_str().is_some_and(|name| name.parse::<u32>().is_ok())
-            && entry.metadata().is_ok_and(|found| found.uid() == own)
+            && entry.metadata().is_ok_and(|metadata| metadata.uid() == own)
     });
     let tasks = |process: fs::DirEntry| {
         fs::read_dir(process.path().join("task")).map_or(0, |tasks| tasks.count() as u64)

@@ -42,7 +42,7 @@ fn five_hundred_plans_in_a_row_leave_nothing_when_they_are_released() {
 #[test]
 fn a_released_plan_ends_its_command_and_not_others() {
     let (mut granting, other) = (Place::confined(), Place::confined());
-    let kept = other.output(support::place::WORKER);
+    let reused = other.output(support::place::WORKER);
     let scratch = granting.root.join("scratch");
     std::fs::create_dir(&scratch).expect("dir");
     granting.plan.writable.push(scratch.clone());
@@ -52,7 +52,7 @@ fn a_released_plan_ends_its_command_and_not_others() {
         release_directory(&scratch);
         assert_eq!(long.join().expect("no panic"), "ended");
     });
-    assert_eq!(other.output(support::place::WORKER), kept);
+    assert_eq!(other.output(support::place::WORKER), reused);
     assert_eq!(granting.output("echo again"), "again");
 }
 

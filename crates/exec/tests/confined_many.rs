@@ -83,7 +83,7 @@ fn many_at_once_leave_nothing_behind() {
         return;
     }
     let place = Place::confined();
-    let mut most = 0;
+    let mut peak = 0;
     for round in 0..3 {
         thread::scope(|scope| {
             let place = &place;
@@ -93,10 +93,10 @@ fn many_at_once_leave_nothing_behind() {
         });
         assert!(soon(|| is_in_order(&place)), "round {round}: {}", children());
         // A socket and a process for each worker that is kept.
-        let kept = 2 * workers(std::process::id()).len();
-        let others = descriptors() - kept.min(descriptors());
-        assert!(round == 0 || others <= most, "round {round}: {others} of {most}");
-        most = most.max(others);
+        let pooled = 2 * workers(std::process::id()).len();
+        let others = descriptors() - pooled.min(descriptors());
+        assert!(round == 0 || others <= peak, "round {round}: {others} of {peak}");
+        peak = peak.max(others);
     }
 }
 

@@ -140,11 +140,13 @@ fn a_flood_keeps_both_ends() {
 #[test]
 fn the_environment_is_what_was_given() {
     for place in Place::both() {
-        let env = |given: &[(&str, &str)]| {
-            let given: Vec<_> =
-                given.iter().map(|(name, value)| (name.into(), value.into())).collect();
-            let request =
-                ExecRequest { env: ExecEnv::Exactly(given.into()), ..place.request("env", &[]) };
+        let env = |variables: &[(&str, &str)]| {
+            let variables: Vec<_> =
+                variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
+            let request = ExecRequest {
+                env: ExecEnv::Exactly(variables.into()),
+                ..place.request("env", &[])
+            };
             let output = text(&run(&request).expect("runs"));
             // Where `/tmp` is shared, commands get another one.
             output.lines().filter(|line| !line.starts_with("TMPDIR=")).collect::<String>()

@@ -40,7 +40,7 @@ fn put(root: &Path, tree: &Tree) {
 
 /// Every file below a directory, those that a killed process left too.
 fn tree(root: &Path) -> Tree {
-    let mut found = Tree::new();
+    let mut files = Tree::new();
     let mut directories = vec![root.to_owned()];
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(directory).expect("dir").flatten() {
@@ -52,12 +52,12 @@ fn tree(root: &Path) -> Tree {
                 let content = fs::read_to_string(path).expect("text");
                 // Stands for a protected file that does not exist.
                 if (&*name, &*content) != (".git/config", "") {
-                    found.insert(name, content);
+                    files.insert(name, content);
                 }
             }
         }
     }
-    found
+    files
 }
 
 fn of(pairs: &[(&str, &str)]) -> Tree {
@@ -80,14 +80,14 @@ fn every_scenario_ends_as_with_the_tool() {
         put(&root, &before);
         let patch = scenario["patch"].as_str().expect("patch");
         let finished = place.run_in(&root, &below, "apply_patch", &[patch]).expect("runs");
-        let said = text(&finished);
+        let output = text(&finished);
         if scenario["error"].is_null() {
-            assert_eq!(finished.exit, Exit::Code(0), "{name}: {said}");
-            assert!(said.starts_with("Success. Updated the following files:\n"), "{said}");
+            assert_eq!(finished.exit, Exit::Code(0), "{name}: {output}");
+            assert!(output.starts_with("Success. Updated the following files:\n"), "{output}");
             assert_eq!(tree(&root), files(&scenario["after"]), "{name}");
         } else {
-            assert_eq!(finished.exit, Exit::Code(1), "{name}: {said}");
-            assert!(said.contains("No file was changed."), "{name}: {said}");
+            assert_eq!(finished.exit, Exit::Code(1), "{name}: {output}");
+            assert!(output.contains("No file was changed."), "{name}: {output}");
             assert_eq!(tree(&root), before, "{name}");
         }
     }
@@ -105,8 +105,11 @@ fn a_patch_comes_as_an_argument_a_here_document_or_through_a_pipe() {
     ];
     for form in forms {
         put(&place.root, &of(&[("sub/a", "1\n"), ("a", "0\n")]));
-        let said = place.output(&format!("cd sub && {form}"));
-        assert!(said.starts_with("Success. Updated the following files:\nM a"), "{form}: {said}");
+        let output = place.output(&format!("cd sub && {form}"));
+        assert!(
+            output.starts_with("Success. Updated the following files:\nM a"),
+            "{form}: {output}"
+        );
         assert_eq!(tree(&place.root), of(&[("sub/a", "2\n"), ("a", "0\n")]), "{form}");
     }
 }
@@ -133,10 +136,10 @@ fn a_refusal_says_why_and_what_to_do() {
         ),
     ] {
         let finished = place.run("apply_patch", arguments).expect("runs");
-        let said = text(&finished);
-        assert_eq!(finished.exit, Exit::Code(1), "{said}");
+        let output = text(&finished);
+        assert_eq!(finished.exit, Exit::Code(1), "{output}");
         for words in words {
-            assert!(said.contains(words), "{arguments:?}: {said}");
+            assert!(output.contains(words), "{arguments:?}: {output}");
         }
         let args = strings(arguments);
         let request = ExecRequest {
@@ -288,11 +291,11 @@ fn a_killed_patch_is_finished_or_undone_by_the_next_change() {
         let options = WriteOptions::default();
         write(&root, "d0/f0", left["d0/f0"].as_bytes(), &options, &AtomicBool::new(false))
             .expect("written");
-        let mut found = tree(&place.root);
-        found.remove("d0/f0");
+        let mut untouched = tree(&place.root);
+        untouched.remove("d0/f0");
         let is =
-            |state: &Tree| found.iter().all(|(path, content)| state.get(path) == Some(content));
-        assert!(is(&first) || is(&second), "{kill}: between the states: {:?}", found.keys());
+            |state: &Tree| untouched.iter().all(|(path, content)| state.get(path) == Some(content));
+        assert!(is(&first) || is(&second), "{kill}: between the states: {:?}", untouched.keys());
         unchanged += u32::from(is(&first));
     }
     assert!(
@@ -356,7 +359,7 @@ fn the_host_is_told_of_every_patch() {
     assert_eq!(first.sha256, second.sha256);
     for (report, files) in [(refused, 1), (nonsense, 0)] {
         let PatchEnd::Refused { refusal, .. } = &report.end else { panic!("{report:?}") };
-        assert_eq!((refusal.is_misfit, report.files.len()), (1, files));
+        assert_eq!((refusal.is_mismatch, report.files.len()), (1, files));
         assert!(refusal.what.starts_with("Failed to apply patch"), "{}", refusal.what);
         assert!(refusal.hint.starts_with("No file was changed."), "{}", refusal.hint);
     }
@@ -517,9 +520,9 @@ fn no_patch_of_a_program_leaves_what_its_command_may_change() {
                 "(cd {directory} 2>/dev/null; apply_patch >/dev/null 2>&1) <<'EOF' && echo yes || echo no\n{patch}EOF\n"
             );
         }
-        let said = place.output(&script);
-        applied += said.lines().filter(|line| *line == "yes").count();
-        refused += said.lines().filter(|line| *line == "no").count();
+        let output = place.output(&script);
+        applied += output.lines().filter(|line| *line == "yes").count();
+        refused += output.lines().filter(|line| *line == "no").count();
         assert_eq!(tree(&outside), outside_before, "after {first}");
         assert_eq!(fs::read_dir(&hooks).expect("dir").count(), 0, "after {first}");
         assert_eq!(fs::read_to_string(at(".git/config")).expect("read"), "[core]\n");

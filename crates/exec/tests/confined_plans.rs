@@ -120,14 +120,14 @@ fn a_protected_file_that_is_replaced_stays_protected() {
         return;
     }
     let mut place = Place::confined();
-    let (kept, absent) = (place.root.join("kept"), place.root.join("sub/absent"));
-    fs::write(&kept, "kept\n").expect("written");
-    place.plan.protected = vec![kept.clone(), absent.clone()];
+    let (protected, absent) = (place.root.join("kept"), place.root.join("sub/absent"));
+    fs::write(&protected, "kept\n").expect("written");
+    place.plan.protected = vec![protected.clone(), absent.clone()];
     let is_protected = |how: &str| {
         let attack = "(echo bad > kept; echo bad > sub/absent; mkdir -p sub/absent/x
             rm -f kept sub/absent; mv kept k; mv sub s; echo bad > other; mv other kept) 2>/dev/null";
         place.output(&format!("{attack}; :"));
-        assert_eq!(fs::read_to_string(&kept).expect("there"), "kept\n", "{how}");
+        assert_eq!(fs::read_to_string(&protected).expect("there"), "kept\n", "{how}");
         let bad =
             fs::read_to_string(&absent).unwrap_or_default() + &place.output("ls -A sub s 2>&1");
         assert!(!bad.contains("bad") && !bad.contains('x'), "{how}: {bad}");
@@ -137,14 +137,14 @@ fn a_protected_file_that_is_replaced_stays_protected() {
     for round in 0..3 {
         fs::write(&new, "kept\n").expect("written");
         match round {
-            0 => fs::rename(&new, &kept).expect("renamed over it"),
+            0 => fs::rename(&new, &protected).expect("renamed over it"),
             1 => {
-                fs::rename(&kept, place.root.join("kept~")).expect("moved away");
-                fs::rename(&new, &kept).expect("moved");
+                fs::rename(&protected, place.root.join("kept~")).expect("moved away");
+                fs::rename(&new, &protected).expect("moved");
             }
             _ => {
-                fs::remove_file(&kept).expect("removed");
-                fs::copy(&new, &kept).expect("copied");
+                fs::remove_file(&protected).expect("removed");
+                fs::copy(&new, &protected).expect("copied");
             }
         }
         is_protected(["renamed over", "moved away", "removed"][round]);
@@ -158,15 +158,15 @@ fn a_protected_file_that_is_replaced_all_the_time_does_not_stop_commands() {
         return;
     }
     let mut place = Place::confined();
-    let (kept, new) = (place.root.join("kept"), place.outside.join("new"));
-    fs::write(&kept, "0").expect("written");
-    place.plan.protected.push(kept.clone());
+    let (protected, new) = (place.root.join("kept"), place.outside.join("new"));
+    fs::write(&protected, "0").expect("written");
+    place.plan.protected.push(protected.clone());
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
                 fs::write(&new, "1").expect("written");
-                fs::rename(&new, &kept).expect("renamed");
+                fs::rename(&new, &protected).expect("renamed");
                 thread::sleep(Duration::from_millis(15));
             }
         });

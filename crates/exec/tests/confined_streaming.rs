@@ -21,13 +21,13 @@ static OPEN: AtomicBool = AtomicBool::new(true);
 static SHUT: AtomicBool = AtomicBool::new(false);
 
 /// Keeps everything, and is ready while `gate` is open.
-struct Kept<'a> {
+struct CollectingSink<'a> {
     gate: &'a AtomicBool,
     chunks: Vec<(Stream, Vec<u8>, Instant)>,
     cuts: Vec<Stream>,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> CollectingSink<'a> {
     fn new(gate: &'a AtomicBool) -> Self {
         Self { gate, chunks: Vec::new(), cuts: Vec::new() }
     }
@@ -38,7 +38,7 @@ impl<'a> Kept<'a> {
     }
 }
 
-impl Sink for Kept<'_> {
+impl Sink for CollectingSink<'_> {
     fn ready(&mut self) -> bool {
         self.gate.load(Ordering::Acquire)
     }
@@ -70,7 +70,7 @@ fn streamed(
 #[test]
 fn it_comes_while_the_command_runs() {
     for place in Place::both() {
-        let mut sink = Kept::new(&OPEN);
+        let mut sink = CollectingSink::new(&OPEN);
         let script = "echo a; sleep 0.15; echo b";
         let finished = streamed(&place, script, Streams::Joined, 100, &mut sink);
         assert_eq!(finished.expect("runs").output.bytes, b"a\nb\n");
@@ -84,10 +84,10 @@ fn it_comes_while_the_command_runs() {
 fn the_chunks_are_the_output() {
     for place in Place::both() {
         let script = "seq 20000; echo wrong >&2; seq 100 >&2; printf '\\303'";
-        let mut sink = Kept::new(&OPEN);
+        let mut sink = CollectingSink::new(&OPEN);
         let finished = streamed(&place, script, Streams::Joined, 1 << 20, &mut sink);
         assert_eq!(sink.all(Stream::Joined), finished.expect("runs").output.bytes);
-        let mut sink = Kept::new(&OPEN);
+        let mut sink = CollectingSink::new(&OPEN);
         let finished = streamed(&place, script, Streams::Apart, 1 << 20, &mut sink).expect("runs");
         assert_eq!(sink.all(Stream::Stdout), finished.output.bytes);
         assert_eq!(sink.all(Stream::Stderr), finished.stderr.expect("apart").bytes);
@@ -98,7 +98,7 @@ fn the_chunks_are_the_output() {
 #[test]
 fn past_the_limit_the_command_runs_on() {
     for place in Place::both() {
-        let mut sink = Kept::new(&OPEN);
+        let mut sink = CollectingSink::new(&OPEN);
         let script = "yes é | head -c 3000000; echo end; echo err >&2";
         let finished = streamed(&place, script, Streams::Apart, 5000, &mut sink).expect("runs");
         assert!(finished.output.truncated && finished.output.bytes.ends_with(b"\nend\n"));
@@ -121,7 +121,7 @@ fn a_sink_that_is_not_ready_holds_the_command_back() {
             let request = ExecRequest { cancel: source, ..place.request("sh", &args) };
             thread::scope(|scope| {
                 let call = scope.spawn(|| {
-                    let mut sink = Kept::new(&gate);
+                    let mut sink = CollectingSink::new(&gate);
                     let finished = run_streaming(&request, &mut sink).expect("runs");
                     (finished, sink.all(Stream::Joined))
                 });
@@ -144,14 +144,14 @@ fn time_and_cancel_and_end_do_not_wait_for_the_sink() {
         let cancel = Cancel::new();
         let request = ExecRequest { timeout: SHORT, cancel: &cancel, ..place.request("sh", &args) };
         let request = ExecRequest { max_output_bytes: 10_000, ..request };
-        let (started, mut sink) = (Instant::now(), Kept::new(&SHUT));
+        let (started, mut sink) = (Instant::now(), CollectingSink::new(&SHUT));
         let result = run_streaming(&request, &mut sink);
         assert!(started.elapsed() < SHORT + LATE);
         assert!(matches!(result, Err(ExecError::TimedOut { .. })), "{result:?}");
         assert_eq!(sink.cuts, [Stream::Joined]);
 
         let request = ExecRequest { timeout: Duration::from_secs(30), ..request };
-        let (started, mut sink) = (Instant::now(), Kept::new(&SHUT));
+        let (started, mut sink) = (Instant::now(), CollectingSink::new(&SHUT));
         thread::scope(|scope| {
             scope.spawn(|| {
                 thread::sleep(SHORT);
@@ -162,7 +162,7 @@ fn time_and_cancel_and_end_do_not_wait_for_the_sink() {
             assert!(matches!(result, Err(ExecError::Cancelled { .. })), "{result:?}");
         });
 
-        let (started, mut sink) = (Instant::now(), Kept::new(&SHUT));
+        let (started, mut sink) = (Instant::now(), CollectingSink::new(&SHUT));
         let script = "echo hi; echo err >&2; sleep 60 &";
         let finished = streamed(&place, script, Streams::Apart, 100, &mut sink).expect("runs");
         assert!(started.elapsed() < LATE);

@@ -26,18 +26,18 @@ fn confined_as_another_user() {
 
 /// The one worker of this process, and the process for its next command.
 fn idle() -> (u32, u32) {
-    let mut found = None;
+    let mut waiting_worker = None;
     assert!(soon(|| {
-        found = match workers(std::process::id())[..] {
+        waiting_worker = match workers(std::process::id())[..] {
             [worker] => match supervisors(worker)[..] {
                 [waiting] => Some((worker, waiting)),
                 _ => None,
             },
             _ => None,
         };
-        found.is_some()
+        waiting_worker.is_some()
     }));
-    found.expect("found")
+    waiting_worker.expect("found")
 }
 
 #[test]

@@ -9,8 +9,8 @@ fn why(name: &str, value: &str) -> Option<Reason> {
     reason(OsStr::new(name), OsStr::new(value))
 }
 
-fn pairs(given: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
-    given.iter().map(|(name, value)| (name.into(), value.into())).collect()
+fn pairs(variables: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
+    variables.iter().map(|(name, value)| (name.into(), value.into())).collect()
 }
 
 fn names(passed: &[(OsString, OsString)]) -> Vec<&str> {
@@ -179,7 +179,7 @@ fn passwords_in_addresses() {
 
 #[test]
 fn proxies_only_with_a_network() {
-    let given = pairs(&[
+    let variables = pairs(&[
         ("http_proxy", "http://p:1"),
         ("HTTPS_PROXY", "http://p:1"),
         ("ALL_PROXY", "socks5://p:1"),
@@ -188,17 +188,17 @@ fn proxies_only_with_a_network() {
         ("GOPROXY", "off"),
     ]);
     let open = Policy::default();
-    assert_eq!(open.apply(given.clone()), given);
+    assert_eq!(open.apply(variables.clone()), variables);
     let blocked = Filter { network_blocked: true, ..Filter::default() };
     assert_eq!(blocked.reason(OsStr::new("NO_PROXY"), OsStr::new("")), Some(Reason::Proxy));
     let allowing = Filter { allow: vec!["no_PROXY".to_owned()], ..blocked.clone() };
-    assert_eq!(names(&Policy::Filtered(blocked).apply(given.clone())), ["GOPROXY"]);
-    assert_eq!(names(&Policy::Filtered(allowing).apply(given)), ["no_proxy", "GOPROXY"]);
+    assert_eq!(names(&Policy::Filtered(blocked).apply(variables.clone())), ["GOPROXY"]);
+    assert_eq!(names(&Policy::Filtered(allowing).apply(variables)), ["no_proxy", "GOPROXY"]);
 }
 
 #[test]
 fn exceptions() {
-    let given = pairs(&[
+    let variables = pairs(&[
         ("PATH", "/bin"),
         ("GITHUB_TOKEN", "t"),
         ("AWS_SECRET_ACCESS_KEY", "s"),
@@ -207,14 +207,14 @@ fn exceptions() {
         ("NODE_OPTIONS", "--x"),
         ("LANG", "C"),
     ]);
-    assert_eq!(names(&Policy::default().apply(given.clone())), ["PATH", "AWS_REGION", "LANG"]);
-    assert_eq!(Policy::Inherit.apply(given.clone()), given);
+    assert_eq!(names(&Policy::default().apply(variables.clone())), ["PATH", "AWS_REGION", "LANG"]);
+    assert_eq!(Policy::Inherit.apply(variables.clone()), variables);
     let filtered = |allow: &[&str], set: &[(&str, &str)]| {
         let allow = allow.iter().map(|&name| name.to_owned()).collect();
         let filter = Filter { allow, set: pairs(set), network_blocked: false };
-        Policy::Filtered(filter).apply(given.clone())
+        Policy::Filtered(filter).apply(variables.clone())
     };
-    assert_eq!(filtered(&["*"], &[]), given);
+    assert_eq!(filtered(&["*"], &[]), variables);
     let passed = filtered(&["aws_*", "DATABASE_URL"], &[]);
     assert_eq!(
         names(&passed),
@@ -239,11 +239,11 @@ fn exceptions() {
 
 #[test]
 fn what_cannot_be_passed_does_not_fail_the_call() {
-    let given = pairs(&[("", "x"), ("=C:", "x"), ("A\0", "x"), ("B", "\0"), ("C", "")]);
-    assert_eq!(names(&Policy::Inherit.apply(given.clone())), ["C"]);
+    let variables = pairs(&[("", "x"), ("=C:", "x"), ("A\0", "x"), ("B", "\0"), ("C", "")]);
+    assert_eq!(names(&Policy::Inherit.apply(variables.clone())), ["C"]);
     let allow = vec!["*".to_owned()];
     let filter = Filter { allow, ..Filter::default() };
-    assert_eq!(names(&Policy::Filtered(filter).apply(given)), ["C"]);
+    assert_eq!(names(&Policy::Filtered(filter).apply(variables)), ["C"]);
 }
 
 #[test]
@@ -285,12 +285,12 @@ proptest! {
         prop_assume!(!upper.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| {
             ordinary.contains(&word.trim_end_matches(|c: char| c.is_ascii_digit()))
         }));
-        let given = [(OsString::from(&name), OsString::from(value))];
-        prop_assert!(Policy::default().apply(given.clone()).is_empty(), "{name} passed");
+        let variables = [(OsString::from(&name), OsString::from(value))];
+        prop_assert!(Policy::default().apply(variables.clone()).is_empty(), "{name} passed");
         let allow = vec![name.to_uppercase()];
         let allowing = Policy::Filtered(Filter { allow, ..Filter::default() });
-        prop_assert_eq!(allowing.apply(given.clone()).len(), 1);
-        prop_assert_eq!(Policy::Inherit.apply(given).len(), 1);
+        prop_assert_eq!(allowing.apply(variables.clone()).len(), 1);
+        prop_assert_eq!(Policy::Inherit.apply(variables).len(), 1);
     }
 
     #[test]
@@ -308,9 +308,9 @@ proptest! {
     #[test]
     fn it_takes_anything(name in any::<Vec<u8>>(), value in any::<Vec<u8>>(), allow in ".{0,6}") {
         use std::os::unix::ffi::OsStringExt;
-        let given = [(OsString::from_vec(name), OsString::from_vec(value))];
+        let variables = [(OsString::from_vec(name), OsString::from_vec(value))];
         let filter = Filter { allow: vec![allow], ..Filter::default() };
-        prop_assert!(Policy::Filtered(filter).apply(given).len() <= 1);
+        prop_assert!(Policy::Filtered(filter).apply(variables).len() <= 1);
     }
 }
 

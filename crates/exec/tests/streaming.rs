@@ -17,14 +17,14 @@ use toolwright_exec::{
 const SHORT: Duration = Duration::from_millis(200);
 
 /// Keeps everything, and is ready while `gate` is open.
-struct Kept<'a> {
+struct CollectingSink<'a> {
     gate: &'a AtomicBool,
     chunks: Vec<(Stream, Vec<u8>, Instant)>,
     cuts: Vec<Stream>,
     asked: usize,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> CollectingSink<'a> {
     fn new(gate: &'a AtomicBool) -> Self {
         Self { gate, chunks: Vec::new(), cuts: Vec::new(), asked: 0 }
     }
@@ -35,7 +35,7 @@ impl<'a> Kept<'a> {
     }
 }
 
-impl Sink for Kept<'_> {
+impl Sink for CollectingSink<'_> {
     fn ready(&mut self) -> bool {
         self.asked += 1;
         self.gate.load(Ordering::Acquire)
@@ -69,7 +69,7 @@ fn streamed(
 
 #[test]
 fn it_comes_while_the_command_runs() {
-    let mut sink = Kept::new(&OPEN);
+    let mut sink = CollectingSink::new(&OPEN);
     let finished = streamed("echo a; sleep 0.15; echo b", Streams::Joined, 100, &mut sink);
     assert_eq!(finished.expect("runs").output.bytes, b"a\nb\n");
     let [(Stream::Joined, a, first), (_, b, second)] = &sink.chunks[..] else { panic!() };
@@ -80,11 +80,11 @@ fn it_comes_while_the_command_runs() {
 #[test]
 fn the_chunks_are_the_output() {
     let script = "seq 20000; echo wrong >&2; seq 100 >&2; printf '\\303'";
-    let mut sink = Kept::new(&OPEN);
+    let mut sink = CollectingSink::new(&OPEN);
     let finished = streamed(script, Streams::Joined, 1 << 20, &mut sink).expect("runs");
     assert_eq!(finished.stderr, None);
     assert_eq!(sink.all(Stream::Joined), finished.output.bytes);
-    let mut sink = Kept::new(&OPEN);
+    let mut sink = CollectingSink::new(&OPEN);
     let finished = streamed(script, Streams::Apart, 1 << 20, &mut sink).expect("runs");
     assert_eq!(sink.all(Stream::Stdout), finished.output.bytes);
     assert_eq!(finished.output.bytes.last(), Some(&0o303), "what is not UTF-8 is not dropped");
@@ -98,7 +98,7 @@ fn the_chunks_are_the_output() {
 fn a_character_waits_for_its_end() {
     let script =
         "printf 'a\\303'; sleep 0.05; printf '\\251\\360\\237'; sleep 0.05; printf '\\230\\200b'";
-    let mut sink = Kept::new(&OPEN);
+    let mut sink = CollectingSink::new(&OPEN);
     assert!(streamed(script, Streams::Joined, 100, &mut sink).is_ok());
     for (_, bytes, _) in &sink.chunks {
         assert!(std::str::from_utf8(bytes).is_ok(), "{bytes:?}");
@@ -108,7 +108,7 @@ fn a_character_waits_for_its_end() {
 
 #[test]
 fn past_the_limit_the_command_runs_on() {
-    let mut sink = Kept::new(&OPEN);
+    let mut sink = CollectingSink::new(&OPEN);
     let script = "yes é | head -c 3000000; echo end; echo err >&2";
     let finished = streamed(script, Streams::Apart, 5000, &mut sink).expect("runs");
     assert!(finished.output.truncated && finished.output.bytes.ends_with(b"\nend\n"));
@@ -161,7 +161,7 @@ fn a_sink_that_is_not_ready_holds_the_command_back() {
         };
         thread::scope(|scope| {
             let call = scope.spawn(|| {
-                let mut sink = Kept::new(&gate);
+                let mut sink = CollectingSink::new(&gate);
                 let finished = run_streaming(&request, &mut sink).expect("runs");
                 assert!(sink.chunks[0].2 - Instant::now() < SHORT);
                 assert!(sink.asked < 1000, "{} times asked", sink.asked);
@@ -191,7 +191,7 @@ fn time_and_cancel_and_end_do_not_wait_for_the_sink() {
         max_output_bytes: 10_000,
         ..ExecRequest::new("sh", &args)
     };
-    let check = |result: Result<Finished, ExecError>, sink: &Kept<'_>| {
+    let check = |result: Result<Finished, ExecError>, sink: &CollectingSink<'_>| {
         let Err(ExecError::TimedOut { output, .. } | ExecError::Cancelled { output, .. }) = result
         else {
             panic!("{result:?}")
@@ -202,14 +202,14 @@ fn time_and_cancel_and_end_do_not_wait_for_the_sink() {
             assert!(soon(|| !is_alive(pid)), "{pid} survived");
         }
     };
-    let (started, mut sink) = (Instant::now(), Kept::new(&SHUT));
+    let (started, mut sink) = (Instant::now(), CollectingSink::new(&SHUT));
     let result = run_streaming(&request, &mut sink);
     assert!(started.elapsed() < SHORT + LATE);
     assert!(matches!(result, Err(ExecError::TimedOut { .. })));
     check(result, &sink);
 
     let request = ExecRequest { timeout: Duration::from_secs(30), ..request };
-    let (started, mut sink) = (Instant::now(), Kept::new(&SHUT));
+    let (started, mut sink) = (Instant::now(), CollectingSink::new(&SHUT));
     thread::scope(|scope| {
         scope.spawn(|| {
             thread::sleep(SHORT);
@@ -221,7 +221,7 @@ fn time_and_cancel_and_end_do_not_wait_for_the_sink() {
         check(result, &sink);
     });
 
-    let (started, mut sink) = (Instant::now(), Kept::new(&SHUT));
+    let (started, mut sink) = (Instant::now(), CollectingSink::new(&SHUT));
     let finished = streamed("echo hi; echo err >&2; sleep 60 &", Streams::Apart, 100, &mut sink);
     assert!(started.elapsed() < LATE);
     assert_eq!(finished.expect("runs").output.bytes, b"hi\n");
@@ -297,6 +297,6 @@ fn a_sink_that_panics_leaves_nothing_running() {
     }
     let call = || streamed("echo $$; exec sleep 60", Streams::Joined, 100, &mut Panics);
     let panic = std::panic::catch_unwind(call).expect_err("panics");
-    let said = panic.downcast::<Vec<u8>>().expect("bytes");
-    assert!(soon(|| !is_alive(pids(&said)[0])));
+    let message = panic.downcast::<Vec<u8>>().expect("bytes");
+    assert!(soon(|| !is_alive(pids(&message)[0])));
 }

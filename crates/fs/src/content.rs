@@ -50,9 +50,9 @@ impl Content<'_> {
         let mut at = 0;
         while at < bytes {
             checkpoint(cancel)?;
-            let most = usize::try_from(bytes - at).map_or(STRIDE, |left| left.min(STRIDE));
-            let read = match rustix::io::pread(source, &mut buffer[..most], at) {
-                // It is shorter than it was said to be: half of a file must not be published.
+            let max = usize::try_from(bytes - at).map_or(STRIDE, |left| left.min(STRIDE));
+            let read = match rustix::io::pread(source, &mut buffer[..max], at) {
+                // It is shorter than its stated size: half of a file must not be published.
                 Ok(0) => return Err(FsError::at(display_path, "reading its content", Errno::IO)),
                 Ok(read) => read,
                 Err(Errno::INTR) => continue,

@@ -40,13 +40,13 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A call's turn on a file. Dropping it lets the next call in.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct QueueSlot {
     key: Key,
     queue: Arc<FileQueue>,
     number: u64,
 }
 
-impl Turn {
+impl QueueSlot {
     /// Waits for the earlier calls, at most `limit`, and ends when cancelled.
     pub(crate) fn wait(
         key: Key,
@@ -55,15 +55,15 @@ impl Turn {
         cancel: &AtomicBool,
     ) -> Result<Self, FsError> {
         // Joins under the lock of the map, so that the queue is not readvanced before it is joined.
-        let turn = {
+        let slot = {
             let mut queues = unpoisoned(&QUEUES);
             let queue = Arc::clone(queues.entry(key.clone()).or_default());
             let number = unpoisoned(&queue.waiters).join();
             Self { key, queue, number }
         };
         let started = Instant::now();
-        let mut waiters = unpoisoned(&turn.queue.waiters);
-        while waiters.waiting.front() != Some(&turn.number) {
+        let mut waiters = unpoisoned(&slot.queue.waiters);
+        while waiters.waiting.front() != Some(&slot.number) {
             let waited = started.elapsed();
             let refused = if waited >= limit {
                 Err(FsErrorKind::Busy { waited }.at(display_path))
@@ -72,13 +72,13 @@ impl Turn {
             };
             if let Err(error) = refused {
                 drop(waiters);
-                return Err(error); // dropping `turn` leaves the queue
+                return Err(error); // dropping `slot` leaves the queue
             }
-            let woken = turn.queue.advanced.wait_timeout(waiters, POLL_INTERVAL);
+            let woken = slot.queue.advanced.wait_timeout(waiters, POLL_INTERVAL);
             waiters = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
         drop(waiters);
-        Ok(turn)
+        Ok(slot)
     }
 }
 
@@ -91,7 +91,7 @@ impl Waiters {
     }
 }
 
-impl Drop for Turn {
+impl Drop for QueueSlot {
     fn drop(&mut self) {
         let mut queues = unpoisoned(&QUEUES);
         let mut waiters = unpoisoned(&self.queue.waiters);

@@ -94,12 +94,12 @@ impl Root {
             None => {
                 let mut relative = relative.clone();
                 relative.push(""); // asks for a directory
-                let found = match walk::walk(self, path, &relative, Missing::Reported)? {
+                let opened = match walk::walk(self, path, &relative, Missing::Reported)? {
                     WalkEnd::Directory(Some(fd)) => return Ok(fd),
                     WalkEnd::Directory(None) => rustix::fs::openat(self, ".", flags, Mode::empty()),
                     WalkEnd::Entry { .. } => Err(Errno::NOTDIR),
                 };
-                found.map_err(|errno| FsError::at(path, "opening", errno))
+                opened.map_err(|errno| FsError::at(path, "opening", errno))
             }
         }
     }
@@ -113,8 +113,8 @@ impl Root {
         created: Option<&mut CreatedDirectories>,
         protection: &Protection<'_>,
     ) -> Result<(OwnedFd, OsString), FsError> {
-        if let Some(found) = self.parent_directly(display_path, relative, protection)? {
-            return Ok(found);
+        if let Some(parent) = self.parent_directly(display_path, relative, protection)? {
+            return Ok(parent);
         }
         let missing =
             created.map_or(Missing::Reported, |created| Missing::Made(created, protection));

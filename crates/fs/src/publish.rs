@@ -35,18 +35,19 @@ thread_local! {
     pub(crate) static WITHOUT_FLAGS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// Renames a file in its directory. Fails with `EXIST` if the new name is taken.
+/// Renames an entry, and never replaces another one: fails with `EXIST` if the new name is taken.
 pub(crate) fn rename_unless_taken(
     directory: BorrowedFd<'_>,
     from: &OsStr,
+    to_directory: BorrowedFd<'_>,
     to: &OsStr,
 ) -> Result<(), Errno> {
-    match rename_noreplace(directory, from, to) {
+    match rename_noreplace(directory, from, to_directory, to) {
         // A file system without the flag leaves a moment between the check and the rename.
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-            match rustix::fs::statat(directory, to, AtFlags::SYMLINK_NOFOLLOW) {
+            match rustix::fs::statat(to_directory, to, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(_) => Err(Errno::EXIST),
-                Err(Errno::NOENT) => rustix::fs::renameat(directory, from, directory, to),
+                Err(Errno::NOENT) => rustix::fs::renameat(directory, from, to_directory, to),
                 Err(errno) => Err(errno),
             }
         }
@@ -54,18 +55,17 @@ pub(crate) fn rename_unless_taken(
     }
 }
 
-#[cfg(target_os = "linux")]
-fn rename_noreplace(directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> Result<(), Errno> {
+fn rename_noreplace(
+    directory: BorrowedFd<'_>,
+    from: &OsStr,
+    to_directory: BorrowedFd<'_>,
+    to: &OsStr,
+) -> Result<(), Errno> {
     #[cfg(test)]
     if WITHOUT_FLAGS.get() {
         return Err(Errno::INVAL);
     }
-    rustix::fs::renameat_with(directory, from, directory, to, rustix::fs::RenameFlags::NOREPLACE)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn rename_noreplace(_directory: BorrowedFd<'_>, _from: &OsStr, _to: &OsStr) -> Result<(), Errno> {
-    Err(Errno::NOSYS)
+    rustix::fs::renameat_with(directory, from, to_directory, to, rustix::fs::RenameFlags::NOREPLACE)
 }
 
 /// Elsewhere an edit checks directly before its rename.
@@ -78,7 +78,7 @@ pub(crate) fn exchange(_directory: BorrowedFd<'_>, _a: &OsStr, _b: &OsStr) -> Re
 /// with a signal (`SIGXFSZ`) that ends a process unless it ignores it.
 pub(crate) fn within_size_limit(display_path: &str, bytes: u64) -> Result<(), FsError> {
     match rustix::process::getrlimit(rustix::process::Resource::Fsize).current {
-        Some(most) if bytes > most => Err(FsError::at(display_path, "writing", Errno::FBIG)),
+        Some(max) if bytes > max => Err(FsError::at(display_path, "writing", Errno::FBIG)),
         _ => Ok(()),
     }
 }
@@ -214,23 +214,8 @@ impl OpenDirectory {
         cancel: &AtomicBool,
     ) -> Result<ExchangeGuard<'_>, FsError> {
         const MAX_LOCK_WAIT: Duration = Duration::from_millis(500);
-        let started = Instant::now();
-        let mut pause = Duration::from_micros(20);
-        while let Some(directory) = &self.0 {
-            match rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive) {
-                Err(Errno::WOULDBLOCK | Errno::INTR)
-                    if started.elapsed() < wait.min(MAX_LOCK_WAIT) =>
-                {
-                    checkpoint(cancel)?;
-                    std::thread::sleep(pause);
-                    pause = (pause * 2).min(Duration::from_millis(1));
-                }
-                Err(Errno::WOULDBLOCK) if wait < MAX_LOCK_WAIT => {
-                    return Err(FsErrorKind::Busy { waited: wait }.at(display_path));
-                }
-                // Locked, or the lock belongs to another program, or the file system has no locks.
-                _ => break,
-            }
+        if let Some(directory) = &self.0 {
+            lock_exclusively(directory, MAX_LOCK_WAIT, display_path, wait, cancel)?;
         }
         let guard = ExchangeGuard(self.0.as_ref());
         checkpoint(cancel)?; // the last moment at which nothing has happened
@@ -243,6 +228,33 @@ impl OpenDirectory {
             (Some(directory), Durability::Fsync) => rustix::fs::fsync(directory)
                 .map_err(|errno| FsError::io(display_path, SYNC_DIRECTORY, errno)),
             _ => Ok(()),
+        }
+    }
+}
+
+/// Waits at most `max_wait` for others to release the directory, and then goes on without the lock: it
+/// belongs to another program, or the file system has no locks. If `wait`, the caller's own limit, is
+/// shorter and over, the directory is busy.
+fn lock_exclusively(
+    directory: &OwnedFd,
+    max_wait: Duration,
+    display_path: &str,
+    wait: Duration,
+    cancel: &AtomicBool,
+) -> Result<(), FsError> {
+    let started = Instant::now();
+    let mut pause = Duration::from_micros(20);
+    loop {
+        match rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK | Errno::INTR) if started.elapsed() < wait.min(max_wait) => {
+                checkpoint(cancel)?;
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_millis(1));
+            }
+            Err(Errno::WOULDBLOCK) if wait < max_wait => {
+                return Err(FsErrorKind::Busy { waited: wait }.at(display_path));
+            }
+            _ => return Ok(()),
         }
     }
 }
@@ -271,23 +283,8 @@ impl OpenDirectoryLock {
             Err(Errno::ACCESS) => return Ok(Self { _directory: None }),
             Err(errno) => return Err(FsError::at(display_path, "opening the root", errno)),
         };
-        let started = Instant::now();
-        let mut pause = Duration::from_micros(20);
-        loop {
-            match rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive) {
-                Err(Errno::WOULDBLOCK | Errno::INTR)
-                    if started.elapsed() < wait.min(MAX_LOCK_WAIT) =>
-                {
-                    checkpoint(cancel)?;
-                    std::thread::sleep(pause);
-                    pause = (pause * 2).min(Duration::from_millis(1));
-                }
-                Err(Errno::WOULDBLOCK) if wait < MAX_LOCK_WAIT => {
-                    return Err(FsErrorKind::Busy { waited: wait }.at(display_path));
-                }
-                _ => return Ok(Self { _directory: Some(directory) }),
-            }
-        }
+        lock_exclusively(&directory, MAX_LOCK_WAIT, display_path, wait, cancel)?;
+        Ok(Self { _directory: Some(directory) })
     }
 }
 

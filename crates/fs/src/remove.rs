@@ -204,9 +204,9 @@ fn open(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
 fn unlock(parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
     use std::os::fd::AsRawFd;
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::PATH;
-    let found = rustix::fs::openat(parent, name, flags, Mode::empty())?;
+    let directory = rustix::fs::openat(parent, name, flags, Mode::empty())?;
     // Not every kernel has another name for what is opened like this.
-    rustix::fs::chmod(format!("/proc/self/fd/{}", found.as_raw_fd()), Mode::RWXU)
+    rustix::fs::chmod(format!("/proc/self/fd/{}", directory.as_raw_fd()), Mode::RWXU)
 }
 
 /// As above, where a flag keeps links from being followed.

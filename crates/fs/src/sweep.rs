@@ -181,8 +181,8 @@ fn settle(
         rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)
             .map(|stat| Fingerprint::of(&stat))
     };
-    let found = print(name)?;
-    if found == swap.new || found == swap.out {
+    let current = print(name)?;
+    if current == swap.new || current == swap.out {
         return rustix::fs::unlinkat(directory, name, AtFlags::empty());
     }
     if swap.target != NameHash::of(target) || print(target)? != swap.new {

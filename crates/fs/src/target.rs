@@ -11,7 +11,7 @@ use rustix::fs::{Access, AtFlags, Mode};
 use rustix::io::Errno;
 
 use crate::cancel::checkpoint;
-use crate::file_queue::{Key, Turn};
+use crate::file_queue::{Key, QueueSlot};
 use crate::open::identity;
 use crate::protection::Protection;
 use crate::temporary::Temporary;
@@ -27,7 +27,7 @@ pub(crate) struct Target {
     directory: Arc<OwnedFd>,
     name: OsString,
     // Dropped before `directory`. The order does not matter, only that it lives as long.
-    _turn: Turn,
+    _slot: QueueSlot,
 }
 
 /// Where a target was looked for, and what must not change there.
@@ -82,8 +82,8 @@ impl Target {
     }
 
     /// As [`Target::at`], in a turn that was taken already.
-    pub(crate) fn with_turn(directory: Arc<OwnedFd>, name: OsString, turn: Turn) -> Self {
-        Self { directory, name, _turn: turn }
+    pub(crate) fn with_slot(directory: Arc<OwnedFd>, name: OsString, slot: QueueSlot) -> Self {
+        Self { directory, name, _slot: slot }
     }
 
     fn open_at(
@@ -99,10 +99,10 @@ impl Target {
         reserved::check(path, &stat)?;
         let directory_identity = identity(&stat);
         let key = Key { directory: directory_identity, name: name.clone() };
-        let turn = Turn::wait(key, path, options.wait, cancel)?;
+        let slot = QueueSlot::wait(key, path, options.wait, cancel)?;
         // Before the file is looked at, because undoing an exchange changes it.
         sweep::sweep(directory.as_fd(), directory_identity, &name, around);
-        Ok(Self { directory: Arc::new(directory), name, _turn: turn })
+        Ok(Self { directory: Arc::new(directory), name, _slot: slot })
     }
 
     pub(crate) fn directory(&self) -> BorrowedFd<'_> {

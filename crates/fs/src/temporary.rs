@@ -297,8 +297,8 @@ mod tests {
     fn names_are_read_back_and_fit_everywhere() {
         let owner = ShortId { realm: u64::MAX, pid: u32::MAX, start: u64::MAX };
         let part = part_name(owner, u64::MAX);
-        let most = Fingerprint(u64::MAX);
-        let exchange = Swap { new: most, out: most, target: NameHash(u64::MAX) };
+        let max = Fingerprint(u64::MAX);
+        let exchange = Swap { new: max, out: max, target: NameHash(u64::MAX) };
         let swap = swap_name(owner, u64::MAX, exchange);
         assert_eq!(Residue::parse(part.as_bytes()), Some(Residue::Part(owner)));
         assert_eq!(Residue::parse(swap.as_bytes()), Some(Residue::Swap(owner, exchange)));

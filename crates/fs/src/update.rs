@@ -84,9 +84,9 @@ pub(crate) fn update_target<E>(
     publish::within_size_limit(path, new.len() as u64)?;
     let directory = OpenDirectory::new(target.directory(), path, options.durability)?;
     let before = Old { file: Some(file), stat };
-    let way = target.prepare(path, Some(&before), options)?;
+    let method = target.prepare(path, Some(&before), options)?;
     let edit = Edit { target, path, before: &before, old: &old, options, cancel };
-    match way {
+    match method {
         PublishMethod::InPlace => {
             let _alone = directory.lock(path, options.wait, cancel)?;
             edit.overwrite(&new)?;

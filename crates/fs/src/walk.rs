@@ -88,7 +88,7 @@ pub(crate) fn walk(
 ) -> Result<WalkEnd, FsError> {
     let mut stack: Vec<Visited> = Vec::new();
     let mut steps = path::steps_reversed(relative);
-    let mut directory_wanted = path::asks_for_directory(relative);
+    let mut must_be_directory = path::asks_for_directory(relative);
     let mut links = 0;
     let mut retries = 0;
 
@@ -99,7 +99,7 @@ pub(crate) fn walk(
             }
             continue;
         };
-        let last = steps.is_empty() && !directory_wanted;
+        let last = steps.is_empty() && !must_be_directory;
         let outcome = match current(root, &stack) {
             Some(here) if last => last_component(here, &name),
             Some(here) => directory(here, &name),
@@ -119,7 +119,7 @@ pub(crate) fn walk(
                     return Err(FsError::at(display_path, "following links", Errno::LOOP));
                 }
                 let target = Path::new(&target);
-                directory_wanted |= steps.is_empty() && path::asks_for_directory(target);
+                must_be_directory |= steps.is_empty() && path::asks_for_directory(target);
                 let inside = root
                     .strip(target)
                     .ok_or_else(|| FsErrorKind::Escape { via_link: true }.at(display_path))?;

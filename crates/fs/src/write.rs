@@ -140,7 +140,7 @@ pub(crate) fn write_target(
             Some(OpenDirectory::new(target.directory(), path, options.durability)?)
         }
     };
-    let way = match target.prepare(path, old.as_ref(), options)? {
+    let method = match target.prepare(path, old.as_ref(), options)? {
         PublishMethod::InPlace => PublishMethod::InPlace,
         PublishMethod::Atomic(mut temporary) => {
             target::fill(&temporary, path, content, old.as_ref(), options, cancel)?;
@@ -153,7 +153,7 @@ pub(crate) fn write_target(
             }
         }
     };
-    if let PublishMethod::InPlace = way {
+    if let PublishMethod::InPlace = method {
         checkpoint(cancel)?;
         let file = publish::open_in_place(target.directory(), target.name(), path)?;
         publish::overwrite(&file, path, content, options.durability)?;

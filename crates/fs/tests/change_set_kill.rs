@@ -85,12 +85,12 @@ fn states() -> [Vec<String>; 2] {
 
 /// Has the next call look, and returns which state the tree is in.
 #[track_caller]
-fn settled(tree: &Tree, states: &[Vec<String>; 2], said: &str) -> bool {
+fn settled(tree: &Tree, states: &[Vec<String>; 2], context: &str) -> bool {
     // Anywhere below the root.
     write(&tree.open(), "d/stays", b"stays", &WriteOptions::default(), &NEVER).unwrap();
-    let found = snapshot(&tree.root);
-    let state = states.iter().position(|state| *state == found);
-    state.unwrap_or_else(|| panic!("{said}: between the states: {found:#?}")) == 1
+    let current = snapshot(&tree.root);
+    let state = states.iter().position(|state| *state == current);
+    state.unwrap_or_else(|| panic!("{context}: between the states: {current:#?}")) == 1
 }
 
 fn state_of(leftovers: &[String]) -> &str {
@@ -116,7 +116,7 @@ fn a_killed_set_is_finished_or_undone_by_the_next_call() {
     let states = states();
     let mut random = Random::new();
     let kills = tenth_of(500);
-    let mut found = BTreeMap::<String, usize>::new();
+    let mut counts = BTreeMap::<String, usize>::new();
     for _ in 0..kills {
         let mut child = support::child(TEST, tree.root.to_str().unwrap())
             .stdout(Stdio::piped())
@@ -125,11 +125,11 @@ fn a_killed_set_is_finished_or_undone_by_the_next_call() {
         let mut output = BufReader::new(child.stdout.take().unwrap());
         kill_after(&mut child, &mut output, "done", &mut random);
         let leftovers = tree.leftovers();
-        *found.entry(state_of(&leftovers).to_owned()).or_default() += 1;
+        *counts.entry(state_of(&leftovers).to_owned()).or_default() += 1;
         settled(&tree, &states, &format!("{leftovers:?}"));
     }
-    println!("{kills} kills: {found:?}");
-    let in_the_middle = kills - found.get("none").copied().unwrap_or(0);
+    println!("{kills} kills: {counts:?}");
+    let in_the_middle = kills - counts.get("none").copied().unwrap_or(0);
     assert!(in_the_middle * 10 >= kills, "{in_the_middle} of {kills} is no fair share");
 }
 
@@ -172,8 +172,8 @@ fn a_set_killed_before_any_system_call_is_finished_or_undone() {
                 let argument = format!("{}|{}", u8::from(is_second), tree.root.display());
                 let ended = killed_before(call, number, TEST, &argument);
                 let leftovers = tree.leftovers();
-                let said = format!("{call} {number} from {is_second}: {leftovers:?}");
-                let now = settled(&tree, &states, &said);
+                let context = format!("{call} {number} from {is_second}: {leftovers:?}");
+                let now = settled(&tree, &states, &context);
                 *seen
                     .entry(format!("{} to {}", state_of(&leftovers), now != is_second))
                     .or_default() += 1;

@@ -14,7 +14,7 @@ use toolwright_fs::{
 };
 
 fn has_end(name: &str, end: &str) -> bool {
-    Path::new(name).extension().is_some_and(|found| found == end)
+    Path::new(name).extension().is_some_and(|extension| extension == end)
 }
 
 /// Leaves a tree in the middle of a set, as a kill does: the exchanges with these numbers are made.

@@ -68,7 +68,7 @@ fn a_file_that_changed_since_it_was_read_refuses_the_set() {
             }
         };
         for change_of_b in [Change::Update, Change::Delete] {
-            if !tree.root.join("b").symlink_metadata().is_ok_and(|found| found.is_file()) {
+            if !tree.root.join("b").symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
                 break;
             }
             let changes = [
@@ -125,21 +125,21 @@ fn sets_among_other_writers_are_made_in_full_or_not_at_all() {
             ];
             let answer =
                 run(&root, &changes, &WriteOptions::default(), |_, _| Ok(b"ours".to_vec()));
-            let found = [
+            let exist = [
                 tree.get("a") == b"ours",
                 !tree.root.join("z/b").exists(),
                 tree.root.join("new").exists(),
             ];
             match answer {
                 Ok(_) => {
-                    assert_eq!(found, [true; 3], "round {round}");
+                    assert_eq!(exist, [true; 3], "round {round}");
                     std::fs::remove_file(tree.root.join("new")).unwrap();
                     made += 1;
                     while !contested.exists() {}
                 }
                 Err(error) => {
                     assert!(matches!(kind(&error), "Conflict" | "NotFound"), "{error:?}");
-                    assert_eq!(found, [false; 3], "round {round}: {error:?}");
+                    assert_eq!(exist, [false; 3], "round {round}: {error:?}");
                     refused += 1;
                 }
             }
@@ -286,7 +286,7 @@ fn without_descriptors_all_files_change_or_none() {
     let root = Root::open(directory).unwrap();
     let paths: Vec<String> = (0..12).map(|n| format!("d{n}/f")).collect();
     let mut refused = 0;
-    for kept in (0..60).rev() {
+    for free in (0..60).rev() {
         for path in &paths {
             write(&root, path, b"1", &WriteOptions::default(), &NEVER).unwrap();
         }
@@ -296,17 +296,18 @@ fn without_descriptors_all_files_change_or_none() {
             .enumerate()
             .map(|(at_, path)| at(path, if at_ % 3 == 0 { Change::Delete } else { Change::Update }))
             .collect();
-        let held: Vec<_> = (0..kept).map_while(|_| std::fs::File::open("/dev/null").ok()).collect();
+        let occupied: Vec<_> =
+            (0..free).map_while(|_| std::fs::File::open("/dev/null").ok()).collect();
         let answer = run(&root, &changes, &WriteOptions::default(), |_, _| Ok(b"2".to_vec()));
-        drop(held);
+        drop(occupied);
         match answer {
             Ok(_) => assert!(paths.iter().enumerate().all(|(at, path)| {
-                let found = std::fs::read(directory.join(path)).ok();
-                found.as_deref() == if at % 3 == 0 { None } else { Some(b"2") }
+                let content = std::fs::read(directory.join(path)).ok();
+                content.as_deref() == if at % 3 == 0 { None } else { Some(b"2") }
             })),
             Err(error) => {
                 assert_eq!((kind(&error), error.errno()), ("Io", Some("EMFILE")), "{error:?}");
-                assert_eq!(snapshot(directory), before, "{kept}: {error:?}");
+                assert_eq!(snapshot(directory), before, "{free}: {error:?}");
                 refused += 1;
             }
         }

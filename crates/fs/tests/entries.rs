@@ -59,8 +59,8 @@ fn options() -> WriteOptions {
 fn listing(root: &Root, path: &str, depth: usize, max_entries: usize) -> Vec<String> {
     let options = ListOptions { depth, max_entries, leaves_out: |name| name == "left-out" };
     let listing = list(root, path, options, &GO).expect("listed");
-    let shown = listing.entries.into_iter();
-    shown.map(|one| format!("{}{}", one.path, if one.is_directory { "/" } else { "" })).collect()
+    let entries = listing.entries.into_iter();
+    entries.map(|one| format!("{}{}", one.path, if one.is_directory { "/" } else { "" })).collect()
 }
 
 #[test]
@@ -191,13 +191,13 @@ fn a_listing_has_levels_sizes_and_an_end() {
         fs::create_dir_all(at.root.join("left-out/x")).expect("dirs");
         symlink("b", at.root.join("a/to-b")).expect("link");
         symlink("loop", at.root.join("loop")).expect("link");
-        let wanted = ["a/", "a/b/", "a/file", "a/to-b/", "link"];
-        assert_eq!(listing(&root, ".", 2, 100), wanted);
+        let expected = ["a/", "a/b/", "a/file", "a/to-b/", "link"];
+        assert_eq!(listing(&root, ".", 2, 100), expected);
         assert_eq!(
             listing(&root, "a", 3, 100),
             ["b/", "b/c/", "b/c/d/", "file", "to-b/", "to-b/c/", "to-b/c/d/"]
         );
-        assert_eq!(listing(&root, ".", 2, 3), wanted[..3]);
+        assert_eq!(listing(&root, ".", 2, 3), expected[..3]);
         let options = ListOptions { depth: 2, max_entries: 3, leaves_out: |_| false };
         assert!(list(&root, ".", options, &GO).expect("listed").is_cut);
         let file = list(&root, "link", options, &GO).expect("listed");

@@ -95,8 +95,8 @@ fn one_made_anew_is_another_one_whatever_its_number() {
 fn one_that_was_seen_before_has_to_be_that_one() {
     use std::os::unix::fs::MetadataExt;
     let scene = Scene::new();
-    let found = fs::metadata(scene.at("root")).unwrap();
-    let seen = Some((found.dev(), found.ino()));
+    let metadata = fs::metadata(scene.at("root")).unwrap();
+    let seen = Some((metadata.dev(), metadata.ino()));
     let granted = || DirectoryGrant::new("rootDir", scene.at("root")).seen(seen);
     assert_eq!(what(&granted()), None);
     fs::rename(scene.at("root"), scene.at("moved")).unwrap();
@@ -161,18 +161,18 @@ fn a_hundred_of_one_directory_share_a_descriptor_and_many_others_take_few() {
 fn a_way_out_of_a_directory_by_a_link_in_it_is_told() {
     let all = [("/w", "/w"), ("/alias", "/real")];
     let around = || all.iter().map(|(name, place)| (Path::new(*name), Path::new(*place)));
-    let led = |given: &str, real: &str| {
-        led_out_of(Path::new(given), Path::new(real), around()).map(Path::to_owned)
+    let led = |named: &str, real: &str| {
+        led_out_of(Path::new(named), Path::new(real), around()).map(Path::to_owned)
     };
     assert_eq!(led("/w/out", "/etc"), Some("/w".into()));
     assert_eq!(led("/alias/out", "/etc"), Some("/real".into()));
     assert_eq!(led("/real/out", "/etc"), Some("/real".into()));
     // It stays among the writable directories, was not a link, or is elsewhere.
-    for (given, real) in [("/w/out", "/w/other"), ("/w/out", "/real/x"), ("/w/out", "/w/out")] {
-        assert_eq!(led(given, real), None, "{given}");
+    for (named, real) in [("/w/out", "/w/other"), ("/w/out", "/real/x"), ("/w/out", "/w/out")] {
+        assert_eq!(led(named, real), None, "{named}");
     }
-    for (given, real) in [("/ww/out", "/etc"), ("/w", "/w"), ("/x", "/etc")] {
-        assert_eq!(led(given, real), None, "{given}");
+    for (named, real) in [("/ww/out", "/etc"), ("/w", "/w"), ("/x", "/etc")] {
+        assert_eq!(led(named, real), None, "{named}");
     }
 }
 

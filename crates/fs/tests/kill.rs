@@ -16,8 +16,8 @@ use toolwright_fs::{Durability, Root, WriteOptions, update, write};
 const FILES: [&str; 4] = ["small", "medium", "large", "new/in/a/directory"];
 
 fn size(random: &mut Random) -> usize {
-    let most = [100, 10_000, 200_000, 1 << 20][usize::try_from(random.below(4)).unwrap()];
-    usize::try_from(random.below(most)).unwrap()
+    let max = [100, 10_000, 200_000, 1 << 20][usize::try_from(random.below(4)).unwrap()];
+    usize::try_from(random.below(max)).unwrap()
 }
 
 /// Writes and edits until it is killed, and prints which version of which file is finished.
@@ -70,9 +70,9 @@ fn a_killed_process_leaves_versions_in_full_and_the_next_call_clears_the_rest() 
             .spawn()
             .unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
-        let mut said = kill_after(&mut child, &mut output, "done ", &mut random);
-        output.read_to_string(&mut said).unwrap();
-        for line in said.lines().filter_map(|line| line.strip_prefix("done ")) {
+        let mut printed = kill_after(&mut child, &mut output, "done ", &mut random);
+        output.read_to_string(&mut printed).unwrap();
+        for line in printed.lines().filter_map(|line| line.strip_prefix("done ")) {
             // The kill may have cut the last line.
             if let Some((path, Ok(tag))) =
                 line.split_once(' ').map(|(p, tag)| (p, tag.parse::<u64>()))
@@ -90,8 +90,8 @@ fn a_killed_process_leaves_versions_in_full_and_the_next_call_clears_the_rest() 
                 assert!(!last.contains_key(path), "{path} is gone");
                 continue;
             };
-            let found = checked(&bytes).expect("a version in full");
-            assert!(found >= last.get(path).copied().unwrap_or(0), "{path} went back");
+            let version = checked(&bytes).expect("a version in full");
+            assert!(version >= last.get(path).copied().unwrap_or(0), "{path} went back");
         }
         // One call for each directory, by another process than the killed one.
         for later in ["later", "new/in/a/later"] {

@@ -94,10 +94,10 @@ fn paths_that_leave_are_refused_and_only_the_path_is_named() {
             match error {
                 Some(error @ FsError { kind: FsErrorKind::Escape { .. }, .. }) => {
                     assert_eq!(error.path(), Some(path));
-                    let said = error.to_string();
+                    let message = error.to_string();
                     assert!(
-                        path.starts_with('/') || !said.contains(tree.outside.to_str().unwrap()),
-                        "{said}"
+                        path.starts_with('/') || !message.contains(tree.outside.to_str().unwrap()),
+                        "{message}"
                     );
                 }
                 // `..` after a missing directory leads nowhere.
@@ -177,13 +177,13 @@ fn a_range_begins_and_ends_with_a_character() {
         (3, 0, "", 3, Some(3)),
         (u64::MAX, 1, "", 11, None),
     ] {
-        let found = range(&target, offset, limit);
+        let read = range(&target, offset, limit);
         assert_eq!(
-            (found.bytes.as_slice(), found.offset, found.next_offset),
+            (read.bytes.as_slice(), read.offset, read.next_offset),
             (text.as_bytes(), from, next),
             "{offset} {limit}"
         );
-        assert!(!found.is_lossy && !found.is_binary && found.file_bytes == 11);
+        assert!(!read.is_lossy && !read.is_binary && read.file_bytes == 11);
     }
 }
 

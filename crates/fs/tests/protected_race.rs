@@ -174,7 +174,7 @@ fn make(root: &Path, entry: &Entry) {
 }
 
 /// What the system finds at a protected path, and whether a file is above it.
-fn found(root: &Path, protected: &str) -> (Option<Vec<String>>, Vec<bool>) {
+fn observed(root: &Path, protected: &str) -> (Option<Vec<String>>, Vec<bool>) {
     let base = root.parent().unwrap();
     let content = root.join(protected).canonicalize().ok().map(|real| {
         if base.starts_with(&real) {
@@ -250,7 +250,7 @@ proptest! {
             make(&root_path, entry);
         }
         let path = path.replace("ROOT", root_path.to_str().unwrap());
-        let before: Vec<_> = protected.iter().map(|path| found(&root_path, path)).collect();
+        let before: Vec<_> = protected.iter().map(|path| observed(&root_path, path)).collect();
         let options = options(&protected);
         for number in [1, 0] {
             let mut codes = Vec::new();
@@ -266,7 +266,7 @@ proptest! {
                     prop_assert!(!relations.contains(&Some(true)), "{} {:?}", path, protected);
                 }
                 codes.push(answer.map_or_else(|error| kind(&error), |()| "ok"));
-                let after: Vec<_> = protected.iter().map(|path| found(&root_path, path)).collect();
+                let after: Vec<_> = protected.iter().map(|path| observed(&root_path, path)).collect();
                 prop_assert_eq!(&after, &before, "{} changed a protected path", path);
             }
             prop_assert_eq!(codes[0], codes[1], "the resolvers disagree about {}", path);

@@ -76,15 +76,15 @@ fn a_tree_that_is_100_000_deep_goes_with_few_descriptors() {
         let own = own.clone();
         move || remove_tree(&own, None)
     });
-    let mut most = 0;
+    let mut peak = 0;
     let removal = removal.expect("a thread");
     while !removal.is_finished() {
-        most = most.max(descriptors());
+        peak = peak.max(descriptors());
         std::thread::sleep(Duration::from_millis(1));
     }
     removal.join().expect("no panic").expect("removed");
     assert!(!own.exists());
-    assert!(most <= before + 64, "{before} and then {most}");
+    assert!(peak <= before + 64, "{before} and then {peak}");
 }
 
 #[test]
@@ -143,8 +143,8 @@ fn nothing_outside_is_touched_whatever_is_exchanged_meanwhile() {
     remove_tree(&own, None).expect("removed");
     assert_eq!(fs::read_to_string(outside.join("directory/file")).expect("kept"), "kept");
     assert_eq!(fs::read_to_string(outside.join("file")).expect("kept"), "kept");
-    let kept = fs::metadata(outside.join("directory")).expect("kept").permissions().mode();
-    assert_eq!(kept & 0o777, 0o500);
+    let mode = fs::metadata(outside.join("directory")).expect("kept").permissions().mode();
+    assert_eq!(mode & 0o777, 0o500);
 }
 
 #[test]

@@ -11,8 +11,9 @@ use toolwright_fs::{
 use toolwright_reserved::Reservation;
 
 struct Place {
-    directory: tempfile::TempDir,
+    /// Dropped first: a file of another test may get the inode of a removed one, and would be reserved.
     _reservation: Reservation,
+    directory: tempfile::TempDir,
 }
 
 /// A root with an open journal in it, and three other names for that.

@@ -339,7 +339,7 @@ fn a_call_that_waits_gives_up_at_its_limit_or_when_cancelled_and_the_rest_go_in_
     let cancel = AtomicBool::new(false);
     let turns = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
-        let (holding, held) = std::sync::mpsc::channel();
+        let (holding, is_held) = std::sync::mpsc::channel();
         let (release, released) = std::sync::mpsc::channel::<()>();
         let root = &root;
         scope.spawn(move || {
@@ -350,7 +350,7 @@ fn a_call_that_waits_gives_up_at_its_limit_or_when_cancelled_and_the_rest_go_in_
             })
             .unwrap();
         });
-        held.recv().unwrap();
+        is_held.recv().unwrap();
         let impatient = WriteOptions { wait: Duration::from_millis(50), ..WriteOptions::default() };
         let started = Instant::now();
         let error = write(root, "./file", b"", &impatient, &NEVER).unwrap_err();

@@ -53,11 +53,11 @@ fn new_files_and_their_parents_have_the_modes_that_the_umask_leaves() {
 fn a_replaced_file_keeps_its_mode() {
     let tree = Tree::new();
     let root = tree.open();
-    for wanted in [0o600, 0o640, 0o755, 0o777, 0o4755, 0o2755, 0o6711, 0o1644] {
+    for expected in [0o600, 0o640, 0o755, 0o777, 0o4755, 0o2755, 0o6711, 0o1644] {
         tree.put("file", "old");
-        set_mode(&tree.root.join("file"), wanted);
+        set_mode(&tree.root.join("file"), expected);
         put(&root, "file", b"new").unwrap();
-        assert_eq!((mode(&tree.root.join("file")), tree.get("file")), (wanted, b"new".to_vec()));
+        assert_eq!((mode(&tree.root.join("file")), tree.get("file")), (expected, b"new".to_vec()));
     }
 }
 

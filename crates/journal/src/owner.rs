@@ -94,8 +94,8 @@ impl Owner {
             return None;
         }
         let lock = self.lock.filter(|_| is_lock_name(&self.lock_name));
-        if let Some(is_held) = lock.and_then(|id| lock_file::probe(locks, &self.lock_name, id)) {
-            return Some(is_held);
+        if let Some(is_alive) = lock.and_then(|id| lock_file::probe(locks, &self.lock_name, id)) {
+            return Some(is_alive);
         }
         if self.process.shares_boot_with(here) || here.boot.is_empty() {
             return self.process.is_running(here);
@@ -128,10 +128,10 @@ mod tests {
         let this = Identity::current();
         // Also of a process in another container of this machine.
         let contained = Identity { namespace: "other".to_owned(), pid: 1, ..this.clone() };
-        let held = owner(contained, "owner-1", identity);
-        assert_eq!(held.is_alive(&this, base.path()), Some(true));
+        let lock_owner = owner(contained, "owner-1", identity);
+        assert_eq!(lock_owner.is_alive(&this, base.path()), Some(true));
         lock.release_visibly();
-        assert_eq!(held.is_alive(&this, base.path()), Some(false));
+        assert_eq!(lock_owner.is_alive(&this, base.path()), Some(false));
     }
 
     #[test]
@@ -152,8 +152,8 @@ mod tests {
         let lock = LockFile::acquire(base.path(), "owner-1").expect("works").expect("free");
         let copy = tempfile::tempdir().expect("directory");
         std::fs::copy(base.path().join("owner-1"), copy.path().join("owner-1")).expect("copied");
-        let held = owner(Identity::current(), "owner-1", Some(lock.id()));
-        assert_eq!(held.is_alive(&Identity::current(), copy.path()), Some(true));
+        let lock_owner = owner(Identity::current(), "owner-1", Some(lock.id()));
+        assert_eq!(lock_owner.is_alive(&Identity::current(), copy.path()), Some(true));
     }
 
     #[cfg(target_os = "linux")]

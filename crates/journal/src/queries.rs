@@ -137,11 +137,11 @@ impl Journal {
         attempt: i64,
         seq: i64,
     ) -> Result<Option<Call>, JournalError> {
-        let found = self.calls(
+        let calls = self.calls(
             "WHERE run_id = ?1 AND node_id = ?2 AND iteration = ?3 AND attempt = ?4 AND seq = ?5",
             &(&task.run_id, &task.node_id, task.iteration, attempt, seq),
         )?;
-        Ok(found.into_iter().next())
+        Ok(calls.into_iter().next())
     }
 
     /// The latest attempt of a task that made a call, and the highest sequence number of its calls.

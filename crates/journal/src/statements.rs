@@ -152,7 +152,7 @@ pub(crate) fn finish(connection: &Connection, path: &Path, call: CallRef, end: &
     if changed > 0 {
         return Ok(Ok(call.row));
     }
-    let found: Option<String> = connection
+    let status: Option<String> = connection
         .prepare_cached(
             "SELECT status FROM _smithers_tool_calls
              WHERE rowid = ?1 AND attempt = ?2 AND seq = ?3 AND started_at_ms = ?4",
@@ -163,7 +163,7 @@ pub(crate) fn finish(connection: &Connection, path: &Path, call: CallRef, end: &
         .optional()?
         .flatten();
     let path = path.to_owned();
-    Ok(Err(match found {
+    Ok(Err(match status {
         Some(status) if Status::of(&status) != Status::Started => {
             JournalError::Finished { path, row: call.row, status }
         }

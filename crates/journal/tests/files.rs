@@ -124,7 +124,7 @@ fn locks_of_the_dead_are_cleared_and_those_of_the_living_are_not() {
     let place = Place::new();
     let journal = place.open();
     let locks = beside(&place, ".locks");
-    let held = journal.lock_task(&task("held"), 1).unwrap();
+    let lock = journal.lock_task(&task("held"), 1).unwrap();
     let before = fs::read_dir(&locks).unwrap().count();
     for number in 0..50 {
         fs::write(locks.join(format!("task-{number:032x}")), "attempt 1, process 4").unwrap();
@@ -134,7 +134,7 @@ fn locks_of_the_dead_are_cleared_and_those_of_the_living_are_not() {
     journal.recover("{}").unwrap();
     assert_eq!(fs::read_dir(&locks).unwrap().count(), before + 1);
     assert!(journal.lock_task(&task("held"), 1).is_err());
-    drop(held);
+    drop(lock);
 }
 
 #[test]

@@ -26,9 +26,9 @@ const BOTH: [Access; 2] = [Access::ReadOnly, Access::ReadWrite];
 
 /// Runs `act` and fails when it does not end.
 fn soon<T: Send + 'static>(what: &str, act: impl FnOnce() -> T + Send + 'static) -> T {
-    let (tell, told) = mpsc::channel();
-    std::thread::spawn(move || tell.send(act()));
-    told.recv_timeout(SOON).unwrap_or_else(|error| panic!("{what}: {error}"))
+    let (finish, done) = mpsc::channel();
+    std::thread::spawn(move || finish.send(act()));
+    done.recv_timeout(SOON).unwrap_or_else(|error| panic!("{what}: {error}"))
 }
 
 fn fifo(path: &Path) {

@@ -39,7 +39,11 @@ fn effects(base: &Path) -> BTreeSet<(i64, i64)> {
 
 /// Everything that must hold after a crash, and after recovering from it. Gives the number of calls
 /// that were recovered.
-fn check(place: &Place, said: &BTreeSet<(i64, i64)>, finished: &BTreeSet<(i64, i64)>) -> usize {
+fn check(
+    place: &Place,
+    announced: &BTreeSet<(i64, i64)>,
+    finished: &BTreeSet<(i64, i64)>,
+) -> usize {
     let base = place.base.path();
     integrity(&place.file());
     let journal = place.open();
@@ -63,7 +67,7 @@ fn check(place: &Place, said: &BTreeSet<(i64, i64)>, finished: &BTreeSet<(i64, i
         .map(|call| ((call.attempt, call.seq), call))
         .collect();
     let effects = effects(base);
-    for place in said {
+    for place in announced {
         assert!(rows.contains_key(place), "an intent that was returned is lost: {place:?}");
     }
     for place in finished {
@@ -151,8 +155,8 @@ fn work_until_killed(base: &Path, attempt: i64) -> ! {
                     let seq = seq * 2 + thread;
                     call(journal, base, attempt, seq, &mut |step| {
                         if step.starts_with("after the") {
-                            let said = format!("{step} {attempt} {seq}\n");
-                            std::io::stdout().write_all(said.as_bytes()).unwrap();
+                            let line = format!("{step} {attempt} {seq}\n");
+                            std::io::stdout().write_all(line.as_bytes()).unwrap();
                         }
                     });
                     let read = reading(&task("reads"), attempt, seq);
@@ -184,29 +188,29 @@ fn a_kill_at_any_time_loses_nothing_that_was_returned() {
         let argument = format!("{}|{attempt}", shared.base.path().display());
         let mut child = support::child(TEST, &argument).stdout(Stdio::piped()).spawn().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
-        let mut said = String::new();
+        let mut output_text = String::new();
         if random.below(4) > 0 {
-            while !said.contains("after the intent") {
-                assert!(output.read_line(&mut said).unwrap() > 0, "{said}");
+            while !output_text.contains("after the intent") {
+                assert!(output.read_line(&mut output_text).unwrap() > 0, "{output_text}");
             }
         }
         std::thread::sleep(Duration::from_micros(random.below(20_000)));
         child.kill().unwrap();
         child.wait().unwrap();
-        output.read_to_string(&mut said).unwrap();
-        let told = |step: &str| -> BTreeSet<(i64, i64)> {
+        output.read_to_string(&mut output_text).unwrap();
+        let announced = |step: &str| -> BTreeSet<(i64, i64)> {
             // The last line may have been cut by the kill.
-            let whole = said.rsplit_once('\n').map_or("", |(lines, _)| lines);
+            let whole = output_text.rsplit_once('\n').map_or("", |(lines, _)| lines);
             whole
                 .lines()
                 .filter_map(|line| line.strip_prefix(step)?.trim().split_once(' '))
                 .filter_map(|(attempt, seq)| Some((attempt.parse().ok()?, seq.parse().ok()?)))
                 .collect()
         };
-        let finished = told("after the outcome");
+        let finished = announced("after the outcome");
         calls += finished.len();
         check_reads(&shared);
-        recovered += check(&shared, &told("after the intent"), &finished);
+        recovered += check(&shared, &announced("after the intent"), &finished);
     }
     println!("{kills} kills, {calls} calls finished, {recovered} recovered");
     assert!(recovered * 4 >= kills, "{recovered} of {kills} kills in a call is no fair share");

@@ -49,7 +49,7 @@ fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
-fn given() -> Option<PathBuf> {
+fn unwritable_file() -> Option<PathBuf> {
     support::child_argument().map(|base| PathBuf::from(base).join("runs.db"))
 }
 
@@ -60,7 +60,7 @@ fn a_file_that_cannot_be_written_is_told_at_once_and_can_be_read() {
     if !as_ordinary_user(TEST, &place) {
         return;
     }
-    let path = given().unwrap_or(place.file());
+    let path = unwritable_file().unwrap_or(place.file());
     mode(&path, 0o444);
     refused(open(&path), "ReadOnly");
     let journal = reader(&path).unwrap();
@@ -78,7 +78,7 @@ fn a_directory_that_cannot_be_written_is_told_and_its_journal_can_be_read() {
     if !as_ordinary_user(TEST, &place) {
         return;
     }
-    let path = given().unwrap_or(place.file());
+    let path = unwritable_file().unwrap_or(place.file());
     let directory = path.parent().unwrap();
     mode(directory, 0o555);
     let error = open(&path).unwrap_err();

@@ -38,7 +38,7 @@ fn a_retry_is_told_what_must_not_be_repeated() {
         made(journal, effect(&task("another"), 1, 1), output("sent"));
         made(journal, effect(&t, 3, 1), output("this attempt"));
 
-        let told: Vec<_> = journal
+        let listed: Vec<_> = journal
             .prior_effects(&t, 3)
             .unwrap()
             .into_iter()
@@ -54,7 +54,7 @@ fn a_retry_is_told_what_must_not_be_repeated() {
             (1, 5, Status::Started),
             (2, 1, Status::Success),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(listed, expected);
         assert!(journal.prior_effects(&t, 1).unwrap().is_empty());
     });
 }
@@ -117,18 +117,18 @@ fn a_recorded_result_is_that_of_the_identical_call() {
         made(journal, call(1, 3, "y", 1), failure("no").outcome);
         made(journal, call(2, 1, "x", 1), output("again"));
         made(journal, call(3, 1, "x", 1), failure("no").outcome);
-        let found = |tool: &str, hash: &str, ordinal| {
+        let recorded = |tool: &str, hash: &str, ordinal| {
             let recorded = journal.recorded(&t, tool, hash, ordinal).unwrap();
             recorded.map(|recorded| recorded.output_json.unwrap())
         };
-        assert_eq!(found("bash", "x", 1).as_deref(), Some("\"again\""), "the latest success");
-        assert_eq!(found("bash", "x", 2).as_deref(), Some("\"two\""));
+        assert_eq!(recorded("bash", "x", 1).as_deref(), Some("\"again\""), "the latest success");
+        assert_eq!(recorded("bash", "x", 2).as_deref(), Some("\"two\""));
         for (tool, hash, ordinal) in [("bash", "x", 3), ("bash", "y", 1), ("read", "x", 1)] {
-            assert_eq!(found(tool, hash, ordinal), None);
+            assert_eq!(recorded(tool, hash, ordinal), None);
         }
         let row = journal.find(&t, 1, 2).unwrap().unwrap().row;
         journal.claim_revert(row).unwrap();
-        assert_eq!(found("bash", "x", 2), None, "what was undone did not happen");
+        assert_eq!(recorded("bash", "x", 2), None, "what was undone did not happen");
     });
 }
 
@@ -147,11 +147,14 @@ fn rows_without_hashes_are_compared_by_their_arguments() {
         )
         .unwrap();
     let hash = args_hash(r#"{"a":1,"b":2}"#);
-    let found = |ordinal| {
+    let recorded = |ordinal| {
         let recorded = journal.recorded(&task("t"), "pay", &hash, ordinal).unwrap();
         recorded.map(|recorded| recorded.output_json.unwrap())
     };
-    assert_eq!((found(1).as_deref(), found(2).as_deref(), found(3)), (Some("1"), Some("2"), None));
+    assert_eq!(
+        (recorded(1).as_deref(), recorded(2).as_deref(), recorded(3)),
+        (Some("1"), Some("2"), None)
+    );
 }
 
 #[test]

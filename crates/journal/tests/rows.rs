@@ -232,13 +232,13 @@ fn runs_are_summed_up() {
             }
         }
         let runs = journal.list_runs().unwrap();
-        let told: Vec<_> = runs
+        let listed: Vec<_> = runs
             .iter()
             .map(|run| {
                 (run.run_id.as_str(), run.calls, run.started, run.succeeded, run.started_at_ms)
             })
             .collect();
-        assert_eq!(told, [("earlier", 3, 1, 2, 1001), ("later", 2, 1, 1, 2001)]);
+        assert_eq!(listed, [("earlier", 3, 1, 2, 1001), ("later", 2, 1, 1, 2001)]);
         assert_eq!(runs[0].finished_at_ms, Some(1_790_000_100_000));
     });
 }

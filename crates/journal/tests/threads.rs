@@ -124,7 +124,7 @@ fn closing_among_calls_leaves_none_waiting_and_none_unsaid() {
             workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
         });
         let calls = place.open().list(&task("t"), false).unwrap().calls;
-        let found: BTreeSet<_> = calls.iter().map(|call| (call.attempt, call.seq)).collect();
-        assert_eq!(found, written);
+        let actual: BTreeSet<_> = calls.iter().map(|call| (call.attempt, call.seq)).collect();
+        assert_eq!(actual, written);
     }
 }

@@ -128,7 +128,7 @@ pub fn after_no_change(hint: &str) -> String {
 /// The file of a patch that does not fit, if it is known, and why. `path` is the one that was being
 /// changed.
 #[must_use]
-pub fn misfit<'a>(
+pub fn failed_file<'a>(
     path: Option<&'a str>,
     error: &'a PatchError,
 ) -> (Option<&'a str>, &'a PatchError) {

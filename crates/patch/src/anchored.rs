@@ -302,7 +302,7 @@ impl<'a> Seeker<'a> {
         let (seen, file) = (self.seen, self.file);
         let near = start.min(file.len());
         let index = self.index(loosest);
-        let at = index.most_alike(index.old_lines(seen, search.old), near);
+        let at = index.most_similar(index.old_lines(seen, search.old), near);
         let stale = Stale::new(file, search.hunk, search.body, near, at, loosest);
         PatchError::StaleContext(Box::new(stale))
     }

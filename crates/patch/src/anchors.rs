@@ -114,7 +114,7 @@ impl Missing<'_> {
             patch_line: hunk.patch_line,
             anchor: excerpt(self.anchor),
             below: self.below.map(|line| line + 1),
-            similar: similar.map(|line| (above + line.line, excerpt(&line.found))),
+            similar: similar.map(|line| (above + line.line, excerpt(&line.text))),
         }
     }
 }

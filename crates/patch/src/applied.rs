@@ -22,7 +22,7 @@ pub struct Place {
     /// The first line that it changed, in the edited file.
     pub line: usize,
     /// The line at which it was placed, in the file before the edit.
-    pub found: usize,
+    pub placed_at: usize,
     /// The line that its header names. `None` for a header without line numbers.
     pub stated: Option<usize>,
     /// Whether the counts of its header were wrong.
@@ -71,7 +71,7 @@ const MAX_NOTES: usize = 20;
 
 impl Place {
     fn note(&self) -> Option<String> {
-        let found = self.found;
+        let placed_at = self.placed_at;
         match self.fit {
             Fit::Header => {}
             Fit::Lines => return None,
@@ -85,7 +85,7 @@ impl Place {
             }
             Fit::NotAtEnd => {
                 return Some(format!(
-                    "its lines are not at the end of the file, and were found at line {found}"
+                    "its lines are not at the end of the file, and were found at line {placed_at}"
                 ));
             }
         }
@@ -94,8 +94,8 @@ impl Place {
             Some(_) if self.has_wrong_counts => {
                 Some("the counts in the header are wrong, and one place fits".to_owned())
             }
-            Some(stated) if stated != found => Some(format!(
-                "the header says line {stated}, and its lines were found at line {found}"
+            Some(stated) if stated != placed_at => Some(format!(
+                "the header says line {stated}, and its lines were found at line {placed_at}"
             )),
             Some(_) => None,
         }
@@ -112,7 +112,7 @@ pub(crate) fn places(patch: &Patch<'_>, placements: &[Placement]) -> Vec<Place> 
         let first = placement.at.saturating_add_signed(grown) + context;
         places.push(Place {
             line: first + 1,
-            found: placement.at + 1,
+            placed_at: placement.at + 1,
             stated: (hunk.problem != Some(HeaderProblem::NoNumbers))
                 .then(|| usize::try_from(hunk.position() + 1).unwrap_or(0)),
             fit: placement.fit,

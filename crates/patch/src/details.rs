@@ -58,8 +58,8 @@ impl PatchError {
                 out.number("line", stale.line);
                 out.number("patchLine", stale.patch_line);
                 out.text("expected", &stale.expected);
-                if let Some(found) = &stale.found {
-                    out.text("found", found);
+                if let Some(actual) = &stale.actual {
+                    out.text("found", actual);
                 }
             }
             Self::Ambiguous { hunk, header, first, second, .. }
@@ -95,9 +95,9 @@ impl PatchError {
                 out.number("hunk", *hunk);
                 out.number("patchLine", *patch_line);
                 out.text("expected", anchor);
-                if let Some((line, found)) = similar {
+                if let Some((line, similar_line)) = similar {
                     out.number("line", *line);
-                    out.text("found", found);
+                    out.text("found", similar_line);
                 }
             }
             Self::InFile { path, error } => {

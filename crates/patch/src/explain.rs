@@ -21,7 +21,7 @@ pub struct Stale {
     /// The expected line, cut around the difference.
     pub expected: String,
     /// The line in the file. `None` if the file ends before it.
-    pub found: Option<String>,
+    pub actual: Option<String>,
     /// The column of the first difference, in characters from 1.
     pub column: usize,
     /// The number of lines of the hunk that match at this place.
@@ -47,20 +47,20 @@ impl Stale {
         spacing: Spacing,
     ) -> Self {
         let same = |(line, at): &(&BodyLine<'_>, usize)| {
-            file.get(*at).is_some_and(|found| spacing.reads_as(found.text, line.text))
+            file.get(*at).is_some_and(|file_line| spacing.reads_as(file_line.text, line.text))
         };
         let pairs = || old_lines(body).zip(at..);
         let differing = pairs().find(|pair| !same(pair)).or_else(|| pairs().last());
         let (text, patch_line, line) = differing
             .map_or(("", hunk.patch_line, at), |(line, at)| (line.text, line.patch_line, at));
-        let found = file.get(line).map(|line| line.decoded());
-        let (expected, actual, column) = match &found {
-            Some(found) => difference(text, found),
+        let actual = file.get(line).map(|line| line.decoded());
+        let (expected, excerpted, column) = match &actual {
+            Some(actual) => difference(text, actual),
             None => (excerpt(text), String::new(), 1),
         };
-        let spacing = found
+        let spacing = actual
             .as_ref()
-            .is_some_and(|found| text.split_whitespace().eq(found.split_whitespace()));
+            .is_some_and(|actual| text.split_whitespace().eq(actual.split_whitespace()));
         let ahead = hunk.ranges.new_start.saturating_sub(1);
         let done_at = [near, at, ahead].into_iter().find(|&at| is_done(file, body, at));
         Self {
@@ -69,7 +69,7 @@ impl Stale {
             line: line + 1,
             patch_line,
             expected,
-            found: found.map(|_| actual),
+            actual: actual.map(|_| excerpted),
             column,
             matching: pairs().filter(same).count(),
             old_lines: old_lines(body).count(),
@@ -83,11 +83,9 @@ impl Stale {
 /// Whether the file at `at` already has the new lines of the hunk.
 fn is_done(file: &Lines<'_>, body: &[BodyLine<'_>], at: usize) -> bool {
     body.iter().any(|line| !line.is_old())
-        && body
-            .iter()
-            .filter(|line| line.is_new())
-            .zip(at..)
-            .all(|(line, at)| file.get(at).is_some_and(|found| reads_as(found.text, line.text)))
+        && body.iter().filter(|line| line.is_new()).zip(at..).all(|(line, at)| {
+            file.get(at).is_some_and(|file_line| reads_as(file_line.text, line.text))
+        })
 }
 
 impl fmt::Display for Stale {
@@ -98,9 +96,9 @@ impl fmt::Display for Stale {
             "hunk {hunk} ({header}) does not fit the file: line {line} should be {}",
             quoted(expected)
         )?;
-        match &self.found {
-            Some(found) => {
-                write!(out, " (line {patch_line} of the patch) but is {}", quoted(found))?;
+        match &self.actual {
+            Some(actual) => {
+                write!(out, " (line {patch_line} of the patch) but is {}", quoted(actual))?;
                 if self.spacing {
                     out.write_str(", which differs in white space only")?;
                 }

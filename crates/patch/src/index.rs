@@ -58,8 +58,8 @@ impl Index {
             let text = line.map_or(&b""[..], |line| line.text);
             let mut number = numbers.get(spacing.key(text)).copied();
             if number.is_none() && with_replacement {
-                let shown = String::from_utf8_lossy(text);
-                number = numbers.get(spacing.key(shown.as_bytes())).copied();
+                let decoded = String::from_utf8_lossy(text);
+                number = numbers.get(spacing.key(decoded.as_bytes())).copied();
             }
             numbered.push(number.unwrap_or(FOREIGN));
             if let Some(occurrences) = number.and_then(|number| places.get_mut(number as usize)) {
@@ -114,7 +114,7 @@ impl Index {
     }
 
     /// The place where the most lines of `run` match, or `near` if none does.
-    pub(crate) fn most_alike(&self, run: &[u32], near: usize) -> usize {
+    pub(crate) fn most_similar(&self, run: &[u32], near: usize) -> usize {
         let mut votes: Vec<usize> = run
             .iter()
             .take(MAX_LOOKED_UP)

@@ -347,7 +347,7 @@ impl<'a> Placer<'a> {
         let index =
             self.index.get_or_insert_with(|| Index::new(self.file, self.patch, Spacing::Exact));
         let near = search.near_index().min(self.file.len());
-        let at = index.most_alike(index.old_lines(self.seen, search.old), near);
+        let at = index.most_similar(index.old_lines(self.seen, search.old), near);
         let stale = Stale::new(self.file, search.hunk, search.body, near, at, Spacing::Exact);
         PatchError::StaleContext(Box::new(stale))
     }

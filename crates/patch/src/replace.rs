@@ -217,19 +217,19 @@ impl fmt::Display for ReplaceError {
         match self {
             Self::NotFound { candidates } => {
                 for candidate in candidates {
-                    let Candidate { line, found, expected, only_space } = candidate;
+                    let Candidate { line, text, expected, only_space } = candidate;
                     write!(f, "; near line {line}: ")?;
                     match expected {
                         Some(expected) if *only_space => write!(
                             f,
                             "only white space differs, expected {}, found {}",
                             quoted(expected),
-                            quoted(found)
+                            quoted(text)
                         )?,
                         Some(expected) => {
-                            write!(f, "expected {}, found {}", quoted(expected), quoted(found))?;
+                            write!(f, "expected {}, found {}", quoted(expected), quoted(text))?;
                         }
-                        None => f.write_str(&quoted(&excerpt(found)))?,
+                        None => f.write_str(&quoted(&excerpt(text)))?,
                     }
                 }
                 Ok(())

@@ -32,8 +32,8 @@ impl Spacing {
     pub(crate) fn reads_as(self, text: &[u8], expected: &str) -> bool {
         reads_as(text, expected)
             || (self != Self::Exact && {
-                let shown = String::from_utf8_lossy(text);
-                self.key(shown.as_bytes()) == self.key(expected.as_bytes())
+                let decoded = String::from_utf8_lossy(text);
+                self.key(decoded.as_bytes()) == self.key(expected.as_bytes())
             })
     }
 }

@@ -193,15 +193,15 @@ proptest! {
             .map(|(line, crlf)| [line.as_slice(), if *crlf { b"\r\n" } else { b"\n" }].concat())
             .collect();
         let at = at.index(file.len());
-        let shown = |at: usize| {
+        let visible = |at: usize| {
             let line = String::from_utf8_lossy(&file[at]).into_owned();
             let line = line.strip_suffix('\n').unwrap();
             line.strip_suffix('\r').unwrap_or(line).to_owned()
         };
-        prop_assume!(!(at == 0 && shown(0).starts_with(MARK)));
-        let patch = format!("@@ -{0} +{0} @@\n-{1}\n+{word}\n", at + 1, shown(at));
+        prop_assume!(!(at == 0 && visible(0).starts_with(MARK)));
+        let patch = format!("@@ -{0} +{0} @@\n-{1}\n+{word}\n", at + 1, visible(at));
         // A carriage return that is text at the end of a line would read as part of the ending.
-        prop_assume!(!shown(at).ends_with('\r'));
+        prop_assume!(!visible(at).ends_with('\r'));
         let new = apply(&file.concat(), &patch).unwrap().bytes;
         let ending: &[u8] = if file[at].ends_with(b"\r\n") { b"\r\n" } else { b"\n" };
         let want = [&file[..at].concat(), word.as_bytes(), ending, &file[at + 1..].concat()].concat();
@@ -229,9 +229,9 @@ proptest! {
         // Only inside a hunk's body, at the beginning of a line.
         let head = patch.find("\n@@ ").unwrap() + 1;
         let body = head + patch[head..].find('\n').unwrap();
-        let Some(found) = patch[body..].find(&format!("\n{line}")) else { return Ok(()) };
+        let Some(position) = patch[body..].find(&format!("\n{line}")) else { return Ok(()) };
         let mut damaged = patch.clone();
-        damaged.replace_range(body + found + 1..=body + found + line.len(), &format!("{sign}nowhere {rest}"));
+        damaged.replace_range(body + position + 1..=body + position + line.len(), &format!("{sign}nowhere {rest}"));
         let result = apply(pair.old.as_bytes(), &damaged);
         prop_assert!(result.is_err(), "{}", damaged);
     }
@@ -335,13 +335,13 @@ fn check_result(
             prop_assert!(new.hunks > 0);
             prop_assert!(new.bytes.len() <= file.len() + 2 * patch.len() + 2);
             if let Ok(text) = str::from_utf8(file) {
-                let kept: Vec<_> = split(text).into_iter().map(str::trim_end).collect();
+                let lines: Vec<_> = split(text).into_iter().map(str::trim_end).collect();
                 for line in split(str::from_utf8(&new.bytes).unwrap()) {
                     // Every line comes from the file or from the patch.
                     let line = line.trim_end();
                     let line = line.strip_prefix(MARK).unwrap_or(line);
                     prop_assert!(
-                        patch.contains(line) || kept.iter().any(|kept| kept.ends_with(line)),
+                        patch.contains(line) || lines.iter().any(|lines| lines.ends_with(line)),
                         "{:?}",
                         line
                     );

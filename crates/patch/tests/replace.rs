@@ -21,9 +21,9 @@ fn refused(original: &str, old: &str, new: &str, all: bool) -> ReplaceError {
 
 #[test]
 fn one_place_is_replaced_and_the_rest_stays() {
-    let found = replace(b"one\ntwo\nthree", "two", "2", false).unwrap();
+    let replaced = replace(b"one\ntwo\nthree", "two", "2", false).unwrap();
     assert_eq!(
-        (found.bytes.as_slice(), found.replacements, found.line),
+        (replaced.bytes.as_slice(), replaced.replacements, replaced.line),
         (b"one\n2\nthree".as_slice(), 1, 2)
     );
     assert_eq!(done("a\nb\n", "a\nb", "c", false), "c\n");
@@ -55,8 +55,8 @@ fn marks_and_line_endings_are_kept() {
 
 #[test]
 fn bytes_that_are_no_text_stay() {
-    let found = replace(b"\xff a \xfe", "a", "b", false).unwrap();
-    assert_eq!(found.bytes, b"\xff b \xfe");
+    let replaced = replace(b"\xff a \xfe", "a", "b", false).unwrap();
+    assert_eq!(replaced.bytes, b"\xff b \xfe");
     assert_eq!(replace(b"\xff a", "a", "\u{fffd}", false).unwrap_err(), ReplaceError::Lossy);
     assert!(replace("\u{fffd} a".as_bytes(), "a", "\u{fffd}", false).is_ok());
 }
@@ -70,7 +70,7 @@ fn empty_and_same_are_refused() {
 #[test]
 fn more_than_one_place_is_ambiguous_with_count_and_lines() {
     let error = refused("x\ny\nx x\n", "x", "z", false);
-    let said = error.to_string();
+    let message = error.to_string();
     assert_eq!(
         error,
         ReplaceError::Ambiguous {
@@ -80,7 +80,7 @@ fn more_than_one_place_is_ambiguous_with_count_and_lines() {
             overlapping: false
         }
     );
-    assert_eq!(said, "old_string is ambiguous (3 occurrences): lines 1, 3");
+    assert_eq!(message, "old_string is ambiguous (3 occurrences): lines 1, 3");
 }
 
 #[test]
@@ -118,8 +118,8 @@ fn a_text_that_is_not_there_is_explained_by_what_comes_near() {
     let similar = near("let totals = sum(values)");
     assert_eq!((similar[0].line, similar[0].expected.as_deref()), (2, None));
     assert!(near("nothing of the kind is here").is_empty() && near("\n\n\n").is_empty());
-    let said = refused(file, "let totals = sum(values)", "x", false).to_string();
-    assert_eq!(said, "old_string not found; near line 2: \"    let total = sum(&values);\"");
+    let message = refused(file, "let totals = sum(values)", "x", false).to_string();
+    assert_eq!(message, "old_string not found; near line 2: \"    let total = sum(&values);\"");
 }
 
 #[test]
@@ -189,12 +189,12 @@ proptest! {
         let overlapping = (0..file.len()).filter(|&at| file[at..].starts_with(&old)).count();
         let apart = file.matches(&old).count();
         match replace(file.as_bytes(), &old, &new, all) {
-            Ok(found) => {
-                prop_assert_eq!(found.replacements, apart);
+            Ok(replaced) => {
+                prop_assert_eq!(replaced.replacements, apart);
                 prop_assert!(overlapping == apart && (all || apart == 1));
-                prop_assert_eq!(String::from_utf8(found.bytes).unwrap(), file.replace(&old, &new));
+                prop_assert_eq!(String::from_utf8(replaced.bytes).unwrap(), file.replace(&old, &new));
                 let at = file.find(&old).unwrap();
-                prop_assert_eq!(found.line, file[..at].matches('\n').count() + 1);
+                prop_assert_eq!(replaced.line, file[..at].matches('\n').count() + 1);
             }
             Err(ReplaceError::Same) => prop_assert_eq!(&old, &new),
             Err(ReplaceError::NotFound { .. }) => prop_assert_eq!(apart, 0),

@@ -53,11 +53,11 @@ impl PathGlob {
         // Names without wildcards belong to the base.
         let mut rest = rest;
         while !rest.is_empty() {
-            let (name, behind) = rest.split_once('/').unwrap_or((rest, ""));
+            let (name, after) = rest.split_once('/').unwrap_or((rest, ""));
             let Some(plain) = plain(name) else { break };
             base.push(&plain);
             literals += plain.len() + 1;
-            rest = behind;
+            rest = after;
         }
         let (how, wildcards) = match rest {
             "" => (How::Exact, 0),

@@ -4,7 +4,7 @@ use toolwright_policy::shell::bash_only;
 
 #[test]
 fn what_only_bash_has_is_found_wherever_it_stands() {
-    for (line, found) in [
+    for (line, syntax) in [
         ("sh -c 'exit 1' &> o && echo PASSED", "&> file"),
         ("a &>> o", "&>> file"),
         ("a >& o", ">& file"),
@@ -52,7 +52,7 @@ fn what_only_bash_has_is_found_wherever_it_stands() {
         ("a \"${x:-$(b <<< c)}\"", "<<< text"),
         ("cat <<E\n$(a |& b)\nE", "a |& b"),
     ] {
-        assert_eq!(bash_only(line).map(|it| it.found), Some(found), "{line}");
+        assert_eq!(bash_only(line).map(|it| it.syntax), Some(syntax), "{line}");
     }
 }
 
@@ -92,6 +92,6 @@ fn what_every_shell_has_is_not_found() {
         "((a) ; (b))",
         "( (a); (b) )",
     ] {
-        assert_eq!(bash_only(line).map(|it| it.found), None, "{line}");
+        assert_eq!(bash_only(line).map(|it| it.syntax), None, "{line}");
     }
 }

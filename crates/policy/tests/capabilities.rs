@@ -305,7 +305,7 @@ fn only_whole_subtrees_become_grants() {
     assert_eq!(grants.writable, [PathBuf::from("/w/out")], "what is written can be read too");
     assert!(!grants.network && !grants.reads_all);
     for narrow in ["fs.read /etc/hosts", "fs.write /w/*.log", "net.hosts example.com", "/var/x"] {
-        assert!(grants.not_granted.iter().any(|said| said.contains(narrow)), "{narrow}");
+        assert!(grants.not_granted.iter().any(|refusal| refusal.contains(narrow)), "{narrow}");
     }
 
     let ceiling =

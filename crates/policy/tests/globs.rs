@@ -78,7 +78,7 @@ fn a_byte_that_is_no_character_is_one_for_a_wildcard() {
 
 #[test]
 fn what_is_no_glob_is_refused_with_what_to_write() {
-    for (pattern, said) in [
+    for (pattern, expected) in [
         ("*[", "is not closed"),
         ("*[a/b]", "in the same name"),
         ("*\\", "escapes nothing"),
@@ -87,7 +87,7 @@ fn what_is_no_glob_is_refused_with_what_to_write() {
         ("*[a-c-b]", "is no range"),
     ] {
         let problem = compiled(pattern).unwrap_err();
-        assert!(problem.contains(said), "{pattern}: {problem}");
+        assert!(problem.contains(expected), "{pattern}: {problem}");
     }
 }
 

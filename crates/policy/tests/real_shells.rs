@@ -89,8 +89,8 @@ fn the_comparison_sees_what_runs() {
     let scene = Scene::new("real-shells-itself", &PROGRAMS);
     assert!(!scene.shells.is_empty());
     for shell in &scene.shells {
-        let wanted = HashSet::from([vec!["aa".to_owned(), "b c".to_owned(), String::new()]]);
-        assert_eq!(scene.calls(shell, "aa 'b c' ''"), wanted, "{}", shell.display());
+        let expected = HashSet::from([vec!["aa".to_owned(), "b c".to_owned(), String::new()]]);
+        assert_eq!(scene.calls(shell, "aa 'b c' ''"), expected, "{}", shell.display());
     }
 }
 
@@ -220,12 +220,12 @@ fn no_shell_runs_what_its_dialect_does_not_say() {
         let parsed = parse(&line, None);
         for shell in &scene.shells {
             let calls = scene.calls(shell, &line);
-            let said = (shell.display(), &line);
-            prop_assert_eq!(undisclosed(&parsed, &calls), Vec::<Vec<String>>::new(), "{:?}", said);
+            let context = (shell.display(), &line);
+            prop_assert_eq!(undisclosed(&parsed, &calls), Vec::<Vec<String>>::new(), "{:?}", context);
             // A program that runs is named, also where nothing is allowed by what is said of it: it
             // may be denied.
             if !hides_names(&parsed) {
-                prop_assert_eq!(unnamed(&parsed, &calls), Vec::<String>::new(), "{:?}", said);
+                prop_assert_eq!(unnamed(&parsed, &calls), Vec::<String>::new(), "{:?}", context);
             }
             let dialect = match shell.to_str() {
                 Some("/bin/bash") => Dialect::Bash,
@@ -233,7 +233,7 @@ fn no_shell_runs_what_its_dialect_does_not_say() {
                 _ => continue,
             };
             let parsed = parse(&line, Some(dialect));
-            prop_assert_eq!(undisclosed(&parsed, &calls), Vec::<Vec<String>>::new(), "{:?}", said);
+            prop_assert_eq!(undisclosed(&parsed, &calls), Vec::<Vec<String>>::new(), "{:?}", context);
         }
     });
 }

@@ -63,9 +63,9 @@ const EXAMPLES: &[Example] = &[
 fn the_worked_examples() {
     for (number, rules, calls) in EXAMPLES {
         let rules = compiled(rules);
-        for (what, wanted) in *calls {
+        for (what, expected) in *calls {
             let decided = call(&rules, what);
-            assert_eq!(strictest(&decided), action(wanted), "{number}: {what}: {decided:?}");
+            assert_eq!(strictest(&decided), action(expected), "{number}: {what}: {decided:?}");
         }
     }
 }
@@ -160,8 +160,8 @@ fn the_most_specific_rule_wins() {
                 "write src/a.ts"
             },
         );
-        let wanted = if b.action == Action::Ask { a.action } else { b.action };
-        assert_eq!(strictest(&decided), wanted, "{loser} / {winner}: {decided:?}");
+        let expected = if b.action == Action::Ask { a.action } else { b.action };
+        assert_eq!(strictest(&decided), expected, "{loser} / {winner}: {decided:?}");
     }
 }
 
@@ -175,14 +175,18 @@ fn a_root_is_no_more_specific_when_it_is_written_out() {
 
 #[test]
 fn ties_go_to_deny_then_to_the_nearer_scope_then_to_ask() {
-    for (rules, wanted) in [
+    for (rules, expected) in [
         (["session bash ls* allow", "project bash ls* deny"], "deny"),
         (["project bash ls* ask", "session bash ls* allow"], "allow"), // a stored "always"
         (["session bash ls* ask", "project bash ls* allow"], "ask"),
         (["manifest bash ls* ask", "project bash ls* allow"], "allow"),
         (["session bash ls* allow", "session bash ls* ask"], "ask"),
     ] {
-        assert_eq!(strictest(&call(&compiled(&rules), "bash ls -l")), action(wanted), "{rules:?}");
+        assert_eq!(
+            strictest(&call(&compiled(&rules), "bash ls -l")),
+            action(expected),
+            "{rules:?}"
+        );
     }
 }
 
@@ -207,7 +211,7 @@ fn each_subject_is_decided_by_itself() {
 #[test]
 fn a_pattern_is_never_compared_with_raw_text() {
     let rules = compiled(&["session bash git status* allow", "session bash echo * allow"]);
-    for (line, wanted) in [
+    for (line, expected) in [
         ("git   status\t-s", "allow"),
         ("git 'status' -s", "allow"),
         ("echo a && git status", "allow"),
@@ -238,7 +242,7 @@ fn a_pattern_is_never_compared_with_raw_text() {
         ("{ git status; } > x", "ask"),
         ("cat <<E\n$(rm x)\nE", "ask"),
     ] {
-        assert_eq!(strictest(&call(&rules, &format!("bash {line}"))), action(wanted), "{line}");
+        assert_eq!(strictest(&call(&rules, &format!("bash {line}"))), action(expected), "{line}");
     }
 }
 

@@ -34,7 +34,7 @@ fn known(line: &str) -> Vec<String> {
 
 #[test]
 fn simple_commands_are_found_wherever_they_stand() {
-    for (line, wanted) in [
+    for (line, expected) in [
         ("ls -l", vec!["ls -l"]),
         ("a; b && c || d | e & f", vec!["a", "b", "c", "d", "e", "f"]),
         ("(a; { b; })", vec!["a", "b"]),
@@ -58,13 +58,13 @@ fn simple_commands_are_found_wherever_they_stand() {
         ("command -v a", vec!["command -v a"]),
         ("cat <<'E'\n$(a)\nE", vec!["cat"]),
     ] {
-        assert_eq!(known(line), wanted, "{line}");
+        assert_eq!(known(line), expected, "{line}");
     }
 }
 
 #[test]
 fn words_are_what_the_shell_makes_of_them() {
-    for (line, wanted) in [
+    for (line, expected) in [
         ("a 'b c' \"d e\" f\\ g", vec!["a", "b c", "d e", "f g"]),
         ("a '' \"\"", vec!["a", "", ""]),
         ("a 'b'\"c\"d", vec!["a", "bcd"]),
@@ -75,8 +75,8 @@ fn words_are_what_the_shell_makes_of_them() {
         let parsed = parse(line, None);
         let argv = parsed.commands[0].argv.clone().unwrap_or_default();
         assert_eq!(
-            argv.get(..wanted.len().min(argv.len())).unwrap(),
-            if argv.is_empty() { vec![] } else { wanted.clone() },
+            argv.get(..expected.len().min(argv.len())).unwrap(),
+            if argv.is_empty() { vec![] } else { expected.clone() },
             "{line}"
         );
     }
@@ -137,11 +137,10 @@ fn what_is_not_known_says_so() {
         ("a\0b", "cannot be parsed"),
     ] {
         let parsed = parse(line, None);
-        let said = parsed
-            .commands
-            .iter()
-            .any(|one| one.restricted.as_deref().is_some_and(|said| said.contains(reason)));
-        assert!(said, "{line}: {parsed:?}");
+        let restricted = parsed.commands.iter().any(|one| {
+            one.restricted.as_deref().is_some_and(|restricted| restricted.contains(reason))
+        });
+        assert!(restricted, "{line}: {parsed:?}");
     }
     for line in [
         "a 2>&1",

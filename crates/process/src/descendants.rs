@@ -72,11 +72,11 @@ impl Family {
             .collect();
         // Parents come before their children, so few rounds find all.
         others.sort_by_key(|one| one.start);
-        let mut found = Vec::new();
+        let mut descendants = Vec::new();
         let mut pids = BTreeMap::new();
         let mut sessions = BTreeSet::new();
         loop {
-            let before = found.len();
+            let before = descendants.len();
             others.retain(|one| {
                 let mut starters = one.starter_ids.iter().zip(&self.unique_ids);
                 let belongs = self.seen.contains(&one.key())
@@ -85,7 +85,7 @@ impl Family {
                     || pids.contains_key(&one.group)
                     || sessions.contains(&one.session);
                 if belongs {
-                    found.push(*one);
+                    descendants.push(*one);
                     pids.insert(one.pid, one.start);
                     if one.session != 0 && host_session.is_some_and(|host| host != one.session) {
                         sessions.insert(one.session);
@@ -94,18 +94,18 @@ impl Family {
                 }
                 !belongs
             });
-            if found.len() == before {
+            if descendants.len() == before {
                 break;
             }
         }
         if self.seen.len().max(self.unique_ids[1].len()) > MAX_REMEMBERED {
             self.seen.clear();
             self.unique_ids = Default::default();
-            for one in &found {
+            for one in &descendants {
                 self.remember(one);
             }
         }
-        found
+        descendants
     }
 }
 
@@ -153,13 +153,13 @@ impl Descendants {
         let mut killed = BTreeSet::new();
         loop {
             let all = ProcessInfo::all();
-            let mut found = self.family.find(&all);
-            found.retain(|one| !one.has_ended && killed.insert(one.key()));
+            let mut descendants = self.family.find(&all);
+            descendants.retain(|one| !one.has_ended && killed.insert(one.key()));
             kill_group();
-            for one in &found {
+            for one in &descendants {
                 one.kill();
             }
-            if found.is_empty() || Instant::now() >= until {
+            if descendants.is_empty() || Instant::now() >= until {
                 let others = killed.iter().filter(|key| **key != self.leader);
                 return u32::try_from(others.count()).unwrap_or(u32::MAX);
             }

@@ -73,8 +73,8 @@ pub struct Reservation {
 /// Reserves the files at these paths (absolute and without links), as they are now. One that is not
 /// there is reserved by its name. What is reserved twice is free after both.
 pub fn reserve(paths: Vec<PathBuf>) -> Reservation {
-    let found = paths.iter().filter_map(|path| path.symlink_metadata().ok());
-    let files = found.map(|metadata| FileId::from(&metadata)).collect();
+    let metadata = paths.iter().filter_map(|path| path.symlink_metadata().ok());
+    let files = metadata.map(|metadata| FileId::from(&metadata)).collect();
     let mut table = write();
     table.last += 1;
     let number = table.last;

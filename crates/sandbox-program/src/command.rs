@@ -9,7 +9,7 @@ use crate::broker::Broker;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
-use toolwright_sandbox::kept::Usage;
+use toolwright_sandbox::background::Usage;
 use toolwright_sandbox::wire::{HostMessage, Inbox, Progress, Reply, read_request_frame, send};
 
 use crate::observe::{InputFile, Observation, connect};
@@ -36,7 +36,7 @@ pub(crate) struct Command<'w> {
 
 /// How a command ended of which nothing is left.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ending {
+pub(crate) struct CommandEnd {
     pub(crate) status: c_int,
     /// How many of its other processes were killed.
     pub(crate) killed: u32,
@@ -79,8 +79,8 @@ impl<'w> Command<'w> {
             while let Some(content) = inbox.take().map_err(io::Error::other)? {
                 match read_request_frame(&content).map_err(io::Error::other)? {
                     HostMessage::Signal(signal) => self.signal(signal),
-                    HostMessage::Watch(watched) => {
-                        self.observation.watch(watched);
+                    HostMessage::Watch(facts) => {
+                        self.observation.watch(facts);
                         self.worker
                             .scheduling
                             .attend(self.observation.interval(&self.worker.sockets).is_some());
@@ -141,7 +141,7 @@ impl<'w> Command<'w> {
 
     /// Kills and collects the remaining processes. Returns how the leader ended, and how many
     /// others were killed.
-    pub(crate) fn end(mut self) -> Ending {
+    pub(crate) fn end(mut self) -> CommandEnd {
         let started = Instant::now();
         loop {
             // There is a child, so its group still has its number: killing it hits no stranger.
@@ -160,13 +160,13 @@ impl<'w> Command<'w> {
                 forget_signals(&self.worker.children);
             }
         }
-        self.ending(self.status.unwrap_or(libc::SIGKILL))
+        self.end_with(self.status.unwrap_or(libc::SIGKILL))
     }
 
     /// The end of a command that has no process left.
-    pub(crate) fn ending(&self, status: c_int) -> Ending {
+    pub(crate) fn end_with(&self, status: c_int) -> CommandEnd {
         let was_watched = self.observation.interval(&self.worker.sockets).is_some();
-        Ending { status, killed: self.killed, usage: self.used, was_watched }
+        CommandEnd { status, killed: self.killed, usage: self.used, was_watched }
     }
 
     fn look(&mut self, inbox: &Inbox) -> io::Result<()> {

@@ -49,15 +49,15 @@ pub fn prepare(limits: &Limits, layers: &Layers, group: GroupLimits) -> Prepared
     let processes = match limits.processes {
         None => Bound::Unused,
         Some(_) if group.processes => Bound::ControlGroup,
-        Some(most) if layers.pid.holds() && namespace::bound(most) => Bound::Namespace,
-        Some(most) if bounds.processes(most, layers.user.holds()) => Bound::ResourceLimit,
+        Some(max) if layers.pid.holds() && namespace::bound(max) => Bound::Namespace,
+        Some(max) if bounds.processes(max, layers.user.holds()) => Bound::ResourceLimit,
         Some(_) => Bound::Nothing,
     };
     let memory = match limits.memory_bytes {
         None => Bound::Unused,
         Some(_) if group.memory => Bound::ControlGroup,
-        Some(most) => {
-            bounds.data(most);
+        Some(max) => {
+            bounds.data(max);
             Bound::ResourceLimit
         }
     };

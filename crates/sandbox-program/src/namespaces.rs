@@ -30,7 +30,8 @@ use toolwright_sandbox::plan::{Network, Plan};
 /// of made; everything else is new. If [`Layers::shortage`] returns a number afterwards, nothing is
 /// known about the layers, and the process must end.
 pub fn enter(plan: &Plan, mounts: bool, network: Option<&OwnedFd>, layers: &mut Layers) {
-    let mut wanted = vec![(UnshareFlags::NEWIPC, ThreadNameSpaceType::INTER_PROCESS_COMMUNICATION)];
+    let mut namespaces =
+        vec![(UnshareFlags::NEWIPC, ThreadNameSpaceType::INTER_PROCESS_COMMUNICATION)];
     let joined = network.map_or_else(network::Joined::default, network::join);
     if joined.network.holds() {
         layers.net = Layer::Holds;
@@ -43,13 +44,13 @@ pub fn enter(plan: &Plan, mounts: bool, network: Option<&OwnedFd>, layers: &mut 
         return;
     } else if matches!(plan.network, Network::PrivateLoopback | Network::Nothing) {
         // Without internet sockets it is not needed, but it takes the host's abstract sockets away too.
-        wanted.push((UnshareFlags::NEWNET, ThreadNameSpaceType::NETWORK));
+        namespaces.push((UnshareFlags::NEWNET, ThreadNameSpaceType::NETWORK));
     }
-    let user = if joined.has_user { Ok(false) } else { enter_user(&wanted) };
+    let user = if joined.has_user { Ok(false) } else { enter_user(&namespaces) };
     layers.user = user.map_or_else(refused, |_| Layer::Holds);
     // A host that is root can have the others without it.
     let has_entered = user.unwrap_or(false);
-    for (flag, _) in wanted {
+    for (flag, _) in namespaces {
         let layer = if has_entered { Layer::Holds } else { unshare(flag) };
         if flag == UnshareFlags::NEWNET {
             layers.net = layer;
@@ -81,8 +82,8 @@ fn loopback(plan: &Plan) -> Layer {
 /// Makes a user namespace, together with the others where possible, and joins it. A child makes it:
 /// so it is complete with its maps before it is joined, and a failure leaves nothing half-done.
 /// Returns whether the others were joined too.
-fn enter_user(wanted: &[(UnshareFlags, ThreadNameSpaceType)]) -> Result<bool, Errno> {
-    let all = wanted.iter().fold(UnshareFlags::NEWUSER, |all, (flag, _)| all | *flag);
+fn enter_user(namespaces: &[(UnshareFlags, ThreadNameSpaceType)]) -> Result<bool, Errno> {
+    let all = namespaces.iter().fold(UnshareFlags::NEWUSER, |all, (flag, _)| all | *flag);
     let (holder, together) = match Holder::new(all) {
         Ok(holder) => (holder, true),
         // One namespace would be refused for the same want, and it is no finding.
@@ -92,7 +93,7 @@ fn enter_user(wanted: &[(UnshareFlags, ThreadNameSpaceType)]) -> Result<bool, Er
     maps::write(holder.pid(), geteuid().is_root())?;
     let mut kinds = ThreadNameSpaceType::USER;
     if together {
-        kinds = wanted.iter().fold(kinds, |kinds, (_, kind)| kinds | *kind);
+        kinds = namespaces.iter().fold(kinds, |kinds, (_, kind)| kinds | *kind);
     }
     holder.join(kinds)?;
     Ok(together)

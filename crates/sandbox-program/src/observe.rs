@@ -14,7 +14,7 @@ use std::os::fd::AsFd;
 
 use rustix::event::Timespec;
 use rustix::process::Pid;
-use toolwright_sandbox::kept::{InputState, Watched};
+use toolwright_sandbox::background::{InputState, WatchedFacts};
 use toolwright_sandbox::wire::{Inbox, Reply, send};
 
 pub(crate) use input::InputFile;
@@ -32,7 +32,7 @@ const INPUT_NS: i64 = 12_000_000;
 /// What is watched, and what was reported of it.
 #[derive(Default)]
 pub(crate) struct Observation {
-    watched: Watched,
+    watched: WatchedFacts,
     listening: Listening,
     reported_ports: Option<Vec<u16>>,
     seen_input: Option<InputState>,
@@ -41,7 +41,7 @@ pub(crate) struct Observation {
 
 impl Observation {
     /// Begins anew: everything that is watched is reported again.
-    pub(crate) fn watch(&mut self, watched: Watched) {
+    pub(crate) fn watch(&mut self, watched: WatchedFacts) {
         (self.watched, self.reported_ports) = (watched, None);
         (self.seen_input, self.reported_input) = (None, None);
     }
@@ -49,10 +49,10 @@ impl Observation {
     /// How long to wait until the next look.
     pub(crate) fn interval(&self, list: &SocketList) -> Option<Timespec> {
         let tv_nsec = match self.watched {
-            Watched { ports: true, .. } if list.is_quick() => PORTS_NS,
-            Watched { ports: true, .. } => SLOW_PORTS_NS,
-            Watched { input: true, .. } => INPUT_NS,
-            Watched { .. } => return None,
+            WatchedFacts { ports: true, .. } if list.is_quick() => PORTS_NS,
+            WatchedFacts { ports: true, .. } => SLOW_PORTS_NS,
+            WatchedFacts { input: true, .. } => INPUT_NS,
+            WatchedFacts { .. } => return None,
         };
         Some(Timespec { tv_sec: 0, tv_nsec })
     }

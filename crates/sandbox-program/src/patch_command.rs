@@ -17,7 +17,7 @@ use toolwright_fs::{
 };
 use toolwright_patch::{FilePatch, PatchError, parse_patch};
 use toolwright_patch_voice::applied::{
-    self, MAX_FILES, PatchKind, PatchedFile, after_no_change, misfit, refused, summary,
+    self, MAX_FILES, PatchKind, PatchedFile, after_no_change, failed_file, refused, summary,
 };
 use toolwright_patch_voice::{files, patches};
 use toolwright_process::ShortId;
@@ -67,7 +67,7 @@ pub fn apply_patch(arguments: &[OsString]) -> ExitCode {
 /// Why a patch was not applied.
 struct Refusal {
     /// Whether the patch makes no sense or does not fit its files.
-    is_misfit: bool,
+    is_mismatch: bool,
     what: String,
     /// The next move.
     hint: String,
@@ -75,13 +75,13 @@ struct Refusal {
 
 impl Refusal {
     fn new(what: &str, hint: &str) -> Self {
-        Self { is_misfit: false, what: what.to_owned(), hint: hint.to_owned() }
+        Self { is_mismatch: false, what: what.to_owned(), hint: hint.to_owned() }
     }
 
-    fn misfit(path: Option<&str>, error: &PatchError) -> Self {
-        let (path, error) = misfit(path, error);
+    fn mismatch(path: Option<&str>, error: &PatchError) -> Self {
+        let (path, error) = failed_file(path, error);
         let hint = after_no_change(&patches::hint(error));
-        Self { is_misfit: true, what: applied::failed(path, error), hint }
+        Self { is_mismatch: true, what: applied::failed(path, error), hint }
     }
 }
 
@@ -109,7 +109,7 @@ fn refuse(Refusal { what, hint, .. }: &Refusal) -> ExitCode {
 
 /// What was done.
 fn apply(patch: &str, notes: Option<&Notes>) -> Result<String, Refusal> {
-    let files = parse_patch(patch).map_err(|error| Refusal::misfit(None, &error))?;
+    let files = parse_patch(patch).map_err(|error| Refusal::mismatch(None, &error))?;
     let planned: Vec<PatchedFile> = files.iter().map(PatchedFile::of).collect();
     if let Some(notes) = notes {
         notes.plan(&planned);
@@ -144,7 +144,7 @@ fn apply(patch: &str, notes: Option<&Notes>) -> Result<String, Refusal> {
         Ok(_) => Ok(summary(&planned)),
         Err(UpdateError::Fs(error)) => Err(in_words(error)),
         Err(UpdateError::Refused((index, error))) => {
-            Err(Refusal::misfit(Some(&planned[index].path), &error))
+            Err(Refusal::mismatch(Some(&planned[index].path), &error))
         }
     }
 }

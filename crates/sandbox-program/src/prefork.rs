@@ -44,7 +44,7 @@ pub(crate) enum ForkOutcome {
     Command {
         leader: Pid,
         /// Whether the host keeps it running.
-        is_kept: bool,
+        is_background: bool,
         input: Option<InputFile>,
     },
     /// Nothing: this failed.
@@ -77,7 +77,7 @@ enum Stage {
     /// It waits for a command, or the request was malformed.
     Waiting,
     Executing {
-        is_kept: bool,
+        is_background: bool,
         input: Option<InputFile>,
     },
     Over(ForkOutcome),
@@ -117,8 +117,8 @@ pub(crate) fn wait_for_command(
     // SAFETY: a local. The process, which has written to it, has it no longer.
     let stage = unsafe { (&raw const shared.stage).read_volatile() };
     drop(expendable);
-    if let Stage::Executing { is_kept, input } = stage {
-        return Ok(ForkOutcome::Command { leader: pid, is_kept, input });
+    if let Stage::Executing { is_background, input } = stage {
+        return Ok(ForkOutcome::Command { leader: pid, is_background, input });
     }
     let _ = waitpid(Some(pid), WaitOptions::empty());
     match stage {
@@ -194,7 +194,7 @@ fn become_command(shared: &mut Shared<'_>) -> io::Result<ForkOutcome> {
             return Ok(ForkOutcome::HostGone);
         }
     };
-    let Request { stderr_apart, has_input, is_kept, terminal, has_notes, .. } = frame.request;
+    let Request { stderr_apart, has_input, is_background, terminal, has_notes, .. } = frame.request;
     let mut pipe = |is_there: bool| is_there.then(|| shared.inbox.take_descriptor()).flatten();
     let (stdout, stderr) = (pipe(terminal.is_none()), pipe(stderr_apart));
     let mut stdin = pipe(has_input);
@@ -256,11 +256,11 @@ fn become_command(shared: &mut Shared<'_>) -> io::Result<ForkOutcome> {
         notes: notes.as_ref().map(AsFd::as_fd),
         executed,
     };
-    let input = stdin.as_ref().filter(|_| is_kept);
+    let input = stdin.as_ref().filter(|_| is_background);
     let input = input.map(|file| InputFile::of(file.as_fd(), terminal.is_some())).transpose()?;
     // SAFETY: the pointer is to a field that only this process uses now. The worker reads it once
     // this process can no longer write to it.
-    unsafe { (&raw mut shared.stage).write_volatile(Stage::Executing { is_kept, input }) };
+    unsafe { (&raw mut shared.stage).write_volatile(Stage::Executing { is_background, input }) };
     let (step, errno) = execute(worker, &start);
     Ok(ForkOutcome::Failed(step, errno))
 }

@@ -120,7 +120,7 @@ impl Ruleset {
 
 fn build(plan: &Plan, ground: Ground<'_>) -> io::Result<Ruleset> {
     let abi = system::version()?;
-    let handled = system::known(abi, wanted(plan, ground));
+    let handled = system::known(abi, handled_rights(plan, ground));
     let fd = system::create(&handled)?;
     let may = |rights| rights & handled.files;
 
@@ -158,11 +158,12 @@ fn build(plan: &Plan, ground: Ground<'_>) -> io::Result<Ruleset> {
     let flags = system::flags(abi);
     let trial = probe::restricted(fd.as_fd(), flags)?;
 
-    let layer = |asked: bool, handled: u64, held: Option<bool>| match (asked, handled, held) {
-        (false, ..) => Layer::Unused,
-        (true, 0, _) | (_, _, Some(false)) => Layer::Refused(libc::EOPNOTSUPP),
-        (true, ..) => Layer::Holds,
-    };
+    let layer =
+        |asked: bool, handled: u64, confirmed: Option<bool>| match (asked, handled, confirmed) {
+            (false, ..) => Layer::Unused,
+            (true, 0, _) | (_, _, Some(false)) => Layer::Refused(libc::EOPNOTSUPP),
+            (true, ..) => Layer::Holds,
+        };
     let confined = plan.files == Files::Confined;
     Ok(Ruleset {
         fd: Some(fd),
@@ -178,22 +179,22 @@ fn build(plan: &Plan, ground: Ground<'_>) -> io::Result<Ruleset> {
 }
 
 /// The rights that the plan would handle on a kernel that knows all of them.
-fn wanted(plan: &Plan, ground: Ground<'_>) -> Handled {
-    let mut wanted = Handled {
+fn handled_rights(plan: &Plan, ground: Ground<'_>) -> Handled {
+    let mut handled_rights = Handled {
         files: system::READ | system::READ_DIR | system::REFER,
         ports: 0,
         scopes: system::SCOPES,
     };
     if plan.files == Files::Confined {
-        wanted.files |= system::WRITE;
+        handled_rights.files |= system::WRITE;
         if plan.network != Network::Open {
-            wanted.files |= system::RESOLVE_UNIX;
+            handled_rights.files |= system::RESOLVE_UNIX;
         }
     }
     if no_tcp(plan, ground) {
-        wanted.ports = system::PORTS;
+        handled_rights.ports = system::PORTS;
     }
-    wanted
+    handled_rights
 }
 
 /// Whether a command has nothing to connect to. By the broker it is the supervisor that connects.

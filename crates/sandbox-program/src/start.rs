@@ -83,8 +83,8 @@ pub(crate) fn execute(worker: &Worker, start: &Start<'_>) -> Failure {
             return (FailedStep::Limits, errno::of(&error).raw_os_error());
         }
         // `execve` closes all of them too. Before Linux 5.9 that has to suffice.
-        let kept = in_order(start.executed.as_raw_fd(), pass_notes(start));
-        for (first, last) in [(3, kept.0 - 1), (kept.0 + 1, kept.1 - 1), (kept.1 + 1, c_int::MAX)] {
+        let open = in_order(start.executed.as_raw_fd(), pass_notes(start));
+        for (first, last) in [(3, open.0 - 1), (open.0 + 1, open.1 - 1), (open.1 + 1, c_int::MAX)] {
             if first <= last
                 && libc::syscall(libc::SYS_close_range, first, last, 0) != 0
                 && errno::last() != Errno::NOSYS

@@ -66,7 +66,7 @@ fn sweep() {
     let own = rustix::process::getuid().as_raw();
     for entry in fs::read_dir(PARENT).into_iter().flatten().flatten() {
         let ours = entry.file_name().as_bytes().starts_with(PREFIX.as_bytes())
-            && entry.metadata().is_ok_and(|found| found.is_dir() && found.uid() == own);
+            && entry.metadata().is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == own);
         if ours
             && let Ok(directory) = File::open(entry.path())
             && flock(&directory, FlockOperation::NonBlockingLockExclusive).is_ok()

@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_int, c_ulong};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use rustix::io::Errno;
-use toolwright_sandbox::kept::TerminalSize;
+use toolwright_sandbox::background::TerminalSize;
 
 use crate::errno;
 

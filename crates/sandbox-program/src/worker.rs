@@ -13,7 +13,7 @@ use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{HostMessage, Inbox, Order, Reply, read_request_frame, send};
 
 use crate::activity::Activity;
-use crate::command::{Command, Ending, Event};
+use crate::command::{Command, CommandEnd, Event};
 use crate::observe::SocketList;
 use crate::prefork::{ForkOutcome, Stack, wait_for_command};
 use crate::scheduling::Scheduling;
@@ -121,9 +121,9 @@ impl Worker {
             rustix::fs::Mode::empty(),
         )
         .map_err(other)?;
-        let found = FileIdentity::of(&root).map_err(at(FailedStep::Other))?;
+        let identity = FileIdentity::of(&root).map_err(at(FailedStep::Other))?;
         // A root that is closed is covered by a directory of our own.
-        if !plan.closed.contains(&plan.root) && !plan.is_granted(&plan.root, &found) {
+        if !plan.closed.contains(&plan.root) && !plan.is_granted(&plan.root, &identity) {
             return Err((FailedStep::Granted, rustix::io::Errno::STALE.into()));
         }
         let children = child_signals().map_err(at(FailedStep::Other))?;
@@ -203,8 +203,8 @@ impl Worker {
     /// Waits for one command and runs it. Returns `false` when the worker has to end.
     fn serve_one(&self, inbox: &mut Inbox, idle_ms: u32) -> io::Result<bool> {
         let (leader, input) = match wait_for_command(self, inbox, idle_ms)? {
-            ForkOutcome::Command { leader, is_kept, input } => {
-                if is_kept {
+            ForkOutcome::Command { leader, is_background, input } => {
+                if is_background {
                     send(&*inbox, &Reply::Started.frame(), &[])?;
                 }
                 (leader, input)
@@ -219,7 +219,7 @@ impl Worker {
                 return Ok(false);
             }
             Event::Exited { status, is_all_gone: true } => {
-                return self.report_end(inbox, command.ending(status));
+                return self.report_end(inbox, command.end_with(status));
             }
             Event::Exited { status, is_all_gone: false } => {
                 send(&*inbox, &Reply::Ended(status).frame(), &[])?;
@@ -230,13 +230,13 @@ impl Worker {
                 }
             }
         }
-        let ending = command.end();
-        self.report_end(inbox, ending)
+        let end = command.end();
+        self.report_end(inbox, end)
     }
 
     /// The flag is cleared first: as soon as the host knows, it may remove the tree.
-    fn report_end(&self, inbox: &Inbox, ending: Ending) -> io::Result<bool> {
-        let Ending { status, killed, usage, was_watched } = ending;
+    fn report_end(&self, inbox: &Inbox, end: CommandEnd) -> io::Result<bool> {
+        let CommandEnd { status, killed, usage, was_watched } = end;
         if was_watched {
             self.scheduling.attend(false);
         }

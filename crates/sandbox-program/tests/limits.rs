@@ -83,15 +83,15 @@ fn a_control_group_bounds_processes() {
                 become_user(user);
             }
             let group = Groups::find(&processes()).make(&Layers::default());
-            let held = group.enter();
+            let group_limits = group.enter();
             // The child is in it, so that it is the next one's to remove.
             std::mem::forget(group);
-            if !held.processes {
+            if !group_limits.processes {
                 eprintln!("skipped as {user:?}: no control group for processes here");
                 return;
             }
             become_user(user);
-            let prepared = prepare(&processes(), &Layers::default(), held);
+            let prepared = prepare(&processes(), &Layers::default(), group_limits);
             assert_eq!(prepared.processes, Bound::ControlGroup);
             // The command's first process counts, and starts the others.
             assert_eq!(count_of_forks(&prepared), PROCESSES - 1);
@@ -121,13 +121,13 @@ fn the_process_namespace_bounds_processes() {
                         let release = rustix::system::uname();
                         panic!("{:?} on {:?}", prepared.processes, release.release());
                     }
-                    let most = PROCESSES + 300;
+                    let max = PROCESSES + 300;
                     // While its numbers are fresh, there are some hundred more.
                     let status = command(&prepared, || {
                         let count = fork_until_refused();
                         u64::from(!(PROCESSES - 1..PROCESSES + 300).contains(&count))
                     });
-                    assert_eq!(status.exit_status(), Some(0), "no more than {most}");
+                    assert_eq!(status.exit_status(), Some(0), "no more than {max}");
                     for _ in 0..3 {
                         assert_eq!(count_of_forks(&prepared), PROCESSES - 1);
                     }
@@ -262,13 +262,13 @@ fn a_control_group_bounds_the_memory_of_all_together() {
     let _sweep = Sweep(memory());
     in_child(|| {
         let group = Groups::find(&memory()).make(&Layers::default());
-        let held = group.enter();
+        let group_limits = group.enter();
         std::mem::forget(group);
-        if !held.memory {
+        if !group_limits.memory {
             eprintln!("skipped: no control group for memory here");
             return;
         }
-        let prepared = prepare(&memory(), &Layers::default(), held);
+        let prepared = prepare(&memory(), &Layers::default(), group_limits);
         assert_eq!(prepared.memory, Bound::ControlGroup);
         assert_eq!(command(&prepared, || use_memory(16 << 20)).exit_status(), Some(0));
         assert_eq!(command(&prepared, hog).terminating_signal(), Some(libc::SIGKILL));

@@ -52,8 +52,8 @@ fn inhabitant(group: &Group) -> Pid {
     // SAFETY: this process has one thread; the child only waits.
     let pid = unsafe { libc::fork() };
     if pid == 0 {
-        let held = group.enter();
-        if !(held.processes && held.memory) {
+        let group_limits = group.enter();
+        if !(group_limits.processes && group_limits.memory) {
             // SAFETY: ends the child at once.
             unsafe { libc::_exit(1) }
         }
@@ -156,8 +156,8 @@ fn made_out_of_sight() {
         mount("none", "/sys/fs/cgroup", "tmpfs", MountFlags::empty(), None).expect("cover");
         let group = groups.make(&Layers::default());
         in_child(|| {
-            let held = group.enter();
-            assert!(held.processes && held.memory);
+            let group_limits = group.enter();
+            assert!(group_limits.processes && group_limits.memory);
         });
         drop(group);
     });

@@ -26,9 +26,9 @@ fn is_soak() -> bool {
 /// All that is below a directory.
 fn below(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).expect("it is there").flatten();
-    let found: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    let deeper = found.iter().filter(|path| path.is_dir()).flat_map(|path| below(path));
-    found.iter().cloned().chain(deeper).collect()
+    let paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    let deeper = paths.iter().filter(|path| path.is_dir()).flat_map(|path| below(path));
+    paths.iter().cloned().chain(deeper).collect()
 }
 
 #[test]
@@ -36,10 +36,10 @@ fn one_leaves_and_one_comes_at_any_point_of_another() {
     each_user(|user, root| {
         let plan = git(root);
         let mut tried = 0;
-        let most = if is_soak() { usize::MAX } else { 4 };
+        let max = if is_soak() { usize::MAX } else { 4 };
         // The end is where it has built its tree: from then on it only waits, and leaves in turn.
         'leaving: for leaves in 0.. {
-            for comes in (leaves..).take(most) {
+            for comes in (leaves..).take(max) {
                 let first = Fixture::without_workers(user, &plan);
                 let Some(mut stepped) = Stepped::start(user, &plan, ".git") else { return };
                 for _ in 0..leaves {

@@ -269,14 +269,14 @@ fn many_supervisors_come_and_go_at_once() {
 fn a_lock_that_is_never_given_up_is_no_matter() {
     each_user(|user, root| {
         Fixture::start(user, &git(root)).kill();
-        let held = fs::File::open(root.join(".git")).expect("it is there");
-        held.lock().expect("nobody else has it");
+        let directory = fs::File::open(root.join(".git")).expect("it is there");
+        directory.lock().expect("nobody else has it");
         // It is a directory like any other then, and stays.
         let mut fixture = Fixture::start(user, &git(root));
         assert_eq!(fixture.run("@changed").1, 0);
         fixture.refuse(&[NEW_HOOK, NEW_CONFIG, "mv .git x"]);
         fixture.end();
-        drop(held);
+        drop(directory);
         let mut fixture = Fixture::start(user, &git(root));
         fixture.refuse(&[NEW_HOOK, NEW_CONFIG, "mv .git x"]);
         fixture.end();

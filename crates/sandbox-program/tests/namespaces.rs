@@ -78,9 +78,9 @@ fn only_harmless_capabilities_are_left() {
             u64::from_str_radix(line.trim(), 16).expect("a number")
         };
         // CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, SETGID, SETUID
-        let kept = if user == 0 { 0b1111_1011 & !(1 << 2) } else { 0 };
+        let retained = if user == 0 { 0b1111_1011 & !(1 << 2) } else { 0 };
         for name in ["CapPrm:", "CapEff:", "CapBnd:"] {
-            assert_eq!(set(name), kept, "{name}");
+            assert_eq!(set(name), retained, "{name}");
         }
         assert_eq!((set("CapInh:"), set("CapAmb:")), (0, 0));
     });
@@ -292,9 +292,9 @@ fn as_nobody(work: impl FnOnce() -> i32) -> i32 {
     status.exit_status().unwrap_or(-1)
 }
 
-fn limit_processes(most: Option<u64>) {
+fn limit_processes(max: Option<u64>) {
     let mut limit = getrlimit(Resource::Nproc);
-    limit.current = most.or(limit.maximum);
+    limit.current = max.or(limit.maximum);
     let _ = setrlimit(Resource::Nproc, limit);
 }
 

@@ -69,17 +69,17 @@ fn case() -> impl Strategy<Value = Case> {
 
 /// Every directory and file below, without following links.
 fn below(dir: &Path) -> Vec<PathBuf> {
-    let mut found = vec![dir.to_owned()];
+    let mut directories = vec![dir.to_owned()];
     let mut next = 0;
-    while let Some(path) = found.get(next).cloned() {
+    while let Some(path) = directories.get(next).cloned() {
         next += 1;
         if !path.is_symlink() && path.is_dir() {
             let entries = fs::read_dir(&path).expect("directory");
             let entries = entries.map(|entry| entry.expect("entry").path());
-            found.extend(entries.filter(|path| !path.is_symlink()));
+            directories.extend(entries.filter(|path| !path.is_symlink()));
         }
     }
-    found
+    directories
 }
 
 /// The meaning of the rules: everything below a writable path is readable; elsewhere the deepest
@@ -91,8 +91,8 @@ fn is_readable(path: &Path, plan: &Plan) -> bool {
     let deepest = |paths: &[PathBuf]| {
         paths
             .iter()
-            .filter(|said| path.starts_with(said))
-            .map(|said| said.components().count())
+            .filter(|rule| path.starts_with(rule))
+            .map(|rule| rule.components().count())
             .max()
     };
     deepest(&plan.closed) <= deepest(&plan.readable)

@@ -12,7 +12,7 @@
 //!
 //! let root = std::env::temp_dir().canonicalize()?;
 //! let resolved =
-//!     Resolved { root: root.clone(), given_root: root.clone(), ..Resolved::default() };
+//!     Resolved { root: root.clone(), named_root: root.clone(), ..Resolved::default() };
 //! let plan = plan(&Options {
 //!     root: &root,
 //!     resolved: &resolved,
@@ -72,8 +72,8 @@
 //! * Nothing bounds how much of the disk or of the network a command uses.
 //! * A fault of the kernel is a way out.
 
+pub mod background;
 pub mod git_config;
-pub mod kept;
 pub mod layers;
 pub mod plan;
 pub mod policy;

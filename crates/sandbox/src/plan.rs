@@ -19,7 +19,7 @@ pub const VIEWS: &str = "/dev/toolwright-git";
 pub const MAX_VIEW_BYTES: u64 = 256 << 10;
 
 /// One configuration. Commands of equal plans share a supervisor, and with it the private loopback,
-/// the private temporary directory, shared memory and message queues. While a process is kept running,
+/// the private temporary directory, shared memory and message queues. While a background process runs,
 /// commands of its [`origin`](Self::origin) share its loopback too.
 ///
 /// All paths are absolute, without `.`, `..`, doubled slashes or a slash at the end, and without
@@ -96,8 +96,8 @@ impl Plan {
     /// Whether the file at a path is the granted one. A path that was not granted by name may be
     /// any file.
     #[must_use]
-    pub fn is_granted(&self, path: &Path, found: &FileIdentity) -> bool {
-        self.granted.iter().all(|granted| granted.path != path || granted.identity.is(found))
+    pub fn is_granted(&self, path: &Path, identity: &FileIdentity) -> bool {
+        self.granted.iter().all(|granted| granted.path != path || granted.identity.is(identity))
     }
 }
 

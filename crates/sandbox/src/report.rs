@@ -334,12 +334,12 @@ fn process_kill(layers: &Layers) -> Row {
 
 fn limits(plan: &Plan, layers: &Layers) -> Row {
     let limits = &plan.limits;
-    let (mut held, mut roughly, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut exact, mut roughly, mut missing) = (Vec::new(), Vec::new(), Vec::new());
     match layers.processes {
         Bound::Unused => {}
-        Bound::ControlGroup => held.push("processes of each command by a control group"),
-        Bound::Namespace => held.push("processes of each command by its process namespace"),
-        Bound::ResourceLimit if layers.user.holds() => held.push("processes by a resource limit"),
+        Bound::ControlGroup => exact.push("processes of each command by a control group"),
+        Bound::Namespace => exact.push("processes of each command by its process namespace"),
+        Bound::ResourceLimit if layers.user.holds() => exact.push("processes by a resource limit"),
         // All processes of the user count, and their number is unknown.
         Bound::ResourceLimit => roughly
             .push("processes by a resource limit, which lets as many more be as the system has"),
@@ -347,25 +347,25 @@ fn limits(plan: &Plan, layers: &Layers) -> Row {
     }
     match layers.memory {
         Bound::Unused => {}
-        Bound::ControlGroup => held.push("memory by a control group"),
-        Bound::ResourceLimit => held.push("memory of each process by a resource limit"),
+        Bound::ControlGroup => exact.push("memory by a control group"),
+        Bound::ResourceLimit => exact.push("memory of each process by a resource limit"),
         Bound::Namespace | Bound::Nothing => missing.push("nothing limits memory"),
     }
     if limits.cpu_seconds.is_some() {
-        held.push("processor time by a resource limit");
+        exact.push("processor time by a resource limit");
     }
     if limits.file_size_bytes.is_some() {
-        held.push("file size by a resource limit");
+        exact.push("file size by a resource limit");
     }
-    let level = match (held.is_empty(), roughly.is_empty(), missing.is_empty()) {
+    let level = match (exact.is_empty(), roughly.is_empty(), missing.is_empty()) {
         (true, true, true) => {
             return opened(Choice::Limits);
         }
-        (false, true, true) => return kernel(held.join(", ")),
+        (false, true, true) => return kernel(exact.join(", ")),
         (true, true, false) => Level::None,
         _ => Level::BestEffort,
     };
-    row(level, [held, roughly, missing].concat().join(", "), Advice::ControlGroups)
+    row(level, [exact, roughly, missing].concat().join(", "), Advice::ControlGroups)
 }
 
 fn environment(layers: &Layers, inherits: bool) -> Row {

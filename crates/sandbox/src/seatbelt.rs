@@ -156,9 +156,9 @@ fn pins(plan: &Plan, temporary: &Path) -> BTreeSet<PathBuf> {
     let can_be_renamed = |path: &&Path| {
         plan.files == Files::Full || writable().any(|writable| path.starts_with(writable))
     };
-    let held = plan.closed.iter().chain(&plan.protected);
-    let ways = held.flat_map(|path| path.ancestors().skip(1));
+    let refused = plan.closed.iter().chain(&plan.protected);
+    let ancestors = refused.flat_map(|path| path.ancestors().skip(1));
     let is_below_the_top = |path: &&Path| path.parent().is_some();
-    let ways = ways.filter(is_below_the_top).filter(can_be_renamed);
-    ways.chain(writable()).map(Path::to_owned).collect()
+    let ancestors = ancestors.filter(is_below_the_top).filter(can_be_renamed);
+    ancestors.chain(writable()).map(Path::to_owned).collect()
 }

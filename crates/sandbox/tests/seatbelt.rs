@@ -76,8 +76,8 @@ fn everything_is_denied_first() {
 fn parameters_are_given_and_used() {
     let profile = profile(&plan());
     let used: BTreeSet<String> = profile.references().into_iter().collect();
-    let given: BTreeSet<String> = profile.parameters.keys().cloned().collect();
-    assert_eq!(used, given);
+    let passed: BTreeSet<String> = profile.parameters.keys().cloned().collect();
+    assert_eq!(used, passed);
     let mut values: BTreeSet<PathBuf> = profile.parameters.values().cloned().collect();
     let plan = plan();
     for path in
@@ -164,7 +164,7 @@ fn what_is_closed_or_protected_keeps_its_name() {
     plan.closed.push(PathBuf::from("/Users/me/project/deep/store/.env"));
     let unlink =
         |plan: &Plan, path: &str| profile(plan).allows("file-write-unlink", Path::new(path));
-    let held = [
+    let pinned = [
         "/Users/me/project",
         "/Users/me/project/.git",
         "/Users/me/project/.git/hooks",
@@ -173,7 +173,7 @@ fn what_is_closed_or_protected_keeps_its_name() {
         "/Users/me/project/deep/store/.env",
         TEMPORARY,
     ];
-    for path in held {
+    for path in pinned {
         assert!(!unlink(&plan, path), "{path}");
     }
     for path in
@@ -183,7 +183,7 @@ fn what_is_closed_or_protected_keeps_its_name() {
     }
     plan.files = Files::Full;
     for path in
-        held.into_iter().chain(["/Users", "/Users/me", "/Users/me/.ssh", "/Users/me/.ssh/id"])
+        pinned.into_iter().chain(["/Users", "/Users/me", "/Users/me/.ssh", "/Users/me/.ssh/id"])
     {
         assert!(!unlink(&plan, path), "{path}");
     }
@@ -337,8 +337,8 @@ fn plans<S: Strategy<Value = PathBuf>>(path: fn() -> S) -> impl Strategy<Value =
 /// The meaning of a plan for a path: whether it can be read, and written.
 fn meaning(plan: &Plan, path: &Path) -> (bool, bool) {
     let depth = |paths: &[PathBuf]| {
-        let above = paths.iter().filter(|said| path.starts_with(said));
-        above.map(|said| said.components().count()).max()
+        let above = paths.iter().filter(|rule| path.starts_with(rule));
+        above.map(|rule| rule.components().count()).max()
     };
     let (closed, readable) = (depth(&plan.closed), depth(&plan.readable));
     let writable = depth(&plan.writable);
@@ -378,8 +378,8 @@ proptest! {
         prop_assert_eq!(form(&hostile.text), form(&tame.text));
         prop_assert!(hostile.text.is_ascii());
         let used: BTreeSet<String> = hostile.references().into_iter().collect();
-        let given: BTreeSet<String> = hostile.parameters.keys().cloned().collect();
-        prop_assert_eq!(used, given);
+        let passed: BTreeSet<String> = hostile.parameters.keys().cloned().collect();
+        prop_assert_eq!(used, passed);
     }
 
     #[test]

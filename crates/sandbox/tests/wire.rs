@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use toolwright_sandbox::kept::{InputState, TerminalSize, Usage, Watched};
+use toolwright_sandbox::background::{InputState, TerminalSize, Usage, WatchedFacts};
 use toolwright_sandbox::layers::{Bound, Layer, Layers};
 use toolwright_sandbox::plan::{FileIdentity, Files, Granted, Limits, Network, Plan};
 use toolwright_sandbox::step::FailedStep;
@@ -156,15 +156,15 @@ proptest! {
     fn requests_come_back(
         program in word(),
         cwd in word(),
-        (stderr_apart, has_input, is_kept) in any::<(bool, bool, bool)>(),
+        (stderr_apart, has_input, is_background) in any::<(bool, bool, bool)>(),
         size in prop::option::of(any::<(u16, u16)>()),
         arguments in vec(word(), 1..6),
         variables in vec((word(), word()), 0..6),
     ) {
         let terminal = size.map(|(columns, rows)| TerminalSize { columns, rows });
         let (program_word, cwd_word) = (&program[..], &cwd[..]);
-        let has_notes = stderr_apart != is_kept;
-        let request = Request { program: program_word, cwd: cwd_word, stderr_apart, has_input, is_kept, terminal, has_notes };
+        let has_notes = stderr_apart != is_background;
+        let request = Request { program: program_word, cwd: cwd_word, stderr_apart, has_input, is_background, terminal, has_notes };
         let frame = run_frame(
             &request,
             arguments.iter().map(Vec::as_slice),
@@ -176,8 +176,8 @@ proptest! {
         let ended = |word: &[u8]| [word, b"\0"].concat();
         prop_assert_eq!(read.request.program, &ended(&program)[..]);
         prop_assert_eq!(read.request.cwd, &ended(&cwd)[..]);
-        let Request { stderr_apart: one, has_input: two, is_kept: three, terminal: four, .. } = read.request;
-        prop_assert_eq!((one, two, three, four), (stderr_apart, has_input, is_kept, terminal));
+        let Request { stderr_apart: one, has_input: two, is_background: three, terminal: four, .. } = read.request;
+        prop_assert_eq!((one, two, three, four), (stderr_apart, has_input, is_background, terminal));
         prop_assert_eq!(read.request.has_notes, has_notes);
         prop_assert_eq!((read.arguments, read.count), (arguments.len(), arguments.len() + variables.len()));
         let variables = variables.iter().map(|(name, value)| [name, &b"="[..], value].concat());
@@ -190,8 +190,8 @@ proptest! {
         let read = |frame: Vec<u8>| format!("{:?}", read_request_frame(&frame[FRAME_HEADER..]));
         prop_assert_eq!(read(signal_frame(signal)), format!("Ok(Signal({signal}))"));
         prop_assert_eq!(read(connect_frame(port)), format!("Ok(Connect({port}))"));
-        let watched = Watched { ports, input };
-        prop_assert_eq!(read(watch_frame(watched)), format!("Ok(Watch({watched:?}))"));
+        let facts = WatchedFacts { ports, input };
+        prop_assert_eq!(read(watch_frame(facts)), format!("Ok(Watch({facts:?}))"));
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub enum GrepError {
         /// ripgrep's explanation, several lines.
         message: String,
     },
-    /// One of the patterns for names is none; `message` is ripgrep's.
+    /// One of the patterns for names is invalid; `message` is ripgrep's.
     #[error("{message}")]
     Glob {
         /// The pattern as given.

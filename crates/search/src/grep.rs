@@ -48,7 +48,7 @@ pub fn grep(request: &GrepRequest<'_>, open: &OpenFile<'_>) -> Result<GrepText, 
     let displayed = |path: &Path| display_path(path, start, display);
     unsearched.rename(displayed);
     let stopped_in = displayed(&output.stopped_in);
-    let (text, truncated, matches) = output.into_text(&stopped_in, &unsearched);
+    let (text, truncated, matches) = output.into_text(&stopped_in, &unsearched, request.advice);
     Ok(GrepText { text, truncated, matches, unsearched: unsearched.total })
 }
 

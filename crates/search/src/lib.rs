@@ -44,7 +44,7 @@
 //! use std::path::Path;
 //! use std::sync::atomic::AtomicBool;
 //!
-//! use toolwright_search::{GrepRequest, Parallelism, grep};
+//! use toolwright_search::{CutAdvice, GrepRequest, Parallelism, grep};
 //!
 //! let directory = tempfile::tempdir()?;
 //! std::fs::write(directory.path().join("main.rs"), "fn main() {}\n")?;
@@ -58,6 +58,7 @@
 //!     deadline: None,
 //!     cancel: &AtomicBool::new(false),
 //!     parallelism: Parallelism::default(),
+//!     advice: CutAdvice::default(),
 //! };
 //! // A real caller passes an opener that cannot leave the root.
 //! let found = grep(&request, &|path| File::open(root.join(path)))?;
@@ -99,5 +100,5 @@ pub use overview::{
     Overview, Readme, overview,
 };
 pub use parallel::Parallelism;
-pub use query::{GrepRequest, LINE_LIMIT, LineQuery, OpenFile, PathFilter, Scope};
+pub use query::{CutAdvice, GrepRequest, LINE_LIMIT, LineQuery, OpenFile, PathFilter, Scope};
 pub use records::Hit;

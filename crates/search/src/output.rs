@@ -4,6 +4,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use crate::query::CutAdvice;
+
 /// Below this limit a marker would displace the very lines that it is about.
 const MARKER_MIN_LIMIT: usize = 1024;
 /// The longest marker.
@@ -74,9 +76,10 @@ impl Output {
         mut self,
         stopped_in: &Path,
         unsearched: &Unsearched,
+        advice: CutAdvice<'_>,
     ) -> (Vec<u8>, bool, u64) {
         if self.full && self.limit >= MARKER_MIN_LIMIT {
-            let marker = self.marker(stopped_in);
+            let marker = self.marker(stopped_in, advice);
             let room = self.limit - marker.len();
             let (end, matches) =
                 self.ends.iter().rev().find(|(end, _)| *end <= room).copied().unwrap_or((0, 0));
@@ -91,17 +94,20 @@ impl Output {
         (self.bytes, self.full, self.matches)
     }
 
-    fn marker(&self, stopped_in: &Path) -> String {
+    fn marker(&self, stopped_in: &Path, advice: CutAdvice<'_>) -> String {
         let (path, limit) = (printable(stopped_in), self.limit);
-        if self.bytes.is_empty() {
-            format!(
-                "[output cut: the first matching line, in {path}, does not fit into {limit} bytes; search other paths]\n"
-            )
+        let (what, advice) = if self.bytes.is_empty() {
+            let what =
+                format!(": the first matching line, in {path}, does not fit into {limit} bytes");
+            (what, advice.long_line)
         } else {
-            format!(
-                "[output cut at {limit} bytes: the search stopped in {path}, later matches are not shown; use a more specific pattern or a narrower path]\n"
-            )
-        }
+            let what = format!(
+                " at {limit} bytes: the search stopped in {path}, later matches are not shown"
+            );
+            (what, advice.more_lines)
+        };
+        let separator = if advice.is_empty() { "" } else { "; " };
+        format!("[output cut{what}{separator}{advice}]\n")
     }
 }
 
@@ -187,29 +193,35 @@ mod tests {
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let all = lines.concat();
         for limit in 0..all.len() + 700 {
-            let (text, truncated, matches) =
-                filled(limit, &lines).into_text(Path::new("f"), &Unsearched::default());
+            let (text, truncated, matches) = filled(limit, &lines).into_text(
+                Path::new("f"),
+                &Unsearched::default(),
+                CutAdvice::default(),
+            );
             assert!(text.len() <= limit, "limit {limit}");
             assert_eq!(truncated, limit < all.len(), "limit {limit}");
             let text = String::from_utf8(text).expect("utf-8");
-            let found = if truncated && limit >= MARKER_MIN_LIMIT {
+            let listed = if truncated && limit >= MARKER_MIN_LIMIT {
                 let at = text.find("[output cut at").expect("marker");
                 assert_eq!(text[at..].matches('\n').count(), 1);
                 &text[..at]
             } else {
                 &text[..]
             };
-            assert!(found.is_empty() || found.ends_with('\n'), "limit {limit}");
-            assert!(all.starts_with(found), "limit {limit}");
-            assert_eq!(found.lines().count() as u64, matches, "limit {limit}");
+            assert!(listed.is_empty() || listed.ends_with('\n'), "limit {limit}");
+            assert!(all.starts_with(listed), "limit {limit}");
+            assert_eq!(listed.lines().count() as u64, matches, "limit {limit}");
         }
     }
 
     #[test]
     fn the_marker_names_a_line_that_never_fits() {
         let line = format!("f:1:{}\n", "x".repeat(5000));
-        let (text, truncated, matches) =
-            filled(1024, &[&line]).into_text(Path::new("f"), &Unsearched::default());
+        let (text, truncated, matches) = filled(1024, &[&line]).into_text(
+            Path::new("f"),
+            &Unsearched::default(),
+            CutAdvice::default(),
+        );
         let text = String::from_utf8(text).expect("utf-8");
         assert!(text.starts_with("[output cut: the first matching line, in f,"), "{text}");
         assert!(truncated);
@@ -224,8 +236,11 @@ mod tests {
                 .add(PathBuf::from(format!("d\n{n}/{}", "é".repeat(300))), "denied".to_owned());
         }
         for limit in 0..4000 {
-            let (text, truncated, _) =
-                filled(limit, &["f:1:x\n"]).into_text(Path::new("f"), &unsearched);
+            let (text, truncated, _) = filled(limit, &["f:1:x\n"]).into_text(
+                Path::new("f"),
+                &unsearched,
+                CutAdvice::default(),
+            );
             assert!(text.len() <= limit);
             assert_eq!(truncated, limit < 6);
             let text = String::from_utf8(text).expect("utf-8");
@@ -244,6 +259,8 @@ mod tests {
     fn the_longest_marker_is_within_its_bound() {
         let output = Output::new(usize::MAX, u64::MAX);
         let path = PathBuf::from("\u{1}é".repeat(400));
-        assert!(output.marker(&path).len() <= MARKER_MAX);
+        let words = "w".repeat(100);
+        let advice = CutAdvice { long_line: &words, more_lines: &words };
+        assert!(output.marker(&path, advice).len() <= MARKER_MAX);
     }
 }

@@ -40,6 +40,17 @@ pub struct GrepRequest<'a> {
     pub cancel: &'a AtomicBool,
     /// How many threads it may take.
     pub parallelism: Parallelism,
+    /// What the last line of a text that was cut tells its reader.
+    pub advice: CutAdvice<'a>,
+}
+
+/// The next moves after a text that was cut, each at most a hundred bytes; nothing where it is empty.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CutAdvice<'a> {
+    /// The first matching line did not fit.
+    pub long_line: &'a str,
+    /// There were more matching lines.
+    pub more_lines: &'a str,
 }
 
 /// Where [`find_lines`](crate::find_lines) and [`list_files`](crate::list_files) look, and how much

@@ -65,9 +65,9 @@ mod tests {
     fn odd_names_survive_a_round_trip() {
         let names = ["a", "a\nb", "\n", "\u{1}n", "a:1:b", "\r"];
         let lines = names.map(|name| format!("{name}\07\0x\r\n")).concat();
-        let found: Vec<Hit<'_>> = hits(lines.as_bytes()).collect();
+        let actual: Vec<Hit<'_>> = hits(lines.as_bytes()).collect();
         let expected = names.map(|name| Hit { path: Path::new(name), line: 7, text: b"x" });
-        assert_eq!(found, expected);
+        assert_eq!(actual, expected);
         let list = names.map(|name| format!("{name}\0")).concat();
         assert!(paths(list.as_bytes()).eq(names.map(Path::new)));
     }

@@ -27,13 +27,13 @@ fn every_limit_cuts_on_a_line() {
     let all = all.text;
     for max_output_bytes in (0..all.len() + 3).chain([1024, usize::MAX]) {
         let request = GrepRequest { max_output_bytes, ..tree.request("hit", &cancel) };
-        let found = tree.run(&request).expect("searched");
-        assert!(found.text.len() <= max_output_bytes);
-        assert!(all.starts_with(&found.text));
-        assert!(found.text.is_empty() || found.text.ends_with(b"\n"));
-        assert_eq!(found.truncated, max_output_bytes < all.len());
-        let lines = found.text.split(|&byte| byte == b'\n').count() as u64 - 1;
-        assert_eq!(found.matches, lines);
+        let result = tree.run(&request).expect("searched");
+        assert!(result.text.len() <= max_output_bytes);
+        assert!(all.starts_with(&result.text));
+        assert!(result.text.is_empty() || result.text.ends_with(b"\n"));
+        assert_eq!(result.truncated, max_output_bytes < all.len());
+        let lines = result.text.split(|&byte| byte == b'\n').count() as u64 - 1;
+        assert_eq!(result.matches, lines);
     }
 }
 
@@ -48,14 +48,12 @@ fn a_full_output_ends_the_search_and_says_how_to_narrow() {
         beneath(&root, path)
     };
     let request = GrepRequest { max_output_bytes: 1500, ..tree.request("hit", &cancel) };
-    let found = grep(&request, &open).expect("searched");
-    let text = String::from_utf8(found.text).expect("utf-8");
-    assert!(text.len() <= 1500 && found.truncated);
+    let result = grep(&request, &open).expect("searched");
+    let text = String::from_utf8(result.text).expect("utf-8");
+    assert!(text.len() <= 1500 && result.truncated);
     assert_eq!(
         text.lines().last(),
-        Some(
-            "[output cut at 1500 bytes: the search stopped in a, later matches are not shown; use a more specific pattern or a narrower path]"
-        )
+        Some("[output cut at 1500 bytes: the search stopped in a, later matches are not shown]")
     );
     assert_eq!(opened.load(Ordering::Relaxed), 0, "the search went on");
 }
@@ -71,13 +69,13 @@ proptest! {
         let tree = Tree::new(&[("f", lines.join("\n").as_bytes()), ("g\n[h]", b"a\n")]);
         let cancel = AtomicBool::new(false);
         let request = GrepRequest { max_output_bytes, ..tree.request("a", &cancel) };
-        let found = tree.run(&request).expect("searched");
-        prop_assert!(found.text.len() <= max_output_bytes);
-        prop_assert!(std::str::from_utf8(&found.text).is_ok());
-        prop_assert!(found.text.is_empty() || found.text.ends_with(b"\n"));
-        if !found.truncated {
+        let result = tree.run(&request).expect("searched");
+        prop_assert!(result.text.len() <= max_output_bytes);
+        prop_assert!(std::str::from_utf8(&result.text).is_ok());
+        prop_assert!(result.text.is_empty() || result.text.ends_with(b"\n"));
+        if !result.truncated {
             let expected = lines.iter().filter(|line| line.contains('a')).count() as u64 + 1;
-            prop_assert_eq!(found.matches, expected);
+            prop_assert_eq!(result.matches, expected);
         }
     }
 }
@@ -100,16 +98,16 @@ fn one_line_of_500_megabytes() {
     }
     hole(&tree, "zeros", 500 << 20);
     let cancel = AtomicBool::new(false);
-    let found = tree.run(&tree.request("hit", &cancel)).expect("searched");
-    let text = String::from_utf8(found.text).expect("utf-8");
+    let result = tree.run(&tree.request("hit", &cancel)).expect("searched");
+    let text = String::from_utf8(result.text).expect("utf-8");
     assert_eq!(
         text,
         "long:1:hit before\nz:1:hit\n[not searched: long: holds a line longer than 32 MiB, searched up to there]\n"
     );
     // A long matching line that does not fit is not buffered either.
     let request = GrepRequest { max_output_bytes: 5000, ..tree.request("x", &cancel) };
-    let found = tree.run(&request).expect("searched");
-    assert!(found.text.len() <= 5000);
+    let result = tree.run(&request).expect("searched");
+    assert!(result.text.len() <= 5000);
 }
 
 #[test]
@@ -117,9 +115,9 @@ fn a_matching_line_longer_than_the_limit() {
     let tree = Tree::new(&[("min.js", "hit".repeat(1 << 20).as_bytes()), ("z", b"hit\n")]);
     let cancel = AtomicBool::new(false);
     let request = GrepRequest { max_output_bytes: 2000, ..tree.request("hit", &cancel) };
-    let found = tree.run(&request).expect("searched");
-    let text = String::from_utf8(found.text).expect("utf-8");
-    assert!(found.truncated && text.contains("the first matching line, in min.js,"), "{text}");
+    let result = tree.run(&request).expect("searched");
+    let text = String::from_utf8(result.text).expect("utf-8");
+    assert!(result.truncated && text.contains("the first matching line, in min.js,"), "{text}");
 }
 
 /// A file that takes long to search, without a NUL byte that would end the search.
@@ -213,8 +211,8 @@ fn a_search_never_leaves_the_root() {
             if enough(searches, complete) {
                 break;
             }
-            let found = tree.run(&tree.request("hit", &cancel)).expect("searched");
-            let text = String::from_utf8(found.text).expect("utf-8");
+            let result = tree.run(&tree.request("hit", &cancel)).expect("searched");
+            let text = String::from_utf8(result.text).expect("utf-8");
             assert!(!text.contains("OUTSIDE") && !text.contains("stranger"), "{text}");
             assert!(text.contains("b:1:hit inside\n"), "a rule from outside was taken: {text}");
             complete += u32::from(text.contains("a/deep/in:1:hit inside\n"));

@@ -293,14 +293,14 @@ fn unreadable_entries_are_named() {
         set(path, mode);
     }
     let (expected, _) = rg(&program, &tree.root, "", "hit");
-    let found: Vec<_> = PARALLELISMS
+    let results: Vec<_> = PARALLELISMS
         .iter()
         .map(|parallelism| ours(&tree.root, "", "hit", *parallelism).expect("searched"))
         .collect();
     for (path, _) in modes {
         set(path, 0o755);
     }
-    for text in found {
+    for text in results {
         let notes = text
             .split_inclusive(|&byte| byte == b'\n')
             .filter(|line| line.starts_with(b"[not searched: "));

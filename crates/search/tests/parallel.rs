@@ -163,7 +163,7 @@ fn a_full_output_ends_the_search_soon() {
 fn results_ahead_of_the_output_are_bounded() {
     // The first file opens late. Unbounded results would take 30 MB or more until then.
     let line = format!("hit{}\n", "-".repeat(996));
-    for (content, most) in [(line.repeat(100), 80), (line.repeat(20), 300)] {
+    for (content, max_ahead) in [(line.repeat(100), 80), (line.repeat(20), 300)] {
         let tree = forest(15, 40, &content);
         tree.write("a", b"hit\n");
         for dir in 0..15 {
@@ -184,7 +184,7 @@ fn results_ahead_of_the_output_are_bounded() {
         let several =
             grep(&GrepRequest { parallelism: threads(4), ..request }, &open).expect("searched");
         let ahead = ahead.load(Ordering::Relaxed);
-        assert!(ahead < most, "{ahead} files of {} bytes were ahead", content.len());
+        assert!(ahead < max_ahead, "{ahead} files of {} bytes were ahead", content.len());
         assert_eq!(
             several,
             grep(&GrepRequest { parallelism: threads(1), ..request }, &open).expect("searched")
@@ -298,8 +298,8 @@ fn many_searches_at_the_same_time() {
         for _ in 0..16 {
             scope.spawn(|| {
                 for _ in 0..3 {
-                    let found = tree.run(&tree.request("hit", &cancel)).expect("searched");
-                    assert_eq!(found, all);
+                    let result = tree.run(&tree.request("hit", &cancel)).expect("searched");
+                    assert_eq!(result, all);
                 }
             });
         }

@@ -52,8 +52,8 @@ fn list(tree: &TempDir, globs: &[&str], filter: &PathFilter<'_>, max: u64) -> Fi
     list_files(&scope(&root, filter, max), globs, &|path| File::open(root.join(path))).unwrap()
 }
 
-fn lines(found: &LineMatches) -> Vec<String> {
-    let line = found.hits().map(|hit| {
+fn lines(result: &LineMatches) -> Vec<String> {
+    let line = result.hits().map(|hit| {
         format!("{}|{}|{}", hit.path.display(), hit.line, String::from_utf8_lossy(hit.text))
     });
     line.collect()
@@ -74,10 +74,10 @@ fn matches_have_path_and_line_number() {
         ("bin", "x\0x"),
         ("none", "y"),
     ]);
-    let found = find(&tree, "x", ALL, 200);
-    assert_eq!(lines(&found), ["a/b\nn|1|x", "a/c:1:d|1|x", "b|1|x", "b|2|y x"]);
+    let result = find(&tree, "x", ALL, 200);
+    assert_eq!(lines(&result), ["a/b\nn|1|x", "a/c:1:d|1|x", "b|1|x", "b|2|y x"]);
     assert_eq!(
-        (found.count, found.truncated, found.files_searched, found.unsearched.total),
+        (result.count, result.truncated, result.files_searched, result.unsearched.total),
         (4, false, 5, 0)
     );
 }
@@ -121,9 +121,9 @@ fn case_and_names_can_be_chosen() {
 fn at_most_200_matches_are_not_truncated_and_one_more_is() {
     for (lines, truncated) in [(199, false), (200, false), (201, true), (5000, true)] {
         let tree = tree(&[("a", &"x\n".repeat(150)), ("b", &"x\n".repeat(lines - 150))]);
-        let found = find(&tree, "x", ALL, 200);
-        assert_eq!((found.count, found.truncated), (lines.min(200) as u64, truncated), "{lines}");
-        assert_eq!(found.hits().count(), lines.min(200));
+        let result = find(&tree, "x", ALL, 200);
+        assert_eq!((result.count, result.truncated), (lines.min(200) as u64, truncated), "{lines}");
+        assert_eq!(result.hits().count(), lines.min(200));
     }
 }
 

@@ -20,8 +20,8 @@ fn text_in(tree: &Tree, start: &str, pattern: &str) -> String {
     let cancel = AtomicBool::new(false);
     let start = Path::new(start);
     let request = GrepRequest { start, display: start, ..tree.request(pattern, &cancel) };
-    let found = tree.run(&request).expect("searched");
-    String::from_utf8_lossy(&found.text).into_owned()
+    let result = tree.run(&request).expect("searched");
+    String::from_utf8_lossy(&result.text).into_owned()
 }
 
 #[test]
@@ -81,9 +81,9 @@ fn encodings() {
     ]);
     assert_eq!(text_in(&tree, "", "^grüße$"), "bom:1:grüße\nutf16:1:grüße\n");
     let cancel = AtomicBool::new(false);
-    let found = tree.run(&tree.request("(?-u)gr\\xfc", &cancel)).expect("searched");
-    assert_eq!(found.text, b"latin1:1:gr\xfc\xdfe\n");
-    assert_eq!(found.matches, 1);
+    let result = tree.run(&tree.request("(?-u)gr\\xfc", &cancel)).expect("searched");
+    assert_eq!(result.text, b"latin1:1:gr\xfc\xdfe\n");
+    assert_eq!(result.matches, 1);
 }
 
 #[test]
@@ -118,16 +118,16 @@ fn hidden_and_ignored_names() {
         ("sub/.rgignore", b"!secret\n"),
         ("sub/secret", b"hit\n"),
     ]);
-    let shown = ".shown:1:hit\n";
+    let visible = ".shown:1:hit\n";
     // Git's rules apply only in a repository.
     assert_eq!(
         text_in(&tree, "", "^hit"),
         format!(
-            "{shown}a.log:1:hit\nbuild/x:1:hit\nkeep.log:1:hit\nsub/build/x:1:hit\nsub/secret:1:hit\n"
+            "{visible}a.log:1:hit\nbuild/x:1:hit\nkeep.log:1:hit\nsub/build/x:1:hit\nsub/secret:1:hit\n"
         )
     );
     tree.write(".git/info/exclude", b"sub/build\n");
-    assert_eq!(text_in(&tree, "", "^hit"), format!("{shown}keep.log:1:hit\nsub/secret:1:hit\n"));
+    assert_eq!(text_in(&tree, "", "^hit"), format!("{visible}keep.log:1:hit\nsub/secret:1:hit\n"));
     // A start path is searched whatever the rules say. Below it they apply.
     assert_eq!(text_in(&tree, "a.log", "hit"), "a.log:1:hit\n");
     assert_eq!(text_in(&tree, "build", "hit"), "build/x:1:hit\n");
@@ -202,8 +202,8 @@ fn names_that_are_not_utf8_come_out_as_they_are() {
     let name = std::ffi::OsStr::from_bytes(b"x\xff");
     std::fs::write(tree.root.join(name), b"hit\n").expect("file");
     let cancel = AtomicBool::new(false);
-    let found = tree.run(&tree.request("hit", &cancel)).expect("searched");
-    assert_eq!(found.text, b"x\xff:1:hit\n");
+    let result = tree.run(&tree.request("hit", &cancel)).expect("searched");
+    assert_eq!(result.text, b"x\xff:1:hit\n");
 }
 
 #[test]
@@ -225,11 +225,11 @@ fn what_cannot_be_read_is_named_and_the_matches_stay() {
         beneath(&root, path)
     };
     let cancel = AtomicBool::new(false);
-    let found = grep(&tree.request("hit", &cancel), &open).expect("searched");
-    let text = String::from_utf8(found.text).expect("utf-8");
+    let result = grep(&tree.request("hit", &cancel), &open).expect("searched");
+    let text = String::from_utf8(result.text).expect("utf-8");
     assert!(text.starts_with("a:1:hit\nz:1:hit\n[not searched: closed: Permission denied (os error 13)]\n[not searched: files/00: "), "{text}");
     assert!(text.ends_with("[not searched: and 3 more]\n"), "{text}");
-    assert_eq!((found.unsearched, found.matches, found.truncated), (13, 2, false));
+    assert_eq!((result.unsearched, result.matches, result.truncated), (13, 2, false));
 
     let refuse = |_: &Path| -> io::Result<std::fs::File> { Err(Errno::ACCESS.into()) };
     let request = GrepRequest {

@@ -201,18 +201,18 @@ fn check_file_types(path: &Path) -> Result<(), SqliteError> {
         };
         Err(Kind::CannotOpen.because(path, reason))
     };
-    if let Ok(found) = path.metadata()
-        && !found.is_file()
+    if let Ok(metadata) = path.metadata()
+        && !metadata.is_file()
     {
-        return refused(path, found.file_type());
+        return refused(path, metadata.file_type());
     }
     let real = absolute(path);
     for suffix in SUFFIXES {
         let place = beside(&real, suffix);
-        if let Ok(found) = place.symlink_metadata()
-            && !found.is_file()
+        if let Ok(metadata) = place.symlink_metadata()
+            && !metadata.is_file()
         {
-            return refused(&place, found.file_type());
+            return refused(&place, metadata.file_type());
         }
     }
     Ok(())
@@ -241,7 +241,7 @@ fn cannot_open(path: &Path, error: &rusqlite::Error) -> SqliteError {
     let directory = directory.unwrap_or(Path::new("."));
     let may = |path, access| rustix::fs::access(path, access);
     match path.metadata() {
-        Ok(found) if found.is_dir() => Kind::CannotOpen.because(path, "it is a directory"),
+        Ok(metadata) if metadata.is_dir() => Kind::CannotOpen.because(path, "it is a directory"),
         Ok(_) => match may(path, Access::READ_OK) {
             Ok(()) => SqliteError::of(path, "opening", error),
             Err(errno) => Kind::CannotOpen.because(path, io::Error::from(errno)),

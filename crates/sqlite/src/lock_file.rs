@@ -118,8 +118,8 @@ impl Drop for LockFile {
         if self.removes {
             // While the lock is held, and only the file it is on: another process may have removed that
             // one and hold a lock of the same name.
-            let found = self.path.symlink_metadata();
-            if found.is_ok_and(|found| FileId::from(&found) == self.id) {
+            let metadata = self.path.symlink_metadata();
+            if metadata.is_ok_and(|metadata| FileId::from(&metadata) == self.id) {
                 remove(&self.path);
             }
         }
@@ -206,8 +206,8 @@ fn lock(file: &File, path: &Path) -> io::Result<Locked> {
         }
     }
     let id = FileId::from(&file.metadata()?);
-    let found = path.symlink_metadata();
-    let is_there = found.is_ok_and(|found| FileId::from(&found) == id);
+    let metadata = path.symlink_metadata();
+    let is_there = metadata.is_ok_and(|metadata| FileId::from(&metadata) == id);
     Ok(if is_there { Locked::Yes(id) } else { Locked::Stale })
 }
 
@@ -270,13 +270,13 @@ mod tests {
     fn one_holder_at_a_time_and_nothing_is_left() {
         let base = tempfile::tempdir().expect("directory");
         let locks = base.path().join("locks");
-        let held = LockFile::acquire(&locks, "a").expect("works").expect("free");
-        held.note("me");
-        let id = held.id();
+        let lock = LockFile::acquire(&locks, "a").expect("works").expect("free");
+        lock.note("me");
+        let id = lock.id();
         assert!(LockFile::acquire(&locks, "a").expect("works").is_none());
         assert_eq!((probe(&locks, "a", id), note_of(&locks, "a")), (Some(true), "me".into()));
         assert!(LockFile::acquire(&locks, "b").expect("works").is_some());
-        held.release_visibly();
+        lock.release_visibly();
         assert_eq!(probe(&locks, "a", id), Some(false));
         let again = LockFile::acquire(&locks, "a").expect("works").expect("free");
         drop(again);
@@ -288,10 +288,10 @@ mod tests {
     fn a_file_that_was_removed_before_it_was_locked_is_no_lock() {
         let base = tempfile::tempdir().expect("directory");
         let path = base.path().join("a");
-        let held = LockFile::acquire(base.path(), "a").expect("works").expect("free");
+        let first = LockFile::acquire(base.path(), "a").expect("works").expect("free");
         let late = open(&path).expect("there");
         assert_eq!(lock(&late, &path).expect("works"), Locked::ByAnother);
-        drop(held);
+        drop(first);
         assert_eq!(lock(&late, &path).expect("works"), Locked::Stale);
         let _other = LockFile::acquire(base.path(), "a").expect("works").expect("free");
         assert_eq!(lock(&late, &path).expect("works"), Locked::Stale);
@@ -302,15 +302,15 @@ mod tests {
         let base = tempfile::tempdir().expect("directory");
         let locks = base.path().join("locks");
         let inside = std::sync::atomic::AtomicUsize::new(0);
-        let turns = std::sync::atomic::AtomicUsize::new(0);
+        let rounds = std::sync::atomic::AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
                     use std::sync::atomic::Ordering::SeqCst;
-                    while turns.load(SeqCst) < 500 {
+                    while rounds.load(SeqCst) < 500 {
                         if let Some(lock) = LockFile::acquire(&locks, "a").expect("works") {
                             assert_eq!(inside.fetch_add(1, SeqCst), 0);
-                            turns.fetch_add(1, SeqCst);
+                            rounds.fetch_add(1, SeqCst);
                             inside.fetch_sub(1, SeqCst);
                             drop(lock);
                         }
@@ -355,7 +355,7 @@ mod tests {
     #[test]
     fn a_sweep_leaves_what_is_held_and_removes_what_is_left() {
         let base = tempfile::tempdir().expect("directory");
-        let held = LockFile::acquire(base.path(), "task-held").expect("works").expect("free");
+        let lock = LockFile::acquire(base.path(), "task-held").expect("works").expect("free");
         for name in ["task-left", "owner-left"] {
             let left = LockFile::acquire(base.path(), name).expect("works").expect("free");
             left.release_visibly();
@@ -363,6 +363,6 @@ mod tests {
         sweep(base.path(), |name| name.starts_with("task-"));
         let there = |name: &str| base.path().join(name).exists();
         assert_eq!(["task-held", "task-left", "owner-left"].map(there), [true, false, true]);
-        drop(held);
+        drop(lock);
     }
 }

@@ -71,7 +71,7 @@ impl OpenFiles {
     pub(crate) fn check(&self) -> Result<(), SqliteError> {
         for (identity, path) in &self.known {
             let metadata = fs::metadata(path).ok();
-            let is_cut = metadata.as_ref().is_some_and(|found| found.len() < INDEX_PIECE);
+            let is_cut = metadata.as_ref().is_some_and(|metadata| metadata.len() < INDEX_PIECE);
             if metadata.as_ref().map(FileId::from) != *identity || (*path == self.index && is_cut) {
                 return Err(SqliteErrorKind::Removed.at(path));
             }
@@ -106,8 +106,8 @@ impl Drop for OpenFiles {
         // The last process to close a database removes its log. Until then others need the name held.
         if self.writes && beside(&self.path, "-wal").symlink_metadata().is_err() {
             let journal = beside(&self.path, "-journal");
-            let found = journal.symlink_metadata();
-            if found.is_ok_and(|found| found.is_file() && found.len() == 0) {
+            let metadata = journal.symlink_metadata();
+            if metadata.is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0) {
                 let _ = fs::remove_file(journal);
             }
         }
@@ -116,7 +116,7 @@ impl Drop for OpenFiles {
 
 /// Whether the index of a log that is open was cut.
 pub(crate) fn is_cut(index: &Path) -> bool {
-    fs::metadata(index).is_ok_and(|found| found.len() < INDEX_PIECE)
+    fs::metadata(index).is_ok_and(|metadata| metadata.len() < INDEX_PIECE)
 }
 
 /// Everything that belongs to the database at `path`.

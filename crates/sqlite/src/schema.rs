@@ -111,7 +111,7 @@ impl Table {
     }
 }
 
-/// Why the object with this name is no table of rows; `None` where it is one, or where there is none.
+/// Why the object with this name is not a table of rows; `None` if it is one, or does not exist.
 fn not_a_table(connection: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
     let mut statement = connection
         .prepare("SELECT type, rootpage > 0 FROM sqlite_schema WHERE name = ?1 COLLATE NOCASE")?;

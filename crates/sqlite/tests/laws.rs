@@ -162,20 +162,20 @@ proptest! {
             Location::File(place.path().join("locks.db"))
         };
         let handles = [0, 1].map(|_| open(&location, Access::ReadWrite).unwrap());
-        let mut held: HashMap<(usize, usize), NamedLock> = HashMap::new();
+        let mut locks: HashMap<(usize, usize), NamedLock> = HashMap::new();
         for (handle, name, acquire) in steps {
             // Two databases in memory have nothing in common.
             let scope = if in_memory { handle } else { 0 };
             if !acquire {
-                held.remove(&(scope, name));
+                locks.remove(&(scope, name));
                 continue;
             }
             match handles[handle].try_lock(&format!("name-{name}"), "me").unwrap() {
                 TryLock::Acquired(lock) => {
-                    prop_assert!(held.insert((scope, name), lock).is_none(), "it was held");
+                    prop_assert!(locks.insert((scope, name), lock).is_none(), "it was held");
                 }
                 TryLock::HeldBy(note) => {
-                    prop_assert!(held.contains_key(&(scope, name)), "it was free");
+                    prop_assert!(locks.contains_key(&(scope, name)), "it was free");
                     prop_assert_eq!(note, if in_memory { "" } else { " (me)" });
                 }
             }

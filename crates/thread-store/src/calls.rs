@@ -304,7 +304,9 @@ fn not_so(
 ) -> Failure {
     let call = call_id.to_owned();
     match find(connection, thread, call_id) {
-        Ok(Some(found)) => ThreadError::CallState { call, status: found.status, expected }.into(),
+        Ok(Some(existing)) => {
+            ThreadError::CallState { call, status: existing.status, expected }.into()
+        }
         Ok(None) => ThreadError::NoCall { thread: thread_id.to_owned(), call }.into(),
         Err(error) => error.into(),
     }

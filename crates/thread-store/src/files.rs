@@ -22,14 +22,14 @@ impl Store {
         check_path(path)?;
         self.read("reading an attachment", |connection| {
             let thread = number(connection, thread)?;
-            let found = connection
+            let existing = connection
                 .prepare_cached(&format!(
                     "SELECT {COLUMNS} FROM files
                      WHERE thread = ?1 AND path = ?2 AND staged_by IS NULL"
                 ))?
                 .query_row((thread, path), ref_of)
                 .optional()?;
-            Ok(found)
+            Ok(existing)
         })
     }
 
@@ -46,7 +46,7 @@ impl Store {
         })
     }
 
-    /// Removes an attachment. False where there is none.
+    /// Removes an attachment. False if it does not exist.
     pub fn delete_attachment(&self, thread: &str, path: &str) -> Result<bool, ThreadError> {
         check_path(path)?;
         self.write("deleting an attachment", |connection| {

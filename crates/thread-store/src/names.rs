@@ -96,7 +96,7 @@ pub(crate) fn is_text(mime: &str) -> bool {
 
 /// The ending of an attachment's path: by its MIME type where that is an image of the usual kinds,
 /// else what its name ends with, if that is a plain ending.
-pub(crate) fn ending(mime: &str, name: &str) -> String {
+pub(crate) fn extension(mime: &str, name: &str) -> String {
     match essence(mime).to_ascii_lowercase().as_str() {
         "image/png" => return "png".to_owned(),
         "image/jpeg" | "image/jpg" => return "jpg".to_owned(),
@@ -118,14 +118,14 @@ mod tests {
 
     #[test]
     fn endings_are_plain_whatever_the_name() {
-        let of = |name| ending("application/octet-stream", name);
+        let of = |name| extension("application/octet-stream", name);
         assert_eq!(of("report.PDF"), "pdf");
         assert_eq!(of("a.tar.gz"), "gz");
         for hostile in ["x./../../y", "x.a/b", "x.", "x", "x.é", "x.0123456789a", "x.p\0g", ".. "]
         {
             assert_eq!(of(hostile), "bin", "{hostile:?}");
         }
-        assert_eq!(ending("image/jpeg; q=1", "x.exe"), "jpg");
+        assert_eq!(extension("image/jpeg; q=1", "x.exe"), "jpg");
     }
 
     #[test]

@@ -125,7 +125,7 @@ fn bytes_of_chunks(connection: &Connection, thread: i64, path: &str) -> rusqlite
 }
 
 fn place(connection: &Connection, thread: i64, path: &str) -> Result<Place, Failure> {
-    let found = connection
+    let size = connection
         .prepare_cached(
             "SELECT rowid, size, is_chunked, coalesce(octet_length(data), 0) FROM files
              WHERE thread = ?1 AND path = ?2 AND staged_by IS NULL",
@@ -136,5 +136,5 @@ fn place(connection: &Connection, thread: i64, path: &str) -> Result<Place, Fail
             Ok(Place { row, size: count(1)?, is_chunked, bytes: count(3)? })
         })
         .optional()?;
-    Ok(found.ok_or_else(|| ThreadError::NoAttachment { path: path.to_owned() })?)
+    Ok(size.ok_or_else(|| ThreadError::NoAttachment { path: path.to_owned() })?)
 }

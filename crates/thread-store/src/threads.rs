@@ -57,7 +57,7 @@ impl Store {
         })
     }
 
-    /// Removes a thread and all that it has. False where there is none.
+    /// Removes a thread and everything in it. False if it does not exist.
     pub fn delete_thread(self: &Shared, thread_id: &str) -> Result<bool, ThreadError> {
         let _worker = match self.lock_thread(thread_id) {
             Ok(worker) => worker,

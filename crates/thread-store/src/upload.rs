@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::attachment::dimensions;
 use crate::error::Failure;
-use crate::names::{ending, is_text};
+use crate::names::{extension, is_text};
 use crate::store::Shared;
 use crate::threads::{no_thread, number};
 use crate::{AttachmentRef, CHUNK, NewAttachment, Store, ThreadError, files, staging};
@@ -181,7 +181,7 @@ impl Upload {
         connection: &Connection,
         bytes: Option<&[u8]>,
     ) -> Result<(String, String), Failure> {
-        let ending = ending(&self.new.mime_type, &self.new.name);
+        let extension = extension(&self.new.mime_type, &self.new.name);
         let data = bytes.map(|bytes| match std::str::from_utf8(bytes) {
             Ok(text) if self.is_text => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
             _ => ToSqlOutput::Borrowed(ValueRef::Blob(bytes)),
@@ -195,7 +195,7 @@ impl Upload {
         )?;
         loop {
             let (id, now) = (Uuid::new_v4().to_string(), now_ms());
-            let path = format!("/attachments/{now}-{}.{ending}", &id[..8]);
+            let path = format!("/attachments/{now}-{}.{extension}", &id[..8]);
             let written = statement.execute(rusqlite::params![
                 self.thread,
                 path,

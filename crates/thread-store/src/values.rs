@@ -39,12 +39,12 @@ impl Store {
             let thread = number(connection, thread)?;
             let mut statement = connection
                 .prepare_cached("SELECT value FROM thread_values WHERE thread = ?1 AND key = ?2")?;
-            let mut found = Vec::new();
+            let mut values = Vec::new();
             for &key in &keys {
                 let value = statement.query_row((thread, key), |row| row.get(0)).optional()?;
-                found.extend(value.map(|value| (key.to_owned(), value)));
+                values.extend(value.map(|value| (key.to_owned(), value)));
             }
-            Ok(found)
+            Ok(values)
         })
     }
 
@@ -71,7 +71,7 @@ impl Store {
         })
     }
 
-    /// Removes values; gives how many there were.
+    /// Removes values and returns their number.
     pub fn delete_values(&self, thread: &str, keys: &[String]) -> Result<usize, ThreadError> {
         self.write("deleting values", |connection| {
             let thread = number(connection, thread)?;

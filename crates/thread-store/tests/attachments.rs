@@ -32,13 +32,13 @@ fn put(store: &Arc<Store>, new: NewAttachment, parts: &[&[u8]]) -> AttachmentRef
     for part in parts {
         upload.append(part).unwrap();
     }
-    let found = upload.finish().unwrap();
-    commit(store, &found);
-    found
+    let attachment = upload.finish().unwrap();
+    commit(store, &attachment);
+    attachment
 }
 
-fn commit(store: &Store, found: &AttachmentRef) {
-    let changes = Changes { attachments: vec![found.path.clone()], ..Changes::default() };
+fn commit(store: &Store, attachment: &AttachmentRef) {
+    let changes = Changes { attachments: vec![attachment.path.clone()], ..Changes::default() };
     store.commit("t", &changes).unwrap();
 }
 
@@ -67,11 +67,14 @@ fn chunks_begin_above_1835008_bytes() {
         let bytes = pattern(length);
         // Whole, and in parts that end nowhere in particular.
         for parts in [vec![bytes.as_slice()], bytes.chunks(777_777).collect()] {
-            let found = put(&store, new("a.dat", "application/octet-stream"), &parts);
-            assert_eq!(found.size, length as u64);
-            assert!(store.read_attachment("t", &found.path, 0, None).unwrap() == bytes, "{length}");
+            let attachment = put(&store, new("a.dat", "application/octet-stream"), &parts);
+            assert_eq!(attachment.size, length as u64);
+            assert!(
+                store.read_attachment("t", &attachment.path, 0, None).unwrap() == bytes,
+                "{length}"
+            );
             let count = |sql: &str| -> i64 {
-                counted.query_row(sql, [&found.path], |row| row.get(0)).unwrap()
+                counted.query_row(sql, [&attachment.path], |row| row.get(0)).unwrap()
             };
             assert_eq!(count("SELECT count(*) FROM file_chunks WHERE file_path = ?1"), chunks);
             assert_eq!(count("SELECT chunk_count FROM files WHERE path = ?1"), chunks);
@@ -82,7 +85,7 @@ fn chunks_begin_above_1835008_bytes() {
             let largest =
                 "SELECT coalesce(max(length(data)), 0) FROM file_chunks WHERE file_path = ?1";
             assert!(count(largest) <= i64::try_from(CHUNK).unwrap());
-            assert!(store.delete_attachment("t", &found.path).unwrap());
+            assert!(store.delete_attachment("t", &attachment.path).unwrap());
             assert_eq!(count("SELECT count(*) FROM file_chunks WHERE file_path = ?1"), 0);
         }
     }
@@ -92,16 +95,16 @@ fn chunks_begin_above_1835008_bytes() {
 fn text_is_one_text_whatever_its_size() {
     let store = memory(Options::default());
     let text = "é — text\0\n".repeat(300_000);
-    let found = put(&store, new("a.md", "text/markdown"), &[text.as_bytes()]);
-    assert!(store.read_attachment("t", &found.path, 0, None).unwrap() == text.as_bytes());
+    let attachment = put(&store, new("a.md", "text/markdown"), &[text.as_bytes()]);
+    assert!(store.read_attachment("t", &attachment.path, 0, None).unwrap() == text.as_bytes());
     assert_eq!(
-        store.read_attachment("t", &found.path, 3_000_000, Some(3_000_007)).unwrap(),
+        store.read_attachment("t", &attachment.path, 3_000_000, Some(3_000_007)).unwrap(),
         &text.as_bytes()[3_000_000..3_000_007]
     );
     // What calls itself text and is none comes back as it was.
     let bytes = b"\xff\xfe\0broken".as_slice();
-    let found = put(&store, new("a.txt", "text/plain"), &[bytes]);
-    assert_eq!(store.read_attachment("t", &found.path, 0, None).unwrap(), bytes);
+    let attachment = put(&store, new("a.txt", "text/plain"), &[bytes]);
+    assert_eq!(store.read_attachment("t", &attachment.path, 0, None).unwrap(), bytes);
 }
 
 #[test]
@@ -115,9 +118,9 @@ fn base64_is_strict_wherever_it_is_cut() {
         upload.finish()
     };
     let bytes = |parts: &[&str]| {
-        let found = decode(parts).unwrap();
-        commit(&store, &found);
-        store.read_attachment("t", &found.path, 0, None).unwrap()
+        let attachment = decode(parts).unwrap();
+        commit(&store, &attachment);
+        store.read_attachment("t", &attachment.path, 0, None).unwrap()
     };
     assert_eq!(bytes(&["aGVsbG8="]), b"hello");
     assert_eq!(bytes(&["a", "G", "VsbG", "8="]), b"hello");
@@ -158,8 +161,8 @@ fn too_large_leaves_nothing() {
 fn width_and_height_are_read_from_images() {
     let store = memory(Options::default());
     let measured = |mime: &str, bytes: &[u8]| {
-        let found = put(&store, new("a", mime), &[bytes]);
-        (found.new.width, found.new.height)
+        let attachment = put(&store, new("a", mime), &[bytes]);
+        (attachment.new.width, attachment.new.height)
     };
     let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
     png.extend_from_slice(&[0, 0, 1, 0, 0, 0, 0, 7, 8, 6, 0, 0, 0]);
@@ -170,8 +173,8 @@ fn width_and_height_are_read_from_images() {
     assert_eq!(measured("application/octet-stream", gif), (Some(5), Some(6)));
     assert_eq!(measured("image/png", b"not a picture"), (None, None));
     assert_eq!(measured("image/png", &png[..12]), (None, None));
-    let told = NewAttachment { width: Some(3), ..new("a", "image/gif") };
-    assert_eq!(put(&store, told, &[gif.as_slice()]).new.width, Some(3));
+    let with_width = NewAttachment { width: Some(3), ..new("a", "image/gif") };
+    assert_eq!(put(&store, with_width, &[gif.as_slice()]).new.width, Some(3));
 }
 
 #[test]
@@ -179,11 +182,11 @@ fn hostile_names_and_paths() {
     let store = memory(Options::default());
     let place = tempfile::tempdir().unwrap();
     for name in ["../../../etc/passwd", "x./../../y", "/abs.sh", "a/b\\c.p/g", "con.", "."] {
-        let found = put(&store, new(name, "application/octet-stream"), &[b"x"]);
-        let file = found.path.strip_prefix("/attachments/").unwrap();
-        assert!(!file.contains(['/', '\\']) && !file.contains(".."), "{}", found.path);
-        assert_eq!(found.new.name, name);
-        let exported = store.export_attachment("t", &found.path, place.path()).unwrap();
+        let attachment = put(&store, new(name, "application/octet-stream"), &[b"x"]);
+        let file = attachment.path.strip_prefix("/attachments/").unwrap();
+        assert!(!file.contains(['/', '\\']) && !file.contains(".."), "{}", attachment.path);
+        assert_eq!(attachment.new.name, name);
+        let exported = store.export_attachment("t", &attachment.path, place.path()).unwrap();
         assert_eq!(exported, place.path().join(file));
         assert_eq!(std::fs::read(exported).unwrap(), b"x");
     }
@@ -252,9 +255,9 @@ proptest! {
                 upload.append(part).unwrap();
             }
         }
-        let found = upload.finish().unwrap();
-        commit(&store, &found);
-        let range = store.read_attachment("t", &found.path, start, Some(start + more)).unwrap();
+        let attachment = upload.finish().unwrap();
+        commit(&store, &attachment);
+        let range = store.read_attachment("t", &attachment.path, start, Some(start + more)).unwrap();
         let from = usize::try_from(start).unwrap().min(length);
         let to = usize::try_from(start + more).unwrap().min(length);
         prop_assert!(range == bytes[from..to]);

@@ -55,7 +55,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn listed(model: &BTreeMap<String, String>, range: &Range) -> Vec<(String, String)> {
-    let mut found: Vec<_> = model
+    let mut values: Vec<_> = model
         .iter()
         .filter(|(key, _)| range.prefix.as_ref().is_none_or(|prefix| key.starts_with(prefix)))
         .filter(|(key, _)| range.start.as_ref().is_none_or(|start| *key >= start))
@@ -64,10 +64,10 @@ fn listed(model: &BTreeMap<String, String>, range: &Range) -> Vec<(String, Strin
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
     if range.reverse {
-        found.reverse();
+        values.reverse();
     }
-    found.truncate(range.limit.map_or(usize::MAX, |limit| limit as usize));
-    found
+    values.truncate(range.limit.map_or(usize::MAX, |limit| limit as usize));
+    values
 }
 
 proptest! {
@@ -97,8 +97,8 @@ proptest! {
                         .filter_map(|key| model.get_key_value(key))
                         .map(|(key, value)| (key.clone(), value.clone()))
                         .collect();
-                    let found = store.read_values("t", &keys).unwrap();
-                    prop_assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
+                    let values = store.read_values("t", &keys).unwrap();
+                    prop_assert_eq!(values, expected.into_iter().collect::<Vec<_>>());
                 }
                 Step::List(range) => {
                     prop_assert_eq!(store.list_values("t", &range).unwrap(), listed(&model, &range));

@@ -60,10 +60,10 @@ export function patchRow(
 }
 
 /** The recorded form of a failure, without lines of the file or of the patch. */
-export function patchError({ isMisfit, text, hint = '' }: ReportedPatch): object {
+export function patchError({ isMismatch, text, hint = '' }: ReportedPatch): object {
   const summary = textWithoutQuotes(text)
-  const message = isMisfit || hint === '' ? summary : `${summary} ${hint}`
-  return { name: 'ToolError', message, code: isMisfit ? 'TOOL_PATCH_FAILED' : 'TOOL_COMMAND_FAILED', summary, hint: '', details: {} }
+  const message = isMismatch || hint === '' ? summary : `${summary} ${hint}`
+  return { name: 'ToolError', message, code: isMismatch ? 'TOOL_PATCH_FAILED' : 'TOOL_COMMAND_FAILED', summary, hint: '', details: {} }
 }
 
 /** The files that patches have changed, each once, with paths relative to the root if they lie below it. */

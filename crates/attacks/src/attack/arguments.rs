@@ -11,8 +11,8 @@ use crate::outcome::{Named, Refused};
 pub(crate) struct Arguments<'a>(&'a [String]);
 
 impl<'a> Arguments<'a> {
-    pub(crate) fn new(given: &'a [String]) -> Self {
-        Self(given)
+    pub(crate) fn new(arguments: &'a [String]) -> Self {
+        Self(arguments)
     }
 
     pub(crate) fn text(&self, index: usize) -> Result<&'a str, Refused> {

@@ -162,7 +162,7 @@ fn serve_udp(arguments: &Arguments) -> Outcome {
 fn swap_address(arguments: &Arguments) -> Outcome {
     let (good, bad) = (arguments.address(0)?, arguments.address(1)?);
     let token = arguments.text(2)?;
-    let (harmless, wanted) = (wire_address(good), wire_address(bad));
+    let (harmless, forbidden) = (wire_address(good), wire_address(bad));
     let shared = harmless.clone();
     let place = shared.as_ptr() as usize;
     let over = AtomicBool::new(false);
@@ -171,7 +171,7 @@ fn swap_address(arguments: &Arguments) -> Outcome {
         scope.spawn(|| {
             let place = place as *mut u8;
             while !over.load(Ordering::Relaxed) {
-                for bytes in [&wanted, &harmless] {
+                for bytes in [&forbidden, &harmless] {
                     for (at, byte) in bytes.iter().enumerate() {
                         // SAFETY: the buffer is as long as both addresses, which are of one family.
                         unsafe { place.add(at).write_volatile(*byte) };
@@ -183,7 +183,7 @@ fn swap_address(arguments: &Arguments) -> Outcome {
         while Instant::now() < end {
             let Ok(fd) = socket(family(good), libc::SOCK_STREAM, 0) else { break };
             let stream = TcpStream::from(owned(fd));
-            if system_call!(SYS_connect, fd, place, wanted.len()).is_ok() {
+            if system_call!(SYS_connect, fd, place, forbidden.len()).is_ok() {
                 tries += 1;
                 let _ = write(fd, token);
                 if stream.peer_addr().is_ok_and(|peer| peer == bad) {

@@ -50,8 +50,8 @@ use outcome::say;
 /// Makes the attack that the arguments of this process name.
 #[must_use]
 pub fn run() -> ExitCode {
-    let given: Vec<String> = std::env::args().skip(1).collect();
-    let Some((name, rest)) = given.split_first() else {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some((name, rest)) = arguments.split_first() else {
         say("usage: attack NAME [argument …]");
         return ExitCode::from(2);
     };

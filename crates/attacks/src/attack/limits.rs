@@ -36,10 +36,10 @@ fn end_all(children: &[i32]) {
 
 /// Starts this number of processes at once.
 fn processes(arguments: &Arguments) -> Outcome {
-    let wanted = arguments.number::<usize>(0)?;
+    let count = arguments.number::<usize>(0)?;
     let mut children = Vec::new();
     let mut failure = None;
-    while children.len() < wanted && failure.is_none() {
+    while children.len() < count && failure.is_none() {
         match fork(|| thread::sleep(Duration::from_secs(20))) {
             Ok(child) => children.push(child),
             Err(refused) => failure = Some(refused),
@@ -51,12 +51,12 @@ fn processes(arguments: &Arguments) -> Outcome {
 }
 
 fn threads(arguments: &Arguments) -> Outcome {
-    let wanted = arguments.number::<usize>(0)?;
-    for _ in 0..wanted {
+    let count = arguments.number::<usize>(0)?;
+    for _ in 0..count {
         let sleeper = thread::Builder::new().stack_size(65_536);
         sleeper.spawn(|| thread::sleep(Duration::from_secs(20))).named("clone")?;
     }
-    Ok(format!("<{wanted} threads>"))
+    Ok(format!("<{count} threads>"))
 }
 
 /// Touches every page of this number of bytes.
@@ -105,7 +105,7 @@ fn memory_of_many(arguments: &Arguments) -> Outcome {
 
 /// Uses a processor for this number of milliseconds.
 fn burn(arguments: &Arguments) -> Outcome {
-    let wanted = Duration::from_millis(arguments.number(0)?);
+    let duration = Duration::from_millis(arguments.number(0)?);
     let mut used = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let limit = Instant::now() + Duration::from_secs(20);
     while Instant::now() < limit {
@@ -114,7 +114,7 @@ fn burn(arguments: &Arguments) -> Outcome {
         }
         let clock = libc::CLOCK_PROCESS_CPUTIME_ID;
         system_call!(SYS_clock_gettime, clock, &raw mut used)?;
-        if Duration::new(used.tv_sec as u64, used.tv_nsec as u32) >= wanted {
+        if Duration::new(used.tv_sec as u64, used.tv_nsec as u32) >= duration {
             return Ok("all of it".to_owned());
         }
     }
@@ -134,7 +134,7 @@ fn file_of_size(arguments: &Arguments) -> Outcome {
 }
 
 fn open_files(arguments: &Arguments) -> Outcome {
-    let wanted = arguments.number::<usize>(0)?;
-    let files = (0..wanted).map(|_| File::open("/dev/null")).collect::<Result<Vec<_>, _>>();
+    let count = arguments.number::<usize>(0)?;
+    let files = (0..count).map(|_| File::open("/dev/null")).collect::<Result<Vec<_>, _>>();
     Ok(format!("<{} files>", files.named("open")?.len()))
 }

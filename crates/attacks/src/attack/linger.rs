@@ -185,10 +185,10 @@ fn headless(seconds: Duration) {
 /// A process that is held by a tracer.
 fn traced(seconds: Duration) {
     session();
-    let held = fork(|| thread::sleep(seconds));
-    if let Ok(held) = held {
-        let _ = system_call!(SYS_ptrace, libc::PTRACE_SEIZE, held, 0, 0);
-        let _ = system_call!(SYS_ptrace, libc::PTRACE_INTERRUPT, held, 0, 0);
+    let child = fork(|| thread::sleep(seconds));
+    if let Ok(child) = child {
+        let _ = system_call!(SYS_ptrace, libc::PTRACE_SEIZE, child, 0, 0);
+        let _ = system_call!(SYS_ptrace, libc::PTRACE_INTERRUPT, child, 0, 0);
     }
     thread::sleep(seconds);
 }

@@ -140,11 +140,11 @@ fn count(arguments: &Arguments) -> Outcome {
 
 /// Reads whatever the descriptors hold that this program was started with, but for the first three.
 fn descriptors(_: &Arguments) -> Outcome {
-    let mut found = Vec::new();
+    let mut leaks = Vec::new();
     for fd in 3..1024 {
         if let Ok(text) = read_from_start(fd) {
-            found.push(format!("{fd}: {text}"));
+            leaks.push(format!("{fd}: {text}"));
         }
     }
-    if found.is_empty() { Err(Refused::without_effect("read")) } else { Ok(found.join(" ")) }
+    if leaks.is_empty() { Err(Refused::without_effect("read")) } else { Ok(leaks.join(" ")) }
 }

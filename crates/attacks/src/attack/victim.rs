@@ -28,7 +28,7 @@ fn victim(arguments: &Arguments) -> Outcome {
         system_call!(SYS_unshare, USER_AND_MOUNT)?;
     }
     let memory = secret.clone().into_bytes().into_boxed_slice();
-    let held = secret_file(&secret).named("memfd_create")?;
+    let secret_file = secret_file(&secret).named("memfd_create")?;
     let written = File::create(format!("{directory}/held")).named("open")?;
     let pair = Pair::open()?;
     let objects = if mode == "ipc" { Some(Objects::make(name, &secret)?) } else { None };
@@ -37,7 +37,7 @@ fn victim(arguments: &Arguments) -> Outcome {
         std::process::id(),
         memory.as_ptr() as usize,
         memory.len(),
-        held.as_raw_fd(),
+        secret_file.as_raw_fd(),
         written.as_raw_fd(),
         pair.name,
         objects.as_ref().map(Objects::numbers).unwrap_or_default(),
@@ -46,9 +46,9 @@ fn victim(arguments: &Arguments) -> Outcome {
         // SAFETY: reads within the box, as often as it is asked: others may have written to it.
         let now = memory.iter().map(|byte| unsafe { std::ptr::read_volatile(byte) });
         let now = now.collect::<Vec<u8>>();
-        let (typed, shown) = pair.read();
+        let (typed, echoed) = pair.read();
         say(&format!(
-            r#"{{"memory":"{}","typed":"{typed}","shown":"{shown}","files":{},"processors":{},"ioClass":{}{}}}"#,
+            r#"{{"memory":"{}","typed":"{typed}","echoed":"{echoed}","files":{},"processors":{},"ioClass":{}{}}}"#,
             String::from_utf8_lossy(&now),
             limit_of_files(),
             processors(),
@@ -126,9 +126,9 @@ impl Objects {
         const GET_VALUE: i32 = 12;
         let value = system_call!(SYS_semctl, self.semaphore, 0, GET_VALUE, 0);
         let queued = fs::read_to_string("/proc/sysvipc/msg").unwrap_or_default();
-        let wanted = self.messages.to_string();
+        let queue_id = self.messages.to_string();
         let number = |line: &str, at| line.split_whitespace().nth(at).unwrap_or("").to_owned();
-        let line = queued.lines().find(|line| number(line, 1) == wanted);
+        let line = queued.lines().find(|line| number(line, 1) == queue_id);
         let mut attributes = [0 as libc::c_long; 8];
         let place = attributes.as_mut_ptr();
         let _ = system_call!(SYS_mq_getsetattr, self.queue, 0, place);

@@ -21,13 +21,13 @@ fn main() -> std::process::ExitCode {
 
 /// Comes back only with what went wrong.
 #[cfg(target_os = "linux")]
-fn run(given: &[String]) -> Result<std::convert::Infallible, String> {
+fn run(arguments: &[String]) -> Result<std::convert::Infallible, String> {
     use std::os::unix::process::CommandExt;
     use std::process::Command;
 
     let usage = || "usage: deny NAME[=ERROR][,NAME…] [--uid N] -- program …".to_owned();
-    let split = given.iter().position(|word| word == "--").ok_or_else(usage)?;
-    let (options, command) = (&given[..split], &given[split + 1..]);
+    let split = arguments.iter().position(|word| word == "--").ok_or_else(usage)?;
+    let (options, command) = (&arguments[..split], &arguments[split + 1..]);
     let (program, rest) = command.split_first().ok_or_else(usage)?;
     let (names, user) = match options {
         [names] => (names, None),

@@ -146,7 +146,7 @@ pub fn open(
             error => refused(error),
         }
     })?;
-    // Before anything is said about what is there.
+    // This check comes before any error that reveals what is there.
     if !purpose.is_allowed(policy, file.real_path(), file.kind() == TargetKind::Directory) {
         return Err(denied().into());
     }

@@ -16,7 +16,7 @@ use super::program::{Program, ProgramSettings, locate};
 use crate::failure::{Unfinished, commands, files};
 use crate::voice::Door;
 use crate::voice::commands::WORKING_DIRECTORY;
-use crate::voice::refusals::{Ending, explain, explain_program};
+use crate::voice::refusals::{CommandEnd, explain, explain_program};
 use crate::{text, voice};
 
 /// The terms of one program, which may be narrower than its settings.
@@ -122,18 +122,19 @@ fn joined_variables(policy: Arc<Variables>, own: &Variables) -> Arc<Variables> {
     if own.is_empty() {
         return policy;
     }
-    let kept = policy.iter().filter(|(name, _)| own.iter().all(|(other, _)| other != name));
-    Arc::new(kept.chain(own).cloned().collect())
+    let inherited = policy.iter().filter(|(name, _)| own.iter().all(|(other, _)| other != name));
+    Arc::new(inherited.chain(own).cloned().collect())
 }
 
 /// What the sandbox has to do with an end that is no success: what was printed last says most.
 fn hint(program: &Program, end: &CapturedEnd, printed: [&str; 2], plan: &Plan) -> Option<String> {
-    let ending = match end {
+    let command_end = match end {
         CapturedEnd::Exit(0) => return None,
-        CapturedEnd::Exit(code) => Some(Ending::Code(*code)),
-        CapturedEnd::TimedOut => Some(Ending::TimedOut),
+        CapturedEnd::Exit(code) => Some(CommandEnd::Code(*code)),
+        CapturedEnd::TimedOut => Some(CommandEnd::TimedOut),
         CapturedEnd::Signal { .. } => None,
     };
     let explained = printed.iter().find_map(|text| explain(text, plan, Door::Tools));
-    explained.or_else(|| explain_program(&program.cmd, &program.args, ending?, plan, Door::Tools))
+    explained
+        .or_else(|| explain_program(&program.cmd, &program.args, command_end?, plan, Door::Tools))
 }

@@ -1,4 +1,4 @@
-//! A command that goes on as a kept process when its time is over, and is one like any other until then.
+//! A command that goes on as a background process when its time is over, and is one like any other until then.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,10 +24,10 @@ impl Changes {
     }
 
     /// Waits for a change since the last wait, but no longer than this.
-    fn wait(&self, most: Duration) {
+    fn wait(&self, max: Duration) {
         let (changed, wake) = &*self.0;
         let changed = changed.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = wake.wait_timeout_while(changed, most, |changed| !*changed);
+        let waited = wake.wait_timeout_while(changed, max, |changed| !*changed);
         *waited.unwrap_or_else(PoisonError::into_inner).0 = false;
     }
 }

@@ -39,12 +39,12 @@ impl LiveOutput {
 }
 
 /// Passes chunks on, and shows them to the reader.
-pub(super) struct Shown<'a> {
+pub(super) struct LiveSink<'a> {
     pub(super) sink: &'a mut dyn Sink,
     pub(super) live: Option<&'a LiveOutput>,
 }
 
-impl Sink for Shown<'_> {
+impl Sink for LiveSink<'_> {
     fn ready(&mut self) -> bool {
         self.sink.ready()
     }

@@ -1,4 +1,4 @@
-//! What patches in a command have told about themselves, for the record of the call.
+//! What the patches of a command report about themselves, for the record of the call.
 
 use std::path::PathBuf;
 
@@ -34,7 +34,7 @@ pub enum PatchOutcome {
     /// Nothing was changed.
     Refused {
         /// Whether the patch makes no sense or does not fit its files.
-        is_misfit: bool,
+        is_mismatch: bool,
         /// What happened.
         what: String,
         /// The next move.
@@ -66,9 +66,9 @@ fn patch(report: PatchReport) -> PatchInCommand {
             (Some(at_ms), PatchOutcome::Applied(applied::summary_of_first(&files, total)))
         }
         PatchEnd::Refused { at_ms, refusal } => {
-            let is_misfit = refusal.is_misfit == 1;
+            let is_mismatch = refusal.is_mismatch == 1;
             let outcome =
-                PatchOutcome::Refused { is_misfit, what: refusal.what, hint: refusal.hint };
+                PatchOutcome::Refused { is_mismatch, what: refusal.what, hint: refusal.hint };
             (Some(at_ms), outcome)
         }
         PatchEnd::Unknown => (None, PatchOutcome::Unknown { what: KILLED, hint: AFTER_KILL }),

@@ -166,8 +166,8 @@ pub(super) fn home_of(environment: &[(OsString, OsString)]) -> Option<PathBuf> {
 
 /// The last value counts, and an empty one is none.
 fn variable<'e>(environment: &'e [(OsString, OsString)], name: &str) -> Option<&'e OsStr> {
-    let found = environment.iter().rev().find(|(known, _)| known == name);
-    found.map(|(_, value)| value.as_os_str()).filter(|value| !value.is_empty())
+    let entry = environment.iter().rev().find(|(known, _)| known == name);
+    entry.map(|(_, value)| value.as_os_str()).filter(|value| !value.is_empty())
 }
 
 /// Warns once when commands may write a whole home directory.

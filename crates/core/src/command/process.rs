@@ -1,4 +1,4 @@
-//! A program or a command line as a process that is kept running.
+//! A program or a command line as a background process.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use toolwright_exec::{
 
 use super::environment::Variables;
 use super::follow::{Changes, Followed, exit, follow};
-use super::live_output::{LiveOutput, Shown};
+use super::live_output::{LiveOutput, LiveSink};
 use super::program::{self, Ended, Program, ProgramSettings};
 use super::shell::{self, CommandLine, End, ShellOutput};
 use crate::access::target::Target;
@@ -22,9 +22,9 @@ use crate::failure::{Unfinished, commands, files};
 use crate::sidecar::LazySidecar;
 use crate::{text, voice};
 
-/// How a process is kept.
+/// How a background process runs, and how much of its output stays.
 #[derive(Debug, Clone)]
-pub struct Keeping {
+pub struct BackgroundOptions {
     /// What it reads from and writes to.
     pub stdio: Stdio,
     /// Whether stderr is a stream of its own.
@@ -41,7 +41,7 @@ pub struct Keeping {
     pub file_directory: Option<PathBuf>,
 }
 
-impl Keeping {
+impl BackgroundOptions {
     fn limits(&self) -> Result<LogLimits, Unfinished> {
         let file = if self.file_bytes == 0 {
             None
@@ -63,11 +63,11 @@ impl Keeping {
 
 /// A command that was followed until its end or its timeout.
 #[derive(Debug)]
-pub enum MayGoOn<T> {
+pub enum CommandOutcome<T> {
     /// It has ended.
     Ended(T),
     /// Its time is over, and it goes on; with what there is of it until then.
-    GoesOn(T, Process),
+    Background(T, Process),
 }
 
 /// What of the changes of a process to git's configuration stayed in the sandbox, for a model.
@@ -76,29 +76,29 @@ pub fn git_notes(end: &ProcessEnd) -> Vec<String> {
     voice::git::notes(&end.git)
 }
 
-/// Runs a program, which goes on as a process that is kept when its time is over. Until then it is one of
+/// Runs a program, which goes on as a background process when its time is over. Until then it is one of
 /// [`program::run`], with the same results and errors.
 pub fn run_program(
     settings: &ProgramSettings,
     program: &Program,
-    keeping: &Keeping,
+    options: &BackgroundOptions,
     host: &Arc<Variables>,
     cancel: &Cancel,
     changed: impl Fn() + Send + Sync + 'static,
-) -> Result<MayGoOn<Ended>, Unfinished> {
+) -> Result<CommandOutcome<Ended>, Unfinished> {
     let placed = program::place(settings, program, host)?;
     let limit = settings.max_output_bytes;
     // All of an output within the limit is in memory, and both ends of a longer one.
-    let keeping = Keeping {
+    let options = BackgroundOptions {
         is_stderr_apart: false,
-        head_bytes: keeping.head_bytes.max(limit),
-        tail_bytes: keeping.tail_bytes.max(limit),
-        ..keeping.clone()
+        head_bytes: options.head_bytes.max(limit),
+        tail_bytes: options.tail_bytes.max(limit),
+        ..options.clone()
     };
     let (process, news) = {
         let launch = program::launch(settings, program, host, &placed.directory, &placed.plan);
-        let request = keeping.request(launch.request(cancel))?;
-        let (news, tell) = telling(changed);
+        let request = options.request(launch.request(cancel))?;
+        let (news, tell) = notifier(changed);
         let started = Process::start(request, tell);
         let process = started.map_err(|error| match error {
             ExecError::Cancelled { .. } => Unfinished::Cancelled,
@@ -108,26 +108,26 @@ pub fn run_program(
     };
     let deadline = Instant::now().checked_add(settings.timeout);
     let followed = follow(&process, &news, &[], deadline, cancel, |_| ());
-    let output = shown(&process, limit);
+    let output = visible_output(&process, limit);
     match followed {
         Followed::Ended(mut end) => {
             let left_running = end.left_running;
             let git = std::mem::take(&mut end.git);
             program::concluded(program, &exit(end), output, left_running, &git, &placed.plan)
-                .map(MayGoOn::Ended)
+                .map(CommandOutcome::Ended)
                 .map_err(Unfinished::from)
         }
         Followed::Late => {
             let git_notes = Vec::new();
             let so_far = Ended::Success { output, left_running: 0, git_notes };
-            Ok(MayGoOn::GoesOn(so_far, process))
+            Ok(CommandOutcome::Background(so_far, process))
         }
-        Followed::Stopped => Ok(MayGoOn::Ended(Ended::Cancelled { output })),
+        Followed::Stopped => Ok(CommandOutcome::Ended(Ended::Cancelled { output })),
     }
 }
 
 /// What is shown of the output of a process so far.
-fn shown(process: &Process, limit: usize) -> String {
+fn visible_output(process: &Process, limit: usize) -> String {
     let first = process.read(Stream::Joined, 0, limit);
     if first.total <= limit as u64 {
         return text::within(first.bytes, limit);
@@ -143,12 +143,12 @@ fn shown(process: &Process, limit: usize) -> String {
 pub fn run_line(
     workdir: &Target,
     command: &CommandLine,
-    keeping: &Keeping,
+    options: &BackgroundOptions,
     host: &Arc<Variables>,
     live: Option<&LiveOutput>,
     cancel: &Cancel,
     changed: impl Fn() + Send + Sync + 'static,
-) -> Result<MayGoOn<ShellOutput>, Unfinished> {
+) -> Result<CommandOutcome<ShellOutput>, Unfinished> {
     let placed = shell::place(workdir, command, host)?;
     let not_run = |error: ExecError| match error {
         ExecError::Cancelled { .. } => Unfinished::Cancelled,
@@ -157,20 +157,20 @@ pub fn run_line(
     let (process, news) = {
         let (program, args) = shell::shell(command);
         let launch = shell::launch(command, host, program, &args, &placed.directory, &placed.plan);
-        let keeping = Keeping { is_stderr_apart: true, ..keeping.clone() };
-        let request = keeping.request(launch.request(cancel))?;
-        let (news, tell) = telling(changed);
+        let options = BackgroundOptions { is_stderr_apart: true, ..options.clone() };
+        let request = options.request(launch.request(cancel))?;
+        let (news, tell) = notifier(changed);
         (Process::start(request, tell).map_err(not_run)?, news)
     };
     let stop = AtomicBool::new(false);
     let mut sidecar = LazySidecar::new(&command.sidecar);
     let mut split = Split::new(command.head_bytes, Some(&mut sidecar), &stop);
-    let mut shown = Shown { sink: &mut split, live };
+    let mut sink = LiveSink { sink: &mut split, live };
     let deadline = Instant::now().checked_add(command.timeout);
     let streams = [Stream::Stdout, Stream::Stderr];
     let stopped_by = StoppedBy { cancel, stop: &stop };
     let followed =
-        follow(&process, &news, &streams, deadline, &stopped_by, |chunk| shown.push(chunk));
+        follow(&process, &news, &streams, deadline, &stopped_by, |chunk| sink.push(chunk));
     let head = split.into_head();
     let mut git = Vec::new();
     let (end, left_running, goes_on) = match followed {
@@ -184,17 +184,21 @@ pub fn run_line(
         Followed::Stopped => (End::Signal("SIGKILL".to_owned()), 0, false),
     };
     let output = shell::output(command, &placed, head, end, left_running, &git, sidecar);
-    Ok(if goes_on { MayGoOn::GoesOn(output, process) } else { MayGoOn::Ended(output) })
+    Ok(if goes_on {
+        CommandOutcome::Background(output, process)
+    } else {
+        CommandOutcome::Ended(output)
+    })
 }
 
 /// What wakes the thread that follows a process, and tells of its changes besides.
-fn telling(
+fn notifier(
     changed: impl Fn() + Send + Sync + 'static,
 ) -> (Changes, impl Fn() + Send + Sync + 'static) {
     let news = Changes::default();
-    let told = news.clone();
+    let notify = news.clone();
     (news, move || {
-        told.tell();
+        notify.tell();
         changed();
     })
 }
@@ -204,14 +208,14 @@ fn telling(
 pub fn start_program(
     settings: &ProgramSettings,
     program: &Program,
-    keeping: &Keeping,
+    options: &BackgroundOptions,
     host: &Arc<Variables>,
     cancel: &Cancel,
     changed: impl Fn() + Send + Sync + 'static,
 ) -> Result<Process, Unfinished> {
     let placed = program::place(settings, program, host)?;
     let launch = program::launch(settings, program, host, &placed.directory, &placed.plan);
-    let request = keeping.request(launch.request(cancel))?;
+    let request = options.request(launch.request(cancel))?;
     Process::start(request, changed).map_err(|error| match error {
         ExecError::Cancelled { .. } => Unfinished::Cancelled,
         error => commands::program_not_run(&error, program, &placed.directory).into(),
@@ -223,7 +227,7 @@ pub fn start_program(
 pub fn start_line(
     workdir: &Target,
     command: &CommandLine,
-    keeping: &Keeping,
+    options: &BackgroundOptions,
     host: &Arc<Variables>,
     cancel: &Cancel,
     changed: impl Fn() + Send + Sync + 'static,
@@ -231,7 +235,7 @@ pub fn start_line(
     let placed = shell::place(workdir, command, host)?;
     let (program, args) = shell::shell(command);
     let launch = shell::launch(command, host, program, &args, &placed.directory, &placed.plan);
-    let request = keeping.request(launch.request(cancel))?;
+    let request = options.request(launch.request(cancel))?;
     Process::start(request, changed).map_err(|error| match error {
         ExecError::Cancelled { .. } => Unfinished::Cancelled,
         error => commands::line_not_run(&error, &command.line, &placed.directory).into(),

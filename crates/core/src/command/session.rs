@@ -81,7 +81,7 @@ impl OpenDirectories {
     fn resolve(&self, root: &Path, closed: Vec<PathBuf>) -> Resolved {
         Resolved {
             root: root.to_owned(),
-            given_root: root.to_owned(),
+            named_root: root.to_owned(),
             readable: self.readable.clone(),
             closed,
             ..Resolved::default()

@@ -14,13 +14,13 @@ use toolwright_sandbox::plan::Plan;
 
 use super::environment::{self, Policy, Variables};
 use super::launch::{Directory, Launch};
-use super::live_output::{LiveOutput, Shown};
+use super::live_output::{LiveOutput, LiveSink};
 use super::session::{OpenDirectories, SessionOptions};
 use crate::access::target::Target;
 use crate::failure::{Failure, Unfinished, commands};
 use crate::sidecar::{LazySidecar, SidecarRequest};
 use crate::voice::Door;
-use crate::voice::refusals::{Ending, explain, explain_line};
+use crate::voice::refusals::{CommandEnd, explain, explain_line};
 use crate::{text, voice};
 
 /// A command line and its conditions.
@@ -97,7 +97,7 @@ pub fn run(
     let mut split = Split::new(command.head_bytes, Some(&mut sidecar), &stop);
     let request =
         ExecRequest { max_output_bytes: 0, streams: Streams::Apart, ..launch.request(&stopped_by) };
-    let ran = toolwright_exec::run_streaming(&request, &mut Shown { sink: &mut split, live });
+    let ran = toolwright_exec::run_streaming(&request, &mut LiveSink { sink: &mut split, live });
     let head = split.into_head();
     let left_running = ran.as_ref().map_or(0, |finished| finished.left_running);
     let end = end(ran, stop.load(Ordering::Relaxed)).map_err(|error| match error {
@@ -193,13 +193,13 @@ fn end(ran: Result<Finished, ExecError>, was_full: bool) -> Result<End, ExecErro
 
 /// What the sandbox has to do with the end of a command that did not succeed: what it printed last says most.
 fn hint(line: &str, end: &End, printed: [&str; 2], plan: &Plan) -> Option<String> {
-    let ending = match end {
-        End::Exit(code) => Some(Ending::Code(*code)),
-        End::TimedOut => Some(Ending::TimedOut),
+    let command_end = match end {
+        End::Exit(code) => Some(CommandEnd::Code(*code)),
+        End::TimedOut => Some(CommandEnd::TimedOut),
         End::Signal(_) => None,
     };
     let explained = printed.iter().find_map(|text| explain(text, plan, Door::Session));
-    explained.or_else(|| explain_line(line, ending?, plan, Door::Session))
+    explained.or_else(|| explain_line(line, command_end?, plan, Door::Session))
 }
 
 /// The shell and its arguments. bash reads none of its own files first, and a line that begins with

@@ -53,7 +53,7 @@ pub(crate) fn patch_failed(path: &str, error: &PatchError) -> Failure {
 
 /// A patch of several files that is malformed, or does not fit the file at `path`.
 pub(crate) fn patch_of_files_failed(path: Option<&str>, error: &PatchError) -> Failure {
-    let (path, error) = applied::misfit(path, error);
+    let (path, error) = applied::failed_file(path, error);
     let mut failure = patch_failed(path.unwrap_or_default(), error);
     if path.is_none() {
         failure.place = applied::failed(None, error);

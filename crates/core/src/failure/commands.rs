@@ -11,7 +11,7 @@ use crate::command::launch::Directory;
 use crate::command::program::Program;
 use crate::voice::Door;
 use crate::voice::commands as voice;
-use crate::voice::refusals::{Ending, explain, explain_program};
+use crate::voice::refusals::{CommandEnd, explain, explain_program};
 
 /// A program that ended with another code than 0, or by a signal.
 pub(crate) fn exited(
@@ -21,9 +21,9 @@ pub(crate) fn exited(
     git_notes: &[String],
     plan: &Plan,
 ) -> Failure {
-    let (summary, ending) = match exit {
+    let (summary, end) = match exit {
         Exit::Code(code) => {
-            (format!("Command failed with exit code {code}"), Some(Ending::Code(*code)))
+            (format!("Command failed with exit code {code}"), Some(CommandEnd::Code(*code)))
         }
         Exit::Signal { name, .. } => (format!("Command was killed by {name}"), None),
     };
@@ -33,7 +33,7 @@ pub(crate) fn exited(
         output => format!("Output:\n{output}"),
     };
     let mut failure = Failure::new(Code::CommandFailed, summary, place).with_output(printed);
-    let hint = explain(&output, plan, Door::Tools).or_else(|| network(program, ending?, plan));
+    let hint = explain(&output, plan, Door::Tools).or_else(|| network(program, end?, plan));
     let hints: Vec<&str> = hint.iter().chain(git_notes).map(String::as_str).collect();
     if !hints.is_empty() {
         failure = failure.with_hint(hints.join(" "));
@@ -58,7 +58,7 @@ pub(crate) fn timed_out(
     let summary = format!("Command timed out after {ms}ms");
     let place = format!("{summary}: `{}`", program.cmd);
     let mut failure = Failure::new(Code::ProcessTimeout, summary, place)
-        .with_hint(voice::timed_out(network(program, Ending::TimedOut, plan)));
+        .with_hint(voice::timed_out(network(program, CommandEnd::TimedOut, plan)));
     if !output.is_empty() {
         failure = failure.with_partial_output(format!("Output until then:\n{output}"));
     }
@@ -66,8 +66,8 @@ pub(crate) fn timed_out(
 }
 
 /// What the blocked network has to do with the end of a program.
-fn network(program: &Program, ending: Ending, plan: &Plan) -> Option<String> {
-    explain_program(&program.cmd, &program.args, ending, plan, Door::Tools)
+fn network(program: &Program, end: CommandEnd, plan: &Plan) -> Option<String> {
+    explain_program(&program.cmd, &program.args, end, plan, Door::Tools)
 }
 
 /// A program that was not run.

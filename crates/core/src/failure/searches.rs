@@ -26,12 +26,12 @@ pub(crate) fn grep(
             let failure = timed_out(&error, summary, "grep")
                 .with("timeoutMs", u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
             let GrepError::TimedOut { partial, .. } = error else { return failure.into() };
-            let found = text::within(partial, limit_bytes);
-            let failure = failure.with("output", found.as_str());
-            if found.is_empty() {
+            let output = text::within(partial, limit_bytes);
+            let failure = failure.with("output", output.as_str());
+            if output.is_empty() {
                 return failure.into();
             }
-            failure.with_partial_output(format!("Output until then:\n{found}")).into()
+            failure.with_partial_output(format!("Output until then:\n{output}")).into()
         }
         // Such as too many open files, which says nothing about the path or the pattern.
         GrepError::Unreadable { source, path } if source.kind() != ErrorKind::PermissionDenied => {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use toolwright_search::DirectoryTally;
 
 /// A directory of the text.
-struct Shown<'a> {
+struct TreeRow<'a> {
     name: String,
     tally: &'a DirectoryTally,
     /// How much of its content is shown, and where its subdirectories are.
@@ -14,7 +14,7 @@ struct Shown<'a> {
     first: usize,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> TreeRow<'a> {
     fn folded(name: &[u8], tally: &'a DirectoryTally) -> Self {
         Self { name: printable(name), tally, directories: 0, names: 0, first: 0 }
     }
@@ -51,30 +51,30 @@ impl<'a> Shown<'a> {
 /// not fit is one line; only the start is shown in part.
 pub(super) fn tree_text(name: &str, tree: &DirectoryTally, max_lines: usize) -> String {
     let name = if name.is_empty() { "." } else { name };
-    let mut shown = vec![Shown::folded(name.as_bytes(), tree)];
+    let mut rows = vec![TreeRow::folded(name.as_bytes(), tree)];
     let mut room = max_lines.saturating_sub(1);
     // Subdirectories are appended, so this is a walk by levels.
     let mut next = 0;
-    while next < shown.len() {
-        room -= shown[next].unfold(room, next == 0);
-        shown[next].first = shown.len();
-        let Shown { tally, directories, .. } = shown[next];
+    while next < rows.len() {
+        room -= rows[next].unfold(room, next == 0);
+        rows[next].first = rows.len();
+        let TreeRow { tally, directories, .. } = rows[next];
         let below = tally.directories.iter().take(directories);
-        shown.extend(below.map(|(name, tally)| Shown::folded(name, tally)));
+        rows.extend(below.map(|(name, tally)| TreeRow::folded(name, tally)));
         next += 1;
     }
     let mut text = String::new();
-    write(&shown, 0, 0, &mut text);
+    write(&rows, 0, 0, &mut text);
     text
 }
 
-fn write(shown: &[Shown<'_>], index: usize, depth: usize, text: &mut String) {
-    let one = &shown[index];
+fn write(rows: &[TreeRow<'_>], index: usize, depth: usize, text: &mut String) {
+    let one = &rows[index];
     let slash = if one.name.ends_with('/') { "" } else { "/" };
     let indent = depth * 2;
     let _ = writeln!(text, "{:indent$}{}{slash} ({})", "", one.name, files(one.tally.files));
     for child in one.first..one.first + one.directories {
-        write(shown, child, depth + 1, text);
+        write(rows, child, depth + 1, text);
     }
     let indent = indent + 2;
     for name in one.tally.names.iter().take(one.names) {

@@ -8,7 +8,7 @@ mod network;
 
 use std::path::{Component, Path, PathBuf};
 
-pub use network::{Ending, explain_line, explain_program};
+pub use network::{CommandEnd, explain_line, explain_program};
 
 use crate::voice::Door;
 use crate::voice::remedy::Remedy;

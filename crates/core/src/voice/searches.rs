@@ -1,10 +1,16 @@
 //! Next moves after searches that failed.
 
-use toolwright_search::GrepError;
+use toolwright_search::{CutAdvice, GrepError};
 
 /// After an overview that took too long.
 pub const OVERVIEW_TIMED_OUT: &str =
     "Pass the path of a subdirectory; glob lists the directories that there are.";
+
+/// After a text that was cut.
+pub const AFTER_CUT: CutAdvice<'_> = CutAdvice {
+    long_line: "search other paths",
+    more_lines: "use a more specific pattern or a narrower path",
+};
 
 /// The next move.
 #[must_use]

@@ -12,7 +12,7 @@ use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::step::FailedStep;
 
 use super::identity::Identities;
-use super::network::{self, KeptNetwork, NetworkId, Place};
+use super::network::{self, NetworkId, Place, SharedNetwork};
 use super::pool::{Acquired, Host, Pool, acquire, order};
 use super::supervisor::Supervisor;
 use super::views::{self, Found, ViewUse, Views};
@@ -40,8 +40,8 @@ pub(crate) struct Lease {
     view_use: Option<ViewUse>,
     /// What was reported at the end of that.
     reports: Vec<GitReport>,
-    /// The network of its supervisor, while a process is kept in it.
-    _network: Option<Arc<KeptNetwork>>,
+    /// The network of its supervisor, while a background process runs in it.
+    _network: Option<Arc<SharedNetwork>>,
 }
 
 impl Lease {
@@ -122,16 +122,16 @@ pub(crate) fn probe(plan: &Plan, cancel: &dyn CancelSource) -> Enforcement {
     }
 }
 
-/// A worker for this command, behind the layers it cannot do without. With `is_kept`, later commands reach
+/// A worker for this command, behind the layers it cannot do without. With `is_background`, later commands reach
 /// its servers.
 pub(crate) fn take_worker(
     sandbox: &Sandbox<'_>,
     request: &ExecRequest<'_>,
-    is_kept: bool,
+    is_background: bool,
     deadline: Option<Instant>,
 ) -> Result<Lease, ExecError> {
     let plan = sandbox.plan;
-    match lease(plan, sandbox.isolated, is_kept, request.cancel, deadline) {
+    match lease(plan, sandbox.isolated, is_background, request.cancel, deadline) {
         Ok(mut lease) => match needed::missing(sandbox, &lease.worker().layers) {
             None => {
                 let layers = &lease.worker().layers;
@@ -169,7 +169,7 @@ pub(crate) fn take_worker(
 fn lease(
     plan: &Plan,
     is_isolated: bool,
-    is_kept: bool,
+    is_background: bool,
     cancel: &dyn CancelSource,
     deadline: Option<Instant>,
 ) -> Result<Lease, NoWorker> {
@@ -205,7 +205,7 @@ fn lease(
                 }
             }
         }
-        if !is_kept || is_isolated || !network::can_be_shared(plan, &layers) {
+        if !is_background || is_isolated || !network::can_be_shared(plan, &layers) {
             return Ok(lease);
         }
         match network::keep(plan, &lease.pool, generation)? {

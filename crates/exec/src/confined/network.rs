@@ -1,7 +1,7 @@
-//! Networks in which processes are kept.
+//! Networks of background processes.
 //!
 //! Each supervisor makes a network of its own, and plans change while a process runs: a store appears, a
-//! session begins, a repository is made. So the network of a process that is kept is held here, by what
+//! session begins, a repository is made. So the network of a background process is held here, by what
 //! was asked for, and every supervisor that is needed for the same joins it.
 
 use std::collections::HashMap;
@@ -40,15 +40,15 @@ impl NetworkId {
     }
 }
 
-/// A network in which a process is kept. It is that of all commands that were asked for alike, until this
+/// A network with a background process. It is that of all commands that were asked for alike, until this
 /// is dropped.
 #[derive(Debug)]
-pub(super) struct KeptNetwork {
+pub(super) struct SharedNetwork {
     id: NetworkId,
     descriptor: OwnedFd,
 }
 
-impl KeptNetwork {
+impl SharedNetwork {
     fn new(descriptor: OwnedFd) -> io::Result<Self> {
         let status = fstat(&descriptor)?;
         Ok(Self { id: NetworkId { device: status.st_dev, inode: status.st_ino }, descriptor })
@@ -79,33 +79,33 @@ impl Sharers {
     }
 }
 
-static NETWORKS: Mutex<Option<HashMap<Sharers, Weak<KeptNetwork>>>> = Mutex::new(None);
+static NETWORKS: Mutex<Option<HashMap<Sharers, Weak<SharedNetwork>>>> = Mutex::new(None);
 /// Whether there may be one. Commands of a host that keeps no process need not look.
 static ANY: AtomicBool = AtomicBool::new(false);
 
-fn with<T>(use_them: impl FnOnce(&mut HashMap<Sharers, Weak<KeptNetwork>>) -> T) -> T {
+fn with<T>(use_them: impl FnOnce(&mut HashMap<Sharers, Weak<SharedNetwork>>) -> T) -> T {
     let mut networks = NETWORKS.lock().unwrap_or_else(PoisonError::into_inner);
     use_them(networks.get_or_insert_default())
 }
 
-/// The network that commands of this plan have to be in, because a process is kept in it.
-pub(super) fn of(plan: &Plan) -> Option<Arc<KeptNetwork>> {
+/// The network that commands of this plan have to be in, because a background process runs in it.
+pub(super) fn of(plan: &Plan) -> Option<Arc<SharedNetwork>> {
     if plan.network != Network::PrivateLoopback || !ANY.load(Ordering::Acquire) {
         return None;
     }
     let sharers = Sharers::of(plan);
     with(|networks| {
-        let found = networks.get(&sharers)?.upgrade();
-        if found.is_none() {
+        let shared = networks.get(&sharers)?.upgrade();
+        if shared.is_none() {
             networks.retain(|_, network| network.strong_count() > 0);
             ANY.store(!networks.is_empty(), Ordering::Release);
         }
-        found
+        shared
     })
 }
 
 /// Makes it the network of its sharers, unless they have another one.
-fn register(plan: &Plan, network: KeptNetwork) -> Option<Arc<KeptNetwork>> {
+fn register(plan: &Plan, network: SharedNetwork) -> Option<Arc<SharedNetwork>> {
     let sharers = Sharers::of(plan);
     with(|networks| {
         if let Some(known) = networks.get(&sharers).and_then(Weak::upgrade) {
@@ -128,8 +128,8 @@ pub(super) fn can_be_shared(plan: &Plan, layers: &Layers) -> bool {
 /// Where a worker is.
 pub(super) enum Place {
     /// In the network of its sharers.
-    Here(Arc<KeptNetwork>),
-    /// In another one than a process that is kept, or its supervisor has been retired.
+    Here(Arc<SharedNetwork>),
+    /// In another one than a background process, or its supervisor has been retired.
     Elsewhere,
 }
 
@@ -170,7 +170,7 @@ fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
 }
 
-fn wait_for_network(socket: OwnedFd) -> io::Result<KeptNetwork> {
+fn wait_for_network(socket: OwnedFd) -> io::Result<SharedNetwork> {
     let mut inbox = Inbox::new(socket);
     let deadline = Instant::now() + MAX_ANSWER_TIME;
     loop {
@@ -179,7 +179,7 @@ fn wait_for_network(socket: OwnedFd) -> io::Result<KeptNetwork> {
                 return Err(io::ErrorKind::InvalidData.into());
             }
             // The kernel drops a descriptor that has no place here.
-            return KeptNetwork::new(inbox.take_descriptor().ok_or(Errno::MFILE)?);
+            return SharedNetwork::new(inbox.take_descriptor().ok_or(Errno::MFILE)?);
         }
         let left = deadline.saturating_duration_since(Instant::now());
         let left = Timespec::try_from(left).unwrap_or_default();

@@ -56,7 +56,7 @@ pub(super) trait Host<S: SupervisorHandle> {
     /// Which files the paths of the plan are now.
     fn identities(&self) -> Identities;
     fn has_root(&self) -> bool;
-    /// The network that commands of this plan have to be in, because a process is kept in it.
+    /// The network that commands of this plan have to be in, because a background process runs in it.
     fn network(&self) -> Option<NetworkId>;
     /// Whether `error` is a want of descriptors, and releasing idle processes of this host has made
     /// room.

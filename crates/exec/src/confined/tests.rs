@@ -91,7 +91,7 @@ fn descriptors_come_back_when_workers_have_left() {
     let base = base.path().canonicalize().expect("real");
     program::path().expect("it stays open");
     // Other tests of this process may have some open.
-    let most = open() + 16;
+    let max = open() + 16;
     for root in 0..64 {
         let root = base.join(root.to_string());
         fs::create_dir(&root).expect("dir");
@@ -112,8 +112,8 @@ fn descriptors_come_back_when_workers_have_left() {
         }
     }
     let started = Instant::now();
-    while open() > most && started.elapsed() < 6 * LONG {
+    while open() > max && started.elapsed() < 6 * LONG {
         thread::sleep(Duration::from_millis(50));
     }
-    assert!(open() <= most, "{} are open, and {most} at most were", open());
+    assert!(open() <= max, "{} are open, and {max} at most were", open());
 }

@@ -65,7 +65,7 @@ fn is_secret_word(word: &[u8]) -> bool {
     let digits = word.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let word = &word[..word.len() - digits];
     let has = |fragment: &&str| find(word, fragment.as_bytes()).is_some();
-    let ends = |ending: &&str| word.ends_with(ending.as_bytes());
+    let ends = |suffix: &&str| word.ends_with(suffix.as_bytes());
     match word {
         // Ordinary words that hold a fragment, as in GIT_AUTHOR_NAME, AZURE_AUTHORITY_HOST and
         // TOKENIZERS_PARALLELISM.

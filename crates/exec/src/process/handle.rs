@@ -1,13 +1,13 @@
-//! A process that is kept, as its owner has it.
+//! A background process, as its owner has it.
 
 use std::io;
 use std::sync::Arc;
 
 use rustix::termios::{Winsize, tcsetwinsize};
-use toolwright_sandbox::kept::{InputState, TerminalSize, Watched};
+use toolwright_sandbox::background::{InputState, TerminalSize, WatchedFacts};
 use toolwright_sandbox::wire::signal_frame;
 
-use super::kept::Kept;
+use super::background::BackgroundProcess;
 use super::reactor::Reactor;
 use super::relay::{self, Preview};
 use super::start::begin;
@@ -16,9 +16,9 @@ use super::{InputError, InputProgress, Piece, ProcessEnd, ProcessRequest, Stdio}
 use crate::error::{ExecError, SpawnReason};
 use crate::sink::Stream;
 
-/// A process that is kept. Dropping it kills the process and all it has started.
+/// A background process. Dropping it kills the process and all it has started.
 pub struct Process {
-    kept: Arc<Kept>,
+    process: Arc<BackgroundProcess>,
     is_terminal: bool,
 }
 
@@ -41,40 +41,46 @@ impl Process {
         let begun = begin(&request)?;
         let ProcessRequest { stdio, stdout, stderr, .. } = request;
         let is_terminal = matches!(stdio, Stdio::Terminal(_));
-        let kept = Kept::new(reactor, begun, [stdout, stderr], is_terminal, Box::new(changed));
-        Ok(Self { kept, is_terminal })
+        let process = BackgroundProcess::new(
+            reactor,
+            begun,
+            [stdout, stderr],
+            is_terminal,
+            Box::new(changed),
+        );
+        Ok(Self { process, is_terminal })
     }
 
     /// Gives bytes to the process, and returns what [`InputProgress::written`] will be when the system
     /// has taken all of them. They wait in memory until then, so a caller waits for that before it gives
     /// more.
     pub fn write(&self, bytes: &[u8]) -> Result<u64, InputError> {
-        let mut state = self.kept.lock();
+        let mut state = self.process.lock();
         let end = state.input.push(bytes)?;
-        self.kept.write_input(&mut state);
+        self.process.write_input(&mut state);
         if let Some(frame) = state.watches.forget_input() {
             state.send_to_worker(&frame);
         }
         drop(state);
         // Input of an earlier call may have gone with this one.
-        self.kept.tell();
+        self.process.tell();
         Ok(end)
     }
 
     /// How far the input has got.
     #[must_use]
     pub fn input(&self) -> InputProgress {
-        self.kept.lock().input.progress()
+        self.process.lock().input.progress()
     }
 
     /// Closes the input after what was given. A terminal gets its character for the end of input, and
     /// takes more afterwards.
     pub fn close_input(&self) {
-        let mut state = self.kept.lock();
+        let mut state = self.process.lock();
         state.input.close_later();
-        self.kept.write_input(&mut state);
+        self.process.write_input(&mut state);
         drop(state);
-        self.kept.tell();
+        self.process.tell();
     }
 
     /// The output from `from` on, `max` bytes at most; empty where nothing has come yet. `from` is a
@@ -82,36 +88,36 @@ impl Process {
     /// everything before `from`.
     #[must_use]
     pub fn read(&self, stream: Stream, from: u64, max: usize) -> Piece {
-        let mut state = self.kept.lock();
+        let mut state = self.process.lock();
         let index = usize::from(stream == Stream::Stderr);
         let Some(output) = state.streams.get_mut(index) else {
             return Piece { is_ended: true, ..Piece::default() };
         };
         let piece = output.log.read(from, max);
         // There may be room again.
-        self.kept.follow_outputs(&mut state);
+        self.process.follow_outputs(&mut state);
         piece
     }
 
     /// Sends a signal to the process group of the program, if it still runs.
     pub fn signal(&self, signal: i32) {
-        let state = self.kept.lock();
+        let state = self.process.lock();
         state.send_to_worker(&signal_frame(signal));
     }
 
     /// Kills the process and all it has started. The end is reported as usual.
     pub fn kill(&self) {
-        let mut state = self.kept.lock();
-        self.kept.kill(&mut state);
+        let mut state = self.process.lock();
+        self.process.kill(&mut state);
     }
 
-    /// Gives the terminal another size; programs that use it are told. Without a terminal it is an
+    /// Gives the terminal another size; its programs get a signal. Without a terminal it is an
     /// error of the kind `Unsupported`.
     pub fn resize(&self, size: TerminalSize) -> io::Result<()> {
         if !self.is_terminal {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        let state = self.kept.lock();
+        let state = self.process.lock();
         let Some(terminal) = state.streams.first().and_then(|stream| stream.fd.as_ref()) else {
             return Ok(());
         };
@@ -122,34 +128,34 @@ impl Process {
     /// Has the kernel asked until the result is dropped: where the process listens, whether it waits for
     /// input. Without that, neither is known.
     #[must_use]
-    pub fn watch(&self, watched: Watched) -> Watching {
-        Watching::start(&self.kept, watched)
+    pub fn watch(&self, facts: WatchedFacts) -> Watching {
+        Watching::start(&self.process, facts)
     }
 
     /// The TCP ports at which processes of this process listen, in ascending order; those of no other
     /// process. Known while they are watched, a moment after that has begun.
     #[must_use]
     pub fn ports(&self) -> Option<Vec<u16>> {
-        self.kept.lock().watches.ports().map(<[u16]>::to_vec)
+        self.process.lock().watches.ports().map(<[u16]>::to_vec)
     }
 
     /// Whether the process waits for input. Known while that is watched, a moment after that has begun or
     /// input was given.
     #[must_use]
     pub fn input_state(&self) -> Option<InputState> {
-        self.kept.lock().watches.input()
+        self.process.lock().watches.input()
     }
 
     /// Opens an address of the host's loopback interface that leads to a port of the process. Everybody on
     /// this machine reaches it.
     pub fn preview(&self, port: u16) -> io::Result<Preview> {
-        relay::open(Reactor::get()?, &self.kept, port)
+        relay::open(Reactor::get()?, &self.process, port)
     }
 
     /// How it ended, if it has.
     #[must_use]
     pub fn end(&self) -> Option<ProcessEnd> {
-        self.kept.lock().end.clone()
+        self.process.lock().end.clone()
     }
 }
 

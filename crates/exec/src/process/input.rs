@@ -13,7 +13,7 @@ pub(super) struct Input {
     /// `None` once it is closed, and where there is none.
     fd: Option<OwnedFd>,
     is_terminal: bool,
-    was_given: bool,
+    was_open: bool,
     waiting: VecDeque<u8>,
     /// No more is taken.
     is_closing: bool,
@@ -24,7 +24,7 @@ pub(super) struct Input {
 impl Input {
     pub(super) fn new(fd: Option<OwnedFd>, is_terminal: bool) -> Self {
         Self {
-            was_given: fd.is_some(),
+            was_open: fd.is_some(),
             fd,
             is_terminal,
             waiting: VecDeque::new(),
@@ -46,7 +46,7 @@ impl Input {
     /// Returns what `written` will be when the bytes have been taken.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<u64, InputError> {
         match self.fd {
-            None if !self.was_given => return Err(InputError::None),
+            None if !self.was_open => return Err(InputError::None),
             None => return Err(InputError::Closed),
             Some(_) if self.is_closing => return Err(InputError::Closed),
             Some(_) => {}

@@ -1,4 +1,4 @@
-//! The output of a process that is kept: its beginning, its end, and all of it in a file.
+//! The output of a background process: its beginning, its end, and all of it in a file.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -84,7 +84,7 @@ pub(super) struct Log {
     total: u64,
     /// How much the file has.
     in_file: u64,
-    /// A reader has said that it has everything before this.
+    /// A reader has acknowledged everything before this.
     read_to: u64,
     is_ended: bool,
 }
@@ -177,9 +177,9 @@ impl Log {
             return;
         }
         let left = usize::try_from(self.limits.file_bytes - self.in_file).unwrap_or(usize::MAX);
-        let kept = &bytes[..bytes.len().min(left)];
-        if file.write_all_at(kept, self.in_file).is_ok() {
-            self.in_file += size(kept.len());
+        let fitting = &bytes[..bytes.len().min(left)];
+        if file.write_all_at(fitting, self.in_file).is_ok() {
+            self.in_file += size(fitting.len());
         }
     }
 

@@ -1,4 +1,4 @@
-//! The thread that follows all processes that are kept.
+//! The thread that follows all background processes.
 //!
 //! It sleeps until the kernel has news of one of them, or one of their deadlines is over.
 
@@ -97,13 +97,13 @@ impl Reactor {
         epoll::add(&self.epoll, fd, epoll::EventData::new_u64(number), flags).is_ok()
     }
 
-    /// Tells of each news in either direction, once.
+    /// Reports every change of readiness in either direction, once.
     pub(super) fn add_both(&self, id: u64, part: Part, fd: BorrowedFd<'_>) -> bool {
         let number = id << PART_BITS | u64::from(part);
         epoll::add(&self.epoll, fd, epoll::EventData::new_u64(number), BOTH).is_ok()
     }
 
-    /// Has the same told once more, as if it were news.
+    /// Reports the same event once more.
     pub(super) fn tell_again(&self, id: u64, part: Part, fd: BorrowedFd<'_>) {
         let number = id << PART_BITS | u64::from(part);
         let _ = epoll::modify(&self.epoll, fd, epoll::EventData::new_u64(number), BOTH);
@@ -113,7 +113,7 @@ impl Reactor {
         let _ = epoll::delete(&self.epoll, fd);
     }
 
-    /// Has it told once this moment has come.
+    /// Calls `on_deadline` once this moment has come.
     pub(super) fn set_deadline(&self, id: u64, at: Instant) {
         let mut deadlines = lock(&self.deadlines);
         let is_first = deadlines.first().is_none_or(|(first, _)| at < *first);
@@ -144,8 +144,8 @@ impl Reactor {
                     self.waker.drain();
                     continue;
                 }
-                let found = lock(&self.followed).get(&(number >> PART_BITS)).cloned();
-                if let Some(followed) = found {
+                let followed_by_id = lock(&self.followed).get(&(number >> PART_BITS)).cloned();
+                if let Some(followed) = followed_by_id {
                     let part = Part::try_from(number & 0xFF).unwrap_or(0);
                     followed.on_ready(part);
                 }
@@ -170,8 +170,8 @@ impl Reactor {
                 }
             };
             let Some((_, id)) = due else { return };
-            let found = lock(&self.followed).get(&id).cloned();
-            if let Some(followed) = found {
+            let followed_by_id = lock(&self.followed).get(&id).cloned();
+            if let Some(followed) = followed_by_id {
                 followed.on_deadline();
             }
         }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use rustix::io::{Errno, ioctl_fionbio};
 
-use super::kept::Kept;
+use super::background::BackgroundProcess;
 use super::reactor::{Followed, Part, Reactor, lock};
 use super::tunnel::Tunnel;
 
@@ -47,7 +47,7 @@ impl Drop for Preview {
 pub(super) struct Relay {
     id: u64,
     reactor: &'static Reactor,
-    process: Weak<Kept>,
+    process: Weak<BackgroundProcess>,
     port: u16,
     state: Mutex<State>,
 }
@@ -69,7 +69,7 @@ struct State {
 
 pub(super) fn open(
     reactor: &'static Reactor,
-    process: &Arc<Kept>,
+    process: &Arc<BackgroundProcess>,
     port: u16,
 ) -> io::Result<Preview> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;

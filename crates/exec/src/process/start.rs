@@ -1,4 +1,4 @@
-//! Starting a process that is kept: until its program has been executed, or that has failed.
+//! Starting a background process: until its program has been executed, or that has failed.
 
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsFd, OwnedFd};
@@ -78,7 +78,7 @@ fn try_begin(
         cwd: sandbox.below.as_os_str().as_bytes(),
         stderr_apart: pipes.stderr.is_some(),
         has_input: pipes.stdin.is_some(),
-        is_kept: true,
+        is_background: true,
         terminal: match request.stdio {
             Stdio::Terminal(size) => Some(size),
             Stdio::Pipes { .. } => None,
@@ -165,7 +165,7 @@ struct Pipes {
 
 impl Pipes {
     fn open(request: &ProcessRequest<'_>) -> io::Result<Self> {
-        let pipe = |is_wanted: bool| is_wanted.then(io::pipe).transpose();
+        let pipe = |is_needed: bool| is_needed.then(io::pipe).transpose();
         match request.stdio {
             Stdio::Terminal(_) => Ok(Self { stdout: None, stderr: None, stdin: None }),
             Stdio::Pipes { has_input } => Ok(Self {

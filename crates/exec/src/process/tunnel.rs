@@ -24,11 +24,11 @@ pub(super) struct Tunnel {
 struct Ends {
     sockets: [OwnedFd; 2],
     /// From each socket to the other.
-    ways: [Way; 2],
+    directions: [Direction; 2],
 }
 
 #[derive(Default)]
-struct Way {
+struct Direction {
     buffer: Vec<u8>,
     sent: usize,
     is_ended: bool,
@@ -49,7 +49,7 @@ impl Tunnel {
         sockets: [OwnedFd; 2],
         ended: Box<dyn Fn() + Send + Sync>,
     ) -> Arc<Self> {
-        let ends = Ends { sockets, ways: [Way::default(), Way::default()] };
+        let ends = Ends { sockets, directions: [Direction::default(), Direction::default()] };
         Arc::new(Self { id, reactor, ends: Mutex::new(Some(ends)), ended })
     }
 
@@ -85,7 +85,7 @@ impl Tunnel {
 impl Ends {
     fn pass(&mut self) -> Progress {
         let [one, other] = &self.sockets;
-        let [forth, back] = &mut self.ways;
+        let [forth, back] = &mut self.directions;
         match (forth.pass(one, other), back.pass(other, one)) {
             (Progress::Broken, _) | (_, Progress::Broken) => Progress::Broken,
             (Progress::None, Progress::None) if forth.is_over() && back.is_over() => {
@@ -97,7 +97,7 @@ impl Ends {
     }
 }
 
-impl Way {
+impl Direction {
     fn is_over(&self) -> bool {
         self.is_ended && self.sent == self.buffer.len()
     }

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 
-use toolwright_sandbox::kept::{InputState, TerminalSize, Watched};
+use toolwright_sandbox::background::{InputState, TerminalSize, WatchedFacts};
 use toolwright_sandbox::step::FailedStep;
 
 use super::{InputError, InputProgress, Piece, ProcessEnd, ProcessRequest};
@@ -12,7 +12,7 @@ use crate::error::ExecError;
 use crate::missing::Missing;
 use crate::sink::Stream;
 
-/// A process that is kept: there is none on this system.
+/// A background process, which this system does not support.
 #[derive(Debug)]
 pub struct Process(Infallible);
 
@@ -20,7 +20,7 @@ pub struct Process(Infallible);
 #[derive(Debug)]
 pub struct Watching(Infallible);
 
-/// A port of a process at an address of the host: there is none on this system.
+/// A port of a process at an address of the host, which this system does not support.
 #[derive(Debug)]
 pub struct Preview(Infallible);
 
@@ -81,7 +81,7 @@ impl Process {
 
     /// See the Linux version.
     #[must_use]
-    pub fn watch(&self, _: Watched) -> Watching {
+    pub fn watch(&self, _: WatchedFacts) -> Watching {
         match self.0 {}
     }
 

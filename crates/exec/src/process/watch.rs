@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use toolwright_sandbox::kept::{InputState, Watched};
+use toolwright_sandbox::background::{InputState, WatchedFacts};
 use toolwright_sandbox::wire::watch_frame;
 
-use super::kept::Kept;
+use super::background::BackgroundProcess;
 
 /// What is watched, by how many, and what was reported last.
 #[derive(Debug, Default)]
@@ -17,13 +17,13 @@ pub(super) struct Watches {
 }
 
 impl Watches {
-    fn watched(&self) -> Watched {
-        Watched { ports: self.ports_wanted > 0, input: self.input_wanted > 0 }
+    fn facts(&self) -> WatchedFacts {
+        WatchedFacts { ports: self.ports_wanted > 0, input: self.input_wanted > 0 }
     }
 
-    fn count(&mut self, watched: Watched, is_more: bool) {
+    fn count(&mut self, facts: WatchedFacts, is_more: bool) {
         for (is_meant, count) in
-            [(watched.ports, &mut self.ports_wanted), (watched.input, &mut self.input_wanted)]
+            [(facts.ports, &mut self.ports_wanted), (facts.input, &mut self.input_wanted)]
         {
             *count = match (is_meant, is_more) {
                 (false, _) => *count,
@@ -63,40 +63,40 @@ impl Watches {
     /// After input: what was reported is about the time before. Returns the frame that asks anew.
     pub(super) fn forget_input(&mut self) -> Option<Vec<u8>> {
         self.input = None;
-        (self.input_wanted > 0).then(|| watch_frame(self.watched()))
+        (self.input_wanted > 0).then(|| watch_frame(self.facts()))
     }
 }
 
 /// Has the worker look, until this is dropped.
 pub struct Watching {
-    kept: Arc<Kept>,
-    watched: Watched,
+    process: Arc<BackgroundProcess>,
+    facts: WatchedFacts,
 }
 
 impl std::fmt::Debug for Watching {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Watching").field("watched", &self.watched).finish_non_exhaustive()
+        f.debug_struct("Watching").field("watched", &self.facts).finish_non_exhaustive()
     }
 }
 
 impl Watching {
-    pub(super) fn start(kept: &Arc<Kept>, watched: Watched) -> Self {
-        tell(kept, watched, true);
-        Self { kept: Arc::clone(kept), watched }
+    pub(super) fn start(process: &Arc<BackgroundProcess>, facts: WatchedFacts) -> Self {
+        tell(process, facts, true);
+        Self { process: Arc::clone(process), facts }
     }
 }
 
 impl Drop for Watching {
     fn drop(&mut self) {
-        tell(&self.kept, self.watched, false);
+        tell(&self.process, self.facts, false);
     }
 }
 
-fn tell(kept: &Kept, watched: Watched, is_more: bool) {
-    let mut state = kept.lock();
-    let before = state.watches.watched();
-    state.watches.count(watched, is_more);
-    let now = state.watches.watched();
+fn tell(process: &BackgroundProcess, facts: WatchedFacts, is_more: bool) {
+    let mut state = process.lock();
+    let before = state.watches.facts();
+    state.watches.count(facts, is_more);
+    let now = state.watches.facts();
     if now != before {
         state.send_to_worker(&watch_frame(now));
     }

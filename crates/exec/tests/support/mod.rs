@@ -3,7 +3,7 @@
 #![expect(dead_code, reason = "every test binary uses a part of it")]
 
 #[cfg(target_os = "linux")]
-pub(crate) mod kept;
+pub(crate) mod background;
 pub(crate) mod place;
 
 use std::path::Path;
@@ -60,8 +60,8 @@ pub(crate) fn timed_out(script: &str, timeout: Duration) -> (Output, Duration) {
     let started = Instant::now();
     let result = with(Path::new("/"), "sh", &["-c", script], timeout, 1 << 16, ExecEnv::Inherit);
     match result {
-        Err(ExecError::TimedOut { output, stderr: None, timeout: given, .. }) => {
-            assert_eq!(given, timeout);
+        Err(ExecError::TimedOut { output, stderr: None, timeout: reported, .. }) => {
+            assert_eq!(reported, timeout);
             (output, started.elapsed())
         }
         other => panic!("{other:?}"),
@@ -127,10 +127,10 @@ pub(crate) fn done_alone(test: &str, shell: &str) -> bool {
         .env("TMPDIR", temporary.path())
         .output()
         .expect("runs");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let output_text = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{}\n{said}{errors}", output.status);
-    assert!(said.contains("1 passed"), "{said}");
+    assert!(output.status.success(), "{}\n{output_text}{errors}", output.status);
+    assert!(output_text.contains("1 passed"), "{output_text}");
     true
 }
 
@@ -173,9 +173,9 @@ pub(crate) fn all_as_another_user(test: &str) {
         .env("HOME", temporary.path())
         .output()
         .expect("runs");
-    let said = String::from_utf8_lossy(&output.stdout);
+    let output_text = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "as another user: {}\n{said}{errors}", output.status);
+    assert!(output.status.success(), "as another user: {}\n{output_text}{errors}", output.status);
 }
 
 pub(crate) fn descriptors() -> usize {

@@ -134,8 +134,8 @@ impl Place {
     /// Runs a script that must time out; its output.
     pub(crate) fn timed_out(&self, timeout: Duration, script: &str) -> Output {
         match self.within(timeout, script) {
-            Err(ExecError::TimedOut { output, stderr: None, timeout: given, .. }) => {
-                assert_eq!(given, timeout);
+            Err(ExecError::TimedOut { output, stderr: None, timeout: reported, .. }) => {
+                assert_eq!(reported, timeout);
                 output
             }
             other => panic!("{other:?}"),
@@ -161,14 +161,14 @@ impl Place {
             Some(process)
         };
         // A process that has just ended has no parent.
-        let mut found = None;
+        let mut identity = None;
         assert!(soon(|| self
             .processes()
             .iter()
             .find_map(of)
-            .inspect(|of| found = Some(*of))
+            .inspect(|of| identity = Some(*of))
             .is_some()));
-        found.expect("it was found")
+        identity.expect("it was found")
     }
 }
 

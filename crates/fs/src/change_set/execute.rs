@@ -58,14 +58,14 @@ impl Execution<'_> {
         let Some(path) = self.plan.directories.get(index).filter(|_| self.is_later) else {
             return Ok(None);
         };
-        let Some(found) = open_below(self.base, path)? else { return Ok(None) };
-        let found = Arc::new(found);
+        let Some(directory) = open_below(self.base, path)? else { return Ok(None) };
+        let directory = Arc::new(directory);
         let mut open = self.open.borrow_mut();
         if open.len() >= MAX_OPEN {
             open.clear();
         }
-        open.insert(index, Arc::clone(&found));
-        Ok(Some(found))
+        open.insert(index, Arc::clone(&directory));
+        Ok(Some(directory))
     }
 
     /// Whether a directory has the mark of the set. Whoever can put one there could do what the plan
@@ -122,7 +122,9 @@ impl Execution<'_> {
         }
         for step in rest {
             let made = self.at(step, |work| {
-                work.make(|name| look(work.directory, name).is_ok_and(|found| found == step.out))
+                work.make(|name| {
+                    look(work.directory, name).is_ok_and(|current| current == step.out)
+                })
             })?;
             if made == Some(false) {
                 return Ok(false);
@@ -232,9 +234,9 @@ impl Execution<'_> {
     fn unless_foreign(&self, work: &Work<'_>) -> Result<(), Errno> {
         if self.is_later {
             let name = &*work.step.name;
-            let found = rustix::fs::statat(work.directory, name, AtFlags::SYMLINK_NOFOLLOW);
+            let current = rustix::fs::statat(work.directory, name, AtFlags::SYMLINK_NOFOLLOW);
             if !self.is_marked(work.directory)?
-                || found.is_ok_and(|stat| reserved::is_reserved(&stat))
+                || current.is_ok_and(|stat| reserved::is_reserved(&stat))
             {
                 return Err(Errno::PERM);
             }

@@ -14,7 +14,7 @@ use super::plan;
 use super::step::{Print, StepKind};
 use super::{Change, ChangeLimits, ChangeSet, ChangedFile, Place, failed};
 use crate::cancel::checkpoint;
-use crate::file_queue::{Key, Turn};
+use crate::file_queue::{Key, QueueSlot};
 use crate::location::{name_of, unnamed};
 use crate::open::identity;
 use crate::protection::Protection;
@@ -71,7 +71,7 @@ pub(super) fn locate(
         real_root,
         protection: Protection::new(set.root, &options.protected),
         directories: HashMap::new(),
-        found: Vec::new(),
+        located: Vec::new(),
     };
     for path in set.emptied {
         let display = path.to_string_lossy();
@@ -92,7 +92,7 @@ pub(super) fn locate(
             search.add(index, StepKind::Create, to)?;
         }
     }
-    Ok(search.found)
+    Ok(search.located)
 }
 
 struct Search<'a> {
@@ -101,7 +101,7 @@ struct Search<'a> {
     protection: Protection<'a>,
     /// Open directories, each only once.
     directories: HashMap<FileId, Arc<OwnedFd>>,
-    found: Vec<Located>,
+    located: Vec<Located>,
 }
 
 impl Search<'_> {
@@ -165,7 +165,7 @@ impl Search<'_> {
             self.directories.insert(identity, Arc::clone(&open));
             open
         };
-        self.found.push(Located {
+        self.located.push(Located {
             change,
             kind,
             display: display.to_owned(),
@@ -229,13 +229,13 @@ pub(super) fn take_turns(
     let mut swept = None;
     let mut items = Vec::with_capacity(ordered.len());
     for (key, located) in ordered {
-        let turn = Turn::wait(key, &located.display, options.wait, cancel)?;
+        let slot = QueueSlot::wait(key, &located.display, options.wait, cancel)?;
         let identity = located.identity;
         if swept != Some(identity) {
             sweep::sweep(located.directory.as_fd(), identity, &located.name, Some(&around));
             swept = Some(identity);
         }
-        let target = Target::with_turn(Arc::clone(&located.directory), located.name.clone(), turn);
+        let target = Target::with_slot(Arc::clone(&located.directory), located.name.clone(), slot);
         items.push(Item { located, target, old: None });
     }
     items.sort_by_key(|item| (item.located.change, item.located.kind == StepKind::Create));

@@ -34,7 +34,7 @@ use crate::temporary::{PlanState, SetId};
 
 /// How long to wait for another process that settles the same set.
 const MAX_WAIT: Duration = Duration::from_secs(2);
-/// How long nobody waits after that was in vain.
+/// How long calls do not wait again after a wait in vain.
 const IMPATIENCE: Duration = Duration::from_secs(60);
 
 /// The sets that this process is working on.
@@ -109,8 +109,8 @@ pub(crate) fn settle(
         return Ok(());
     }
     // Another process may have been quicker.
-    let found = super::step::Print::of(&stat);
-    if look(base, name)? != Some(found) {
+    let current = super::step::Print::of(&stat);
+    if look(base, name)? != Some(current) {
         return Ok(());
     }
     let never = AtomicBool::new(false);
@@ -203,7 +203,7 @@ fn patience() -> Duration {
 
 /// Finds the plan of a set in a directory.
 pub(crate) fn plan_in(base: BorrowedFd<'_>, set: SetId) -> Option<PlanState> {
-    PlanState::ALL
-        .into_iter()
-        .find(|state| look(base, OsStr::new(&set.plan(*state))).is_ok_and(|found| found.is_some()))
+    PlanState::ALL.into_iter().find(|state| {
+        look(base, OsStr::new(&set.plan(*state))).is_ok_and(|existing| existing.is_some())
+    })
 }

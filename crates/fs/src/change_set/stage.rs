@@ -47,10 +47,10 @@ pub(super) fn run(
         plan: outline(change_set, set),
         open: HashMap::new(),
         made: Vec::new(),
-        kept: Vec::new(),
+        open_files: Vec::new(),
     };
     let staged = staging.write().and_then(|()| staging.commit());
-    let Staging { mut plan, open, made, kept: _kept, .. } = staging;
+    let Staging { mut plan, open, made, open_files: _open_files, .. } = staging;
     plan.made = made.iter().map(|made| made.place.clone()).collect();
     let execution = Execution {
         base,
@@ -135,11 +135,11 @@ struct Staging<'a> {
     made: Vec<Made>,
     /// Some of the new files. While they are open their inode numbers are not used again, so a file
     /// that took the place of one is known from one that was written to.
-    kept: Vec<File>,
+    open_files: Vec<File>,
 }
 
 /// The most new files that are kept open.
-const MAX_KEPT: usize = 32;
+const MAX_OPEN_FILES: usize = 32;
 
 /// A directory that was made.
 struct Made {
@@ -268,8 +268,8 @@ impl Staging<'_> {
         let stat =
             rustix::fs::fstat(&temporary.file).map_err(failed(path, "looking at the new file"))?;
         let sequence = temporary.sequence();
-        if self.kept.len() < MAX_KEPT {
-            self.kept.extend(temporary.file.try_clone());
+        if self.open_files.len() < MAX_OPEN_FILES {
+            self.open_files.extend(temporary.file.try_clone());
         }
         temporary.leave();
         Ok(step(sequence, Some(Print::of(&stat))))
@@ -296,8 +296,8 @@ impl Staging<'_> {
         let root_path = self.change_set.root.path().to_string_lossy();
         for step in &self.plan.steps {
             let directory = self.open[&step.directory].as_fd();
-            let found = look(directory, &step.name);
-            if !found.is_ok_and(|found| found == step.out) {
+            let current = look(directory, &step.name);
+            if !current.is_ok_and(|current| current == step.out) {
                 return Err(FsErrorKind::Conflict.at(self.display(step)));
             }
         }
@@ -364,6 +364,6 @@ fn unchanged(path: &str, old: &Old, now: &rustix::fs::Stat) -> Result<(), FsErro
 /// The path of a step as the caller wrote it.
 pub(super) fn display_of(set: &Set, plan: &Plan, step: &Step) -> String {
     let place = plan.directories[step.directory].join(&step.name);
-    let found = set.items.iter().find(|item| item.located.place == place);
-    found.map_or_else(|| place.to_string_lossy().into_owned(), |item| item.located.display.clone())
+    let item = set.items.iter().find(|item| item.located.place == place);
+    item.map_or_else(|| place.to_string_lossy().into_owned(), |item| item.located.display.clone())
 }

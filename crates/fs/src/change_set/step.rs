@@ -166,17 +166,22 @@ impl Work<'_> {
     pub(crate) fn make(&self, is_expected: impl Fn(&OsStr) -> bool) -> Result<bool, Errno> {
         let (own, target) = (self.own(), &*self.step.name);
         match self.step.kind {
-            StepKind::Create => match rename_unless_taken(self.directory, &own, target) {
-                Ok(()) => Ok(true),
-                Err(Errno::EXIST | Errno::NOENT | Errno::ISDIR | Errno::NOTEMPTY) => Ok(false),
-                Err(errno) => Err(errno),
-            },
-            StepKind::Delete => match rename_unless_taken(self.directory, target, &own) {
-                Ok(()) if is_expected(&own) => Ok(true),
-                Ok(()) => rename_unless_taken(self.directory, &own, target).map(|()| false),
-                Err(Errno::NOENT) => Ok(false),
-                Err(errno) => Err(errno),
-            },
+            StepKind::Create => {
+                match rename_unless_taken(self.directory, &own, self.directory, target) {
+                    Ok(()) => Ok(true),
+                    Err(Errno::EXIST | Errno::NOENT | Errno::ISDIR | Errno::NOTEMPTY) => Ok(false),
+                    Err(errno) => Err(errno),
+                }
+            }
+            StepKind::Delete => {
+                match rename_unless_taken(self.directory, target, self.directory, &own) {
+                    Ok(()) if is_expected(&own) => Ok(true),
+                    Ok(()) => rename_unless_taken(self.directory, &own, self.directory, target)
+                        .map(|()| false),
+                    Err(Errno::NOENT) => Ok(false),
+                    Err(errno) => Err(errno),
+                }
+            }
             StepKind::Update => match exchange(self.directory, &own, target) {
                 Ok(()) if is_expected(&own) => Ok(true),
                 Ok(()) => self.exchange_back(&own).map(|()| false),
@@ -221,7 +226,7 @@ impl Work<'_> {
         if self.look(&own)?.is_none() {
             return rustix::fs::renameat(self.directory, &back, self.directory, &own);
         }
-        match rename_unless_taken(self.directory, &back, target) {
+        match rename_unless_taken(self.directory, &back, self.directory, target) {
             Err(Errno::EXIST) => self.unlink(&back),
             done => done,
         }
@@ -234,10 +239,10 @@ impl Work<'_> {
         self.settle_back()?;
         let Step { kind, new, name, .. } = self.step;
         let own = self.own();
-        let (found, target) = (self.look(&own)?, self.look(name)?);
+        let (current, target) = (self.look(&own)?, self.look(name)?);
         match kind {
-            StepKind::Update | StepKind::Create if found == *new => self.unlink(&own),
-            StepKind::Update if found.is_some() => {
+            StepKind::Update | StepKind::Create if current == *new => self.unlink(&own),
+            StepKind::Update if current.is_some() => {
                 if target == *new {
                     self.exchange_back(&own)?;
                 }
@@ -250,16 +255,16 @@ impl Work<'_> {
                     _ => Ok(()),
                 }
             }
-            StepKind::Create if found.is_none() && target == *new => {
-                match rename_unless_taken(self.directory, name, &own) {
+            StepKind::Create if current.is_none() && target == *new => {
+                match rename_unless_taken(self.directory, name, self.directory, &own) {
                     Ok(()) if self.look(&own)? == *new => self.unlink(&own),
-                    Ok(()) => rename_unless_taken(self.directory, &own, name),
+                    Ok(()) => rename_unless_taken(self.directory, &own, self.directory, name),
                     Err(Errno::NOENT) => Ok(()),
                     Err(errno) => Err(errno),
                 }
             }
-            StepKind::Delete if found.is_some() => {
-                match rename_unless_taken(self.directory, &own, name) {
+            StepKind::Delete if current.is_some() => {
+                match rename_unless_taken(self.directory, &own, self.directory, name) {
                     Err(Errno::EXIST) => self.unlink(&own),
                     done => done,
                 }

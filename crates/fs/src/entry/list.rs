@@ -80,12 +80,12 @@ struct Lister<'a> {
 }
 
 impl Lister<'_> {
-    /// `place` is the directory's path from the root, `shown` that from the listed directory.
+    /// `place` is the directory's path from the root, `display_path` that from the listed directory.
     fn directory(
         &mut self,
         directory: &OwnedFd,
         place: &Path,
-        shown: &str,
+        display_path: &str,
         level: usize,
     ) -> Result<Result<(), Errno>, FsError> {
         let names = match self.names(directory) {
@@ -101,7 +101,7 @@ impl Lister<'_> {
                 break;
             }
             let is_directory = FileKind::of(&stat) == Some(FileKind::Directory);
-            let path = format!("{shown}{}", name.to_string_lossy());
+            let path = format!("{display_path}{}", name.to_string_lossy());
             let inner = format!("{path}/");
             self.listing.entries.push(Listed { path, is_directory, bytes: size(&stat) });
             if is_directory && level < self.options.depth {

@@ -43,7 +43,7 @@ pub fn names(
     let failed = |errno| FsError::at(path, "listing", errno);
     let directory = open_directory(directory.descriptor.as_fd(), ".").map_err(failed)?;
     let mut listing = Dir::read_from(&directory).map_err(failed)?;
-    let mut found = Vec::new();
+    let mut names = Vec::new();
     while let Some(entry) = listing.read() {
         checkpoint(cancel)?;
         let entry = entry.map_err(failed)?;
@@ -70,7 +70,7 @@ pub fn names(
             _ => NamedKind::Other,
         };
         let name = std::ffi::OsStr::from_bytes(name.to_bytes()).to_owned();
-        found.push(Named { name, kind });
+        names.push(Named { name, kind });
     }
-    Ok(found)
+    Ok(names)
 }

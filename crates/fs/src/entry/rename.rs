@@ -1,16 +1,14 @@
 //! Renames an entry, and never replaces another one.
 
-use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use rustix::fs::{AtFlags, RenameFlags};
 use rustix::io::Errno;
 
 use crate::cancel::checkpoint;
 use crate::protection::Protection;
-use crate::publish::OpenDirectory;
+use crate::publish::{OpenDirectory, rename_unless_taken};
 use crate::walk::CreatedDirectories;
 use crate::{Durability, FsError, FsErrorKind, Root, WriteOptions};
 
@@ -38,9 +36,9 @@ pub fn rename(
     let mut created = CreatedDirectories::default();
     // `to/` names the same entry, also for a directory that is not there yet.
     let relative: PathBuf = root.relative(to)?.components().collect();
-    let found = root.parent_of(to, &relative, Some(&mut created), &protection);
-    let (parent, name) = match found {
-        Ok(found) => found,
+    let parent = root.parent_of(to, &relative, Some(&mut created), &protection);
+    let (parent, name) = match parent {
+        Ok(parent) => parent,
         Err(FsError { kind: FsErrorKind::NotAFile { .. }, .. }) => return Ok(Placed::Occupied),
         Err(error) => return Err(error),
     };
@@ -49,7 +47,8 @@ pub fn rename(
         Durability::Process => None,
         Durability::Fsync => Some((sync(entry.parent.as_fd())?, sync(parent.as_fd())?)),
     };
-    match rename_to_free(entry.parent.as_fd(), &entry.name, parent.as_fd(), &name) {
+    let (from_directory, to_directory) = (entry.parent.as_fd(), parent.as_fd());
+    match rename_unless_taken(from_directory, &entry.name, to_directory, &name) {
         Ok(()) => created.keep(),
         Err(Errno::EXIST | Errno::NOTEMPTY) => return Ok(Placed::Occupied),
         Err(Errno::NOENT) => return Err(FsErrorKind::NotFound.at(from)),
@@ -60,22 +59,4 @@ pub fn rename(
         new.finish(to, options.durability)?;
     }
     Ok(Placed::Done)
-}
-
-/// Renames in one step that fails if the name is taken. A file system without that step is asked before.
-pub(crate) fn rename_to_free(
-    from: BorrowedFd<'_>,
-    old: &OsStr,
-    to: BorrowedFd<'_>,
-    new: &OsStr,
-) -> Result<(), Errno> {
-    match rustix::fs::renameat_with(from, old, to, new, RenameFlags::NOREPLACE) {
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
-        done => return done,
-    }
-    match rustix::fs::statat(to, new, AtFlags::SYMLINK_NOFOLLOW) {
-        Err(Errno::NOENT) => rustix::fs::renameat(from, old, to, new),
-        Ok(_) => Err(Errno::EXIST),
-        Err(errno) => Err(errno),
-    }
 }

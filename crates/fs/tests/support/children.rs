@@ -9,11 +9,11 @@ use super::{Random, Tree, child};
 
 /// Whether [`killed_before`] works here.
 pub fn can_place_kills() -> bool {
-    let found = Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_ok();
-    if !found {
+    let is_installed = Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_ok();
+    if !is_installed {
         println!("skipped: strace, which places the kills, is not installed");
     }
-    found
+    is_installed
 }
 
 /// Runs `test` as a child that is killed before it makes a system call for the `number`th time. Its
@@ -42,14 +42,14 @@ pub fn kill_after(
     word: &str,
     random: &mut Random,
 ) -> String {
-    let mut said = String::new();
-    while !said.contains(word) {
-        assert!(output.read_line(&mut said).unwrap() > 0, "{said}");
+    let mut printed = String::new();
+    while !printed.contains(word) {
+        assert!(output.read_line(&mut printed).unwrap() > 0, "{printed}");
     }
     std::thread::sleep(Duration::from_micros(random.below(10_000)));
     child.kill().unwrap();
     child.wait().unwrap();
-    said
+    printed
 }
 
 /// Runs `test` again in mount and user namespaces of its own. False where the system does not allow

@@ -18,7 +18,7 @@ pub struct Candidate {
     /// Its number, from one.
     pub line: usize,
     /// Its text.
-    pub found: String,
+    pub text: String,
     /// The line of the text that was expected there, if the lines before it match.
     pub expected: Option<String>,
     /// Whether the two differ in white space only.
@@ -71,13 +71,13 @@ fn aligned(lines: &[&str], old: &[&str], anchor: usize) -> Vec<Candidate> {
                     (_, false) => line != expected,
                 }
             })?;
-            let found = lines.get(start + at).copied().unwrap_or("");
+            let text = lines.get(start + at).copied().unwrap_or("");
             let bare = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
             Some(Candidate {
                 line: start + at + 1,
-                found: found.to_owned(),
+                text: text.to_owned(),
                 expected: Some((*expected).to_owned()),
-                only_space: bare(found) == bare(expected),
+                only_space: bare(text) == bare(expected),
             })
         })
         .collect()
@@ -106,7 +106,7 @@ fn similar(lines: &[&str], best: &str) -> Vec<Candidate> {
     near.into_iter()
         .map(|(_, at)| Candidate {
             line: at + 1,
-            found: lines[at].to_owned(),
+            text: lines[at].to_owned(),
             expected: None,
             only_space: false,
         })

@@ -6,7 +6,7 @@ const FILE: &str = "class A:\n    def f(self):\n        return 1\n    def g(self
 
 fn place(diff: &str) -> Result<Vec<usize>, String> {
     apply_diff(FILE.as_bytes(), diff, DiffMode::Update)
-        .map(|new| new.places.iter().map(|place| place.found).collect())
+        .map(|new| new.places.iter().map(|place| place.placed_at).collect())
         .map_err(|error| reason(&error))
 }
 

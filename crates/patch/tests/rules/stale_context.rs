@@ -62,9 +62,9 @@ fn long_lines_are_cut_around_the_difference() {
     let same = "é".repeat(50_000);
     let file = format!("{same}left\n");
     let error = refused(&file, &format!("@@ -1 +1 @@\n-{same}right\n+x\n"));
-    let shown = error.to_string();
-    assert!(shown.len() < 1_500 && shown.contains("right\"") && shown.contains("left\""));
-    assert!(shown.contains("column 50001"), "{shown}");
+    let message = error.to_string();
+    assert!(message.len() < 1_500 && message.contains("right\"") && message.contains("left\""));
+    assert!(message.contains("column 50001"), "{message}");
 }
 
 #[test]

@@ -10,14 +10,14 @@ use super::{check, grammar};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BashOnly {
     /// What it looks like.
-    pub found: &'static str,
+    pub syntax: &'static str,
     /// What says the same to every shell.
     pub instead: &'static str,
 }
 
 impl BashOnly {
-    const fn new(found: &'static str, instead: &'static str) -> Self {
-        Self { found, instead }
+    const fn new(syntax: &'static str, instead: &'static str) -> Self {
+        Self { syntax, instead }
     }
 
     const BOTH: Self = Self::new("&> file", "`> file 2>&1`");
@@ -113,14 +113,14 @@ impl BashOnly {
 pub fn bash_only(line: &str) -> Option<BashOnly> {
     check(line).ok()?;
     let mut steps = Steps::default();
-    let (script, found) = first(line, &mut steps);
-    found.or_else(|| script.lines.iter().find_map(|inner| first(inner, &mut steps).1))
+    let (script, syntax) = first(line, &mut steps);
+    syntax.or_else(|| script.lines.iter().find_map(|inner| first(inner, &mut steps).1))
 }
 
 fn first<'s>(line: &'s str, steps: &mut Steps) -> (Script<'s>, Option<BashOnly>) {
     let (script, noted) = grammar::read_noting(line, Dialect::Bash, steps);
-    let found = noted.or_else(|| script.commands.iter().find_map(in_command));
-    (script, found)
+    let syntax = noted.or_else(|| script.commands.iter().find_map(in_command));
+    (script, syntax)
 }
 
 fn in_command(command: &Command<'_>) -> Option<BashOnly> {

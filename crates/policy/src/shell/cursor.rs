@@ -101,10 +101,10 @@ impl<'s, 'b> Parser<'s, 'b> {
     /// The same for two of them.
     pub(super) fn accept_two(&mut self, first: u8, second: u8) -> bool {
         let (one, at) = self.byte(self.at);
-        let (two, behind) = self.byte(at + 1);
+        let (two, after) = self.byte(at + 1);
         let is = one == Some(first) && two == Some(second);
         if is {
-            self.at = behind + 1;
+            self.at = after + 1;
         }
         is
     }

@@ -149,8 +149,8 @@ impl<'s> Parser<'s, '_> {
                 self.blanks();
                 for option in ["-p", "--"] {
                     let rest = &self.text[self.at..self.end];
-                    if let Some(behind) = rest.strip_prefix(option)
-                        && !behind.starts_with(|c: char| !c.is_ascii_whitespace())
+                    if let Some(after) = rest.strip_prefix(option)
+                        && !after.starts_with(|c: char| !c.is_ascii_whitespace())
                     {
                         self.at += option.len();
                         self.blanks();

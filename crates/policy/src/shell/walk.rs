@@ -55,7 +55,7 @@ impl Collected {
 const COMMAND_COST: usize = 64;
 const WORD_COST: usize = 16;
 
-/// Why a command is restricted that is none but for that.
+/// Why a command that is otherwise simple is restricted.
 const SETS_VARIABLES: &str = "sets variables that later commands may use";
 
 /// The longest reason for a restriction.

@@ -231,13 +231,13 @@ fn shell<'w, 's>(arguments: &'w [Word<'s>]) -> Wrapped<'w, 's> {
     const UNKNOWN: &str = "runs commands that come in from elsewhere";
     let mut takes_line = false;
     let mut rest = arguments;
-    while let Some((word, behind)) = rest.split_first() {
+    while let Some((word, rest_after)) = rest.split_first() {
         let Some(text) = word.value() else { return because(UNKNOWN) };
         let Some(letters) = text.strip_prefix(['-', '+']) else { break };
         match text {
             "--version" | "--help" => return Wrapped::default(),
             "--" | "-" => {
-                rest = behind;
+                rest = rest_after;
                 break;
             }
             _ if letters.starts_with('-')
@@ -251,7 +251,7 @@ fn shell<'w, 's>(arguments: &'w [Word<'s>]) -> Wrapped<'w, 's> {
             }
             _ => takes_line |= !letters.starts_with('-') && letters.contains('c'),
         }
-        rest = behind;
+        rest = rest_after;
     }
     match rest.first() {
         Some(line) if takes_line => match line.value() {

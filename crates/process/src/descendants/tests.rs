@@ -143,7 +143,7 @@ impl System {
     }
 }
 
-fn found(family: &mut Family, all: &[ProcessInfo]) -> BTreeSet<i32> {
+fn pids_of(family: &mut Family, all: &[ProcessInfo]) -> BTreeSet<i32> {
     family.find(all).into_iter().map(|one| one.pid).collect()
 }
 
@@ -172,13 +172,13 @@ proptest! {
         for event in events {
             system.happen(event);
             if let Event::Look = event {
-                let found = found(&mut family, &system.all);
-                prop_assert!(found.is_subset(&system.descendants()), "{found:?} of {:?}", system.all);
+                let pids = pids_of(&mut family, &system.all);
+                prop_assert!(pids.is_subset(&system.descendants()), "{pids:?} of {:?}", system.all);
             }
         }
-        let found = found(&mut family, &system.all);
-        prop_assert!(found.is_subset(&system.descendants()), "{found:?} of {:?}", system.all);
-        prop_assert!(found.contains(&LEADER));
+        let pids = pids_of(&mut family, &system.all);
+        prop_assert!(pids.is_subset(&system.descendants()), "{pids:?} of {:?}", system.all);
+        prop_assert!(pids.contains(&LEADER));
     }
 
     #[test]
@@ -188,7 +188,7 @@ proptest! {
         for event in events {
             system.happen(event);
         }
-        prop_assert_eq!(found(&mut family, &system.all), system.descendants());
+        prop_assert_eq!(pids_of(&mut family, &system.all), system.descendants());
     }
 
     #[test]
@@ -197,7 +197,7 @@ proptest! {
         let mut family = system.family();
         for event in events {
             system.happen(event);
-            prop_assert_eq!(found(&mut family, &system.all), system.descendants());
+            prop_assert_eq!(pids_of(&mut family, &system.all), system.descendants());
         }
     }
 
@@ -209,7 +209,7 @@ proptest! {
         let mut family = system.family();
         let leader = system.all.iter().position(|one| one.pid == LEADER).expect("a leader");
         system.happen(Event::Exit(leader));
-        prop_assert_eq!(found(&mut family, &system.all), system.descendants());
+        prop_assert_eq!(pids_of(&mut family, &system.all), system.descendants());
     }
 
     /// Lists that no system could give: circles, several of a number, negative ones.
@@ -244,8 +244,8 @@ proptest! {
             (system.all[at].group, system.all[at].session) = (LEADER, LEADER);
             (system.all[at].start, system.all[at].starter_ids) = (started, system.all[5].unique_ids);
         }
-        let found = family.find(&system.all);
-        prop_assert!(found.iter().all(|one| one.pid > HOST && one.start >= started), "{found:?}");
+        let descendants = family.find(&system.all);
+        prop_assert!(descendants.iter().all(|one| one.pid > HOST && one.start >= started), "{descendants:?}");
     }
 }
 
@@ -255,13 +255,13 @@ fn a_number_that_has_come_back_is_a_stranger() {
     let mut family = system.family();
     system.happen(Event::Fork(5));
     system.happen(Event::Session(6));
-    assert_eq!(found(&mut family, &system.all), [LEADER, 7].into());
+    assert_eq!(pids_of(&mut family, &system.all), [LEADER, 7].into());
     system.happen(Event::Exit(6));
     system.happen(Event::Fork(4));
     assert_eq!(system.all[6].pid, 7);
     system.happen(Event::Session(6));
     system.happen(Event::Fork(6));
-    assert_eq!(found(&mut family, &system.all), [LEADER].into());
+    assert_eq!(pids_of(&mut family, &system.all), [LEADER].into());
 }
 
 #[test]
@@ -279,7 +279,7 @@ fn what_is_remembered_is_bounded_and_the_living_stay() {
         system.happen(Event::Exit(7));
     }
     assert!(family.seen.len() <= MAX_REMEMBERED && family.unique_ids[1].len() <= MAX_REMEMBERED);
-    assert_eq!(found(&mut family, &system.all), system.descendants());
+    assert_eq!(pids_of(&mut family, &system.all), system.descendants());
 }
 
 /// A system in which one that nobody has seen has started another and ended: 8, with 1 as its parent.
@@ -299,19 +299,19 @@ fn with_orphan(before: &[Event]) -> System {
 #[test]
 fn what_is_in_a_group_that_one_of_the_family_has_begun_is_found() {
     let system = with_orphan(&[]);
-    assert_eq!(found(&mut system.family(), &system.all), [LEADER, 7, 9].into());
+    assert_eq!(pids_of(&mut system.family(), &system.all), [LEADER, 7, 9].into());
     let system = with_orphan(&[Event::Group(6)]);
-    assert_eq!(found(&mut system.family(), &system.all), [LEADER, 7, 9].into());
+    assert_eq!(pids_of(&mut system.family(), &system.all), [LEADER, 7, 9].into());
 }
 
 #[test]
 fn what_shares_a_session_that_is_not_the_hosts_is_found_and_what_shares_that_is_not() {
     let mut system = with_orphan(&[Event::Session(6)]);
     system.happen(Event::Group(7));
-    assert_eq!(found(&mut system.family(), &system.all), [LEADER, 7, 9].into());
+    assert_eq!(pids_of(&mut system.family(), &system.all), [LEADER, 7, 9].into());
     let mut system = with_orphan(&[]);
     system.happen(Event::Group(7));
-    assert_eq!(found(&mut system.family(), &system.all), [LEADER, 7].into());
+    assert_eq!(pids_of(&mut system.family(), &system.all), [LEADER, 7].into());
 }
 
 #[test]

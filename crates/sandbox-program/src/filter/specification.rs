@@ -130,9 +130,9 @@ fn mode(mode: u64) -> Answer {
     only_own(int(mode) & 0o6000 == 0)
 }
 
-fn open(flags: u64, given: u64) -> Answer {
+fn open(flags: u64, mode_argument: u64) -> Answer {
     let makes = int(flags) & (libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY)) != 0;
-    if makes { mode(given) } else { Allow }
+    if makes { mode(mode_argument) } else { Allow }
 }
 
 fn ioctl(request: u64) -> Answer {
@@ -213,8 +213,8 @@ fn plans() -> Vec<FilterPlan> {
     let mut plans = Vec::new();
     for network in networks {
         for files in [Files::Confined, Files::Full] {
-            for held in 0..8 {
-                let [own_net, own_ipc, own_pids] = [1, 2, 4].map(|bit| held & bit != 0);
+            for namespaces in 0..8 {
+                let [own_net, own_ipc, own_pids] = [1, 2, 4].map(|bit| namespaces & bit != 0);
                 plans.push(FilterPlan { network, files, own_net, own_ipc, own_pids });
             }
         }
@@ -310,8 +310,8 @@ fn the_program_is_short() {
             let steps = |number| {
                 run(&program, &Request { arch: arch.audit_number(), number, args: [0; 6] }).1
             };
-            let most = (0..=470).map(steps).max().unwrap();
-            assert!(most <= MAX_STEPS, "{most} steps for {plan:?}");
+            let max = (0..=470).map(steps).max().unwrap();
+            assert!(max <= MAX_STEPS, "{max} steps for {plan:?}");
         }
     }
 }
@@ -323,8 +323,8 @@ fn the_pin_touches_two_calls() {
         let program = pin_filter_on(arch).unwrap();
         for number in 0..470 {
             let request = Request { arch: arch.audit_number(), number, args: [0; 6] };
-            let wanted = if pinned.contains(&number) { Errno(0) } else { Allow };
-            assert_eq!(run(&program, &request).0, wanted, "{number}");
+            let expected = if pinned.contains(&number) { Errno(0) } else { Allow };
+            assert_eq!(run(&program, &request).0, expected, "{number}");
         }
         assert!(program.len() <= 5, "{}", program.len());
     }

@@ -117,15 +117,15 @@ impl Group {
     /// Moves the calling process into the group; its children start there.
     #[must_use]
     pub fn enter(&self) -> GroupLimits {
-        let mut held = GroupLimits::default();
+        let mut limits = GroupLimits::default();
         for part in &self.0 {
             // Zero stands for the writing process, in every namespace.
             if write(&part.entrance, b"0") == Ok(1) {
-                held.processes |= part.holds.processes;
-                held.memory |= part.holds.memory;
+                limits.processes |= part.holds.processes;
+                limits.memory |= part.holds.memory;
             }
         }
-        held
+        limits
     }
 
     /// Removes it, or gives back what of it is not empty yet, to be tried again.
@@ -279,8 +279,8 @@ mod tests {
 
     /// Which of the two groups is used, by its number.
     fn used(dir: &tempfile::TempDir, controller: &str) -> Option<u64> {
-        let found = usable(Version::Two, controller, &dir.path().join("own"))?;
-        Some(rustix::fs::fstat(found).expect("attributes").st_ino)
+        let directory = usable(Version::Two, controller, &dir.path().join("own"))?;
+        Some(rustix::fs::fstat(directory).expect("attributes").st_ino)
     }
 
     fn number(path: &Path) -> u64 {

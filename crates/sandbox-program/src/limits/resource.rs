@@ -71,10 +71,10 @@ fn below(resource: Resource, max: u64, more: u64) -> (Resource, Rlimit) {
 /// Whether the kernel counts the processes of this user at all. It does not for the system's own
 /// root, in any namespace, and a namespace does not show who that is.
 fn is_held_to_processes() -> bool {
-    in_child(false, |held| {
+    in_child(false, |is_limited| {
         let none = Rlimit { current: Some(0), maximum: Some(0) };
         let Ok(()) = setrlimit(Resource::Nproc, none) else { return };
-        *held = start_one() == Err(Errno::AGAIN);
+        *is_limited = start_one() == Err(Errno::AGAIN);
     })
     .unwrap_or(false)
 }

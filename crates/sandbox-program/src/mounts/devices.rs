@@ -48,8 +48,8 @@ impl Devices {
     pub(super) fn take(directory: &Path, full: bool) -> Result<Self, MountError> {
         let mut names: Vec<PathBuf> = NODES.iter().map(PathBuf::from).collect();
         if full && let Ok(entries) = fs::read_dir(directory) {
-            let found = entries.flatten().map(|entry| PathBuf::from(entry.file_name()));
-            names.extend(found.filter(|name| {
+            let entry_names = entries.flatten().map(|entry| PathBuf::from(entry.file_name()));
+            names.extend(entry_names.filter(|name| {
                 let name = name.as_os_str().as_encoded_bytes();
                 COMPUTING.iter().any(|begin| name.starts_with(begin.as_bytes()))
             }));

@@ -92,13 +92,13 @@ pub(super) fn cover_with_itself(place: impl AsFd) -> Result<(), Errno> {
 
 /// Whether nothing can be written at a place.
 pub(super) fn is_read_only(place: impl AsFd) -> bool {
-    fstatvfs(place).is_ok_and(|found| found.f_flag.contains(StatVfsMountFlags::RDONLY))
+    fstatvfs(place).is_ok_and(|stat| stat.f_flag.contains(StatVfsMountFlags::RDONLY))
 }
 
 /// Whether a mount begins here. Kernels that do not report this have none.
 pub(super) fn is_mount_point(place: impl AsFd) -> bool {
-    let found = statx(place, c"", AtFlags::EMPTY_PATH, StatxFlags::empty());
-    found.is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+    let stat = statx(place, c"", AtFlags::EMPTY_PATH, StatxFlags::empty());
+    stat.is_ok_and(|stat| stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
 /// Forbids more to a mount and all below it.

@@ -104,9 +104,9 @@ impl Layout {
         let (has_views, is_view) = (devices.is_some(), |path| plan.views.contains(path));
         let (views, protected): (Vec<&PathBuf>, Vec<&PathBuf>) =
             plan.protected.iter().partition(|path| has_views && is_view(*path));
-        let mut wanted: Vec<(&Path, Kind)> =
+        let mut planned: Vec<(&Path, Kind)> =
             temporary.iter().map(|path| (path.as_path(), Kind::Temporary)).collect();
-        wanted.extend(devices.as_deref().map(|path| (path, Kind::Devices)));
+        planned.extend(devices.as_deref().map(|path| (path, Kind::Devices)));
         for (paths, kind) in [
             (&plan.readable, Kind::Readable),
             (&plan.writable, Kind::Writable),
@@ -114,16 +114,16 @@ impl Layout {
             (&plan.closed, Kind::Closed),
             (&windows, Kind::Closed),
         ] {
-            wanted.extend(paths.iter().map(|path| (path.as_path(), kind)));
+            planned.extend(paths.iter().map(|path| (path.as_path(), kind)));
         }
         for (paths, kind) in [(protected, Kind::Protected), (views, Kind::View)] {
-            wanted.extend(paths.into_iter().map(|path| (path.as_path(), kind)));
+            planned.extend(paths.into_iter().map(|path| (path.as_path(), kind)));
         }
-        wanted.retain(|(path, _)| *path != root);
-        wanted.sort_by_key(|(path, kind)| (path.components().count(), *path, *kind));
-        wanted.dedup();
-        let mut layout = Self { entries: Vec::with_capacity(wanted.len()), root_is_writable };
-        for (path, kind) in wanted {
+        planned.retain(|(path, _)| *path != root);
+        planned.sort_by_key(|(path, kind)| (path.components().count(), *path, *kind));
+        planned.dedup();
+        let mut layout = Self { entries: Vec::with_capacity(planned.len()), root_is_writable };
+        for (path, kind) in planned {
             let below = layout.under(path);
             let under = below.map(|index| layout.entries[index].kind);
             // An entry without another below it lies on the root.
@@ -156,9 +156,9 @@ impl Layout {
 
     /// The entry that `path` lies on: the last one at it or above.
     fn under(&self, path: &Path) -> Option<usize> {
-        let found = |entry: &Entry| path.starts_with(&entry.path);
+        let contains = |entry: &Entry| path.starts_with(&entry.path);
         // Those above come first, and of two that lie above one path the deeper one counts.
-        self.entries.iter().rposition(found)
+        self.entries.iter().rposition(contains)
     }
 
     /// The highest directory above `path` whose files may be written, if there is one.

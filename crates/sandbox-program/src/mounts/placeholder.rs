@@ -148,7 +148,7 @@ impl Placeholder {
         }
         // Fails as long as another supervisor has it.
         flock(&self.fd, FlockOperation::NonBlockingLockExclusive)?;
-        // A mount point cannot be removed. It is none if the tree was given up.
+        // A mount point cannot be removed. It is no mount point any more if the tree was given up.
         let _ = unmount(&self.path, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW);
         let (Some(parent), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return Ok(());

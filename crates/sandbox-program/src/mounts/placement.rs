@@ -209,8 +209,9 @@ fn missed(step: &'static str, path: &Path, errno: Errno, plan: &Plan) -> MountEr
 
 /// A granted path that has become another file is not bound.
 fn check_granted(place: &OwnedFd, path: &Path, plan: &Plan) -> Result<(), MountError> {
-    let found = FileIdentity::of(place).map_err(|error| errno::of(&error)).at("look at", path)?;
-    if plan.is_granted(path, &found) {
+    let identity =
+        FileIdentity::of(place).map_err(|error| errno::of(&error)).at("look at", path)?;
+    if plan.is_granted(path, &identity) {
         return Ok(());
     }
     Err(MountError::new(GRANTED, path, Errno::STALE))

@@ -25,7 +25,7 @@ const NEW: &str = "new";
 #[derive(Debug)]
 pub(super) struct Programs {
     /// Read-only, for commands; until it is attached.
-    shown: Option<OwnedFd>,
+    visible: Option<OwnedFd>,
     /// The same directory on a mount that is attached nowhere.
     writable: OwnedFd,
 }
@@ -35,19 +35,19 @@ impl Programs {
     pub(super) fn prepare(scratch: &Scratch) -> Result<Self, MountError> {
         let prepare = || {
             scratch.directory(DIRECTORY, 0o755)?;
-            let shown = scratch.take(DIRECTORY)?;
-            kernel::set(&shown, Attributes::READ_ONLY)?;
-            Ok(Self { shown: Some(shown), writable: scratch.take(DIRECTORY)? })
+            let visible = scratch.take(DIRECTORY)?;
+            kernel::set(&visible, Attributes::READ_ONLY)?;
+            Ok(Self { visible: Some(visible), writable: scratch.take(DIRECTORY)? })
         };
         prepare().at("prepare the directory", Path::new(PROGRAMS))
     }
 
     /// Attaches it to its place in the small `/dev`.
     pub(super) fn attach(&mut self) -> Result<(), MountError> {
-        let Some(shown) = self.shown.take() else { return Ok(()) };
+        let Some(visible) = self.visible.take() else { return Ok(()) };
         let place = kernel::open_followed(Path::new(PROGRAMS));
         place
-            .and_then(|place| kernel::attach(shown, place))
+            .and_then(|place| kernel::attach(visible, place))
             .at("attach the directory", Path::new(PROGRAMS))
     }
 

@@ -40,30 +40,32 @@ impl RetainedCapabilities {
 
 /// Gives up all capabilities that commands do not keep. The worker calls this once it is set up.
 pub fn drop_capabilities(layers: &Layers) -> io::Result<RetainedCapabilities> {
-    let mut kept = CapabilitySet::empty();
+    let mut retained = CapabilitySet::empty();
     if geteuid().is_root() {
-        kept |= FILES;
+        retained |= FILES;
         // Where they would be over the host's users and processes, they are nothing for a command.
         if layers.user.holds() || layers.pid.holds() {
-            kept |= USERS;
+            retained |= USERS;
         }
     }
-    let kept = RetainedCapabilities(capabilities(None)?.permitted & kept);
+    let retained = RetainedCapabilities(capabilities(None)?.permitted & retained);
     // Kernels without ambient capabilities have none to clear.
     let _ = clear_ambient_capability_set();
-    kept.apply_in_child()?;
-    Ok(kept)
+    retained.apply_in_child()?;
+    Ok(retained)
 }
 
 /// Takes all but the kept ones from the bounding set, which the workers and their commands inherit:
 /// no program they execute can get them back. What this process has it keeps.
 pub(super) fn bound() {
-    let kept = if geteuid().is_root() { FILES.union(USERS) } else { CapabilitySet::empty() };
+    let retained = if geteuid().is_root() { FILES.union(USERS) } else { CapabilitySet::empty() };
     for number in 0..u64::BITS {
         let capability = CapabilitySet::from_bits_retain(1 << number);
         // Fails after the last capability that the kernel knows, and for a process without
         // privilege, which has none to hand on.
-        if !kept.contains(capability) && remove_capability_from_bounding_set(capability).is_err() {
+        if !retained.contains(capability)
+            && remove_capability_from_bounding_set(capability).is_err()
+        {
             break;
         }
     }

@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
 use rustix::fs::fstat;
 use rustix::process::Pid;
-use toolwright_sandbox::kept::InputState;
+use toolwright_sandbox::background::InputState;
 
 use super::blocked::{Blocked, Condition, blocked, epoll_descriptors};
 use super::processes::{self, Stat};
@@ -22,8 +22,8 @@ pub(crate) struct InputFile {
 
 impl InputFile {
     pub(crate) fn of(file: BorrowedFd<'_>, is_terminal: bool) -> io::Result<Self> {
-        let found = fstat(file.as_fd())?;
-        Ok(Self { device: found.st_dev, inode: found.st_ino, is_terminal })
+        let stat = fstat(file.as_fd())?;
+        Ok(Self { device: stat.st_dev, inode: stat.st_ino, is_terminal })
     }
 
     /// Looks at every thread that could read it.
@@ -33,10 +33,10 @@ impl InputFile {
         for process in readers {
             for thread in processes::threads(process) {
                 match self.of_thread(process, thread) {
-                    Found::Runs => return InputState::Busy,
-                    Found::Hidden => state = InputState::Unknown,
-                    Found::Waits if state == InputState::Busy => state = InputState::Waiting,
-                    Found::Gone | Found::Elsewhere | Found::Waits => {}
+                    ThreadState::Runs => return InputState::Busy,
+                    ThreadState::Hidden => state = InputState::Unknown,
+                    ThreadState::Waits if state == InputState::Busy => state = InputState::Waiting,
+                    ThreadState::Gone | ThreadState::Elsewhere | ThreadState::Waits => {}
                 }
             }
         }
@@ -57,21 +57,23 @@ impl InputFile {
         (terminal != 0 && foreground > 0).then(|| processes.into_iter().filter(reads).collect())
     }
 
-    fn of_thread(self, process: i32, thread: i32) -> Found {
+    fn of_thread(self, process: i32, thread: i32) -> ThreadState {
         let path = format!("/proc/{process}/task/{thread}/syscall");
         let line = match fs::read_to_string(path) {
             Ok(line) => line,
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Found::Hidden,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return ThreadState::Hidden;
+            }
             // The kernel forgets a thread that ends at any moment.
-            Err(_) => return Found::Gone,
+            Err(_) => return ThreadState::Gone,
         };
         match blocked(&line) {
-            Blocked::Runs => Found::Runs,
-            Blocked::Elsewhere => Found::Elsewhere,
+            Blocked::Runs => ThreadState::Runs,
+            Blocked::Elsewhere => ThreadState::Elsewhere,
             Blocked::On(condition) => match self.is_met_by(process, &condition) {
-                Ok(true) => Found::Waits,
-                Ok(false) => Found::Elsewhere,
-                Err(_) => Found::Hidden,
+                Ok(true) => ThreadState::Waits,
+                Ok(false) => ThreadState::Elsewhere,
+                Err(_) => ThreadState::Hidden,
             },
         }
     }
@@ -95,18 +97,18 @@ impl InputFile {
     }
 
     fn is_open_as(self, process: i32, descriptor: i32) -> bool {
-        let Ok(found) = fs::metadata(format!("/proc/{process}/fd/{descriptor}")) else {
+        let Ok(metadata) = fs::metadata(format!("/proc/{process}/fd/{descriptor}")) else {
             return false;
         };
         // What is opened as `/dev/tty` is the terminal of the process, which is in its foreground.
         let is_own_terminal = self.is_terminal
-            && found.file_type().is_char_device()
-            && found.rdev() == libc::makedev(5, 0);
-        is_own_terminal || (found.dev(), found.ino()) == (self.device, self.inode)
+            && metadata.file_type().is_char_device()
+            && metadata.rdev() == libc::makedev(5, 0);
+        is_own_terminal || (metadata.dev(), metadata.ino()) == (self.device, self.inode)
     }
 }
 
-enum Found {
+enum ThreadState {
     /// It has ended meanwhile.
     Gone,
     Runs,

@@ -13,13 +13,13 @@ pub(super) fn of_command(is_alone: bool) -> Vec<i32> {
         let numbers = names.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         return numbers.filter(|number| *number != own).collect();
     }
-    let mut found = children(own);
+    let mut processes = children(own);
     let mut index = 0;
-    while let Some(process) = found.get(index).copied() {
-        found.extend(children(process));
+    while let Some(process) = processes.get(index).copied() {
+        processes.extend(children(process));
         index += 1;
     }
-    found
+    processes
 }
 
 fn children(process: i32) -> Vec<i32> {

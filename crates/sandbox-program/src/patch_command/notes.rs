@@ -1,4 +1,4 @@
-//! What the host is told of a patch.
+//! Reports to the host about a patch.
 //!
 //! The command has inherited a pipe for that. A program between the command and this one may have
 //! closed it, as Python and Node do, and then an ancestor still has it. Without the pipe, and when it is
@@ -21,10 +21,10 @@ use toolwright_sandbox::wire::{
 
 use super::Refusal;
 
-/// How much of the texts of a refusal is told.
+/// The most bytes of a refusal's texts in a report.
 const MAX_WHAT_BYTES: usize = 2000;
 const MAX_HINT_BYTES: usize = 1000;
-/// How many bytes of names are told of one patch.
+/// The most bytes of file names in the reports of one patch.
 const MAX_NAMES_BYTES: usize = 8 << 10;
 /// How many ancestors are asked for the pipe.
 const MAX_ANCESTORS: usize = 16;
@@ -55,20 +55,20 @@ impl Notes {
         let notes = Self { pipe, id };
         let began =
             PatchBegan { id, at_ms: now_ms(), directory, bytes: patch.len() as u64, sha256 };
-        let is_told = notes.tell(&PatchNote::Began(began.clone()))
+        let is_sent = notes.tell(&PatchNote::Began(began.clone()))
             || notes.tell(&PatchNote::Began(PatchBegan { directory: "".into(), ..began }));
-        is_told.then_some(notes)
+        is_sent.then_some(notes)
     }
 
     /// Tells which files will be changed.
     pub(super) fn plan(&self, planned: &[PatchedFile]) {
         let total = u32::try_from(planned.len()).unwrap_or(u32::MAX);
         let mut names = 0;
-        let told = planned.iter().take_while(|file| {
+        let listed = planned.iter().take_while(|file| {
             names += bytes_of(file);
             names <= MAX_NAMES_BYTES
         });
-        let mut files = told;
+        let mut files = listed;
         let (mut batch, mut bytes) = (Vec::new(), 0);
         loop {
             let next = files.next();
@@ -91,7 +91,7 @@ impl Notes {
     /// Tells how it ended.
     pub(super) fn end(&self, refusal: Option<&Refusal>) {
         let refusal = refusal.map(|refusal| PatchRefusal {
-            is_misfit: u8::from(refusal.is_misfit),
+            is_mismatch: u8::from(refusal.is_mismatch),
             what: beginning(&refusal.what, MAX_WHAT_BYTES),
             hint: beginning(&refusal.hint, MAX_HINT_BYTES),
         });
@@ -139,7 +139,7 @@ fn find_pipe() -> Option<OwnedFd> {
 }
 
 fn is_pipe_of_host(file: BorrowedFd<'_>) -> bool {
-    fstat(file).is_ok_and(|found| found.st_mode == libc::S_IFIFO | NOTES_MODE)
+    fstat(file).is_ok_and(|stat| stat.st_mode == libc::S_IFIFO | NOTES_MODE)
 }
 
 fn parent_of(pid: Pid) -> Option<Pid> {

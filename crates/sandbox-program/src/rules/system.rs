@@ -88,8 +88,8 @@ pub(super) fn version() -> io::Result<u32> {
     u32::try_from(version).map_err(|_| io::Error::last_os_error())
 }
 
-/// The rights of `wanted` that a version knows. The kernel refuses a set with an unknown right.
-pub(super) fn known(abi: u32, wanted: Handled) -> Handled {
+/// The rights of `requested` that a version knows. The kernel refuses a set with an unknown right.
+pub(super) fn known(abi: u32, requested: Handled) -> Handled {
     let files = match abi {
         0 => 0,
         1 => REFER - 1,
@@ -105,9 +105,9 @@ pub(super) fn known(abi: u32, wanted: Handled) -> Handled {
     };
     let scopes = if abi >= 6 { SCOPES } else { 0 };
     Handled {
-        files: wanted.files & files,
-        ports: wanted.ports & ports,
-        scopes: wanted.scopes & scopes,
+        files: requested.files & files,
+        ports: requested.ports & ports,
+        scopes: requested.scopes & scopes,
     }
 }
 

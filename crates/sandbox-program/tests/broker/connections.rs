@@ -127,12 +127,12 @@ fn a_socket_that_does_not_wait_is_told_later() {
 fn servers_of_the_command_are_reached() {
     for (family, ip) in [(V4, "127.0.0.1"), (V6, "::1"), (V4, "127.3.2.1")] {
         // The port, passed before the command waits for its client.
-        let (told, tell) = std::io::pipe().unwrap();
+        let (ports, port_sender) = std::io::pipe().unwrap();
         let client = thread::spawn(move || {
-            let mut told = told;
+            let mut ports = ports;
             let mut clients = 0;
             let mut port = [0; 2];
-            while told.read_exact(&mut port).is_ok() {
+            while ports.read_exact(&mut port).is_ok() {
                 let mut stream = TcpStream::connect(at(ip, u16::from_ne_bytes(port))).unwrap();
                 let mut text = String::new();
                 stream.read_to_string(&mut text).unwrap();
@@ -145,12 +145,14 @@ fn servers_of_the_command_are_reached() {
             let socket = tcp(family);
             let bound = bind(socket, at(ip, 0));
             let listens = [listen(socket), listen(socket)];
-            (&tell).write_all(&address_by(libc::SYS_getsockname, socket).0.to_ne_bytes()).unwrap();
+            (&port_sender)
+                .write_all(&address_by(libc::SYS_getsockname, socket).0.to_ne_bytes())
+                .unwrap();
             let mut accepted = stream(call(libc::SYS_accept4, [socket]));
             accepted.write_all(b"from the command").unwrap();
             vec![bound, listens[0], listens[1]]
         });
-        drop(tell);
+        drop(port_sender);
         for answers in &answers {
             assert_eq!(answers, &[0, 0, 0], "{ip}");
         }

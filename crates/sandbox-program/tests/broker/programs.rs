@@ -24,19 +24,23 @@ struct Start<'a> {
 
 const STACK: usize = 64 * 1024;
 
-extern "C" fn start(given: *mut c_void) -> c_int {
+extern "C" fn start(start_arguments: *mut c_void) -> c_int {
     // SAFETY: the worker waits, and its values live, until this child has executed the program.
-    let given = unsafe { &*given.cast::<Start>() };
+    let start_arguments = unsafe { &*start_arguments.cast::<Start>() };
     // SAFETY: plain calls; the strings live.
     unsafe {
         for place in [1, 2] {
-            libc::dup2(given.output, place);
+            libc::dup2(start_arguments.output, place);
         }
-        if install_in_child(&given.filter, given.channel).is_err() {
+        if install_in_child(&start_arguments.filter, start_arguments.channel).is_err() {
             libc::_exit(99);
         }
         libc::syscall(libc::SYS_close_range, 3, c_int::MAX, 0);
-        libc::execve(given.argv[0], given.argv.as_ptr(), given.environment.as_ptr());
+        libc::execve(
+            start_arguments.argv[0],
+            start_arguments.argv.as_ptr(),
+            start_arguments.environment.as_ptr(),
+        );
         libc::_exit(98)
     }
 }
@@ -49,7 +53,7 @@ fn output(user: Option<u32>, arguments: &[&str]) -> String {
     let worker = fork(|| {
         become_worker(user);
         let channel = Channel::new().unwrap();
-        let mut given = Start {
+        let mut start_arguments = Start {
             filter: program().unwrap(),
             channel: channel.child_end(),
             output: writer.as_raw_fd(),
@@ -62,7 +66,7 @@ fn output(user: Option<u32>, arguments: &[&str]) -> String {
         // call waits.
         let command = unsafe {
             let top = stack.as_mut_ptr().add(stack.len());
-            libc::clone(start, top.cast(), flags, (&raw mut given).cast())
+            libc::clone(start, top.cast(), flags, (&raw mut start_arguments).cast())
         };
         let command = Pid::from_raw(command).unwrap();
         let mut broker = channel.take().unwrap().unwrap();
@@ -94,7 +98,7 @@ fn web() -> u16 {
     port
 }
 
-fn each_user(arguments: &[&str], wanted: &str) {
+fn each_user(arguments: &[&str], expected: &str) {
     if !std::path::Path::new(arguments[0]).exists() {
         println!("no {}: left out", arguments[0]);
         return;
@@ -104,7 +108,7 @@ fn each_user(arguments: &[&str], wanted: &str) {
         users.push(Some(NOBODY));
     }
     for user in users {
-        assert_eq!(output(user, arguments), wanted, "{arguments:?}");
+        assert_eq!(output(user, arguments), expected, "{arguments:?}");
     }
 }
 
@@ -116,9 +120,9 @@ fn shells_and_clients_reach_a_server() {
     let url = format!("http://localhost:{port}/");
     each_user(&["/usr/bin/curl", "-sS", "--max-time", "20", &url], "hello");
     let script = "exec 3<>/dev/tcp/192.0.2.1/80 || echo refused";
-    let said = "/bin/bash: connect: Permission denied\n\
+    let expected = "/bin/bash: connect: Permission denied\n\
         /bin/bash: line 1: /dev/tcp/192.0.2.1/80: Permission denied\nrefused\n";
-    each_user(&["/bin/bash", "-c", script], said);
+    each_user(&["/bin/bash", "-c", script], expected);
 }
 
 #[test]

@@ -150,25 +150,25 @@ fn more_callers_than_may_wait_are_told_to_try_again() {
     let (full, good) = (Full::new(), patient());
     let address = at("127.0.0.1", full.port);
     let answers = command(None, || {
-        let told = Arc::new(AtomicI64::new(0));
+        let answered = Arc::new(AtomicI64::new(0));
         for _ in 0..300 {
-            let told = told.clone();
+            let answered = answered.clone();
             thread::Builder::new()
                 .stack_size(64 * 1024)
                 .spawn(move || {
                     if connect(tcp(V4), address) == -i64::from(libc::EAGAIN) {
-                        told.fetch_add(1, Ordering::Relaxed);
+                        answered.fetch_add(1, Ordering::Relaxed);
                     }
                 })
                 .unwrap();
         }
         let began = Instant::now();
-        while told.load(Ordering::Relaxed) < 44 && began.elapsed().as_secs() < 20 {
+        while answered.load(Ordering::Relaxed) < 44 && began.elapsed().as_secs() < 20 {
             thread::sleep(Duration::from_millis(10));
         }
         let socket = tcp(V4);
         let still = connect(socket, at("127.0.0.1", good));
-        vec![told.load(Ordering::Relaxed), still]
+        vec![answered.load(Ordering::Relaxed), still]
     });
     assert_eq!(answers, [44, 0]);
 }

@@ -57,9 +57,9 @@ fn nothing_is_typed_into_a_terminal() {
         }
     }
     calls.push((libc::SYS_ioctl, args([terminal, 0x541B, waiting])));
-    let mut wanted = vec![-i64::from(EPERM); calls.len()];
-    wanted[calls.len() - 1] = 0;
-    assert_eq!(answers(&[&filter(NARROWEST)], None, &calls), wanted);
+    let mut expected = vec![-i64::from(EPERM); calls.len()];
+    expected[calls.len() - 1] = 0;
+    assert_eq!(answers(&[&filter(NARROWEST)], None, &calls), expected);
     close(terminal);
 }
 
@@ -124,8 +124,8 @@ fn without_a_process_namespace_only_the_caller_is_changed() {
     assert!(unfiltered.iter().all(|&it| it != -i64::from(EPERM)), "{unfiltered:?}");
     let by_user = |call: usize| [5, 6, 8].contains(&call);
     for (call, answer) in answers(&[&with], None, &refused).into_iter().enumerate() {
-        let wanted = if by_user(call) { -i64::from(EPERM) } else { unfiltered[call] };
-        assert_eq!(answer, wanted, "{:?}", refused[call]);
+        let expected = if by_user(call) { -i64::from(EPERM) } else { unfiltered[call] };
+        assert_eq!(answer, expected, "{:?}", refused[call]);
     }
 }
 

@@ -34,10 +34,10 @@ fn output(plan: FilterPlan, program: &str, arguments: &[&str]) -> Option<String>
     }
 }
 
-fn prints(program: &str, arguments: &[&str], wanted: &str) {
+fn prints(program: &str, arguments: &[&str], expected: &str) {
     for plan in [NARROWEST, PLANS[5]] {
         if let Some(output) = output(plan, program, arguments) {
-            assert_eq!(output, wanted, "{program} {arguments:?} under {plan:?}");
+            assert_eq!(output, expected, "{program} {arguments:?} under {plan:?}");
         }
     }
 }

@@ -80,10 +80,10 @@ fn follows(number: c_long, rows: &[Row]) {
         let unfiltered = answers(&[], user, &calls);
         for (column, plan) in PLANS.into_iter().enumerate() {
             let answers = answers(&[&filter(plan)], user, &calls);
-            for (place, (socket, wanted)) in rows.iter().enumerate() {
+            for (place, (socket, expected)) in rows.iter().enumerate() {
                 let answer = answers[place];
                 let says = format!("{socket:?} under {plan:?} as {user:?}");
-                match wanted[column] {
+                match expected[column] {
                     Some(errno) => assert_eq!(answer, -i64::from(errno), "{says}"),
                     None if unfiltered[place] >= 0 => assert!(answer >= 0, "{answer}: {says}"),
                     None => assert_eq!(answer, unfiltered[place], "{says}"),

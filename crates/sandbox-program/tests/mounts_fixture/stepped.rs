@@ -114,18 +114,18 @@ impl Stepped {
     fn call(&self) -> (c_long, [u64; 2]) {
         const GET_SYSCALL_INFO: libc::c_uint = 0x420e;
         // After what it is, where: the number, and up to six arguments.
-        let mut told = [0_u64; 16];
+        let mut info = [0_u64; 16];
         // SAFETY: the buffer has the length that is passed.
         let length = unsafe {
             libc::ptrace(
                 GET_SYSCALL_INFO as _,
                 self.pid(),
-                size_of_val(&told),
-                told.as_mut_ptr().cast::<libc::c_void>(),
+                size_of_val(&info),
+                info.as_mut_ptr().cast::<libc::c_void>(),
             )
         };
         assert!(length > 0, "{}", io::Error::last_os_error());
-        (told[3].cast_signed() as c_long, [told[4], told[5]])
+        (info[3].cast_signed() as c_long, [info[4], info[5]])
     }
 
     /// The path that the call is made for.

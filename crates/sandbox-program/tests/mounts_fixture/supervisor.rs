@@ -174,8 +174,8 @@ fn finish(layers: &Layers) -> io::Result<()> {
 }
 
 fn tell(text: &str, status: i32) -> i32 {
-    let told = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
-    if told.is_ok() { status } else { BROKEN }
+    let written = io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
+    if written.is_ok() { status } else { BROKEN }
 }
 
 /// A server and its client in one worker, over both kinds of addresses.

@@ -34,11 +34,11 @@ pub(crate) fn users() -> Vec<User> {
         .env(ALONE, "")
         .output()
         .expect("the test again");
-    let said = String::from_utf8_lossy(&again.stderr);
-    assert!(again.status.success(), "{said}");
+    let output = String::from_utf8_lossy(&again.stderr);
+    assert!(again.status.success(), "{output}");
     let passed = String::from_utf8_lossy(&again.stdout).contains("1 passed");
     assert!(passed, "{name} was not run");
-    eprint!("{said}");
+    eprint!("{output}");
     Vec::new()
 }
 
@@ -62,10 +62,10 @@ pub(crate) fn in_child(run: impl FnOnce()) {
         unsafe { libc::_exit(i32::from(result.is_err())) }
     }
     drop(writer);
-    let mut said = String::new();
-    reader.read_to_string(&mut said).expect("pipe");
+    let mut output = String::new();
+    reader.read_to_string(&mut output).expect("pipe");
     let mut status = 0;
     // SAFETY: room for the status.
     assert_eq!(unsafe { libc::waitpid(pid, &raw mut status, 0) }, pid);
-    assert_eq!(status, 0, "in the child: {said}");
+    assert_eq!(status, 0, "in the child: {output}");
 }

@@ -24,7 +24,7 @@ pub(crate) fn become_user(user: User) {
 
 /// The capabilities that commands of a root host keep.
 fn keep_few_capabilities() {
-    let kept = CapabilitySet::CHOWN
+    let retained = CapabilitySet::CHOWN
         | CapabilitySet::DAC_OVERRIDE
         | CapabilitySet::FOWNER
         | CapabilitySet::FSETID
@@ -32,7 +32,7 @@ fn keep_few_capabilities() {
         | CapabilitySet::SETGID
         | CapabilitySet::KILL;
     let inheritable = CapabilitySet::empty();
-    let sets = CapabilitySets { effective: kept, permitted: kept, inheritable };
+    let sets = CapabilitySets { effective: retained, permitted: retained, inheritable };
     set_capabilities(None, sets).expect("capabilities");
 }
 

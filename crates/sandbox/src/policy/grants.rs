@@ -124,7 +124,7 @@ pub struct Resolved {
     /// The root.
     pub root: PathBuf,
     /// The root as the caller calls it.
-    pub given_root: PathBuf,
+    pub named_root: PathBuf,
     /// Directories that may be written besides the root.
     pub writable: Vec<PathBuf>,
     /// Readable paths below closed ones.
@@ -180,7 +180,7 @@ impl Resolved {
     /// that a command may have made.
     pub(super) fn leads_out(&self, path: &Path, real_path: &Path) -> bool {
         let others = self.writable.iter().map(|path| (path, path));
-        [(&self.given_root, &self.root)].into_iter().chain(others).any(|(name, real_name)| {
+        [(&self.named_root, &self.root)].into_iter().chain(others).any(|(name, real_name)| {
             (path.starts_with(name) || path.starts_with(real_name))
                 && !real_path.starts_with(real_name)
         })
@@ -208,7 +208,7 @@ impl Grants {
         let directories = self.directories.get_or_init(|| self.find(root));
         let mut resolved = Resolved {
             root: root.to_owned(),
-            given_root: self.root.path().to_owned(),
+            named_root: self.root.path().to_owned(),
             granted: vec![Granted { path: root.to_owned(), identity }],
             closed: self.closed.resolve(&self.deny_read, root, self.home.as_deref()),
             closed_names: self.deny_read.clone(),

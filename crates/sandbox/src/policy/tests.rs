@@ -53,9 +53,9 @@ impl Fixture {
             RequestedPaths { option, paths: paths.collect() }
         };
         let grants = Grants::new(
-            Arc::new(Directory::new("rootDir", self.at("root"))),
-            named("sandbox.writableRoots", &settings.writable_roots),
-            named("sandbox.readable", &settings.readable),
+            Arc::new(Directory::new("root", self.at("root"))),
+            named("writable roots", &settings.writable_roots),
+            named("readable", &settings.readable),
             settings.deny_read.clone(),
             Some(self.home.clone()),
         );
@@ -168,20 +168,23 @@ fn programs_in_the_temporary_directory_stay_readable() {
         "/usr/bin".into(),
         "relative".into(),
     ]);
-    let found: Vec<_> = {
+    let readable_paths: Vec<_> = {
         let path = path.expect("joined");
         let root = Resolved {
             root: fixture.at("root"),
-            given_root: fixture.at("root"),
+            named_root: fixture.at("root"),
             ..Resolved::default()
         };
         super::scope::temporary_toolchains(Some(&path), &root).collect()
     };
     for readable in ["app/node_modules", "tool", "plain"] {
-        assert!(found.contains(&fixture.at(readable)), "{readable}: {found:?}");
+        assert!(readable_paths.contains(&fixture.at(readable)), "{readable}: {readable_paths:?}");
     }
     let others = ["/", "/tmp", "/usr/bin", "/usr"].map(Path::new);
-    assert!(!found.iter().any(|path| others.contains(&path.as_path())), "{found:?}");
+    assert!(
+        !readable_paths.iter().any(|path| others.contains(&path.as_path())),
+        "{readable_paths:?}"
+    );
 }
 
 #[test]
@@ -229,7 +232,7 @@ fn a_writable_root_that_is_none_is_an_error_that_names_it() {
         let Err(GrantError::Refused { option, path, problem }) = fixture.plan(&settings) else {
             panic!("granted");
         };
-        assert_eq!((option.as_str(), path), ("sandbox.writableRoots", PathBuf::from(name)));
+        assert_eq!((option.as_str(), path), ("writable roots", PathBuf::from(name)));
         assert!(matches!(problem, GrantProblem::Missing | GrantProblem::NotADirectory));
     }
 }

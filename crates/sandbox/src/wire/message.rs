@@ -1,7 +1,7 @@
 //! The messages of a host to a worker.
 
 use super::codec::{Malformed, Reader, Wire};
-use crate::kept::{TerminalSize, Watched};
+use crate::background::{TerminalSize, WatchedFacts};
 
 /// The bytes of a frame's length.
 pub const FRAME_HEADER: usize = 4;
@@ -22,7 +22,7 @@ pub struct Request<'a> {
     /// Whether stdin has a pipe. Without one it is empty.
     pub has_input: bool,
     /// Whether the host keeps it running, and wants to know when the program has been executed.
-    pub is_kept: bool,
+    pub is_background: bool,
     /// The terminal that it is to have.
     pub terminal: Option<TerminalSize>,
     /// Whether there is a pipe for notes on patches.
@@ -31,7 +31,7 @@ pub struct Request<'a> {
 
 const STDERR_APART: u8 = 1;
 const HAS_INPUT: u8 = 1 << 1;
-const IS_KEPT: u8 = 1 << 2;
+const IS_BACKGROUND: u8 = 1 << 2;
 const HAS_TERMINAL: u8 = 1 << 3;
 const HAS_NOTES: u8 = 1 << 4;
 
@@ -58,7 +58,7 @@ pub enum HostMessage<'m> {
     /// Send this signal to the process group of the command.
     Signal(i32),
     /// Report from now on, or no more, what becomes of these.
-    Watch(Watched),
+    Watch(WatchedFacts),
     /// Connect to the server that the command has at this port, and send the socket.
     Connect(u16),
 }
@@ -81,7 +81,7 @@ pub fn run_frame<'w>(
     let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
     let flags = flag(request.stderr_apart, STDERR_APART)
         | flag(request.has_input, HAS_INPUT)
-        | flag(request.is_kept, IS_KEPT)
+        | flag(request.is_background, IS_BACKGROUND)
         | flag(request.terminal.is_some(), HAS_TERMINAL)
         | flag(request.has_notes, HAS_NOTES);
     frame.extend_from_slice(&[RUN, flags]);
@@ -129,8 +129,8 @@ pub fn signal_frame(signal: i32) -> Vec<u8> {
 
 /// The frame that says what is to be reported.
 #[must_use]
-pub fn watch_frame(watched: Watched) -> Vec<u8> {
-    framed(vec![0, 0, 0, 0, WATCH, u8::from(watched.ports), u8::from(watched.input)])
+pub fn watch_frame(facts: WatchedFacts) -> Vec<u8> {
+    framed(vec![0, 0, 0, 0, WATCH, u8::from(facts.ports), u8::from(facts.input)])
 }
 
 /// The frame that asks for a connection.
@@ -196,7 +196,7 @@ pub fn read_request_frame(content: &[u8]) -> Result<HostMessage<'_>, Malformed> 
         WATCH => {
             let (ports, input) = (u8::read(&mut from)? != 0, u8::read(&mut from)? != 0);
             from.end()?;
-            Ok(HostMessage::Watch(Watched { ports, input }))
+            Ok(HostMessage::Watch(WatchedFacts { ports, input }))
         }
         CONNECT => {
             let port = u16::read(&mut from)?;
@@ -218,9 +218,9 @@ pub fn read_request_frame(content: &[u8]) -> Result<HostMessage<'_>, Malformed> 
             };
             let (program, cwd) = (word()?, word()?);
             let words = from.0;
-            let found = words.split(|byte| *byte == 0).count() - 1;
+            let words_count = words.split(|byte| *byte == 0).count() - 1;
             let whole = words.last().is_none_or(|byte| *byte == 0);
-            if found != count || !whole || arguments > count || arguments == 0 {
+            if words_count != count || !whole || arguments > count || arguments == 0 {
                 return Err(Malformed);
             }
             let request = Request {
@@ -228,7 +228,7 @@ pub fn read_request_frame(content: &[u8]) -> Result<HostMessage<'_>, Malformed> 
                 cwd,
                 stderr_apart: flags & STDERR_APART != 0,
                 has_input: flags & HAS_INPUT != 0,
-                is_kept: flags & IS_KEPT != 0,
+                is_background: flags & IS_BACKGROUND != 0,
                 terminal,
                 has_notes: flags & HAS_NOTES != 0,
             };

@@ -78,7 +78,7 @@ pub struct PatchEnded {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatchRefusal {
     /// 1 if the patch makes no sense or does not fit its files.
-    pub is_misfit: u8,
+    pub is_mismatch: u8,
     /// What happened.
     pub what: String,
     /// The next move.
@@ -90,7 +90,7 @@ wire_struct!(PatchBegan { id, at_ms, directory, bytes, sha256 });
 wire_struct!(PatchFiles { id, total, files });
 wire_struct!(NotedFile { path, letter, moved_to });
 wire_struct!(PatchEnded { id, at_ms, refusal });
-wire_struct!(PatchRefusal { is_misfit, what, hint });
+wire_struct!(PatchRefusal { is_mismatch, what, hint });
 
 impl PatchNote {
     /// The frame for it; `None` if it is too long.
@@ -146,7 +146,7 @@ mod tests {
                 id: 1,
                 at_ms: 4,
                 refusal: Some(PatchRefusal {
-                    is_misfit: 1,
+                    is_mismatch: 1,
                     what: "no".to_owned(),
                     hint: "yes".to_owned(),
                 }),

@@ -2,7 +2,7 @@
 
 use super::codec::{Malformed, Reader, Wire, read_whole, wire_enum, wire_struct};
 use super::message::{FRAME_HEADER, framed};
-use crate::kept::{InputState, Usage};
+use crate::background::{InputState, Usage};
 use crate::layers::{Bound, Layer, Layers};
 use crate::step::FailedStep;
 

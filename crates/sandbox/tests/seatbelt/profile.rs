@@ -39,12 +39,12 @@ impl Expression {
 /// All expressions of a text; panics where it is not well formed.
 pub(crate) fn parse(text: &str) -> Vec<Expression> {
     let mut rest = text;
-    let mut found = Vec::new();
+    let mut expressions = Vec::new();
     while let Some(expression) = next(&mut rest) {
-        found.push(expression);
+        expressions.push(expression);
     }
     assert_eq!(rest, "", "a closing parenthesis too many");
-    found
+    expressions
 }
 
 /// The next expression; `None` at the end, or before a closing parenthesis.
@@ -128,11 +128,11 @@ impl Profile {
                 collect(inner, into);
             }
         }
-        let mut found = Vec::new();
+        let mut expressions = Vec::new();
         for rule in &self.rules {
-            collect(rule, &mut found);
+            collect(rule, &mut expressions);
         }
-        found
+        expressions
     }
 
     /// Whether an operation on a path is allowed: the last rule about it holds.

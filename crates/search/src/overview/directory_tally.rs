@@ -10,10 +10,10 @@ pub(super) type Name = Box<[u8]>;
 
 /// How many subdirectories, and how many files, a directory keeps by name: the start, a directory in
 /// it, and so on. Together they bound a tally to some hundred thousand names.
-const KEPT_NAMES: [usize; 4] = [80, 30, 15, 8];
+const MAX_NAMES: [usize; 4] = [80, 30, 15, 8];
 
 /// The most levels below the start that are kept by name.
-pub const MAX_DEPTH: usize = KEPT_NAMES.len();
+pub const MAX_DEPTH: usize = MAX_NAMES.len();
 
 /// A directory, and what is below it.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -33,13 +33,13 @@ impl DirectoryTally {
     pub(super) fn add(&mut self, path: &[u8], bytes: u64, depth: usize) {
         let mut path = path;
         let mut here = self;
-        for kept in KEPT_NAMES.into_iter().take(depth) {
+        for max in MAX_NAMES.into_iter().take(depth) {
             here.count(1, bytes);
             let Some(slash) = path.iter().position(|&byte| byte == b'/') else {
-                keep_name(&mut here.names, path, kept);
+                keep_name(&mut here.names, path, max);
                 return;
             };
-            let Some(next) = keep(&mut here.directories, &path[..slash], kept) else { return };
+            let Some(next) = keep(&mut here.directories, &path[..slash], max) else { return };
             here = next;
             path = &path[slash + 1..];
         }
@@ -52,17 +52,17 @@ impl DirectoryTally {
     }
 
     pub(super) fn merge(&mut self, other: Self) {
-        self.merge_level(other, &KEPT_NAMES);
+        self.merge_level(other, &MAX_NAMES);
     }
 
-    fn merge_level(&mut self, other: Self, kept: &[usize]) {
+    fn merge_level(&mut self, other: Self, max: &[usize]) {
         self.count(other.files, other.bytes);
-        let Some((&kept, below)) = kept.split_first() else { return };
+        let Some((&max, below)) = max.split_first() else { return };
         for name in other.names {
-            keep_name(&mut self.names, &name, kept);
+            keep_name(&mut self.names, &name, max);
         }
         for (name, directory) in other.directories {
-            if let Some(own) = keep(&mut self.directories, &name, kept) {
+            if let Some(own) = keep(&mut self.directories, &name, max) {
                 own.merge_level(directory, below);
             }
         }
@@ -136,12 +136,12 @@ mod tests {
                 .prop_map(|paths| paths.into_iter().collect::<Vec<_>>()),
         ) {
             let tally = tally(&paths, 2);
-            prop_assert!(tally.directories.len() <= KEPT_NAMES[0]);
+            prop_assert!(tally.directories.len() <= MAX_NAMES[0]);
             for (name, directory) in &tally.directories {
                 let prefix = [name, &b"/"[..]].concat();
                 let below = paths.iter().filter(|path| path.as_bytes().starts_with(&prefix)).count();
                 prop_assert_eq!(directory.files, below as u64);
-                prop_assert!(directory.names.len() <= KEPT_NAMES[1]);
+                prop_assert!(directory.names.len() <= MAX_NAMES[1]);
             }
         }
     }

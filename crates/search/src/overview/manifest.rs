@@ -171,32 +171,35 @@ mod tests {
         };
         assert_eq!(facts("package.json", &format!("\u{feff}{npm}")), Some(expected));
         let deno = r#"{"name":"@a/b","tasks":{"dev":"deno run a.ts","b":{"command":"x"}},"exports":"./mod.ts"}"#;
-        let found = facts("deno.json", deno).expect("facts");
-        assert_eq!(found.scripts, scripts(&[("b", "x"), ("dev", "deno run a.ts")]));
-        assert_eq!(found.entry_points, list(&["./mod.ts"]));
-        let found =
+        let manifest = facts("deno.json", deno).expect("facts");
+        assert_eq!(manifest.scripts, scripts(&[("b", "x"), ("dev", "deno run a.ts")]));
+        assert_eq!(manifest.entry_points, list(&["./mod.ts"]));
+        let manifest =
             facts("composer.json", r#"{"name":"a/b","scripts":{"t":["x","y"]},"bin":["c"]}"#);
-        let found = found.expect("facts");
-        assert_eq!((found.scripts, found.entry_points), (scripts(&[("t", "x")]), list(&["c"])));
+        let manifest = manifest.expect("facts");
+        assert_eq!(
+            (manifest.scripts, manifest.entry_points),
+            (scripts(&[("t", "x")]), list(&["c"]))
+        );
     }
 
     #[test]
     fn toml_manifests() {
         let cargo = "[package]\nname='a'\nversion.workspace=true\n[lib]\npath='src/a.rs'\n\
             [[bin]]\nname='b'\npath='src/b.rs'\n[[bin]]\nname='c'\n[workspace]\nmembers=['x','y/*']\n";
-        let found = facts("Cargo.toml", cargo).expect("facts");
-        assert_eq!((found.name.as_deref(), found.version.as_deref()), (Some("a"), None));
-        assert_eq!(found.entry_points, list(&["src/a.rs", "src/b.rs", "c"]));
-        assert_eq!(found.members, list(&["x", "y/*"]));
+        let manifest = facts("Cargo.toml", cargo).expect("facts");
+        assert_eq!((manifest.name.as_deref(), manifest.version.as_deref()), (Some("a"), None));
+        assert_eq!(manifest.entry_points, list(&["src/a.rs", "src/b.rs", "c"]));
+        assert_eq!(manifest.members, list(&["x", "y/*"]));
         let python = "[project]\nname='a'\nversion='1'\n[project.scripts]\nrun='a.b:main'\n\
             [tool.uv.workspace]\nmembers=['p']\n";
-        let found = facts("pyproject.toml", python).expect("facts");
-        assert_eq!(found.entry_points, list(&["run = a.b:main"]));
-        assert_eq!((found.name.as_deref(), found.members), (Some("a"), list(&["p"])));
+        let manifest = facts("pyproject.toml", python).expect("facts");
+        assert_eq!(manifest.entry_points, list(&["run = a.b:main"]));
+        assert_eq!((manifest.name.as_deref(), manifest.members), (Some("a"), list(&["p"])));
         let poetry = "[tool.poetry]\nname='b'\nversion='2'\n[tool.poetry.scripts]\nr='c:d'\n";
-        let found = facts("pyproject.toml", poetry).expect("facts");
-        assert_eq!((found.name.as_deref(), found.version.as_deref()), (Some("b"), Some("2")));
-        assert_eq!(found.entry_points, list(&["r = c:d"]));
+        let manifest = facts("pyproject.toml", poetry).expect("facts");
+        assert_eq!((manifest.name.as_deref(), manifest.version.as_deref()), (Some("b"), Some("2")));
+        assert_eq!(manifest.entry_points, list(&["r = c:d"]));
     }
 
     #[test]
@@ -259,13 +262,16 @@ mod tests {
             "name": "x\u{0}\n\u{1b}[2J".repeat(100),
             "scripts": (0..100).map(|n| (format!("s{n}"), "y".repeat(10_000))).collect::<std::collections::BTreeMap<_, _>>(),
         });
-        let found = facts("package.json", &json.to_string()).expect("facts");
-        let name = found.name.expect("name");
+        let manifest = facts("package.json", &json.to_string()).expect("facts");
+        let name = manifest.name.expect("name");
         assert_eq!(name.chars().count(), MAX_CHARACTERS + 1);
         assert!(!name.chars().any(char::is_control), "{name}");
-        assert_eq!(found.scripts.len(), MAX_LIST);
+        assert_eq!(manifest.scripts.len(), MAX_LIST);
         assert!(
-            found.scripts.iter().all(|(_, command)| command.chars().count() == MAX_CHARACTERS + 1)
+            manifest
+                .scripts
+                .iter()
+                .all(|(_, command)| command.chars().count() == MAX_CHARACTERS + 1)
         );
         assert_eq!(parse(b"\xff", &Format::Json(fields::npm)), None);
     }

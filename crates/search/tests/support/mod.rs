@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use tempfile::TempDir;
-use toolwright_search::{GrepError, GrepRequest, GrepText, Parallelism, grep};
+use toolwright_search::{CutAdvice, GrepError, GrepRequest, GrepText, Parallelism, grep};
 
 pub(crate) struct Tree {
     pub(crate) root: PathBuf,
@@ -50,6 +50,7 @@ impl Tree {
             deadline: None,
             cancel,
             parallelism: Parallelism::default(),
+            advice: CutAdvice::default(),
         }
     }
 

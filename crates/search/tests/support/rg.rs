@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::AtomicBool;
 
-use toolwright_search::{GrepRequest, Parallelism, Scope, grep, list_files};
+use toolwright_search::{CutAdvice, GrepRequest, Parallelism, Scope, grep, list_files};
 
 use super::beneath;
 
@@ -81,10 +81,11 @@ pub(crate) fn ours(
         deadline: None,
         cancel: &cancel,
         parallelism: Parallelism::default(),
+        advice: CutAdvice::default(),
     };
     let handle = File::open(root).expect("root");
     grep(&GrepRequest { parallelism, ..request }, &|path| beneath(&handle, path))
-        .map(|found| found.text)
+        .map(|result| result.text)
         .map_err(|error| error.to_string())
 }
 
@@ -143,11 +144,11 @@ pub(crate) fn compare_names(program: &Path, root: &Path, start: &str, patterns: 
     for parallelism in PARALLELISMS {
         match list_files(&Scope { parallelism, ..scope }, patterns, &|path| beneath(&handle, path))
         {
-            Ok(found) => {
+            Ok(result) => {
                 let line = |path: &Path| [path.as_os_str().as_bytes(), b"\n"].concat();
-                let names: Vec<u8> = found.paths().flat_map(line).collect();
+                let names: Vec<u8> = result.paths().flat_map(line).collect();
                 assert_same(&names, &expected.stdout, &label, start);
-                assert!(!found.truncated);
+                assert!(!result.truncated);
             }
             Err(error) => {
                 let message = String::from_utf8_lossy(&expected.stderr);

@@ -2,7 +2,7 @@ use super::*;
 
 /// A root that is granted and nothing else.
 pub(in crate::command) fn resolved(root: &Path) -> Resolved {
-    Resolved { root: root.to_owned(), given_root: root.to_owned(), ..Resolved::default() }
+    Resolved { root: root.to_owned(), named_root: root.to_owned(), ..Resolved::default() }
 }
 
 fn plan(options: &SandboxOptions, root: &Path) -> Plan {
@@ -193,15 +193,15 @@ fn the_stores_of_the_user_s_home_are_closed_whatever_home_the_host_names() {
     let Some(user) = stores::home_of_user() else { return };
     let (_place, root, home, _keys) = home_with_keys();
     let options = SandboxOptions { full_files: true, ..SandboxOptions::default() };
-    let held = |home: &Path| {
+    let closed_stores = |home: &Path| {
         let variables = [("HOME".into(), home.into())];
         let plan = options.plan(&root, &resolved(&root), &variables);
         let paths = plan.closed.into_iter().chain(plan.protected);
         paths.filter(|path| path.starts_with(user)).collect::<std::collections::HashSet<_>>()
     };
-    let stores = held(user);
+    let stores = closed_stores(user);
     assert!(!stores.is_empty());
-    assert!(stores.is_subset(&held(&home)));
+    assert!(stores.is_subset(&closed_stores(&home)));
 }
 
 #[test]
@@ -229,4 +229,31 @@ fn a_report_is_refused_for_a_root_that_was_replaced() {
     let report = SandboxOptions::default().report(&granted, &grants, &[], false, &stop);
     let Err(Unfinished::Failed(failure)) = report else { panic!("it was made") };
     assert_eq!(failure.code.as_str(), "TOOL_ROOT_CHANGED");
+}
+
+/// A process warns once in its life, so the test calls itself.
+#[test]
+fn a_writable_home_is_warned_of_once_on_stderr() {
+    const CHILD: &str = "TOOLWRIGHT_TEST_WARNING";
+    if let Some(root) = env::var_os(CHILD) {
+        let plan = plan(&SandboxOptions::default(), Path::new(&root));
+        warn_of_writable_home(&plan);
+        warn_of_writable_home(&plan);
+        return;
+    }
+    let (place, root, home, _keys) = home_with_keys();
+    let warnings = |root: &Path| {
+        let name = "command::plan::tests::a_writable_home_is_warned_of_once_on_stderr";
+        let output = std::process::Command::new(env::current_exe().expect("known"))
+            .args(["--exact", name, "--nocapture"])
+            .env(CHILD, root)
+            .env("HOME", &home)
+            .output()
+            .expect("ran");
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        text.matches("commands may write the home directory").count()
+    };
+    assert_eq!(warnings(&root), 0);
+    assert_eq!(warnings(&place.path().canonicalize().expect("there")), 1);
 }

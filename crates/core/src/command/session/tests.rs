@@ -39,11 +39,11 @@ fn a_granted_directory_is_open_while_it_is_a_directory() {
         writable: vec![b.clone(), gone.clone(), file.clone()],
         ..Grants::default()
     };
-    let found = OpenDirectories::find(&grants);
-    assert_eq!(found.readable, [a]);
-    assert_eq!(found.writable, [b]);
-    assert_eq!(found.absent, [file.clone(), gone, link]);
-    let missing = found.missing().expect("three");
+    let directories = OpenDirectories::find(&grants);
+    assert_eq!(directories.readable, [a]);
+    assert_eq!(directories.writable, [b]);
+    assert_eq!(directories.absent, [file.clone(), gone, link]);
+    let missing = directories.missing().expect("three");
     assert!(missing.contains(&format!("`{}` (and 2 more)", file.display())), "{missing}");
     let one = OpenDirectories { absent: vec![file.clone()], ..OpenDirectories::default() };
     let missing = one.missing().expect("one");

@@ -57,10 +57,10 @@ fn the_sandbox_explains_every_end_but_success() {
     let hint = |line: &str, end: End, printed| super::hint(line, &end, printed, &plan);
     let signal = || End::Signal("SIGKILL".to_owned());
     for end in [End::Exit(1), End::TimedOut, signal()] {
-        let said = hint("make", end.clone(), [no_host, read_only]).expect("explained");
-        assert!(said.contains("net.hosts"), "stderr comes first: {said}");
-        let said = hint("make", end, ["", read_only]).expect("explained");
-        assert!(said.contains("fs.write"), "{said}");
+        let message = hint("make", end.clone(), [no_host, read_only]).expect("explained");
+        assert!(message.contains("net.hosts"), "stderr comes first: {message}");
+        let message = hint("make", end, ["", read_only]).expect("explained");
+        assert!(message.contains("fs.write"), "{message}");
     }
     // What says nothing is known by its name.
     assert!(hint("npx x", End::TimedOut, ["", ""]).is_some());

@@ -7,7 +7,7 @@ use toolwright_sandbox::plan::{Network, Plan};
 
 /// How a command ended that printed no reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum CommandEnd {
     /// The timeout stopped it.
     TimedOut,
     /// It exited with this code.
@@ -19,35 +19,35 @@ pub enum Ending {
 pub fn explain_program(
     program: &str,
     arguments: &[String],
-    ending: Ending,
+    end: CommandEnd,
     plan: &Plan,
     door: Door,
 ) -> Option<String> {
     if !SHELLS.contains(&name_of(program)) {
-        return explain_line(&format!("{program} {}", arguments.join(" ")), ending, plan, door);
+        return explain_line(&format!("{program} {}", arguments.join(" ")), end, plan, door);
     }
-    arguments.iter().find_map(|argument| explain_line(argument, ending, plan, door))
+    arguments.iter().find_map(|argument| explain_line(argument, end, plan, door))
 }
 
 const SHELLS: [&str; 6] = ["ash", "bash", "dash", "ksh", "sh", "zsh"];
 
 /// The same for a command line.
 #[must_use]
-pub fn explain_line(line: &str, ending: Ending, plan: &Plan, door: Door) -> Option<String> {
+pub fn explain_line(line: &str, end: CommandEnd, plan: &Plan, door: Door) -> Option<String> {
     if plan.network == Network::Open {
         return None;
     }
     commands(line).find_map(|command| {
         let (name, arguments) = command.split_first()?;
-        let failure = match ending {
-            Ending::TimedOut if waits(name, arguments) => {
+        let failure = match end {
+            CommandEnd::TimedOut if waits(name, arguments) => {
                 let what = format!(
                     "`{name}` may be waiting for the network, which is blocked; work with what is installed, or"
                 );
                 return Some(sentence(&what, Remedy::NETWORK, door));
             }
-            Ending::TimedOut => return None,
-            Ending::Code(code) => failure(name, code)?,
+            CommandEnd::TimedOut => return None,
+            CommandEnd::Code(code) => failure(name, code)?,
         };
         if !arguments.iter().any(|argument| is_this_machine(argument)) {
             let what = format!("`{name}` {failure}, and the network is blocked; do without it, or");
@@ -147,8 +147,8 @@ mod tests {
     use crate::voice::refusals::tests::plan;
     use toolwright_sandbox::plan::Files;
 
-    fn quiet(line: &str, ending: Ending, network: Network) -> Option<String> {
-        explain_line(line, ending, &plan(network, Files::Confined), Door::Tools)
+    fn quiet(line: &str, end: CommandEnd, network: Network) -> Option<String> {
+        explain_line(line, end, &plan(network, Files::Confined), Door::Tools)
     }
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
         let blocked = plan(Network::PrivateLoopback, Files::Confined);
         let of = |program: &str, arguments: &[&str]| {
             let arguments: Vec<String> = arguments.iter().map(|&one| one.to_owned()).collect();
-            explain_program(program, &arguments, Ending::TimedOut, &blocked, Door::Tools)
+            explain_program(program, &arguments, CommandEnd::TimedOut, &blocked, Door::Tools)
         };
         assert!(of("/bin/sh", &["-c", "cd x && npx y"]).is_some());
         assert!(of("sh", &["-c", "yarn"]).is_some());
@@ -174,7 +174,7 @@ mod tests {
             ("yarn", "yarn"),
             ("if true; then git fetch; fi", "git"),
         ] {
-            let text = quiet(line, Ending::TimedOut, Network::PrivateLoopback).expect(name);
+            let text = quiet(line, CommandEnd::TimedOut, Network::PrivateLoopback).expect(name);
             assert!(text.contains(&format!("`{name}` may be waiting for the network")), "{text}");
         }
         for line in [
@@ -187,19 +187,22 @@ mod tests {
             "yarn() { sleep 9; }; yarn test",
             "echo 'we like npx a lot'",
         ] {
-            assert_eq!(quiet(line, Ending::TimedOut, Network::PrivateLoopback), None, "{line}");
+            assert_eq!(quiet(line, CommandEnd::TimedOut, Network::PrivateLoopback), None, "{line}");
         }
-        assert_eq!(quiet("npx tsc", Ending::TimedOut, Network::Open), None);
+        assert_eq!(quiet("npx tsc", CommandEnd::TimedOut, Network::Open), None);
     }
 
     #[test]
     fn an_exit_code_that_means_no_connection_is_explained() {
-        let of = |line: &str, code| quiet(line, Ending::Code(code), Network::PrivateLoopback);
+        let of = |line: &str, code| quiet(line, CommandEnd::Code(code), Network::PrivateLoopback);
         assert!(of("curl -s https://x", 6).is_some_and(|text| text.contains("find the host")));
         assert!(of("cd x; curl -s https://x", 7).is_some());
         let local = of("curl -s http://localhost:3000/", 7).expect("explained");
         assert!(local.contains("sandbox.loopback"), "{local}");
-        assert_eq!(quiet("curl http://127.0.0.1", Ending::Code(7), Network::HostLoopback), None);
+        assert_eq!(
+            quiet("curl http://127.0.0.1", CommandEnd::Code(7), Network::HostLoopback),
+            None
+        );
         assert_eq!(of("curl -s https://x", 22), None);
         assert_eq!(of("make", 6), None);
     }

@@ -25,7 +25,7 @@ struct World {
     failures: AtomicUsize,
     /// Whether the system refuses a tree of files of its own.
     is_without_mounts: bool,
-    /// The network in which a process is kept, of those that come one after the other; 0 is none.
+    /// The network of a background process, of those that come one after the other; 0 is none.
     network: AtomicU64,
 }
 
@@ -180,7 +180,7 @@ fn call(world: &Arc<World>, pool: &Mutex<State<FakeSupervisor>>) {
 
 /// Runs calls beside changes of the paths. Together with the failures, a call meets as many as it
 /// has tries.
-fn calls(is_without_mounts: bool, changes: usize, kept: usize) {
+fn calls(is_without_mounts: bool, changes: usize, reused: usize) {
     let failures = MAX_TRIES - changes;
     check_random(
         move || {
@@ -204,7 +204,7 @@ fn calls(is_without_mounts: bool, changes: usize, kept: usize) {
             }));
             let networks = Arc::clone(&world);
             threads.push(thread::spawn(move || {
-                for _ in 0..kept {
+                for _ in 0..reused {
                     networks.network.fetch_add(1, Ordering::SeqCst);
                     thread::yield_now();
                 }

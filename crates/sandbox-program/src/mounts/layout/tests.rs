@@ -25,7 +25,7 @@ fn layout(plan: &Plan) -> Layout {
 }
 
 /// The entries beside those that every layout has.
-fn shown(plan: &Plan) -> Vec<String> {
+fn entries_of(plan: &Plan) -> Vec<String> {
     let layout = layout(plan);
     let always = ["/dev", "/dev/shm", "/tmp", "/var/tmp"].map(Path::new);
     let entries = layout.entries.iter();
@@ -43,7 +43,7 @@ fn what_lies_above_comes_first() {
     let plan =
         plan(&["/home/u/p", "/home"], &["/home/u/.ssh", "/home/u"], &["/home/u/.ssh/pub"], &[]);
     assert_eq!(
-        shown(&plan),
+        entries_of(&plan),
         [
             "Writable /home on ",
             "Closed /home/u on /home",
@@ -61,20 +61,23 @@ fn what_makes_no_difference_is_left_out() {
         &["/etc", "/w/open"],
         &["/etc/passwd", "/w/closed/p", "/w/p"],
     );
-    assert_eq!(shown(&plan), ["Writable /w on ", "Closed /w/closed on /w", "Protected /w/p on /w"]);
+    assert_eq!(
+        entries_of(&plan),
+        ["Writable /w on ", "Closed /w/closed on /w", "Protected /w/p on /w"]
+    );
 }
 
 #[test]
 fn a_writable_path_below_a_protected_one_is_put_back() {
     let plan = plan(&["/w", "/w/p/inner"], &[], &[], &["/w/p"]);
     let expected = ["Writable /w on ", "Protected /w/p on /w", "Writable /w/p/inner on /w/p"];
-    assert_eq!(shown(&plan), expected);
+    assert_eq!(entries_of(&plan), expected);
 }
 
 #[test]
 fn at_one_path_the_stricter_one_lies_on_top() {
     let plan = plan(&["/w"], &["/w"], &[], &["/w"]);
-    assert_eq!(shown(&plan), ["Writable /w on ", "Protected /w on /w", "Closed /w on /w"]);
+    assert_eq!(entries_of(&plan), ["Writable /w on ", "Protected /w on /w", "Closed /w on /w"]);
 }
 
 #[test]
@@ -100,7 +103,7 @@ fn with_all_files_only_what_is_closed_or_protected_remains() {
         ..plan(&["/w", "/h/p"], &["/h"], &["/h/r", "/etc"], &["/w/.git/hooks", "/h/p/x"])
     };
     assert_eq!(
-        shown(&plan),
+        entries_of(&plan),
         [
             "Closed /h on ",
             "Writable /h/p on /h",
@@ -127,7 +130,7 @@ fn the_highest_writable_directory_is_found() {
 fn the_root_can_be_writable_and_cannot_be_closed() {
     let writable = plan(&["/"], &["/root"], &[], &["/w/p"]);
     assert!(layout(&writable).root_is_writable);
-    assert_eq!(shown(&writable), ["Closed /root on ", "Protected /w/p on "]);
+    assert_eq!(entries_of(&writable), ["Closed /root on ", "Protected /w/p on "]);
     let closed = plan(&["/w"], &["/"], &[], &[]);
     assert!(Layout::arrange(&closed, System::default()).is_err());
 }

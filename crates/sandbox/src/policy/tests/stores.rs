@@ -28,8 +28,11 @@ fn every_store_is_closed_where_it_is() {
         if !fixture.at("home").join(store).exists() {
             put(&fixture, &format!("home/{store}"), "secret");
         }
-        let held = fixture.plan(&Settings::default()).expect("a plan").closed;
-        assert!(held.contains(&fixture.at("home").join(store)), "{store}: {held:?}");
+        let closed_paths = fixture.plan(&Settings::default()).expect("a plan").closed;
+        assert!(
+            closed_paths.contains(&fixture.at("home").join(store)),
+            "{store}: {closed_paths:?}"
+        );
     }
 }
 
@@ -90,8 +93,8 @@ fn the_page_has_the_same_list() {
     assert_eq!(of_system, SYSTEM_STORES);
     let variables = between("<!-- variables -->", "<!-- /variables -->");
     assert_eq!(variables, VARIABLES.map(|(name, _)| name));
-    let held = between("<!-- held -->", "<!-- /held -->");
-    assert_eq!(held, HELD_WHEN_ABSENT.map(|store| format!("~/{store}")));
+    let listed = between("<!-- held -->", "<!-- /held -->");
+    assert_eq!(listed, HELD_WHEN_ABSENT.map(|store| format!("~/{store}")));
 }
 
 #[test]
@@ -116,9 +119,9 @@ fn what_a_variable_moves_is_closed_where_it_is_and_where_it_was() {
         put(&fixture, file, "secret");
         put(&fixture, was, "secret");
         let settings = Settings { variables: variable(name, value), ..Settings::default() };
-        let held = closed(&fixture, &settings);
-        assert!(held.contains(&file.to_owned()), "{name}: {held:?}");
-        assert!(held.contains(&was.to_owned()), "{name}: {held:?}");
+        let closed_paths = closed(&fixture, &settings);
+        assert!(closed_paths.contains(&file.to_owned()), "{name}: {closed_paths:?}");
+        assert!(closed_paths.contains(&was.to_owned()), "{name}: {closed_paths:?}");
         // It is the variable that has done it.
         assert!(!closed(&fixture, &Settings::default()).contains(&file.to_owned()), "{name}");
     }
@@ -129,8 +132,11 @@ fn what_a_variable_moves_is_closed_where_it_is_and_where_it_was() {
         variables: variable("KUBECONFIG", list.expect("joined")),
         ..Settings::default()
     };
-    let held = closed(&fixture, &settings);
-    assert!(held.contains(&"k1".to_owned()) && held.contains(&"k2".to_owned()), "{held:?}");
+    let closed_paths = closed(&fixture, &settings);
+    assert!(
+        closed_paths.contains(&"k1".to_owned()) && closed_paths.contains(&"k2".to_owned()),
+        "{closed_paths:?}"
+    );
 }
 
 #[test]
@@ -224,13 +230,13 @@ fn absent_stores_are_held_where_commands_could_make_them() {
         plan.protected
     };
     assert_eq!(absent("root"), [""; 0].map(PathBuf::from));
-    let mut held = absent("home");
-    held.sort();
+    let mut closed_paths = absent("home");
+    closed_paths.sort();
     // `.ssh` is there, and closed.
     let expected = HELD_WHEN_ABSENT[1..].iter().map(|store| fixture.at("home").join(store));
     let mut expected: Vec<PathBuf> = expected.collect();
     expected.sort();
-    assert_eq!(held, expected);
+    assert_eq!(closed_paths, expected);
     let settings = Settings { readable: vec!["~/.aws".into()], ..Settings::default() };
     let root = fixture.at("home");
     let plan = plan(&Options { root: &root, ..fixture.options(&settings) });

@@ -11,21 +11,21 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use support::kept::Kept;
+use support::background::TestProcess;
 use support::place::Place;
 use support::{LONG, strings};
 use toolwright_exec::process::{LogLimits, Process, ProcessRequest, Stdio};
 use toolwright_exec::{ExecRequest, Streams};
 
 const SECOND: Duration = Duration::from_secs(1);
-/// The name of the thread that follows all kept processes.
+/// The name of the thread that follows all background processes.
 const REACTOR: &str = "toolwright-kept";
 
 #[test]
 fn an_output_in_the_hands_of_a_stranger_ends_with_the_process() {
     let place = Place::confined();
-    let kept = Kept::start(&place, "echo up; exec sleep 60");
-    kept.says("up\n");
+    let process = TestProcess::start(&place, "echo up; exec sleep 60");
+    process.says("up\n");
     // As a process of another command could, which got it over a socket.
     let own = place.processes();
     let mut outputs: Vec<File> = own
@@ -49,8 +49,8 @@ fn an_output_in_the_hands_of_a_stranger_ends_with_the_process() {
             })
         })
         .collect();
-    kept.kill();
-    let end = kept.until(5 * SECOND, Process::end);
+    process.kill();
+    let end = process.until(5 * SECOND, Process::end);
     is_over.store(true, Ordering::Relaxed);
     for writer in writers {
         writer.join().expect("it ends with its pipe");
@@ -87,7 +87,7 @@ fn a_write_reports_what_went_with_it_of_earlier_ones() {
         thread::sleep(Duration::from_millis(10));
         process.write(b"").expect("taken");
     }
-    let found = (process.input().written, reports.load(Ordering::Relaxed) > before);
+    let progress = (process.input().written, reports.load(Ordering::Relaxed) > before);
     is_shut.store(false, Ordering::Relaxed);
-    assert_eq!(found, (end, true));
+    assert_eq!(progress, (end, true));
 }

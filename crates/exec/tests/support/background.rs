@@ -1,4 +1,4 @@
-//! A process that is kept, with waiting.
+//! A background process, with waiting.
 
 use std::ops::Deref;
 use std::sync::{Arc, Condvar, Mutex};
@@ -14,12 +14,12 @@ use super::{LONG, strings};
 
 pub(crate) const SIZE: TerminalSize = TerminalSize { columns: 80, rows: 24 };
 
-pub(crate) struct Kept {
+pub(crate) struct TestProcess {
     process: Process,
     changes: Arc<(Mutex<u64>, Condvar)>,
 }
 
-impl Deref for Kept {
+impl Deref for TestProcess {
     type Target = Process;
 
     fn deref(&self) -> &Process {
@@ -27,31 +27,31 @@ impl Deref for Kept {
     }
 }
 
-/// How a script of a test is kept.
-pub(crate) struct Keeping {
+/// How a process of a test runs.
+pub(crate) struct ProcessOptions {
     pub(crate) stdio: Stdio,
     pub(crate) streams: Streams,
     pub(crate) tail_bytes: usize,
     pub(crate) holds: bool,
 }
 
-impl Default for Keeping {
+impl Default for ProcessOptions {
     fn default() -> Self {
         let stdio = Stdio::Pipes { has_input: true };
         Self { stdio, streams: Streams::Apart, tail_bytes: 1 << 20, holds: false }
     }
 }
 
-pub(crate) const TERMINAL: Keeping = Keeping {
+pub(crate) const TERMINAL: ProcessOptions = ProcessOptions {
     stdio: Stdio::Terminal(SIZE),
     streams: Streams::Joined,
     tail_bytes: 1 << 20,
     holds: false,
 };
 
-impl Kept {
+impl TestProcess {
     pub(crate) fn start(place: &Place, script: &str) -> Self {
-        Self::with(place, "sh", &["-c", script], &Keeping::default()).expect("started")
+        Self::with(place, "sh", &["-c", script], &ProcessOptions::default()).expect("started")
     }
 
     pub(crate) fn in_terminal(place: &Place, cmd: &str, args: &[&str]) -> Self {
@@ -62,18 +62,18 @@ impl Kept {
         place: &Place,
         cmd: &str,
         args: &[&str],
-        keeping: &Keeping,
+        options: &ProcessOptions,
     ) -> Result<Self, ExecError> {
         let args = strings(args);
-        let Keeping { stdio, streams, tail_bytes, holds } = *keeping;
+        let ProcessOptions { stdio, streams, tail_bytes, holds } = *options;
         let limits = || LogLimits { tail_bytes, holds, ..LogLimits::default() };
         let exec = ExecRequest { streams, ..place.request(cmd, &args) };
         let request = ProcessRequest { exec, stdio, stdout: limits(), stderr: limits() };
         let changes = Arc::new((Mutex::new(0), Condvar::new()));
-        let told = Arc::clone(&changes);
+        let notify = Arc::clone(&changes);
         let process = Process::start(request, move || {
-            *told.0.lock().expect("whole") += 1;
-            told.1.notify_all();
+            *notify.0.lock().expect("whole") += 1;
+            notify.1.notify_all();
         })?;
         Ok(Self { process, changes })
     }
@@ -87,8 +87,8 @@ impl Kept {
         let deadline = Instant::now() + limit;
         loop {
             let count = *self.changes.0.lock().expect("whole");
-            if let Some(found) = look(&self.process) {
-                return Some(found);
+            if let Some(value) = look(&self.process) {
+                return Some(value);
             }
             let left = deadline.checked_duration_since(Instant::now())?;
             let guard = self.changes.0.lock().expect("whole");
@@ -107,11 +107,11 @@ impl Kept {
 
     /// Waits until its output has this.
     pub(crate) fn says(&self, text: &str) -> String {
-        let found = self.until(LONG, |process| {
+        let output = self.until(LONG, |process| {
             let piece = process.read(Stream::Stdout, 0, usize::MAX >> 1);
             let output = String::from_utf8_lossy(&piece.bytes).into_owned();
             output.contains(text).then_some(output)
         });
-        found.unwrap_or_else(|| panic!("{text:?} is not in {:?}", self.output(Stream::Stdout)))
+        output.unwrap_or_else(|| panic!("{text:?} is not in {:?}", self.output(Stream::Stdout)))
     }
 }

@@ -1,4 +1,4 @@
-//! One process that is kept, from its start until nothing of it is left.
+//! One background process, from its start until nothing of it is left.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
 use rustix::io::{Errno, read};
-use toolwright_sandbox::kept::Usage;
+use toolwright_sandbox::background::Usage;
 use toolwright_sandbox::wire::{Reply, connect_frame, kill_frame, send};
 
 use super::input::Input;
@@ -38,7 +38,7 @@ const OUTPUT: Part = 2;
 /// Gets a connection to a server of the process.
 type Connected = Box<dyn FnOnce(Result<OwnedFd, Errno>) + Send>;
 
-pub(super) struct Kept {
+pub(super) struct BackgroundProcess {
     id: u64,
     reactor: &'static Reactor,
     state: Mutex<State>,
@@ -92,13 +92,13 @@ enum Stage {
     Running,
     /// It has ended, and what is left of it may write for a moment.
     Ending,
-    /// The worker has been told to kill it.
+    /// The worker has received the order to kill it.
     Killing,
     /// The worker has been killed.
     Killed,
 }
 
-impl Kept {
+impl BackgroundProcess {
     pub(super) fn new(
         reactor: &'static Reactor,
         begun: Begun,
@@ -126,21 +126,21 @@ impl Kept {
             end: None,
         };
         let id = reactor.new_id();
-        let kept = Arc::new(Self { id, reactor, state: Mutex::new(state), changed });
-        reactor.follow(id, Arc::clone(&kept) as Arc<dyn Followed>);
-        let mut state = kept.lock();
+        let process = Arc::new(Self { id, reactor, state: Mutex::new(state), changed });
+        reactor.follow(id, Arc::clone(&process) as Arc<dyn Followed>);
+        let mut state = process.lock();
         let worker = state.lease.as_ref().map(|lease| lease.worker().as_fd());
         let is_followed = worker.is_some_and(|worker| reactor.add(id, WORKER, worker, false));
         if is_followed {
-            kept.follow_outputs(&mut state);
+            process.follow_outputs(&mut state);
             // Something may have come together with the report of the start.
-            kept.hear_worker(&mut state);
+            process.hear_worker(&mut state);
         } else {
             state.kill_worker();
-            kept.finish(&mut state, 0, Usage::default());
+            process.finish(&mut state, 0, Usage::default());
         }
         drop(state);
-        kept
+        process
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -368,7 +368,7 @@ impl Kept {
     }
 }
 
-impl Followed for Kept {
+impl Followed for BackgroundProcess {
     fn on_ready(self: Arc<Self>, part: Part) {
         let mut state = self.lock();
         match part {

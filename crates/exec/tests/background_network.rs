@@ -11,7 +11,7 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use rustix::process::Signal;
-use support::kept::{Keeping, Kept};
+use support::background::{ProcessOptions, TestProcess};
 use support::place::{Place, has_namespaces, signal, supervisor, supervisors};
 use support::{all_as_another_user, descriptors, done_alone, soon, text};
 use toolwright_exec::{ExecError, Stream};
@@ -47,14 +47,14 @@ fn place() -> Place {
     place
 }
 
-fn serve(place: &Place) -> (Kept, u16) {
+fn serve(place: &Place) -> (TestProcess, u16) {
     try_serve(place).expect("started")
 }
 
-fn try_serve(place: &Place) -> Result<(Kept, u16), ExecError> {
-    let kept = Kept::with(place, PYTHON, &["-c", SERVER], &Keeping::default())?;
-    let port = kept.says("\n").trim().parse().expect("a port");
-    Ok((kept, port))
+fn try_serve(place: &Place) -> Result<(TestProcess, u16), ExecError> {
+    let process = TestProcess::with(place, PYTHON, &["-c", SERVER], &ProcessOptions::default())?;
+    let port = process.says("\n").trim().parse().expect("a port");
+    Ok((process, port))
 }
 
 /// What a command gets from a server at the port, or nothing.
@@ -107,7 +107,7 @@ fn fifty_plans_in_turn_reach_it() {
         return;
     }
     let mut place = place();
-    let (_kept, port) = serve(&place);
+    let (_process, port) = serve(&place);
     for number in 0..50 {
         place.plan.closed = vec![directory(&place, &number.to_string())];
         assert_eq!(ask(&place, port), "served", "plan {number}");
@@ -126,7 +126,7 @@ fn a_plan_that_was_used_before_gets_the_network_of_the_server() {
     place.plan.closed.push(closed.clone());
     let before = place.output(SPACES);
     place.plan.closed.clear();
-    let (_kept, port) = serve(&place);
+    let (_process, port) = serve(&place);
     place.plan.closed.push(closed);
     assert_eq!(ask(&place, port), "served");
     let after = place.output(SPACES);
@@ -141,15 +141,15 @@ fn what_is_replaced_or_retired_does_not_hide_the_server() {
         return;
     }
     let mut place = place();
-    let kept_file = place.root.join("protected");
-    fs::write(&kept_file, "old").expect("written");
-    place.plan.protected.push(kept_file.clone());
+    let protected = place.root.join("protected");
+    fs::write(&protected, "old").expect("written");
+    place.plan.protected.push(protected.clone());
     let closed = directory(&place, "closed");
     place.plan.closed.push(closed.clone());
-    let (kept, port) = serve(&place);
+    let (process, port) = serve(&place);
     for round in 0..3 {
         fs::write(place.outside.join("new"), "new").expect("written");
-        fs::rename(place.outside.join("new"), &kept_file).expect("replaced");
+        fs::rename(place.outside.join("new"), &protected).expect("replaced");
         assert_eq!(ask(&place, port), "served", "replaced {round}");
         fs::rename(&closed, place.outside.join(format!("moved{round}"))).expect("moved");
         fs::create_dir(&closed).expect("made");
@@ -163,7 +163,7 @@ fn what_is_replaced_or_retired_does_not_hide_the_server() {
         signal(process, Signal::KILL);
     }
     assert!(soon(|| supervisors(std::process::id()).is_empty()));
-    if kept.end().is_none() {
+    if process.end().is_none() {
         assert_eq!(ask(&place, port), "served", "killed");
     }
 }
@@ -191,7 +191,7 @@ fn servers_that_start_at_once_are_in_one_network() {
             all.push(first);
             all
         };
-        let started: Vec<(Kept, u16)> = thread::scope(|scope| {
+        let started: Vec<(TestProcess, u16)> = thread::scope(|scope| {
             let threads: Vec<_> =
                 places.iter().map(|place| scope.spawn(move || serve(place))).collect();
             threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
@@ -210,7 +210,7 @@ fn what_was_asked_for_otherwise_stays_apart() {
         return;
     }
     let mut place = place();
-    let (_kept, port) = serve(&place);
+    let (_process, port) = serve(&place);
     let plan = place.plan.clone();
     let origin = |change: &dyn Fn(&mut Origin)| {
         let mut origin = Origin::clone(plan.origin.as_deref().expect("it has one"));
@@ -261,8 +261,8 @@ fn joining_gives_nothing_but_the_network() {
     let secret = directory(&place, "root/secret");
     fs::write(secret.join("file"), "secret").expect("written");
     let look = format!("echo mine > /tmp/mine; {SPACES}; cat {}/file; sleep 60", secret.display());
-    let kept = Kept::start(&place, &look);
-    let theirs = kept.says("secret");
+    let process = TestProcess::start(&place, &look);
+    let theirs = process.says("secret");
     let theirs: Vec<&str> = theirs.lines().take(5).collect();
     // Here it may not be read any more.
     place.plan.closed.push(secret.clone());
@@ -288,8 +288,8 @@ fn joining_gives_nothing_but_the_network() {
     let seen: u32 = place.output(&refused).parse().expect("none of them worked");
     assert!(seen < 10, "{seen} processes are seen");
     assert!(!place.outside.join("x").exists());
-    kept.kill();
-    kept.ended();
+    process.kill();
+    process.ended();
     // A supervisor that made its network gives the same.
     let apart = self::place();
     assert_eq!(joined, apart.output(limits));
@@ -303,10 +303,10 @@ fn the_network_ends_with_its_last_process() {
     }
     let mut place = place();
     place.output("true");
-    let (kept, port) = serve(&place);
+    let (process, port) = serve(&place);
     let (second, _) = serve(&place);
-    kept.kill();
-    kept.ended();
+    process.kill();
+    process.ended();
     place.plan.closed = vec![directory(&place, "one")];
     let joined = place.output(SPACES);
     assert_eq!(ask(&place, port), "");
@@ -316,15 +316,15 @@ fn the_network_ends_with_its_last_process() {
     assert_eq!(place.output(SPACES), joined);
     place.plan.closed = vec![directory(&place, "two")];
     assert_ne!(place.output(SPACES).lines().next(), joined.lines().next());
-    drop((kept, second));
+    drop((process, second));
     toolwright_exec::release_directory(&place.root);
     let before = descriptors();
     for number in 0..5 {
-        let (kept, port) = serve(&place);
+        let (process, port) = serve(&place);
         place.plan.closed = vec![directory(&place, &format!("again{number}"))];
         assert_eq!(ask(&place, port), "served");
-        kept.kill();
-        kept.ended();
+        process.kill();
+        process.ended();
     }
     toolwright_exec::release_directory(&place.root);
     assert!(soon(|| descriptors() <= before), "{} of {before}", descriptors());
@@ -338,7 +338,7 @@ fn nothing_is_left_of_supervisors_that_have_joined() {
         return;
     }
     let mut place = place();
-    let (kept, port) = serve(&place);
+    let (process, port) = serve(&place);
     let old = supervisor(place.worker()).expect("it has one");
     toolwright_exec::release_directory(&place.root);
     assert_eq!(ask(&place, port), "served");
@@ -347,7 +347,7 @@ fn nothing_is_left_of_supervisors_that_have_joined() {
     assert_eq!(user(old), user(new[0]));
     place.plan.closed = vec![directory(&place, "closed")];
     assert_eq!(ask(&place, port), "served");
-    drop(kept);
+    drop(process);
     toolwright_exec::release_directory(&place.root);
     assert!(soon(|| supervisors(std::process::id()).is_empty()));
     thread::sleep(Duration::from_millis(20));
@@ -387,10 +387,10 @@ fn commands_beside_servers_that_come_and_go() {
             let with = &with;
             scope.spawn(move || {
                 for number in 0..8 {
-                    let (kept, port) = serve(&with(number + caller));
+                    let (process, port) = serve(&with(number + caller));
                     assert_eq!(ask(&with(number + caller + 1), port), "served");
-                    assert!(kept.output(Stream::Stdout).starts_with(&port.to_string()));
-                    drop(kept);
+                    assert!(process.output(Stream::Stdout).starts_with(&port.to_string()));
+                    drop(process);
                 }
             });
         }
@@ -415,15 +415,15 @@ fn root_without_user_namespaces_joins_too() {
         return;
     }
     let mut place = place();
-    let (kept, port) = serve(&place);
+    let (process, port) = serve(&place);
     for number in 0..3 {
         place.plan.closed = vec![directory(&place, &number.to_string())];
         assert_eq!(ask(&place, port), "served");
         let refused = "! touch /etc/x && ! mount -t tmpfs none /tmp && echo refused";
         assert_eq!(place.output(&format!("{{ {refused}; }} 2>/dev/null")), "refused");
     }
-    kept.kill();
-    kept.ended();
+    process.kill();
+    process.ended();
     assert_eq!(ask(&place, port), "");
 }
 
@@ -440,7 +440,7 @@ fn without_process_namespaces_nobody_joins() {
     }
     let mut place = place();
     place.required = false;
-    let (_kept, port) = serve(&place);
+    let (_process, port) = serve(&place);
     assert_eq!(ask(&place, port), "served");
     place.plan.closed = vec![directory(&place, "closed")];
     assert_eq!(ask(&place, port), "");

@@ -1,4 +1,4 @@
-//! What the kernel says of a process that is kept: where it listens, and whether it waits for input.
+//! What the kernel says of a background process: where it listens, and whether it waits for input.
 
 #![cfg(target_os = "linux")]
 
@@ -10,14 +10,14 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use support::kept::{Keeping, Kept};
+use support::background::{ProcessOptions, TestProcess};
 use support::place::{Place, has_namespaces};
 use support::{LONG, soon};
 use toolwright_exec::Stream;
-use toolwright_exec::process::{InputState, Process, Watched};
+use toolwright_exec::process::{InputState, Process, WatchedFacts};
 
-const PORTS: Watched = Watched { ports: true, input: false };
-const INPUT: Watched = Watched { ports: false, input: true };
+const PORTS: WatchedFacts = WatchedFacts { ports: true, input: false };
+const INPUT: WatchedFacts = WatchedFacts { ports: false, input: true };
 const PYTHON: &str = "/usr/bin/python3";
 
 /// `count`, times what a soak asks for.
@@ -27,11 +27,11 @@ fn runs(count: u32) -> u32 {
 }
 
 fn has(program: &str) -> bool {
-    let found = Path::new(program).exists();
-    if !found {
+    let is_installed = Path::new(program).exists();
+    if !is_installed {
         eprintln!("skipped: there is no {program}");
     }
-    found
+    is_installed
 }
 
 fn now() -> f64 {
@@ -48,13 +48,14 @@ fn server(port: u16, pause: f64) -> String {
     )
 }
 
-fn serve(place: &Place, port: u16, pause: f64) -> Kept {
-    Kept::with(place, PYTHON, &["-c", &server(port, pause)], &Keeping::default()).expect("started")
+fn serve(place: &Place, port: u16, pause: f64) -> TestProcess {
+    TestProcess::with(place, PYTHON, &["-c", &server(port, pause)], &ProcessOptions::default())
+        .expect("started")
 }
 
 /// When it said that it began, and where.
-fn said(kept: &Kept) -> (f64, u16) {
-    let line = kept.says("\n");
+fn announced(process: &TestProcess) -> (f64, u16) {
+    let line = process.says("\n");
     let (time, port) = line.trim().split_once(' ').expect("two words");
     (time.parse().expect("a time"), port.parse().expect("a port"))
 }
@@ -69,22 +70,25 @@ fn a_port_is_known_when_the_process_listens_and_never_before() {
     for run in 0..runs(20) {
         // Others listen at the same time, in the same network.
         let other = serve(&place, 0, 0.0);
-        let kept = serve(&place, 0, if run % 4 == 0 { 0.1 } else { 0.0 });
-        let _watching = (kept.watch(PORTS), other.watch(PORTS));
-        let found = kept.until(LONG, |process| process.ports().filter(|ports| !ports.is_empty()));
+        let process = serve(&place, 0, if run % 4 == 0 { 0.1 } else { 0.0 });
+        let _watching = (process.watch(PORTS), other.watch(PORTS));
+        let ports =
+            process.until(LONG, |process| process.ports().filter(|ports| !ports.is_empty()));
         let seen = now();
-        let (listened, port) = said(&kept);
-        assert_eq!(found, Some(vec![port]));
+        let (listened, port) = announced(&process);
+        assert_eq!(ports, Some(vec![port]));
         late.push((seen - listened) * 1000.0);
-        let other_port = said(&other).1;
+        let other_port = announced(&other).1;
         let theirs = other.until(LONG, |process| process.ports().filter(|ports| !ports.is_empty()));
         assert_eq!(theirs, Some(vec![other_port]));
         assert_ne!(port, other_port);
     }
     late.sort_by(f64::total_cmp);
     let at = |percent: usize| late[(late.len() - 1) * percent / 100];
-    let (median, most, last) = (at(50), at(95), at(100));
-    eprintln!("noticed after {median:.2} ms in the middle, {most:.2} of 95 %, {last:.2} of all");
+    let (median, percentile_95, last) = (at(50), at(95), at(100));
+    eprintln!(
+        "noticed after {median:.2} ms in the middle, {percentile_95:.2} of 95 %, {last:.2} of all"
+    );
     assert!(median < 20.0, "{late:?}");
 }
 
@@ -99,22 +103,23 @@ fn ports_come_and_go() {
         l=socket.socket(family)\n l.bind((address,0))\n l.listen()\n \
         print(l.getsockname()[1],flush=True)\n sys.stdin.readline()\n l.close()\n\
         print('closed',flush=True)\nsys.stdin.readline()\n";
-    let kept = Kept::with(&place, PYTHON, &["-c", script], &Keeping::default()).expect("started");
+    let process = TestProcess::with(&place, PYTHON, &["-c", script], &ProcessOptions::default())
+        .expect("started");
     let ports = |want: &[u16]| {
-        kept.until(LONG, |process| process.ports().filter(|ports| ports == want)).is_some()
+        process.until(LONG, |process| process.ports().filter(|ports| ports == want)).is_some()
     };
-    assert_eq!(kept.ports(), None);
-    let watching = kept.watch(PORTS);
-    let first: u16 = kept.says("\n").trim().parse().expect("a port");
+    assert_eq!(process.ports(), None);
+    let watching = process.watch(PORTS);
+    let first: u16 = process.says("\n").trim().parse().expect("a port");
     assert!(ports(&[first]));
-    kept.write(b"\n").expect("taken");
-    assert!(soon(|| kept.output(Stream::Stdout).lines().count() == 2));
-    let second = kept.output(Stream::Stdout).lines().nth(1).and_then(|line| line.parse().ok());
+    process.write(b"\n").expect("taken");
+    assert!(soon(|| process.output(Stream::Stdout).lines().count() == 2));
+    let second = process.output(Stream::Stdout).lines().nth(1).and_then(|line| line.parse().ok());
     assert!(ports(&[second.expect("a port")]));
-    kept.write(b"\n").expect("taken");
+    process.write(b"\n").expect("taken");
     assert!(ports(&[]));
     drop(watching);
-    assert_eq!(kept.ports(), None);
+    assert_eq!(process.ports(), None);
 }
 
 #[test]
@@ -123,8 +128,8 @@ fn a_server_stays_in_reach_of_its_plan_however_many_others_there_are() {
     if !has(PYTHON) || !has_namespaces() {
         return;
     }
-    let kept = serve(&place, 0, 0.0);
-    let port = said(&kept).1;
+    let process = serve(&place, 0, 0.0);
+    let port = announced(&process).1;
     for _ in 0..40 {
         let other = Place::confined();
         assert_eq!(other.output("echo other"), "other");
@@ -149,9 +154,9 @@ fn a_preview_leads_to_the_process_and_ends_with_it() {
     if !has(PYTHON) || !has_namespaces() {
         return;
     }
-    let kept = serve(&place, 0, 0.0);
-    let port = said(&kept).1;
-    let preview = kept.preview(port).expect("open");
+    let process = serve(&place, 0, 0.0);
+    let port = announced(&process).1;
+    let preview = process.preview(port).expect("open");
     let address = preview.address();
     assert!(address.ip().is_loopback());
     for _ in 0..20 {
@@ -163,19 +168,19 @@ fn a_preview_leads_to_the_process_and_ends_with_it() {
     }
     // The ports of others are not in reach, nor are those at which nothing listens.
     let other = serve(&place, 0, 0.0);
-    let other_port = said(&other).1;
-    let wrong = kept.preview(other_port).expect("open");
+    let other_port = announced(&other).1;
+    let wrong = process.preview(other_port).expect("open");
     assert_eq!(ask(wrong.address(), b"").unwrap_or_default(), b"");
     // Closed by its owner, and with the process.
     drop(preview);
     assert!(ask(address, b"").is_err());
-    let preview = kept.preview(port).expect("open");
+    let preview = process.preview(port).expect("open");
     let mut open = TcpStream::connect(preview.address()).expect("connected");
-    kept.kill();
-    kept.ended();
+    process.kill();
+    process.ended();
     assert!(soon(|| ask(preview.address(), b"").is_err()));
     assert_eq!(open.read(&mut [0; 9]).unwrap_or(0), 0);
-    assert!(kept.preview(port).is_err());
+    assert!(process.preview(port).is_err());
 }
 
 #[test]
@@ -188,9 +193,10 @@ fn much_goes_through_a_preview_in_both_directions() {
     let script = "import socket\nl=socket.socket()\nl.bind(('127.0.0.1',0))\nl.listen()\n\
         print(l.getsockname()[1],flush=True)\nc=l.accept()[0]\n\
         while True:\n data=c.recv(65536)\n if not data: break\n c.sendall(data)\nc.close()\n";
-    let kept = Kept::with(&place, PYTHON, &["-c", script], &Keeping::default()).expect("started");
-    let port = kept.says("\n").trim().parse().expect("a port");
-    let preview = kept.preview(port).expect("open");
+    let process = TestProcess::with(&place, PYTHON, &["-c", script], &ProcessOptions::default())
+        .expect("started");
+    let port = process.says("\n").trim().parse().expect("a port");
+    let preview = process.preview(port).expect("open");
     let mut stream = TcpStream::connect(preview.address()).expect("connected");
     let mut writer = stream.try_clone().expect("a copy");
     let sent: Vec<u8> = (0..=250_u8).cycle().take(SIZE).collect();
@@ -205,9 +211,10 @@ fn much_goes_through_a_preview_in_both_directions() {
     assert!(got == expected, "{} of {SIZE}", got.len());
 }
 
-fn waits(kept: &Kept, limit: Duration) -> bool {
-    let _watching = kept.watch(INPUT);
-    kept.until(limit, |process| process.input_state().filter(|state| *state == InputState::Waiting))
+fn waits(process: &TestProcess, limit: Duration) -> bool {
+    let _watching = process.watch(INPUT);
+    process
+        .until(limit, |process| process.input_state().filter(|state| *state == InputState::Waiting))
         .is_some()
 }
 
@@ -265,16 +272,16 @@ fn programs_that_ask_are_seen_to_wait() {
             continue;
         }
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        let kept = Kept::in_terminal(&place, program, &args);
-        if waits(&kept, Duration::from_secs(15)) {
+        let process = TestProcess::in_terminal(&place, program, &args);
+        if waits(&process, Duration::from_secs(15)) {
             seen += 1;
         } else {
-            let output = kept.output(Stream::Stdout);
+            let output = process.output(Stream::Stdout);
             let state = {
-                let _watching = kept.watch(INPUT);
-                kept.until(Duration::from_secs(1), Process::input_state)
+                let _watching = process.watch(INPUT);
+                process.until(Duration::from_secs(1), Process::input_state)
             };
-            missed.push((program, args.join(" "), state, kept.end(), output));
+            missed.push((program, args.join(" "), state, process.end(), output));
         }
     }
     eprintln!("seen: {seen}, missed: {missed:#?}");
@@ -307,13 +314,13 @@ fn programs_that_work_are_not_taken_for_waiting() {
     for run in 0..runs(24) {
         let script = ORDINARY[run as usize % ORDINARY.len()];
         // The terminal is there to be read, and nobody reads it.
-        let kept = if run % 2 == 0 {
-            Kept::in_terminal(&place, "sh", &["-c", script])
+        let process = if run % 2 == 0 {
+            TestProcess::in_terminal(&place, "sh", &["-c", script])
         } else {
-            Kept::start(&place, script)
+            TestProcess::start(&place, script)
         };
-        let _watching = kept.watch(INPUT);
-        let mistaken = kept.until(LONG, |process| match process.input_state() {
+        let _watching = process.watch(INPUT);
+        let mistaken = process.until(LONG, |process| match process.input_state() {
             Some(InputState::Waiting) => Some(true),
             _ => process.end().map(|_| false),
         });
@@ -332,18 +339,18 @@ fn waiting_ends_with_input_and_begins_again() {
     }
     for in_terminal in [true, false] {
         let script = "read a; sleep 0.4; echo \"<$a>\"; read b";
-        let kept = if in_terminal {
-            Kept::in_terminal(&place, "sh", &["-c", script])
+        let process = if in_terminal {
+            TestProcess::in_terminal(&place, "sh", &["-c", script])
         } else {
-            Kept::start(&place, script)
+            TestProcess::start(&place, script)
         };
-        assert!(waits(&kept, LONG));
-        let _watching = kept.watch(INPUT);
-        kept.write(b"x\n").expect("taken");
-        let found = kept.until(LONG, Process::input_state);
-        assert_eq!(found, Some(InputState::Busy));
-        assert!(waits(&kept, LONG));
+        assert!(waits(&process, LONG));
+        let _watching = process.watch(INPUT);
+        process.write(b"x\n").expect("taken");
+        let state = process.until(LONG, Process::input_state);
+        assert_eq!(state, Some(InputState::Busy));
+        assert!(waits(&process, LONG));
         // What was printed before the question is there with the report.
-        assert!(kept.output(Stream::Stdout).contains("<x>"));
+        assert!(process.output(Stream::Stdout).contains("<x>"));
     }
 }

@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use support::LONG;
-use support::kept::Kept;
+use support::background::TestProcess;
 use support::place::Place;
 
-/// What the system says of the thread that follows kept processes.
+/// What the system says of the thread that follows background processes.
 fn reactor() -> File {
     let threads = fs::read_dir("/proc/self/task").expect("proc").flatten();
     let mut threads = threads.map(|thread| thread.path());
@@ -37,9 +37,9 @@ fn used(thread: &File) -> u64 {
 #[test]
 fn a_connection_without_a_descriptor_waits_and_costs_nothing() {
     let place = Place::confined();
-    let kept = Kept::start(&place, "echo up; exec sleep 60");
-    kept.says("up\n");
-    let preview = kept.preview(8080).expect("open");
+    let background = TestProcess::start(&place, "echo up; exec sleep 60");
+    background.says("up\n");
+    let preview = background.preview(8080).expect("open");
     let thread = reactor();
     let limit = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: Some(256), ..limit }).expect("lower");

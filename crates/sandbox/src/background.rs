@@ -1,4 +1,4 @@
-//! What a host and a worker say of a command that is kept running.
+//! What a host and a worker tell each other about a background command.
 
 /// How many characters a terminal shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,9 +9,9 @@ pub struct TerminalSize {
     pub rows: u16,
 }
 
-/// What a host wants to be told of a command that it keeps running.
+/// The facts about a background command that the host asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Watched {
+pub struct WatchedFacts {
     /// The ports at which it listens.
     pub ports: bool,
     /// Whether it waits for input.
