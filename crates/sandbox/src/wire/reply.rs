@@ -36,8 +36,9 @@ pub enum Reply {
     Input(InputState),
     /// The connection could not be made, for this reason; without one the socket comes with the frame.
     Connected(Option<i32>),
-    /// The network of a supervisor comes with the frame.
-    Network,
+    /// The network of a supervisor comes with the frame, and behind it, if this says so, its mounts and the
+    /// file system in which its temporary directories are.
+    Network(bool),
 }
 
 wire_enum!(Reply {
@@ -53,7 +54,7 @@ wire_enum!(Reply {
     10 = Listening(ports),
     11 = Input(state),
     12 = Connected(errno),
-    13 = Network,
+    13 = Network(has_temporary),
 });
 wire_struct!(Usage { user_us, system_us, peak_bytes });
 wire_enum!(InputState { 0 = Busy, 1 = Waiting, 2 = Unknown });
