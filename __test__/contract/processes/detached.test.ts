@@ -31,7 +31,7 @@ async function makeScene() {
 const report = async (call: ReturnType<Session['call']>): Promise<ProcessReport> => dataOf<ProcessReport>(await call)
 
 describe('a process that is given to an owner', () => {
-  test('R73 outlives its session, is resumed by its id, goes on where the last report ended, and is stopped', async () => {
+  test('R72 outlives its session, is resumed by its id, goes on where the last report ended, and is stopped', async () => {
     const { open, rows } = await makeScene()
     const first = await open('first')
     const mark = sleepingMark()
@@ -71,7 +71,7 @@ describe('a process that is given to an owner', () => {
     expect(detachedProcesses('dev-1')).toEqual([])
   })
 
-  test('R73 ends with its owner, with all that it has started', async () => {
+  test('R72 ends with its owner, with all that it has started', async () => {
     const { open, rows } = await makeScene()
     const session = await open('ends')
     const mark = sleepingMark()
@@ -81,16 +81,19 @@ describe('a process that is given to an owner', () => {
     expect(await eventually(() => running(mark).length > 1)).toBe(true)
     await endDetachedProcesses('ends')
     expect(running(mark)).toEqual([])
-    expect(await rows('ends')).toMatchObject([['success'], ['success', { process_id: 'ends.1' }, { signal: 'SIGKILL' }]])
+    expect(await rows('ends')).toMatchObject([
+      ['success', { process_id: 'p1' }, { detached_as: 'ends.1' }],
+      ['success', { process_id: 'ends.1' }, { signal: 'SIGKILL' }],
+    ])
   })
 
-  test('R73 is given once, while it runs, to an owner that has a name', async () => {
+  test('R72 is given once, while it runs, to an owner that has a name', async () => {
     const { open } = await makeScene()
     const session = await open('refused')
     await report(session.call('process_start', { command: 'sleep 60', wait_ms: 0 }))
     await report(session.call('process_start', { command: 'true', wait_ms: 5_000 }))
-    await expect(session.detachProcess('p9', 'x')).rejects.toMatchObject({ contractCode: 'not_found' })
-    await expect(session.detachProcess('p2', 'x')).rejects.toMatchObject({ contractCode: 'conflict' })
+    await expect(session.detachProcess('p9', 'x')).rejects.toMatchObject({ code: 'PROCESS_NOT_FOUND' })
+    await expect(session.detachProcess('p2', 'x')).rejects.toMatchObject({ code: 'PROCESS_ENDED' })
     for (const name of ['', 'a.b', 'a b', 'ü', 'x'.repeat(65)]) {
       await expect((async () => session.detachProcess('p1', name))()).rejects.toThrow(/name|empty/u)
     }

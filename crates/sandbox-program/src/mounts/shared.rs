@@ -14,8 +14,7 @@ use rustix::fs::{FileType, Mode, OFlags, fstat, mkdirat, mknodat, openat};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
-use crate::mounts::Tree;
-use crate::mounts::kernel;
+use crate::mounts::{Tree, kernel};
 
 /// The mounts of a supervisor, and the file system in which its temporary directories are.
 #[derive(Debug)]
