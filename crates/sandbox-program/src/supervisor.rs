@@ -98,8 +98,8 @@ pub fn supervise() -> io::Result<()> {
     let Some(message) = inbox.wait()? else { return Ok(()) };
     let order = read_order(&message).map_err(io::Error::other)?;
     let network = if order.joins_network { inbox.take_descriptor() } else { None };
-    let mut shares = || order.shares_temporary.then(|| inbox.take_descriptor()).flatten();
-    let shared = shares().zip(shares()).map(|(mounts, files)| mounts::Shared::new(mounts, files));
+    let mut beside = || order.shares_temporary.then(|| inbox.take_descriptor()).flatten();
+    let shared = beside().zip(beside()).map(|(mounts, files)| mounts::Shared::new(mounts, files));
     let ended = child_signals()?;
     let mut workers = Children::new();
     // From here on there is something to remove.
