@@ -104,6 +104,10 @@ export declare class KeptPreview {
 export declare class KeptProcess {
   /** Output from `from` on, at most `max_bytes`. Waits for some for at most `wait_ms`. */
   read(stderr: boolean, from: number, maxBytes: number, waitMs: number, cancel: CancelHandle): Promise<OutputPiece>
+  /** As `read`, into `target`, as much as it holds. Nothing else may use its memory meanwhile. */
+  readInto(stderr: boolean, target: Uint8Array, from: number, waitMs: number, cancel: CancelHandle): Promise<FilledPiece>
+  /** Closes the files in which its output is; what memory has can still be read. */
+  closeFiles(): void
   /**
    * Gives bytes to the process; the result is how much input it will then have been given. Nothing:
    * the input is closed, or there is none.
@@ -345,8 +349,11 @@ export declare class SandboxFile {
   get bytes(): number
   /** Its beginning, once. */
   takeFirst(): Buffer | null
-  /** At most `max_bytes` bytes from `from` on. Fewer only at its end. */
-  read(from: number, maxBytes: number, cancel: CancelHandle): Promise<Buffer | Unfinished>
+  /**
+   * Reads from `from` on into `target`, as much as it holds; fewer bytes only at the end. Gives how many.
+   * Nothing else may use the memory meanwhile.
+   */
+  readInto(target: Uint8Array, from: number, cancel: CancelHandle): Promise<number | Unfinished>
 }
 
 /** Makes all changes of `patch` (the envelope of `apply_patch`, or a unified diff) below `root`, or none. */
@@ -949,6 +956,18 @@ export interface FileRange {
   fileBytes: number
   /** Some bytes are no UTF-8. */
   lossy: boolean
+}
+
+/** A part of the output in memory of the caller. */
+export interface FilledPiece {
+  /** How many bytes it has; none where nothing came in time. */
+  length: number
+  /** Where they begin. Later than asked for where what comes before has been forgotten. */
+  at: number
+  /** How much has been written so far. */
+  total: number
+  /** No more will come. */
+  isEnded: boolean
 }
 
 /** What became of a command that succeeded. */

@@ -131,6 +131,17 @@ export const goals = [
     must: 10,
     target: 5,
   },
+  { id: 'process-ready', operation: 'from `listen` of a process to `ready(port)`', workload: 'process-ready', measure: 'time', must: 20 },
+  { id: 'process-echo', operation: 'a character to a terminal and back', workload: 'process-echo', measure: 'time', must: 5, target: 1 },
+  { id: 'process-sequence', operation: '64 MB of output by sequence', workload: 'process-sequence', measure: 'time', must: 1000 },
+  {
+    id: 'session-run',
+    operation: '`run` of the sandbox session, times `bash`',
+    workload: 'session-run',
+    measure: 'over',
+    against: 'bash',
+    must: 1.15,
+  },
   {
     id: 'journal',
     operation: 'journal rows around a call with a side effect',

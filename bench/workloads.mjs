@@ -5,6 +5,7 @@ import { workloads as edits } from './workloads/edits.mjs'
 import { workloads as files } from './workloads/files.mjs'
 import { workloads as imports } from './workloads/imports.mjs'
 import { workloads as journals } from './workloads/journals.mjs'
+import { workloads as processes } from './workloads/processes.mjs'
 import { workloads as searches } from './workloads/searches.mjs'
 import { workloads as threads } from './workloads/threads.mjs'
 
@@ -21,7 +22,18 @@ import { workloads as threads } from './workloads/threads.mjs'
  */
 
 /** @type {Workload[]} */
-export const workloads = [...files, ...threads, ...edits, ...searches, ...commands, ...journals, ...imports, ...contract, ...channels]
+export const workloads = [
+  ...files,
+  ...threads,
+  ...edits,
+  ...searches,
+  ...commands,
+  ...processes,
+  ...journals,
+  ...imports,
+  ...contract,
+  ...channels,
+]
 
 /**
  * Workloads by the processes they are done in.

@@ -11,7 +11,7 @@ mod values;
 use std::sync::Arc;
 use std::time::Duration;
 
-use napi::bindgen_prelude::{Buffer, Function, PromiseRaw, spawn};
+use napi::bindgen_prelude::{Buffer, Function, PromiseRaw, Uint8Array, spawn};
 use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi::{Env, Result};
 use napi_derive::napi;
@@ -22,10 +22,11 @@ use toolwright_core::command::process::{self, BackgroundOptions};
 use toolwright_core::command::program::Program;
 use toolwright_core::command::shell::CommandLine;
 use toolwright_core::failure::Unfinished;
-use toolwright_exec::process::{InputState, Preview, Process, TerminalSize, WatchedFacts};
+use toolwright_exec::process::{InputState, Piece, Preview, Process, TerminalSize, WatchedFacts};
 use toolwright_exec::{Stream, signal_number};
 
-use self::values::{KeepOptions, KeptProcessEnd, OutputPiece, float};
+use self::values::{FilledPiece, KeepOptions, KeptProcessEnd, OutputPiece, float};
+use crate::bytes::Filling;
 use crate::cancel::CancelHandle;
 use crate::command::{Command, CommandSettings};
 use crate::contract::{ContractBashRequest, OpenedTarget};
@@ -97,6 +98,19 @@ pub fn contract_start_process(
     }))
 }
 
+/// A part of the output, if there is one or the wait is over.
+fn read_now(
+    process: &Process,
+    stream: Stream,
+    from: u64,
+    max: usize,
+    is_over: bool,
+) -> Option<Piece> {
+    let piece = process.read(stream, from, max);
+    let is_there = piece.total > piece.at || piece.is_ended;
+    (is_over || is_there).then_some(piece)
+}
+
 impl KeptProcess {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         Self(shared)
@@ -149,15 +163,44 @@ impl KeptProcess {
         let stream = if stderr { Stream::Stderr } else { Stream::Stdout };
         let (from, max) = (options::bytes(from), options::size(max_bytes));
         self.until(env, wait_ms, cancel, move |process, is_over| {
-            let piece = process.read(stream, from, max);
-            let is_there = piece.total > piece.at || piece.is_ended;
-            (is_over || is_there).then(|| OutputPiece {
+            read_now(process, stream, from, max, is_over).map(|piece| OutputPiece {
                 at: float(piece.at),
                 total: float(piece.total),
                 is_ended: piece.is_ended,
                 bytes: piece.bytes.into(),
             })
         })
+    }
+
+    /// As `read`, into `target`, as much as it holds. Nothing else may use its memory meanwhile.
+    #[napi(catch_unwind, ts_return_type = "Promise<FilledPiece>")]
+    pub fn read_into<'env>(
+        &self,
+        env: &'env Env,
+        stderr: bool,
+        target: Uint8Array,
+        from: f64,
+        wait_ms: f64,
+        cancel: &CancelHandle,
+    ) -> Result<PromiseRaw<'env, Option<FilledPiece>>> {
+        let stream = if stderr { Stream::Stderr } else { Stream::Stdout };
+        let (from, max) = (options::bytes(from), target.len());
+        let mut target = Some(target);
+        self.until(env, wait_ms, cancel, move |process, is_over| {
+            let piece = read_now(process, stream, from, max, is_over)?;
+            Some(FilledPiece {
+                at: float(piece.at),
+                total: float(piece.total),
+                is_ended: piece.is_ended,
+                length: Filling { bytes: piece.bytes, target: target.take()? },
+            })
+        })
+    }
+
+    /// Closes the files in which its output is; what memory has can still be read.
+    #[napi(catch_unwind)]
+    pub fn close_files(&self) {
+        self.0.process.close_files();
     }
 
     /// Gives bytes to the process; the result is how much input it will then have been given. Nothing:

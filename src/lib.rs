@@ -10,6 +10,7 @@
 #![expect(unreachable_pub, reason = "napi exports public items of private modules")]
 
 mod bash_stream;
+mod bytes;
 mod cancel;
 mod capture;
 mod command;

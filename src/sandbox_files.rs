@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use napi::bindgen_prelude::{AsyncTask, Buffer};
+use napi::bindgen_prelude::{AsyncTask, Buffer, Uint8Array};
 use napi_derive::napi;
 use toolwright_core::command::environment::{self, Variables};
 use toolwright_core::command::program::ProgramSettings;
@@ -13,6 +13,7 @@ use toolwright_core::file::Publish;
 use toolwright_core::sandbox_files::{NewContent, OpenedFile, SandboxFiles, Status};
 use toolwright_fs::{Named, NamedKind};
 
+use crate::bytes::Filling;
 use crate::cancel::CancelHandle;
 use crate::command::CommandSettings;
 use crate::job::{self, Job, Promised};
@@ -57,12 +58,21 @@ impl SandboxFile {
         self.first.take()
     }
 
-    /// At most `max_bytes` bytes from `from` on. Fewer only at its end.
-    #[napi(catch_unwind, ts_return_type = "Promise<Buffer | Unfinished>")]
-    pub fn read(&self, from: f64, max_bytes: f64, cancel: &CancelHandle) -> AsyncTask<Job<Buffer>> {
+    /// Reads from `from` on into `target`, as much as it holds; fewer bytes only at the end. Gives how many.
+    /// Nothing else may use the memory meanwhile.
+    #[napi(catch_unwind, ts_return_type = "Promise<number | Unfinished>")]
+    pub fn read_into(
+        &self,
+        target: Uint8Array,
+        from: f64,
+        cancel: &CancelHandle,
+    ) -> AsyncTask<Job<Filling>> {
         let (file, cancel) = (Arc::clone(&self.file), cancel.flag());
-        let (from, max_bytes) = (options::bytes(from), options::size(max_bytes));
-        job::short(move || Outcome::from(file.read(from, max_bytes, &cancel).map(Buffer::from)))
+        let from = options::bytes(from);
+        job::short(move || {
+            let read = file.read(from, target.len(), &cancel);
+            Outcome::from(read.map(|bytes| Filling { bytes, target }))
+        })
     }
 }
 

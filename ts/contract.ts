@@ -120,6 +120,7 @@ export type { WriteArguments, WriteData } from './contract/tools/write.js'
 export type { EditArguments, EditData } from './contract/tools/edit.js'
 export { applyPatchTool, type ApplyPatchArguments, type ApplyPatchData } from './contract/tools/apply-patch.js'
 export { processTools } from './contract/tools/processes.js'
+export { type DetachedProcess, detachedProcesses, endDetachedProcesses } from './core/processes/detached-processes.js'
 export type {
   ProcessKey,
   ProcessReadArguments,

@@ -11,6 +11,8 @@ export {
 } from './toolkit/create-tools.js'
 export { type AppliedPatch, applyPatch, type ApplyPatchInput, type ApplyPatchTool } from './toolkit/tools/apply-patch.js'
 export type { ProcessTools } from './toolkit/tools/processes.js'
+export { detachProcess, resumeProcesses } from './toolkit/tools/detach.js'
+export { type DetachedProcess, detachedProcesses, endDetachedProcesses } from './core/processes/detached-processes.js'
 export type {
   ProcessKey,
   ProcessReadArguments,

@@ -53,6 +53,22 @@ describe.each(eras)('a client of %s over stdio', (era) => {
     await expect(call('rm', { path: 'a.txt' })).rejects.toThrow('Tool rm not found')
   })
 
+  test('starts, reads and stops a process that goes on between calls', async () => {
+    const { root } = makeSandbox()
+    const names = ['process_start', 'process_read', 'process_write', 'process_stop']
+    const { call, client } = await connectTo(root, era, { args: ['--tools', names.join(), '--allow', 'bash'] })
+    const { tools } = await client.listTools()
+    expect(tools.map(({ name, annotations }) => [name, annotations?.destructiveHint]).toSorted()).toEqual(
+      names.map((name) => [name, true]).toSorted(),
+    )
+    expect(await call('process_start', { command: 'cat', wait_ms: 0 })).toMatchObject({ data: { process_id: 'p1', running: true } })
+    expect(await call('process_write', { process_id: 'p1', text: 'echo\n', wait_ms: 5_000 })).toMatchObject({
+      data: { output: 'echo\n', running: true },
+    })
+    expect(await call('process_stop', { process_id: 'p1' })).toMatchObject({ data: { running: false, signal: 'SIGKILL' } })
+    expect(await call('process_read', { process_id: 'p2' })).toMatchObject({ isError: true, code: 'not_found' })
+  })
+
   test('hears of a command that runs, by its token', async () => {
     const { root } = makeSandbox()
     const { call } = await connectTo(root, era, { args: ['--allow', 'bash'] })

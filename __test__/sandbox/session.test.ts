@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { openJournal } from 'toolwright'
@@ -249,4 +250,15 @@ describe('records', () => {
     await session.close()
     expect((await journal.listRun('run')).map(({ toolName, status }) => `${toolName} ${status}`)).toEqual(['spawn error'])
   })
+})
+
+test('the example runs as it says', () => {
+  const output = execFileSync(process.execPath, ['examples/sandbox.mjs'], { encoding: 'utf8' })
+  expect(output.split('\n').filter((line) => /^\w+: /u.test(line))).toEqual([
+    'run: hello, world',
+    'readTextFile: once',
+    'writeTextFile: TOOL_PERMISSION_DENIED',
+    'spawn: "a\\nb\\n"',
+    'fetch: a page',
+  ])
 })

@@ -1,4 +1,13 @@
-import { createTools, type CreateToolsOptions, openJournal, type ProcessReport } from 'toolwright'
+import {
+  createTools,
+  type CreateToolsOptions,
+  detachProcess,
+  detachedProcesses,
+  endDetachedProcesses,
+  openJournal,
+  type ProcessReport,
+  resumeProcesses,
+} from 'toolwright'
 import type { ToolSet } from 'ai'
 import { execFileSync } from 'node:child_process'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -91,6 +100,44 @@ describe('createTools({ processes: true })', () => {
     await tools[Symbol.asyncDispose]()
     await expectGone(other)
     await expect(tools.process_start.execute({ command: 'true' })).rejects.toMatchObject({ code: 'PROCESS_LIMIT' })
+  })
+
+  test('of a start that is given up, at whatever moment, nothing is alive afterwards', async () => {
+    const { tools } = makeSet()
+    const mark = sleepingMark()
+    const command = `(setsid sleep ${mark} &); trap '' TERM; sleep ${mark}`
+    for (let after = 0; after < 25; after += 1) {
+      const controller = new AbortController()
+      const start = tools.process_start.execute({ command, wait_ms: 60_000 }, { abortSignal: controller.signal })
+      setTimeout(() => controller.abort(new Error('given up')), after)
+      await expect(start).rejects.toThrow('given up')
+      expect(running(mark)).toEqual([])
+    }
+  })
+
+  test('one that is given to an owner outlives its set and its run, and a later set resumes it by its id', async () => {
+    const box = makeSandbox()
+    const make = () => createTools({ rootDir: box.root, processes: true })
+    const first = make()
+    const run = new AbortController()
+    const started = await first.process_start.execute(
+      { command: 'echo up > /tmp/shared; exec cat', wait_ms: 5_000 },
+      { abortSignal: run.signal },
+    )
+    const id = await detachProcess(first, started.process_id, 'set')
+    run.abort()
+    await first[Symbol.asyncDispose]()
+    await using later = make()
+    expect(resumeProcesses(later, 'set')).toEqual([id])
+    const echoed = await later.process_write.execute({ process_id: id, text: 'still here\n', wait_ms: 5_000 })
+    expect(echoed).toMatchObject({ running: true, output: 'still here\n' })
+    // Its temporary directory is that of later commands, also after the plan of commands has changed.
+    execFileSync('git', ['init', '-q', box.root])
+    expect(await later.bash.execute({ cmd: 'cat', args: ['/tmp/shared'] })).toBe('up\n')
+    await endDetachedProcesses('set')
+    expect(detachedProcesses('set')).toEqual([])
+    expect(await later.process_read.execute({ process_id: id })).toMatchObject({ running: false, signal: 'SIGKILL' })
+    await expect(detachProcess({}, 'p1', 'set')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   })
 
   test('rows of calls, of the start and of the end are in the journal, and no secret is', async () => {

@@ -6,6 +6,7 @@ use toolwright_core::command::process::{self, BackgroundOptions};
 use toolwright_exec::Exit;
 use toolwright_exec::process::{ProcessEnd, Stdio, TerminalSize};
 
+use crate::bytes::Filling;
 use crate::options;
 
 /// How a process is kept.
@@ -59,6 +60,20 @@ impl From<KeepOptions> for BackgroundOptions {
 pub struct OutputPiece {
     /// The bytes; none where nothing came in time.
     pub bytes: Buffer,
+    /// Where they begin. Later than asked for where what comes before has been forgotten.
+    pub at: f64,
+    /// How much has been written so far.
+    pub total: f64,
+    /// No more will come.
+    pub is_ended: bool,
+}
+
+/// A part of the output in memory of the caller.
+#[napi(object, object_from_js = false)]
+pub struct FilledPiece {
+    /// How many bytes it has; none where nothing came in time.
+    #[napi(ts_type = "number")]
+    pub length: Filling,
     /// Where they begin. Later than asked for where what comes before has been forgotten.
     pub at: f64,
     /// How much has been written so far.

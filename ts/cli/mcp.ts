@@ -3,7 +3,7 @@ import type { Journal } from '../journal/journal.js'
 import type { Rule } from '../contract/permissions/rule.js'
 import { loadSdk, loadStdio, PackageMissing } from '../mcp-server/sdk.js'
 import { interrupted } from '../mcp-server/transport.js'
-import { defaultTools, offeredTools, readOnlyTools, type ServerSettings } from '../mcp-server/tool-sessions.js'
+import { defaultTools, offeredTools, readOnlyTools, runsCommands, type ServerSettings } from '../mcp-server/tool-sessions.js'
 import { parseCommandLine, portNumber, UsageError, version } from './program.js'
 
 const HELP = `Usage: toolwright mcp [options]
@@ -15,7 +15,8 @@ sandbox.
 
   --root <directory>   a directory that the tools reach; may be repeated (default: the current one)
   --tools <names>      the tools, separated by commas (default: ${offeredTools.slice(0, 6).join(', ')});
-                       further tools: ${offeredTools.slice(6).join(', ')}
+                       further tools: ${offeredTools.slice(6, 11).join(', ')},
+                       ${offeredTools.slice(11).join(', ')}
   --read-only          offer only tools that change nothing
   --allow <rule>       run these calls without asking, as tool:pattern; may be repeated
   --deny <rule>        refuse these calls, even if --allow allows them; may be repeated
@@ -91,7 +92,7 @@ export async function mcp(args: string[]): Promise<number> {
 /** Adds the report of the sandbox and the journal. */
 async function complete(chosen: Omit<ServerSettings, 'sandbox' | 'journal'>, journal: Journal | undefined): Promise<ServerSettings> {
   const { roots, allowNetwork, tools } = chosen
-  if (!tools.includes('bash')) return { ...chosen, sandbox: '', journal }
+  if (!tools.some(runsCommands)) return { ...chosen, sandbox: '', journal }
   const { sandboxReport } = await import('../toolkit/sandbox-report.js')
   const { summary: sandbox } = await sandboxReport({ rootDir: roots[0] as string, allowNetwork })
   return { ...chosen, sandbox, journal }

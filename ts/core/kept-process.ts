@@ -155,6 +155,11 @@ export class KeptProcess {
     return isTaken === true
   }
 
+  /** Closes the files in which its output is. What memory has of it can still be read. */
+  closeFiles(): void {
+    this.#native.closeFiles()
+  }
+
   /** Closes the input after all writes. A terminal gets its end-of-input key, and takes further input afterwards. */
   closeInput(): void {
     this.#native.closeInput()
@@ -164,6 +169,15 @@ export class KeptProcess {
   read(request: OutputRequest = {}): Promise<Addon.OutputPiece> {
     const { stream = 'stdout', from = 0, maxBytes = 65_536, waitMs = 0, signal } = request
     return this.#until((cancel) => this.#native.read(stream === 'stderr', from, maxBytes, waitMs, cancel), signal)
+  }
+
+  /**
+   * A part of the output in memory of the caller, as much as it holds. Parts of a long stream that are memory of their own
+   * wait for the collector: an engine lets tens of megabytes of them gather. Nothing else may use the memory meanwhile.
+   */
+  readInto(target: Uint8Array, request: Omit<OutputRequest, 'maxBytes'> = {}): Promise<Addon.FilledPiece> {
+    const { stream = 'stdout', from = 0, waitMs = 0, signal } = request
+    return this.#until((cancel) => this.#native.readInto(stream === 'stderr', target, from, waitMs, cancel), signal)
   }
 
   /**

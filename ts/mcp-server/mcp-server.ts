@@ -7,7 +7,7 @@ import { Permission } from './permission.js'
 import { loadSdk, type Sdk } from './sdk.js'
 import { definitionOf } from './tool-definitions.js'
 import { ClientWorkspace } from './client-workspace.js'
-import { type ServerSettings, ToolSessions } from './tool-sessions.js'
+import { runsCommands, type ServerSettings, ToolSessions } from './tool-sessions.js'
 
 /** The field of a 2026 request with the capabilities of its client. */
 const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities'
@@ -109,7 +109,7 @@ function instructionsOf({ roots, sandbox, allowNetwork, tools, isReadOnly }: Ser
   const asks = isReadOnly
     ? 'Nothing can be changed.'
     : 'Reading needs no answer. The user is asked about everything else that no rule allows.'
-  if (!tools.includes('bash')) return `${where}\n${asks}`
+  if (!tools.some(runsCommands)) return `${where}\n${asks}`
   const network = allowNetwork ? 'Commands reach the network.' : 'Commands have no network.'
   return `${where}\n${asks}\n${sandbox}\n${network}`
 }

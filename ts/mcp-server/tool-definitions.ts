@@ -3,7 +3,7 @@ import { type ContractTool, hasSideEffect, type JsonSchema } from '../contract/r
 import { withoutUnsupportedKeywords } from '../contract/registry/model-tools.js'
 import { successSchema } from '../contract/registry/output-schema.js'
 import type { Sdk } from './sdk.js'
-import { readOnlyTools, type ServerSettings } from './tool-sessions.js'
+import { readOnlyTools, runsCommands, type ServerSettings } from './tool-sessions.js'
 
 /** The annotations of a tool, which a client shows. */
 const titles: Record<string, string> = {
@@ -18,6 +18,10 @@ const titles: Record<string, string> = {
   web_fetch: 'Fetch a web page',
   repo_overview: 'Look at a repository',
   apply_patch: 'Change several files',
+  process_start: 'Start a program that goes on',
+  process_read: 'Read the output of a program',
+  process_write: 'Give input to a program',
+  process_stop: 'Stop a program',
 }
 
 /** A tool as `registerTool` of the SDK takes it, besides its name. */
@@ -44,7 +48,7 @@ function annotationsOf(tool: ContractTool, title: string, { allowNetwork }: Serv
     destructiveHint: !isReadOnly && !isWeb,
     // Writing the same text again changes nothing. A repeated fetch may return another page, but changes nothing here.
     idempotentHint: isReadOnly || isWeb || tool.id === 'write',
-    openWorldHint: isWeb || (tool.id === 'bash' && allowNetwork),
+    openWorldHint: isWeb || (runsCommands(tool.id) && allowNetwork),
   }
 }
 

@@ -11,6 +11,7 @@ import { createSession } from '../contract/session/create-session.js'
 import type { CallOptions } from '../contract/call/run-call.js'
 import type { Session } from '../contract/session/session.js'
 import { applyPatchTool } from '../contract/tools/apply-patch.js'
+import { processTools } from '../contract/tools/processes.js'
 import { repoOverviewTool } from '../contract/tools/repo-overview.js'
 
 /** The settings of a server. */
@@ -47,6 +48,10 @@ export const offeredTools = [
   'web_fetch',
   'repo_overview',
   'apply_patch',
+  'process_start',
+  'process_read',
+  'process_write',
+  'process_stop',
 ] as const
 /** The tools if `--tools` names none. */
 export const defaultTools = ['read', 'grep', 'glob', 'write', 'edit', 'bash'] as const
@@ -54,9 +59,12 @@ export const defaultTools = ['read', 'grep', 'glob', 'write', 'edit', 'bash'] as
 export const readOnlyTools: readonly string[] = ['read', 'grep', 'glob', 'todo', 'skill', 'repo_overview']
 
 /** Tools that a session has only if the host passes them. */
-const extensionTools: readonly ContractTool[] = [repoOverviewTool as ContractTool, applyPatchTool as ContractTool]
+const extensionTools: readonly ContractTool[] = [repoOverviewTool as ContractTool, applyPatchTool as ContractTool, ...processTools]
 
 const WORKSPACE = ['{workspace}/**']
+
+/** Whether a tool runs command lines. */
+export const runsCommands = (id: string): boolean => id === 'bash' || id === 'process_start'
 
 /** The contract sessions of a server: one for all its roots, and one for each client that narrows them. */
 export class ToolSessions {
@@ -116,7 +124,7 @@ export class ToolSessions {
   /** The requirements of commands, which reach the roots even if no other tool does. */
   #requires(): RequirementSet {
     const { tools, allowNetwork } = this.settings
-    const fs = tools.includes('bash') ? { fs: { read: WORKSPACE, write: WORKSPACE } } : {}
+    const fs = tools.some(runsCommands) ? { fs: { read: WORKSPACE, write: WORKSPACE } } : {}
     return { ...fs, ...(allowNetwork ? { net: { hosts: ['*'] } } : {}) }
   }
 }

@@ -46,8 +46,6 @@ const KINDS = { f: 'file', d: 'directory', l: 'symlink', o: 'other' } as const
 const MAX_OUTPUT_BYTES = 67_108_864
 /** The most bytes of a file that wait for the reader. */
 const HELD_BYTES = 262_144
-/** The bytes of one part. */
-const PART_BYTES = 65_536
 
 /** Files outside the root, by absolute paths. */
 export class CommandFiles {
@@ -179,13 +177,13 @@ export class FileParts {
     this.#signal = signal
   }
 
-  /** The next part; `undefined` at the end. @throws {ToolError} TOOL_IO_FAILED if the rest could not be read. */
-  async next(): Promise<Uint8Array | undefined> {
-    const piece = await this.#script.read({ from: this.#from, maxBytes: PART_BYTES, waitMs: Infinity, signal: this.#signal })
-    this.#from = piece.at + piece.bytes.length
-    if (piece.bytes.length > 0) return piece.bytes
+  /** Gives the next bytes; 0 at the end. @throws {ToolError} TOOL_IO_FAILED if the rest could not be read. */
+  async readInto(target: Uint8Array): Promise<number> {
+    const { at, length } = await this.#script.readInto(target, { from: this.#from, waitMs: Infinity, signal: this.#signal })
+    this.#from = at + length
+    if (length > 0) return length
     const end = await this.#script.wait(Infinity, this.#signal)
-    if (end?.exitCode === 0) return undefined
+    if (end?.exitCode === 0) return 0
     const { bytes } = await this.#script.read({ stream: 'stderr', maxBytes: 2_000 })
     throw failed(this.#path, 'reading', bytes.toString().trim() || 'it was killed')
   }

@@ -7,7 +7,7 @@ import { hostVariables } from '../core/environment.js'
 import { ToolError } from '../core/errors.js'
 import { call, callLimited, type CallLimits } from '../core/native.js'
 import { boundedPath } from '../core/text.js'
-import { byteStream, joined } from './byte-stream.js'
+import { byteStream, type ReadInto, joined } from './byte-stream.js'
 import { type CommandFiles, notOfKind } from './command-files.js'
 import type { Place, Space } from './space.js'
 import type { DirectoryEntry, FileStat } from './types.js'
@@ -27,8 +27,8 @@ const CHANGE_GRACE_MS = 2_000
 interface OpenFile {
   /** Its size in bytes when it was opened, if known. */
   size: number | undefined
-  /** The next part; `undefined` at the end. */
-  next(): Promise<Uint8Array | undefined>
+  /** Gives the next bytes; 0 at the end. */
+  readInto: ReadInto
   close(): void
 }
 
@@ -51,7 +51,7 @@ export class SessionFiles {
     if (file === undefined) return undefined
     if (file !== null) return nativeFile(file, signal)
     const parts = await this.#elsewhere.read(path, signal)
-    return parts && { size: undefined, next: () => parts.next(), close: () => parts.close() }
+    return parts && { size: undefined, readInto: (target) => parts.readInto(target), close: () => parts.close() }
   }
 
   /** Reads a whole file. @throws {ToolError} TOOL_FILE_TOO_LARGE */
@@ -63,12 +63,13 @@ export class SessionFiles {
     try {
       if ((file.size ?? 0) > MAX_WHOLE_BYTES) throw tooLarge(path, file.size)
       for (;;) {
+        const part = new Uint8Array(PART_BYTES)
         // eslint-disable-next-line no-await-in-loop -- one part after the other
-        const part = await file.next()
-        if (part === undefined) return joined(parts, bytes)
-        bytes += part.byteLength
+        const count = await file.readInto(part)
+        if (count === 0) return joined(parts, bytes)
+        bytes += count
         if (bytes > MAX_WHOLE_BYTES) throw tooLarge(path)
-        parts.push(part)
+        parts.push(part.subarray(0, count))
       }
     } finally {
       file.close()
@@ -81,7 +82,7 @@ export class SessionFiles {
     return (
       file &&
       byteStream(
-        () => file.next(),
+        (target) => file.readInto(target),
         () => file.close(),
       )
     )
@@ -204,13 +205,21 @@ async function orMissing<T>(work: Promise<T>, codes = ['TOOL_FILE_NOT_FOUND', 'T
 
 function nativeFile(file: Addon.SandboxFile, signal: AbortSignal): OpenFile {
   let from = 0
+  /** The beginning, which came with the file. */
+  let first: Uint8Array | null = null
   return {
     size: file.bytes,
-    async next() {
-      const first = from === 0 ? file.takeFirst() : null
-      const part = first ?? (await call(limits('read a file', signal), (_, cancel) => file.read(from, PART_BYTES, cancel)))
-      from += part.length
-      return part.length === 0 ? undefined : part
+    async readInto(target) {
+      first ??= file.takeFirst()
+      const early = first?.subarray(from, from + target.byteLength)
+      if (early !== undefined && early.byteLength > 0) {
+        target.set(early)
+        from += early.byteLength
+        return early.byteLength
+      }
+      const count = await call(limits('read a file', signal), (_, cancel) => file.readInto(target, from, cancel))
+      from += count
+      return count
     },
     close: () => undefined,
   }

@@ -15,6 +15,8 @@ import type { SandboxProcess, WritableSandboxProcess } from './types.js'
 const START_GRACE_MS = 5_000
 /** The most bytes of a stream that wait for the reader, besides the system's own buffer. */
 const HELD_BYTES = 262_144
+/** How much output that nobody wants is taken at once. */
+const UNWANTED_BYTES = 65_536
 
 /**
  * Starts a command. The record begins now and ends with the process.
@@ -92,14 +94,15 @@ function exitCodeOf({ exitCode, signal }: KeptProcessEnd): number {
 
 function outputOf(process: KeptProcess, stream: 'stdout' | 'stderr'): ReadableStream<Uint8Array> {
   let from = 0
-  const next = async (): Promise<Uint8Array | undefined> => {
-    const piece = await process.read({ stream, from, waitMs: Infinity })
-    from = piece.at + piece.bytes.length
-    return piece.bytes.length === 0 ? undefined : piece.bytes
+  const readInto = async (target: Uint8Array): Promise<number> => {
+    const { at, length } = await process.readInto(target, { stream, from, waitMs: Infinity })
+    from = at + length
+    return length
   }
-  // Discards output, so that a cancelled stream does not block the process.
-  return byteStream(next, async () => {
-    while ((await next()) !== undefined);
+  // Output that nobody wants must not hold up the process.
+  return byteStream(readInto, async () => {
+    const target = new Uint8Array(UNWANTED_BYTES)
+    while ((await readInto(target)) > 0);
   })
 }
 

@@ -16,6 +16,7 @@ import { createEditTool, type EditTool } from './tools/edit.js'
 import { createGrepTool, type GrepTool } from './tools/grep.js'
 import { CallNotes, type Toolkit } from './tools/model-output.js'
 import { createProcessTools, type ProcessTools } from './tools/processes.js'
+import { noteProcesses } from './tools/detach.js'
 import { ToolProcesses } from './tools/tool-processes.js'
 import { createReadTool, createToolkitReadTool, type ReadTool, type ToolkitReadTool } from './tools/read.js'
 import { createWriteTool, type WriteTool } from './tools/write.js'
@@ -162,8 +163,9 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
 }
 
 /** Adds the end of a set as a property that is not enumerable, so that a loop over its tools does not find it. */
-function withEnd<TOOLS extends object>(tools: TOOLS, { table }: ToolProcesses): TOOLS {
-  return Object.defineProperty(tools, Symbol.asyncDispose, { value: () => table.close(), enumerable: false })
+function withEnd<TOOLS extends object>(tools: TOOLS, processes: ToolProcesses): TOOLS {
+  noteProcesses(tools, processes)
+  return Object.defineProperty(tools, Symbol.asyncDispose, { value: () => processes.table.close(), enumerable: false })
 }
 
 const createChecks = {

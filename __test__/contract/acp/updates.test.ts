@@ -11,6 +11,8 @@ import {
   acpUpdates,
   applyPatchTool,
   fromAcpElicitation,
+  type ProcessReport,
+  processTools,
   type SessionOptions,
   toAcpElicitation,
   toAcpPermissionRequest,
@@ -83,6 +85,34 @@ const brief = (update: Update, root: string): unknown => {
   expect(output === undefined || input !== undefined).toBe(true)
   return JSON.parse(JSON.stringify(rest).replaceAll(root, '/project'))
 }
+
+describe('a process', () => {
+  test.each([1, 2] as const)('is a terminal of version %i from its start to its end, over several calls', async (version) => {
+    const style = version === 1 ? { version, clientCapabilities: zed } : { version }
+    const { call, pump, updates } = await shown(style, { tools: processTools })
+    dataOf(await call('process_start', { command: 'echo up; cat; exit 3', wait_ms: 5_000 }))
+    await pump.flush()
+    const isExit = (update: Update): boolean => update['_meta']?.terminal_exit !== undefined || update['exitStatus'] !== undefined
+    expect(updates.some(isExit)).toBe(false)
+    dataOf(await call('process_write', { process_id: 'p1', text: 'more\n', wait_ms: 5_000 }))
+    dataOf(await call('process_read', { process_id: 'p1', from: 0 }))
+    const closed = dataOf<ProcessReport>(await call('process_write', { process_id: 'p1', keys: ['ctrl+d'], wait_ms: 5_000 }))
+    if (closed.running) dataOf(await call('process_read', { process_id: 'p1', wait_ms: 5_000 }))
+    await pump.flush()
+    // What is read once more is not shown again.
+    expect(outputOf(updates, version)).toBe('up\nmore\n')
+    const ids = updates.flatMap(({ _meta: meta, terminalId }) => [
+      ...(terminalId === undefined ? [] : [terminalId]),
+      ...[meta?.terminal_info, meta?.terminal_output, meta?.terminal_exit].flatMap((part) => part?.terminal_id ?? []),
+    ])
+    expect(new Set(ids).size).toBe(1)
+    const exits = updates.filter(isExit)
+    expect(exits).toHaveLength(1)
+    expect(exits[0]).toMatchObject(
+      version === 1 ? { _meta: { terminal_exit: { exit_code: 3, signal: null } } } : { exitStatus: { exitCode: 3, signal: null } },
+    )
+  })
+})
 
 describe('what a client is sent', () => {
   test.each([

@@ -1,10 +1,11 @@
-//! Later commands reach the servers that are kept running, whatever the disk adds to their plans.
+//! Later commands reach the servers that are kept running and share their temporary directories, whatever
+//! the disk adds to their plans.
 
 #![cfg(target_os = "linux")]
 
 mod support;
 
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -251,7 +252,8 @@ fn what_was_asked_for_otherwise_stays_apart() {
     assert_eq!(ask(&place, port), "");
 }
 
-/// A command that joins has its own of everything but the network, and may do as little as any other.
+/// A command that joins has its own of everything but the network and the temporary directories, and may
+/// do as little as any other.
 #[test]
 fn joining_gives_nothing_but_the_network() {
     if !can_run() {
@@ -260,7 +262,7 @@ fn joining_gives_nothing_but_the_network() {
     let mut place = place();
     let secret = directory(&place, "root/secret");
     fs::write(secret.join("file"), "secret").expect("written");
-    let look = format!("echo mine > /tmp/mine; {SPACES}; cat {}/file; sleep 60", secret.display());
+    let look = format!("{SPACES}; cat {}/file; sleep 60", secret.display());
     let process = TestProcess::start(&place, &look);
     let theirs = process.says("secret");
     let theirs: Vec<&str> = theirs.lines().take(5).collect();
@@ -279,7 +281,7 @@ fn joining_gives_nothing_but_the_network() {
     let refused = format!(
         "for it in 'unshare --user true' 'unshare --net true' 'unshare --mount true' \
          'mount -t tmpfs none /tmp' 'touch /etc/x' 'touch {outside}/x' 'cat {secret}/file' \
-         'cat /tmp/mine' 'nsenter --net=/proc/1/ns/net true' 'ls /proc/1/root/' \
+         'nsenter --net=/proc/1/ns/net true' 'ls /proc/1/root/' \
          'ip link set lo down' 'ip addr add 10.0.0.1/8 dev lo' 'cat /proc/1/environ'; \
          do sh -c \"$it\" >/dev/null 2>&1 && echo \"$it\"; done; ls /proc | grep -c '^[0-9]*$'",
         outside = place.outside.display(),
@@ -294,6 +296,86 @@ fn joining_gives_nothing_but_the_network() {
     let apart = self::place();
     assert_eq!(joined, apart.output(limits));
     assert_ne!(apart.output(SPACES).lines().next(), Some(ours[0]));
+}
+
+/// In the temporary directories, each sees what the other writes, with the same modes and programs.
+#[test]
+fn temporary_directories_are_those_of_the_process() {
+    if !can_run() {
+        return;
+    }
+    let mut place = place();
+    let write = "for it in /tmp /var/tmp /dev/shm; do echo theirs > $it/theirs; done; \
+        printf '#!/bin/sh\\necho ran\\n' > /tmp/program; chmod +x /tmp/program; mkdir /tmp/below; \
+        echo up; until cat /tmp/ours 2>/dev/null; do sleep 0.01; done; sleep 60";
+    let process = TestProcess::start(&place, write);
+    process.says("up");
+    for number in 0..3 {
+        place.plan.closed = vec![directory(&place, &number.to_string())];
+        assert_eq!(
+            place.output("cat /tmp/theirs /var/tmp/theirs /dev/shm/theirs"),
+            "theirs\ntheirs\ntheirs"
+        );
+        assert_eq!(place.output("/tmp/program; stat -c %a /tmp"), "ran\n1777");
+        place.output(&format!("echo {number} >> /tmp/below/rounds"));
+    }
+    assert_eq!(place.output("cat /tmp/below/rounds; echo ours > /tmp/ours"), "0\n1\n2");
+    process.says("ours");
+    // Whoever was asked for otherwise has others.
+    let others = self::place();
+    assert_eq!(others.output("ls /tmp/theirs 2>/dev/null || echo none"), "none");
+    process.kill();
+    process.ended();
+    drop(process);
+    toolwright_exec::release_directory(&place.root);
+    place.plan.closed = vec![directory(&place, "after")];
+    assert_eq!(place.output("ls /tmp/theirs 2>/dev/null || echo none"), "none");
+}
+
+/// Mounts of the later tree do not appear in the tree of the process, whatever lies below `/tmp`.
+#[test]
+fn what_is_mounted_in_a_shared_directory_stays_in_its_tree() {
+    if !can_run() {
+        return;
+    }
+    let mut place = place();
+    let granted = tempfile::Builder::new().prefix("toolwright-granted").tempdir_in("/tmp");
+    let granted = granted.expect("made");
+    fs::write(granted.path().join("file"), "host").expect("written");
+    let look = format!("echo up; while sleep 0.01; do cat {}/file; done", granted.path().display());
+    let process = TestProcess::start(&place, &format!("exec 2>/dev/null; {look}"));
+    process.says("up");
+    place.plan.readable.push(granted.path().to_owned());
+    let file = granted.path().join("file");
+    assert_eq!(place.output(&format!("cat {}", file.display())), "host");
+    assert_eq!(
+        place.output(&format!("(echo x > {}) 2>/dev/null || echo refused", file.display())),
+        "refused"
+    );
+    thread::sleep(Duration::from_millis(50));
+    assert_eq!(process.output(Stream::Stdout).trim(), "up");
+    assert_eq!(fs::read_to_string(&file).expect("read"), "host");
+}
+
+/// What a command has put where a later tree needs a place does not lead that tree elsewhere, and does not
+/// stop later commands: they have a directory of their own then.
+#[test]
+fn a_place_that_a_command_has_taken_is_not_followed() {
+    if !can_run() {
+        return;
+    }
+    for taken in ["ln -s /etc", "ln -s .", "mkdir -p /tmp/x; echo x >", "mkfifo"] {
+        let mut place = place();
+        let granted = tempfile::Builder::new().prefix("toolwright-granted").tempdir_in("/tmp");
+        let granted = granted.expect("made");
+        fs::write(granted.path().join("file"), "host").expect("written");
+        let at = granted.path().display();
+        let process = TestProcess::start(&place, &format!("{taken} {at}; echo up; sleep 60"));
+        process.says("up");
+        place.plan.readable.push(granted.path().to_owned());
+        assert_eq!(place.output(&format!("cat {at}/file; ls {at}")), "hostfile", "{taken}");
+        assert!(process.end().is_none());
+    }
 }
 
 #[test]
@@ -395,6 +477,41 @@ fn commands_beside_servers_that_come_and_go() {
             });
         }
     });
+}
+
+/// The host has become another user: the kernel lets it enter neither the network nor the temporary
+/// directories of root. Its commands have their own then, and run as ever.
+#[test]
+fn a_join_that_the_kernel_refuses_leaves_a_network_of_its_own() {
+    let test = "a_join_that_the_kernel_refuses_leaves_a_network_of_its_own";
+    if !can_run() || !rustix::process::getuid().is_root() || done_alone(test, "") {
+        return;
+    }
+    let mut place = place();
+    for path in [&place.root, &place.outside] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o777)).expect("changed");
+    }
+    let (kept, port) = serve(&place);
+    let theirs = fs::metadata("/proc/self").expect("it is there").uid();
+    assert_eq!(theirs, 0);
+    // Of this thread alone, which starts the supervisors.
+    let nobody = rustix::process::Uid::from_raw(65_534);
+    rustix::thread::set_thread_res_uid(nobody, nobody, nobody).expect("changed");
+    place.plan.closed = vec![directory(&place, "closed")];
+    let spaces = "readlink /proc/self/ns/net; cat /tmp/file 2>/dev/null; echo own > /tmp/file; cat /tmp/file";
+    let said = place.output(spaces);
+    let network = said.lines().next().expect("a network");
+    assert!(said.ends_with("own"), "{said}");
+    assert_ne!(
+        Some(network),
+        fs::read_link("/proc/self/ns/net").ok().as_ref().and_then(|path| path.to_str())
+    );
+    // The server is in another network, and goes on. Its loopback interface works, as that of the new one does.
+    assert_eq!(ask(&place, port), "");
+    assert!(kept.end().is_none());
+    let loopback = "import socket\nl=socket.socket()\nl.bind(('127.0.0.1',0))\nl.listen()\n\
+        socket.create_connection(l.getsockname())\nprint('up')";
+    assert_eq!(text(&place.run(PYTHON, &["-c", loopback]).expect("runs")).trim(), "up");
 }
 
 /// What replaces this process by one in other namespaces, which runs the test alone after `prepare`.

@@ -46,7 +46,13 @@ impl Peer {
             .spawn()
             .expect("starts");
         let plan = place.plan.clone();
-        let order = Order { plan, without_mounts: None, idle_ms, joins_network: false };
+        let order = Order {
+            plan,
+            without_mounts: None,
+            idle_ms,
+            joins_network: false,
+            shares_temporary: false,
+        };
         send(&ours, &plain_frame(&write_order(&order)), &[]).expect("sent");
         let (socket, theirs) = UnixStream::pair().expect("sockets");
         send(&ours, &plain_frame(WORKER), &[theirs.as_fd()]).expect("sent");

@@ -16,6 +16,7 @@ mod programs;
 mod protection;
 mod renewal;
 mod scratch;
+mod shared;
 mod views;
 mod watch;
 
@@ -35,6 +36,7 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::process::{chdir, umask};
+pub use shared::{Shared, own_mounts};
 use views::Views;
 pub use watch::Watch;
 
@@ -86,18 +88,23 @@ impl Tree {
 /// Builds the tree in the mount namespace of this process. After a failure that namespace is
 /// neither the host's nor the plan's, and the process must end.
 pub fn build(plan: &Plan) -> Result<Tree, MountError> {
+    build_beside(plan, None)
+}
+
+/// As [`build`], with the temporary directories of another tree where it has some.
+pub fn build_beside(plan: &Plan, shared: Option<&Shared>) -> Result<Tree, MountError> {
     let mut tree = Tree::default();
-    if let Err(error) = without_umask(|| build_in_place(plan, &mut tree)) {
+    if let Err(error) = without_umask(|| build_in_place(plan, shared, &mut tree)) {
         tree.remove_placeholders();
         return Err(error);
     }
     Ok(tree)
 }
 
-fn build_in_place(plan: &Plan, tree: &mut Tree) -> Result<(), MountError> {
+fn build_in_place(plan: &Plan, shared: Option<&Shared>, tree: &mut Tree) -> Result<(), MountError> {
     private()?;
     let layout = Layout::new(plan)?;
-    let placement = Placement::begin(&layout, plan)?;
+    let placement = Placement::begin(&layout, plan, shared)?;
     let root = Path::new("/");
     let always = Attributes::NO_SUID | Attributes::NO_DEVICES;
     if layout.root_is_writable() {

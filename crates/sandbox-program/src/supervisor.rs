@@ -1,7 +1,7 @@
 //! The supervisor: enters the layers that all commands of a plan share, and makes workers.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use crate::{limits, mounts, namespaces};
@@ -45,6 +45,8 @@ struct Environment {
     groups: limits::Groups,
     /// That of the commands, if they have one of their own.
     network: Option<OwnedFd>,
+    /// The mounts of the tree, for another supervisor to share its temporary directories.
+    mounts: Option<OwnedFd>,
     tree: Option<mounts::Tree>,
     watch: Option<mounts::Watch>,
     /// The temporary directory where there is no such tree.
@@ -59,6 +61,15 @@ impl Environment {
     fn changes(&self) -> Option<PollFd<'_>> {
         let changes = self.tree.as_ref().and_then(mounts::Tree::changes)?;
         Some(PollFd::from_borrowed_fd(changes, PollFlags::PRI))
+    }
+
+    /// What other supervisors join.
+    fn spaces(&self) -> Option<(Reply, Vec<BorrowedFd<'_>>)> {
+        let mut descriptors = vec![self.network.as_ref()?.as_fd()];
+        let files = self.tree.as_ref().and_then(mounts::Tree::file_system);
+        let temporary = self.mounts.as_ref().map(AsFd::as_fd).zip(files);
+        descriptors.extend(temporary.into_iter().flat_map(|(mounts, files)| [mounts, files]));
+        Some((Reply::Network(temporary.is_some()), descriptors))
     }
 
     /// Covers again what the host has replaced. Returns whether a protected path is missing. A
@@ -87,10 +98,12 @@ pub fn supervise() -> io::Result<()> {
     let Some(message) = inbox.wait()? else { return Ok(()) };
     let order = read_order(&message).map_err(io::Error::other)?;
     let network = if order.joins_network { inbox.take_descriptor() } else { None };
+    let mut beside = || order.shares_temporary.then(|| inbox.take_descriptor()).flatten();
+    let shared = beside().zip(beside()).map(|(mounts, files)| mounts::Shared::new(mounts, files));
     let ended = child_signals()?;
     let mut workers = Children::new();
     // From here on there is something to remove.
-    let mut environment = prepare(&order, network, host);
+    let mut environment = prepare(&order, network, shared, host);
     let outcome = serve(&mut inbox, &ended, &order, &mut environment, &mut workers);
     drop(inbox);
     wait_for_workers(&mut workers, &ended, &mut environment, host);
@@ -173,7 +186,12 @@ fn close_one_by_one() {
     }
 }
 
-fn prepare(order: &Order, joined: Option<OwnedFd>, host: Option<Pid>) -> Environment {
+fn prepare(
+    order: &Order,
+    joined: Option<OwnedFd>,
+    shared: Option<mounts::Shared>,
+    host: Option<Pid>,
+) -> Environment {
     let mut layers = Layers::default();
     let (mut tree, mut watch) = (None, None);
     let mut idle_ms = order.idle_ms;
@@ -184,6 +202,7 @@ fn prepare(order: &Order, joined: Option<OwnedFd>, host: Option<Pid>) -> Environ
     drop(joined);
     // While `/proc` is the host's.
     let network = if layers.net.holds() { namespaces::own_network() } else { None };
+    let mut mounts = if network.is_some() { mounts::own_mounts() } else { None };
     if let Some(errno) = order.without_mounts {
         layers.mount = Layer::Refused(errno);
     }
@@ -195,7 +214,7 @@ fn prepare(order: &Order, joined: Option<OwnedFd>, host: Option<Pid>) -> Environ
         let what = "the host is gone".to_owned();
         failed = Some(Reply::Failed(FailedStep::Other, libc::ESRCH, what));
     } else if layers.mount.holds() {
-        match mounts::build(&order.plan) {
+        match mounts::build_beside(&order.plan, shared.as_ref()) {
             Ok(built) => {
                 watch = mounts::Watch::of(&built, &order.plan.root).ok();
                 if built.is_visible() {
@@ -217,13 +236,28 @@ fn prepare(order: &Order, joined: Option<OwnedFd>, host: Option<Pid>) -> Environ
             }
         }
     }
+    drop(shared);
+    if tree.is_none() {
+        mounts = None;
+    }
     // Without it, commands have no temporary directory but the root.
     let needs_temporary = failed.is_none() && !layers.mount.holds();
     let temporary = (needs_temporary && order.plan.files == Files::Confined)
         .then(|| Temporary::make().ok())
         .flatten();
     let missing_since = None;
-    Environment { layers, idle_ms, groups, network, tree, watch, temporary, missing_since, failed }
+    Environment {
+        layers,
+        idle_ms,
+        groups,
+        network,
+        mounts,
+        tree,
+        watch,
+        temporary,
+        missing_since,
+        failed,
+    }
 }
 
 fn serve(
@@ -240,8 +274,8 @@ fn serve(
                 return Err(io::ErrorKind::InvalidData.into());
             };
             if message == NETWORK {
-                if let Some(network) = &environment.network {
-                    let _ = send(&socket, &Reply::Network.frame(), &[network.as_fd()]);
+                if let Some((reply, descriptors)) = environment.spaces() {
+                    let _ = send(&socket, &reply.frame(), &descriptors);
                 }
                 continue;
             }
@@ -321,7 +355,7 @@ fn make_worker(
                     libc::close(descriptor);
                 }
             }
-            environment.network = None;
+            (environment.network, environment.mounts) = (None, None);
             let temporary =
                 environment.temporary.as_ref().map(|temporary| temporary.path.as_path());
             let setup = WorkerSetup {

@@ -67,12 +67,13 @@ fn orders() -> impl Strategy<Value = Order> {
             origin: None,
         },
     );
-    (plan, option::of(any::<i32>()), any::<u32>(), any::<bool>()).prop_map(
-        |(plan, without_mounts, idle_ms, joins_network)| Order {
+    (plan, option::of(any::<i32>()), any::<u32>(), any::<[bool; 2]>()).prop_map(
+        |(plan, without_mounts, idle_ms, [joins_network, shares_temporary])| Order {
             plan,
             without_mounts,
             idle_ms,
             joins_network,
+            shares_temporary,
         },
     )
 }

@@ -4,8 +4,8 @@ import type { Envelope } from '../registry/envelope.js'
 import { recordOf } from '../registry/json-schema.js'
 import type { MakeMessages } from './client.js'
 import { toAcpPlan } from './plan.js'
-import { base64, exitOf, outputBytesOf, textChunks } from './terminal.js'
-import { commandOutput, textContent, toAcpToolCall } from './tool-call.js'
+import { base64, exitOf, isRunning, outputBytesOf, textChunks } from './terminal.js'
+import { commandOutput, hasTerminal, textContent, toAcpToolCall } from './tool-call.js'
 
 /** The form of a client's updates. */
 export interface UpdateStyle {
@@ -28,6 +28,9 @@ export class CallUpdates {
   readonly #workspace: string
   /** Whether the output goes to a terminal: the agent's in version 2, or one of `_meta`. */
   readonly #hasTerminal: boolean
+  /** Whether the client shows terminals at all. */
+  readonly #showsTerminals: boolean
+  readonly #terminals: Map<string, string>
   #buffer = ''
   #sent = 0
   #sentBytes = 0
@@ -36,13 +39,18 @@ export class CallUpdates {
   #isQueued = false
   #isOver = false
 
-  /** @param id the call's id, unique in the client's session. */
-  constructor(call: ObservedCall, id: string, style: UpdateStyle) {
+  /**
+   * @param id the call's id, unique in the client's session.
+   * @param terminals those of processes, by the ids of processes.
+   */
+  constructor(call: ObservedCall, id: string, style: UpdateStyle, terminals: Map<string, string>) {
+    this.#terminals = terminals
     this.#call = call
     this.#id = id
     this.#style = style
     this.#workspace = resolve(style.workspace ?? call.workspace ?? '.')
-    this.#hasTerminal = call.tool === 'bash' && (style.version === 2 || style.meta === 'zed')
+    this.#showsTerminals = style.version === 2 || style.meta === 'zed'
+    this.#hasTerminal = hasTerminal(call.tool) && this.#showsTerminals
   }
 
   begin(): MakeMessages {
@@ -84,14 +92,43 @@ export class CallUpdates {
     this.#buffer = ''
     this.#sent += text.length
     this.#sentBytes += Buffer.byteLength(text)
+    yield* this.#inTerminal(this.#id, text)
+  }
+
+  *#inTerminal(terminal: string, text: string): Iterable<object> {
     for (const chunk of textChunks(text)) {
       yield this.#style.version === 2
-        ? { sessionUpdate: 'terminal_output_chunk', terminalId: this.#id, data: base64(chunk) }
-        : this.#update({ _meta: { terminal_output: { terminal_id: this.#id, data: chunk } } })
+        ? { sessionUpdate: 'terminal_output_chunk', terminalId: terminal, data: base64(chunk) }
+        : // The terminal has the id of the call that started the process.
+          this.#update({ toolCallId: terminal, _meta: { terminal_output: { terminal_id: terminal, data: chunk } } })
     }
   }
 
+  *#exit(terminal: string, result: Envelope): Iterable<object> {
+    const { exitCode, signal } = exitOf(result)
+    yield this.#style.version === 2
+      ? { sessionUpdate: 'terminal_update', terminalId: terminal, exitStatus: { exitCode, signal } }
+      : this.#update({ toolCallId: terminal, _meta: { terminal_exit: { terminal_id: terminal, exit_code: exitCode, signal } } })
+  }
+
+  /** What a call says of a process goes to the terminal of the process, and what is read once more does not. */
+  *#ofProcess(result: Envelope): Iterable<object> {
+    const { process_id: id, output } = recordOf(result.type === 'output' ? result.data : undefined)
+    if (this.#call.tool === 'process_start' && typeof id === 'string') this.#terminals.set(id, this.#id)
+    const terminal = typeof id === 'string' ? this.#terminals.get(id) : this.#id
+    if (terminal === undefined) return
+    if (typeof output === 'string' && recordOf(this.#call.args)['from'] === undefined) yield* this.#inTerminal(terminal, output)
+    if (isRunning(result)) return
+    yield* this.#exit(terminal, result)
+    if (typeof id === 'string') this.#terminals.delete(id)
+  }
+
   *#end(result: Envelope): Iterable<object> {
+    if (this.#call.tool.startsWith('process_')) {
+      if (this.#hasTerminal || (this.#showsTerminals && result.type === 'output')) yield* this.#ofProcess(result)
+      const { _meta: _, ...told } = this.#told(result)
+      return yield { sessionUpdate: 'tool_call_update', ...told }
+    }
     if (this.#hasTerminal) {
       // If the output was not observed, or the command did not run, the envelope has all output.
       if (this.#sent === 0 && this.#buffer === '') this.#buffer = commandOutput(result).slice(0, this.#style.outputBytes)

@@ -18,6 +18,9 @@ export function exitOf(result: Envelope): { exitCode: number | null; signal: str
   return { exitCode: typeof code === 'number' ? code : null, signal: typeof signal === 'string' ? signal : null }
 }
 
+/** Whether a call has started or read a process that goes on. */
+export const isRunning = (result: Envelope): boolean => result.type === 'output' && recordOf(result.data)['running'] === true
+
 /** The number of bytes that a command printed, by its envelope. */
 export function outputBytesOf(result: Envelope): number {
   const { stdout, stderr, head, tail = '', left_out_bytes: leftOut = 0 } = recordOf(result.type === 'output' ? result.data : undefined)

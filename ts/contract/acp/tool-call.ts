@@ -5,7 +5,7 @@ import type { Envelope } from '../registry/envelope.js'
 import { changesOf, type FileChange } from '../call/file-changes.js'
 import { acpToolKind, type AcpToolKind } from '../registry/tool-ids.js'
 import { type AcpDiff, type AcpDiffV2, diffsOf, diffV2Of } from './diffs.js'
-import { exitOf, type ZedTerminal } from './terminal.js'
+import { exitOf, isRunning, type ZedTerminal } from './terminal.js'
 
 /** A text as content of a tool call. */
 export interface AcpText {
@@ -102,7 +102,7 @@ export function toAcpToolCall(call: SessionToolCall, result?: Envelope, options:
   if (result !== undefined) checked('toAcpToolCall', () => envelope(result, 'The result'))
   const args = recordOf(input)
   const workspace = resolve(how.workspace ?? '.')
-  const isZed = version === 1 && how.meta === 'zed' && tool === 'bash'
+  const isZed = version === 1 && how.meta === 'zed' && hasTerminal(tool)
   const terminalId = how.terminalId ?? (isZed ? id : undefined)
   const changing = { tool, args, result, workspace, oldText: how.oldText }
   const common = {
@@ -131,12 +131,12 @@ function zedTerminal(id: string, { workdir }: Record<string, unknown>, result: E
   const info = { terminal_info: { terminal_id: id, cwd } }
   if (result === undefined) return info
   const { exitCode, signal } = exitOf(result)
-  return {
-    ...info,
-    terminal_output: { terminal_id: id, data: commandOutput(result) },
-    terminal_exit: { terminal_id: id, exit_code: exitCode, signal },
-  }
+  const output = { ...info, terminal_output: { terminal_id: id, data: commandOutput(result) } }
+  return isRunning(result) ? output : { ...output, terminal_exit: { terminal_id: id, exit_code: exitCode, signal } }
 }
+
+/** Whether a client shows what a tool does in a terminal. */
+export const hasTerminal = (tool: string): boolean => tool === 'bash' || tool === 'process_start'
 
 /** The terminal of a command that is over. */
 export const commandOutput = (result: Envelope): string => (result.type === 'output' ? outputText(result.data) : result.error_text)

@@ -41,13 +41,14 @@ export function acpUpdates(session: Pick<Session, 'observe'>, options: AcpSessio
   const { client, sessionId, ...style } = parseAcpOptions('acpUpdates', options)
   const outbox = outboxOf(client, sessionId)
   const calls = new Map<ObservedCall, CallUpdates>()
+  const terminals = new Map<string, string>()
   const queue = (make: MakeMessages | undefined): void => {
     if (make !== undefined) outbox.push(make)
   }
   const close = session.observe({
     onCall(call) {
       outbox.workspace = style.workspace ?? call.workspace
-      const updates = new CallUpdates(call, outbox.newId(call.call_id), style)
+      const updates = new CallUpdates(call, outbox.newId(call.call_id), style, terminals)
       calls.set(call, updates)
       queue(updates.begin())
     },

@@ -8,7 +8,8 @@ import type {
   ProcessStopArguments,
   ProcessWriteArguments,
 } from '../../core/processes/process-report.js'
-import { ProcessTable, type StartRequest } from '../../core/processes/process-table.js'
+import { ProcessTable } from '../../core/processes/process-table.js'
+import type { StartRequest } from '../../core/processes/start-request.js'
 import type { Limits } from '../registry/limits.js'
 import { ContractFailure } from '../registry/envelope.js'
 
@@ -50,6 +51,14 @@ export class SessionProcesses {
 
   stop(request: ProcessStopArguments, signal: AbortSignal): Promise<ProcessReport> {
     return inContract(() => this.#table.stop(request, signal))
+  }
+
+  detach(processId: string, owner: string): Promise<string> {
+    return this.#table.detach(processId, owner)
+  }
+
+  resume(owner: string): string[] {
+    return this.#table.resume(owner)
   }
 
   takeEnds(): UntoldEnd[] {

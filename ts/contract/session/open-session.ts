@@ -126,6 +126,23 @@ class ContractSession implements Session {
     })
   }
 
+  detachProcess(processId: string, owner: string): Promise<string> {
+    this.#checkProcesses('session.detachProcess', processId, owner)
+    return this.#plan.processes.detach(processId, owner)
+  }
+
+  resumeProcesses(owner: string): string[] {
+    this.#checkProcesses('session.resumeProcesses', owner)
+    return this.#plan.processes.resume(owner)
+  }
+
+  #checkProcesses(caller: string, ...names: unknown[]): void {
+    checked(caller, () => {
+      if (this.#closed !== undefined) throw invalid('The session has been closed.')
+      for (const name of names) if (!isNames([name])) throw invalid('An id and an owner must be non-empty strings.')
+    })
+  }
+
   skillsPrompt(): string {
     return this.#plan.self.skills.prompt()
   }

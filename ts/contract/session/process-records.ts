@@ -23,6 +23,10 @@ export const recordProcesses =
       async ended(end, isClosed) {
         await recorded.end({ output: isClosed ? STOPPED : howItEnded(end), facts: recordedEnd(end) })
       },
+      async detached(id) {
+        await recorded.end({ output: `goes on as ${id}`, facts: { detached_as: id } })
+        await recorded.markDelivered()
+      },
       told: () => recorded.markDelivered(),
     } satisfies ProcessRecord
   }

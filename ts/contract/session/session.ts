@@ -72,6 +72,21 @@ export interface Session extends AsyncDisposable {
    * @throws {ToolError} INVALID_INPUT for a file that is not open, and in a closed session.
    */
   closeFile(path: string): void
+  /**
+   * Gives a process that `process_start` has started to an owner of this program, which is known by its name: the process goes on
+   * when the session is closed, until it is stopped, `endDetachedProcesses` ends its owner, or this program ends.
+   *
+   * @returns the id by which sessions that resume it know it. In this session it has its first id.
+   * @throws {ToolError} PROCESS_NOT_FOUND, PROCESS_ENDED, PROCESS_LIMIT; INVALID_INPUT for a name with other characters than
+   * letters, digits, `_` and `-`.
+   */
+  detachProcess(processId: string, owner: string): Promise<string>
+  /**
+   * Has this session use the processes of an owner: its tools read, answer and stop them by these ids. They still belong to their owner.
+   *
+   * @throws {ToolError} INVALID_INPUT
+   */
+  resumeProcesses(owner: string): string[]
   /** The text about the skills for a system prompt. Empty without skills. */
   skillsPrompt(): string
   /** The instructions of the project for every agent: `AGENTS.md` and others around the workspace, the nearest last. */

@@ -3,6 +3,8 @@ import type { KeptProcess } from '../kept-process.js'
 
 /** The record of a process, besides those of its calls. Its methods never reject, because they only report events. */
 export interface ProcessRecord {
+  /** It goes on with another owner, under another id, and has a record of its own there. */
+  detached(id: string): Promise<void>
   /** The process could not be started. */
   failed(error: unknown): Promise<void>
   /** The process has ended; with `isClosed`, because its owner was closed. */
@@ -32,6 +34,11 @@ export interface TableEntry {
   /** The number of calls that wait for the process. */
   waiters: number
   readonly record: ProcessRecord | undefined
+  readonly makeRecord: RecordProcess | undefined
+  /** Settles with its end. It does not keep the program alive. */
+  readonly ended: Promise<KeptProcessEnd>
+  /** Has the signal that ends it end it no more. */
+  readonly letGo: (() => void) | undefined
 }
 
 /** An end that no report has had. */

@@ -1,11 +1,14 @@
 /** An agent's processes by id. All doors start, read, write to and stop processes here. */
 import type * as Addon from '../../../index.js'
 import { eitherSignal } from '../abort.js'
-import { keptCommand, type KeepOptions, type KeptProcess, type ProcessObserver, type ProcessStart, startProcess } from '../kept-process.js'
-import { isUnfinished } from '../native.js'
+import { keptCommand, type KeptProcess, type ProcessObserver, type ProcessStart, startProcess } from '../kept-process.js'
+import { isUnfinished, nativeAddon } from '../native.js'
 import { ProcessOwner } from '../process-owner.js'
 import { keyInput } from './key-input.js'
-import type { ProcessRecord, RecordProcess, TableEntry, UntoldEnd } from './process-entry.js'
+import { giveToOwner, processesOf } from './detached-processes.js'
+import { killed, killWith } from './kill.js'
+import type { StartRequest } from './start-request.js'
+import type { ProcessRecord, TableEntry, UntoldEnd } from './process-entry.js'
 import type { ProcessReadArguments, ProcessReport, ProcessStopArguments, ProcessWriteArguments } from './process-report.js'
 import {
   hasEnded,
@@ -32,7 +35,7 @@ const MAX_ENDED = 16
 const MAX_UNTOLD = 200
 /** How long a start may take, and how long it may then take to clean up, in milliseconds. */
 const START_MS = 30_000
-const GRACE_MS = 1_000
+const GRACE_MS = 3_000
 /** How long a write waits for the process to take the input, in milliseconds. */
 const TAKE_MS = 5_000
 
@@ -43,21 +46,6 @@ export interface TableOptions {
   running?: { count: number } | undefined
   /** The most bytes of one report's text as JSON. */
   maxReportBytes: number
-}
-
-/** A command line to start. */
-export interface StartRequest {
-  command: string
-  start: ProcessStart
-  keep: KeepOptions
-  waitMs?: number | undefined
-  /** The most bytes of output in the first report. */
-  maxBytes?: number | undefined
-  /** Aborts the call, and kills the process if the call has not ended. */
-  signal?: AbortSignal | undefined
-  /** Kills the process when it aborts, at any time. */
-  lifetime?: AbortSignal | undefined
-  record?: RecordProcess | undefined
 }
 
 export class ProcessTable implements AsyncDisposable {
@@ -106,7 +94,7 @@ export class ProcessTable implements AsyncDisposable {
     const begin: ProcessStart = async (addon, options, cancel) => {
       const started = await start(addon, options, cancel)
       // Nothing else would end the process after an abort.
-      if ((isOver || this.#isClosed || signal?.aborted === true) && !isUnfinished(started)) started.kill()
+      if ((isOver || this.#isClosed || signal?.aborted === true) && !isUnfinished(started)) await killed(started, new addon.CancelHandle())
       return started
     }
     const limits = { signal, timeoutMs: START_MS, what: 'process_start', graceMs: GRACE_MS }
@@ -130,7 +118,7 @@ export class ProcessTable implements AsyncDisposable {
       entry.next.stderr = await written(entry, 'stderr')
       return entry
     } catch (error) {
-      native.kill()
+      await killed(native, new (await nativeAddon()).CancelHandle())
       throw error
     }
   }
@@ -157,9 +145,10 @@ export class ProcessTable implements AsyncDisposable {
       record = await makeRecord?.(id, command)
       const stopped = Promise.withResolvers<Addon.KeptProcessEnd>()
       const process = await start({ onEnd: stopped.resolve })
-      const entry = this.#enter({ id, command, process, isStderrApart: keep.stderrApart === true, record })
-      const forget = lifetime === undefined ? undefined : killWith(lifetime, process)
-      void this.#follow(entry, stopped.promise, forget)
+      const letGo = lifetime === undefined ? undefined : killWith(lifetime, process)
+      const known = { id, command, process, isStderrApart: keep.stderrApart === true, record, makeRecord, ended: stopped.promise, letGo }
+      const entry = this.#enter(known)
+      void this.#follow(entry)
       return entry
     } catch (error) {
       this.#running.count -= 1
@@ -168,7 +157,7 @@ export class ProcessTable implements AsyncDisposable {
     }
   }
 
-  #enter(known: Pick<TableEntry, 'id' | 'command' | 'process' | 'isStderrApart' | 'record'>): TableEntry {
+  #enter(known: Omit<TableEntry, 'ownedAs' | 'next' | 'secrets' | 'isInputClosed' | 'isEndTold' | 'waiters'>): TableEntry {
     const ownedAs = this.#owner.add(known.process)
     const state = { next: { stdout: 0, stderr: 0 }, secrets: [], isInputClosed: false, isEndTold: false, waiters: 0 }
     const entry: TableEntry = { ...known, ownedAs, ...state }
@@ -177,9 +166,9 @@ export class ProcessTable implements AsyncDisposable {
     return entry
   }
 
-  async #follow(entry: TableEntry, stopped: Promise<Addon.KeptProcessEnd>, forget: (() => void) | undefined): Promise<void> {
-    const end = await stopped
-    forget?.()
+  async #follow(entry: TableEntry): Promise<void> {
+    const end = await entry.ended
+    entry.letGo?.()
     this.#ended(entry, end)
   }
 
@@ -285,6 +274,33 @@ export class ProcessTable implements AsyncDisposable {
     return this.#report(entry, 0, { port: false }, {}, undefined)
   }
 
+  /**
+   * Gives a process to an owner that outlives this table. It can still be used here; its end is the owner's.
+   *
+   * @returns the id by which it is known where it is resumed.
+   * @throws {ToolError} PROCESS_NOT_FOUND, PROCESS_ENDED, PROCESS_LIMIT; INVALID_INPUT for the name.
+   */
+  async detach(processId: string, owner: string): Promise<string> {
+    const entry = this.#find(processId)
+    if (entry.process.end !== undefined) throw this.#endedError(entry, entry.process.end)
+    return giveToOwner(owner, entry, () => {
+      if (!this.#living.delete(entry)) return false
+      this.#running.count -= 1
+      this.#owner.release(entry.ownedAs)
+      return true
+    })
+  }
+
+  /** Has the processes of an owner used here as well. @returns their ids. @throws {ToolError} INVALID_INPUT for the name. */
+  resume(owner: string): string[] {
+    if (this.#isClosed) throw tableClosed()
+    return processesOf(owner).map((detached) => {
+      const state = { ownedAs: '', isEndTold: false, waiters: 0, record: undefined, makeRecord: undefined, letGo: undefined }
+      if (!this.#entries.has(detached.id)) this.#entries.set(detached.id, { ...detached, ...state })
+      return detached.id
+    })
+  }
+
   /** @throws {ToolError} PROCESS_NOT_FOUND */
   hasTerminal(id: string): boolean {
     return this.#find(id).process.hasTerminal
@@ -306,7 +322,9 @@ export class ProcessTable implements AsyncDisposable {
   /** Kills all processes, and waits until they have ended. Later starts fail. */
   async close(): Promise<void> {
     this.#isClosed = true
+    const all = this.#owner.list()
     await this.#owner.close()
+    for (const { process } of all) process.closeFiles()
     // The event of an end can come after the end itself.
     for (const entry of this.#living) if (entry.process.end !== undefined) this.#ended(entry, entry.process.end)
     await Promise.all(this.#recording)
@@ -362,24 +380,17 @@ export class ProcessTable implements AsyncDisposable {
 
   #forgetOldest(): void {
     const ended = [...this.#entries.values()].filter(({ process }) => process.end !== undefined)
-    const reported = ended.filter(({ isEndTold }) => isEndTold)
-    const forgotten = new Set([...reported.slice(0, -MAX_ENDED), ...ended.slice(0, -MAX_UNTOLD)])
-    for (const { id, ownedAs } of forgotten) {
+    const told = ended.filter(({ isEndTold }) => isEndTold)
+    const forgotten = new Set([...told.slice(0, -MAX_ENDED), ...ended.slice(0, -MAX_UNTOLD)])
+    for (const { id, ownedAs, process } of forgotten) {
       this.#entries.delete(id)
-      this.#owner.release(ownedAs)
+      // An owner of its own closes them.
+      if (this.#owner.release(ownedAs) !== undefined) process.closeFiles()
     }
   }
 }
 
 const noFacts: ProcessFacts = { port: undefined, waitsForInput: false }
-
-/** Kills a process when a signal aborts. @returns a function that removes the listener. */
-function killWith(lifetime: AbortSignal, process: KeptProcess): () => void {
-  const kill = (): void => void process.kill().catch(() => undefined)
-  if (lifetime.aborted) kill()
-  else lifetime.addEventListener('abort', kill, { once: true })
-  return () => lifetime.removeEventListener('abort', kill)
-}
 
 /** A sentence about an end that no call waited for. */
 export const endSentence = ({ id, command, end }: Pick<UntoldEnd, 'id' | 'command' | 'end'>): string =>

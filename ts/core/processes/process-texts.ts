@@ -69,6 +69,16 @@ export function hasEnded(id: string, command: string, end: KeptProcessEnd): Tool
   })
 }
 
+export function alreadyDetached(id: string, command: string): ToolError {
+  return new ToolError({
+    code: 'PROCESS_ENDED',
+    summary: 'The process has ended, or belongs to another owner',
+    place: `The process ${processName(id, command)} has ended, or belongs to another owner already`,
+    hint: 'Look at detachedProcesses(), and resume it by the name of its owner.',
+    details: { processId: id },
+  })
+}
+
 export function inputClosed(id: string, command: string): ToolError {
   return new ToolError({
     code: 'PROCESS_ENDED',

@@ -41,6 +41,7 @@ async function recordProcess(recorder: TaskRecorder, processId: string, command:
   return {
     failed: async (error) => recorded.end({ status: 'error', acted: false, errorJson: errorAsJson(error) }),
     ended: async (end) => recorded.end({ status: 'success', outputJson: JSON.stringify(recordedEnd(end)) }),
+    detached: async (id) => recorded.end({ status: 'success', outputJson: JSON.stringify({ detached_as: id }) }),
     told: async () => undefined,
   }
 }

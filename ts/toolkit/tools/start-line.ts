@@ -1,7 +1,8 @@
 /** Command lines of tools: the shell that reads them, and long-running ones, behind the layers of `bash`. */
 import { findBash } from '../../core/find-bash.js'
 import type { KeepOptions } from '../../core/kept-process.js'
-import { OUTPUT_FILE_BYTES, type StartRequest } from '../../core/processes/process-table.js'
+import { OUTPUT_FILE_BYTES } from '../../core/processes/process-table.js'
+import type { StartRequest } from '../../core/processes/start-request.js'
 import { terminalVariables } from '../../core/environment.js'
 import { getToolContext } from '../../journal/calls/context.js'
 import { processRecorder } from '../../journal/calls/process-record.js'

@@ -236,9 +236,9 @@ impl Host<Supervisor> for Call<'_> {
         let (pool, plan) = (Arc::downgrade(self.pool), self.plan.clone());
         let ended = move || pools::ended(&plan, &pool, generation);
         let network = if self.is_isolated { None } else { network::of(self.plan) };
-        let order = order(self.plan, without_mounts, network.is_some());
-        let descriptor = network.as_ref().map(|network| network.descriptor());
-        let supervisor = Supervisor::start(&order, descriptor, ended)?;
+        let order = order(self.plan, without_mounts, network.as_deref());
+        let beside = network.as_ref().map_or_else(Vec::new, |network| network.descriptors());
+        let supervisor = Supervisor::start(&order, &beside, ended)?;
         Ok((supervisor, network.map(|network| network.id())))
     }
 

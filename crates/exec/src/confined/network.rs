@@ -40,26 +40,36 @@ impl NetworkId {
     }
 }
 
-/// A network with a background process. It is that of all commands that were asked for alike, until this
-/// is dropped.
+/// A network with a background process, and the temporary directories beside it. They are those of all
+/// commands that were asked for alike, until this is dropped.
 #[derive(Debug)]
 pub(super) struct SharedNetwork {
     id: NetworkId,
     descriptor: OwnedFd,
+    /// The mounts of its supervisor, and the file system in which these directories are. `None` where
+    /// they could not be had.
+    temporary: Option<[OwnedFd; 2]>,
 }
 
 impl SharedNetwork {
-    fn new(descriptor: OwnedFd) -> io::Result<Self> {
+    fn new(descriptor: OwnedFd, temporary: Option<[OwnedFd; 2]>) -> io::Result<Self> {
         let status = fstat(&descriptor)?;
-        Ok(Self { id: NetworkId { device: status.st_dev, inode: status.st_ino }, descriptor })
+        let id = NetworkId { device: status.st_dev, inode: status.st_ino };
+        Ok(Self { id, descriptor, temporary })
     }
 
     pub(super) fn id(&self) -> NetworkId {
         self.id
     }
 
-    pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
-        self.descriptor.as_fd()
+    pub(super) fn shares_temporary(&self) -> bool {
+        self.temporary.is_some()
+    }
+
+    /// In the order in which a supervisor takes them.
+    pub(super) fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        let temporary = self.temporary.iter().flatten();
+        std::iter::once(&self.descriptor).chain(temporary).map(AsFd::as_fd).collect()
     }
 }
 
@@ -175,11 +185,15 @@ fn wait_for_network(socket: OwnedFd) -> io::Result<SharedNetwork> {
     let deadline = Instant::now() + MAX_ANSWER_TIME;
     loop {
         if let Some(content) = inbox.take().map_err(io::Error::other)? {
-            if Reply::read(&content).map_err(io::Error::other)? != Reply::Network {
+            let Reply::Network(has_temporary) = Reply::read(&content).map_err(io::Error::other)?
+            else {
                 return Err(io::ErrorKind::InvalidData.into());
-            }
+            };
             // The kernel drops a descriptor that has no place here.
-            return SharedNetwork::new(inbox.take_descriptor().ok_or(Errno::MFILE)?);
+            let mut take = || inbox.take_descriptor().ok_or(Errno::MFILE);
+            let network = take()?;
+            let temporary = if has_temporary { Some([take()?, take()?]) } else { None };
+            return SharedNetwork::new(network, temporary);
         }
         let left = deadline.saturating_duration_since(Instant::now());
         let left = Timespec::try_from(left).unwrap_or_default();

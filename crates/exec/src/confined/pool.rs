@@ -15,7 +15,7 @@ use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::Order;
 
 use super::identity::Identities;
-use super::network::NetworkId;
+use super::network::{NetworkId, SharedNetwork};
 use super::supervisor::Supervisor;
 use super::views::Views;
 use super::worker::{MAX_START_TIME, NoWorker};
@@ -319,8 +319,14 @@ impl<S: SupervisorHandle> State<S> {
 }
 
 /// The order for a supervisor of this host.
-pub(super) fn order(plan: &Plan, without_mounts: Option<i32>, joins_network: bool) -> Order {
-    Order { plan: plan.clone(), without_mounts, idle_ms: IDLE_MS, joins_network }
+pub(super) fn order(
+    plan: &Plan,
+    without_mounts: Option<i32>,
+    joined: Option<&SharedNetwork>,
+) -> Order {
+    let joins_network = joined.is_some();
+    let shares_temporary = joined.is_some_and(SharedNetwork::shares_temporary);
+    Order { plan: plan.clone(), without_mounts, idle_ms: IDLE_MS, joins_network, shares_temporary }
 }
 
 #[cfg(test)]

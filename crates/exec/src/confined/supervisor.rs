@@ -32,11 +32,11 @@ pub(crate) struct Supervisor {
 }
 
 impl Supervisor {
-    /// `ended` is called when it has ended, on a thread of its own. A `network` is what the order says
-    /// that it joins.
+    /// `ended` is called when it has ended, on a thread of its own. `beside` is what the order says that it
+    /// joins.
     pub(crate) fn start(
         order: &Order,
-        network: Option<BorrowedFd<'_>>,
+        beside: &[BorrowedFd<'_>],
         ended: impl FnOnce() + Send + 'static,
     ) -> io::Result<Self> {
         let (ours, theirs) = pair()?;
@@ -60,8 +60,7 @@ impl Supervisor {
                 let _ = child.wait();
                 ended();
             });
-        let beside: Vec<_> = network.into_iter().collect();
-        send(&ours, &plain_frame(&write_order(order)), &beside)?;
+        send(&ours, &plain_frame(&write_order(order)), beside)?;
         Ok(Self { socket: ours, process })
     }
 

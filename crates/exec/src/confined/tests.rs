@@ -30,7 +30,13 @@ fn plan(root: PathBuf) -> Plan {
 
 fn order(idle_ms: u32) -> Order {
     let root = std::env::temp_dir().canonicalize().expect("real");
-    Order { plan: plan(root), without_mounts: None, idle_ms, joins_network: false }
+    Order {
+        plan: plan(root),
+        without_mounts: None,
+        idle_ms,
+        joins_network: false,
+        shares_temporary: false,
+    }
 }
 
 fn worker(supervisor: &Supervisor) -> Worker {
@@ -55,7 +61,7 @@ fn the_program_cannot_be_changed() {
 
 #[test]
 fn idle_workers_and_then_their_supervisor_leave() {
-    let supervisor = Supervisor::start(&order(100), None, || ()).expect("started");
+    let supervisor = Supervisor::start(&order(100), &[], || ()).expect("started");
     let (mut one, mut other) = (worker(&supervisor), worker(&supervisor));
     assert!(one.is_idle() && other.is_idle());
     for worker in [&mut one, &mut other] {
@@ -74,7 +80,7 @@ fn idle_workers_and_then_their_supervisor_leave() {
 /// Its workers continue, and it ends with them.
 #[test]
 fn a_retired_supervisor_stays_for_its_workers() {
-    let supervisor = Supervisor::start(&order(60_000), None, || ()).expect("started");
+    let supervisor = Supervisor::start(&order(60_000), &[], || ()).expect("started");
     let mut worker = worker(&supervisor);
     drop(supervisor);
     assert_eq!(worker.recv(Duration::from_millis(50)).expect("it is there"), None);

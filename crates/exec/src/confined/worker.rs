@@ -140,6 +140,19 @@ impl Worker {
     }
 }
 
+impl Worker {
+    /// Kills it, and waits for at most `limit` until nothing is left of its process namespace: the kernel
+    /// reports the end of the first process of a namespace behind that of all others.
+    pub(crate) fn kill_and_wait(&self, limit: Duration) {
+        self.kill();
+        if let Some(process) = &self.process {
+            let limit = Timespec::try_from(limit).ok();
+            let ended = &mut [PollFd::new(process, PollFlags::IN)];
+            let _ = rustix::io::retry_on_intr(|| poll(ended, limit.as_ref()));
+        }
+    }
+}
+
 impl WorkerHandle for Worker {
     fn is_idle(&mut self) -> bool {
         matches!(self.recv(Duration::ZERO), Ok(None))

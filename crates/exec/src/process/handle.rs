@@ -99,6 +99,13 @@ impl Process {
         piece
     }
 
+    /// Closes the files in which its output is. What memory has of it can still be read.
+    pub fn close_files(&self) {
+        for output in &mut self.process.lock().streams {
+            output.log.close_file();
+        }
+    }
+
     /// Sends a signal to the process group of the program, if it still runs.
     pub fn signal(&self, signal: i32) {
         let state = self.process.lock();

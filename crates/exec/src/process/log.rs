@@ -120,6 +120,11 @@ impl Log {
         self.forget();
     }
 
+    /// Forgets what only the file has.
+    pub(super) fn close_file(&mut self) {
+        self.limits.file = None;
+    }
+
     /// No more will come.
     pub(super) fn end(&mut self) {
         self.is_ended = true;

@@ -21,6 +21,8 @@ use crate::spawn::{BUSY_PAUSES, find_program, not_started};
 
 /// How often a start looks whether it was cancelled.
 const TICK: Duration = Duration::from_millis(10);
+/// How long a start that is given up waits until nothing of it is left.
+const MAX_END_TIME: Duration = Duration::from_secs(1);
 /// How long executing a program may take.
 const MAX_START_TIME: Duration = Duration::from_secs(10);
 
@@ -114,7 +116,7 @@ fn try_begin(
             Ok(Err(not_run))
         }
         Waited::Cancelled => {
-            lease.worker().kill();
+            lease.worker().kill_and_wait(MAX_END_TIME);
             Err(ExecError::cancelled_before(exec))
         }
     }

@@ -61,9 +61,11 @@ pub(super) fn copy(fd: impl AsFd) -> Result<OwnedFd, Errno> {
     open_tree(fd, c"", flags | OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC)
 }
 
-/// As [`copy`], of one entry of a directory, a link not followed, without the mounts below.
+/// As [`copy`], of one entry of a directory or of the directory itself, a link not followed, without the
+/// mounts below.
 pub(super) fn copy_entry(directory: impl AsFd, name: impl Arg) -> Result<OwnedFd, Errno> {
     let flags = OpenTreeFlags::AT_SYMLINK_NOFOLLOW | OpenTreeFlags::AT_NO_AUTOMOUNT;
+    let flags = flags | OpenTreeFlags::AT_EMPTY_PATH;
     let clone = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
     open_tree(directory, name, flags | clone)
 }
@@ -106,6 +108,12 @@ pub(super) fn set(fd: impl AsFd, attributes: Attributes) -> Result<(), Errno> {
     set_attributes(fd.as_fd(), c"", libc::AT_EMPTY_PATH, attributes)
 }
 
+/// Mounts on it appear nowhere else, and those elsewhere not on it.
+pub(super) fn make_private(fd: impl AsFd) -> Result<(), Errno> {
+    let attributes = libc::mount_attr { propagation: libc::MS_PRIVATE, ..NO_CHANGE };
+    change(fd.as_fd(), c"", libc::AT_EMPTY_PATH, &attributes)
+}
+
 /// As [`set`], for the mount at `path`.
 pub(super) fn set_at(path: &Path, attributes: Attributes) -> Result<(), Errno> {
     let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::INVAL)?;
@@ -118,8 +126,18 @@ fn set_attributes(
     flags: libc::c_int,
     attributes: Attributes,
 ) -> Result<(), Errno> {
-    let attr =
-        libc::mount_attr { attr_set: attributes.0, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    change(fd, path, flags, &libc::mount_attr { attr_set: attributes.0, ..NO_CHANGE })
+}
+
+const NO_CHANGE: libc::mount_attr =
+    libc::mount_attr { attr_set: 0, attr_clr: 0, propagation: 0, userns_fd: 0 };
+
+fn change(
+    fd: BorrowedFd<'_>,
+    path: &CStr,
+    flags: libc::c_int,
+    attributes: &libc::mount_attr,
+) -> Result<(), Errno> {
     // SAFETY: the path ends with a NUL, and `size_of_val` is the size of the structure.
     let result = unsafe {
         libc::syscall(
@@ -127,8 +145,8 @@ fn set_attributes(
             fd.as_raw_fd(),
             path.as_ptr(),
             flags | libc::AT_RECURSIVE,
-            &raw const attr,
-            size_of_val(&attr),
+            std::ptr::from_ref(attributes),
+            size_of_val(attributes),
         )
     };
     if result == 0 { Ok(()) } else { Err(errno::last()) }

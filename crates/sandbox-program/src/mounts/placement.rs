@@ -17,6 +17,7 @@ use crate::mounts::placeholder::Placeholder;
 use crate::mounts::programs::Programs;
 use crate::mounts::protection::Protector;
 use crate::mounts::scratch::{self, Scratch};
+use crate::mounts::shared::{self, Shared};
 use crate::mounts::views::Views;
 use toolwright_sandbox::plan::{FileIdentity, Files, Plan};
 
@@ -28,11 +29,17 @@ pub(super) struct Placement {
     /// For each entry that puts the host's files back: a copy of their mounts, and whether it is a
     /// directory.
     trees: Vec<Option<(OwnedFd, bool)>>,
+    /// For each temporary directory: that of another tree, if there is one.
+    shared: Vec<Option<OwnedFd>>,
     devices: Option<Devices>,
 }
 
 impl Placement {
-    pub(super) fn begin(layout: &Layout, plan: &Plan) -> Result<Self, MountError> {
+    pub(super) fn begin(
+        layout: &Layout,
+        plan: &Plan,
+        shared: Option<&Shared>,
+    ) -> Result<Self, MountError> {
         let mut trees = Vec::with_capacity(layout.entries().len());
         let mut devices = None;
         for Entry { path, kind, .. } in layout.entries() {
@@ -55,7 +62,14 @@ impl Placement {
             };
             trees.push(tree);
         }
-        Ok(Self { trees, devices })
+        let temporary = |entry: &'_ Entry| entry.kind == Kind::Temporary;
+        let paths: Vec<_> = layout
+            .entries()
+            .iter()
+            .map(|entry| temporary(entry).then_some(entry.path.as_path()))
+            .collect();
+        let shared = shared.map_or_else(Vec::new, |shared| shared.take(&paths));
+        Ok(Self { trees, shared, devices })
     }
 
     pub(super) fn place(
@@ -65,7 +79,7 @@ impl Placement {
         placeholders: &mut Vec<Placeholder>,
     ) -> Result<(Scratch, Option<Programs>, Option<Views>), MountError> {
         let scratch = self.prepare(layout)?;
-        let temporary = take_temporary(layout, &scratch)?;
+        let temporary = self.take_temporary(layout, &scratch)?;
         let mut programs =
             self.devices.as_ref().map(|_| Programs::prepare(&scratch)).transpose()?;
         let mut views = Views::prepare(&scratch, layout, plan)?;
@@ -128,7 +142,7 @@ impl Placement {
             .find_map(|kind| entries.iter().find(|entry| entry.kind == *kind))
             .ok_or_else(|| MountError::new("find", Path::new("/dev"), Errno::NOENT))?;
         let scratch = Scratch::mount(&place.path).at("mount a file system on", &place.path)?;
-        for (index, Entry { path, kind, below }) in entries.iter().enumerate() {
+        for (index, Entry { path, kind, .. }) in entries.iter().enumerate() {
             let bits = if *kind == Kind::Temporary { 0o1777 } else { 0o755 };
             let made = match kind {
                 Kind::Temporary | Kind::Devices => scratch.cover(index, bits),
@@ -142,23 +156,54 @@ impl Placement {
                 let has_views = entries.iter().any(|entry| entry.kind == Kind::View);
                 devices.prepare(&scratch, index, has_views)?;
             }
-            let Some(below) = *below else { continue };
-            let directory = match kind {
-                Kind::Temporary | Kind::Devices => true,
-                Kind::Readable | Kind::Writable => match &self.trees[index] {
-                    Some((_, directory)) => *directory,
-                    None => continue,
-                },
-                Kind::Pinned | Kind::Protected | Kind::View | Kind::Closed => continue,
-            };
-            let cover = &entries[below];
-            if cover.kind.hides()
-                && let Ok(relative) = path.strip_prefix(&cover.path)
-            {
+            if let Some((below, relative, directory)) = self.place_of(layout, index) {
                 scratch.make_place(below, relative, directory).at("make a place for", path)?;
             }
         }
         Ok(scratch)
+    }
+
+    /// The place that an entry needs in what hides the host's files there: in which cover, where in it,
+    /// and whether it is a directory.
+    fn place_of<'a>(&self, layout: &'a Layout, index: usize) -> Option<(usize, &'a Path, bool)> {
+        let Entry { path, kind, below } = &layout.entries()[index];
+        let directory = match kind {
+            Kind::Temporary | Kind::Devices => true,
+            Kind::Readable | Kind::Writable => self.trees[index].as_ref()?.1,
+            Kind::Pinned | Kind::Protected | Kind::View | Kind::Closed => return None,
+        };
+        let cover = &layout.entries()[(*below)?];
+        let relative = cover.kind.hides().then(|| path.strip_prefix(&cover.path).ok()).flatten()?;
+        Some(((*below)?, relative, directory))
+    }
+
+    /// The temporary directories: those of another tree, or new ones, which are taken while our file
+    /// system can be written.
+    fn take_temporary(
+        &mut self,
+        layout: &Layout,
+        scratch: &Scratch,
+    ) -> Result<Vec<Option<OwnedFd>>, MountError> {
+        let entries = layout.entries();
+        let places: Vec<_> =
+            (0..entries.len()).filter_map(|index| self.place_of(layout, index)).collect();
+        let mut all = Vec::with_capacity(entries.len());
+        for (index, Entry { path, kind, .. }) in entries.iter().enumerate() {
+            let shared = self.shared.get_mut(index).and_then(Option::take).filter(|shared| {
+                let mut own = places.iter().filter(|(below, ..)| *below == index);
+                own.all(|(_, relative, directory)| {
+                    shared::make_place(shared, relative, *directory).is_ok()
+                })
+            });
+            all.push(match (shared, kind) {
+                (Some(shared), _) => Some(shared),
+                (None, Kind::Temporary) => {
+                    Some(scratch.take_cover(index).at("take a cover for", path)?)
+                }
+                _ => None,
+            });
+        }
+        Ok(all)
     }
 
     /// Whether another entry lies on this one.
@@ -215,19 +260,6 @@ fn check_granted(place: &OwnedFd, path: &Path, plan: &Plan) -> Result<(), MountE
         return Ok(());
     }
     Err(MountError::new(GRANTED, path, Errno::STALE))
-}
-
-/// Those are taken while our file system can be written.
-fn take_temporary(layout: &Layout, scratch: &Scratch) -> Result<Vec<Option<OwnedFd>>, MountError> {
-    let entries = layout.entries().iter().enumerate();
-    entries
-        .map(|(index, entry)| {
-            let temporary = entry.kind == Kind::Temporary;
-            temporary
-                .then(|| scratch.take_cover(index).at("take a cover for", &entry.path))
-                .transpose()
-        })
-        .collect()
 }
 
 /// Freezes the directories between a private temporary directory and a path of the host in it, so

@@ -44,6 +44,10 @@ impl Renewal {
         Ok(Self { layout, scratch, wakes, events, is_missing: Cell::new(false) })
     }
 
+    pub(super) fn file_system(&self) -> BorrowedFd<'_> {
+        self.scratch.as_fd()
+    }
+
     /// Covers what has no cover, and what could not be covered the last time. A program that saves
     /// a file is about to replace a missing path, so placeholders are made only `for_absent`.
     pub(super) fn renew(

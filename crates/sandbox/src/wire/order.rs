@@ -15,9 +15,12 @@ pub struct Order {
     pub idle_ms: u32,
     /// Whether a network comes with the frame, which it is to join instead of making one.
     pub joins_network: bool,
+    /// Whether the mounts of another supervisor and the file system of its temporary directories come
+    /// behind that, which are to be the temporary directories of this one too.
+    pub shares_temporary: bool,
 }
 
-wire_struct!(Order { plan, without_mounts, idle_ms, joins_network });
+wire_struct!(Order { plan, without_mounts, idle_ms, joins_network, shares_temporary });
 wire_struct!(Granted { path, identity });
 wire_struct!(FileIdentity { device, inode, born });
 wire_struct!(Limits { processes, memory_bytes, cpu_seconds, file_size_bytes });

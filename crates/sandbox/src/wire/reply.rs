@@ -36,8 +36,9 @@ pub enum Reply {
     Input(InputState),
     /// The connection could not be made, for this reason; without one the socket comes with the frame.
     Connected(Option<i32>),
-    /// The network of a supervisor comes with the frame.
-    Network,
+    /// The network of a supervisor comes with the frame, and behind it, if this says so, its mounts and the
+    /// file system in which its temporary directories are.
+    Network(bool),
     /// The directory of a supervisor's views comes with the frame.
     Views,
     /// It has none.
@@ -57,7 +58,7 @@ wire_enum!(Reply {
     10 = Listening(ports),
     11 = Input(state),
     12 = Connected(errno),
-    13 = Network,
+    13 = Network(has_temporary),
     14 = Views,
     15 = NoViews,
 });

@@ -96,3 +96,18 @@ proptest! {
         prop_assert!(written.starts_with(&seen[..seen.len().saturating_sub(10)]) || missed > 0);
     }
 }
+
+/// A file that is closed takes what only it has; the end in memory stays, at its place.
+#[test]
+fn a_closed_file_leaves_what_is_in_memory() {
+    let file = unnamed_file(&std::env::temp_dir()).expect("made");
+    let mut log = Log::new(LogLimits { file: Some(file), file_bytes: 1000, ..limits(2, 3, false) });
+    log.push(b"0123456789");
+    assert_eq!(log.read(4, 3).bytes, b"456");
+    log.close_file();
+    log.push(b"ab");
+    log.end();
+    assert_eq!(log.read(0, 10).bytes, b"01");
+    let piece = log.read(4, 10);
+    assert_eq!((piece.at, &piece.bytes[..], piece.is_ended), (9, &b"9ab"[..], true));
+}
