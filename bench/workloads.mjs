@@ -1,4 +1,5 @@
 import { workloads as channels } from './workloads/channels.mjs'
+import { workloads as checkpoints } from './workloads/checkpoints.mjs'
 import { workloads as commands } from './workloads/commands.mjs'
 import { workloads as contract } from './workloads/contract.mjs'
 import { workloads as edits } from './workloads/edits.mjs'
@@ -33,6 +34,7 @@ export const workloads = [
   ...imports,
   ...contract,
   ...channels,
+  ...checkpoints,
 ]
 
 /**

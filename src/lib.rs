@@ -13,6 +13,7 @@ mod bash_stream;
 mod bytes;
 mod cancel;
 mod capture;
+mod checkpoints;
 mod command;
 mod contract;
 mod deferred;
