@@ -93,7 +93,7 @@ impl Scene {
     fn confined(&self, script: &str) -> (String, GitReports) {
         let root = &self.place.root;
         let resolved =
-            Resolved { root: root.clone(), given_root: root.clone(), ..Resolved::default() };
+            Resolved { root: root.clone(), named_root: root.clone(), ..Resolved::default() };
         let mut plan = plan(&Options {
             root,
             resolved: &resolved,
