@@ -149,7 +149,8 @@ impl<'a> IgnoreRules<'a> {
         }
     }
 
-    fn matched(&self, active: &ActiveRules, path: &Path, is_dir: bool) -> Match<()> {
+    /// What the ignore files say about an entry.
+    pub(crate) fn matched(&self, active: &ActiveRules, path: &Path, is_dir: bool) -> Match<()> {
         let global =
             if active.in_repository { self.global.get_or_init(global).as_ref() } else { None };
         if global.is_none() && active.total == 0 {

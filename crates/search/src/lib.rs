@@ -71,6 +71,7 @@ mod file_search;
 mod grep;
 mod ignore_files;
 mod ignore_rules;
+mod ignores;
 mod listing;
 mod lru_cache;
 mod match_buffer;
@@ -93,6 +94,7 @@ mod worker_output;
 pub use error::GrepError;
 pub use file_list::{FileList, list_files};
 pub use grep::{GrepText, LineMatches, find_lines, grep};
+pub use ignores::{ActiveIgnores, IgnoreMarkers, Ignores};
 pub use output::Unsearched;
 pub use overview::{
     Count, DirectoryTally, MAX_DEPTH, MAX_MANIFEST_BYTES, Manifest, ManifestFacts, ManifestProblem,

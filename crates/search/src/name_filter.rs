@@ -26,6 +26,11 @@ pub(crate) struct NameFilter {
 }
 
 impl NameFilter {
+    /// No patterns.
+    pub(crate) fn none() -> Self {
+        Self { patterns: Override::empty(), prefixes: LiteralPrefixes::default() }
+    }
+
     pub(crate) fn new(patterns: &[&str]) -> Result<Self, GrepError> {
         let invalid = |pattern: &str, error: &ignore::Error| GrepError::Glob {
             pattern: pattern.to_owned(),

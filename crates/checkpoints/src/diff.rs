@@ -1,0 +1,288 @@
+//! What changed between two checkpoints.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rusqlite::Connection;
+use similar::{Algorithm, TextDiff};
+
+use crate::content;
+use crate::error::{Result, Tx};
+use crate::state::{STATE_COLUMNS, State, VERSIONS, What, read_state};
+use crate::{CheckpointError, Checkpoints};
+
+/// A larger file is shown as changed, without its lines.
+const MAX_TEXT_BYTES: u64 = 1 << 20;
+/// Comparing two files ends after this time, with a diff that may be longer than the shortest.
+const MAX_COMPARING: Duration = Duration::from_millis(200);
+
+/// What happened to a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// It is there, and was not.
+    Created,
+    /// Its content, its permissions or its time changed.
+    Modified,
+    /// It was there.
+    Deleted,
+}
+
+/// What a path is, or was before it was deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A symbolic link.
+    Link,
+    /// A directory.
+    Directory,
+}
+
+/// A path that changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The path, relative to the directory.
+    pub path: PathBuf,
+    /// What happened.
+    pub kind: ChangeKind,
+    /// What it is or was.
+    pub entry: EntryKind,
+    /// Whether its content or its permissions changed, and not only its time.
+    pub in_content: bool,
+}
+
+/// The difference of two checkpoints.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diff {
+    /// What changed, in the order of the paths.
+    pub changes: Vec<Change>,
+    /// The changes of the texts as a unified diff, if that was asked for.
+    pub text: String,
+    /// Whether the text ends early.
+    pub is_cut: bool,
+}
+
+pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(bytes))
+}
+
+/// The change of a path from one state to another, if both are of things that are kept. What an entry
+/// was is not known where it was not kept.
+pub(crate) fn change_between(
+    path: &[u8],
+    old: Option<&State>,
+    new: Option<&State>,
+) -> Option<Change> {
+    let kind = match (old, new) {
+        (Some(old), Some(new)) if !old.is_kept() || !new.is_kept() || !new.is_change_of(old) => {
+            return None;
+        }
+        (Some(_), Some(_)) => ChangeKind::Modified,
+        (None, Some(_)) => ChangeKind::Created,
+        (Some(_), None) => ChangeKind::Deleted,
+        (None, None) => return None,
+    };
+    let entry = match new.or(old)?.what {
+        What::File { .. } => EntryKind::File,
+        What::Link(_) => EntryKind::Link,
+        What::Directory => EntryKind::Directory,
+        What::Ignored | What::Skipped(_) => return None,
+    };
+    let in_content = !matches!((old, new), (Some(old), Some(new)) if new.has_content_of(old));
+    Some(Change { path: path_of(path), kind, entry, in_content })
+}
+
+/// The states of a path at two checkpoints, and who changed it in between.
+#[derive(Debug, Default)]
+pub(crate) struct Span {
+    pub(crate) old: Option<State>,
+    pub(crate) new: Option<State>,
+    /// Somebody else changed its content in between.
+    pub(crate) by_others: bool,
+}
+
+/// The paths that have other states at `to` than at `from`, which is earlier.
+pub(crate) fn spans(connection: &Connection, from: i64, to: i64) -> Tx<BTreeMap<Box<[u8]>, Span>> {
+    let mut spans: BTreeMap<Box<[u8]>, Span> = BTreeMap::new();
+    let mut add = |sql: &str| -> Tx<()> {
+        let mut statement = connection.prepare_cached(sql)?;
+        let mut rows = statement.query([from, to])?;
+        while let Some(row) = rows.next()? {
+            let path = row.get_ref(0)?.as_blob().unwrap_or_default();
+            let (first, last) = (row.get::<_, i64>(1)?, row.get::<_, Option<i64>>(2)?);
+            let (ours, last_ours) = (row.get::<_, bool>(3)?, row.get::<_, Option<bool>>(4)?);
+            let span = spans.entry(path.into()).or_default();
+            span.by_others |= first > from && !ours;
+            span.by_others |= last.is_some_and(|last| last <= to) && last_ours == Some(false);
+            if first <= from {
+                span.old = Some(read_state(row, 5)?);
+            }
+            if last.is_none_or(|last| last > to) {
+                span.new = Some(read_state(row, 5)?);
+            }
+        }
+        Ok(())
+    };
+    let columns = format!("v.path, v.first, v.last, v.ours, v.last_ours, {STATE_COLUMNS}");
+    add(&format!("SELECT {columns} FROM {VERSIONS} WHERE v.last > ?1 AND v.last <= ?2"))?;
+    add(&format!(
+        "SELECT {columns} FROM {VERSIONS}
+         WHERE v.first > ?1 AND v.first <= ?2 AND (v.last IS NULL OR v.last > ?2)"
+    ))?;
+    spans.retain(|_, span| span.old != span.new);
+    Ok(spans)
+}
+
+/// Fails if there is no such checkpoint.
+pub(crate) fn check_exists(connection: &Connection, id: i64) -> Tx<()> {
+    let mut statement = connection.prepare_cached("SELECT 1 FROM checkpoints WHERE id = ?1")?;
+    if statement.exists([id])? { Ok(()) } else { Err(CheckpointError::NoCheckpoint { id }.into()) }
+}
+
+impl Checkpoints {
+    /// What changed from one checkpoint to another, in whichever order they are. With `max_text` the
+    /// texts are compared, and their diff is cut at that many bytes.
+    pub fn diff(&self, from: i64, to: i64, max_text: Option<usize>) -> Result<Diff> {
+        self.database.read("comparing checkpoints", |connection| -> Tx<Diff> {
+            check_exists(connection, from)?;
+            check_exists(connection, to)?;
+            let mut changes = Vec::new();
+            let mut text = UnifiedText::new(max_text);
+            for (path, mut span) in spans(connection, from.min(to), from.max(to))? {
+                if from > to {
+                    std::mem::swap(&mut span.old, &mut span.new);
+                }
+                let (old, new) = (span.old.as_ref(), span.new.as_ref());
+                if let Some(change) = change_between(&path, old, new) {
+                    if change.in_content {
+                        self.add_text(connection, &mut text, &path, old, new)?;
+                    }
+                    changes.push(change);
+                }
+            }
+            let UnifiedText { text, is_cut, .. } = text;
+            Ok(Diff { changes, text, is_cut })
+        })
+    }
+
+    fn add_text(
+        &self,
+        connection: &Connection,
+        output: &mut UnifiedText,
+        path: &[u8],
+        old: Option<&State>,
+        new: Option<&State>,
+    ) -> Tx<()> {
+        if output.is_full() {
+            return Ok(());
+        }
+        let is_directory = |state: Option<&State>| state.is_some_and(State::is_directory);
+        if is_directory(old) && is_directory(new) || is_directory(old.or(new)) {
+            return Ok(());
+        }
+        let old_text = self.text_of(connection, old)?;
+        let new_text = self.text_of(connection, new)?;
+        output.add(&String::from_utf8_lossy(path), (old, old_text), (new, new_text));
+        Ok(())
+    }
+
+    /// The text of a state: nothing where there is nothing, `None` where it is no text.
+    fn text_of(&self, connection: &Connection, state: Option<&State>) -> Tx<Option<String>> {
+        Ok(match state.map(|state| &state.what) {
+            None => Some(String::new()),
+            Some(What::Link(text)) => String::from_utf8(text.clone()).ok(),
+            Some(What::File { content, size, hash }) if *size <= MAX_TEXT_BYTES => {
+                let mut bytes = Vec::new();
+                let failed = |source| CheckpointError::File {
+                    path: PathBuf::new(),
+                    operation: "reading a content",
+                    source,
+                };
+                let place = (*content, hash);
+                content::write_to(connection, self.database.path(), place, &mut bytes, failed)?;
+                String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
+            }
+            _ => None,
+        })
+    }
+}
+
+/// A unified diff of several files that may not become too long.
+struct UnifiedText {
+    text: String,
+    max: Option<usize>,
+    is_cut: bool,
+}
+
+impl UnifiedText {
+    fn new(max: Option<usize>) -> Self {
+        Self { text: String::new(), max, is_cut: false }
+    }
+
+    fn is_full(&self) -> bool {
+        self.max.is_none() || self.is_cut
+    }
+
+    fn add(
+        &mut self,
+        path: &str,
+        (old, old_text): (Option<&State>, Option<String>),
+        (new, new_text): (Option<&State>, Option<String>),
+    ) {
+        let side = |prefix: &str, state: Option<&State>| match state {
+            Some(_) => format!("{prefix}/{path}"),
+            None => "/dev/null".to_owned(),
+        };
+        let (from, to) = (side("a", old), side("b", new));
+        let mut file = String::new();
+        if let (Some(old), Some(new)) = (old, new)
+            && old.mode != new.mode
+        {
+            file = format!("old mode {:o}\nnew mode {:o}\n", old.mode, new.mode);
+        }
+        match (old_text, new_text) {
+            (Some(old), Some(new)) if old == new => {}
+            (Some(old), Some(new)) => {
+                let diff = TextDiff::configure()
+                    .algorithm(Algorithm::Myers)
+                    .timeout(MAX_COMPARING)
+                    .diff_lines(&old, &new);
+                file += &diff.unified_diff().context_radius(3).header(&from, &to).to_string();
+            }
+            _ => {
+                let _ = writeln!(file, "Binary files {from} and {to} differ");
+            }
+        }
+        if file.is_empty() {
+            return;
+        }
+        let heading = format!("diff a/{path} b/{path}\n");
+        let max = self.max.unwrap_or(0);
+        if self.text.len() + heading.len() + file.len() > max {
+            self.is_cut = true;
+            let rest = max.saturating_sub(self.text.len() + heading.len());
+            if rest > 0 {
+                self.text += &heading;
+                self.text += &file[..file.floor_char_boundary_at(rest)];
+            }
+            return;
+        }
+        self.text += &heading;
+        self.text += &file;
+    }
+}
+
+trait CharBoundary {
+    fn floor_char_boundary_at(&self, at: usize) -> usize;
+}
+
+impl CharBoundary for String {
+    /// The end of the last whole line that fits.
+    fn floor_char_boundary_at(&self, at: usize) -> usize {
+        self.as_bytes()[..at.min(self.len())].iter().rposition(|b| *b == b'\n').map_or(0, |i| i + 1)
+    }
+}

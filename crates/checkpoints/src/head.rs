@@ -1,0 +1,84 @@
+//! The newest state of the tree, with what the file system said of it, in memory.
+
+use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
+
+use rusqlite::Connection;
+
+use crate::error::Tx;
+use crate::look::{Look, UNSETTLED};
+use crate::state::{STATE_COLUMNS, State, VERSIONS, read_state};
+
+/// The newest version of a path.
+#[derive(Debug)]
+pub(crate) struct Row {
+    /// Its number in the table of versions.
+    pub(crate) id: i64,
+    pub(crate) state: State,
+    pub(crate) inode: i64,
+    /// [`UNSETTLED`] if the entry has to be read again.
+    pub(crate) ctime: i64,
+    /// The last walk that has seen it again.
+    pub(crate) seen: AtomicU64,
+}
+
+/// The newest state of the tree.
+#[derive(Debug, Default)]
+pub(crate) struct Head {
+    /// Which writing of the store it is; another process may have written since.
+    pub(crate) generation: Option<i64>,
+    pub(crate) rows: HashMap<Box<[u8]>, Row>,
+}
+
+impl Row {
+    /// Whether the entry is certainly as it was when it was read.
+    pub(crate) fn is_at(&self, look: &Look) -> bool {
+        let size = match &self.state.what {
+            crate::state::What::File { size, .. } => *size,
+            _ => look.size,
+        };
+        self.ctime != UNSETTLED
+            && (self.inode, self.ctime) == (look.inode, look.ctime)
+            && (self.state.mtime, size) == (look.mtime, look.size)
+    }
+}
+
+impl Head {
+    /// Reads it again if another process has written.
+    pub(crate) fn refresh(&mut self, connection: &Connection) -> Tx<()> {
+        let generation = generation(connection)?;
+        if self.generation == Some(generation) {
+            return Ok(());
+        }
+        self.rows.clear();
+        self.generation = None;
+        let sql = format!(
+            "SELECT v.id, v.path, v.inode, v.ctime, {STATE_COLUMNS} FROM {VERSIONS} \
+             WHERE v.last IS NULL"
+        );
+        let mut statement = connection.prepare_cached(&sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let path = row.get_ref(1)?.as_blob().unwrap_or_default().into();
+            let (id, inode, ctime) = (row.get(0)?, row.get(2)?, row.get(3)?);
+            let state = read_state(row, 4)?;
+            self.rows.insert(path, Row { id, state, inode, ctime, seen: AtomicU64::new(0) });
+        }
+        self.generation = Some(generation);
+        Ok(())
+    }
+}
+
+fn generation(connection: &Connection) -> Tx<i64> {
+    let mut statement =
+        connection.prepare_cached("SELECT value FROM checkpoint_store WHERE key = 'generation'")?;
+    Ok(statement.query_row([], |row| row.get(0))?)
+}
+
+/// Counts a writing, and gives its number.
+pub(crate) fn advance(connection: &Connection) -> Tx<i64> {
+    let mut statement = connection.prepare_cached(
+        "UPDATE checkpoint_store SET value = value + 1 WHERE key = 'generation' RETURNING value",
+    )?;
+    Ok(statement.query_row([], |row| row.get(0))?)
+}
