@@ -152,6 +152,36 @@ export declare class LiveOutput {
   take(): string
 }
 
+/** A store of checkpoints. Open it before anything else. */
+export declare class NativeCheckpoints {
+  /** A store that is not open yet. */
+  constructor()
+  /** Opens the store of a directory. Gives the full path of its file. */
+  open(root: string, options: Record<string, any>): Promise<string | Unfinished>
+  /** Takes a checkpoint. */
+  take(label: string | undefined | null, cancel: CancelHandle): Promise<string | Unfinished>
+  /** A call is about to change files. Gives the number of the checkpoint before it. */
+  beginCall(callId: string, turn: string | undefined | null, cancel: CancelHandle): Promise<number | Unfinished>
+  /** The call has ended. Gives what it changed. */
+  endCall(callId: string, turn: string | undefined | null, before: number): Promise<string | Unfinished>
+  /** A turn begins. Gives the number of its checkpoint. */
+  beginTurn(turn: string, cancel: CancelHandle): Promise<number | Unfinished>
+  /** What changed from one checkpoint to another, or to the tree as it is. */
+  diff(from: number, to: number | undefined | null, maxTextBytes: number | undefined | null, cancel: CancelHandle): Promise<string | Unfinished>
+  /** Restores a checkpoint, or undoes a call or a turn. */
+  restore(request: Record<string, any>, cancel: CancelHandle): Promise<string | Unfinished>
+  /** The newest checkpoints, and the newest restorations. */
+  list(limit: number, before?: number | undefined | null): Promise<string | Unfinished>
+  /** Removes checkpoints beyond the limits. */
+  gc(limits: Record<string, any>, cancel: CancelHandle): Promise<string | Unfinished>
+  /** How far the work that runs has come. */
+  progress(): CheckpointProgress
+  /** Closes the store. */
+  close(): Promise<undefined | Unfinished>
+  /** Closes it on this thread, for a process that exits. */
+  closeNow(): void
+}
+
 /** A journal. Open it before anything else. */
 export declare class NativeJournal {
   /**
@@ -447,6 +477,14 @@ export interface CapturedCommand {
 
 /** Creates, changes or deletes the file at `path` below `root`. */
 export declare function changeFile(root: GrantedRoot, path: string, change: DiffOfFile, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<PatchResult | Unfinished>
+
+/** How far long work has come. */
+export interface CheckpointProgress {
+  /** Files that were looked at, or restored; checkpoints that were removed. */
+  files: number
+  /** Bytes that were read, restored or given back. */
+  bytes: number
+}
 
 /** What to run. */
 export interface Command {

@@ -12,6 +12,7 @@
 mod bash_stream;
 mod cancel;
 mod capture;
+mod checkpoints;
 mod command;
 mod contract;
 mod deferred;

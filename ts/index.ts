@@ -59,6 +59,27 @@ export type {
   ToolCallRow,
   ToolCallStatus,
 } from './journal/journal-store.js'
+export { openCheckpoints, type OpenCheckpointsOptions } from './journal/checkpoints/open-checkpoints.js'
+export type {
+  Checkpoint,
+  CheckpointChange,
+  CheckpointConflict,
+  CheckpointDiff,
+  CheckpointList,
+  CheckpointProgress,
+  Checkpoints,
+  CollectCheckpointsOptions,
+  CollectedCheckpoints,
+  DiffCheckpointsOptions,
+  ListCheckpointsOptions,
+  ListedCheckpoint,
+  ListedRestore,
+  RestoreCheckpointOptions,
+  RestoredCheckpoint,
+  TakeCheckpointOptions,
+  TrackOptions,
+  UndoTarget,
+} from './journal/checkpoints/checkpoints.js'
 export { openJournal, type OpenJournalOptions } from './journal/open-journal.js'
 export { replayRun, type ReplayedCall, type ReplayRunOptions, type RunReplay } from './toolkit/task/replay-run.js'
 export { revertRun, type RevertedCall, type RevertRunOptions } from './toolkit/task/revert-run.js'

@@ -156,6 +156,12 @@ export async function openNativeThreads(location: string, options: Addon.ThreadS
   return openFile(new NativeThreadStore(), (native) => native.open(location, options))
 }
 
+/** Opens the store of checkpoints of a directory, and gives the full path of its file. */
+export async function openNativeCheckpoints(root: string, options: Record<string, unknown>) {
+  const { NativeCheckpoints } = await nativeAddon()
+  return openFile(new NativeCheckpoints(), (native) => native.open(root, options))
+}
+
 async function openFile<F extends { closeNow(): void }>(native: F, open: (native: F) => Promise<string | Addon.Unfinished>) {
   const path = unwrap(await open(native))
   for (const one of opened) if (one.deref() === undefined) opened.delete(one)

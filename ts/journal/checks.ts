@@ -11,6 +11,7 @@ import {
   text,
   wholeNumber,
 } from '../core/options.js'
+import type { Checkpoints } from './checkpoints/checkpoints.js'
 import type { JournalStore, NewToolCall, TaskId, ToolCallEnd, ToolCallRef } from './journal-store.js'
 import type { Journal, TailOptions } from './journal.js'
 
@@ -105,4 +106,13 @@ export function isStore(value: unknown): value is JournalStore {
 export function checkJournal(journal: unknown): Journal {
   if (isStore(journal) && typeof (journal as Journal).tail === 'function') return journal as Journal
   throw invalid('journal must be what openJournal gave.')
+}
+
+/** An option that is what `openCheckpoints` gave, or something of the same shape. */
+export const checkCheckpoints: Check<Checkpoints> = must<Checkpoints>(isCheckpoints, 'what openCheckpoints gave')
+
+function isCheckpoints(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const { track, beginTurn, undo } = value as Partial<Record<keyof Checkpoints, unknown>>
+  return [track, beginTurn, undo].every((method) => typeof method === 'function')
 }

@@ -200,6 +200,32 @@ codes! {
         /// Another failure of the system or the database.
         JournalIoFailed = "JOURNAL_IO_FAILED" => ToolFailed,
     }
+    "Checkpoints" {
+        /// There is no such checkpoint, or it was removed.
+        CheckpointNotFound = "CHECKPOINT_NOT_FOUND" => NotFound,
+        /// No changes are known of a call or a turn.
+        CheckpointCallUnknown = "CHECKPOINT_CALL_UNKNOWN" => NotFound,
+        /// Somebody else changed what would be restored.
+        CheckpointConflict = "CHECKPOINT_CONFLICT" => Conflict,
+        /// A file could not be prepared for its restoration.
+        CheckpointRestoreFailed = "CHECKPOINT_RESTORE_FAILED" => ToolFailed,
+        /// The store would lie in the directory that it keeps.
+        CheckpointStoreInside = "CHECKPOINT_STORE_INSIDE" => ToolFailed,
+        /// The store keeps another directory.
+        CheckpointOtherRoot = "CHECKPOINT_OTHER_ROOT" => ToolFailed,
+        /// The files are more than the store may keep.
+        CheckpointTooLarge = "CHECKPOINT_TOO_LARGE" => TooLarge,
+        /// No space is left, for the store or for a file.
+        CheckpointDiskFull = "CHECKPOINT_DISK_FULL" => ToolFailed,
+        /// Other processes held the store for longer than the timeout.
+        CheckpointBusy = "CHECKPOINT_BUSY" => ToolFailed,
+        /// The store is damaged, or is no store.
+        CheckpointCorrupt = "CHECKPOINT_CORRUPT" => ToolFailed,
+        /// The store is closed.
+        CheckpointClosed = "CHECKPOINT_CLOSED" => ToolFailed,
+        /// Another failure of the store.
+        CheckpointStoreFailed = "CHECKPOINT_STORE_FAILED" => ToolFailed,
+    }
     "Thread stores" {
         /// The location is neither a file nor `memory:`.
         ThreadLocationInvalid = "THREAD_LOCATION_INVALID" => ToolFailed,

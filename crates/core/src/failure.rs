@@ -9,6 +9,7 @@ use crate::code::Code;
 
 pub mod access;
 pub mod changes;
+pub mod checkpoints;
 pub mod commands;
 pub mod files;
 pub(crate) mod searches;

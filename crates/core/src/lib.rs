@@ -6,6 +6,7 @@
 
 pub mod access;
 pub mod apply_patch;
+pub mod checkpoints;
 pub mod code;
 pub mod command;
 pub mod contract_code;

@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod changes;
+pub(crate) mod checkpoints;
 pub mod commands;
 pub(crate) mod git;
 pub(crate) mod notices;
