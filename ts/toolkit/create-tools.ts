@@ -8,7 +8,11 @@ import {
   noteGranted,
   resolveSettings,
   type Settings,
+  type TrackedToolOptions,
 } from './settings.js'
+import { checkCheckpoints } from '../journal/checks.js'
+import type { Checkpoints } from '../journal/checkpoints/checkpoints.js'
+import { TrackedCalls } from './tools/tracked-calls.js'
 import { type ApplyPatchTool, createApplyPatchTool } from './tools/apply-patch.js'
 import { type BashTool, createBashTool, createStreamingBashTool, type StreamingBashTool } from './tools/bash.js'
 import { type Descriptions, describeTools, documented, parseDescriptions } from './tools/descriptions.js'
@@ -86,6 +90,12 @@ export interface CreateToolsOptions extends BoundToolOptions {
    * @default 'stop'
    */
   onTimeout?: 'stop' | 'background' | undefined
+  /**
+   * Checkpoints of the root directory: what `openCheckpoints` gave. Each call that changes files is made between two of them, under
+   * the id of the call: `checkpoints.undo({ call })` takes it back. The model is told which files a command of `bash` has changed, and
+   * which of them it has read. @default none
+   */
+  checkpoints?: Checkpoints | undefined
 }
 
 type DocumentedTools = Omit<ToolwrightTools, 'read'> & { read: ReadTool }
@@ -129,8 +139,11 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
     extraTools,
     processes: hasProcesses,
     onTimeout,
-    ...bound
+    checkpoints,
+    ...own
   } = parseOptions('createTools', options ?? {}, createChecks)
+  const tracked = checkpoints && new TrackedCalls(checkpoints)
+  const bound: TrackedToolOptions = { ...own, tracked }
   const texts = checked('createTools', () => {
     for (const name of ['runId', 'nodeId'] as const) {
       if (bound[name] !== undefined && bound.journal === undefined) throw invalid(`${name} needs a journal: give one too.`)
@@ -147,7 +160,7 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
   })
   noteGranted(bound)
   const processes = hasProcesses ? new ToolProcesses() : undefined
-  const toolkit: Toolkit = { notes: new CallNotes(), lineNumbers, processes, goesOn: onTimeout === 'background' }
+  const toolkit: Toolkit = { notes: new CallNotes(), lineNumbers, processes, goesOn: onTimeout === 'background', tracked }
   const files = {
     read: createToolkitReadTool(bound, texts.read, toolkit),
     write: createWriteTool(bound, texts.write, true),
@@ -174,6 +187,7 @@ const createChecks = {
   extraTools: optional(listOf(oneOf<ExtraToolName>('apply_patch')), []),
   processes: optional(boolean, false),
   onTimeout: optional(oneOf('stop', 'background'), 'stop'),
+  checkpoints: optional(checkCheckpoints),
 } satisfies Checks<CreateToolsOptions>
 
 const rootOf = (bound: BoundToolOptions): string | undefined => bound.rootDir ?? configuredRoot()

@@ -5,8 +5,10 @@ import { toolMetadata } from '../core/tool-metadata.js'
 import type { Call, CallContext, ToolCallOptions } from '../journal/calls/call-record.js'
 import type { ToolContext } from '../journal/calls/context.js'
 import { runCall, streamCall } from '../journal/calls/run-call.js'
-import { type BoundToolOptions, type LimitedKind, resolveSettings, type Settings } from './settings.js'
+import type { CheckpointChange } from '../journal/checkpoints/checkpoints.js'
+import { type LimitedKind, resolveSettings, type Settings, type TrackedToolOptions } from './settings.js'
 import type { ModelOutputRequest, ModelText } from './tools/model-output.js'
+import type { TrackedCalls } from './tools/tracked-calls.js'
 
 /** The call to undo, for a `revert` handler. */
 export interface ToolRevertContext<OUTPUT = unknown> {
@@ -234,6 +236,8 @@ function completeContext(
 /** The context of a built-in tool's `execute`, with the resolved settings of the call. */
 export interface BuiltInContext extends CallContext {
   settings: Settings
+  /** What the call has changed, in a set with checkpoints, once it has ended. */
+  changed?: CheckpointChange[] | undefined
 }
 
 /** A built-in tool. */
@@ -251,15 +255,19 @@ export interface BuiltInTool<INPUT, RESULT, OUTPUT = string> {
   recordedInput?: ((input: INPUT) => unknown) | undefined
   /** The form of a result for the model. @default the result */
   toModelOutput?: ((request: ModelOutputRequest<INPUT>) => ModelText) | undefined
+  /** Hears what a call has changed, in a set with checkpoints. */
+  onChanged?: ((input: INPUT, call: BuiltInContext, changed: readonly CheckpointChange[]) => void) | undefined
 }
 
 /** Does the same as {@link defineTool} for a built-in tool with the options of its tool set. */
 export function defineBuiltIn<INPUT, RESULT, OUTPUT = string>(
-  { name, sideEffect, kind, ...tool }: BuiltInTool<INPUT, RESULT, OUTPUT>,
-  bound: BoundToolOptions,
+  { name, sideEffect, kind, onChanged, execute, ...tool }: BuiltInTool<INPUT, RESULT, OUTPUT>,
+  bound: TrackedToolOptions,
 ): DefinedTool<FlexibleSchema<INPUT>, Awaited<RESULT>> {
+  const { tracked } = bound
   return assemble({
     ...tool,
+    execute: tracked !== undefined && sideEffect ? trackedCall(execute, tracked, onChanged) : execute,
     // As in the original's metadata: a tool with a side effect takes a context.
     metadata: { name, sideEffect, idempotent: !sideEffect, acceptsIdempotencyKey: sideEffect, hasRevert: false },
     door: 'toolkit',
@@ -271,6 +279,27 @@ export function defineBuiltIn<INPUT, RESULT, OUTPUT = string>(
     },
   })
 }
+
+/** The same call between two checkpoints. A generator stays one: that decides how its results are streamed. */
+function trackedCall<INPUT, RESULT>(
+  execute: (input: INPUT, call: BuiltInContext) => RESULT,
+  tracked: TrackedCalls,
+  onChanged: BuiltInTool<INPUT, RESULT>['onChanged'],
+): (input: INPUT, call: BuiltInContext) => unknown {
+  const tell = (input: INPUT, call: BuiltInContext): void => onChanged?.(input, call, call.changed ?? [])
+  if (!isGenerator(execute)) {
+    return (input, call) => tracked.run(call, async () => execute(input, call)).finally(() => tell(input, call))
+  }
+  return async function* (input, call) {
+    try {
+      yield* tracked.stream(call, () => execute(input, call) as AsyncGenerator<unknown>)
+    } finally {
+      tell(input, call)
+    }
+  }
+}
+
+const isGenerator = (execute: unknown): boolean => Object.prototype.toString.call(execute) === '[object AsyncGeneratorFunction]'
 
 type Definition<INPUT, CTX extends CallContext> = Omit<Call<INPUT, CTX>, 'args' | 'callOptions' | 'metadata'> & {
   schema: unknown
@@ -284,8 +313,7 @@ type Definition<INPUT, CTX extends CallContext> = Omit<Call<INPUT, CTX>, 'args' 
 function assemble<INPUT, CTX extends CallContext, TOOL>(definition: Definition<INPUT, CTX>): TOOL {
   const { schema, outputSchema, description, toModelOutput, ...call } = definition
   // The SDK streams an iterable result and awaits any other, so the kind is decided before the call.
-  const isGenerator = Object.prototype.toString.call(call.execute) === '[object AsyncGeneratorFunction]'
-  const start = isGenerator ? streamCall : runCall
+  const start = isGenerator(call.execute) ? streamCall : runCall
   const tool = {
     description,
     inputSchema: schema,

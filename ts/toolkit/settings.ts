@@ -9,6 +9,7 @@ import { noSandboxOptions, parseSandbox, type SandboxOptions } from '../core/san
 import type { ToolContext } from '../journal/calls/context.js'
 import { checkJournal } from '../journal/checks.js'
 import type { Journal } from '../journal/journal.js'
+import type { TrackedCalls } from './tools/tracked-calls.js'
 
 /** The most arguments of one command. */
 export const BASH_TOOL_MAX_ARGS = 128
@@ -99,6 +100,11 @@ export interface BoundToolOptions extends ToolOptions {
   runId?: string | undefined
   /** The node of that run. @default 'agent' */
   nodeId?: string | undefined
+}
+
+/** The same for a set whose calls are made between checkpoints. */
+export interface TrackedToolOptions extends BoundToolOptions {
+  tracked?: TrackedCalls | undefined
 }
 
 /** Limits of the runtime: no longer string can be made, and a longer timer ends at once. */

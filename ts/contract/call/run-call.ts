@@ -246,11 +246,16 @@ export class SessionCalls {
         onOutput: observed === undefined ? onOutput : this.#toAll(observed, onOutput),
       })
       const execute = () => (builtIn ? tool.execute(copy, runtime) : tool.execute(ownCopyOf(copy), forgivingRuntime(runtime)))
-      const returned = await unlessAborted(Promise.resolve().then(execute), signal, GRACE_MS)
+      const make = (): Promise<unknown> => unlessAborted(Promise.resolve().then(execute), signal, GRACE_MS)
+      const { checkpoints } = this.#scope.host
+      const { returned, changed } =
+        checkpoints !== undefined && effect ? await checkpoints.around(id, signal, make) : { returned: await make(), changed: [] }
       const { data, outcome } = await fitOutput(returned, limits, (text, limitBytes) =>
         this.#scope.directory.write(tool.id, id, text, limitBytes),
       )
       envelope = attachOverwritten(outputEnvelope(data, performance.now() - start, outcome), before)
+      if (tool.id === 'read') checkpoints?.noteRead((copy as { path?: unknown } | undefined)?.path, this.#scope.access.roots[0])
+      if (tool.id === 'bash') checkpoints?.attach(envelope, changed)
     } catch (error) {
       const { code, text } = outcomeOf(error, signal)
       envelope = errorEnvelope(code, fitError(text, limits.outputBytes), performance.now() - start)

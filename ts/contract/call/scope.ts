@@ -15,6 +15,7 @@ import type { WebRequest, WebResponse } from '../web/dial.js'
 import type { HostLookup } from '../web/resolve-host.js'
 import type { SessionWeb } from '../web/session-web.js'
 import type { Approvals } from './approvals.js'
+import type { SessionCheckpoints } from './session-checkpoints.js'
 import type { SessionDirectory } from './session-directory.js'
 import type { SessionProcesses } from './session-processes.js'
 import type { SessionShell } from './shell.js'
@@ -55,6 +56,8 @@ export interface Host {
   readonly shell: SessionShell
   /** What becomes of a command of `bash` at its timeout. */
   readonly onTimeout: 'stop' | 'background'
+  /** Between which calls that change files are made. */
+  readonly checkpoints: SessionCheckpoints | undefined
   readonly watchdog: Watchdog | undefined
   readonly prompt: Prompt | undefined
   readonly question: AskUser | undefined

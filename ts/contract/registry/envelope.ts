@@ -21,6 +21,17 @@ export interface Metadata {
    * it. Absent if there are none. Other changes of a command are unknown.
    */
   changed_files?: string[]
+  /**
+   * What a command of `bash` has changed, in a session with checkpoints: by paths below the directory of the checkpoints. Absent if it
+   * changed nothing.
+   */
+  changed?: ChangedPath[]
+}
+
+/** A path that a command has changed. */
+export interface ChangedPath {
+  path: string
+  kind: 'created' | 'modified' | 'deleted'
 }
 
 /** The outcome of every call. */
@@ -33,13 +44,14 @@ export type Outcome = Omit<Metadata, 'duration_ms' | 'code'>
 export function outputEnvelope(
   data: unknown,
   duration: number,
-  { truncated, output_path, notes = [], changed_files = [] }: Outcome = {},
+  { truncated, output_path, notes = [], changed_files = [], changed = [] }: Outcome = {},
 ): Envelope {
   const metadata: Metadata = { duration_ms: wholeMs(duration), code: 'ok' }
   if (truncated === true) metadata.truncated = true
   if (output_path !== undefined) metadata.output_path = output_path
   if (notes.length > 0) metadata.notes = notes
   if (changed_files.length > 0) metadata.changed_files = changed_files
+  if (changed.length > 0) metadata.changed = changed
   return { type: 'output', data, metadata }
 }
 

@@ -42,7 +42,23 @@ export function successSchema({ outputSchema }: Pick<ContractTool, 'outputSchema
 
 const metadata = (code: JsonSchema): JsonSchema => ({
   type: 'object',
-  properties: { duration_ms: aCount, code, truncated: aFlag, output_path: aText, notes: listOfTexts, changed_files: listOfTexts },
+  properties: {
+    duration_ms: aCount,
+    code,
+    truncated: aFlag,
+    output_path: aText,
+    notes: listOfTexts,
+    changed_files: listOfTexts,
+    changed: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: { path: aText, kind: { type: 'string', enum: ['created', 'modified', 'deleted'] } },
+        required: ['path', 'kind'],
+        additionalProperties: false,
+      },
+    },
+  },
   required: ['duration_ms', 'code'],
   additionalProperties: false,
 })

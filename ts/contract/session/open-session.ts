@@ -1,4 +1,5 @@
 import type { ModelMessage } from 'ai'
+import type { Checkpoints } from '../../journal/checkpoints/checkpoints.js'
 import { planScope, planSession, type SessionPlan } from './plan-session.js'
 import { askedCall, type ToolApproval } from '../../core/tool-approval.js'
 import type { CallOptions } from '../call/run-call.js'
@@ -94,6 +95,10 @@ class ContractSession implements Session {
     return [...this.#plan.warnings, ...this.#plan.self.skills.warnings, ...this.#tools.warnings]
   }
 
+  get checkpoints(): Checkpoints | undefined {
+    return this.#plan.self.host.checkpoints?.checkpoints
+  }
+
   get scratch(): string {
     return this.#plan.scratch.path
   }
@@ -140,6 +145,8 @@ class ContractSession implements Session {
       return step.messages
     })
     await this.#calls.recordDenied(messages)
+    // The turns are those of the session, and not of its subagents.
+    if (this.#plan.self.depth === 0) await this.#plan.self.host.checkpoints?.nextStep(this.id, messages as ModelMessage[])
     const activeTools = (await this.#tools.nextStep(this.#calls.closing)) as NAME[]
     const { background } = this.#plan.team
     tellEnds(background, this.#plan.processes.takeEnds())
@@ -154,6 +161,8 @@ class ContractSession implements Session {
   readonly toolApproval: ToolApproval = async (options) => {
     const { toolName, callId, input, messages } = askedCall('session.toolApproval', options)
     await this.#calls.recordDenied(messages)
+    // The turns are those of the session, and not of its subagents.
+    if (this.#plan.self.depth === 0) await this.#plan.self.host.checkpoints?.nextStep(this.id, messages as ModelMessage[])
     // The AI SDK asks again when the answer comes. What a client sends then is compared with the question, and is none.
     const asks = !isAsked(messages, callId)
     const judgement = await this.#calls.judge(toolName, input, { callId }, asks)

@@ -1,5 +1,6 @@
 import { checked } from '../../core/options.js'
 import { checkAgentMeaning, unknownPermissions } from '../agents/compile-manifest.js'
+import { SessionCheckpoints } from '../call/session-checkpoints.js'
 import type { MakeCheck } from '../call/argument-checks/argument-checks.js'
 import type { RegisteredTool } from '../call/run-call.js'
 import type { Host, Scope } from '../call/scope.js'
@@ -99,9 +100,25 @@ export async function planSession(id: string, options: ParsedOptions, openChild:
 
 function planHost(sessionId: string, options: ParsedOptions, shell: Host['shell']): Host {
   const { manifest, limits, sandbox, onTimeout, watchdog, onRule, host, headless } = options
+  const checkpoints = options.checkpoints && new SessionCheckpoints(options.checkpoints)
   const { prompt, question, lookup, fetch } = host
   const isHeadless = headless === true || prompt === undefined
-  return { sessionId, manifest, limits, sandbox, shell, onTimeout, watchdog, onRule, prompt, question, lookup, fetch, headless: isHeadless }
+  return {
+    sessionId,
+    manifest,
+    limits,
+    sandbox,
+    shell,
+    onTimeout,
+    checkpoints,
+    watchdog,
+    onRule,
+    prompt,
+    question,
+    lookup,
+    fetch,
+    headless: isHeadless,
+  }
 }
 
 /** Options that an author or a host probably meant otherwise. They hold all the same. */

@@ -1,5 +1,6 @@
 import type { LanguageModel } from 'ai'
-import { checkJournal } from '../../journal/checks.js'
+import { checkCheckpoints, checkJournal } from '../../journal/checks.js'
+import type { Checkpoints } from '../../journal/checkpoints/checkpoints.js'
 import type { Journal } from '../../journal/journal.js'
 import {
   boolean,
@@ -121,6 +122,13 @@ export interface SessionOptions {
    * @default 'stop'
    */
   onTimeout?: 'stop' | 'background' | undefined
+  /**
+   * Checkpoints of the workspace, from `openCheckpoints`. Each call that changes something is made between two of them, under its id, and
+   * each turn begins with one where `prepareStep` is used. `session.checkpoints.undo({ call })` takes a call back, and
+   * `undo({ turn: `${session.id}/turn-1` })` what was done for the first message of the user. Results of `bash` have `metadata.changed`.
+   * The session does not close them.
+   */
+  checkpoints?: Checkpoints | undefined
   /** The journal in which calls are recorded, from `openJournal`. */
   journal?: Journal | undefined
   /** Called when a call begins, and again at its end, before the model gets the outcome. */
@@ -187,6 +195,7 @@ const checks = {
   }),
   shell: optional(oneOf('bash', 'sh')),
   onTimeout: optional(oneOf('stop', 'background'), 'stop'),
+  checkpoints: optional(checkCheckpoints),
 }
 
 /** The options of a session, checked, copied and with their defaults. */

@@ -1,5 +1,6 @@
 import type { ModelMessage } from 'ai'
 import type { ContractTool } from '../registry/contract-tool.js'
+import type { Checkpoints } from '../../journal/checkpoints/checkpoints.js'
 import type { ToolApproval } from '../../core/tool-approval.js'
 import type { McpServerState } from '../mcp/mcp-servers.js'
 import type { CallObserver } from '../call/call-observers.js'
@@ -44,9 +45,12 @@ export interface Session extends AsyncDisposable {
   readonly warnings: readonly string[]
   /**
    * Runs between the steps of an agent: `new ToolLoopAgent({ tools: session.tools, prepareStep: session.prepareStep })`.
-   * It connects servers, offers tools that searches found, and delivers the outcomes of background tasks.
+   * It connects servers, offers tools that searches found, delivers the outcomes of background tasks, and takes a checkpoint when
+   * a turn begins.
    */
   readonly prepareStep: PrepareStep
+  /** The checkpoints that it was opened with. */
+  readonly checkpoints: Checkpoints | undefined
   /** The session's private directory for files outside the workspace: an absolute path, removed by `close()`. */
   readonly scratch: string
   /** The text about the scratch directory for a system prompt. */

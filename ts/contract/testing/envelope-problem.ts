@@ -17,7 +17,7 @@ export function envelopeProblem(value: unknown): string | undefined {
 
 function metadataProblem(metadata: unknown, type: string): string | undefined {
   if (typeof metadata !== 'object' || metadata === null) return 'it has no metadata'
-  const { duration_ms, code, truncated, output_path, notes, changed_files } = metadata as Record<string, unknown>
+  const { duration_ms, code, truncated, output_path, notes, changed_files, changed } = metadata as Record<string, unknown>
   if (!Number.isInteger(duration_ms) || Number(duration_ms) < 0) return 'duration_ms is no whole number'
   if (code !== undefined && (typeof code !== 'string' || !Object.hasOwn(contractCodes, code))) return `code is ${String(code)}`
   if (code !== undefined && (code === 'ok') !== (type === 'output')) return `code ${String(code)} with type ${type}`
@@ -25,9 +25,15 @@ function metadataProblem(metadata: unknown, type: string): string | undefined {
   if (output_path !== undefined && (typeof output_path !== 'string' || output_path === '')) return 'output_path is no path'
   if (!areTexts(notes)) return 'notes are no texts'
   if (!areTexts(changed_files)) return 'changed_files are no paths'
+  if (!areChanges(changed)) return 'changed has no paths with their kinds'
   if (truncated === true && output_path === undefined) return 'truncated without output_path'
   return undefined
 }
+
+const kinds = ['created', 'modified', 'deleted']
+
+const areChanges = (list: unknown): boolean =>
+  list === undefined || (Array.isArray(list) && list.every((change) => areTexts([change?.path]) && kinds.includes(change.kind as string)))
 
 const areTexts = (list: unknown): boolean =>
   list === undefined || (Array.isArray(list) && list.every((text) => typeof text === 'string' && text !== ''))

@@ -18,9 +18,11 @@ import { eitherSignal, settledWithin, unlessAborted } from '../../core/abort.js'
 import { recordToolCallIn } from '../../journal/calls/recorders.js'
 import type { Journal } from '../../journal/journal.js'
 import type { TaskId, ToolCallRow } from '../../journal/journal-store.js'
-import { checkJournal } from '../../journal/checks.js'
+import { checkCheckpoints, checkJournal } from '../../journal/checks.js'
 import { createTask, effectsThatCount, fingerprintOf, isKeyed, replayUnsafe, type Task, toolSet } from './task.js'
 import { type ReplayedCalls, replayOf } from './replay-run.js'
+import type { Checkpoints } from '../../journal/checkpoints/checkpoints.js'
+import { effectsBesidesFiles, noteDone, turnOfTask, undoAttempt } from './task-checkpoints.js'
 import { TaskRecorder } from '../../journal/calls/task-recorder.js'
 
 /** Options of {@link runTask}. */
@@ -62,11 +64,19 @@ export interface RunTaskOptions {
    * @default every call is made
    */
   replay?: 'recorded' | undefined
+  /** Checkpoints of the directory that the task works in: what `openCheckpoints` gave. Each attempt is a turn of them. */
+  checkpoints?: Checkpoints | undefined
+  /**
+   * What happens to the files that an earlier attempt has changed and left unfinished. `restore` takes its changes back before `fn` is
+   * called, and its writes and edits need no warning; what somebody else has changed since is refused (CHECKPOINT_CONFLICT). Needs
+   * `checkpoints`. @default 'keep'
+   */
+  onRetry?: 'keep' | 'restore' | undefined
   /** Tools of your own, which tell the side effects of rows that older programs wrote. */
   tools?: Readonly<Record<string, unknown>> | undefined
   /** The host's database handle, for tools that look for it. */
   db?: unknown
-  /** Called after a tool with a side effect has succeeded. */
+  /** Called after a tool with a side effect has succeeded. @default a checkpoint, with `checkpoints` */
   durabilitySnapshot?: ToolContext['durabilitySnapshot'] | undefined
 }
 
@@ -84,6 +94,8 @@ const taskChecks = {
   onReplayUnsafe: optional(oneOf('warn', 'approve', 'refuse'), 'warn'),
   approved: optional<boolean | string>((value, name) => (typeof value === 'string' ? value : boolean(value, name)), false),
   replay: optional(oneOf('recorded')),
+  checkpoints: optional(checkCheckpoints),
+  onRetry: optional(oneOf('keep', 'restore'), 'keep'),
   tools: optional(toolSet, {}),
   db: (value) => value,
   durabilitySnapshot: optional(callable<NonNullable<ToolContext['durabilitySnapshot']>>()),
@@ -119,6 +131,7 @@ export async function runTask<T>(options: RunTaskOptions, fn: (task: Task) => T 
   const parsed = parseOptions('runTask', options, taskChecks)
   checked('runTask', () => {
     if (typeof fn !== 'function') throw invalid('runTask needs a function as its second argument: what the attempt does.')
+    if (parsed.onRetry === 'restore' && parsed.checkpoints === undefined) throw invalid("onRetry: 'restore' needs checkpoints.")
   })
   const { journal, runId, nodeId, iteration, signal } = parsed
   const id: TaskId = { runId, nodeId, iteration }
@@ -138,7 +151,11 @@ export async function runTask<T>(options: RunTaskOptions, fn: (task: Task) => T 
     const prepared = await prepare(id, parsed, stop.signal)
     recorder = prepared.recorder
     signal?.throwIfAborted()
-    running = runWithToolContext(prepared.context, async () => fn(prepared.task))
+    running = runWithToolContext(prepared.context, async () => {
+      const output = await fn(prepared.task)
+      if (parsed.checkpoints !== undefined) await noteDone(parsed.checkpoints, prepared.context)
+      return output
+    })
     return await unlessAborted(running, signal)
   } catch (error) {
     stop.abort(error)
@@ -175,7 +192,10 @@ async function prepare(id: TaskId, options: TaskOptions, stopped: AbortSignal) {
   const isContinued = last !== undefined && attempt <= last.attempt
   await recorder.prepare(isContinued)
   recorder.replaysRecorded = options.replay === 'recorded'
-  const priorEffects = effectsThatCount(await journal.priorEffects(id, isContinued ? attempt + 1 : attempt), options.tools)
+  const isRestored =
+    last !== undefined && !isContinued && (await restoreAttempt(options, { ...id, attempt: last.attempt }, recorder, stopped))
+  const allEffects = effectsThatCount(await journal.priorEffects(id, isContinued ? attempt + 1 : attempt), options.tools)
+  const priorEffects = isRestored ? effectsBesidesFiles(allEffects) : allEffects
   const unsafe = onReplayUnsafe === 'warn' ? [] : priorEffects.filter((effect) => !isKeyed(effect))
   if (unsafe.length > 0 && onReplayUnsafe === 'refuse') throw replayUnsafe(id, attempt, unsafe, 'attempt')
   const toApprove = isApproved(unsafe, approved) ? [] : unsafe
@@ -190,7 +210,7 @@ async function prepare(id: TaskId, options: TaskOptions, stopped: AbortSignal) {
     allowNetwork: options.allowNetwork ?? ambient?.allowNetwork,
     maxOutputBytes: options.maxOutputBytes ?? ambient?.maxOutputBytes,
     timeoutMs: options.toolTimeoutMs ?? ambient?.timeoutMs,
-    durabilitySnapshot: options.durabilitySnapshot ?? ambient?.durabilitySnapshot,
+    durabilitySnapshot: options.durabilitySnapshot ?? snapshotOf(options.checkpoints) ?? ambient?.durabilitySnapshot,
     signal,
     journal,
     recordToolCall: recordToolCallIn(recorder),
@@ -198,8 +218,29 @@ async function prepare(id: TaskId, options: TaskOptions, stopped: AbortSignal) {
   const idempotencyKey = getToolIdempotencyKey(context) ?? ''
   const { task, guard } = createTask(id, { attempt, signal, idempotencyKey, priorEffects }, toApprove)
   recorder.guard = guard
+  const turn = turnOfTask(context)
+  if (options.checkpoints !== undefined && turn !== undefined) await options.checkpoints.beginTurn(turn, { signal })
   return { recorder, task, context }
 }
+
+/** Takes back what the last attempt has changed, as a call of this one. @returns whether the files are as they were before it. */
+async function restoreAttempt(
+  options: TaskOptions,
+  last: TaskId & { attempt: number },
+  recorder: TaskRecorder,
+  stopped: AbortSignal,
+): Promise<boolean> {
+  const { checkpoints, onRetry, journal, signal } = options
+  if (checkpoints === undefined || onRetry !== 'restore') return false
+  const { attempt: _, ...id } = last
+  const context: ToolContext = { ...id, attempt: recorder.attempt, seq: recorder.seq, journal, recordToolCall: recordToolCallIn(recorder) }
+  const stop = eitherSignal(signal, stopped) as AbortSignal
+  return runWithToolContext(context, () => undoAttempt(checkpoints, last, stop))
+}
+
+/** The tools of a set with checkpoints take their own. */
+const snapshotOf = (checkpoints: Checkpoints | undefined): ToolContext['durabilitySnapshot'] =>
+  checkpoints && (async () => void (await checkpoints.checkpoint()))
 
 const isApproved = (unsafe: readonly ToolCallRow[], approved: boolean | string): boolean =>
   approved === true || (typeof approved === 'string' && approved === fingerprintOf(unsafe))

@@ -4,6 +4,7 @@ import { programName } from '../../core/call-message.js'
 import { CommandPatches } from '../../core/command-patches.js'
 import { call as callAddon } from '../../core/native.js'
 import { leftRunningNote } from '../../core/text.js'
+import type { CheckpointChange } from '../../journal/checkpoints/checkpoints.js'
 import { type BuiltInContext, type CallableTool, defineBuiltIn, type StreamingTool } from '../define-tool.js'
 import { type BoundToolOptions, documentedOptions } from '../settings.js'
 import { type BashInput, directCall, planCommand } from './call-plan.js'
@@ -37,7 +38,7 @@ export function createBashTool(bound: BoundToolOptions, description: string, too
   }
   const execute = (input: BashInput, call: BuiltInContext): Promise<string> =>
     runCommand(input, call, bound, toolkit).catch(guideModel('bash', call)).catch(withSyntaxNote(input))
-  return defineBuiltIn({ ...definition, description, execute, toModelOutput: modelOutput(toolkit) }, bound)
+  return defineBuiltIn({ ...definition, description, execute, toModelOutput: modelOutput(toolkit), onChanged: noteChanges(toolkit) }, bound)
 }
 
 /** Makes the `bash` tool of a tool set with `streamOutput`. */
@@ -53,7 +54,13 @@ export function createStreamingBashTool(bound: BoundToolOptions, description: st
       call.patches = patches.take()
     }
   }
-  return defineBuiltIn({ ...definition, description, execute, toModelOutput: modelOutput(toolkit) }, bound)
+  return defineBuiltIn({ ...definition, description, execute, toModelOutput: modelOutput(toolkit), onChanged: noteChanges(toolkit) }, bound)
+}
+
+/** Tells a model what the command has changed. */
+function noteChanges({ notes, tracked }: Toolkit) {
+  return ({ cmd }: BashInput, { toolCallId }: BuiltInContext, changed: readonly CheckpointChange[]): void =>
+    notes.add({ toolCallId, tool: 'bash', subject: cmd }, tracked?.noteOf(changed))
 }
 
 /** The text for the model. It names shell syntax that no shell has read, even after a success. */

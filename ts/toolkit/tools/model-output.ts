@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module'
 import type { ToolCallOptions } from '../../journal/calls/call-record.js'
 import type { ToolProcesses } from './tool-processes.js'
+import type { TrackedCalls } from './tracked-calls.js'
 
 /** The AI SDK's request for the model's form of a result. */
 export interface ModelOutputRequest<INPUT> {
@@ -23,6 +24,8 @@ export interface Toolkit {
   processes?: ToolProcesses | undefined
   /** Whether a command continues as one of them at its timeout. */
   goesOn?: boolean | undefined
+  /** The checkpoints of a set that has them. */
+  tracked?: TrackedCalls | undefined
 }
 
 export interface ReadImage {
@@ -71,6 +74,13 @@ export class CallNotes {
       if (this.#notes.size <= MAX_NOTES && this.#imageBytes <= MAX_IMAGE_BYTES) break
       this.#drop(oldest)
     }
+  }
+
+  /** Adds sentences to those of a call. */
+  add(call: NotedCall, text: string | undefined): void {
+    if (text === undefined) return
+    const note = this.get(call)
+    this.set(call, { ...note, text: note.text === undefined ? text : `${note.text}\n${text}` })
   }
 
   get(call: NotedCall): CallNote {

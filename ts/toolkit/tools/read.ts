@@ -56,7 +56,11 @@ export function createToolkitReadTool(bound: BoundToolOptions, description: stri
       ...definition,
       description,
       schema: toolkitSchema,
-      execute: (input: ToolkitReadInput, call) => readForModel(input, call, toolkit).catch(guideModel('read', call)),
+      execute: async (input: ToolkitReadInput, call) => {
+        const output = await readForModel(input, call, toolkit).catch(guideModel('read', call))
+        toolkit.tracked?.known.add(input.path, call.settings.rootDir)
+        return output
+      },
       toModelOutput: (request) => modelOutput(toolkit, request),
     },
     bound,
