@@ -6,11 +6,12 @@ import { ToolError } from './core/errors.js'
 const HELP = `Usage: toolwright <command> [options]
 
 Commands:
-  calls     show the recorded calls of a journal
-  doctor    show how bash commands are confined on this system, and how to confine them better
-  mcp       serve tools to a client of the Model Context Protocol
-  report    write a page that shows the recorded calls of a journal, to look at or to send
-  view      show the same page in a browser, with new calls as they come
+  calls        show the recorded calls of a journal
+  checkpoints  show the checkpoints of a directory, what changed, and bring it back
+  doctor       show how bash commands are confined on this system, and how to confine them better
+  mcp          serve tools to a client of the Model Context Protocol
+  report       write a page that shows the recorded calls of a journal, to look at or to send
+  view         show the same page in a browser, with new calls as they come
 
 'toolwright <command> --help' shows the options of a command, 'toolwright --version' the version.
 `
@@ -18,6 +19,7 @@ Commands:
 /** Loads a command only when it runs, because a client waits for the start of its server. */
 const commands: Record<string, () => Promise<(args: string[]) => Promise<number>>> = {
   calls: async () => (await import('./cli/calls.js')).calls,
+  checkpoints: async () => (await import('./cli/checkpoints.js')).checkpoints,
   doctor: async () => (await import('./cli/doctor.js')).doctor,
   mcp: async () => (await import('./cli/mcp.js')).mcp,
   report: async () => (await import('./cli/report.js')).report,
