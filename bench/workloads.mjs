@@ -1,4 +1,5 @@
 import { workloads as channels } from './workloads/channels.mjs'
+import { workloads as checkpoints } from './workloads/checkpoints.mjs'
 import { workloads as commands } from './workloads/commands.mjs'
 import { workloads as contract } from './workloads/contract.mjs'
 import { workloads as edits } from './workloads/edits.mjs'
@@ -21,7 +22,18 @@ import { workloads as threads } from './workloads/threads.mjs'
  */
 
 /** @type {Workload[]} */
-export const workloads = [...files, ...threads, ...edits, ...searches, ...commands, ...journals, ...imports, ...contract, ...channels]
+export const workloads = [
+  ...files,
+  ...threads,
+  ...edits,
+  ...searches,
+  ...commands,
+  ...journals,
+  ...imports,
+  ...contract,
+  ...channels,
+  ...checkpoints,
+]
 
 /**
  * Workloads by the processes they are done in.
