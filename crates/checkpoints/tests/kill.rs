@@ -1,5 +1,10 @@
 //! A process that is killed leaves a whole store, and each file as it was or as it should be.
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a failed unwrap is a failed test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::similar_names,
+    reason = "a failed unwrap is a failed test; the names are the words of the crate"
+)]
 
 mod support;
 
