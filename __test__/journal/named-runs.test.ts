@@ -23,6 +23,6 @@ test('createTools({ journal, runId, nodeId }) records calls as that run, also of
 })
 
 test('a name without a journal, and a name that is none, are refused', () => {
-  expect(() => createTools({ runId: 'x' })).toThrow(/give a journal too/u)
+  expect(() => createTools({ runId: 'x' })).toThrow(/runId needs a journal: give one too/u)
   expect(() => createTools({ runId: '' })).toThrow(/runId must be a non-empty string/u)
 })

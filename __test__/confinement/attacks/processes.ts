@@ -135,7 +135,7 @@ export const processes: readonly Attack[] = [
   finds(
     'writing to a terminal',
     ({ terminal }, scene) => ['terminal-write', terminal, scene.token.slice(0, 16)],
-    ({ shown }) => shown.includes('redteam'),
+    ({ echoed }) => echoed.includes('redteam'),
   ),
   finds(
     'typing into a terminal',

@@ -23,7 +23,7 @@ interface Facts {
 export interface State {
   memory: string
   typed: string
-  shown: string
+  echoed: string
   files: number
   processors: number
   ioClass: number

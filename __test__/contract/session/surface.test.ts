@@ -26,6 +26,8 @@ describe('the entry points', () => {
         'createSession',
         'defaultLimits',
         'defineContractTool',
+        'detachedProcesses',
+        'endDetachedProcesses',
         'evaluatePermission',
         'fromAcpElicitation',
         'fromAcpPermission',

@@ -237,6 +237,8 @@ export const answered: Readonly<Record<string, readonly string[]>> = {
   'store.stageAttachment': ['argument 1, a misspelt option'],
   'session.prepareStep': ['argument 0, a misspelt option'],
   'session.toolApproval': ['argument 0, a misspelt option'],
+  // All of them, where no owner is named.
+  detachedProcesses: ['nothing'],
   // It says that there is no such tool.
   'session.judge': ['nothing', 'argument 1, a misspelt option'],
   'session.agree': ['argument 1, a misspelt option'],

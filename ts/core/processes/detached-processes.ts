@@ -41,8 +41,13 @@ class Owner {
 
 const owners = new Map<string, Owner>()
 
+function checkOwner(name: string): void {
+  if (typeof name === 'string' && OWNER.test(name)) return
+  throw invalid('The owner of detached processes has a name of 1 to 64 letters, digits, _ and -.')
+}
+
 function ownerOf(name: string): Owner {
-  if (!OWNER.test(name)) throw invalid('The owner of detached processes has a name of 1 to 64 letters, digits, _ and -.')
+  checkOwner(name)
   const owner = owners.get(name) ?? new Owner()
   owners.set(name, owner)
   return owner
@@ -98,8 +103,10 @@ export const processesOf = (name: string): Detached[] => [...ownerOf(name).proce
  * The processes that were given to an owner and not ended since, those that have ended by themselves last.
  *
  * @param owner only this one's. @default all of them
+ * @throws `ToolError` INVALID_INPUT for an owner that is no text
  */
 export function detachedProcesses(owner?: string): DetachedProcess[] {
+  if (owner !== undefined) checkOwner(owner)
   const names = owner === undefined ? [...owners.keys()] : [owner]
   const all = names.flatMap((name) =>
     [...(owners.get(name)?.processes.values() ?? [])].map(({ id, command, process }) => ({
@@ -114,6 +121,7 @@ export function detachedProcesses(owner?: string): DetachedProcess[] {
 
 /** Ends the processes of an owner with everything that they have started, and waits until all of it is gone and recorded. */
 export async function endDetachedProcesses(owner: string): Promise<void> {
+  checkOwner(owner)
   const found = owners.get(owner)
   if (found === undefined) return
   owners.delete(owner)
