@@ -1,4 +1,4 @@
-//! A program or a command line as a process that is kept running.
+//! A program or a command line as a process that goes on after its call.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,11 +10,14 @@ use toolwright_exec::{
     Cancel, CancelSource as _, ExecError, ExecRequest, Sink as _, Split, StoppedBy, Stream, Streams,
 };
 
+use super::end::{CommandOutput, End};
 use super::environment::Variables;
 use super::follow::{Changes, Followed, exit, follow};
+use super::kept::KeptProcess;
 use super::live_output::{LiveOutput, Shown};
-use super::program::{self, Ended, Program, ProgramSettings};
-use super::shell::{self, CommandLine, End, ShellOutput};
+use super::program::{self, Program, ProgramSettings, Succeeded};
+use super::running::Place;
+use super::shell::{self, CommandLine};
 use crate::access::target::Target;
 use crate::failure::{Unfinished, commands, files};
 use crate::sidecar::LazySidecar;
@@ -23,9 +26,11 @@ use crate::text;
 /// How a process is kept.
 #[derive(Debug, Clone)]
 pub struct Keeping {
+    /// Its place among what an environment has running.
+    pub place: Place,
     /// What it reads from and writes to.
     pub stdio: Stdio,
-    /// Whether stderr is a stream of its own.
+    /// Whether stderr is a stream of its own; never with a terminal.
     pub is_stderr_apart: bool,
     /// How much of the beginning of each stream stays in memory.
     pub head_bytes: usize,
@@ -52,8 +57,9 @@ impl Keeping {
     }
 
     fn request<'a>(&self, exec: ExecRequest<'a>) -> Result<ProcessRequest<'a>, Unfinished> {
-        let streams = if self.is_stderr_apart { Streams::Apart } else { Streams::Joined };
-        let stderr = if self.is_stderr_apart { self.limits()? } else { LogLimits::default() };
+        let is_apart = self.is_stderr_apart && !matches!(self.stdio, Stdio::Terminal(_));
+        let streams = if is_apart { Streams::Apart } else { Streams::Joined };
+        let stderr = if is_apart { self.limits()? } else { LogLimits::default() };
         let exec = ExecRequest { streams, ..exec };
         Ok(ProcessRequest { exec, stdio: self.stdio, stdout: self.limits()?, stderr })
     }
@@ -61,23 +67,32 @@ impl Keeping {
 
 /// A command that was followed until its end or its timeout.
 #[derive(Debug)]
-pub enum MayGoOn<T> {
-    /// It has ended.
-    Ended(T),
-    /// Its time is over, and it goes on; with what there is of it until then.
-    GoesOn(T, Process),
+pub struct Outcome<T> {
+    /// What there is of it until then.
+    pub output: T,
+    /// The process that goes on, if it has not ended.
+    pub process: Option<Arc<KeptProcess>>,
 }
 
-/// Runs a program, which goes on as a process that is kept when its time is over. Until then it is one of
-/// [`program::run`], with the same results and errors.
+impl<T> Outcome<T> {
+    /// A command that has ended.
+    fn ended(output: T) -> Self {
+        Self { output, process: None }
+    }
+}
+
+/// Runs a program. With `keeping` it goes on as a process when its time is over; until then, and without
+/// it, it is one of [`program::run`], with the same results and errors.
 pub fn run_program(
     settings: &ProgramSettings,
     program: &Program,
-    keeping: &Keeping,
+    keeping: Option<&Keeping>,
     host: &Arc<Variables>,
     cancel: &Cancel,
-    changed: impl Fn() + Send + Sync + 'static,
-) -> Result<MayGoOn<Ended>, Unfinished> {
+) -> Result<Outcome<Succeeded>, Unfinished> {
+    let Some(keeping) = keeping else {
+        return program::run(settings, program, host, cancel, None).map(Outcome::ended);
+    };
     let placed = program::place(settings, program, host)?;
     let limit = settings.max_output_bytes;
     // All of an output within the limit is in memory, and both ends of a longer one.
@@ -87,29 +102,32 @@ pub fn run_program(
         tail_bytes: keeping.tail_bytes.max(limit),
         ..keeping.clone()
     };
-    let (process, news) = {
+    let changes = Changes::default();
+    let kept = {
         let launch = program::launch(settings, program, host, &placed.directory, &placed.plan);
         let request = keeping.request(launch.request(cancel))?;
-        let (news, tell) = telling(changed);
-        let started = Process::start(request, tell);
-        let process = started.map_err(|error| match error {
+        let started = KeptProcess::start(request, changes.waker());
+        started.map_err(|error| match error {
             ExecError::Cancelled { .. } => Unfinished::Cancelled,
             error => program::failed_start(error, program, &placed).into(),
-        })?;
-        (process, news)
+        })?
     };
+    let process = &kept.process;
     let deadline = Instant::now().checked_add(settings.timeout);
-    let followed = follow(&process, &news, &[], deadline, cancel, |_| ());
-    let output = shown(&process, limit);
+    let followed = follow(process, &changes, &[], deadline, cancel, |_| ());
+    let output = shown(process, limit);
     match followed {
         Followed::Ended(end) => {
             let left_running = end.left_running;
             program::concluded(program, &exit(end), output, left_running, &placed.plan)
-                .map(MayGoOn::Ended)
+                .map(Outcome::ended)
                 .map_err(Unfinished::from)
         }
-        Followed::Late => Ok(MayGoOn::GoesOn(Ended::Success { output, left_running: 0 }, process)),
-        Followed::Stopped => Ok(MayGoOn::Ended(Ended::Cancelled { output })),
+        Followed::Late => {
+            let process = Some(keeping.place.fill(kept));
+            Ok(Outcome { output: Succeeded { output, left_running: 0 }, process })
+        }
+        Followed::Stopped => Err(Unfinished::Stopped { output }),
     }
 }
 
@@ -130,24 +148,26 @@ fn shown(process: &Process, limit: usize) -> String {
 pub fn run_line(
     workdir: &Target,
     command: &CommandLine,
-    keeping: &Keeping,
+    keeping: Option<&Keeping>,
     host: &Arc<Variables>,
     live: Option<&LiveOutput>,
     cancel: &Cancel,
-    changed: impl Fn() + Send + Sync + 'static,
-) -> Result<MayGoOn<ShellOutput>, Unfinished> {
+) -> Result<Outcome<CommandOutput>, Unfinished> {
+    let Some(keeping) = keeping else {
+        return shell::run(workdir, command, host, live, cancel).map(Outcome::ended);
+    };
     let placed = shell::place(workdir, command, host)?;
     let not_run = |error: ExecError| match error {
         ExecError::Cancelled { .. } => Unfinished::Cancelled,
         error => commands::line_not_run(&error, &command.line, &placed.directory).into(),
     };
-    let (process, news) = {
+    let changes = Changes::default();
+    let kept = {
         let (program, args) = shell::shell(command);
         let launch = shell::launch(command, host, program, &args, &placed.directory, &placed.plan);
         let keeping = Keeping { is_stderr_apart: true, ..keeping.clone() };
         let request = keeping.request(launch.request(cancel))?;
-        let (news, tell) = telling(changed);
-        (Process::start(request, tell).map_err(not_run)?, news)
+        KeptProcess::start(request, changes.waker()).map_err(not_run)?
     };
     let stop = AtomicBool::new(false);
     let mut sidecar = LazySidecar::new(&command.sidecar);
@@ -157,50 +177,38 @@ pub fn run_line(
     let streams = [Stream::Stdout, Stream::Stderr];
     let stopped_by = StoppedBy { cancel, stop: &stop };
     let followed =
-        follow(&process, &news, &streams, deadline, &stopped_by, |chunk| shown.push(chunk));
+        follow(&kept.process, &changes, &streams, deadline, &stopped_by, |chunk| shown.push(chunk));
     let head = split.into_head();
     let (end, left_running, goes_on) = match followed {
         Followed::Ended(end) => {
             let left_running = end.left_running;
-            (shell::end_of(exit(end)), left_running, false)
+            (End::Exited(exit(end)), left_running, false)
         }
         Followed::Late => (End::TimedOut, 0, true),
         Followed::Stopped if cancel.is_cancelled() => return Err(Unfinished::Cancelled),
-        Followed::Stopped => (End::Signal("SIGKILL".to_owned()), 0, false),
+        Followed::Stopped => (End::killed(), 0, false),
     };
     let output = shell::output(command, &placed, head, end, left_running, sidecar);
-    Ok(if goes_on { MayGoOn::GoesOn(output, process) } else { MayGoOn::Ended(output) })
+    Ok(Outcome { output, process: goes_on.then(|| keeping.place.fill(kept)) })
 }
 
-/// What wakes the thread that follows a process, and tells of its changes besides.
-fn telling(
-    changed: impl Fn() + Send + Sync + 'static,
-) -> (Changes, impl Fn() + Send + Sync + 'static) {
-    let news = Changes::default();
-    let told = news.clone();
-    (news, move || {
-        told.tell();
-        changed();
-    })
-}
-
-/// Starts a program of the tools. `changed` is called after each change, on other threads. The
-/// cancellation ends the start; the process ends by its own, when it is killed, and with the result.
+/// Starts a program of the tools. The cancellation ends the start; the process ends by its own, when it is
+/// killed, and with the result.
 pub fn start_program(
     settings: &ProgramSettings,
     program: &Program,
     keeping: &Keeping,
     host: &Arc<Variables>,
     cancel: &Cancel,
-    changed: impl Fn() + Send + Sync + 'static,
-) -> Result<Process, Unfinished> {
+) -> Result<Arc<KeptProcess>, Unfinished> {
     let placed = program::place(settings, program, host)?;
     let launch = program::launch(settings, program, host, &placed.directory, &placed.plan);
     let request = keeping.request(launch.request(cancel))?;
-    Process::start(request, changed).map_err(|error| match error {
+    let started = KeptProcess::start(request, || ()).map_err(|error| match error {
         ExecError::Cancelled { .. } => Unfinished::Cancelled,
         error => commands::program_not_run(&error, program, &placed.directory).into(),
-    })
+    })?;
+    Ok(keeping.place.fill(started))
 }
 
 /// Starts a command line of a session, as [`start_program`] does. Neither its timeout nor what is said of
@@ -211,14 +219,14 @@ pub fn start_line(
     keeping: &Keeping,
     host: &Arc<Variables>,
     cancel: &Cancel,
-    changed: impl Fn() + Send + Sync + 'static,
-) -> Result<Process, Unfinished> {
+) -> Result<Arc<KeptProcess>, Unfinished> {
     let placed = shell::place(workdir, command, host)?;
     let (program, args) = shell::shell(command);
     let launch = shell::launch(command, host, program, &args, &placed.directory, &placed.plan);
     let request = keeping.request(launch.request(cancel))?;
-    Process::start(request, changed).map_err(|error| match error {
+    let started = KeptProcess::start(request, || ()).map_err(|error| match error {
         ExecError::Cancelled { .. } => Unfinished::Cancelled,
         error => commands::line_not_run(&error, &command.line, &placed.directory).into(),
-    })
+    })?;
+    Ok(keeping.place.fill(started))
 }

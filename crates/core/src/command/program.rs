@@ -46,31 +46,24 @@ pub struct Program {
     pub patches: Option<Arc<PatchReports>>,
 }
 
-/// How a program ended that did not fail.
+/// A program that did not fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
-    /// With code 0.
-    Success {
-        /// What it printed, stdout and stderr in the order of arrival.
-        output: String,
-        /// How many processes that it had left running were killed.
-        left_running: u32,
-    },
-    /// By a cancellation.
-    Cancelled {
-        /// What it had printed until then.
-        output: String,
-    },
+pub struct Succeeded {
+    /// What it printed, stdout and stderr in the order of arrival.
+    pub output: String,
+    /// How many processes that it had left running were killed.
+    pub left_running: u32,
 }
 
-/// Runs a program. With a sink, its output can be had meanwhile.
+/// Runs a program. With a sink, its output can be had meanwhile. One that is cancelled is
+/// [`Unfinished::Stopped`] with its output.
 pub fn run(
     settings: &ProgramSettings,
     program: &Program,
     host: &Arc<Variables>,
     cancel: &Cancel,
     sink: Option<&mut dyn Sink>,
-) -> Result<Ended, Unfinished> {
+) -> Result<Succeeded, Unfinished> {
     let placed = place(settings, program, host)?;
     let Placed { directory, plan, .. } = &placed;
     let launch = launch(settings, program, host, directory, plan);
@@ -85,7 +78,9 @@ pub fn run(
         Ok(Finished { exit, output, left_running, .. }) => {
             Ok(concluded(program, &exit, text(output), left_running, plan)?)
         }
-        Err(ExecError::Cancelled { output, .. }) => Ok(Ended::Cancelled { output: text(output) }),
+        Err(ExecError::Cancelled { output, .. }) => {
+            Err(Unfinished::Stopped { output: text(output) })
+        }
         Err(error) => Err(failed(error, program, directory, plan, text).into()),
     }
 }
@@ -97,9 +92,9 @@ pub(super) fn concluded(
     output: String,
     left_running: u32,
     plan: &Plan,
-) -> Result<Ended, Failure> {
+) -> Result<Succeeded, Failure> {
     match exit {
-        Exit::Code(0) => Ok(Ended::Success { output, left_running }),
+        Exit::Code(0) => Ok(Succeeded { output, left_running }),
         exit => Err(commands::exited(program, exit, output, plan)),
     }
 }
