@@ -75,7 +75,17 @@ export async function startProcess(
   observer: ProcessObserver = {},
 ): Promise<KeptProcess> {
   const keep = nativeOptions(options)
-  const native = await call<Addon.KeptProcess | Addon.Unfinished>(limits, (addon, cancel) => start(addon, keep, cancel))
+  let starting: Promise<Addon.KeptProcess | Addon.Unfinished> | undefined
+  const native = await call<Addon.KeptProcess | Addon.Unfinished>(limits, (addon, cancel) => (starting = start(addon, keep, cancel))).catch(
+    (error: unknown) => {
+      // A start that was given up may have succeeded just then. Nothing else would end its process.
+      void starting?.then(
+        (late) => ('kill' in late ? late.kill() : undefined),
+        () => undefined,
+      )
+      throw error
+    },
+  )
   observer.onStart?.()
   const { CancelHandle } = await nativeAddon()
   return new KeptProcess(native, () => new CancelHandle(), keep, observer)

@@ -197,9 +197,9 @@ fn a_full_disk_loses_nothing() {
         // A full disk of the store, whose log is as short as it can be.
         checkpoints.close().unwrap();
         std::fs::write(store.join("filler"), vec![1; 24 << 20]).unwrap_err();
-        let filled = std::fs::metadata(store.join("filler")).unwrap().len();
+        let size = std::fs::metadata(store.join("filler")).unwrap().len();
         let filler = std::fs::OpenOptions::new().write(true).open(store.join("filler")).unwrap();
-        filler.set_len(filled - 300_000).unwrap();
+        filler.set_len(size - 300_000).unwrap();
         drop(filler);
         let checkpoints = Checkpoints::open(&root, &store, Options::default()).unwrap();
         std::fs::write(root.join("new"), noise(7, 500_000)).unwrap();
