@@ -1,10 +1,11 @@
 // Installs what would be published into empty projects and uses it from there.
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, posix } from 'node:path'
+import { join } from 'node:path'
 import { codeBlocks } from './code-blocks/extract.mjs'
 import { capture, npm } from './package/npm.mjs'
 import { runtimes } from './package/runtimes.mjs'
+import { deadLinks } from './package/published-links.mjs'
 import { packPlatform, packRoot } from './package/tarballs.mjs'
 import { binDir, root } from './setup/paths.mjs'
 import { formatCounts, noCounts } from './test/counts.mjs'
@@ -178,15 +179,7 @@ function main(work) {
   if (published === undefined) return
 
   check('links in published pages lead to published files', () => {
-    const dead = published.files
-      .filter((file) => /\.md$|^llms\.txt$/.test(file))
-      .flatMap((page) => {
-        const text = readFileSync(join(root, page), 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '')
-        const targets = [...text.matchAll(/\]\((?![a-z]+:|#)([^)#\s]+)/g)].map(([, target]) => posix.join(posix.dirname(page), target))
-        return targets
-          .filter((target) => !published.files.some((file) => file === target || file.startsWith(target.replace(/\/?$/, '/'))))
-          .map((target) => `${page} names ${target}`)
-      })
+    const dead = deadLinks(published.folder, published.files)
     expect(dead.length === 0, dead.join('\n'))
   })
 

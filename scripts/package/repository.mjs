@@ -7,11 +7,11 @@ export const owner = 'OWNER'
 /** A placeholder until the first release. npm refuses a provenance that does not match `repository`. */
 export const isPlaceholder = owner === 'OWNER'
 
-const address = `https://github.com/${owner}/toolwright`
+export const repositoryAddress = `https://github.com/${owner}/toolwright`
 
 /** What package.json has of it, and each platform package after that. */
 export const repositoryFields = {
-  homepage: `${address}#readme`,
-  repository: { type: 'git', url: `git+${address}.git` },
-  bugs: { url: `${address}/issues` },
+  homepage: `${repositoryAddress}#readme`,
+  repository: { type: 'git', url: `git+${repositoryAddress}.git` },
+  bugs: { url: `${repositoryAddress}/issues` },
 }

@@ -1,17 +1,11 @@
 import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../setup/paths.mjs'
-import { capture, npm } from './npm.mjs'
+import { capture } from './npm.mjs'
+import { pack } from './pack.mjs'
+import { writePublishedLinks } from './published-links.mjs'
 
 const readJson = (file) => JSON.parse(readFileSync(file, 'utf8'))
-
-/** `npm pack`, without the lifecycle scripts. Returns the tarball and the files in it. */
-function pack(folder, destination) {
-  const output = npm(['pack', '--json', '--ignore-scripts', '--pack-destination', destination], folder)
-  const parsed = JSON.parse(output)
-  const [packed] = Array.isArray(parsed) ? parsed : Object.values(parsed)
-  return { tarball: join(destination, packed.filename), files: packed.files.map(({ path }) => path) }
-}
 
 /** The addon that was built for this machine and the platform package it belongs to. */
 export function localAddon() {
@@ -42,7 +36,8 @@ export function packRoot(work, platformPackage) {
   const manifest = readJson(join(folder, 'package.json'))
   manifest.optionalDependencies = { [platformPackage]: manifest.version }
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest, null, 2))
+  writePublishedLinks(folder, packed.files, manifest.version)
   const destination = join(work, 'published')
   mkdirSync(destination)
-  return { tarball: pack(folder, destination).tarball, files: packed.files }
+  return { tarball: pack(folder, destination).tarball, files: packed.files, folder }
 }

@@ -1,0 +1,53 @@
+// Pages of the package link to records and pictures that the repository keeps for itself. In a published page such a
+// link is an address of the repository at the tag of this version. The release runs this file on its checkout.
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, posix } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { root } from '../setup/paths.mjs'
+import { pack } from './pack.mjs'
+import { repositoryAddress } from './repository.mjs'
+
+const CODE_BLOCK = /^```[\s\S]*?^```/gm
+const RELATIVE_LINK = /\]\((?![a-z]+:|#)([^)#\s]+)/g
+
+const isPage = (file) => /\.md$|^llms\.txt$/.test(file)
+const leadsTo = (target, published) => published.some((file) => file === target || file.startsWith(target.replace(/\/?$/, '/')))
+
+/** The links of a page outside of its code blocks, as `{ target, path }`: as it is written, and from the root. */
+function linksOf(page, text) {
+  const prose = text.replaceAll(CODE_BLOCK, '')
+  return [...prose.matchAll(RELATIVE_LINK)].map(([, target]) => ({ target, path: posix.join(posix.dirname(page), target) }))
+}
+
+function addressOf(path, version) {
+  const kind = statSync(join(root, path)).isDirectory() ? 'tree' : /\.(?:png|svg)$/.test(path) ? 'raw' : 'blob'
+  return `${repositoryAddress}/${kind}/v${version}/${path.replace(/\/$/, '')}`
+}
+
+/** Writes the pages of `folder`, an unpacked package of these files, with addresses for what is not in it. */
+export function writePublishedLinks(folder, published, version) {
+  for (const page of published.filter(isPage)) {
+    const text = readFileSync(join(folder, page), 'utf8')
+    const unpublished = linksOf(page, text).filter(({ path }) => !leadsTo(path, published) && existsSync(join(root, path)))
+    if (unpublished.length === 0) continue
+    const addresses = new Map(unpublished.map(({ target, path }) => [target, addressOf(path, version)]))
+    const written = text.replaceAll(RELATIVE_LINK, (link, target) => link.replace(target, addresses.get(target) ?? target))
+    writeFileSync(join(folder, page), written)
+  }
+}
+
+/** Links of the pages in `folder` that lead to nothing the package holds. */
+export const deadLinks = (folder, published) =>
+  published.filter(isPage).flatMap((page) =>
+    linksOf(page, readFileSync(join(folder, page), 'utf8'))
+      .filter(({ path }) => !leadsTo(path, published))
+      .map(({ path }) => `${page} names ${path}`),
+  )
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const work = mkdtempSync(join(tmpdir(), 'toolwright-pack-'))
+  writePublishedLinks(root, pack(root, work).files, version)
+  rmSync(work, { recursive: true })
+}
