@@ -32,9 +32,13 @@ async function ready({ folder }) {
   let from = 0
   let port = 0
   const line = async () => {
-    const piece = await server.read({ from, waitMs: 10_000 })
-    from = piece.at + piece.bytes.length
-    return piece.bytes.toString().trim().split(' ').map(Number)
+    for (let text = ''; ;) {
+      const piece = await server.read({ from, waitMs: 10_000 })
+      from = piece.at + piece.bytes.length
+      text += piece.bytes.toString()
+      if (text.endsWith('\n')) return text.trim().split(' ').map(Number)
+      assert.equal(server.end, undefined, 'the listener has ended')
+    }
   }
   const run = async () => {
     await server.write('listen\n')

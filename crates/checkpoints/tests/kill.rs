@@ -92,8 +92,8 @@ fn work_until_killed(root: &Path, store: &Path, ids: [i64; 2]) -> ! {
         std::fs::write(root.join("d0/file0"), format!("{round}")).unwrap();
         checkpoints.take(TAKE, &GO_ON, &progress).unwrap();
         if random.below(4) == 0 {
-            // As if the first checkpoints were the oldest that may be kept.
-            let limits = GcLimits { max_checkpoints: Some(1_000), ..GcLimits::default() };
+            // More than one process makes, so that both states stay: each round begins with new checkpoints of them.
+            let limits = GcLimits { max_checkpoints: Some(500), ..GcLimits::default() };
             checkpoints.gc(limits, &GO_ON, &progress).unwrap();
         }
     }
@@ -176,12 +176,13 @@ fn a_killed_process_leaves_a_whole_store_and_old_or_new_files() {
             }
         }
         // The store is whole: both states come back.
-        for (id, state) in ids.iter().zip(&states) {
+        for (id, state) in ids.iter_mut().zip(&states) {
             let restore = Restore { force: true, ..restore_to(*id) };
             let restored =
                 checkpoints.restore(restore, None, &GO_ON, &Progress::default()).unwrap();
             assert_eq!((restored.conflicts, restored.left), (vec![], vec![]));
             assert_eq!(content_of(&tree(root.path())), content_of(state), "round {round}");
+            *id = checkpoints.take(TAKE, &GO_ON, &Progress::default()).unwrap().id;
         }
         checkpoints.close().unwrap();
     }

@@ -11,7 +11,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use support::{GO_ON, Project, odd, restore_to};
+use support::{GO_ON, Project, Random, odd, restore_to};
 use toolwright_checkpoints::{
     ChangeKind, CheckpointError, Checkpoints, ConflictReason, Options, Origin, Progress, Restore,
     SkipReason, WindowKind,
@@ -403,6 +403,39 @@ fn the_store_stays_within_its_limits() {
     let refused = project.checkpoints.take(take, &GO_ON, &Progress::default());
     assert!(matches!(refused, Err(CheckpointError::TooLarge { .. })), "{refused:?}");
     assert_eq!(project.checkpoints.list(10, None).unwrap().len(), 1);
+}
+
+#[test]
+fn a_thousand_checkpoints_cost_at_most_twice_what_changed() {
+    const FILES: u64 = 200;
+    const CHANGED: u64 = 3;
+    let project = Project::new();
+    // As long as a source file often is, and of letters at random, so that compression gives little.
+    let text = |random: &mut Random| {
+        let letters = (0..6_000).map(|_| char::from(b'a' + random.below(26) as u8));
+        letters.collect::<String>()
+    };
+    let mut random = Random::new();
+    for index in 0..FILES {
+        project.write(&format!("d{}/f{index}", index % 10), &text(&mut random));
+    }
+    project.take();
+    let before = project.checkpoints.bytes().unwrap();
+    let mut changed = 0;
+    for round in 0..1_000 {
+        for file in 0..CHANGED {
+            let index = (round * CHANGED + file) % FILES;
+            let content = text(&mut random);
+            changed += content.len() as u64;
+            project.write(&format!("d{}/f{index}", index % 10), &content);
+        }
+        assert_eq!(project.take().changed.len() as u64, CHANGED);
+    }
+    let growth = project.checkpoints.bytes().unwrap() - before;
+    println!("{growth} bytes for {changed} changed");
+    assert!(growth <= 2 * changed, "{growth} bytes for {changed} changed");
+    let on_disk = std::fs::metadata(project.checkpoints.store()).unwrap().len();
+    assert!(on_disk <= 2 * changed + before, "{on_disk} bytes on the disk");
 }
 
 #[test]
