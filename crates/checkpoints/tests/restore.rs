@@ -432,7 +432,6 @@ fn a_thousand_checkpoints_cost_at_most_twice_what_changed() {
         assert_eq!(project.take().changed.len() as u64, CHANGED);
     }
     let growth = project.checkpoints.bytes().unwrap() - before;
-    println!("{growth} bytes for {changed} changed");
     assert!(growth <= 2 * changed, "{growth} bytes for {changed} changed");
     let on_disk = std::fs::metadata(project.checkpoints.store()).unwrap().len();
     assert!(on_disk <= 2 * changed + before, "{on_disk} bytes on the disk");
