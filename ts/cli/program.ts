@@ -1,12 +1,9 @@
-import { createRequire } from 'node:module'
-import type { ParseArgsConfig } from 'node:util'
+import { readFileSync } from 'node:fs'
+import { release } from 'node:os'
+import { parseArgs, type ParseArgsConfig } from 'node:util'
 import type { Journal } from '../journal/journal.js'
 import type { RunSummary } from '../journal/journal-store.js'
 import { printableJson } from '../report/format.js'
-
-// An import of `node:util` or `node:fs` reads all their exports, which loads streams, workers and more. A client of the MCP
-// server would wait for them.
-const { parseArgs } = process.getBuiltinModule('node:util')
 
 /** An invalid command line. It is reported without a stack. */
 export class UsageError extends Error {
@@ -40,17 +37,14 @@ export function parseCommandLine<CONFIG extends ParseArgsConfig>(help: string, c
 }
 
 export function version(): string {
-  return (createRequire(import.meta.url)('../../package.json') as { version: string }).version
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(manifest) as { version: string }).version
 }
 
 /** The versions for a bug report. */
 export function versions(): Record<'toolwright' | 'runtime' | 'system', string> {
   const runtime = process.versions['bun'] === undefined ? `Node ${process.versions.node}` : `Bun ${process.versions['bun']}`
-  return {
-    toolwright: version(),
-    runtime,
-    system: `${process.platform} ${process.arch}, kernel ${process.getBuiltinModule('node:os').release()}`,
-  }
+  return { toolwright: version(), runtime, system: `${process.platform} ${process.arch}, kernel ${release()}` }
 }
 
 /** The journal that a command names. It has to be a file. */
