@@ -9,7 +9,7 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
-/** A running command. */
+/** A running command. It is stopped when this is collected. */
 export declare class BashStream {
   /** Waits for the next event. The event with the outcome is the last: another call never settles. */
   next(): Promise<BashEvent>
@@ -58,8 +58,8 @@ export declare class CommandSettings {
 /** What a session may do, compiled. It does not change; `withAdHoc` gives another one. */
 export declare class ContractPolicy {
   /**
-   * The same while these are the directories of `{ad-hoc}`: absolute, without links. A child's is
-   * given what its parent may do by now.
+   * The same while these are the directories of `{ad-hoc}`: absolute, without links. A child gets
+   * what its parent may do by now.
    */
   withAdHoc(adHoc: Array<string>, parent?: ContractPolicy | undefined | null): ContractPolicy | Unfinished
   /** The sets with their variables and braces written out, in the shape of the request. */
@@ -95,7 +95,7 @@ export declare class GrantedRoot {
 /** An open port of a process. It is closed when this is collected, and with the process. */
 export declare class KeptPreview {
   /** The port at 127.0.0.1 of the host. */
-  get port(): number
+  readonly port: number
   /** Closes it, and its connections. */
   close(): void
 }
@@ -109,7 +109,7 @@ export declare class KeptProcess {
   /** Closes the files in which its output is; what memory has can still be read. */
   closeFiles(): void
   /**
-   * Gives bytes to the process; the result is how much input it will then have been given. Nothing:
+   * Gives bytes to the process; the result is how much input it will have got then. Nothing:
    * the input is closed, or there is none.
    */
   write(bytes: Buffer): number | null
@@ -145,7 +145,7 @@ export declare class KeptProcess {
    */
   preview(port: number): KeptPreview | null
   /** Has every wait look whether it was cancelled. */
-  nudge(): void
+  recheck(): void
 }
 
 /** What a command has printed since the last look at it. A slow reader misses the oldest text. */
@@ -326,22 +326,21 @@ export declare class OpenedTarget {
   /** It lies in one of the session's own directories and needs no rule. */
   readonly implicit: boolean
   /**
-   * Counts the files below the directory and below those of `also`, and reads their manifests, passing
-   * over what the policy does not allow, what `rules` deny, and what they ask about without the user's
-   * agreement.
-   */
-  overview(request: ContractOverviewRequest, also: Array<OpenedTarget>, rules: Array<ContractRules>, cancel: CancelHandle): Promise<ContractOverview | Unfinished>
-  /**
    * Searches the directory or the file, and then those of `also`, for a regular expression. It passes
    * over what the policy does not allow, what `rules` deny, and what they ask about without the user's
-   * agreement.
+   * agreement. Gives the JSON text of a `MatchListing`.
    */
-  grep(search: ContractSearch, options: ContractGrepOptions, also: Array<OpenedTarget>, rules: Array<ContractRules>, cancel: CancelHandle): Promise<ContractGrepFound | Unfinished>
+  grep(search: ContractSearch, options: ContractGrepOptions, also: Array<OpenedTarget>, rules: Array<ContractRules>, cancel: CancelHandle): Promise<string | Unfinished>
   /**
    * Names the files below the directory that fit a pattern, and then those below the directories of
-   * `also`, passing over what `grep` passes over.
+   * `also`, passing over what `grep` passes over. Gives the JSON text of a `Listing`.
    */
-  glob(search: ContractSearch, also: Array<OpenedTarget>, rules: Array<ContractRules>, cancel: CancelHandle): Promise<ContractGlobFound | Unfinished>
+  glob(search: ContractSearch, also: Array<OpenedTarget>, rules: Array<ContractRules>, cancel: CancelHandle): Promise<string | Unfinished>
+  /**
+   * Counts the files below the directory and below those of `also`, and reads their manifests, passing
+   * over what `grep` passes over. Gives the JSON text of a `TreeOverview`.
+   */
+  overview(request: ContractOverviewRequest, also: Array<OpenedTarget>, rules: Array<ContractRules>, cancel: CancelHandle): Promise<string | Unfinished>
   /** Lets go of it. Calls that run go on. */
   close(): void
   /** Reads a part of the file that was opened. */
@@ -357,7 +356,7 @@ export declare class OpenedTarget {
   edit(edit: ContractEdit, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<EditedFile | Unfinished>
 }
 
-/** Collects what the program `apply_patch` tells of the patches of one command. */
+/** Collects what the program `apply_patch` reports of the patches of one command. */
 export declare class PatchReports {
   /** For one command. */
   constructor()
@@ -370,13 +369,13 @@ export declare class PatchResult {
   /** What happened, for a model: a line for each file. */
   readonly summary: string
   /** Puts every file below `root` back to what it was, or none. */
-  undo(root: GrantedRoot, publish: PublishOptions, cancel: CancelHandle): Promise<boolean | Unfinished>
+  undo(root: GrantedRoot, publish: PublishOptions, cancel: CancelHandle): Promise<undefined | Unfinished>
 }
 
 /** A file that is open for reading. */
 export declare class SandboxFile {
   /** How many bytes it had when it was opened. */
-  get bytes(): number
+  readonly bytes: number
   /** Its beginning, once. */
   takeFirst(): Buffer | null
   /**
@@ -384,6 +383,25 @@ export declare class SandboxFile {
    * Nothing else may use the memory meanwhile.
    */
   readInto(target: Uint8Array, from: number, cancel: CancelHandle): Promise<number | Unfinished>
+}
+
+/** The files of commands with certain settings. What only a command can tell is answered with nothing. */
+export declare class SandboxFiles {
+  /** As the variables of the host are now. */
+  constructor(settings: CommandSettings, hostEnv?: Record<string, string> | undefined | null)
+  /** Opens the regular file at `path` and reads its first `max_bytes` bytes. */
+  open(path: string, maxBytes: number, cancel: CancelHandle): Promise<SandboxFile | null | Unfinished>
+  /** Looks at the file or directory at `path`. */
+  stat(path: string, cancel: CancelHandle): Promise<SandboxStatus | null | Unfinished>
+  /** Lists the directory at `path`. */
+  list(path: string, cancel: CancelHandle): Promise<Array<SandboxEntry> | null | Unfinished>
+  /**
+   * Makes `content`, or what is in the file `staged` of the host, the content of the file at `path`. True
+   * when it is done.
+   */
+  write(path: string, content: Buffer, staged: string | undefined | null, publish: PublishOptions, cancel: CancelHandle): Promise<true | null | Unfinished>
+  /** Deletes the file or link at `path`. True when it is done. */
+  delete(path: string, publish: PublishOptions, cancel: CancelHandle): Promise<true | null | Unfinished>
 }
 
 /** Makes all changes of `patch` (the envelope of `apply_patch`, or a unified diff) below `root`, or none. */
@@ -400,9 +418,9 @@ export declare function argsHash(json: string): string
 
 /**
  * Runs a command in a directory below the root. After a non-zero exit, `details.output` of the error has
- * what was printed.
+ * what was printed. With `keep` it goes on as a process at its timeout.
  */
-export declare function bash(settings: CommandSettings, command: Command, cancel: CancelHandle, patches?: PatchReports | undefined | null): Promise<FinishedCommand | Unfinished>
+export declare function bash(settings: CommandSettings, command: Command, cancel: CancelHandle, patches?: PatchReports | undefined | null, keep?: KeepOptions | undefined | null): Promise<FinishedCommand | Unfinished>
 
 /** What has happened since the last event. */
 export interface BashEvent {
@@ -416,9 +434,6 @@ export interface BashEvent {
   /** How the command ended; the last event has it. */
   outcome?: FinishedCommand | Unfinished
 }
-
-/** As `bash`; at its timeout the command goes on as a process. */
-export declare function bashKept(settings: CommandSettings, command: Command, keep: KeepOptions, cancel: CancelHandle): Promise<KeptCommand | Unfinished>
 
 /** The first thing in a command line that bash has and a plain shell does not, or reads otherwise. */
 export declare function bashOnlySyntax(line: string): BashOnlySyntax | null
@@ -462,26 +477,6 @@ export interface CallIdentity {
   key: string
 }
 
-/** What a program printed, and how it ended. */
-export interface CapturedCommand {
-  /** What it wrote there, of a long output the beginning and the end. */
-  stdout: string
-  /** What it wrote there, of a long output the beginning and the end. */
-  stderr: string
-  /** None when it did not end by itself. */
-  exitCode?: number
-  /** The signal that ended it. */
-  signal?: string
-  /** Its number. */
-  signalNumber?: number
-  /** Its time was up. */
-  timedOut: boolean
-  /** What the sandbox seems to have refused. */
-  hint?: string
-  /** How many processes that it had left running were killed when it ended. */
-  leftRunning: number
-}
-
 /** Creates, changes or deletes the file at `path` below `root`. */
 export declare function changeFile(root: GrantedRoot, path: string, change: DiffOfFile, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<PatchResult | Unfinished>
 
@@ -523,6 +518,34 @@ export interface CommandOptions {
   timeoutMs: number
 }
 
+/** What a command printed, and how it ended. */
+export interface CommandOutput {
+  /** What it wrote there, as far as it is given back. */
+  stdout: string
+  /** What it wrote there, as far as it is given back. */
+  stderr: string
+  /** None when it did not end by itself. */
+  exitCode?: number
+  /** The signal that ended it. */
+  signal?: string
+  /** Its number. */
+  signalNumber?: number
+  /** Its time was up. */
+  timedOut: boolean
+  /** It wrote more than is given back. */
+  truncated: boolean
+  /** The file with all of it, in the order of arrival. */
+  sidecar?: string
+  /** Why all of it is nowhere. */
+  sidecarFailed?: string
+  /** What the sandbox seems to have refused. */
+  hint?: string
+  /** How many processes that it had left running were killed when it ended. */
+  leftRunning: number
+  /** The process as which it goes on after its timeout. */
+  process?: KeptProcess
+}
+
 /** The terms of one program. */
 export interface CommandTerms {
   /** When it and its children are killed. */
@@ -552,7 +575,7 @@ export declare function compileRules(variables: ContractVariables, rules: Array<
 
 /**
  * Runs a command line in a directory that was opened as `workdir`. An exit code is no error, and neither
- * is a timeout.
+ * is a timeout. With `keep` the command goes on as a process at its timeout.
  */
 export declare function contractBash(workdir: OpenedTarget, request: ContractBashRequest, cancel: CancelHandle, live?: LiveOutput | undefined | null, patches?: PatchReports | undefined | null): Promise<ContractBashOutput | Unfinished>
 
@@ -635,16 +658,6 @@ export interface ContractEdit {
   replaceAll: boolean
 }
 
-/** What a listing found. */
-export interface ContractGlobFound {
-  /** The files, sorted, as paths that the tools take. */
-  entries: Array<string>
-  /** The file with all of them, one on each line, where there are more. */
-  sidecar?: string
-  /** The directories that could not be listed, and why: `path: why`. */
-  notListed: Array<string>
-}
-
 /** The host's name for a directory. */
 export interface ContractGranted {
   /** The path without links. */
@@ -667,32 +680,6 @@ export interface ContractGrants {
   notGranted?: Array<string>
 }
 
-/** What a search found. */
-export interface ContractGrepFound {
-  /** The matches, as many as fit. */
-  matches: Array<ContractGrepMatch>
-  /** The last of them, where there are more: half as many as fit, and none of the first half. */
-  last?: Array<ContractGrepMatch>
-  /** How many there are, if the search came to its end. */
-  count?: number
-  /** How many files were searched. */
-  filesScanned: number
-  /** The file with all of them, as `path:line:text`, where there are more. */
-  sidecar?: string
-  /** What could not be searched, or not to its end, and why: `path: why`. */
-  notSearched: Array<string>
-}
-
-/** A matching line. */
-export interface ContractGrepMatch {
-  /** The file, as a path that the tools take. */
-  path: string
-  /** From one. */
-  line: number
-  /** The line without its end. */
-  text: string
-}
-
 /** Which lines a `grep` looks for. */
 export interface ContractGrepOptions {
   /** The names of files to search, as `rg -g` takes them. */
@@ -701,58 +688,6 @@ export interface ContractGrepOptions {
   caseInsensitive: boolean
   /** A longer line is cut to about this size. */
   maxLineBytes: number
-}
-
-/** What became of a command line, and its process if it goes on. */
-export interface ContractKeptCommand {
-  /** As a command line that is not kept; one that goes on has timed out. */
-  output: ContractBashOutput
-  /** The process that goes on. */
-  process?: KeptProcess
-}
-
-/** The files in one language. */
-export interface ContractLanguage {
-  language: string
-  files: number
-  bytes: number
-}
-
-/** A manifest and what it says. */
-export interface ContractManifest {
-  /** A path that the tools take. */
-  path: string
-  /** What uses it: `npm`, `cargo`. */
-  kind: string
-  name?: string
-  version?: string
-  scripts: Array<ContractScript>
-  entryPoints: Array<string>
-  members: Array<string>
-  /** Why it says nothing. */
-  problem?: string
-}
-
-/** What is in a tree. */
-export interface ContractOverview {
-  files: number
-  bytes: number
-  /** Without the files of dependencies: the most bytes first. */
-  languages: Array<ContractLanguage>
-  /** How many files there are in directories such as `node_modules`. */
-  dependencyFiles?: number
-  /** Those nearest to the start. */
-  manifests: Array<ContractManifest>
-  /** How many there are besides. */
-  moreManifests: number
-  /** Files in which programs commonly begin, as paths that the tools take. */
-  entryPoints: Array<string>
-  readmePath?: string
-  readmeHead?: string
-  /** Directories and files, one on each line. */
-  tree: string
-  /** The directories that could not be listed, and why: `path: why`. */
-  notListed: Array<string>
 }
 
 /** What an overview shows. */
@@ -811,13 +746,6 @@ export interface ContractRule {
   action?: 'allow' | 'deny' | 'ask'
   /** `manifest`, `project` or `session`, which is the default. */
   source?: 'manifest' | 'project' | 'session'
-}
-
-/** A command that a manifest defines. */
-export interface ContractScript {
-  name: string
-  /** Empty for a target without a command. */
-  command: string
 }
 
 /** What every search needs. */
@@ -913,7 +841,7 @@ export declare function createFile(root: GrantedRoot, path: string, content: str
 export declare function decideCall(chain: Array<ContractRules>, call: ContractCall): ContractVerdict
 
 /** Deletes the file or link at `path` below `root`, or with `trees` a directory with all that is in it. */
-export declare function deleteEntry(root: GrantedRoot, path: string, trees: boolean, publish: PublishOptions, cancel: CancelHandle): Promise<boolean | Unfinished>
+export declare function deleteEntry(root: GrantedRoot, path: string, trees: boolean, publish: PublishOptions, cancel: CancelHandle): Promise<undefined | Unfinished>
 
 /** A change of one file by a diff that does not name it. */
 export interface DiffOfFile {
@@ -1099,14 +1027,6 @@ export interface KeepOptions {
   fileBytes: number
   /** Where that file is. */
   fileDirectory?: string
-}
-
-/** What became of a command, and its process if it goes on. */
-export interface KeptCommand {
-  /** What it printed until then. */
-  output: FinishedCommand
-  /** The process that goes on. */
-  process?: KeptProcess
 }
 
 /** How a process ended. */
@@ -1399,13 +1319,10 @@ export interface RevertAnswer {
 }
 
 /** Makes `content` the text of the existing file at `path` below `root`, if it holds `known` now. */
-export declare function rewriteFile(root: GrantedRoot, path: string, known: string, content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<boolean | Unfinished>
+export declare function rewriteFile(root: GrantedRoot, path: string, known: string, content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<undefined | Unfinished>
 
 /** Runs a command in a directory below the root. Neither an exit code nor a timeout is an error. */
-export declare function runCaptured(settings: CommandSettings, command: Command, terms: CommandTerms, cancel: CancelHandle, patches?: PatchReports | undefined | null): Promise<CapturedCommand | Unfinished>
-
-/** Deletes the file or link at `path`. False where only a command can tell what the path names. */
-export declare function sandboxDelete(settings: CommandSettings, hostEnv: Record<string, string> | undefined | null, path: string, publish: PublishOptions, cancel: CancelHandle): Promise<boolean | Unfinished>
+export declare function runCaptured(settings: CommandSettings, command: Command, terms: CommandTerms, cancel: CancelHandle, patches?: PatchReports | undefined | null): Promise<CommandOutput | Unfinished>
 
 /** A name in a directory. */
 export interface SandboxEntry {
@@ -1415,20 +1332,23 @@ export interface SandboxEntry {
   type: 'file' | 'directory' | 'symlink' | 'other'
 }
 
-/** Lists the directory at `path`. Nothing where only a command can tell. */
-export declare function sandboxList(settings: CommandSettings, hostEnv: Record<string, string> | undefined | null, path: string, cancel: CancelHandle): Promise<Array<SandboxEntry> | null | Unfinished>
-
-/**
- * Opens the regular file at `path` and reads its first `max_bytes` bytes. Nothing where only a command
- * can tell what the path names.
- */
-export declare function sandboxOpen(settings: CommandSettings, hostEnv: Record<string, string> | undefined | null, path: string, maxBytes: number, cancel: CancelHandle): Promise<SandboxFile | null | Unfinished>
+/** Bounds on what a command uses. */
+export interface SandboxLimits {
+  /** How many processes there may be at once; 0 for no limit. */
+  processes?: number
+  /** How much memory. */
+  memoryBytes?: number
+  /** How much processor time each process may use. */
+  cpuSeconds?: number
+  /** How long a file may become. */
+  fileSizeBytes?: number
+}
 
 /**
  * Finds out what holds around commands with these grants, by trying. The names are those of
  * `SandboxReport`.
  */
-export declare function sandboxReport(grants: CommandGrants, request: SandboxRequest, inherits: boolean, cancel: CancelHandle): Promise<Record<string, SandboxRow> | Unfinished>
+export declare function sandboxReport(grants: CommandGrants, request: SandboxRequest, inherits: boolean, cancel: CancelHandle): Promise<Record<string, { level: string; mechanism: string; advice: string }> | Unfinished>
 
 /** What commands may do. What is left out is as the documentation of `sandbox` says. */
 export interface SandboxRequest {
@@ -1450,28 +1370,9 @@ export interface SandboxRequest {
   isolated?: boolean
   /** Refuse to run where a layer for files or processes is missing. */
   required?: boolean
-  /** How many processes there may be at once; 0 for no limit. */
-  processes?: number
-  /** How much memory. */
-  memoryBytes?: number
-  /** How much processor time each process may use. */
-  cpuSeconds?: number
-  /** How long a file may become. */
-  fileSizeBytes?: number
+  /** Bounds on what a command uses. */
+  limits?: SandboxLimits
 }
-
-/** One thing that holds, or does not. */
-export interface SandboxRow {
-  /** `kernel`, `best-effort` or `none`. */
-  level: string
-  /** By what, or why not. */
-  mechanism: string
-  /** What would make it better; empty where nothing would. */
-  advice: string
-}
-
-/** Looks at the file or directory at `path`. Nothing where only a command can tell. */
-export declare function sandboxStat(settings: CommandSettings, hostEnv: Record<string, string> | undefined | null, path: string): Promise<SandboxStatus | null | Unfinished>
 
 /** What a path names. */
 export interface SandboxStatus {
@@ -1481,13 +1382,7 @@ export interface SandboxStatus {
   bytes: number
 }
 
-/**
- * Makes `content`, or what is in the file `staged` of the host, the content of the file at `path`. False
- * where only a command can tell what the path names.
- */
-export declare function sandboxWrite(settings: CommandSettings, hostEnv: Record<string, string> | undefined | null, path: string, content: Buffer, staged: string | undefined | null, publish: PublishOptions, cancel: CancelHandle): Promise<boolean | Unfinished>
-
-/** A file to be made when there is something to put into it. */
+/** A file to be made when there is something to put into it: all of an output that is cut. */
 export interface SidecarRequest {
   /** An absolute directory that is this user's alone. */
   directory: string
@@ -1501,8 +1396,8 @@ export interface SidecarRequest {
 export declare function startProcess(settings: CommandSettings, command: Command, keep: KeepOptions, cancel: CancelHandle): Promise<KeptProcess | Unfinished>
 
 /**
- * Stops every command of this environment and waits until they have ended, for at most a second. For
- * the end of a process.
+ * Stops every command and process of this environment and waits until they have ended, for at most a second.
+ * For the end of a process.
  */
 export declare function stopCommands(): void
 

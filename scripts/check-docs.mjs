@@ -54,8 +54,32 @@ function* problemsIn(file) {
   }
 }
 
+/** How many files a call may pass on its way to the kernel, in the order of docs/architecture.md. */
+const WALKS = [
+  { call: 'a `read` of the tools', most: 9 },
+  { call: 'a `bash` of the tools', most: 14 },
+  { call: 'a `read` of a session', most: 12 },
+]
+/** What begins a walk. Its files are the items up to the next walk or heading that are nothing but a path. */
+const WALK = /^A `(?:read|bash)`[^\n]* passes (?:at most )?(\d+) files/m
+const WALKED_FILE = /^\d+\. `([\w./-]+)`$/gm
+
+function* walkProblems() {
+  const file = 'docs/architecture.md'
+  const walks = withoutBlocks(readFileSync(join(root, file), 'utf8'))
+    .split(/^(?=A `(?:read|bash)`|## )/m)
+    .filter((part) => WALK.test(part))
+  if (walks.length !== WALKS.length) yield `${file}: ${walks.length} walks instead of ${WALKS.length}`
+  for (const [index, walk] of walks.slice(0, WALKS.length).entries()) {
+    const { call, most } = WALKS[index]
+    const written = Number(WALK.exec(walk)[1])
+    for (const [, other] of walk.matchAll(/ passes (?:at most )?(\d+) files/g))
+      if (Number(other) > most) yield `${file}: ${call} passes ${other} files, and may pass ${most}`
+    const files = new Set([...walk.matchAll(WALKED_FILE)].map(([, path]) => path))
+    if (files.size !== written) yield `${file}: the walk of ${call} says ${written} files and lists ${files.size}`
+    for (const path of files) if (!existsSync(join(root, path))) yield `${file}: there is no \`${path}\``
+  }
+}
+
 const pages = listTree().files.filter((file) => file.endsWith('.md') || file === 'llms.txt')
-report(
-  'docs',
-  pages.flatMap((file) => [...problemsIn(file)]),
-)
+report('docs', [...pages.flatMap((file) => [...problemsIn(file)]), ...walkProblems()])

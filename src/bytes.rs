@@ -3,12 +3,16 @@
 use napi::bindgen_prelude::{FromNapiValue, ToNapiValue, TypeName, Uint8Array, Uint8ArraySlice};
 use napi::sys;
 
+use crate::cross::same;
+
 /// Bytes for memory of the caller; in JavaScript, how many there are. Memory of our own would wait for a
 /// finalizer: a long stream leaves tens of megabytes of it behind.
 pub struct Filling {
     pub(crate) bytes: Vec<u8>,
     pub(crate) target: Uint8Array,
 }
+
+same!(Filling);
 
 impl TypeName for Filling {
     fn type_name() -> &'static str {

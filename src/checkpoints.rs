@@ -4,7 +4,6 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use napi::bindgen_prelude::ToNapiValue;
 use napi_derive::napi;
 use serde_json::{Map, Value};
 use toolwright_checkpoints::{
@@ -13,10 +12,8 @@ use toolwright_checkpoints::{
 use toolwright_core::checkpoints::{self, DiffInput, OpenInput, RestoreInput, report};
 use toolwright_core::failure::Unfinished;
 
-use crate::cancel::CancelHandle;
-use crate::job::{self, Promised};
-use crate::options::{bytes, number, size};
-use crate::outcome::Outcome;
+use crate::call::{self, CancelHandle, Promised};
+use crate::cross::Cross;
 
 /// How far long work has come.
 #[napi(object, object_from_js = false)]
@@ -47,12 +44,12 @@ impl NativeCheckpoints {
     #[napi(catch_unwind, ts_return_type = "Promise<string | Unfinished>")]
     pub fn open(&self, root: String, options: Map<String, Value>) -> Promised<String> {
         let slot = Arc::clone(&self.store);
-        job::long(move || {
-            Outcome::from(OpenInput::new(root.into(), &options).run().map(|opened| {
-                let path = opened.store().to_string_lossy().into_owned();
+        call::unstoppable(move || {
+            OpenInput::new(root.into(), &options).run().map(|opened| {
+                let path = opened.store().to_path_buf();
                 let _ = slot.set(Arc::new(opened));
                 path
-            }))
+            })
         })
     }
 
@@ -104,7 +101,7 @@ impl NativeCheckpoints {
         max_text_bytes: Option<f64>,
         cancel: &CancelHandle,
     ) -> Promised<String> {
-        let (flag, max_text_bytes) = (cancel.flag(), max_text_bytes.map(size));
+        let (flag, max_text_bytes) = (cancel.flag(), max_text_bytes.cross());
         self.ask(move |store, progress| {
             let input = DiffInput { from, to, max_text_bytes };
             input.run(store, &flag, progress).map(|diff| report::diff(&diff))
@@ -124,7 +121,7 @@ impl NativeCheckpoints {
     /// The newest checkpoints, and the newest restorations.
     #[napi(catch_unwind, ts_return_type = "Promise<string | Unfinished>")]
     pub fn list(&self, limit: f64, before: Option<i64>) -> Promised<String> {
-        self.ask(move |store, _| report::list(store, bytes(limit), before))
+        self.ask(move |store, _| report::list(store, limit.cross(), before))
     }
 
     /// Removes checkpoints beyond the limits.
@@ -140,8 +137,8 @@ impl NativeCheckpoints {
     #[napi(catch_unwind)]
     pub fn progress(&self) -> CheckpointProgress {
         CheckpointProgress {
-            files: number(self.progress.files()),
-            bytes: number(self.progress.bytes()),
+            files: self.progress.files().cross(),
+            bytes: self.progress.bytes().cross(),
         }
     }
 
@@ -162,15 +159,13 @@ impl NativeCheckpoints {
 
 impl NativeCheckpoints {
     /// Asks on a thread of its own. `ts/core/native.ts` hands a store out only once it is open.
-    fn ask<T: ToNapiValue + Send + 'static>(
+    fn ask<T: 'static, V: Cross<T>>(
         &self,
-        question: impl FnOnce(&Checkpoints, &Progress) -> Result<T, Unfinished> + Send + 'static,
+        question: impl FnOnce(&Checkpoints, &Progress) -> Result<V, Unfinished> + Send + 'static,
     ) -> Promised<T> {
         let closed = || SqliteErrorKind::Closed.at(Path::new("checkpoints"));
         let opened = self.store.get().cloned().ok_or_else(|| CheckpointError::Store(closed()));
         let progress = Arc::clone(&self.progress);
-        job::long(move || {
-            opened.map_err(Unfinished::from).and_then(|store| question(&store, &progress)).into()
-        })
+        call::unstoppable(move || question(&*opened?, &progress))
     }
 }

@@ -5,18 +5,21 @@ use std::sync::Arc;
 
 use napi::{Env, Result};
 use napi_derive::napi;
+use toolwright_core::command::capture::{self, CaptureTerms};
+use toolwright_core::command::end;
 use toolwright_core::command::environment::{self, Filter, Policy, Variables};
-use toolwright_core::command::program::{self, Ended, Program, ProgramSettings};
-use toolwright_exec::{Cancel, Sink};
+use toolwright_core::command::output_stream::{Event, OutputStream};
+use toolwright_core::command::process::{self, CommandOutcome};
+use toolwright_core::command::program::{self, Program, ProgramSettings, Succeeded};
 
-use crate::cancel::CancelHandle;
+use crate::call::{self, Awaited, CancelHandle, Outcome, Promised};
+use crate::cross::{Cross, cross};
 use crate::grants::CommandGrants;
-use crate::job::Promised;
-use crate::outcome::Outcome;
-use crate::patch_reports::PatchReports;
+use crate::kept_process::{KeepOptions, KeptProcess};
+use crate::patches::PatchReports;
+use crate::running;
 use crate::sandbox::SandboxRequest;
 use crate::text::Text;
-use crate::{job, options, running_commands};
 
 /// Which variables a command sees.
 #[napi(object)]
@@ -31,16 +34,15 @@ pub struct EnvironmentOptions {
     pub network_blocked: bool,
 }
 
-impl From<EnvironmentOptions> for Policy {
-    fn from(options: EnvironmentOptions) -> Self {
-        let EnvironmentOptions { inherit, allow, set, network_blocked } = options;
+impl Cross<Policy> for EnvironmentOptions {
+    fn cross(self) -> Policy {
+        let Self { inherit, allow, set, network_blocked } = self;
         if inherit {
-            return Self::Inherit;
+            return Policy::Inherit;
         }
-        let set = set.into_iter().map(|(name, value)| (name.into(), value.into()));
-        let mut set: Variables = set.collect();
+        let mut set: Variables = set.cross();
         set.sort();
-        Self::Filtered(Filter { allow, set, network_blocked })
+        Policy::Filtered(Filter { allow, set, network_blocked })
     }
 }
 
@@ -70,10 +72,10 @@ impl CommandSettings {
         Self(Arc::new(ProgramSettings {
             root: Arc::clone(&grants.root),
             grants: Arc::clone(&grants.all),
-            sandbox: options.sandbox.into(),
-            environment: options.environment.into(),
-            max_output_bytes: options::size(options.limit_bytes),
-            timeout: options::milliseconds(options.timeout_ms),
+            sandbox: options.sandbox.cross(),
+            environment: options.environment.cross(),
+            max_output_bytes: options.limit_bytes.cross(),
+            timeout: options.timeout_ms.cross(),
         }))
     }
 }
@@ -101,39 +103,13 @@ pub struct Command {
     pub extra_env: Option<HashMap<String, String>>,
 }
 
-/// A command with everything it needs.
-pub(crate) struct BashRequest {
-    pub(crate) settings: Arc<ProgramSettings>,
-    pub(crate) program: Program,
-    pub(crate) host: Arc<Variables>,
-}
-
-impl BashRequest {
-    /// Must be called on the JavaScript thread, where no other code changes the environment meanwhile.
-    pub(crate) fn new(
-        settings: &CommandSettings,
-        command: Command,
-        patches: Option<&PatchReports>,
-    ) -> Self {
-        let Command { cmd, args, cwd, host_env, extra_env } = command;
-        let host = environment::of_host(host_env, extra_env);
-        let program = Program { cmd, args, cwd, patches: patches.map(PatchReports::shared) };
-        Self { settings: Arc::clone(&settings.0), program, host }
-    }
-
-    /// Runs the command. With a sink, its output can be had meanwhile.
-    pub(crate) fn run(
-        &self,
-        cancel: &Cancel,
-        sink: Option<&mut dyn Sink>,
-    ) -> Outcome<FinishedCommand> {
-        match program::run(&self.settings, &self.program, &self.host, cancel, sink) {
-            Ok(Ended::Success { output, left_running, git_notes }) => {
-                Outcome::done(FinishedCommand { output: Text(output), left_running, git_notes })
-            }
-            Ok(Ended::Cancelled { output }) => Outcome::cancelled(Some(Text(output))),
-            Err(unfinished) => Err(unfinished).into(),
-        }
+impl Command {
+    /// The program, and the variables of the host. Must be called on the JavaScript thread, where no other
+    /// code changes the environment meanwhile.
+    pub(crate) fn program(self, patches: Option<&PatchReports>) -> (Program, Arc<Variables>) {
+        let Self { cmd, args, cwd, host_env, extra_env } = self;
+        let patches = patches.map(PatchReports::shared);
+        (Program { cmd, args, cwd, patches }, environment::of_host(host_env, extra_env))
     }
 }
 
@@ -147,10 +123,25 @@ pub struct FinishedCommand {
     pub left_running: u32,
     /// What of its changes to git's configuration stayed in the sandbox, for a model.
     pub git_notes: Vec<String>,
+    /// The process as which it goes on after its timeout; the output is what it printed until then.
+    pub process: Option<KeptProcess>,
+}
+
+impl Cross<FinishedCommand> for CommandOutcome<Succeeded> {
+    fn cross(self) -> FinishedCommand {
+        FinishedCommand { process: self.process.cross(), ..self.output.cross() }
+    }
+}
+
+impl Cross<FinishedCommand> for Succeeded {
+    fn cross(self) -> FinishedCommand {
+        let Self { output, left_running, git_notes } = self;
+        FinishedCommand { output: Text(output), left_running, git_notes, process: None }
+    }
 }
 
 /// Runs a command in a directory below the root. After a non-zero exit, `details.output` of the error has
-/// what was printed.
+/// what was printed. With `keep` it goes on as a process at its timeout.
 #[napi(catch_unwind, ts_return_type = "Promise<FinishedCommand | Unfinished>")]
 pub fn bash(
     env: &Env,
@@ -158,8 +149,151 @@ pub fn bash(
     command: Command,
     cancel: &CancelHandle,
     patches: Option<&PatchReports>,
+    keep: Option<KeepOptions>,
 ) -> Result<Promised<FinishedCommand>> {
-    let running = running_commands::register(env, cancel.for_command())?;
-    let request = BashRequest::new(settings, command, patches);
-    Ok(job::command(move || request.run(running.cancel(), None)))
+    let options = keep.map(|keep| keep.background(env)).transpose()?;
+    let (settings, (program, host)) = (settings.shared(), command.program(patches));
+    call::command(env, cancel, move |cancel| {
+        process::run_program(&settings, &program, options.as_ref(), &host, cancel)
+    })
+}
+
+/// The terms of one program.
+#[napi(object)]
+pub struct CommandTerms {
+    /// When it and its children are killed.
+    pub timeout_ms: f64,
+    /// The most bytes of each stream.
+    pub stream_bytes: f64,
+    /// Variables that join those of the policy.
+    pub variables: Option<HashMap<String, String>>,
+}
+
+cross! { CommandTerms => CaptureTerms { timeout: timeout_ms, stream_bytes, variables } }
+
+/// What a command printed, and how it ended.
+#[napi(object, object_from_js = false)]
+pub struct CommandOutput {
+    /// What it wrote there, as far as it is given back.
+    pub stdout: String,
+    /// What it wrote there, as far as it is given back.
+    pub stderr: String,
+    /// None when it did not end by itself.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<String>,
+    /// Its number.
+    pub signal_number: Option<i32>,
+    /// Its time was up.
+    pub timed_out: bool,
+    /// It wrote more than is given back.
+    pub truncated: bool,
+    /// The file with all of it, in the order of arrival.
+    pub sidecar: Option<String>,
+    /// Why all of it is nowhere.
+    pub sidecar_failed: Option<String>,
+    /// What the sandbox seems to have refused.
+    pub hint: Option<String>,
+    /// How many processes that it had left running were killed when it ended.
+    pub left_running: u32,
+    /// What of its changes to git's configuration stayed in the sandbox, for a model.
+    pub git_notes: Vec<String>,
+    /// The process as which it goes on after its timeout.
+    pub process: Option<KeptProcess>,
+}
+
+impl Cross<CommandOutput> for end::CommandOutput {
+    fn cross(self) -> CommandOutput {
+        let Self { stdout, stderr, truncated, sidecar, end, hint, left_running, git_notes } = self;
+        let (sidecar, sidecar_failed) = match sidecar.transpose() {
+            Ok(file) => (file.cross(), None),
+            Err(failure) => (None, Some(failure.message())),
+        };
+        let (exit_code, (signal_number, signal)) = (end.code(), end.signal());
+        CommandOutput {
+            stdout,
+            stderr,
+            exit_code,
+            signal,
+            signal_number,
+            timed_out: end.is_timeout(),
+            truncated,
+            sidecar,
+            sidecar_failed,
+            hint,
+            left_running,
+            git_notes,
+            process: None,
+        }
+    }
+}
+
+impl Cross<CommandOutput> for CommandOutcome<end::CommandOutput> {
+    fn cross(self) -> CommandOutput {
+        CommandOutput { process: self.process.cross(), ..self.output.cross() }
+    }
+}
+
+/// Runs a command in a directory below the root. Neither an exit code nor a timeout is an error.
+#[napi(catch_unwind, ts_return_type = "Promise<CommandOutput | Unfinished>")]
+pub fn run_captured(
+    env: &Env,
+    settings: &CommandSettings,
+    command: Command,
+    terms: CommandTerms,
+    cancel: &CancelHandle,
+    patches: Option<&PatchReports>,
+) -> Result<Promised<CommandOutput>> {
+    let (settings, (program, host)) = (settings.shared(), command.program(patches));
+    let terms = terms.cross();
+    call::command(env, cancel, move |cancel| {
+        capture::run(&settings, &program, &host, &terms, cancel)
+    })
+}
+
+/// What has happened since the last event.
+#[napi(object, object_from_js = false)]
+pub struct BashEvent {
+    /// New text, stdout and stderr in the order of arrival.
+    pub text: String,
+    /// True once there is more output than fits: no more text comes, and the outcome has the
+    /// beginning and the end.
+    pub cut: bool,
+    /// How the command ended; the last event has it.
+    #[napi(ts_type = "FinishedCommand | Unfinished")]
+    pub outcome: Option<Outcome<FinishedCommand>>,
+}
+
+cross! { Event => BashEvent { text, cut, outcome } }
+
+/// A running command. It is stopped when this is collected.
+#[napi]
+pub struct BashStream(OutputStream);
+
+/// Starts a command in a directory below the root.
+#[napi(catch_unwind)]
+pub fn bash_stream(
+    env: &Env,
+    settings: &CommandSettings,
+    command: Command,
+    cancel: &CancelHandle,
+    patches: Option<&PatchReports>,
+) -> Result<BashStream> {
+    let cancel = cancel.for_command();
+    let running = running::command(env, Arc::clone(&cancel))?;
+    let (settings, (program, host)) = (settings.shared(), command.program(patches));
+    let (stream, work) = OutputStream::new(&program.cmd.clone(), &cancel, move |sink| {
+        program::run(&settings, &program, &host, running.cancel(), Some(sink))
+    });
+    call::detached_command(work);
+    Ok(BashStream(stream))
+}
+
+#[napi]
+impl BashStream {
+    /// Waits for the next event. The event with the outcome is the last: another call never settles.
+    #[napi(catch_unwind, ts_return_type = "Promise<BashEvent>")]
+    pub fn next(&self) -> Awaited<BashEvent> {
+        call::awaited(self.0.next())
+    }
 }

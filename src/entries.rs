@@ -1,18 +1,17 @@
 //! Entries of directories below a granted root: created, deleted, renamed and listed.
 
-use std::sync::Arc;
-
 use napi_derive::napi;
 use toolwright_core::entries::{EntryInput, ListInput, RewriteInput};
-use toolwright_core::file::{File, Publish};
+use toolwright_core::file::File;
 use toolwright_fs::{Listed, Listing, Placed};
 
-use crate::cancel::CancelHandle;
+use crate::call::{self, CancelHandle, Promised};
+use crate::cross::{Cross, convert, cross};
+use crate::files::PublishOptions;
 use crate::grants::GrantedRoot;
-use crate::job::{self, Promised};
-use crate::options::{self, PublishOptions, number};
-use crate::outcome::Outcome;
 use crate::text::TextArgument;
+
+convert! { Placed => bool: |placed| placed == Placed::Done; }
 
 /// Creates the file at `path` below `root`. False when something is there already.
 #[napi(catch_unwind, ts_return_type = "Promise<boolean | Unfinished>")]
@@ -24,19 +23,15 @@ pub fn create_file(
     publish: PublishOptions,
     cancel: &CancelHandle,
 ) -> Promised<bool> {
-    let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
-    job::long(move || {
-        Outcome::from(content.encoded().map_err(Into::into).and_then(|content| {
-            let publish = &Publish::from(publish);
-            let input = EntryInput { root: &root, path: &path, publish };
-            let placed = input.create(&content, options::bytes(limit_bytes), &cancel);
-            placed.map(|placed| placed == Placed::Done)
-        }))
+    let root = root.shared();
+    call::long(cancel, move |cancel| {
+        let entry = EntryInput { root: &root, path: &path, publish: &publish.cross() };
+        entry.create(&content.encoded()?, limit_bytes.cross(), cancel)
     })
 }
 
 /// Makes `content` the text of the existing file at `path` below `root`, if it holds `known` now.
-#[napi(catch_unwind, ts_return_type = "Promise<boolean | Unfinished>")]
+#[napi(catch_unwind, ts_return_type = "Promise<undefined | Unfinished>")]
 pub fn rewrite_file(
     root: &GrantedRoot,
     path: String,
@@ -45,34 +40,29 @@ pub fn rewrite_file(
     limit_bytes: f64,
     publish: PublishOptions,
     cancel: &CancelHandle,
-) -> Promised<bool> {
-    let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
-    job::long(move || {
-        let texts = known.encoded().and_then(|known| Ok((known, content.encoded()?)));
-        Outcome::from(texts.map_err(Into::into).and_then(|(known, content)| {
-            let file = File::Below { root: &root, path: &path };
-            let (limit_bytes, publish) = (options::bytes(limit_bytes), &Publish::from(publish));
-            let input =
-                RewriteInput { file, known: &known, content: &content, limit_bytes, publish };
-            input.run(&cancel).map(|()| true)
-        }))
+) -> Promised<()> {
+    let root = root.shared();
+    call::long(cancel, move |cancel| {
+        let file = File::Below { root: &root, path: &path };
+        let (known, content) = (&known.encoded()?, &content.encoded()?);
+        let (limit_bytes, publish) = (limit_bytes.cross(), &publish.cross());
+        RewriteInput { file, known, content, limit_bytes, publish }.run(cancel)
     })
 }
 
 /// Deletes the file or link at `path` below `root`, or with `trees` a directory with all that is in it.
-#[napi(catch_unwind, ts_return_type = "Promise<boolean | Unfinished>")]
+#[napi(catch_unwind, ts_return_type = "Promise<undefined | Unfinished>")]
 pub fn delete_entry(
     root: &GrantedRoot,
     path: String,
     trees: bool,
     publish: PublishOptions,
     cancel: &CancelHandle,
-) -> Promised<bool> {
-    let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
-    job::long(move || {
-        let publish = &Publish::from(publish);
-        let input = EntryInput { root: &root, path: &path, publish };
-        Outcome::from(input.delete(trees, &cancel).map(|()| true))
+) -> Promised<()> {
+    let root = root.shared();
+    call::long(cancel, move |cancel| {
+        let publish = &publish.cross();
+        EntryInput { root: &root, path: &path, publish }.delete(trees, cancel)
     })
 }
 
@@ -85,11 +75,10 @@ pub fn rename_entry(
     publish: PublishOptions,
     cancel: &CancelHandle,
 ) -> Promised<bool> {
-    let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
-    job::long(move || {
-        let publish = &Publish::from(publish);
-        let input = EntryInput { root: &root, path: &from, publish };
-        Outcome::from(input.rename(&to, &cancel).map(|placed| placed == Placed::Done))
+    let root = root.shared();
+    call::long(cancel, move |cancel| {
+        let publish = &publish.cross();
+        EntryInput { root: &root, path: &from, publish }.rename(&to, cancel)
     })
 }
 
@@ -102,12 +91,6 @@ pub struct ListedEntry {
     pub is_directory: bool,
     /// Its size.
     pub bytes: f64,
-}
-
-impl From<Listed> for ListedEntry {
-    fn from(Listed { path, is_directory, bytes }: Listed) -> Self {
-        Self { path, is_directory, bytes: number(bytes) }
-    }
 }
 
 /// A directory with its entries, or a file.
@@ -123,12 +106,9 @@ pub struct EntryListing {
     pub is_cut: bool,
 }
 
-impl From<Listing> for EntryListing {
-    fn from(listing: Listing) -> Self {
-        let Listing { is_directory, bytes, entries, is_cut } = listing;
-        let entries = entries.into_iter().map(ListedEntry::from).collect();
-        Self { is_directory, bytes: number(bytes), entries, is_cut }
-    }
+cross! {
+    Listed => ListedEntry { path, is_directory, bytes }
+    Listing => EntryListing { is_directory, bytes, entries, is_cut }
 }
 
 /// Lists the directory at `path` below `root`, some levels deep, without hidden entries and `node_modules`.
@@ -140,10 +120,9 @@ pub fn list_entries(
     max_entries: u32,
     cancel: &CancelHandle,
 ) -> Promised<EntryListing> {
-    let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
-    job::long(move || {
-        let (depth, max_entries) = (depth as usize, max_entries as usize);
-        let input = ListInput { root: &root, path: &path, depth, max_entries };
-        Outcome::from(input.run(&cancel).map(EntryListing::from))
+    let root = root.shared();
+    call::long(cancel, move |cancel| {
+        let (depth, max_entries) = (depth.cross(), max_entries.cross());
+        ListInput { root: &root, path: &path, depth, max_entries }.run(cancel)
     })
 }

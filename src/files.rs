@@ -1,8 +1,6 @@
 //! `read`, `write`, `edit` and `grep` of files below a granted root.
 #![expect(clippy::needless_pass_by_value, reason = "napi hands strings over so")]
 
-use std::sync::Arc;
-
 use napi::bindgen_prelude::AsyncTask;
 use napi::{Env, Result};
 use napi_derive::napi;
@@ -13,12 +11,26 @@ use toolwright_core::read::{ReadInput, ReadLinesInput};
 use toolwright_core::write::{WriteInput, Written};
 use toolwright_fs::{LineRange, Lines};
 
-use crate::cancel::CancelHandle;
+use crate::call::{self, CancelHandle, Job, Promised};
+use crate::cross::{Cross, cross};
 use crate::grants::GrantedRoot;
-use crate::job::{self, Job, Promised};
-use crate::options::{self, PublishOptions, number};
-use crate::outcome::Outcome;
 use crate::text::{CachedText, FileText, Text, TextArgument, cached_text};
+
+/// How a changed file is published.
+#[napi(object)]
+pub struct PublishOptions {
+    /// Wait until file and directory are on the disk.
+    pub fsync: bool,
+    /// Overwrite in place where the file cannot be replaced atomically.
+    pub allow_in_place: bool,
+    /// How long to wait for other calls on the same file.
+    pub wait_ms: f64,
+    /// Paths below the root that are not to be written, if not the usual ones. An opened target was checked
+    /// when it was opened.
+    pub deny_write: Option<Vec<String>>,
+}
+
+cross! { PublishOptions => Publish { fsync, allow_in_place, wait: wait_ms, deny_write } }
 
 /// Reads the regular file at `path` below `root`, at most `limit_bytes` of it. `text_only`: a binary file
 /// is refused.
@@ -30,11 +42,10 @@ pub fn read(
     text_only: bool,
     cancel: &CancelHandle,
 ) -> AsyncTask<Job<FileText>> {
-    let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
-    job::short(move || {
-        let limit_bytes = options::bytes(limit_bytes);
-        let input = ReadInput { root: &root, path: &path, limit_bytes, text_only };
-        input.run(&cancel).map(FileText::from).into()
+    let root = root.shared();
+    call::short(cancel, move |cancel| {
+        let limit_bytes = limit_bytes.cross();
+        ReadInput { root: &root, path: &path, limit_bytes, text_only }.run(cancel)
     })
 }
 
@@ -48,7 +59,7 @@ pub fn try_read_cached<'env>(
     limit_bytes: f64,
     text_only: bool,
 ) -> Result<Option<CachedText<'env>>> {
-    let limit_bytes = options::bytes(limit_bytes);
+    let limit_bytes = limit_bytes.cross();
     let input = ReadInput { root: &root.0, path: &path, limit_bytes, text_only };
     input.try_cached(|bytes| cached_text(env, bytes)).transpose()
 }
@@ -64,15 +75,7 @@ pub struct WantedLines {
     pub limit_bytes: f64,
 }
 
-impl From<WantedLines> for LineRange {
-    fn from(lines: WantedLines) -> Self {
-        Self {
-            first: options::bytes(lines.first),
-            count: options::bytes(lines.count),
-            limit: options::bytes(lines.limit_bytes),
-        }
-    }
-}
+cross! { WantedLines => LineRange { first, count, limit: limit_bytes } }
 
 /// Some lines of a file.
 #[napi(object, object_from_js = false)]
@@ -90,17 +93,7 @@ pub struct FileLines {
     pub total: Option<f64>,
 }
 
-impl From<Lines> for FileLines {
-    fn from(lines: Lines) -> Self {
-        Self {
-            text: lines.bytes.into(),
-            count: number(lines.count),
-            has_more: lines.has_more,
-            is_cut: lines.is_cut,
-            total: lines.total.map(number),
-        }
-    }
-}
+cross! { Lines => FileLines { text: bytes, count, has_more, is_cut, total; .. } }
 
 /// Reads some lines of the regular file at `path` below `root`, which may be of any size.
 #[napi(catch_unwind, ts_return_type = "Promise<FileLines | Unfinished>")]
@@ -110,10 +103,9 @@ pub fn read_lines(
     lines: WantedLines,
     cancel: &CancelHandle,
 ) -> Promised<FileLines> {
-    let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
-    job::long(move || {
-        let input = ReadLinesInput { root: &root, path: &path, lines: lines.into() };
-        Outcome::from(input.run(&cancel).map(FileLines::from))
+    let root = root.shared();
+    call::long(cancel, move |cancel| {
+        ReadLinesInput { root: &root, path: &path, lines: lines.cross() }.run(cancel)
     })
 }
 
@@ -126,11 +118,7 @@ pub struct WrittenFile {
     pub bytes: f64,
 }
 
-impl From<Written> for WrittenFile {
-    fn from(written: Written) -> Self {
-        Self { created: written.created, bytes: number(written.bytes) }
-    }
-}
+cross! { Written => WrittenFile { created, bytes } }
 
 /// Makes `content` the text of the file at `path` below `root`.
 #[napi(catch_unwind, ts_return_type = "Promise<WrittenFile | Unfinished>")]
@@ -142,14 +130,12 @@ pub fn write(
     publish: PublishOptions,
     cancel: &CancelHandle,
 ) -> Promised<WrittenFile> {
-    let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
-    job::long(move || {
+    let root = root.shared();
+    call::long(cancel, move |cancel| {
         let file = File::Below { root: &root, path: &path };
-        Outcome::from(content.encoded().map_err(Into::into).and_then(|content| {
-            let (limit_bytes, publish) = (options::bytes(limit_bytes), &Publish::from(publish));
-            let input = WriteInput { file, content: &content, limit_bytes, publish };
-            input.run(&cancel).map(WrittenFile::from)
-        }))
+        let (content, limit_bytes, publish) =
+            (&content.encoded()?, limit_bytes.cross(), &publish.cross());
+        WriteInput { file, content, limit_bytes, publish }.run(cancel)
     })
 }
 
@@ -171,11 +157,7 @@ pub struct EditedFile {
     pub replacements: u32,
 }
 
-impl From<Edited> for EditedFile {
-    fn from(Edited { summary, replacements }: Edited) -> Self {
-        Self { summary, replacements: options::count(replacements) }
-    }
-}
+cross! { Edited => EditedFile { summary, replacements } }
 
 /// Applies `diff` (a unified diff) to the existing file at `path` below `root`.
 #[napi(catch_unwind, ts_return_type = "Promise<EditedFile | Unfinished>")]
@@ -187,15 +169,12 @@ pub fn edit(
     publish: PublishOptions,
     cancel: &CancelHandle,
 ) -> Promised<EditedFile> {
-    let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
-    job::long(move || {
+    let root = root.shared();
+    call::long(cancel, move |cancel| {
         let file = File::Below { root: &root, path: &path };
-        Outcome::from(diff.encoded().map_err(Into::into).and_then(|diff| {
-            let change = Change::Patch { diff: &diff, by_content: terms.by_content };
-            let limit_bytes = options::bytes(terms.limit_bytes);
-            let publish = &Publish::from(publish);
-            EditInput { file, change, limit_bytes, publish }.run(&cancel).map(EditedFile::from)
-        }))
+        let change = Change::Patch { diff: &diff.encoded()?, by_content: terms.by_content };
+        let (limit_bytes, publish) = (terms.limit_bytes.cross(), &publish.cross());
+        EditInput { file, change, limit_bytes, publish }.run(cancel)
     })
 }
 
@@ -211,15 +190,9 @@ pub fn grep(
     timeout_ms: f64,
     cancel: &CancelHandle,
 ) -> Promised<Text> {
-    let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
-    job::long(move || {
-        let input = GrepInput {
-            root: &root,
-            path: &path,
-            pattern: &pattern,
-            limit_bytes: options::size(limit_bytes),
-            timeout: options::milliseconds(timeout_ms),
-        };
-        Outcome::from(input.run(&cancel).map(Text))
+    let root = root.shared();
+    call::long(cancel, move |cancel| {
+        let (limit_bytes, timeout) = (limit_bytes.cross(), timeout_ms.cross());
+        GrepInput { root: &root, path: &path, pattern: &pattern, limit_bytes, timeout }.run(cancel)
     })
 }

@@ -9,6 +9,8 @@ use toolwright_core::command::plan;
 use toolwright_fs::DirectoryGrant;
 use toolwright_sandbox::policy::{Grants, RequestedPath};
 
+use crate::cross::Cross;
+
 /// The root directory of a tool set or a context. Its first use identifies it, unless the host has
 /// noted its identity.
 #[napi]
@@ -20,8 +22,13 @@ impl GrantedRoot {
     /// the host has noted them.
     #[napi(constructor, catch_unwind)]
     pub fn new(path: String, identity: Option<String>) -> Self {
-        let granted = DirectoryGrant::new("rootDir", path).seen(numbers(identity.as_deref()));
-        Self(Arc::new(granted))
+        Self(Arc::new(plan::granted_root(path, identity.as_deref())))
+    }
+}
+
+impl GrantedRoot {
+    pub(crate) fn shared(&self) -> Arc<DirectoryGrant> {
+        Arc::clone(&self.0)
     }
 }
 
@@ -34,10 +41,10 @@ pub struct GrantedPath {
     pub identity: Option<String>,
 }
 
-impl From<GrantedPath> for RequestedPath {
-    fn from(path: GrantedPath) -> Self {
-        let seen = numbers(path.identity.as_deref());
-        Self { path: PathBuf::from(path.path), seen }
+impl Cross<RequestedPath> for GrantedPath {
+    fn cross(self) -> RequestedPath {
+        let seen = self.identity.as_deref().and_then(DirectoryGrant::noted);
+        RequestedPath { path: self.path.cross(), seen }
     }
 }
 
@@ -66,20 +73,11 @@ impl CommandGrants {
     /// Looks at nothing yet.
     #[napi(constructor, catch_unwind)]
     pub fn new(root: &GrantedRoot, request: GrantsRequest) -> Self {
-        let paths = |paths: Vec<GrantedPath>| paths.into_iter().map(RequestedPath::from).collect();
-        let root = Arc::clone(&root.0);
-        let all = plan::grants(
-            Arc::clone(&root),
-            paths(request.writable_roots),
-            paths(request.readable),
-            request.deny_read.into_iter().map(PathBuf::from).collect(),
-            request.home.map(PathBuf::from).filter(|home| home.is_absolute()),
-        );
+        let GrantsRequest { writable_roots, readable, deny_read, home } = request;
+        let (root, home): (_, Option<PathBuf>) = (root.shared(), home.cross());
+        let (writable, readable, deny_read) =
+            (writable_roots.cross(), readable.cross(), deny_read.cross());
+        let all = plan::grants(Arc::clone(&root), writable, readable, deny_read, home);
         Self { root, all: Arc::new(all) }
     }
-}
-
-fn numbers(identity: Option<&str>) -> Option<(u64, u64)> {
-    let (device, inode) = identity?.split_once(':')?;
-    Some((device.parse().ok()?, inode.parse().ok()?))
 }

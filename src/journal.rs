@@ -9,22 +9,20 @@ mod queries;
 mod writes;
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use napi::bindgen_prelude::ToNapiValue;
 use napi_derive::napi;
-use toolwright_core::failure::Failure;
 use toolwright_core::failure::stores::process_died_json;
+use toolwright_core::handles::Handles;
 use toolwright_journal::{
-    Access, Journal, JournalError, Location, NamedLock, Options, SqliteErrorKind, Synchronous,
-    TaskId,
+    Access, Journal, JournalError, Location, NamedLock, Options, Recovered, SqliteErrorKind,
+    Synchronous, TaskId,
 };
 
-use crate::handles::Handles;
-use crate::job;
-use crate::job::Promised;
-use crate::options::{self, count};
-use crate::outcome::Outcome;
+use crate::call::Promised;
+use crate::cross::{Cross, cross};
+use crate::store::Opened;
 
 /// How a journal is opened.
 #[napi(object)]
@@ -50,11 +48,7 @@ pub struct JournalTask {
     pub iteration: i64,
 }
 
-impl From<JournalTask> for TaskId {
-    fn from(JournalTask { run_id, node_id, iteration }: JournalTask) -> Self {
-        Self { run_id, node_id, iteration }
-    }
-}
+cross! { JournalTask => TaskId { run_id, node_id, iteration } }
 
 /// What recovery found.
 #[napi(object, object_from_js = false)]
@@ -69,11 +63,13 @@ pub struct JournalRecovery {
     pub undecided: u32,
 }
 
+cross! { Recovered => JournalRecovery { calls, reverts, alive, undecided } }
+
 /// A journal. Open it before anything else.
 #[napi]
 #[derive(Default)]
 pub struct NativeJournal {
-    journal: Arc<OnceLock<Arc<Journal>>>,
+    journal: Opened<Journal>,
     locks: Arc<Handles<NamedLock>>,
 }
 
@@ -88,15 +84,10 @@ impl NativeJournal {
     /// Opens it: `memory:`, `file:PATH` or a path. Gives its full path.
     #[napi(catch_unwind, ts_return_type = "Promise<string | Unfinished>")]
     pub fn open(&self, location: String, options: JournalOpenOptions) -> Promised<String> {
-        let slot = Arc::clone(&self.journal);
-        job::long(move || {
-            let location = location.parse::<Location>().map_err(JournalError::from);
-            let opened = location.and_then(|location| Journal::open(&location, options.into()));
-            to_outcome(opened.map(|journal| {
-                let path = journal.path().to_string_lossy().into_owned();
-                let _ = slot.set(Arc::new(journal));
-                path
-            }))
+        self.journal.open(move || {
+            let journal = Journal::open(&location.parse::<Location>()?, options.cross())?;
+            let path = journal.path().to_path_buf().cross();
+            Ok::<_, JournalError>((journal, path))
         })
     }
 
@@ -127,22 +118,14 @@ impl NativeJournal {
     /// Marks what dead processes left without an outcome.
     #[napi(catch_unwind, ts_return_type = "Promise<JournalRecovery | Unfinished>")]
     pub fn recover(&self) -> Promised<JournalRecovery> {
-        self.ask(|journal| {
-            let found = journal.recover(&process_died_json())?;
-            Ok(JournalRecovery {
-                calls: found.calls,
-                reverts: found.reverts,
-                alive: count(found.alive),
-                undecided: count(found.undecided),
-            })
-        })
+        self.ask(|journal| journal.recover(&process_died_json()))
     }
 
     /// Locks a task for one of its attempts. Gives the number of the lock for `unlockTask`.
     #[napi(catch_unwind, ts_return_type = "Promise<number | Unfinished>")]
     pub fn lock_task(&self, task: JournalTask, attempt: i64) -> Promised<u32> {
         let locks = Arc::clone(&self.locks);
-        self.ask(move |journal| Ok(locks.add(journal.lock_task(&task.into(), attempt)?)))
+        self.ask(move |journal| Ok(locks.add(journal.lock_task(&task.cross(), attempt)?)))
     }
 
     /// Releases a lock; nothing happens the second time.
@@ -155,32 +138,30 @@ impl NativeJournal {
 impl NativeJournal {
     /// The open journal. `ts/core/native.ts` hands a journal out only once it is open.
     fn opened(&self) -> Result<&Arc<Journal>, JournalError> {
-        let closed = || SqliteErrorKind::Closed.at(Path::new("journal")).into();
         self.journal.get().ok_or_else(closed)
     }
 
     /// Asks on a thread of its own.
-    fn ask<T: ToNapiValue + Send + 'static>(
+    fn ask<T: ToNapiValue + Send + 'static, V: Cross<T>>(
         &self,
-        question: impl FnOnce(&Journal) -> Result<T, JournalError> + Send + 'static,
+        question: impl FnOnce(&Journal) -> Result<V, JournalError> + Send + 'static,
     ) -> Promised<T> {
-        let opened = self.opened().cloned();
-        job::long(move || to_outcome(opened.and_then(|journal| question(&journal))))
+        self.journal.ask(closed, |journal| question(journal))
     }
 }
 
-fn to_outcome<T>(result: Result<T, JournalError>) -> Outcome<T> {
-    result.map_err(Failure::from).into()
+fn closed() -> JournalError {
+    SqliteErrorKind::Closed.at(Path::new("journal")).into()
 }
 
-impl From<JournalOpenOptions> for Options {
-    fn from(options: JournalOpenOptions) -> Self {
-        Self {
-            access: if options.read_only { Access::ReadOnly } else { Access::ReadWrite },
-            synchronous: if options.full { Synchronous::Full } else { Synchronous::Normal },
-            output_limit: options::size(options.output_limit_bytes),
-            busy_timeout: options::milliseconds(options.busy_timeout_ms),
-            ..Self::default()
+impl Cross<Options> for JournalOpenOptions {
+    fn cross(self) -> Options {
+        Options {
+            access: if self.read_only { Access::ReadOnly } else { Access::ReadWrite },
+            synchronous: if self.full { Synchronous::Full } else { Synchronous::Normal },
+            output_limit: self.output_limit_bytes.cross(),
+            busy_timeout: self.busy_timeout_ms.cross(),
+            ..Options::default()
         }
     }
 }

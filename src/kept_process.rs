@@ -1,54 +1,146 @@
 //! Processes that run beyond the call that started them.
 #![expect(clippy::needless_pass_by_value, reason = "napi hands strings over so")]
-#![expect(
-    clippy::option_option,
-    reason = "a wait that is over, and a process that has ended, are two answers"
-)]
-
-mod commands;
-mod values;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use napi::bindgen_prelude::{Buffer, Function, PromiseRaw, Uint8Array, spawn};
+use napi::bindgen_prelude::{Buffer, Function, Uint8Array, spawn};
 use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi::{Env, Result};
 use napi_derive::napi;
-use tokio::sync::Notify;
-use tokio::time::{Instant, timeout_at};
-use toolwright_core::command::environment;
+use toolwright_core::command::kept::{KeptProcess as Kept, Wait};
 use toolwright_core::command::process::{self, BackgroundOptions};
-use toolwright_core::command::program::Program;
-use toolwright_core::command::shell::CommandLine;
-use toolwright_core::failure::Unfinished;
-use toolwright_exec::process::{InputState, Piece, Preview, Process, TerminalSize, WatchedFacts};
-use toolwright_exec::{Stream, signal_number};
+use toolwright_exec::process::{InputState, Piece, Preview, ProcessEnd, Stdio, TerminalSize};
+use toolwright_exec::{Exit, Stream};
 
-use self::values::{FilledPiece, KeepOptions, KeptProcessEnd, OutputPiece, float};
 use crate::bytes::Filling;
-use crate::cancel::CancelHandle;
+use crate::call::{self, Awaited, CancelHandle, Promised};
 use crate::command::{Command, CommandSettings};
 use crate::contract::{ContractBashRequest, OpenedTarget};
-use crate::job::{self, Promised};
-use crate::outcome::Outcome;
-use crate::{kept_processes, options, running_commands};
+use crate::cross::{Cross, convert, cross, float, words};
+use crate::running;
 
-pub(crate) struct Shared {
-    pub(crate) process: Process,
-    changed: Arc<Notify>,
+/// How a process is kept.
+#[napi(object)]
+pub struct KeepOptions {
+    /// `empty`, `pipe` or `terminal`.
+    #[napi(ts_type = "'empty' | 'pipe' | 'terminal'")]
+    pub input: String,
+    /// The width of the terminal, in characters.
+    pub columns: Option<u16>,
+    /// Its height.
+    pub rows: Option<u16>,
+    /// Whether stderr is a stream of its own; not with a terminal.
+    pub stderr_apart: bool,
+    /// How much of the beginning of each stream stays in memory.
+    pub head_bytes: f64,
+    /// How much of the end of each stream stays in memory.
+    pub tail_bytes: f64,
+    /// Whether the process waits when that much has not been read.
+    pub holds: bool,
+    /// How much of each stream goes to a file without a name.
+    pub file_bytes: f64,
+    /// Where that file is.
+    pub file_directory: Option<String>,
 }
 
-/// What waits for a process listen to, and what wakes them.
-fn notifier() -> (Arc<Notify>, impl Fn() + Send + Sync + 'static) {
-    let changed = Arc::new(Notify::new());
-    let waiters = Arc::clone(&changed);
-    (changed, move || waiters.notify_waiters())
+impl KeepOptions {
+    /// For a process that ends with this environment.
+    pub(crate) fn background(self, env: &Env) -> Result<BackgroundOptions> {
+        Ok(BackgroundOptions {
+            place: running::place(env)?,
+            stdio: Stdio::named(&self.input, self.columns, self.rows),
+            is_stderr_apart: self.stderr_apart,
+            head_bytes: self.head_bytes.cross(),
+            tail_bytes: self.tail_bytes.cross(),
+            holds: self.holds,
+            file_bytes: self.file_bytes.cross(),
+            file_directory: self.file_directory.cross(),
+        })
+    }
 }
+
+/// A part of the output.
+#[napi(object, object_from_js = false)]
+pub struct OutputPiece {
+    /// The bytes; none where nothing came in time.
+    pub bytes: Buffer,
+    /// Where they begin. Later than asked for where what comes before has been forgotten.
+    pub at: f64,
+    /// How much has been written so far.
+    pub total: f64,
+    /// No more will come.
+    pub is_ended: bool,
+}
+
+cross! { Piece => OutputPiece { bytes, at, total, is_ended } }
+
+/// A part of the output in memory of the caller.
+#[napi(object, object_from_js = false)]
+pub struct FilledPiece {
+    /// How many bytes it has; none where nothing came in time.
+    #[napi(ts_type = "number")]
+    pub length: Filling,
+    /// Where they begin. Later than asked for where what comes before has been forgotten.
+    pub at: f64,
+    /// How much has been written so far.
+    pub total: f64,
+    /// No more will come.
+    pub is_ended: bool,
+}
+
+impl Cross<FilledPiece> for (Piece, Uint8Array) {
+    fn cross(self) -> FilledPiece {
+        let (Piece { bytes, at, total, is_ended }, target) = self;
+        let (at, total) = (at.cross(), total.cross());
+        FilledPiece { length: Filling { bytes, target }, at, total, is_ended }
+    }
+}
+
+/// How a process ended.
+#[napi(object, object_from_js = false)]
+pub struct KeptProcessEnd {
+    /// None when a signal ended it, or it was lost.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<String>,
+    /// How many processes that it had left running were killed.
+    pub left_running: u32,
+    /// What of its changes to git's configuration stayed in the sandbox, for a model.
+    pub git_notes: Vec<String>,
+    /// Processor time in its own code, and in that of its processes.
+    pub user_ms: f64,
+    /// Processor time in the kernel.
+    pub system_ms: f64,
+    /// The most memory that one of its processes had in use.
+    pub peak_bytes: f64,
+    /// From its start on.
+    pub duration_ms: f64,
+}
+
+impl Cross<KeptProcessEnd> for ProcessEnd {
+    fn cross(self) -> KeptProcessEnd {
+        let git_notes = process::git_notes(&self);
+        let Self { exit, left_running, usage, duration, .. } = self;
+        KeptProcessEnd {
+            exit_code: exit.as_ref().and_then(Exit::code),
+            signal: exit.and_then(|exit| exit.signal().1),
+            left_running,
+            git_notes,
+            user_ms: float(usage.user_us) / 1000.0,
+            system_ms: float(usage.system_us) / 1000.0,
+            peak_bytes: usage.peak_bytes.cross(),
+            duration_ms: duration.as_secs_f64() * 1000.0,
+        }
+    }
+}
+
+words!(InputState);
 
 /// A process that is kept. It is killed when this is collected, and when its environment ends.
 #[napi]
-pub struct KeptProcess(Arc<Shared>);
+pub struct KeptProcess(Arc<Kept>);
+
+convert! { Arc<Kept> => KeptProcess: |process| KeptProcess(process); }
 
 /// Starts a program as a process that is kept.
 #[napi(catch_unwind, ts_return_type = "Promise<KeptProcess | Unfinished>")]
@@ -59,18 +151,11 @@ pub fn start_process(
     keep: KeepOptions,
     cancel: &CancelHandle,
 ) -> Result<Promised<KeptProcess>> {
-    let running = running_commands::register(env, cancel.for_command())?;
-    let place = kept_processes::register(env)?;
-    let Command { cmd, args, cwd, host_env, extra_env } = command;
-    let host = environment::of_host(host_env, extra_env);
-    let (settings, program) = (settings.shared(), Program { cmd, args, cwd, patches: None });
-    let keeping = BackgroundOptions::from(keep);
-    Ok(job::command(move || {
-        let (changed, tell) = notifier();
-        let cancel = running.cancel();
-        let started = process::start_program(&settings, &program, &keeping, &host, cancel, tell);
-        Outcome::from(started.map(|process| place.fill(Shared { process, changed })))
-    }))
+    let (settings, options) = (settings.shared(), keep.background(env)?);
+    let (program, host) = command.program(None);
+    call::command(env, cancel, move |cancel| {
+        process::start_program(&settings, &program, &options, &host, cancel)
+    })
 }
 
 /// Starts a command line in a directory that was opened as `workdir`, as a process that is kept. Neither the
@@ -79,71 +164,27 @@ pub fn start_process(
 pub fn contract_start_process(
     env: &Env,
     workdir: &OpenedTarget,
-    mut request: ContractBashRequest,
+    request: ContractBashRequest,
     keep: KeepOptions,
     cancel: &CancelHandle,
 ) -> Result<Promised<KeptProcess>> {
-    let running = running_commands::register(env, cancel.for_command())?;
-    let place = kept_processes::register(env)?;
-    let host = environment::of_host(request.host_env.take(), request.extra_env.take());
-    let (command, workdir) = (CommandLine::from(request), workdir.target());
-    let keeping = BackgroundOptions::from(keep);
-    Ok(job::command(move || {
-        let (changed, tell) = notifier();
-        let cancel = running.cancel();
-        let started = workdir.map_err(Unfinished::from).and_then(|workdir| {
-            process::start_line(&workdir, &command, &keeping, &host, cancel, tell)
-        });
-        Outcome::from(started.map(|process| place.fill(Shared { process, changed })))
-    }))
-}
-
-/// A part of the output, if there is one or the wait is over.
-fn read_now(
-    process: &Process,
-    stream: Stream,
-    from: u64,
-    max: usize,
-    is_over: bool,
-) -> Option<Piece> {
-    let piece = process.read(stream, from, max);
-    let is_there = piece.total > piece.at || piece.is_ended;
-    (is_over || is_there).then_some(piece)
+    let (workdir, options) = (workdir.target(), keep.background(env)?);
+    let (line, host) = request.line(None);
+    call::command(env, cancel, move |cancel| {
+        process::start_line(&*workdir?, &line, &options, &host, cancel)
+    })
 }
 
 impl KeptProcess {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Self(shared)
-    }
-
-    /// Waits until `look` finds something, the time is over or the wait was cancelled: then nothing.
-    fn until<'env, T: 'static + Send + napi::bindgen_prelude::ToNapiValue>(
+    /// What a wait finds; nothing when the time is over before, or the wait was cancelled.
+    fn until<T: Send, V: Cross<T>, F: Future<Output = Option<V>> + Send + 'static>(
         &self,
-        env: &'env Env,
         wait_ms: f64,
         cancel: &CancelHandle,
-        mut look: impl FnMut(&Process, bool) -> Option<T> + Send + 'static,
-    ) -> Result<PromiseRaw<'env, Option<T>>> {
-        let (shared, cancelled) = (Arc::clone(&self.0), cancel.flag());
-        let wait = (wait_ms != f64::INFINITY).then(|| options::milliseconds(wait_ms));
-        env.spawn_future(async move {
-            let deadline = wait.map(|wait| Instant::now() + wait);
-            loop {
-                let changed = shared.changed.notified();
-                tokio::pin!(changed);
-                changed.as_mut().enable();
-                let is_over = cancelled.load(std::sync::atomic::Ordering::Relaxed)
-                    || deadline.is_some_and(|deadline| deadline <= Instant::now());
-                let found = look(&shared.process, is_over);
-                if found.is_some() || is_over {
-                    return Ok(found);
-                }
-                match deadline {
-                    None => changed.await,
-                    Some(deadline) => drop(timeout_at(deadline, changed).await),
-                }
-            }
-        })
+        wait: impl FnOnce(Arc<Kept>, Wait) -> F,
+    ) -> Awaited<Option<T>> {
+        let limits = Wait { limit: wait_ms.cross(), cancelled: cancel.flag() };
+        call::awaited(wait(Arc::clone(&self.0), limits))
     }
 }
 
@@ -151,49 +192,35 @@ impl KeptProcess {
 impl KeptProcess {
     /// Output from `from` on, at most `max_bytes`. Waits for some for at most `wait_ms`.
     #[napi(catch_unwind, ts_return_type = "Promise<OutputPiece>")]
-    pub fn read<'env>(
+    pub fn read(
         &self,
-        env: &'env Env,
         stderr: bool,
         from: f64,
         max_bytes: f64,
         wait_ms: f64,
         cancel: &CancelHandle,
-    ) -> Result<PromiseRaw<'env, Option<OutputPiece>>> {
+    ) -> Awaited<Option<OutputPiece>> {
         let stream = if stderr { Stream::Stderr } else { Stream::Stdout };
-        let (from, max) = (options::bytes(from), options::size(max_bytes));
-        self.until(env, wait_ms, cancel, move |process, is_over| {
-            read_now(process, stream, from, max, is_over).map(|piece| OutputPiece {
-                at: float(piece.at),
-                total: float(piece.total),
-                is_ended: piece.is_ended,
-                bytes: piece.bytes.into(),
-            })
+        let (from, max) = (from.cross(), max_bytes.cross());
+        self.until(wait_ms, cancel, move |process, wait| async move {
+            process.read(stream, from, max, wait).await
         })
     }
 
     /// As `read`, into `target`, as much as it holds. Nothing else may use its memory meanwhile.
     #[napi(catch_unwind, ts_return_type = "Promise<FilledPiece>")]
-    pub fn read_into<'env>(
+    pub fn read_into(
         &self,
-        env: &'env Env,
         stderr: bool,
         target: Uint8Array,
         from: f64,
         wait_ms: f64,
         cancel: &CancelHandle,
-    ) -> Result<PromiseRaw<'env, Option<FilledPiece>>> {
+    ) -> Awaited<Option<FilledPiece>> {
         let stream = if stderr { Stream::Stderr } else { Stream::Stdout };
-        let (from, max) = (options::bytes(from), target.len());
-        let mut target = Some(target);
-        self.until(env, wait_ms, cancel, move |process, is_over| {
-            let piece = read_now(process, stream, from, max, is_over)?;
-            Some(FilledPiece {
-                at: float(piece.at),
-                total: float(piece.total),
-                is_ended: piece.is_ended,
-                length: Filling { bytes: piece.bytes, target: target.take()? },
-            })
+        let (from, max) = (from.cross(), target.len());
+        self.until(wait_ms, cancel, move |process, wait| async move {
+            process.read(stream, from, max, wait).await.map(|piece| (piece, target))
         })
     }
 
@@ -207,21 +234,15 @@ impl KeptProcess {
     /// the input is closed, or there is none.
     #[napi(catch_unwind)]
     pub fn write(&self, bytes: Buffer) -> Option<f64> {
-        self.0.process.write(&bytes).ok().map(float)
+        self.0.process.write(&bytes).ok().cross()
     }
 
     /// Waits until this much of the input has been taken. `false`: the input was closed before.
     #[napi(catch_unwind, ts_return_type = "Promise<boolean | null>")]
-    pub fn written<'env>(
-        &self,
-        env: &'env Env,
-        end: f64,
-        cancel: &CancelHandle,
-    ) -> Result<PromiseRaw<'env, Option<bool>>> {
-        let end = options::bytes(end);
-        self.until(env, f64::INFINITY, cancel, move |process, _| {
-            let input = process.input();
-            if input.written >= end { Some(true) } else { (!input.is_open).then_some(false) }
+    pub fn written(&self, end: f64, cancel: &CancelHandle) -> Awaited<Option<bool>> {
+        let end = end.cross();
+        self.until(f64::INFINITY, cancel, move |process, wait| async move {
+            process.written(end, wait).await
         })
     }
 
@@ -240,8 +261,7 @@ impl KeptProcess {
     /// Sends a signal to the process group. `false`: no signal has this name.
     #[napi(catch_unwind)]
     pub fn signal(&self, name: String) -> bool {
-        let number = signal_number(&name);
-        number.inspect(|number| self.0.process.signal(*number)).is_some()
+        self.0.signal(&name)
     }
 
     /// Kills the process and all it has started.
@@ -253,26 +273,17 @@ impl KeptProcess {
     /// How it ended, if it has.
     #[napi(catch_unwind)]
     pub fn end(&self) -> Option<KeptProcessEnd> {
-        self.0.process.end().map(Into::into)
+        self.0.process.end().cross()
     }
 
     /// Calls back once it has ended. That does not keep the environment alive, as a wait does.
     #[napi(catch_unwind)]
     pub fn on_end(&self, callback: Function<'_, KeptProcessEnd, ()>) -> Result<()> {
         let callback = callback.build_threadsafe_function().weak::<true>().build()?;
-        let (shared, changed) = (Arc::downgrade(&self.0), Arc::clone(&self.0.changed));
+        let end = self.0.end_of();
         spawn(async move {
-            loop {
-                let changed = changed.notified();
-                tokio::pin!(changed);
-                changed.as_mut().enable();
-                let Some(shared) = shared.upgrade() else { return };
-                if let Some(end) = shared.process.end() {
-                    callback.call(end.into(), ThreadsafeFunctionCallMode::NonBlocking);
-                    return;
-                }
-                drop(shared);
-                changed.await;
+            if let Some(end) = end.await {
+                callback.call(end.cross(), ThreadsafeFunctionCallMode::NonBlocking);
             }
         });
         Ok(())
@@ -280,57 +291,33 @@ impl KeptProcess {
 
     /// Waits until it has ended; nothing when the time is over before.
     #[napi(catch_unwind, ts_return_type = "Promise<KeptProcessEnd | null>")]
-    pub fn wait<'env>(
-        &self,
-        env: &'env Env,
-        wait_ms: f64,
-        cancel: &CancelHandle,
-    ) -> Result<PromiseRaw<'env, Option<KeptProcessEnd>>> {
-        self.until(env, wait_ms, cancel, |process, _| process.end().map(Into::into))
+    pub fn wait(&self, wait_ms: f64, cancel: &CancelHandle) -> Awaited<Option<KeptProcessEnd>> {
+        self.until(wait_ms, cancel, |process, wait| async move { process.ended(wait).await })
     }
 
     /// Waits until the process listens at `port`, or at any without one. The ports at which it listens, or
     /// nothing when the time is over or the process has ended.
     #[napi(catch_unwind, ts_return_type = "Promise<Array<number> | null>")]
-    pub fn listening<'env>(
+    pub fn listening(
         &self,
-        env: &'env Env,
         port: Option<u16>,
         wait_ms: f64,
         cancel: &CancelHandle,
-    ) -> Result<PromiseRaw<'env, Option<Option<Vec<u16>>>>> {
-        let watching = self.0.process.watch(WatchedFacts { ports: true, input: false });
-        self.until(env, wait_ms, cancel, move |process, _| {
-            let _until_then = &watching;
-            let ports = process.ports().filter(|ports| match port {
-                Some(port) => ports.contains(&port),
-                None => !ports.is_empty(),
-            });
-            if ports.is_none() && process.end().is_some() { Some(None) } else { ports.map(Some) }
+    ) -> Awaited<Option<Vec<u16>>> {
+        self.until(wait_ms, cancel, move |process, wait| async move {
+            process.listening(port, wait).await
         })
     }
 
     /// Waits until the process waits for input: `waiting`. `unknown` where the system does not say, `busy`
     /// when the time is over, and nothing when the process has ended.
     #[napi(catch_unwind, ts_return_type = "Promise<'waiting' | 'busy' | 'unknown' | null>")]
-    pub fn input_state<'env>(
+    pub fn input_state(
         &self,
-        env: &'env Env,
         wait_ms: f64,
         cancel: &CancelHandle,
-    ) -> Result<PromiseRaw<'env, Option<Option<&'static str>>>> {
-        let watching = self.0.process.watch(WatchedFacts { ports: false, input: true });
-        self.until(env, wait_ms, cancel, move |process, is_over| {
-            let _until_then = &watching;
-            match process.input_state() {
-                _ if process.end().is_some() => Some(None),
-                Some(InputState::Waiting) => Some(Some("waiting")),
-                Some(InputState::Unknown) => Some(Some("unknown")),
-                Some(InputState::Busy) => is_over.then_some(Some("busy")),
-                // It could not be looked at in time.
-                None => is_over.then_some(Some("unknown")),
-            }
-        })
+    ) -> Awaited<Option<&'static str>> {
+        self.until(wait_ms, cancel, |process, wait| async move { process.input_state(wait).await })
     }
 
     /// Opens an address of the host's loopback interface that leads to a port of the process. Nothing: there
@@ -343,32 +330,25 @@ impl KeptProcess {
 
     /// Has every wait look whether it was cancelled.
     #[napi(catch_unwind)]
-    pub fn nudge(&self) {
-        self.0.changed.notify_waiters();
+    pub fn recheck(&self) {
+        self.0.recheck();
     }
 }
 
 /// An open port of a process. It is closed when this is collected, and with the process.
 #[napi]
 pub struct KeptPreview {
-    port: u16,
+    /// The port at 127.0.0.1 of the host.
+    #[napi(readonly)]
+    pub port: u16,
     preview: Option<Preview>,
 }
 
 #[napi]
 impl KeptPreview {
-    /// The port at 127.0.0.1 of the host.
-    #[napi(getter, catch_unwind)]
-    pub fn port(&self) -> u16 {
-        self.port
-    }
-
     /// Closes it, and its connections.
     #[napi(catch_unwind)]
     pub fn close(&mut self) {
         self.preview = None;
     }
 }
-
-/// How long the end of an environment waits for a process to end.
-pub(crate) const MAX_WAIT: Duration = Duration::from_secs(1);

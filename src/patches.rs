@@ -6,18 +6,18 @@ use std::sync::Arc;
 use napi::bindgen_prelude::ClassInstance;
 use napi_derive::napi;
 use toolwright_core::apply_patch::{
-    self, AppliedPatch, ApplyPatchInput, FileOperation, FileOperationInput, Files, PatchedFile,
-    Undo,
+    self, AppliedPatch, ApplyPatchInput, FileOperation, FileOperationInput, Files, PatchKind,
+    PatchedFile, Undo,
 };
+use toolwright_core::command::patches::{self, PatchInCommand, PatchStatus};
 use toolwright_core::failure::Failure;
-use toolwright_core::file::Publish;
+use toolwright_exec::PatchReports as Reports;
 
-use crate::cancel::CancelHandle;
-use crate::contract::target::OpenedTarget;
+use crate::call::{self, CancelHandle, Outcome, Promised};
+use crate::contract::OpenedTarget;
+use crate::cross::{Cross, cross, words};
+use crate::files::PublishOptions;
 use crate::grants::GrantedRoot;
-use crate::job::{self, Promised};
-use crate::options::{self, PublishOptions};
-use crate::outcome::Outcome;
 use crate::text::TextArgument;
 
 /// What a patch does to a file.
@@ -32,11 +32,8 @@ pub struct FileOfPatch {
     pub moved_to: Option<String>,
 }
 
-impl From<PatchedFile> for FileOfPatch {
-    fn from(PatchedFile { path, kind, moved_to }: PatchedFile) -> Self {
-        Self { path, change: kind.word(), moved_to }
-    }
-}
+words!(PatchKind);
+cross! { PatchedFile => FileOfPatch { path, change: kind, moved_to } }
 
 /// The files of a patch, in its order. No file is looked at.
 #[napi(catch_unwind, ts_return_type = "Array<FileOfPatch> | Unfinished")]
@@ -44,9 +41,7 @@ pub fn plan_patch(
     #[napi(ts_arg_type = "string")] patch: TextArgument,
     limit_bytes: f64,
 ) -> Outcome<Vec<FileOfPatch>> {
-    let files =
-        patch.encoded().and_then(|patch| apply_patch::plan(&patch, options::bytes(limit_bytes)));
-    Outcome::from(files.map(|files| files.into_iter().map(FileOfPatch::from).collect()))
+    patch.encoded().and_then(|patch| apply_patch::plan(&patch, limit_bytes.cross())).into()
 }
 
 /// A patch that was applied. It holds the contents of its files before and after.
@@ -58,27 +53,24 @@ pub struct PatchResult {
     undo: Arc<Undo>,
 }
 
-impl From<AppliedPatch> for PatchResult {
-    fn from(applied: AppliedPatch) -> Self {
-        Self { summary: applied.summary(), undo: Arc::new(applied.undo) }
+impl Cross<PatchResult> for AppliedPatch {
+    fn cross(self) -> PatchResult {
+        PatchResult { summary: self.summary(), undo: Arc::new(self.undo) }
     }
 }
 
 #[napi]
 impl PatchResult {
     /// Puts every file below `root` back to what it was, or none.
-    #[napi(catch_unwind, ts_return_type = "Promise<boolean | Unfinished>")]
+    #[napi(catch_unwind, ts_return_type = "Promise<undefined | Unfinished>")]
     pub fn undo(
         &self,
         root: &GrantedRoot,
         publish: PublishOptions,
         cancel: &CancelHandle,
-    ) -> Promised<bool> {
-        let (undo, root, cancel) = (Arc::clone(&self.undo), Arc::clone(&root.0), cancel.flag());
-        job::long(move || {
-            let publish = Publish::from(publish);
-            Outcome::from(undo.run(&root, &publish, &cancel).map(|()| true))
-        })
+    ) -> Promised<()> {
+        let (undo, root) = (Arc::clone(&self.undo), root.shared());
+        call::long(cancel, move |cancel| undo.run(&root, &publish.cross(), cancel))
     }
 }
 
@@ -91,14 +83,11 @@ pub fn apply_patch(
     publish: PublishOptions,
     cancel: &CancelHandle,
 ) -> Promised<PatchResult> {
-    let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
-    job::long(move || {
-        Outcome::from(patch.encoded().map_err(Into::into).and_then(|patch| {
-            let (limit_bytes, publish) = (options::bytes(limit_bytes), &Publish::from(publish));
-            let files = Files::Below(&root);
-            let input = ApplyPatchInput { files, patch: &patch, limit_bytes, publish };
-            input.run(&cancel).map(PatchResult::from)
-        }))
+    let root = root.shared();
+    call::long(cancel, move |cancel| {
+        let (patch, limit_bytes, publish) =
+            (&patch.encoded()?, limit_bytes.cross(), &publish.cross());
+        ApplyPatchInput { files: Files::Below(&root), patch, limit_bytes, publish }.run(cancel)
     })
 }
 
@@ -113,15 +102,10 @@ pub fn apply_patch_to_targets(
     cancel: &CancelHandle,
 ) -> Promised<PatchResult> {
     let targets: Result<Vec<_>, Failure> = targets.iter().map(|target| target.target()).collect();
-    let cancel = cancel.flag();
-    job::long(move || {
-        let given = targets.and_then(|targets| Ok((targets, patch.encoded()?)));
-        Outcome::from(given.map_err(Into::into).and_then(|(targets, patch)| {
-            let (limit_bytes, publish) = (options::bytes(limit_bytes), &Publish::from(publish));
-            let files = Files::Opened(&targets);
-            let input = ApplyPatchInput { files, patch: &patch, limit_bytes, publish };
-            input.run(&cancel).map(PatchResult::from)
-        }))
+    call::long(cancel, move |cancel| {
+        let (targets, patch) = (targets?, &patch.encoded()?);
+        let (files, limit_bytes) = (Files::Opened(&targets), limit_bytes.cross());
+        ApplyPatchInput { files, patch, limit_bytes, publish: &publish.cross() }.run(cancel)
     })
 }
 
@@ -146,15 +130,72 @@ pub fn change_file(
     publish: PublishOptions,
     cancel: &CancelHandle,
 ) -> Promised<PatchResult> {
-    let (root, cancel) = (Arc::clone(&root.0), cancel.flag());
-    job::long(move || {
-        let DiffOfFile { change, diff } = change;
-        Outcome::from(diff.encoded().map_err(Into::into).and_then(|diff| {
-            let operation = FileOperation::of(&change, &diff)?;
-            let (limit_bytes, publish) = (options::bytes(limit_bytes), &Publish::from(publish));
-            let (root, path) = (&root, &*path);
-            let input = FileOperationInput { root, path, operation, limit_bytes, publish };
-            input.run(&cancel).map(PatchResult::from)
-        }))
+    let root = root.shared();
+    call::long(cancel, move |cancel| {
+        let (root, path, diff) = (&root, &*path, change.diff.encoded()?);
+        let operation = FileOperation::of(&change.change, &diff)?;
+        let (limit_bytes, publish) = (limit_bytes.cross(), &publish.cross());
+        FileOperationInput { root, path, operation, limit_bytes, publish }.run(cancel)
     })
+}
+
+/// Collects what the program `apply_patch` reports of the patches of one command.
+#[napi]
+#[derive(Default)]
+pub struct PatchReports(Arc<Reports>);
+
+#[napi]
+impl PatchReports {
+    /// For one command.
+    #[napi(constructor, catch_unwind)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the reports, once the command has ended in whichever way.
+    #[napi(catch_unwind)]
+    pub fn take(&self) -> Vec<ReportedPatch> {
+        patches::of_command(&self.0).cross()
+    }
+}
+
+impl PatchReports {
+    pub(crate) fn shared(&self) -> Arc<Reports> {
+        Arc::clone(&self.0)
+    }
+}
+
+/// A patch that a command has applied, or has tried to. This is what the command says of itself.
+#[napi(object, object_from_js = false)]
+pub struct ReportedPatch {
+    /// Where its paths begin; empty if that is not known.
+    pub directory: String,
+    /// The first of its files, in its order.
+    pub files: Vec<FileOfPatch>,
+    /// How many files it has.
+    pub total: u32,
+    /// Its size.
+    pub bytes: f64,
+    /// Its SHA-256, in hexadecimal digits; empty if that is not known.
+    pub sha256: String,
+    /// In milliseconds since 1970.
+    pub began_ms: f64,
+    /// In milliseconds since 1970; none if it was killed.
+    pub ended_ms: Option<f64>,
+    /// `unknown` if it was killed.
+    #[napi(ts_type = "'success' | 'error' | 'unknown'")]
+    pub status: &'static str,
+    /// Whether the patch makes no sense or does not fit its files.
+    pub is_mismatch: bool,
+    /// A line for each file, or what happened.
+    pub text: String,
+    /// The next move after a failure.
+    pub hint: Option<String>,
+}
+
+words!(PatchStatus);
+cross! {
+    PatchInCommand => ReportedPatch {
+        directory, files, total, bytes, sha256, began_ms, ended_ms, status, is_mismatch, text, hint,
+    }
 }

@@ -1,23 +1,20 @@
 //! Removing the directories of sessions, off the JavaScript thread.
 
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::path::PathBuf;
 
 use napi_derive::napi;
+use toolwright_core::directories;
+use toolwright_core::failure::Failure;
 
-use crate::job::{self, Promised};
-use crate::options;
-use crate::outcome::Outcome;
+use crate::call::{self, Promised};
+use crate::cross::Cross;
 
 /// Ends what waits for more commands that would use `directory` (absolute), and removes what can be
 /// removed of it. Gives the reason why something is left.
 #[napi(catch_unwind, ts_return_type = "Promise<string | null | Unfinished>")]
 pub fn remove_directory(directory: String, limit_ms: f64) -> Promised<Option<String>> {
-    job::long(move || {
-        let directory = PathBuf::from(directory);
-        toolwright_exec::release_directory(&directory);
-        let removed = toolwright_fs::remove_tree(&directory, deadline(limit_ms));
-        Outcome::done(removed.err().map(|error| error.to_string()))
+    call::unstoppable(move || {
+        Ok::<_, Failure>(directories::remove(&PathBuf::from(directory), limit_ms.cross()))
     })
 }
 
@@ -31,22 +28,12 @@ pub fn process_name() -> String {
 /// and a hyphen. Works in the background.
 #[napi(catch_unwind)]
 pub fn remove_abandoned(base: String, limit_ms: f64) {
-    job::detached(move || {
-        // The next call removes the rest.
-        let _ = toolwright_fs::remove_abandoned(Path::new(&base), deadline(limit_ms));
-    });
+    call::detached(move || directories::remove_abandoned(&PathBuf::from(base), limit_ms.cross()));
 }
 
 /// Removes what can be removed of directories within the time limit, on this thread: for the end of a process.
 #[napi(catch_unwind)]
 pub fn remove_now(directories: Vec<String>, limit_ms: f64) {
-    let deadline = deadline(limit_ms);
-    for directory in directories {
-        // The next process removes the rest.
-        let _ = toolwright_fs::remove_tree(Path::new(&directory), deadline);
-    }
-}
-
-fn deadline(limit_ms: f64) -> Option<Instant> {
-    Instant::now().checked_add(options::milliseconds(limit_ms))
+    let directories: Vec<PathBuf> = directories.cross();
+    directories::remove_all(&directories, limit_ms.cross());
 }

@@ -1,61 +1,55 @@
 //! Files of a sandbox, as its commands see them.
-#![expect(clippy::needless_pass_by_value, reason = "napi hands strings and buffers over so")]
+#![expect(clippy::needless_pass_by_value, reason = "napi hands buffers over so")]
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use napi::bindgen_prelude::{AsyncTask, Buffer, Uint8Array};
 use napi_derive::napi;
 use toolwright_core::command::environment::{self, Variables};
 use toolwright_core::command::program::ProgramSettings;
-use toolwright_core::file::Publish;
-use toolwright_core::sandbox_files::{NewContent, OpenedFile, SandboxFiles, Status};
+use toolwright_core::sandbox_files::{
+    Answer, NewContent, OpenedFile, SandboxFiles as Files, Status,
+};
 use toolwright_fs::{Named, NamedKind};
 
 use crate::bytes::Filling;
-use crate::cancel::CancelHandle;
+use crate::call::{self, CancelHandle, Job, Promised};
 use crate::command::CommandSettings;
-use crate::job::{self, Job, Promised};
-use crate::options::{self, PublishOptions, number};
-use crate::outcome::Outcome;
+use crate::cross::{Cross, convert, cross, words};
+use crate::files::PublishOptions;
 
-/// The settings of commands with the host's variables, for another thread.
-struct View {
+/// The files of commands with certain settings. What only a command can tell is answered with nothing.
+#[napi]
+pub struct SandboxFiles {
     settings: Arc<ProgramSettings>,
     host: Arc<Variables>,
-}
-
-impl View {
-    /// Must be called on the JavaScript thread, where no other code changes the environment meanwhile.
-    fn new(settings: &CommandSettings, host_env: Option<HashMap<String, String>>) -> Self {
-        Self { settings: settings.shared(), host: environment::of_host(host_env, None) }
-    }
-
-    fn files(&self) -> SandboxFiles<'_> {
-        SandboxFiles { settings: &self.settings, host: &self.host }
-    }
 }
 
 /// A file that is open for reading.
 #[napi]
 pub struct SandboxFile {
+    /// How many bytes it had when it was opened.
+    #[napi(readonly)]
+    pub bytes: f64,
     file: Arc<OpenedFile>,
-    first: Option<Buffer>,
+    first: Option<Vec<u8>>,
+}
+
+impl Cross<SandboxFile> for (OpenedFile, Vec<u8>) {
+    fn cross(self) -> SandboxFile {
+        let (file, first) = self;
+        SandboxFile { bytes: file.bytes.cross(), file: Arc::new(file), first: Some(first) }
+    }
 }
 
 #[napi]
 impl SandboxFile {
-    /// How many bytes it had when it was opened.
-    #[napi(getter, catch_unwind)]
-    pub fn bytes(&self) -> f64 {
-        number(self.file.bytes)
-    }
-
     /// Its beginning, once.
     #[napi(catch_unwind)]
     pub fn take_first(&mut self) -> Option<Buffer> {
-        self.first.take()
+        self.first.take().cross()
     }
 
     /// Reads from `from` on into `target`, as much as it holds; fewer bytes only at the end. Gives how many.
@@ -67,33 +61,12 @@ impl SandboxFile {
         from: f64,
         cancel: &CancelHandle,
     ) -> AsyncTask<Job<Filling>> {
-        let (file, cancel) = (Arc::clone(&self.file), cancel.flag());
-        let from = options::bytes(from);
-        job::short(move || {
-            let read = file.read(from, target.len(), &cancel);
-            Outcome::from(read.map(|bytes| Filling { bytes, target }))
+        let file = Arc::clone(&self.file);
+        call::short(cancel, move |cancel| {
+            let bytes = file.read(from.cross(), target.len(), cancel)?;
+            Ok(Filling { bytes, target })
         })
     }
-}
-
-/// Opens the regular file at `path` and reads its first `max_bytes` bytes. Nothing where only a command
-/// can tell what the path names.
-#[napi(catch_unwind, ts_return_type = "Promise<SandboxFile | null | Unfinished>")]
-pub fn sandbox_open(
-    settings: &CommandSettings,
-    host_env: Option<HashMap<String, String>>,
-    path: String,
-    max_bytes: f64,
-    cancel: &CancelHandle,
-) -> Promised<Option<SandboxFile>> {
-    let (view, cancel) = (View::new(settings, host_env), cancel.flag());
-    job::long(move || {
-        Outcome::from(view.files().open(&path).and_then(|opened| {
-            let Some(file) = opened else { return Ok(None) };
-            let first = file.read(0, options::size(max_bytes), &cancel)?;
-            Ok(Some(SandboxFile { file: Arc::new(file), first: Some(first.into()) }))
-        }))
-    })
 }
 
 /// What a path names.
@@ -103,26 +76,6 @@ pub struct SandboxStatus {
     pub is_directory: bool,
     /// Its size.
     pub bytes: f64,
-}
-
-impl From<Status> for SandboxStatus {
-    fn from(Status { is_directory, bytes }: Status) -> Self {
-        Self { is_directory, bytes: number(bytes) }
-    }
-}
-
-/// Looks at the file or directory at `path`. Nothing where only a command can tell.
-#[napi(catch_unwind, ts_return_type = "Promise<SandboxStatus | null | Unfinished>")]
-pub fn sandbox_stat(
-    settings: &CommandSettings,
-    host_env: Option<HashMap<String, String>>,
-    path: String,
-) -> Promised<Option<SandboxStatus>> {
-    let view = View::new(settings, host_env);
-    job::long(move || {
-        let status = view.files().status(&path);
-        Outcome::from(status.map(|status| status.map(SandboxStatus::from)))
-    })
 }
 
 /// A name in a directory.
@@ -135,71 +88,85 @@ pub struct SandboxEntry {
     pub kind: &'static str,
 }
 
-impl From<Named> for SandboxEntry {
-    fn from(Named { name, kind }: Named) -> Self {
-        let kind = match kind {
-            NamedKind::File => "file",
-            NamedKind::Directory => "directory",
-            NamedKind::Symlink => "symlink",
-            NamedKind::Other => "other",
-        };
-        Self { name: name.to_string_lossy().into_owned(), kind }
+words!(NamedKind);
+convert! { () => bool: |_done| true; }
+cross! {
+    Status => SandboxStatus { is_directory, bytes }
+    Named => SandboxEntry { name, kind }
+}
+
+impl SandboxFiles {
+    fn long<T: 'static, V: Cross<T>>(
+        &self,
+        cancel: &CancelHandle,
+        work: impl FnOnce(Files<'_>, &AtomicBool) -> Answer<V> + Send + 'static,
+    ) -> Promised<Option<T>> {
+        let (settings, host) = (Arc::clone(&self.settings), Arc::clone(&self.host));
+        call::long(cancel, move |cancel| work(Files { settings: &settings, host: &host }, cancel))
     }
 }
 
-/// Lists the directory at `path`. Nothing where only a command can tell.
-#[napi(catch_unwind, ts_return_type = "Promise<Array<SandboxEntry> | null | Unfinished>")]
-pub fn sandbox_list(
-    settings: &CommandSettings,
-    host_env: Option<HashMap<String, String>>,
-    path: String,
-    cancel: &CancelHandle,
-) -> Promised<Option<Vec<SandboxEntry>>> {
-    let (view, cancel) = (View::new(settings, host_env), cancel.flag());
-    job::long(move || {
-        let names = view.files().list(&path, &cancel);
-        let entries = |names: Vec<Named>| names.into_iter().map(SandboxEntry::from).collect();
-        Outcome::from(names.map(|names| names.map(entries)))
-    })
-}
+#[napi]
+impl SandboxFiles {
+    /// As the variables of the host are now.
+    #[napi(constructor, catch_unwind)]
+    pub fn new(settings: &CommandSettings, host_env: Option<HashMap<String, String>>) -> Self {
+        Self { settings: settings.shared(), host: environment::of_host(host_env, None) }
+    }
 
-/// Makes `content`, or what is in the file `staged` of the host, the content of the file at `path`. False
-/// where only a command can tell what the path names.
-#[napi(catch_unwind, ts_return_type = "Promise<boolean | Unfinished>")]
-pub fn sandbox_write(
-    settings: &CommandSettings,
-    host_env: Option<HashMap<String, String>>,
-    path: String,
-    content: Buffer,
-    staged: Option<String>,
-    publish: PublishOptions,
-    cancel: &CancelHandle,
-) -> Promised<bool> {
-    let (view, cancel) = (View::new(settings, host_env), cancel.flag());
-    // A copy, because the caller may change its bytes meanwhile.
-    let content = content.to_vec();
-    job::long(move || {
-        let content = match &staged {
-            Some(place) => NewContent::Staged(Path::new(place)),
-            None => NewContent::Bytes(&content),
-        };
-        let written = view.files().write(&path, &content, &Publish::from(publish), &cancel);
-        Outcome::from(written.map(|done| done.is_some()))
-    })
-}
+    /// Opens the regular file at `path` and reads its first `max_bytes` bytes.
+    #[napi(catch_unwind, ts_return_type = "Promise<SandboxFile | null | Unfinished>")]
+    pub fn open(
+        &self,
+        path: String,
+        max_bytes: f64,
+        cancel: &CancelHandle,
+    ) -> Promised<Option<SandboxFile>> {
+        self.long(cancel, move |files, cancel| files.begin(&path, max_bytes.cross(), cancel))
+    }
 
-/// Deletes the file or link at `path`. False where only a command can tell what the path names.
-#[napi(catch_unwind, ts_return_type = "Promise<boolean | Unfinished>")]
-pub fn sandbox_delete(
-    settings: &CommandSettings,
-    host_env: Option<HashMap<String, String>>,
-    path: String,
-    publish: PublishOptions,
-    cancel: &CancelHandle,
-) -> Promised<bool> {
-    let (view, cancel) = (View::new(settings, host_env), cancel.flag());
-    job::long(move || {
-        let deleted = view.files().delete(&path, &Publish::from(publish), &cancel);
-        Outcome::from(deleted.map(|done| done.is_some()))
-    })
+    /// Looks at the file or directory at `path`.
+    #[napi(catch_unwind, ts_return_type = "Promise<SandboxStatus | null | Unfinished>")]
+    pub fn stat(&self, path: String, cancel: &CancelHandle) -> Promised<Option<SandboxStatus>> {
+        self.long(cancel, move |files, _| files.status(&path))
+    }
+
+    /// Lists the directory at `path`.
+    #[napi(catch_unwind, ts_return_type = "Promise<Array<SandboxEntry> | null | Unfinished>")]
+    pub fn list(&self, path: String, cancel: &CancelHandle) -> Promised<Option<Vec<SandboxEntry>>> {
+        self.long(cancel, move |files, cancel| files.list(&path, cancel))
+    }
+
+    /// Makes `content`, or what is in the file `staged` of the host, the content of the file at `path`. True
+    /// when it is done.
+    #[napi(catch_unwind, ts_return_type = "Promise<true | null | Unfinished>")]
+    pub fn write(
+        &self,
+        path: String,
+        content: Buffer,
+        staged: Option<String>,
+        publish: PublishOptions,
+        cancel: &CancelHandle,
+    ) -> Promised<Option<bool>> {
+        // A copy, because the caller may change its bytes meanwhile.
+        let content = content.to_vec();
+        self.long(cancel, move |files, cancel| {
+            let content = match &staged {
+                Some(place) => NewContent::Staged(place.as_ref()),
+                None => NewContent::Bytes(&content),
+            };
+            files.write(&path, &content, &publish.cross(), cancel)
+        })
+    }
+
+    /// Deletes the file or link at `path`. True when it is done.
+    #[napi(catch_unwind, ts_return_type = "Promise<true | null | Unfinished>")]
+    pub fn delete(
+        &self,
+        path: String,
+        publish: PublishOptions,
+        cancel: &CancelHandle,
+    ) -> Promised<Option<bool>> {
+        self.long(cancel, move |files, cancel| files.delete(&path, &publish.cross(), cancel))
+    }
 }

@@ -9,10 +9,15 @@ use napi::bindgen_prelude::{
 use napi::{Env, JsString, check_status, sys};
 use toolwright_core::failure::Failure;
 use toolwright_core::failure::changes::no_memory;
+use toolwright_core::text::from_utf16;
+
+use crate::cross::{Cross, convert};
 
 /// A string that may be long. What is ASCII is handed over as Latin-1, which it is too: an engine copies
 /// that as it is, and decodes UTF-8.
 pub struct Text(pub(crate) String);
+
+convert! { String => Text: |text| Text(text); }
 
 impl TypeName for Text {
     fn type_name() -> &'static str {
@@ -42,15 +47,15 @@ pub enum FileText {
     Bytes(Buffer),
 }
 
-impl From<Vec<u8>> for FileText {
-    fn from(bytes: Vec<u8>) -> Self {
-        if !bytes.is_ascii() {
-            return Self::Bytes(bytes.into());
+impl Cross<FileText> for Vec<u8> {
+    fn cross(self) -> FileText {
+        if !self.is_ascii() {
+            return FileText::Bytes(self.into());
         }
         // ASCII is UTF-8, so the error arm cannot be reached; it is right all the same.
-        String::from_utf8(bytes).map_or_else(
-            |error| Self::Bytes(error.into_bytes().into()),
-            |text| Self::Ascii(Text(text)),
+        String::from_utf8(self).map_or_else(
+            |error| FileText::Bytes(error.into_bytes().into()),
+            |text| FileText::Ascii(Text(text)),
         )
     }
 }
@@ -107,7 +112,7 @@ impl TextArgument {
     pub(crate) fn encoded(self) -> Result<String, Failure> {
         match self {
             Self::Encoded(text) => Ok(text),
-            Self::Units(units) => encoded(&units).ok_or_else(|| no_memory(units.len())),
+            Self::Units(units) => from_utf16(&units).ok_or_else(|| no_memory(units.len())),
             Self::NoMemory(length) => Err(no_memory(length)),
         }
     }
@@ -175,15 +180,4 @@ unsafe fn copied<U>(
     // SAFETY: the call has written `length` units.
     unsafe { units.set_len(length) };
     Ok(Ok(units))
-}
-
-fn encoded(units: &[u16]) -> Option<String> {
-    let characters = || {
-        let decoded = char::decode_utf16(units.iter().copied());
-        decoded.map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
-    };
-    let mut text = String::new();
-    text.try_reserve_exact(characters().map(char::len_utf8).sum()).ok()?;
-    text.extend(characters());
-    Some(text)
 }

@@ -10,21 +10,21 @@ mod values;
 mod workers;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use input::{ListedPart, ThreadCommit};
 use napi::bindgen_prelude::ToNapiValue;
 use napi_derive::napi;
-use toolwright_core::failure::Failure;
+use toolwright_core::handles::Handles;
+use toolwright_core::rows;
 use toolwright_thread_store::{
-    Access, CallFilter, Location, Options, SqliteErrorKind, Store, Synchronous, ThreadError,
-    Upload, Worker,
+    Access, CallFilter, Committed, Location, Options, SqliteErrorKind, Status, Store, Synchronous,
+    ThreadError, Upload, Worker,
 };
 
-use crate::handles::Handles;
-use crate::job::Promised;
-use crate::outcome::Outcome;
-use crate::{job, options, rows};
+use crate::call::Promised;
+use crate::cross::Cross;
+use crate::store::Opened;
 
 /// How a store of threads is opened.
 #[napi(object)]
@@ -50,11 +50,18 @@ pub struct CommittedRows {
     pub calls: Vec<String>,
 }
 
+impl Cross<CommittedRows> for Committed {
+    fn cross(self) -> CommittedRows {
+        let Self { messages, calls } = self;
+        CommittedRows { messages: rows::texts(&messages), calls: rows::texts(&calls) }
+    }
+}
+
 /// A store of threads. Open it before anything else.
 #[napi]
 #[derive(Default)]
 pub struct NativeThreadStore {
-    store: Arc<OnceLock<Arc<Store>>>,
+    store: Opened<Store>,
     workers: Arc<Handles<Arc<Worker>>>,
     uploads: Arc<Handles<Arc<Mutex<Option<Upload>>>>>,
 }
@@ -70,15 +77,10 @@ impl NativeThreadStore {
     /// Opens it: `memory:`, `file:PATH` or a path. Gives its full path.
     #[napi(catch_unwind, ts_return_type = "Promise<string | Unfinished>")]
     pub fn open(&self, location: String, options: ThreadStoreOptions) -> Promised<String> {
-        let slot = Arc::clone(&self.store);
-        job::long(move || {
-            let location = location.parse::<Location>().map_err(ThreadError::from);
-            let opened = location.and_then(|location| Store::open(&location, options.into()));
-            to_outcome(opened.map(|store| {
-                let path = store.path().to_string_lossy().into_owned();
-                let _ = slot.set(Arc::new(store));
-                path
-            }))
+        self.store.open(move || {
+            let store = Store::open(&location.parse::<Location>()?, options.cross())?;
+            let path = store.path().to_path_buf().cross();
+            Ok::<_, ThreadError>((store, path))
         })
     }
 
@@ -130,19 +132,13 @@ impl NativeThreadStore {
     /// Writes what belongs together.
     #[napi(catch_unwind, ts_return_type = "Promise<CommittedRows | Unfinished>")]
     pub fn commit(&self, thread_id: String, commit: ThreadCommit) -> Promised<CommittedRows> {
-        self.ask(move |store| {
-            let committed = store.commit(&thread_id, &commit.into())?;
-            Ok(CommittedRows {
-                messages: rows::texts(&committed.messages),
-                calls: rows::texts(&committed.calls),
-            })
-        })
+        self.ask(move |store| store.commit(&thread_id, &commit.cross()))
     }
 
     /// Messages in order, as JSON texts of arrays.
     #[napi(catch_unwind, ts_return_type = "Promise<Array<string> | Unfinished>")]
     pub fn list_messages(&self, thread_id: String, part: ListedPart) -> Promised<Vec<String>> {
-        self.ask(move |store| Ok(rows::texts(&store.list_messages(&thread_id, part.into())?)))
+        self.ask(move |store| Ok(rows::texts(&store.list_messages(&thread_id, part.cross())?)))
     }
 
     /// A call as a JSON text, if there is one.
@@ -161,8 +157,8 @@ impl NativeThreadStore {
         part: ListedPart,
     ) -> Promised<Vec<String>> {
         self.ask(move |store| {
-            let filter = CallFilter { status: status.as_deref().and_then(input::status), queue };
-            Ok(rows::texts(&store.list_calls(&thread_id, &filter, part.into())?))
+            let filter = CallFilter { status: status.as_deref().and_then(Status::of_word), queue };
+            Ok(rows::texts(&store.list_calls(&thread_id, &filter, part.cross())?))
         })
     }
 
@@ -174,34 +170,28 @@ impl NativeThreadStore {
 }
 
 impl NativeThreadStore {
-    /// Asks on a thread of its own.
-    fn ask<T: ToNapiValue + Send + 'static>(
+    /// Asks on a thread of its own. `ts/core/native.ts` hands a store out only once it is open.
+    fn ask<T: ToNapiValue + Send + 'static, V: Cross<T>>(
         &self,
-        question: impl FnOnce(&Arc<Store>) -> Result<T, ThreadError> + Send + 'static,
+        question: impl FnOnce(&Arc<Store>) -> Result<V, ThreadError> + Send + 'static,
     ) -> Promised<T> {
-        // `ts/core/native.ts` hands a store out only once it is open.
-        let opened = self.store.get().cloned().ok_or_else(not_open);
-        job::long(move || to_outcome(opened.and_then(|store| question(&store))))
+        self.store.ask(closed, question)
     }
 }
 
-fn to_outcome<T>(result: Result<T, ThreadError>) -> Outcome<T> {
-    result.map_err(Failure::from).into()
-}
-
 /// A store that is closed, or was never opened.
-fn not_open() -> ThreadError {
+fn closed() -> ThreadError {
     SqliteErrorKind::Closed.at(Path::new("thread store")).into()
 }
 
-impl From<ThreadStoreOptions> for Options {
-    fn from(options: ThreadStoreOptions) -> Self {
-        Self {
-            access: if options.read_only { Access::ReadOnly } else { Access::ReadWrite },
-            synchronous: if options.full { Synchronous::Full } else { Synchronous::Normal },
-            busy_timeout: options::milliseconds(options.busy_timeout_ms),
-            attachment_limit: options::bytes(options.attachment_limit_bytes),
-            text_limit: options::size(options.text_limit_bytes),
+impl Cross<Options> for ThreadStoreOptions {
+    fn cross(self) -> Options {
+        Options {
+            access: if self.read_only { Access::ReadOnly } else { Access::ReadWrite },
+            synchronous: if self.full { Synchronous::Full } else { Synchronous::Normal },
+            busy_timeout: self.busy_timeout_ms.cross(),
+            attachment_limit: self.attachment_limit_bytes.cross(),
+            text_limit: self.text_limit_bytes.cross(),
         }
     }
 }

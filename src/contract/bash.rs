@@ -5,24 +5,33 @@ use std::sync::Arc;
 
 use napi::{Env, Result};
 use napi_derive::napi;
-use toolwright_core::command::environment;
+use toolwright_core::command::environment::{self, Variables};
 use toolwright_core::command::live_output::LiveOutput as Live;
-use toolwright_core::command::plan::Loopback;
+use toolwright_core::command::process;
 use toolwright_core::command::session::SessionOptions;
-use toolwright_core::command::shell::{self, CommandLine, End, ShellOutput};
-use toolwright_core::failure::Unfinished;
+use toolwright_core::command::shell::CommandLine;
+use toolwright_core::sidecar;
 
-use super::path_text;
 use super::policy::ContractGrants;
-use super::sidecar::SidecarRequest;
 use super::target::OpenedTarget;
-use crate::cancel::CancelHandle;
-use crate::command::EnvironmentOptions;
-use crate::job::{self, Promised};
-use crate::options::{self, paths};
-use crate::outcome::Outcome;
-use crate::patch_reports::PatchReports;
-use crate::running_commands;
+use crate::call::{self, CancelHandle, Promised};
+use crate::command::{CommandOutput, EnvironmentOptions};
+use crate::cross::{Cross, cross};
+use crate::kept_process::KeepOptions;
+use crate::patches::PatchReports;
+
+/// A file to be made when there is something to put into it: all of an output that is cut.
+#[napi(object)]
+pub struct SidecarRequest {
+    /// An absolute directory that is this user's alone.
+    pub directory: String,
+    /// A name that is free in it.
+    pub name: String,
+    /// What produces more than this is stopped, and the last line says so.
+    pub limit_bytes: f64,
+}
+
+cross! { SidecarRequest => sidecar::SidecarRequest { directory, name, limit_bytes } }
 
 /// What to run, and what it may do.
 #[napi(object)]
@@ -56,80 +65,28 @@ pub struct ContractBashRequest {
     pub sidecar: SidecarRequest,
 }
 
-impl From<ContractBashRequest> for CommandLine {
-    fn from(request: ContractBashRequest) -> Self {
-        Self {
-            line: request.command,
-            bash: request.bash,
-            environment: request.environment.into(),
+impl ContractBashRequest {
+    /// The command line, and the variables of the host. Must be called on the JavaScript thread, where no
+    /// other code changes the environment meanwhile.
+    pub(crate) fn line(self, patches: Option<&PatchReports>) -> (CommandLine, Arc<Variables>) {
+        let host = environment::of_host(self.host_env, self.extra_env);
+        let line = CommandLine {
+            line: self.command,
+            bash: self.bash,
+            environment: self.environment.cross(),
             options: SessionOptions {
-                grants: request.grants.into(),
-                deny_read: paths(request.deny_read.unwrap_or_default()),
-                deny_write: request.deny_write.map(paths),
-                loopback: Loopback::named(request.loopback.as_deref()),
-                required: request.required.unwrap_or(false),
+                grants: self.grants.cross(),
+                deny_read: self.deny_read.cross(),
+                deny_write: self.deny_write.cross(),
+                loopback: self.loopback.cross(),
+                required: self.required.cross(),
             },
-            timeout: options::milliseconds(request.timeout_ms),
-            head_bytes: options::size(request.head_bytes),
-            sidecar: request.sidecar.into(),
-            patches: None,
-        }
-    }
-}
-
-/// What became of a command.
-#[napi(object, object_from_js = false)]
-pub struct ContractBashOutput {
-    /// What it wrote there, or the beginning.
-    pub stdout: String,
-    /// What it wrote there, or the beginning.
-    pub stderr: String,
-    /// None when it did not end by itself.
-    pub exit_code: Option<i32>,
-    /// The signal that ended it.
-    pub signal: Option<String>,
-    /// Its time was up.
-    pub timed_out: bool,
-    /// It wrote more than is given back.
-    pub truncated: bool,
-    /// The file with all of it, in the order of arrival.
-    pub sidecar: Option<String>,
-    /// Why all of it is nowhere.
-    pub sidecar_failed: Option<String>,
-    /// What the sandbox seems to have refused.
-    pub hint: Option<String>,
-    /// How many processes that it had left running were killed when it ended.
-    pub left_running: u32,
-    /// What of its changes to git's configuration stayed in the sandbox, for a model.
-    pub git_notes: Vec<String>,
-}
-
-impl From<ShellOutput> for ContractBashOutput {
-    fn from(output: ShellOutput) -> Self {
-        let ShellOutput { stdout, stderr, truncated, hint, left_running, git_notes, .. } = output;
-        let (sidecar, sidecar_failed) = match output.sidecar.transpose() {
-            Ok(file) => (file.as_deref().map(path_text), None),
-            Err(failure) => (None, Some(failure.message())),
+            timeout: self.timeout_ms.cross(),
+            head_bytes: self.head_bytes.cross(),
+            sidecar: self.sidecar.cross(),
+            patches: patches.map(PatchReports::shared),
         };
-        let timed_out = output.end == End::TimedOut;
-        let (exit_code, signal) = match output.end {
-            End::Exit(code) => (Some(code), None),
-            End::Signal(name) => (None, Some(name)),
-            End::TimedOut => (None, None),
-        };
-        Self {
-            stdout,
-            stderr,
-            exit_code,
-            signal,
-            timed_out,
-            truncated,
-            sidecar,
-            sidecar_failed,
-            hint,
-            left_running,
-            git_notes,
-        }
+        (line, host)
     }
 }
 
@@ -153,34 +110,22 @@ impl LiveOutput {
     }
 }
 
-impl LiveOutput {
-    pub(crate) fn shared(&self) -> Arc<Live> {
-        Arc::clone(&self.0)
-    }
-}
-
 /// Runs a command line in a directory that was opened as `workdir`. An exit code is no error, and neither
-/// is a timeout.
-#[napi(catch_unwind, ts_return_type = "Promise<ContractBashOutput | Unfinished>")]
+/// is a timeout. With `keep` the command goes on as a process at its timeout.
+#[napi(catch_unwind, ts_return_type = "Promise<CommandOutput | Unfinished>")]
 pub fn contract_bash(
     env: &Env,
     workdir: &OpenedTarget,
-    mut request: ContractBashRequest,
+    request: ContractBashRequest,
     cancel: &CancelHandle,
     live: Option<&LiveOutput>,
     patches: Option<&PatchReports>,
-) -> Result<Promised<ContractBashOutput>> {
-    let running = running_commands::register(env, cancel.for_command())?;
-    let host = environment::of_host(request.host_env.take(), request.extra_env.take());
-    let command =
-        CommandLine { patches: patches.map(PatchReports::shared), ..CommandLine::from(request) };
-    let workdir = workdir.target();
-    let live = live.map(LiveOutput::shared);
-    Ok(job::command(move || {
-        let workdir = workdir.map_err(Unfinished::from);
-        let ran = workdir.and_then(|workdir| {
-            shell::run(&workdir, &command, &host, live.as_deref(), running.cancel())
-        });
-        Outcome::from(ran.map(ContractBashOutput::from))
-    }))
+    keep: Option<KeepOptions>,
+) -> Result<Promised<CommandOutput>> {
+    let options = keep.map(|keep| keep.background(env)).transpose()?;
+    let (workdir, (command, host)) = (workdir.target(), request.line(patches));
+    let shown = live.map(|live| Arc::clone(&live.0));
+    call::command(env, cancel, move |cancel| {
+        process::run_line(&*workdir?, &command, options.as_ref(), &host, shown.as_deref(), cancel)
+    })
 }

@@ -9,11 +9,11 @@ use serde_json::Value;
 use toolwright_core::access::directories::GrantedName;
 use toolwright_core::access::policy::{Policy, PolicyRequest, Requirements};
 use toolwright_core::failure::Failure;
+use toolwright_policy::shell::Dialect;
 use toolwright_policy::{Grants, Variables};
 
-use super::rules::dialect;
-use crate::options::paths;
-use crate::outcome::Outcome;
+use crate::call::Outcome;
+use crate::cross::{Cross, convert, cross};
 
 /// What the variables of patterns stand for: absolute directories. An empty list is a variable that
 /// is defined and empty, with which no pattern comes to anything.
@@ -27,13 +27,11 @@ pub struct ContractVariables {
     pub user_data: Option<String>,
 }
 
-impl From<ContractVariables> for Variables {
-    fn from(variables: ContractVariables) -> Self {
-        Self {
-            workspace: paths(variables.workspace),
-            ad_hoc: paths(variables.ad_hoc),
-            user_data: variables.user_data.into_iter().map(PathBuf::from).collect(),
-        }
+impl Cross<Variables> for ContractVariables {
+    fn cross(self) -> Variables {
+        let Self { workspace, ad_hoc, user_data } = self;
+        let user_data = user_data.into_iter().map(PathBuf::from).collect();
+        Variables { workspace: workspace.cross(), ad_hoc: ad_hoc.cross(), user_data }
     }
 }
 
@@ -77,24 +75,11 @@ pub struct ContractPolicyRequest {
     pub closed: Option<Vec<String>>,
 }
 
-impl From<ContractPolicyRequest> for PolicyRequest {
-    fn from(request: ContractPolicyRequest) -> Self {
-        let name = |ContractGranted { path, written }| GrantedName {
-            path: path.into(),
-            written: written.into(),
-        };
-        let requirements =
-            |ContractRequires { source, requires }| Requirements { source, set: requires };
-        let set = |members: Vec<_>| members.into_iter().map(requirements).collect();
-        Self {
-            variables: request.variables.into(),
-            names: request.granted.map(|names| names.into_iter().map(name).collect()),
-            conjunction: request.conjunction.into_iter().map(set).collect(),
-            deny_write: request.deny_write.map(paths),
-            implicit_read: paths(request.implicit_read.unwrap_or_default()),
-            implicit_write: paths(request.implicit_write.unwrap_or_default()),
-            closed: paths(request.closed.unwrap_or_default()),
-        }
+cross! {
+    ContractRequires => Requirements { source, set: requires }
+    ContractGranted => GrantedName { path, written }
+    ContractPolicyRequest => PolicyRequest {
+        variables, names: granted, conjunction, deny_write, implicit_read, implicit_write, closed,
     }
 }
 
@@ -103,11 +88,7 @@ impl From<ContractPolicyRequest> for PolicyRequest {
 #[derive(Clone)]
 pub struct ContractPolicy(pub(super) Arc<Policy>);
 
-impl From<Policy> for ContractPolicy {
-    fn from(policy: Policy) -> Self {
-        Self(Arc::new(policy))
-    }
-}
+convert! { Policy => ContractPolicy: |policy| ContractPolicy(Arc::new(policy)); }
 
 /// Compiles what a session may do; a child of a session does no more than its parent may.
 #[napi(catch_unwind, ts_return_type = "ContractPolicy | Unfinished")]
@@ -116,7 +97,7 @@ pub fn compile_policy(
     parent: Option<ClassInstance<'_, ContractPolicy>>,
 ) -> Outcome<ContractPolicy> {
     let parent = parent.as_ref().map(|parent| &*parent.0);
-    Policy::compile(&request.into(), parent).map(ContractPolicy::from).into()
+    Policy::compile(&request.cross(), parent).into()
 }
 
 /// What a process may do.
@@ -134,22 +115,12 @@ pub struct ContractGrants {
     pub not_granted: Option<Vec<String>>,
 }
 
-impl From<ContractGrants> for Grants {
-    fn from(grants: ContractGrants) -> Self {
-        Self {
-            readable: paths(grants.readable),
-            writable: paths(grants.writable),
-            reads_all: grants.reads_all,
-            network: grants.network,
-            not_granted: grants.not_granted.unwrap_or_default(),
-        }
-    }
-}
+cross! { ContractGrants => Grants { readable, writable, reads_all, network, not_granted } }
 
 #[napi]
 impl ContractPolicy {
-    /// The same while these are the directories of `{ad-hoc}`: absolute, without links. A child's is
-    /// given what its parent may do by now.
+    /// The same while these are the directories of `{ad-hoc}`: absolute, without links. A child gets
+    /// what its parent may do by now.
     #[napi(catch_unwind, ts_return_type = "ContractPolicy | Unfinished")]
     pub fn with_ad_hoc(
         &self,
@@ -157,7 +128,8 @@ impl ContractPolicy {
         parent: Option<ClassInstance<'_, ContractPolicy>>,
     ) -> Outcome<ContractPolicy> {
         let parent = parent.as_ref().map(|parent| &*parent.0);
-        self.0.with_ad_hoc(&paths(ad_hoc), parent).map(ContractPolicy::from).into()
+        let ad_hoc: Vec<PathBuf> = ad_hoc.cross();
+        self.0.with_ad_hoc(&ad_hoc, parent).into()
     }
 
     /// The sets with their variables and braces written out, in the shape of the request.
@@ -187,23 +159,19 @@ impl ContractPolicy {
         line: String,
         #[napi(ts_arg_type = "'bash' | undefined")] shell: Option<String>,
     ) -> Option<String> {
-        refusal(self.0.check_command(&line, dialect(shell.as_deref())))
+        refusal(self.0.check_command(&line, Dialect::of_shell(shell.as_deref())))
     }
 
     /// What a command's process gets: patterns for whole directories, and no narrower ones.
     #[napi(catch_unwind)]
     pub fn process_grants(&self) -> ContractGrants {
-        let grants = self.0.effective().grants();
+        let Grants { readable, writable, reads_all, network, not_granted } =
+            self.0.effective().grants();
         let texts = |paths: Vec<PathBuf>| -> Vec<String> {
             paths.into_iter().filter_map(|path| path.into_os_string().into_string().ok()).collect()
         };
-        ContractGrants {
-            readable: texts(grants.readable),
-            writable: texts(grants.writable),
-            reads_all: grants.reads_all,
-            network: grants.network,
-            not_granted: Some(grants.not_granted),
-        }
+        let (readable, writable) = (texts(readable), texts(writable));
+        ContractGrants { readable, writable, reads_all, network, not_granted: Some(not_granted) }
     }
 }
 

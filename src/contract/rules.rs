@@ -1,6 +1,5 @@
 //! Permission rules and command lines.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use napi::bindgen_prelude::ClassInstance;
@@ -8,11 +7,11 @@ use napi_derive::napi;
 use toolwright_core::access::permission::{self, Call, CallVerdict, Touched};
 use toolwright_core::access::rules::{self, WrittenRule};
 use toolwright_policy::shell::{self, Dialect};
-use toolwright_policy::{Action, Decided, Resource, Rules, Subject};
+use toolwright_policy::{Decided, Resource, Rules, Subject};
 
 use super::policy::ContractVariables;
-use crate::options::count;
-use crate::outcome::Outcome;
+use crate::call::Outcome;
+use crate::cross::{Cross, convert, cross};
 
 /// A permission rule.
 #[napi(object)]
@@ -29,17 +28,14 @@ pub struct ContractRule {
     pub source: Option<String>,
 }
 
-impl From<ContractRule> for WrittenRule {
-    fn from(rule: ContractRule) -> Self {
-        let ContractRule { permission, pattern, action, source } = rule;
-        Self { permission, pattern, action, source }
-    }
-}
+cross! { ContractRule => WrittenRule { permission, pattern, action, source } }
 
 /// Rules, compiled. They do not change.
 #[napi]
 #[derive(Clone)]
 pub struct ContractRules(pub(super) Arc<Rules>);
+
+convert! { Rules => ContractRules: |rules| ContractRules(Arc::new(rules)); }
 
 /// Compiles permission rules. `manifest` is what errors call the list of the manifest's rules, if
 /// not `manifest.permissions`.
@@ -49,9 +45,7 @@ pub fn compile_rules(
     rules: Vec<ContractRule>,
     manifest: Option<String>,
 ) -> Outcome<ContractRules> {
-    let rules = rules.into_iter().map(WrittenRule::from).collect();
-    let compiled = rules::compile(rules, &variables.into(), manifest.as_deref());
-    compiled.map(|rules| ContractRules(Arc::new(rules))).into()
+    rules::compile(rules.cross(), &variables.cross(), manifest.as_deref()).into()
 }
 
 /// What a call does to one thing.
@@ -75,12 +69,8 @@ pub struct ContractSubject {
 
 impl ContractSubject {
     fn touched(&self) -> Touched<'_> {
-        let resource = match self.kind.as_str() {
-            "path" => Resource::Path(Path::new(&self.resource)),
-            "host" => Resource::Host(&self.resource),
-            "command" => Resource::Command(&self.resource, dialect(self.shell.as_deref())),
-            _ => Resource::Text(&self.resource),
-        };
+        let shell = Dialect::of_shell(self.shell.as_deref());
+        let resource = Resource::of_kind(&self.kind, &self.resource, shell);
         Touched {
             subject: Subject { capability: &self.capability, resource },
             is_implicit: self.implicit.unwrap_or(false),
@@ -101,7 +91,7 @@ pub struct ContractCall {
 }
 
 /// What was decided about one subject, or one command of a line.
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 pub struct ContractSubjectVerdict {
     /// The subject's capability.
     pub capability: String,
@@ -109,7 +99,7 @@ pub struct ContractSubjectVerdict {
     pub resource: String,
     /// `allow`, `deny` or `ask`.
     #[napi(ts_type = "'allow' | 'deny' | 'ask'")]
-    pub action: String,
+    pub action: &'static str,
     /// Which rule decided, by its index in the list; absent where none matched.
     pub rule: Option<u32>,
     /// It is a deny of the manifest.
@@ -119,19 +109,20 @@ pub struct ContractSubjectVerdict {
     pub restricted: Option<String>,
 }
 
-impl From<Decided> for ContractSubjectVerdict {
-    fn from(Decided { capability, resource, ruling, restricted }: Decided) -> Self {
-        let (action, rule) = (word(ruling.action), ruling.rule.map(count));
-        Self { capability, resource, action, rule, is_final: ruling.is_final, restricted }
+impl Cross<ContractSubjectVerdict> for Decided {
+    fn cross(self) -> ContractSubjectVerdict {
+        let Self { capability, resource, ruling, restricted } = self;
+        let (action, rule, is_final) = (ruling.action.word(), ruling.rule.cross(), ruling.is_final);
+        ContractSubjectVerdict { capability, resource, action, rule, is_final, restricted }
     }
 }
 
 /// What was decided about a call.
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 pub struct ContractVerdict {
     /// The strictest of all: `allow`, `deny` or `ask`.
     #[napi(ts_type = "'allow' | 'deny' | 'ask'")]
-    pub action: String,
+    pub action: &'static str,
     /// Whether any rule matched anything.
     pub matched: bool,
     /// Rules of sessions and projects alone allow all of it.
@@ -144,26 +135,17 @@ pub struct ContractVerdict {
     pub subjects: Vec<ContractSubjectVerdict>,
 }
 
-impl From<CallVerdict> for ContractVerdict {
-    fn from(verdict: CallVerdict) -> Self {
-        Self {
-            action: word(verdict.strictness.action()),
-            matched: verdict.is_matched,
-            user_allowed: verdict.user_allows,
-            level: count(verdict.level),
-            decisive: verdict.decisive.map(count),
-            subjects: verdict.decided.into_iter().map(ContractSubjectVerdict::from).collect(),
+impl Cross<ContractVerdict> for CallVerdict {
+    fn cross(self) -> ContractVerdict {
+        ContractVerdict {
+            action: self.strictness.action().word(),
+            matched: self.is_matched,
+            user_allowed: self.user_allows,
+            level: self.level.cross(),
+            decisive: self.decisive.cross(),
+            subjects: self.decided.cross(),
         }
     }
-}
-
-fn word(action: Action) -> String {
-    match action {
-        Action::Allow => "allow",
-        Action::Ask => "ask",
-        Action::Deny => "deny",
-    }
-    .to_owned()
 }
 
 /// Decides about a call by the rules of a session and then those of the sessions above it. What no rule
@@ -177,7 +159,7 @@ pub fn decide_call(
     let touched: Vec<Touched<'_>> = call.subjects.iter().map(ContractSubject::touched).collect();
     let ContractCall { tool_id, requires_nothing, .. } = &call;
     let call = Call { tool: tool_id, touched: &touched, requires_nothing: *requires_nothing };
-    permission::decide(&chain, &call).into()
+    permission::decide(&chain, &call).cross()
 }
 
 /// One simple command of a line.
@@ -193,14 +175,6 @@ pub struct ParsedCommand {
     pub restricted: Option<String>,
 }
 
-impl From<shell::SimpleCommand> for ParsedCommand {
-    fn from(command: shell::SimpleCommand) -> Self {
-        let redirects = command.redirects.into_iter().map(ParsedRedirect::from).collect();
-        let shell::SimpleCommand { text, argv, restricted, .. } = command;
-        Self { text, argv, redirects, restricted }
-    }
-}
-
 /// A redirection from or to a file.
 #[napi(object)]
 pub struct ParsedRedirect {
@@ -210,15 +184,9 @@ pub struct ParsedRedirect {
     pub path: Option<String>,
 }
 
-impl From<shell::Redirection> for ParsedRedirect {
-    fn from(shell::Redirection { operator, path }: shell::Redirection) -> Self {
-        Self { operator: operator.to_owned(), path }
-    }
-}
-
-/// The grammar of a shell by its name. `sh` may be any shell.
-pub(super) fn dialect(shell: Option<&str>) -> Option<Dialect> {
-    (shell == Some("bash")).then_some(Dialect::Bash)
+cross! {
+    shell::SimpleCommand => ParsedCommand { text, argv, redirects, restricted; .. }
+    shell::Redirection => ParsedRedirect { operator, path }
 }
 
 /// Every simple command in a command line, wherever it stands, for bash or for an unknown shell.
@@ -227,8 +195,7 @@ pub fn parse_command_line(
     line: String,
     #[napi(ts_arg_type = "'bash' | undefined")] shell: Option<String>,
 ) -> Vec<ParsedCommand> {
-    let parsed = shell::parse_once(&line, dialect(shell.as_deref()));
-    parsed.commands.iter().cloned().map(ParsedCommand::from).collect()
+    shell::parse_once(&line, Dialect::of_shell(shell.as_deref())).commands.clone().cross()
 }
 
 /// Patterns that a user may want to record for a command line, one for each of its commands; none
@@ -238,7 +205,7 @@ pub fn suggest_pattern(
     line: String,
     #[napi(ts_arg_type = "'bash' | undefined")] shell: Option<String>,
 ) -> Vec<String> {
-    shell::suggest(&line, dialect(shell.as_deref()))
+    shell::suggest(&line, Dialect::of_shell(shell.as_deref()))
 }
 
 /// Something that only bash has.
@@ -250,9 +217,10 @@ pub struct BashOnlySyntax {
     pub instead: String,
 }
 
+cross! { shell::BashOnly => BashOnlySyntax { found: syntax, instead } }
+
 /// The first thing in a command line that bash has and a plain shell does not, or reads otherwise.
 #[napi(catch_unwind)]
 pub fn bash_only_syntax(line: String) -> Option<BashOnlySyntax> {
-    let syntax = shell::bash_only(&line)?;
-    Some(BashOnlySyntax { found: syntax.syntax.to_owned(), instead: syntax.instead.to_owned() })
+    shell::bash_only(&line).cross()
 }

@@ -1,24 +1,23 @@
-//! Searches of opened targets.
+//! Searches and overviews of opened targets.
 
 use std::iter;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use napi::bindgen_prelude::{ClassInstance, ToNapiValue};
+use napi::bindgen_prelude::ClassInstance;
 use napi_derive::napi;
 use toolwright_core::failure::{Failure, Unfinished};
-use toolwright_core::glob::{GlobInput, GlobOutput};
-use toolwright_core::grep::{Match, SessionGrepInput, SessionGrepOutput};
+use toolwright_core::glob::GlobInput;
+use toolwright_core::grep::SessionGrepInput;
+use toolwright_core::overview::OverviewInput;
 use toolwright_core::session_search::{SearchInput, SearchTargets};
 
-use super::path_text;
+use super::bash::SidecarRequest;
 use super::rules::ContractRules;
-use super::sidecar::SidecarRequest;
 use super::target::OpenedTarget;
-use crate::cancel::CancelHandle;
-use crate::job::{self, Promised};
-use crate::options::{self, number};
-use crate::outcome::Outcome;
+use crate::call::{self, CancelHandle, Promised};
+use crate::cross::Cross;
+use crate::text::Text;
 
 /// What every search needs.
 #[napi(object)]
@@ -48,77 +47,27 @@ pub struct ContractGrepOptions {
     pub max_line_bytes: f64,
 }
 
-/// A matching line.
-#[napi(object, object_from_js = false)]
-pub struct ContractGrepMatch {
-    /// The file, as a path that the tools take.
-    pub path: String,
-    /// From one.
-    pub line: u32,
-    /// The line without its end.
-    pub text: String,
-}
-
-impl From<Match> for ContractGrepMatch {
-    fn from(Match { path, line, text }: Match) -> Self {
-        Self { path, line: u32::try_from(line).unwrap_or(u32::MAX), text }
-    }
-}
-
-/// What a search found.
-#[napi(object, object_from_js = false)]
-pub struct ContractGrepFound {
-    /// The matches, as many as fit.
-    pub matches: Vec<ContractGrepMatch>,
-    /// The last of them, where there are more: half as many as fit, and none of the first half.
-    pub last: Option<Vec<ContractGrepMatch>>,
-    /// How many there are, if the search came to its end.
-    pub count: Option<f64>,
-    /// How many files were searched.
-    pub files_scanned: f64,
-    /// The file with all of them, as `path:line:text`, where there are more.
-    pub sidecar: Option<String>,
-    /// What could not be searched, or not to its end, and why: `path: why`.
-    pub not_searched: Vec<String>,
-}
-
-impl From<SessionGrepOutput> for ContractGrepFound {
-    fn from(output: SessionGrepOutput) -> Self {
-        let matches = |matches: Vec<Match>| matches.into_iter().map(Into::into).collect();
-        Self {
-            matches: matches(output.matches),
-            last: output.last.map(matches),
-            count: output.count.map(number),
-            files_scanned: number(output.files_searched),
-            sidecar: output.sidecar.as_deref().map(path_text),
-            not_searched: output.unsearched,
-        }
-    }
-}
-
-/// What a listing found.
-#[napi(object, object_from_js = false)]
-pub struct ContractGlobFound {
-    /// The files, sorted, as paths that the tools take.
-    pub entries: Vec<String>,
-    /// The file with all of them, one on each line, where there are more.
-    pub sidecar: Option<String>,
-    /// The directories that could not be listed, and why: `path: why`.
-    pub not_listed: Vec<String>,
-}
-
-impl From<GlobOutput> for ContractGlobFound {
-    fn from(GlobOutput { entries, sidecar, unlisted }: GlobOutput) -> Self {
-        Self { entries, sidecar: sidecar.as_deref().map(path_text), not_listed: unlisted }
-    }
+/// What an overview shows.
+#[napi(object)]
+pub struct ContractOverviewRequest {
+    /// How many levels of directories the tree has, at most 4.
+    pub depth: u32,
+    /// The most lines of the tree.
+    pub max_lines: f64,
+    /// When to give up.
+    pub timeout_ms: f64,
+    /// The tool that rules are asked about.
+    pub tool_id: String,
+    /// The user has agreed to this call: also to what rules ask about.
+    pub agreed: bool,
 }
 
 #[napi]
 impl OpenedTarget {
     /// Searches the directory or the file, and then those of `also`, for a regular expression. It passes
     /// over what the policy does not allow, what `rules` deny, and what they ask about without the user's
-    /// agreement.
-    #[napi(catch_unwind, ts_return_type = "Promise<ContractGrepFound | Unfinished>")]
+    /// agreement. Gives the JSON text of a `MatchListing`.
+    #[napi(catch_unwind, ts_return_type = "Promise<string | Unfinished>")]
     pub fn grep(
         &self,
         search: ContractSearch,
@@ -126,74 +75,80 @@ impl OpenedTarget {
         also: Vec<ClassInstance<'_, OpenedTarget>>,
         rules: Vec<ClassInstance<'_, ContractRules>>,
         cancel: &CancelHandle,
-    ) -> Promised<ContractGrepFound> {
+    ) -> Promised<Text> {
         self.search(search, &also, &rules, cancel, move |search, cancel| {
             let ContractGrepOptions { glob, case_insensitive, max_line_bytes } = options;
-            let max_line_bytes = options::size(max_line_bytes);
+            let max_line_bytes = max_line_bytes.cross();
             let input = SessionGrepInput { search, glob, case_insensitive, max_line_bytes };
-            input.run(cancel).map(ContractGrepFound::from)
+            Ok(input.run(cancel)?.to_json())
         })
     }
 
     /// Names the files below the directory that fit a pattern, and then those below the directories of
-    /// `also`, passing over what `grep` passes over.
-    #[napi(catch_unwind, ts_return_type = "Promise<ContractGlobFound | Unfinished>")]
+    /// `also`, passing over what `grep` passes over. Gives the JSON text of a `Listing`.
+    #[napi(catch_unwind, ts_return_type = "Promise<string | Unfinished>")]
     pub fn glob(
         &self,
         search: ContractSearch,
         also: Vec<ClassInstance<'_, OpenedTarget>>,
         rules: Vec<ClassInstance<'_, ContractRules>>,
         cancel: &CancelHandle,
-    ) -> Promised<ContractGlobFound> {
+    ) -> Promised<Text> {
         self.search(search, &also, &rules, cancel, |search, cancel| {
-            GlobInput { search }.run(cancel).map(ContractGlobFound::from)
+            Ok(GlobInput { search }.run(cancel)?.to_json())
+        })
+    }
+
+    /// Counts the files below the directory and below those of `also`, and reads their manifests, passing
+    /// over what `grep` passes over. Gives the JSON text of a `TreeOverview`.
+    #[napi(catch_unwind, ts_return_type = "Promise<string | Unfinished>")]
+    pub fn overview(
+        &self,
+        request: ContractOverviewRequest,
+        also: Vec<ClassInstance<'_, OpenedTarget>>,
+        rules: Vec<ClassInstance<'_, ContractRules>>,
+        cancel: &CancelHandle,
+    ) -> Promised<Text> {
+        let ContractOverviewRequest { depth, max_lines, timeout_ms, tool_id, agreed } = request;
+        let over = self.over((tool_id, agreed, timeout_ms), &also, &rules);
+        call::long(cancel, move |cancel| {
+            let (over, depth, max_lines) = (over?, depth.cross(), max_lines.cross());
+            Ok(OverviewInput { over, depth, max_lines }.run(cancel)?.to_json())
         })
     }
 }
 
 impl OpenedTarget {
-    fn search<T: ToNapiValue + Send + 'static>(
+    fn search(
         &self,
         search: ContractSearch,
         also: &[ClassInstance<'_, OpenedTarget>],
         rules: &[ClassInstance<'_, ContractRules>],
         cancel: &CancelHandle,
-        run: impl FnOnce(SearchInput, &AtomicBool) -> Result<T, Unfinished> + Send + 'static,
-    ) -> Promised<T> {
+        run: impl FnOnce(SearchInput, &AtomicBool) -> Result<String, Unfinished> + Send + 'static,
+    ) -> Promised<Text> {
         let ContractSearch { pattern, max_results, timeout_ms, tool_id, agreed, sidecar } = search;
-        let (max_results, sidecar) = (options::bytes(max_results), sidecar.into());
-        let asked = AskedRules { tool_id, agreed, timeout_ms };
-        self.search_over(asked, also, rules, cancel, move |over, cancel| {
+        let over = self.over((tool_id, agreed, timeout_ms), also, rules);
+        call::long(cancel, move |cancel| {
+            let (over, max_results, sidecar) = (over?, max_results.cross(), sidecar.cross());
             run(SearchInput { over, pattern, max_results, sidecar }, cancel)
         })
     }
 
-    pub(super) fn search_over<T: ToNapiValue + Send + 'static>(
+    /// This target and those of `also`, for a tool and with the user's agreement.
+    fn over(
         &self,
-        AskedRules { tool_id, agreed, timeout_ms }: AskedRules,
+        (tool, is_approved, timeout_ms): (String, bool, f64),
         also: &[ClassInstance<'_, OpenedTarget>],
         rules: &[ClassInstance<'_, ContractRules>],
-        cancel: &CancelHandle,
-        run: impl FnOnce(SearchTargets, &AtomicBool) -> Result<T, Unfinished> + Send + 'static,
-    ) -> Promised<T> {
+    ) -> Result<SearchTargets, Failure> {
         let targets = iter::once(self.target()).chain(also.iter().map(|target| target.target()));
-        let over = targets.collect::<Result<Vec<_>, Failure>>().map(|targets| SearchTargets {
-            targets,
+        Ok(SearchTargets {
+            targets: targets.collect::<Result<_, _>>()?,
             rules: rules.iter().map(|rules| Arc::clone(&rules.0)).collect(),
-            tools: vec![tool_id],
-            is_approved: agreed,
-            timeout: options::milliseconds(timeout_ms),
-        });
-        let cancel = cancel.flag();
-        job::long(move || {
-            Outcome::from(over.map_err(Into::into).and_then(|over| run(over, &cancel)))
+            tools: vec![tool],
+            is_approved,
+            timeout: timeout_ms.cross(),
         })
     }
-}
-
-/// What rules are asked about the files of a search, and for how long it may run.
-pub(super) struct AskedRules {
-    pub(super) tool_id: String,
-    pub(super) agreed: bool,
-    pub(super) timeout_ms: f64,
 }

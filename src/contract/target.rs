@@ -7,19 +7,16 @@ use napi::{Env, Result};
 use napi_derive::napi;
 use toolwright_core::access::target::{self, Target};
 use toolwright_core::edit::{Change, EditInput};
+use toolwright_core::failure::Failure;
 use toolwright_core::failure::access::target_closed;
-use toolwright_core::failure::{Failure, Unfinished};
-use toolwright_core::file::{File, Publish};
+use toolwright_core::file::File;
 use toolwright_core::write::WriteInput;
-use toolwright_fs::{Range, TargetKind};
+use toolwright_fs::Range;
 
-use super::path_text;
 use super::policy::ContractPolicy;
-use crate::cancel::CancelHandle;
-use crate::files::{EditedFile, WrittenFile};
-use crate::job::{self, Job, Promised};
-use crate::options::{self, PublishOptions, number};
-use crate::outcome::Outcome;
+use crate::call::{self, CancelHandle, Job, Promised};
+use crate::cross::{Cross, cross, same};
+use crate::files::{EditedFile, PublishOptions, WrittenFile};
 use crate::text::{CachedText, FileText, TextArgument, cached_text};
 
 /// A file or directory, or none, held open.
@@ -54,11 +51,10 @@ pub fn open_target(
     #[napi(ts_arg_type = "'read' | 'write' | 'edit' | 'search' | 'workdir'")] access: String,
     cancel: &CancelHandle,
 ) -> AsyncTask<Job<OpenedTarget>> {
-    let (policy, cancel) = (Arc::clone(&policy.0), cancel.flag());
-    job::short(move || {
-        let purpose = access.parse().map_err(Unfinished::from);
-        let target = purpose.and_then(|purpose| target::open(&policy, &path, purpose, &cancel));
-        target.map(|target| OpenedTarget::new(target, path)).into()
+    let policy = Arc::clone(&policy.0);
+    call::short(cancel, move |cancel| {
+        let opened = target::open(&policy, &path, access.parse()?, cancel)?;
+        Ok(OpenedTarget::new(opened, path))
     })
 }
 
@@ -71,19 +67,14 @@ pub fn try_open_target_cached(policy: &ContractPolicy, path: String) -> Option<O
 
 impl OpenedTarget {
     fn new(target: Target, requested_path: String) -> Self {
-        let (kind, bytes) = match target.file.kind() {
-            TargetKind::File { bytes } => ("file", Some(number(bytes))),
-            TargetKind::Directory => ("directory", None),
-            TargetKind::Missing => ("missing", None),
-        };
-        let real_path = target.file.real_path();
+        let (kind, real_path) = (target.file.kind(), target.file.real_path().to_owned());
         Self {
-            real_path: path_text(real_path),
             requested_path,
-            display_path: path_text(&target.policy.display_path(real_path)),
-            kind: kind.to_owned(),
-            bytes,
+            display_path: target.policy.display_path(&real_path).cross(),
+            kind: kind.word().to_owned(),
+            bytes: kind.bytes().cross(),
             implicit: target.is_implicit,
+            real_path: real_path.cross(),
             target: Some(Arc::new(target)),
         }
     }
@@ -118,17 +109,11 @@ pub struct FileRange {
     pub lossy: bool,
 }
 
-impl From<Range> for FileRange {
-    fn from(range: Range) -> Self {
-        Self {
-            text: range.bytes.into(),
-            offset: number(range.offset),
-            next_offset: range.next_offset.map(number),
-            file_bytes: number(range.file_bytes),
-            lossy: range.is_lossy,
-        }
-    }
+cross! {
+    Range => FileRange { text: bytes, offset, next_offset, file_bytes, lossy: is_lossy; .. }
 }
+
+same!(OpenedTarget);
 
 /// A text to be replaced by another, literally.
 #[napi(object, object_to_js = false)]
@@ -153,13 +138,9 @@ impl OpenedTarget {
         limit_bytes: f64,
         cancel: &CancelHandle,
     ) -> AsyncTask<Job<FileRange>> {
-        let (target, cancel) = (self.target(), cancel.flag());
-        job::short(move || {
-            let (offset, limit_bytes) = (options::bytes(offset), options::bytes(limit_bytes));
-            let read = target
-                .map_err(Into::into)
-                .and_then(|target| target.read_range(offset, limit_bytes, &cancel));
-            read.map(FileRange::from).into()
+        let target = self.target();
+        call::short(cancel, move |cancel| {
+            target?.read_range(offset.cross(), limit_bytes.cross(), cancel)
         })
     }
 
@@ -172,7 +153,7 @@ impl OpenedTarget {
         limit_bytes: f64,
     ) -> Result<Option<CachedText<'env>>> {
         let Ok(target) = self.target() else { return Ok(None) };
-        let text = target.file.try_read_cached(options::bytes(limit_bytes));
+        let text = target.file.try_read_cached(limit_bytes.cross());
         text.map(|text| cached_text(env, &text)).transpose()
     }
 
@@ -185,15 +166,11 @@ impl OpenedTarget {
         publish: PublishOptions,
         cancel: &CancelHandle,
     ) -> Promised<WrittenFile> {
-        let (target, cancel) = (self.target(), cancel.flag());
-        job::long(move || {
-            let written = target.and_then(|target| Ok((target, content.encoded()?)));
-            Outcome::from(written.map_err(Into::into).and_then(|(target, content)| {
-                let file = File::Opened(&target);
-                let (limit_bytes, publish) = (options::bytes(limit_bytes), &Publish::from(publish));
-                let input = WriteInput { file, content: &content, limit_bytes, publish };
-                input.run(&cancel).map(WrittenFile::from)
-            }))
+        let target = self.target();
+        call::long(cancel, move |cancel| {
+            let (target, content) = (&target?, &content.encoded()?);
+            let (limit_bytes, publish) = (limit_bytes.cross(), &publish.cross());
+            WriteInput { file: File::Opened(target), content, limit_bytes, publish }.run(cancel)
         })
     }
 
@@ -206,17 +183,13 @@ impl OpenedTarget {
         publish: PublishOptions,
         cancel: &CancelHandle,
     ) -> Promised<EditedFile> {
-        let (target, cancel) = (self.target(), cancel.flag());
-        job::long(move || {
-            let ContractEdit { old_string, new_string, replace_all: all } = edit;
-            let texts = target
-                .and_then(|target| Ok((target, old_string.encoded()?, new_string.encoded()?)));
-            Outcome::from(texts.map_err(Into::into).and_then(|(target, old, new)| {
-                let file = File::Opened(&target);
-                let change = Change::Replacement { old: &old, new: &new, all };
-                let (limit_bytes, publish) = (options::bytes(limit_bytes), &Publish::from(publish));
-                EditInput { file, change, limit_bytes, publish }.run(&cancel).map(EditedFile::from)
-            }))
+        let target = self.target();
+        call::long(cancel, move |cancel| {
+            let (target, publish) = (&*target?, &publish.cross());
+            let (old, new) = (&edit.old_string.encoded()?, &edit.new_string.encoded()?);
+            let change = Change::Replacement { old, new, all: edit.replace_all };
+            let (file, limit_bytes) = (File::Opened(target), limit_bytes.cross());
+            EditInput { file, change, limit_bytes, publish }.run(cancel)
         })
     }
 }

@@ -6,6 +6,7 @@ use napi_derive::napi;
 use toolwright_journal::{Ordinals, TaskId, keys, redact_secrets};
 
 use super::JournalTask;
+use crate::cross::Cross;
 
 /// What identifies one call among all calls of its task.
 #[napi(object)]
@@ -30,7 +31,7 @@ impl CallKeys {
     /// For an attempt that has made no calls yet.
     #[napi(constructor, catch_unwind)]
     pub fn new(task: JournalTask) -> Self {
-        Self { task: task.into(), ordinals: Ordinals::new() }
+        Self { task: task.cross(), ordinals: Ordinals::new() }
     }
 
     /// The identity of a call that begins, with these arguments as JSON.

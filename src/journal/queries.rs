@@ -1,11 +1,12 @@
 //! Reading what was recorded, and undoing it.
 
 use napi_derive::napi;
+use toolwright_core::rows;
 use toolwright_journal::{Claim, Journal, Listed, Order, TaskId};
 
 use super::{JournalTask, NativeJournal};
-use crate::job::Promised;
-use crate::{options, rows};
+use crate::call::Promised;
+use crate::cross::{Cross, convert};
 
 /// A list of calls.
 #[napi(object, object_from_js = false)]
@@ -43,15 +44,15 @@ impl NativeJournal {
     /// are too large for one answer.
     #[napi(catch_unwind, ts_return_type = "Promise<ListedCalls | Unfinished>")]
     pub fn list(&self, task: JournalTask, outline: bool) -> Promised<ListedCalls> {
-        let task = TaskId::from(task);
-        self.ask(move |journal| journal.list(&task, outline).map(ListedCalls::from))
+        let task: TaskId = task.cross();
+        self.ask(move |journal| journal.list(&task, outline))
     }
 
     /// The calls of a run as they began, or in reverse; outlines as for `list`.
     #[napi(catch_unwind, ts_return_type = "Promise<ListedCalls | Unfinished>")]
     pub fn list_run(&self, run_id: String, reverse: bool, outline: bool) -> Promised<ListedCalls> {
         let order = if reverse { Order::Reverse } else { Order::Forward };
-        self.ask(move |journal| journal.list_run(&run_id, order, outline).map(ListedCalls::from))
+        self.ask(move |journal| journal.list_run(&run_id, order, outline))
     }
 
     /// All runs, the earliest first, as JSON texts of arrays.
@@ -63,7 +64,7 @@ impl NativeJournal {
     /// At most `limit` rows written after the row with this number.
     #[napi(catch_unwind, ts_return_type = "Promise<Array<string> | Unfinished>")]
     pub fn tail(&self, after: i64, limit: f64) -> Promised<Vec<String>> {
-        self.ask(move |journal| Ok(rows::texts(&journal.tail(after, options::size(limit))?)))
+        self.ask(move |journal| Ok(rows::texts(&journal.tail(after, limit.cross())?)))
     }
 
     /// These rows as they are now.
@@ -82,7 +83,7 @@ impl NativeJournal {
     #[napi(catch_unwind, ts_return_type = "Promise<string | null | Unfinished>")]
     pub fn find(&self, task: JournalTask, attempt: i64, seq: i64) -> Promised<Option<String>> {
         self.ask(move |journal| {
-            let call = journal.find(&task.into(), attempt, seq)?;
+            let call = journal.find(&task.cross(), attempt, seq)?;
             Ok(call.as_ref().map(rows::text))
         })
     }
@@ -90,16 +91,13 @@ impl NativeJournal {
     /// The latest attempt of a task that made a call, and its highest sequence number.
     #[napi(catch_unwind, ts_return_type = "Promise<LastAttempt | null | Unfinished>")]
     pub fn last_attempt(&self, task: JournalTask) -> Promised<Option<LastAttempt>> {
-        self.ask(move |journal| {
-            let last = journal.last_attempt(&TaskId::from(task))?;
-            Ok(last.map(|(attempt, seq)| LastAttempt { attempt, seq }))
-        })
+        self.ask(move |journal| journal.last_attempt(&task.cross()))
     }
 
     /// The effects of earlier attempts that must not be repeated blindly.
     #[napi(catch_unwind, ts_return_type = "Promise<Array<string> | Unfinished>")]
     pub fn prior_effects(&self, task: JournalTask, attempt: i64) -> Promised<Vec<String>> {
-        self.ask(move |journal| Ok(rows::texts(&journal.prior_effects(&task.into(), attempt)?)))
+        self.ask(move |journal| Ok(rows::texts(&journal.prior_effects(&task.cross(), attempt)?)))
     }
 
     /// The identical call that succeeded last, as a JSON text.
@@ -112,7 +110,7 @@ impl NativeJournal {
         ordinal: i64,
     ) -> Promised<Option<String>> {
         self.ask(move |journal| {
-            let recorded = journal.recorded(&task.into(), &tool, &args_hash, ordinal)?;
+            let recorded = journal.recorded(&task.cross(), &tool, &args_hash, ordinal)?;
             Ok(recorded.as_ref().map(rows::text))
         })
     }
@@ -120,14 +118,7 @@ impl NativeJournal {
     /// Claims a call, to undo it.
     #[napi(catch_unwind, ts_return_type = "Promise<RevertAnswer | Unfinished>")]
     pub fn claim_revert(&self, row: i64) -> Promised<RevertAnswer> {
-        self.ask(move |journal| {
-            let answer = RevertAnswer::default();
-            Ok(match journal.claim_revert(row)? {
-                Claim::Won(call) => RevertAnswer { won: Some(rows::text(&*call)), ..answer },
-                Claim::Taken(status) => RevertAnswer { taken: Some(status), ..answer },
-                Claim::Nothing(why) => RevertAnswer { nothing: Some(why.to_owned()), ..answer },
-            })
-        })
+        self.ask(move |journal| journal.claim_revert(row))
     }
 
     /// Records how undoing ended; false when the row has another status by now.
@@ -139,8 +130,20 @@ impl NativeJournal {
     }
 }
 
-impl From<Listed> for ListedCalls {
-    fn from(listed: Listed) -> Self {
-        Self { rows: rows::texts(&listed.calls), is_outline: listed.is_outline }
+convert! {
+    Listed => ListedCalls: |listed| {
+        ListedCalls { rows: rows::texts(&listed.calls), is_outline: listed.is_outline }
+    };
+    (i64, i64) => LastAttempt: |last| LastAttempt { attempt: last.0, seq: last.1 };
+}
+
+impl Cross<RevertAnswer> for Claim {
+    fn cross(self) -> RevertAnswer {
+        let answer = RevertAnswer::default();
+        match self {
+            Self::Won(call) => RevertAnswer { won: Some(rows::text(&*call)), ..answer },
+            Self::Taken(status) => RevertAnswer { taken: Some(status), ..answer },
+            Self::Nothing(why) => RevertAnswer { nothing: Some(why.to_owned()), ..answer },
+        }
     }
 }

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use napi::bindgen_prelude::{Either, ToNapiValue};
 use napi_derive::napi;
 use serde_json::Value;
-use toolwright_journal::{CallRef, Finish, Intent, Journal, JournalError, TaskId};
+use toolwright_core::failure::Failure;
+use toolwright_journal::{
+    CallRef, Finish, Intent, Journal, JournalError, Outcome as CallOutcome, TaskId,
+};
 
-use super::{NativeJournal, to_outcome};
-use crate::job::{self, Promised};
-use crate::outcome::Outcome;
+use super::NativeJournal;
+use crate::call::{self, Outcome, Promised};
+use crate::cross::Cross;
 
 /// A call before it begins.
 #[napi(object)]
@@ -77,7 +80,7 @@ impl NativeJournal {
     #[napi(catch_unwind, ts_return_type = "number | Unfinished | Promise<number | Unfinished>")]
     pub fn begin(&self, call: NewCall) -> Written<i64> {
         self.write(
-            Intent::from(call),
+            Cross::<Intent>::cross(call),
             |journal, intent| Ok(journal.try_begin_nowait(intent)?.map(row_of)),
             |journal, intent| journal.begin(intent).map(row_of),
         )
@@ -98,7 +101,7 @@ impl NativeJournal {
     ) -> Written<()> {
         let call = CallRef { row, attempt, seq, started_at_ms };
         self.write(
-            Finish::from(end),
+            Cross::<Finish>::cross(end),
             move |journal, finish| journal.try_finish_nowait(call, finish),
             move |journal, finish| journal.finish(call, finish),
         )
@@ -111,7 +114,7 @@ impl NativeJournal {
     )]
     pub fn record(&self, call: NewCall, end: CallEnd) -> Written<()> {
         self.write(
-            (Intent::from(call), Finish::from(end)),
+            (Cross::<Intent>::cross(call), Cross::<Finish>::cross(end)),
             |journal, (intent, finish)| journal.try_record_nowait(intent, finish),
             |journal, (intent, finish)| journal.record(intent, finish),
         )
@@ -127,16 +130,16 @@ impl NativeJournal {
         write: impl FnOnce(&Journal, W) -> Result<T, JournalError> + Send + 'static,
     ) -> Written<T>
     where
-        T: ToNapiValue + Send + 'static,
+        T: ToNapiValue + Cross<T> + Send + 'static,
         W: Send + 'static,
     {
         let tried = self.opened().and_then(|journal| Ok((journal, try_nowait(journal, &row)?)));
         match tried {
-            Err(error) => Either::A(to_outcome(Err(error))),
-            Ok((_, Some(written))) => Either::A(to_outcome(Ok(written))),
+            Err(error) => Either::A(Err::<T, _>(Failure::from(error)).into()),
+            Ok((_, Some(written))) => Either::A(Ok::<_, Failure>(written).into()),
             Ok((journal, None)) => {
                 let journal = Arc::clone(journal);
-                Either::B(job::long(move || to_outcome(write(&journal, row))))
+                Either::B(call::unstoppable(move || write(&journal, row).map_err(Failure::from)))
             }
         }
     }
@@ -146,38 +149,33 @@ fn row_of(call: CallRef) -> i64 {
     call.row
 }
 
-impl From<NewCall> for Intent {
-    fn from(call: NewCall) -> Self {
-        let NewCall { run_id, node_id, iteration, .. } = call;
-        Self {
+impl Cross<Intent> for NewCall {
+    fn cross(self) -> Intent {
+        let Self { run_id, node_id, iteration, .. } = self;
+        Intent {
             task: TaskId { run_id, node_id, iteration },
-            attempt: call.attempt,
-            seq: call.seq,
-            tool_name: call.tool_name,
-            input_json: call.input_json,
-            started_at_ms: call.started_at_ms,
-            side_effect: call.side_effect,
-            idempotent: call.idempotent,
-            accepts_idempotency_key: call.accepts_idempotency_key,
-            has_revert: call.has_revert,
-            idempotency_key: call.idempotency_key,
-            call_token: call.call_token,
-            args_hash: call.args_hash,
-            ordinal: call.ordinal,
+            attempt: self.attempt,
+            seq: self.seq,
+            tool_name: self.tool_name,
+            input_json: self.input_json,
+            started_at_ms: self.started_at_ms,
+            side_effect: self.side_effect,
+            idempotent: self.idempotent,
+            accepts_idempotency_key: self.accepts_idempotency_key,
+            has_revert: self.has_revert,
+            idempotency_key: self.idempotency_key,
+            call_token: self.call_token,
+            args_hash: self.args_hash,
+            ordinal: self.ordinal,
         }
     }
 }
 
-impl From<CallEnd> for Finish {
-    fn from(end: CallEnd) -> Self {
-        use toolwright_journal::Outcome::{Error, Rejected, Success, Unknown};
-        let output = end.output_text.map(|text| Value::from(text).to_string()).or(end.output_json);
-        let outcome = match (end.status.as_str(), end.acted) {
-            ("success", _) => Success(output),
-            ("error", false) => Rejected(end.error_json),
-            ("error", true) => Error(end.error_json),
-            _ => Unknown(end.error_json),
-        };
-        Self { outcome, finished_at_ms: end.finished_at_ms, whole: end.whole.unwrap_or(false) }
+impl Cross<Finish> for CallEnd {
+    fn cross(self) -> Finish {
+        let output = self.output_text.map(|text| Value::from(text).to_string());
+        let outcome =
+            CallOutcome::of(&self.status, self.acted, output.or(self.output_json), self.error_json);
+        Finish { outcome, finished_at_ms: self.finished_at_ms, whole: self.whole.cross() }
     }
 }

@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex};
 
 use napi::bindgen_prelude::{Buffer, Uint8Array};
 use napi_derive::napi;
+use toolwright_core::failure::Failure;
+use toolwright_core::rows;
 use toolwright_thread_store::{NewAttachment, ThreadError, Upload};
 
-use super::{NativeThreadStore, not_open, to_outcome};
-use crate::job::{self, Promised, lock};
-use crate::outcome::Outcome;
-use crate::{options, rows};
+use super::{NativeThreadStore, closed};
+use crate::call::{self, Promised, lock};
+use crate::cross::{Cross, cross};
 
 /// An attachment without its bytes.
 #[napi(object)]
@@ -25,6 +26,8 @@ pub struct NewThreadAttachment {
     pub height: Option<u32>,
 }
 
+cross! { NewThreadAttachment => NewAttachment { name, mime_type, width, height } }
+
 #[napi]
 impl NativeThreadStore {
     /// Begins to store an attachment. Gives the number of the upload.
@@ -36,9 +39,7 @@ impl NativeThreadStore {
     ) -> Promised<u32> {
         let uploads = Arc::clone(&self.uploads);
         self.ask(move |store| {
-            let NewThreadAttachment { name, mime_type, width, height } = attachment;
-            let new = NewAttachment { name, mime_type, width, height };
-            let upload = store.begin_upload(&thread_id, new)?;
+            let upload = store.begin_upload(&thread_id, attachment.cross())?;
             Ok(uploads.add(Arc::new(Mutex::new(Some(upload)))))
         })
     }
@@ -59,10 +60,10 @@ impl NativeThreadStore {
     #[napi(catch_unwind, ts_return_type = "Promise<string | Unfinished>")]
     pub fn finish_upload(&self, upload: u32) -> Promised<String> {
         let removed = self.uploads.remove(upload);
-        job::long(move || {
+        call::unstoppable(move || {
             let upload = removed.and_then(|upload| lock(&upload).take());
-            let finished = upload.ok_or_else(not_open).and_then(Upload::finish);
-            to_outcome(finished.map(|attachment| rows::text(&attachment)))
+            let finished = upload.ok_or_else(closed).and_then(Upload::finish);
+            Ok::<_, Failure>(rows::text(&finished?))
         })
     }
 
@@ -70,9 +71,9 @@ impl NativeThreadStore {
     #[napi(catch_unwind, ts_return_type = "Promise<undefined | Unfinished>")]
     pub fn drop_upload(&self, upload: u32) -> Promised<()> {
         let removed = self.uploads.remove(upload);
-        job::long(move || {
+        call::unstoppable(move || {
             drop(removed);
-            Outcome::done(())
+            Ok::<_, Failure>(())
         })
     }
 
@@ -103,10 +104,8 @@ impl NativeThreadStore {
         start: f64,
         end: Option<f64>,
     ) -> Promised<Buffer> {
-        let (start, end) = (options::bytes(start), end.map(options::bytes));
-        self.ask(move |store| {
-            store.read_attachment(&thread_id, &path, start, end).map(Buffer::from)
-        })
+        let (start, end) = (start.cross(), end.cross());
+        self.ask(move |store| store.read_attachment(&thread_id, &path, start, end))
     }
 
     /// Removes an attachment. False where there is none.
@@ -123,10 +122,7 @@ impl NativeThreadStore {
         path: String,
         directory: String,
     ) -> Promised<String> {
-        self.ask(move |store| {
-            let file = store.export_attachment(&thread_id, &path, Path::new(&directory))?;
-            Ok(file.to_string_lossy().into_owned())
-        })
+        self.ask(move |store| store.export_attachment(&thread_id, &path, Path::new(&directory)))
     }
 }
 
@@ -137,12 +133,11 @@ impl NativeThreadStore {
         act: impl FnOnce(&mut Upload) -> Result<(), ThreadError> + Send + 'static,
     ) -> Promised<()> {
         let upload = self.uploads.get(number);
-        job::long(move || {
+        call::unstoppable(move || {
             let mut slot = upload.as_deref().map(lock);
             // Closing the store removes its uploads.
-            let result =
-                slot.as_deref_mut().and_then(Option::as_mut).map_or_else(|| Err(not_open()), act);
-            to_outcome(result)
+            let upload = slot.as_deref_mut().and_then(Option::as_mut);
+            upload.map_or_else(|| Err(closed()), act).map_err(Failure::from)
         })
     }
 }

@@ -1,9 +1,9 @@
 //! What JavaScript gives, made what the crate takes.
 
 use napi_derive::napi;
-use toolwright_thread_store::{CallEnd, Changes, EndStatus, NewCall, NewMessage, Part, Status};
+use toolwright_thread_store::{CallEnd, Changes, EndStatus, NewCall, NewMessage, Part};
 
-use crate::options;
+use crate::cross::{Cross, cross};
 
 /// Which part of a list.
 #[napi(object)]
@@ -14,12 +14,6 @@ pub struct ListedPart {
     pub limit: Option<f64>,
     /// The highest number first.
     pub reverse: bool,
-}
-
-impl From<ListedPart> for Part {
-    fn from(ListedPart { after, limit, reverse }: ListedPart) -> Self {
-        Self { after, limit: limit.map(self::limit), reverse }
-    }
 }
 
 /// The end of a call.
@@ -78,47 +72,18 @@ pub struct ThreadCommit {
     pub enqueue: Vec<NewThreadCall>,
 }
 
-impl From<ThreadCommit> for Changes {
-    fn from(commit: ThreadCommit) -> Self {
-        let ThreadCommit { finish, attachments, messages, enqueue } = commit;
-        let messages = messages.into_iter().map(NewMessage::from).collect();
-        let enqueue = enqueue.into_iter().map(NewCall::from).collect();
-        Self { finish: finish.map(CallEnd::from), attachments, messages, enqueue }
+cross! {
+    ListedPart => Part { after, limit, reverse }
+    ThreadCommit => Changes { finish, attachments, messages, enqueue }
+    NewThreadMessage => NewMessage { id, role, body_json, call_id }
+    NewThreadCall => NewCall {
+        id, name, arguments_json, queue, force_allow, parent_call_id, info_json,
     }
 }
 
-impl From<ThreadCallEnd> for CallEnd {
-    fn from(ThreadCallEnd { call_id, status, result_json }: ThreadCallEnd) -> Self {
-        let status = match status.as_str() {
-            "success" => EndStatus::Success,
-            "cancelled" => EndStatus::Cancelled,
-            _ => EndStatus::Error,
-        };
-        Self { call_id, status, result_json }
+impl Cross<CallEnd> for ThreadCallEnd {
+    fn cross(self) -> CallEnd {
+        let Self { call_id, status, result_json } = self;
+        CallEnd { call_id, status: EndStatus::of_word(&status), result_json }
     }
-}
-
-impl From<NewThreadMessage> for NewMessage {
-    fn from(NewThreadMessage { id, role, body_json, call_id }: NewThreadMessage) -> Self {
-        Self { id, role, body_json, call_id }
-    }
-}
-
-impl From<NewThreadCall> for NewCall {
-    fn from(call: NewThreadCall) -> Self {
-        let NewThreadCall { id, name, arguments_json, queue, force_allow, .. } = call;
-        let (parent_call_id, info_json) = (call.parent_call_id, call.info_json);
-        Self { id, name, arguments_json, queue, force_allow, parent_call_id, info_json }
-    }
-}
-
-/// A status by its word.
-pub(crate) fn status(word: &str) -> Option<Status> {
-    use Status::{Cancelled, Error, Queued, Running, Success};
-    [Queued, Running, Success, Error, Cancelled].into_iter().find(|status| status.word() == word)
-}
-
-/// How many rows to give.
-pub(crate) fn limit(number: f64) -> u32 {
-    u32::try_from(options::bytes(number)).unwrap_or(u32::MAX)
 }

@@ -1,11 +1,12 @@
 //! Values by key.
 
 use napi_derive::napi;
+use toolwright_core::rows;
 use toolwright_thread_store::Range;
 
-use super::{NativeThreadStore, input};
-use crate::job::Promised;
-use crate::{options, rows};
+use super::NativeThreadStore;
+use crate::call::Promised;
+use crate::cross::{Cross, cross};
 
 /// Which values.
 #[napi(object)]
@@ -24,12 +25,7 @@ pub struct ValuesRange {
     pub limit: Option<f64>,
 }
 
-impl From<ValuesRange> for Range {
-    fn from(range: ValuesRange) -> Self {
-        let ValuesRange { prefix, start, start_after, end, reverse, limit } = range;
-        Self { prefix, start, start_after, end, reverse, limit: limit.map(input::limit) }
-    }
-}
+cross! { ValuesRange => Range { prefix, start, start_after, end, reverse, limit } }
 
 #[napi]
 impl NativeThreadStore {
@@ -56,7 +52,7 @@ impl NativeThreadStore {
     /// Removes values, and gives how many there were.
     #[napi(catch_unwind, ts_return_type = "Promise<number | Unfinished>")]
     pub fn delete_values(&self, thread_id: String, keys: Vec<String>) -> Promised<u32> {
-        self.ask(move |store| store.delete_values(&thread_id, &keys).map(options::count))
+        self.ask(move |store| store.delete_values(&thread_id, &keys))
     }
 
     /// Removes every value of the thread.
@@ -68,6 +64,6 @@ impl NativeThreadStore {
     /// The values of a range: JSON texts of arrays of `[key, value]`, in order.
     #[napi(catch_unwind, ts_return_type = "Promise<Array<string> | Unfinished>")]
     pub fn list_values(&self, thread_id: String, range: ValuesRange) -> Promised<Vec<String>> {
-        self.ask(move |store| Ok(rows::texts(&store.list_values(&thread_id, &range.into())?)))
+        self.ask(move |store| Ok(rows::texts(&store.list_values(&thread_id, &range.cross())?)))
     }
 }

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use napi::bindgen_prelude::ToNapiValue;
 use napi_derive::napi;
+use toolwright_core::failure::Failure;
+use toolwright_core::rows;
 use toolwright_thread_store::{ThreadError, Worker};
 
-use super::{NativeThreadStore, to_outcome};
-use crate::job::{self, Promised};
-use crate::rows;
+use super::NativeThreadStore;
+use crate::call::{self, Promised};
+use crate::cross::{Cross, same};
 
 /// The right to work on a thread.
 #[napi(object, object_from_js = false)]
@@ -18,6 +20,8 @@ pub struct LockedThread {
     /// The calls whose worker died, as JSON texts of arrays.
     pub interrupted: Vec<String>,
 }
+
+same!(LockedThread);
 
 #[napi]
 impl NativeThreadStore {
@@ -58,15 +62,12 @@ impl NativeThreadStore {
 }
 
 impl NativeThreadStore {
-    fn with_worker<T: ToNapiValue + Send + 'static>(
+    fn with_worker<T: ToNapiValue + Cross<T> + Send + 'static>(
         &self,
         number: u32,
         act: impl FnOnce(&Worker) -> Result<T, ThreadError> + Send + 'static,
     ) -> Promised<T> {
-        let worker = self.workers.get(number).ok_or_else(|| ThreadError::Locked {
-            thread: "released".to_owned(),
-            holder: String::new(),
-        });
-        job::long(move || to_outcome(worker.and_then(|worker| act(&worker))))
+        let worker = self.workers.get(number).ok_or_else(ThreadError::released);
+        call::unstoppable(move || worker.and_then(|worker| act(&worker)).map_err(Failure::from))
     }
 }

@@ -284,7 +284,7 @@ export class KeptProcess {
     const cancel = this.#handle()
     const stop = (): void => {
       cancel.cancel()
-      this.#native.nudge()
+      this.#native.recheck()
     }
     signal?.addEventListener('abort', stop, { once: true })
     try {

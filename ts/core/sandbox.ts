@@ -86,10 +86,10 @@ export const parseSandbox = group({
 
 /** The options for the addon. Granted and denied paths cross as `CommandGrants`. */
 export function sandboxRequest(sandbox: SandboxOptions, allowNetwork: boolean): SandboxRequest {
-  const { files, readScope, isolation, limits, denyRead: _, ...rest } = sandbox
+  const { files, readScope, isolation, denyRead: _, ...rest } = sandbox
   const modes = { network: allowNetwork, fullFiles: files === 'full', systemOnly: readScope === 'system', isolated: isolation === 'call' }
   // Cast, because its arrays are read-only copies.
-  return { ...modes, ...rest, ...limits } as SandboxRequest
+  return { ...modes, ...rest } as SandboxRequest
 }
 
 /** The default options. */

@@ -32,8 +32,6 @@ interface OpenFile {
   close(): void
 }
 
-type HostEnv = ReturnType<typeof hostVariables>
-
 export class SessionFiles {
   readonly #space: Space
   readonly #elsewhere: CommandFiles
@@ -45,9 +43,7 @@ export class SessionFiles {
 
   /** Opens a file; `undefined` if there is none. */
   async open(path: string, signal: AbortSignal): Promise<OpenFile | undefined> {
-    const file = await orMissing(
-      this.#native(path, signal, (addon, settings, env, target, cancel) => addon.sandboxOpen(settings, env, target, PART_BYTES, cancel)),
-    )
+    const file = await orMissing(this.#native(path, signal, (files, target, cancel) => files.open(target, PART_BYTES, cancel)))
     if (file === undefined) return undefined
     if (file !== null) return nativeFile(file, signal)
     const parts = await this.#elsewhere.read(path, signal)
@@ -89,7 +85,7 @@ export class SessionFiles {
   }
 
   async stat(path: string, signal: AbortSignal): Promise<FileStat | null> {
-    const existing = await orMissing(this.#native(path, signal, (addon, settings, env, target) => addon.sandboxStat(settings, env, target)))
+    const existing = await orMissing(this.#native(path, signal, (files, target, cancel) => files.stat(target, cancel)))
     if (existing === undefined) return null
     if (existing === null) return this.#elsewhere.stat(path, signal)
     return { type: existing.isDirectory ? 'directory' : 'file', size: existing.bytes }
@@ -97,7 +93,7 @@ export class SessionFiles {
 
   async list(path: string, signal: AbortSignal): Promise<DirectoryEntry[] | null> {
     const existing = await orMissing(
-      this.#native(path, signal, (addon, settings, env, target, cancel) => addon.sandboxList(settings, env, target, cancel)),
+      this.#native(path, signal, (files, target, cancel) => files.list(target, cancel)),
       ['TOOL_FILE_NOT_FOUND'],
     )
     if (existing === undefined) return null
@@ -105,11 +101,7 @@ export class SessionFiles {
   }
 
   async delete(path: string, signal: AbortSignal): Promise<boolean> {
-    const done = await orMissing(
-      this.#change(path, signal, (addon, settings, env, target, publish, cancel) =>
-        addon.sandboxDelete(settings, env, target, publish, cancel),
-      ),
-    )
+    const done = await orMissing(this.#change(path, signal, (files, target, publish, cancel) => files.delete(target, publish, cancel)))
     if (done === undefined) return false
     return done || this.#elsewhere.delete(path, signal)
   }
@@ -141,40 +133,34 @@ export class SessionFiles {
   /** Whether the addon can decide what is at a path. @throws {ToolError} for a directory. */
   async #isBelow(path: string, signal: AbortSignal): Promise<boolean> {
     const existing = await orMissing(
-      this.#native(path, signal, (addon, settings, env, target) => addon.sandboxStat(settings, env, target)),
+      this.#native(path, signal, (files, target, cancel) => files.stat(target, cancel)),
       ['TOOL_FILE_NOT_FOUND'],
     )
     if (existing?.isDirectory === true) throw notOfKind('TOOL_NOT_A_FILE', 'Not a regular file', path)
     return existing !== null
   }
 
-  #write(path: string, bytes: Buffer, file: string | undefined, signal: AbortSignal): Promise<boolean> {
-    return this.#change(path, signal, (addon, settings, env, target, publish, cancel) =>
-      addon.sandboxWrite(settings, env, target, bytes, file, publish, cancel),
-    )
+  async #write(path: string, bytes: Buffer, file: string | undefined, signal: AbortSignal): Promise<boolean> {
+    const done = await this.#change(path, signal, (files, target, publish, cancel) => files.write(target, bytes, file, publish, cancel))
+    return done === true
   }
 
   async #native<O>(
     path: string,
     signal: AbortSignal,
-    start: (addon: typeof Addon, settings: Addon.CommandSettings, env: HostEnv, path: string, cancel: Addon.CancelHandle) => Promise<O>,
+    start: (files: Addon.SandboxFiles, path: string, cancel: Addon.CancelHandle) => Promise<O>,
   ) {
     const settings = (await this.#space.place()).conditions()
     const target = boundedPath(path)
-    return call(limits(`read ${target}`, signal), (addon, cancel) => start(addon, settings, hostVariables(), target, cancel))
+    return call(limits(`read ${target}`, signal), (addon, cancel) =>
+      start(new addon.SandboxFiles(settings, hostVariables()), target, cancel),
+    )
   }
 
   async #change<O>(
     path: string,
     signal: AbortSignal,
-    start: (
-      addon: typeof Addon,
-      settings: Addon.CommandSettings,
-      env: HostEnv,
-      path: string,
-      publish: Addon.PublishOptions,
-      cancel: Addon.CancelHandle,
-    ) => Promise<O>,
+    start: (files: Addon.SandboxFiles, path: string, publish: Addon.PublishOptions, cancel: Addon.CancelHandle) => Promise<O>,
   ) {
     const settings = (await this.#space.place()).conditions()
     const { durability, allowInPlace, sandbox } = this.#space.settings
@@ -186,7 +172,7 @@ export class SessionFiles {
     }
     const target = boundedPath(path)
     return callLimited({ ...limits(`write ${target}`, signal), graceMs: CHANGE_GRACE_MS }, (addon, cancel) =>
-      start(addon, settings, hostVariables(), target, publish, cancel),
+      start(new addon.SandboxFiles(settings, hostVariables()), target, publish, cancel),
     )
   }
 }

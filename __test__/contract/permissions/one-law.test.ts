@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { call, unwrap } from '../../../dist/core/native.js'
 import type { PermissionVerdict, Subject } from '../../../dist/contract/permissions/rule-store.js'
+import type { MatchListing } from '../../../dist/contract/registry/tool-runtime.js'
 import { RuleStore } from '../../../dist/contract/permissions/rule-store.js'
 import { loadContractAddon } from '../../../dist/contract/permissions/session-capabilities.js'
 import { makeSandbox } from '../../support/sandbox.ts'
@@ -75,8 +76,9 @@ describe('one law for calls and searches', () => {
         const search = { pattern: 'x', maxResults: 100, timeoutMs: 10_000, toolId: 'grep', agreed, sidecar }
         const lines = { caseInsensitive: false, maxLineBytes: 100 }
         const compiled = (store as RuleStore).now().chain.map((list) => list.compiled)
-        const { matches } = await call({ what: 'grep' }, (_, cancel) => target.grep(search, lines, [], compiled, cancel))
-        expect(matches.map(({ path }) => path).sort()).toEqual([...readable].sort())
+        const found = await call({ what: 'grep' }, (_, cancel) => target.grep(search, lines, [], compiled, cancel))
+        const { items } = JSON.parse(found) as MatchListing
+        expect(items.map(({ path }) => path).sort()).toEqual([...readable].sort())
       }),
     )
     target.close()

@@ -5,19 +5,27 @@
 //! - [`session`]: the same from the capabilities of a session.
 //! - [`program`]: a program with arguments, for the tools.
 //! - [`capture`]: the same, where every end is a result.
+//! - [`end`]: what a command printed, and how it ended.
 //! - [`shell`]: a command line, for a session.
 //! - [`process`]: either of them as a background process.
+//! - [`kept`]: such a process, and what can be waited for.
+//! - [`running`]: what an environment has running, and ends with it.
+//! - [`output_stream`]: the output of a program while it runs.
 //! - [`patches`]: what the patches of a command report about themselves.
 //! - [`live_output`]: what a command line has printed so far.
 
 pub mod capture;
+pub mod end;
 pub mod environment;
 mod follow;
+pub mod kept;
 pub(crate) mod launch;
 pub mod live_output;
+pub mod output_stream;
 pub mod patches;
 pub mod plan;
 pub mod process;
 pub mod program;
+pub mod running;
 pub mod session;
 pub mod shell;

@@ -169,6 +169,11 @@ impl Output {
 pub enum Unfinished {
     /// The caller cancelled it, and knows why.
     Cancelled,
+    /// The caller cancelled a command, which had printed this until then.
+    Stopped {
+        /// Its output.
+        output: String,
+    },
     /// It failed.
     Failed(Failure),
 }
@@ -184,8 +189,8 @@ impl Unfinished {
     #[must_use]
     pub fn map(self, reword: impl FnOnce(Failure) -> Failure) -> Self {
         match self {
-            Self::Cancelled => Self::Cancelled,
             Self::Failed(failure) => Self::Failed(reword(failure)),
+            cancelled => cancelled,
         }
     }
 

@@ -5,7 +5,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
+use serde::Serialize;
+
 use crate::failure::Unfinished;
+use crate::rows;
 use crate::session_search::SearchInput;
 
 /// A listing of a session.
@@ -24,6 +27,23 @@ pub struct GlobOutput {
     pub sidecar: Option<PathBuf>,
     /// The directories that could not be listed, and why: `path: why`.
     pub unlisted: Vec<String>,
+}
+
+impl GlobOutput {
+    /// The JSON text of a `Listing` of paths, as the tools of a session have it.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        #[derive(Serialize)]
+        struct Listing<'a> {
+            items: &'a [String],
+            #[serde(skip_serializing_if = "Option::is_none")]
+            output_path: Option<Cow<'a, str>>,
+            #[serde(skip_serializing_if = "<[_]>::is_empty")]
+            not_searched: &'a [String],
+        }
+        let output_path = self.sidecar.as_ref().map(|path| path.to_string_lossy());
+        rows::text(&Listing { items: &self.entries, output_path, not_searched: &self.unlisted })
+    }
 }
 
 impl GlobInput {

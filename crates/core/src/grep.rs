@@ -5,12 +5,13 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
 use toolwright_fs::{DirectoryGrant, FileLocation, FsError, Root};
 use toolwright_search::{GrepRequest, Hit, LineMatches, LineQuery, Parallelism};
 
 use crate::failure::{Unfinished, searches};
 use crate::session_search::{Search, SearchInput};
-use crate::{text, voice};
+use crate::{rows, text, voice};
 
 /// A search below a root, whose result is a text as ripgrep prints it.
 #[derive(Debug, Clone, Copy)]
@@ -87,7 +88,7 @@ pub struct SessionGrepInput {
 }
 
 /// A matching line.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Match {
     /// The file, as a path that the tools take.
     pub path: String,
@@ -112,6 +113,36 @@ pub struct SessionGrepOutput {
     pub sidecar: Option<PathBuf>,
     /// What could not be searched, or not to its end, and why: `path: why`.
     pub unsearched: Vec<String>,
+}
+
+impl SessionGrepOutput {
+    /// The JSON text of a `MatchListing`, as the tools of a session have it. Where all matches are given, the
+    /// last ones and their number are left out.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        #[derive(Serialize)]
+        struct MatchListing<'a> {
+            items: &'a [Match],
+            files_scanned: u64,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            output_path: Option<Cow<'a, str>>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            last: Option<&'a [Match]>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            count: Option<u64>,
+            #[serde(skip_serializing_if = "<[_]>::is_empty")]
+            not_searched: &'a [String],
+        }
+        let sidecar = self.sidecar.as_ref();
+        rows::text(&MatchListing {
+            items: &self.matches,
+            files_scanned: self.files_searched,
+            output_path: sidecar.map(|path| path.to_string_lossy()),
+            last: sidecar.and(self.last.as_deref()),
+            count: sidecar.and(self.count),
+            not_searched: &self.unsearched,
+        })
+    }
 }
 
 impl SessionGrepInput {

@@ -3,6 +3,7 @@
 //! It shows names, sizes and content, so a file is part of it only if each tool that shows one of these
 //! may show the file.
 
+mod json;
 mod tree_text;
 
 use std::cmp::Reverse;

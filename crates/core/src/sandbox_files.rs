@@ -82,6 +82,18 @@ impl SandboxFiles<'_> {
         Ok(Some(OpenedFile { file, path: path.to_owned(), bytes }))
     }
 
+    /// Opens a regular file and reads its first `max_bytes` bytes.
+    pub fn begin(
+        &self,
+        path: &str,
+        max_bytes: usize,
+        cancel: &AtomicBool,
+    ) -> Answer<(OpenedFile, Vec<u8>)> {
+        let Some(file) = self.open(path)? else { return Ok(None) };
+        let first = file.read(0, max_bytes, cancel)?;
+        Ok(Some((file, first)))
+    }
+
     /// Looks at a file or a directory. Links are followed.
     pub fn status(&self, path: &str) -> Answer<Status> {
         let Some(location) = self.find(path)? else { return Ok(None) };

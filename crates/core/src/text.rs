@@ -16,6 +16,19 @@ pub fn within(bytes: Vec<u8>, limit: usize) -> String {
     text
 }
 
+/// UTF-16 as UTF-8. A surrogate without its other half becomes U+FFFD. Nothing where there is no memory for it.
+#[must_use]
+pub fn from_utf16(units: &[u16]) -> Option<String> {
+    let characters = || {
+        let decoded = char::decode_utf16(units.iter().copied());
+        decoded.map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
+    };
+    let mut text = String::new();
+    text.try_reserve_exact(characters().map(char::len_utf8).sum()).ok()?;
+    text.extend(characters());
+    Some(text)
+}
+
 /// The beginning of a line, with an ellipsis where more of it follows.
 #[must_use]
 pub fn clipped(line: &[u8], limit: usize) -> Cow<'_, str> {

@@ -34,7 +34,7 @@ fn policy(set: Value) -> Policy {
 fn failure<T: std::fmt::Debug>(result: Result<T, Unfinished>) -> Failure {
     match result.unwrap_err() {
         Unfinished::Failed(failure) => failure,
-        Unfinished::Cancelled => panic!("cancelled"),
+        _ => panic!("cancelled"),
     }
 }
 

@@ -37,7 +37,7 @@ fn never() -> AtomicBool {
 fn failure(unfinished: Unfinished) -> Failure {
     match unfinished {
         Unfinished::Failed(failure) => failure,
-        Unfinished::Cancelled => panic!("cancelled"),
+        _ => panic!("cancelled"),
     }
 }
 

@@ -4,12 +4,13 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use toolwright_core::command::capture::{self, CaptureTerms, Captured, CapturedEnd};
+use toolwright_core::command::capture::{self, CaptureTerms};
+use toolwright_core::command::end::{CommandOutput, End};
 use toolwright_core::command::environment::{Policy, of_host};
 use toolwright_core::command::plan::SandboxOptions;
 use toolwright_core::command::program::{Program, ProgramSettings};
 use toolwright_core::failure::Unfinished;
-use toolwright_exec::Cancel;
+use toolwright_exec::{Cancel, Exit};
 use toolwright_fs::DirectoryGrant;
 use toolwright_sandbox::policy::{Grants, RequestedPaths};
 
@@ -17,7 +18,7 @@ fn terms() -> CaptureTerms {
     CaptureTerms { timeout: Duration::from_secs(60), stream_bytes: 2_000, variables: Vec::new() }
 }
 
-fn run(script: &str, terms: &CaptureTerms, cancel: &Cancel) -> Result<Captured, Unfinished> {
+fn run(script: &str, terms: &CaptureTerms, cancel: &Cancel) -> Result<CommandOutput, Unfinished> {
     let made = tempfile::tempdir().expect("made");
     let path = made.path().canonicalize().expect("there");
     fs::create_dir(path.join("sub")).expect("made");
@@ -42,9 +43,9 @@ fn run(script: &str, terms: &CaptureTerms, cancel: &Cancel) -> Result<Captured, 
 fn both_streams_and_the_code_are_the_result() {
     let ended = run("echo out; echo err >&2; exit 3", &terms(), &Cancel::new()).expect("a result");
     assert_eq!((&*ended.stdout, &*ended.stderr), ("out\n", "err\n"));
-    assert_eq!(ended.end, CapturedEnd::Exit(3));
+    assert_eq!(ended.end, End::Exited(Exit::Code(3)));
     let ended = run("kill -9 $$", &terms(), &Cancel::new()).expect("a result");
-    assert_eq!(ended.end, CapturedEnd::Signal { number: 9, name: "SIGKILL".to_owned() });
+    assert_eq!(ended.end, End::Exited(Exit::Signal { number: 9, name: "SIGKILL".into() }));
 }
 
 #[test]
@@ -53,7 +54,7 @@ fn a_timeout_is_a_result_with_what_was_printed() {
     let began = Instant::now();
     let ended = run("echo so; sleep 60", &short, &Cancel::new()).expect("a result");
     assert!(began.elapsed() < Duration::from_secs(20));
-    assert_eq!((&*ended.stdout, ended.end), ("so\n", CapturedEnd::TimedOut));
+    assert_eq!((&*ended.stdout, ended.end), ("so\n", End::TimedOut));
 }
 
 #[test]
@@ -88,6 +89,6 @@ fn variables_of_the_call_replace_those_of_the_policy() {
 #[test]
 fn a_refused_write_is_explained() {
     let ended = run("echo x > ../.git/config", &terms(), &Cancel::new()).expect("a result");
-    assert_ne!(ended.end, CapturedEnd::Exit(0));
+    assert_ne!(ended.end, End::Exited(Exit::Code(0)));
     assert!(ended.hint.is_some_and(|hint| hint.contains("sandbox")));
 }

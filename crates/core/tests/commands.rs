@@ -12,15 +12,18 @@ use tempfile::TempDir;
 use toolwright_core::access::directories::GrantedName;
 use toolwright_core::access::policy::{Policy as Access, PolicyRequest, Requirements};
 use toolwright_core::access::target::{self, Purpose, Target};
+use toolwright_core::command::end::{CommandOutput, End};
 use toolwright_core::command::environment::{Policy, Variables, of_host};
+use toolwright_core::command::kept::{KeptProcess, Wait};
 use toolwright_core::command::plan::{self, SandboxOptions};
 use toolwright_core::command::process::{self, BackgroundOptions, CommandOutcome};
-use toolwright_core::command::program::{self, Ended, Program, ProgramSettings};
+use toolwright_core::command::program::{self, Program, ProgramSettings, Succeeded};
+use toolwright_core::command::running::{Place, Running};
 use toolwright_core::command::session::SessionOptions;
-use toolwright_core::command::shell::{self, CommandLine, End, ShellOutput};
+use toolwright_core::command::shell::{self, CommandLine};
 use toolwright_core::failure::{Failure, Unfinished};
 use toolwright_core::sidecar::SidecarRequest;
-use toolwright_exec::process::{Process, Stdio};
+use toolwright_exec::process::{InputState, Stdio};
 use toolwright_exec::{Cancel, Exit, Stream};
 use toolwright_fs::DirectoryGrant;
 use toolwright_policy::{Grants as ProcessGrants, Variables as PatternVariables};
@@ -56,20 +59,20 @@ fn sh(script: &str, cwd: &str) -> Program {
     Program { cmd: "sh".to_owned(), args, cwd: cwd.to_owned(), patches: None }
 }
 
-fn run(script: &str, cwd: &str, timeout: Duration, cancel: &Cancel) -> Result<Ended, Failure> {
+fn run(script: &str, cwd: &str, timeout: Duration, cancel: &Cancel) -> Result<Succeeded, Failure> {
     let (_made, root) = directory();
     fs::write(root.join("file"), "").expect("written");
     let settings = settings(&root, timeout);
     match program::run(&settings, &sh(script, cwd), &host(), cancel, None) {
-        Ok(ended) => Ok(ended),
+        Ok(succeeded) => Ok(succeeded),
         Err(Unfinished::Failed(failure)) => Err(failure),
-        Err(Unfinished::Cancelled) => panic!("a cancelled command has an output"),
+        Err(cancelled) => panic!("{cancelled:?}"),
     }
 }
 
-fn output(ended: Result<Ended, Failure>) -> String {
-    match ended {
-        Ok(Ended::Success { output, left_running: 0, .. }) => output,
+fn output(ran: Result<Succeeded, Failure>) -> String {
+    match ran {
+        Ok(Succeeded { output, left_running: 0, .. }) => output,
         other => panic!("{other:?}"),
     }
 }
@@ -105,8 +108,9 @@ fn a_program_is_stopped_at_its_timeout_and_by_a_cancellation() {
     assert!(failure.details["cwd"].as_str().is_some_and(|cwd| cwd.ends_with("/sub")));
     let cancel = Cancel::new();
     cancel.cancel();
-    let ended = run("sleep 60", ".", LONG, &cancel).expect("cancelled");
-    assert_eq!(ended, Ended::Cancelled { output: String::new() });
+    let (_made, root) = directory();
+    let ran = program::run(&settings(&root, LONG), &sh("sleep 60", "."), &host(), &cancel, None);
+    assert_eq!(ran, Err(Unfinished::Stopped { output: String::new() }));
 }
 
 #[test]
@@ -195,17 +199,17 @@ impl Session {
         line: &str,
         change: impl FnOnce(&mut CommandLine),
         cancel: &Cancel,
-    ) -> Result<ShellOutput, Unfinished> {
+    ) -> Result<CommandOutput, Unfinished> {
         let mut command = self.line(line);
         change(&mut command);
         shell::run(&self.workdir(), &command, &host(), None, cancel)
     }
 
-    fn ended(&self, line: &str, change: impl FnOnce(&mut CommandLine)) -> ShellOutput {
+    fn ended(&self, line: &str, change: impl FnOnce(&mut CommandLine)) -> CommandOutput {
         self.run(line, change, &Cancel::new()).expect("run")
     }
 
-    fn output(&self, line: &str) -> ShellOutput {
+    fn output(&self, line: &str) -> CommandOutput {
         self.ended(line, |_| ())
     }
 }
@@ -216,7 +220,7 @@ fn a_command_line_runs_in_the_opened_directory() {
     let ran = session.output("pwd; echo err >&2; echo > made; exit 4");
     assert_eq!(ran.stdout, format!("{}\n", session.root.join("sub").display()));
     assert_eq!(ran.stderr, "err\n");
-    assert_eq!(ran.end, End::Exit(4));
+    assert_eq!(ran.end, End::Exited(Exit::Code(4)));
     assert!(session.root.join("sub/made").exists());
     assert!(!ran.truncated);
     assert_eq!(ran.left_running, 0);
@@ -259,11 +263,11 @@ fn what_does_not_fit_is_in_the_sidecar_and_a_full_one_ends_the_command() {
         }
     };
     let ran = session.ended("echo abcdef", cut("all", 1_000));
-    assert_eq!((&*ran.stdout, ran.truncated, ran.end), ("abc", true, End::Exit(0)));
+    assert_eq!((&*ran.stdout, ran.truncated, ran.end), ("abc", true, End::Exited(Exit::Code(0))));
     let file = ran.sidecar.expect("too long").expect("kept");
     assert_eq!(fs::read_to_string(&file).expect("there"), "abcdef\n");
     let ran = session.ended("yes", cut("much", 10_000));
-    assert_eq!(ran.end, End::Signal("SIGKILL".to_owned()));
+    assert_eq!(ran.end, End::Exited(Exit::Signal { number: 9, name: "SIGKILL".into() }));
     let file = fs::read_to_string(ran.sidecar.expect("too long").expect("kept")).expect("there");
     assert!(
         file.ends_with("[stopped here: the limit of 10000 bytes is reached]\n"),
@@ -322,6 +326,7 @@ fn a_directory_that_was_replaced_is_refused_in_the_words_of_a_session() {
 
 fn options() -> BackgroundOptions {
     BackgroundOptions {
+        place: Place::default(),
         stdio: Stdio::Pipes { has_input: true },
         is_stderr_apart: true,
         head_bytes: 10,
@@ -333,7 +338,8 @@ fn options() -> BackgroundOptions {
 }
 
 /// Closes its input, and waits for its end.
-fn output_of(process: &Process) -> (String, Option<Exit>) {
+fn output_of(kept: &KeptProcess) -> (String, Option<Exit>) {
+    let process = &kept.process;
     process.close_input();
     let deadline = std::time::Instant::now() + LONG;
     let end = loop {
@@ -363,12 +369,12 @@ fn both_doors_keep_what_they_run_where_and_as_they_would_run_it() {
     let (settings, cancel) = (settings(&root, Duration::ZERO), Cancel::new());
     let script = "read a; pwd; echo \"$a\"; exit 4";
     let start = |program: &Program| {
-        process::start_program(&settings, program, &options(), &host(), &cancel, || ())
+        process::start_program(&settings, program, &options(), &host(), &cancel)
     };
-    let process = start(&sh(script, "sub")).expect("started");
-    process.write(b"given\n").expect("taken");
+    let kept = start(&sh(script, "sub")).expect("started");
+    kept.process.write(b"given\n").expect("taken");
     let expected = format!("{}\ngiven\n", root.join("sub").display());
-    assert_eq!(output_of(&process), (expected, Some(Exit::Code(4))));
+    assert_eq!(output_of(&kept), (expected, Some(Exit::Code(4))));
     let missing = Program {
         cmd: "no-such-program".to_owned(),
         args: vec![],
@@ -383,12 +389,11 @@ fn both_doors_keep_what_they_run_where_and_as_they_would_run_it() {
 
     let session = Session::new();
     let line = session.line(script);
-    let process =
-        process::start_line(&session.workdir(), &line, &options(), &host(), &cancel, || ());
-    let process = process.expect("started");
-    process.write(b"given\n").expect("taken");
+    let kept = process::start_line(&session.workdir(), &line, &options(), &host(), &cancel);
+    let kept = kept.expect("started");
+    kept.process.write(b"given\n").expect("taken");
     let expected = format!("{}\ngiven\n", session.root.join("sub").display());
-    assert_eq!(output_of(&process), (expected, Some(Exit::Code(4))));
+    assert_eq!(output_of(&kept), (expected, Some(Exit::Code(4))));
 }
 
 /// A command that may go on, with room for `limit` bytes.
@@ -397,12 +402,12 @@ fn may_go_on(
     limit: usize,
     timeout: Duration,
     cancel: &Cancel,
-) -> Result<CommandOutcome<Ended>, Unfinished> {
+) -> Result<CommandOutcome<Succeeded>, Unfinished> {
     let (_made, root) = directory();
     let settings = ProgramSettings { max_output_bytes: limit, ..settings(&root, timeout) };
     let stdio = Stdio::Pipes { has_input: false };
     let options = BackgroundOptions { stdio, is_stderr_apart: false, ..options() };
-    process::run_program(&settings, &sh(script, "."), &options, &host(), cancel, || ())
+    process::run_program(&settings, &sh(script, "."), Some(&options), &host(), cancel)
 }
 
 #[test]
@@ -422,9 +427,9 @@ fn a_command_that_may_go_on_ends_as_any_other() {
         let (_made, root) = directory();
         let settings = ProgramSettings { max_output_bytes: limit, ..settings(&root, LONG) };
         let one = program::run(&settings, &sh(script, "."), &host(), &Cancel::new(), None);
-        let other = may_go_on(script, limit, LONG, &Cancel::new()).map(|ran| match ran {
-            CommandOutcome::Ended(ended) => ended,
-            CommandOutcome::Background(..) => panic!("{script} goes on"),
+        let other = may_go_on(script, limit, LONG, &Cancel::new()).map(|ran| {
+            assert!(ran.process.is_none(), "{script} goes on");
+            ran.output
         });
         match (one, other) {
             (Ok(one), Ok(other)) => assert_eq!(one, other, "{script}, {limit}"),
@@ -440,10 +445,10 @@ fn a_command_that_may_go_on_ends_as_any_other() {
 #[cfg(target_os = "linux")]
 fn at_its_timeout_it_goes_on_and_a_cancellation_ends_it() {
     let ran = may_go_on("echo begun; sleep 60", 100, Duration::from_millis(200), &Cancel::new());
-    let Ok(CommandOutcome::Background(Ended::Success { output, .. }, process)) = ran else {
+    let Ok(CommandOutcome { output, process: Some(kept) }) = ran else {
         panic!("it does not go on: {ran:?}")
     };
-    assert_eq!((output.as_str(), process.end()), ("begun\n", None));
+    assert_eq!((output.output.as_str(), kept.process.end()), ("begun\n", None));
     let cancel = Arc::new(Cancel::new());
     let stop = Arc::clone(&cancel);
     let stopper = std::thread::spawn(move || {
@@ -452,6 +457,74 @@ fn at_its_timeout_it_goes_on_and_a_cancellation_ends_it() {
     });
     let ran = may_go_on("echo begun; sleep 60", 100, LONG, &cancel);
     stopper.join().expect("joined");
-    let Ok(CommandOutcome::Ended(Ended::Cancelled { output })) = ran else { panic!("{ran:?}") };
-    assert_eq!(output, "begun\n");
+    assert_eq!(ran.map(drop), Err(Unfinished::Stopped { output: "begun\n".to_owned() }));
+}
+
+/// No longer than this, or until `cancelled`.
+fn wait(limit: Option<Duration>, cancelled: &Arc<AtomicBool>) -> Wait {
+    Wait { limit, cancelled: Arc::clone(cancelled) }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_wait_ends_with_what_it_waits_for_with_its_limit_or_with_a_cancellation() {
+    let (_made, root) = directory();
+    let (settings, cancel) = (settings(&root, Duration::ZERO), Cancel::new());
+    let program = sh("read a; echo \"$a\"; exit 4", ".");
+    let kept = process::start_program(&settings, &program, &options(), &host(), &cancel);
+    let kept = kept.expect("started");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = runtime.expect("made");
+    let never = Arc::new(AtomicBool::new(false));
+    runtime.block_on(async {
+        let short = || wait(Some(Duration::from_millis(20)), &never);
+        assert_eq!(kept.ended(short()).await, None);
+        assert_eq!(kept.listening(Some(1), short()).await, None);
+        let piece = kept.read(Stream::Stdout, 0, 10, short()).await.expect("what there is");
+        assert!(piece.bytes.is_empty() && !piece.is_ended);
+        let state = kept.input_state(wait(Some(LONG), &never)).await;
+        assert!(matches!(state, Some(InputState::Waiting | InputState::Unknown)), "{state:?}");
+
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let stopper = {
+            let (kept, cancelled) = (Arc::clone(&kept), Arc::clone(&cancelled));
+            std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(50));
+                cancelled.store(true, std::sync::atomic::Ordering::Relaxed);
+                kept.recheck();
+            })
+        };
+        assert_eq!(kept.ended(wait(None, &cancelled)).await, None);
+        stopper.join().expect("joined");
+
+        let end = kept.process.write(b"given\n").expect("taken");
+        let endless = || wait(None, &never);
+        assert_eq!(kept.written(end, endless()).await, Some(true));
+        let piece = kept.read(Stream::Stdout, 0, 10, endless()).await.expect("output");
+        assert_eq!(piece.bytes, b"given\n");
+        let ended = kept.end_of().await.expect("the end");
+        assert_eq!(ended.exit, Some(Exit::Code(4)));
+        assert_eq!(kept.ended(endless()).await, Some(ended));
+        assert_eq!(kept.listening(None, endless()).await, None);
+        assert_eq!(kept.input_state(endless()).await, None);
+        assert_eq!(kept.written(end + 1, endless()).await, Some(false));
+    });
+    assert!(!kept.signal("SIGNO") && kept.signal("SIGINT"));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_end_of_an_environment_ends_its_processes_also_one_that_starts_then() {
+    let (_made, root) = directory();
+    let (settings, cancel) = (settings(&root, Duration::ZERO), Cancel::new());
+    let start = |place: Place| {
+        let options = BackgroundOptions { place, ..options() };
+        process::start_program(&settings, &sh("sleep 60", "."), &options, &host(), &cancel)
+            .expect("started")
+    };
+    let mut running = Running::default();
+    let (kept, late) = (start(running.place()), running.place());
+    running.stop();
+    assert!(kept.process.end().is_some(), "it has ended by now");
+    assert_eq!(output_of(&start(late)).1, Some(Exit::Signal { number: 9, name: "SIGKILL".into() }));
 }

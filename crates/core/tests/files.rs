@@ -90,7 +90,7 @@ fn edit(file: File<'_>, change: Change<'_>) -> Result<Edited, Unfinished> {
 fn failure<T: std::fmt::Debug>(result: Result<T, Unfinished>) -> Failure {
     match result.unwrap_err() {
         Unfinished::Failed(failure) => failure,
-        Unfinished::Cancelled => panic!("cancelled"),
+        _ => panic!("cancelled"),
     }
 }
 

@@ -136,7 +136,9 @@ fn a_project_as_a_model_reads_it() {
     ]);
     fixture.put("bin/shop", b"#!/usr/bin/env node\n");
     fs::set_permissions(fixture.path.join("bin/shop"), fs::Permissions::from_mode(0o755)).unwrap();
-    insta::assert_snapshot!(text(&fixture.overview()));
+    let overview = fixture.overview();
+    insta::assert_snapshot!(text(&overview));
+    insta::assert_snapshot!("as_a_tool_gives_it", overview.to_json().replace(",\"", ",\n\""));
 }
 
 #[test]
@@ -240,7 +242,7 @@ fn a_file_is_no_directory_and_a_call_can_be_stopped() {
     let fixture = Fixture::new(&[("a", "x")]);
     let failed = |input: OverviewInput, stop: bool| match input.run(&AtomicBool::new(stop)) {
         Err(Unfinished::Failed(failure)) => Some(failure),
-        Err(Unfinished::Cancelled) => None,
+        Err(Unfinished::Cancelled | Unfinished::Stopped { .. }) => None,
         Ok(overview) => panic!("{overview:?}"),
     };
     assert_eq!(failed(fixture.input(&["a"]), false).unwrap().code, Code::NotADirectory);
@@ -291,7 +293,7 @@ fn an_abort_in_the_middle_stops_at_once() {
             // A machine that does other work too may take longer than the search does.
             assert!(ended.saturating_duration_since(aborted) < Duration::from_secs(2));
             match result {
-                Err(Unfinished::Cancelled) => cancelled += 1,
+                Err(Unfinished::Cancelled | Unfinished::Stopped { .. }) => cancelled += 1,
                 result => assert!(result.is_ok(), "{result:?}"),
             }
         });

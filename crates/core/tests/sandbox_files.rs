@@ -88,6 +88,8 @@ fn a_file_below_the_root_is_read_in_parts() {
         assert_eq!(file.read(1, 2, &GO).expect("read"), b"ex");
         assert_eq!(file.read(4, 2, &GO).expect("read"), b"");
     }
+    let (file, first) = at.files().begin("file", 3, &GO).expect("opened").expect("known here");
+    assert_eq!((first.len(), file.bytes), (3, 4));
     assert_eq!(code(at.files().open("missing")), Code::FileNotFound);
     assert_eq!(code(at.files().open("closed/..")), Code::NotAFile);
 }

@@ -17,7 +17,7 @@ use toolwright_core::access::target::{self, Purpose};
 use toolwright_core::code::Code;
 use toolwright_core::failure::{Failure, Unfinished};
 use toolwright_core::glob::{GlobInput, GlobOutput};
-use toolwright_core::grep::{GrepInput, SessionGrepInput, SessionGrepOutput};
+use toolwright_core::grep::{GrepInput, Match, SessionGrepInput, SessionGrepOutput};
 use toolwright_core::session_search::{SearchInput, SearchTargets};
 use toolwright_core::sidecar::SidecarRequest;
 use toolwright_fs::DirectoryGrant;
@@ -103,7 +103,7 @@ fn matches(output: &SessionGrepOutput) -> Vec<(&str, u64, &str)> {
 fn failure<T: std::fmt::Debug>(result: Result<T, Unfinished>) -> Failure {
     match result.unwrap_err() {
         Unfinished::Failed(failure) => failure,
-        Unfinished::Cancelled => panic!("cancelled"),
+        _ => panic!("cancelled"),
     }
 }
 
@@ -284,4 +284,33 @@ fn what_cannot_be_searched_is_named_as_far_as_it_may_be_known() {
 fn is_root() -> bool {
     // SAFETY: the call has no preconditions.
     unsafe { libc::geteuid() == 0 }
+}
+
+#[test]
+fn a_tool_gets_what_there_is() {
+    let output = SessionGrepOutput {
+        matches: vec![Match { path: "a".to_owned(), line: 1, text: "\"x\"".to_owned() }],
+        last: Some(Vec::new()),
+        count: Some(1),
+        files_searched: 2,
+        sidecar: None,
+        unsearched: Vec::new(),
+    };
+    let parsed = |text: String| serde_json::from_str::<serde_json::Value>(&text).unwrap();
+    let items = json!([{ "path": "a", "line": 1, "text": "\"x\"" }]);
+    assert_eq!(parsed(output.to_json()), json!({ "items": items, "files_scanned": 2 }));
+    let more = SessionGrepOutput {
+        sidecar: Some("/s".into()),
+        unsearched: vec!["b: why".to_owned()],
+        ..output
+    };
+    assert_eq!(
+        parsed(more.to_json()),
+        json!({
+            "items": items, "files_scanned": 2, "output_path": "/s", "last": [], "count": 1,
+            "not_searched": ["b: why"],
+        })
+    );
+    let listing = GlobOutput { entries: vec!["a".to_owned()], sidecar: None, unlisted: Vec::new() };
+    assert_eq!(parsed(listing.to_json()), json!({ "items": ["a"] }));
 }

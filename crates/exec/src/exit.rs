@@ -21,6 +21,24 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// The code, if it exited by itself.
+    #[must_use]
+    pub fn code(&self) -> Option<i32> {
+        match self {
+            Self::Code(code) => Some(*code),
+            Self::Signal { .. } => None,
+        }
+    }
+
+    /// The number and the name of the signal, if one ended it.
+    #[must_use]
+    pub fn signal(&self) -> (Option<i32>, Option<String>) {
+        match self {
+            Self::Code(_) => (None, None),
+            Self::Signal { number, name } => (Some(*number), Some(name.to_string())),
+        }
+    }
+
     pub(crate) fn from_status(status: ExitStatus) -> Self {
         match (status.code(), status.signal()) {
             (Some(code), _) => Self::Code(code),

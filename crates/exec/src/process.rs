@@ -105,6 +105,21 @@ pub enum Stdio {
     Terminal(TerminalSize),
 }
 
+impl Stdio {
+    /// By the name of what is read: `terminal`, `pipe`, or nothing. A terminal has 80 columns and 24 rows
+    /// unless the host says otherwise.
+    #[must_use]
+    pub fn named(input: &str, columns: Option<u16>, rows: Option<u16>) -> Self {
+        match input {
+            "terminal" => {
+                let (columns, rows) = (columns.unwrap_or(80), rows.unwrap_or(24));
+                Self::Terminal(TerminalSize { columns, rows })
+            }
+            input => Self::Pipes { has_input: input == "pipe" },
+        }
+    }
+}
+
 /// How a process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessEnd {

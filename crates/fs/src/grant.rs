@@ -77,6 +77,13 @@ impl DirectoryGrant {
         Self { name, path, seen: None, stays_open: true, identified: OnceLock::new() }
     }
 
+    /// The numbers of device and inode that a host has noted as `DEVICE:INODE`.
+    #[must_use]
+    pub fn noted(identity: &str) -> Option<(u64, u64)> {
+        let (device, inode) = identity.split_once(':')?;
+        Some((device.parse().ok()?, inode.parse().ok()?))
+    }
+
     /// Requires these numbers of device and inode.
     #[must_use]
     pub fn seen(mut self, seen: Option<(u64, u64)>) -> Self {

@@ -47,6 +47,27 @@ pub enum TargetKind {
     Missing,
 }
 
+impl TargetKind {
+    /// As a tool has it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::File { .. } => "file",
+            Self::Directory => "directory",
+            Self::Missing => "missing",
+        }
+    }
+
+    /// The size of a file.
+    #[must_use]
+    pub fn bytes(self) -> Option<u64> {
+        match self {
+            Self::File { bytes } => Some(bytes),
+            Self::Directory | Self::Missing => None,
+        }
+    }
+}
+
 /// A file, a directory or a missing name below a root, with an open descriptor.
 #[derive(Debug)]
 pub struct OpenTarget {

@@ -63,6 +63,25 @@ pub enum Outcome {
     Unknown(Option<String>),
 }
 
+impl Outcome {
+    /// The outcome with this status: `success`, `error`, or else unknown. An error without an effect is a
+    /// rejection.
+    #[must_use]
+    pub fn of(
+        status: &str,
+        has_acted: bool,
+        output_json: Option<String>,
+        error_json: Option<String>,
+    ) -> Self {
+        match (status, has_acted) {
+            ("success", _) => Self::Success(output_json),
+            ("error", false) => Self::Rejected(error_json),
+            ("error", true) => Self::Error(error_json),
+            _ => Self::Unknown(error_json),
+        }
+    }
+}
+
 /// How a call ended, and when.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finish {

@@ -26,6 +26,18 @@ pub enum Action {
     Deny,
 }
 
+impl Action {
+    /// As a rule has it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
 /// Who made a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Source {
@@ -70,6 +82,19 @@ pub enum Resource<'a> {
     Command(&'a str, Option<Dialect>),
     /// Anything else.
     Text(&'a str),
+}
+
+impl<'a> Resource<'a> {
+    /// A resource by its kind: `path`, `host`, `command`, or any other text.
+    #[must_use]
+    pub fn of_kind(kind: &str, text: &'a str, shell: Option<Dialect>) -> Self {
+        match kind {
+            "path" => Self::Path(Path::new(text)),
+            "host" => Self::Host(text),
+            "command" => Self::Command(text, shell),
+            _ => Self::Text(text),
+        }
+    }
 }
 
 /// What a list of rules says of one thing.

@@ -40,3 +40,15 @@ pub enum InputState {
     #[default]
     Unknown,
 }
+
+impl InputState {
+    /// As a caller reads it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Busy => "busy",
+            Self::Waiting => "waiting",
+            Self::Unknown => "unknown",
+        }
+    }
+}

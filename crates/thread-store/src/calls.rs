@@ -55,7 +55,26 @@ pub enum EndStatus {
     Cancelled,
 }
 
+impl EndStatus {
+    /// By its word; any other word is an error.
+    #[must_use]
+    pub fn of_word(word: &str) -> Self {
+        match word {
+            "success" => Self::Success,
+            "cancelled" => Self::Cancelled,
+            _ => Self::Error,
+        }
+    }
+}
+
 impl Status {
+    /// By its word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        let all = [Self::Queued, Self::Running, Self::Success, Self::Error, Self::Cancelled];
+        all.into_iter().find(|status| status.word() == word)
+    }
+
     /// As it is written in the table.
     #[must_use]
     pub fn word(self) -> &'static str {

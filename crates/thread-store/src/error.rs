@@ -89,6 +89,12 @@ pub enum ThreadError {
 }
 
 impl ThreadError {
+    /// The worker has released its right.
+    #[must_use]
+    pub fn released() -> Self {
+        Self::Locked { thread: "released".to_owned(), holder: String::new() }
+    }
+
     /// What happened, in a few words, without the place.
     #[must_use]
     pub fn summary(&self) -> String {

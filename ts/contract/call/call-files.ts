@@ -1,10 +1,16 @@
 import type { ContractSearch, OpenedTarget, SidecarRequest } from '../../../index.js'
-import { toOverview } from './call-overview.js'
 import { traceStep } from '../../core/call-channel.js'
 import { ToolError } from '../../core/errors.js'
 import { call, callLimited, type CallLimits, fileText, tryNowait, unwrap } from '../../core/native.js'
 import { patchTargets } from '../registry/contract-tool.js'
-import { type PatchedFile, patchedFile, type RuntimeFiles } from '../registry/tool-runtime.js'
+import {
+  type Listing,
+  type MatchListing,
+  type PatchedFile,
+  patchedFile,
+  type RuntimeFiles,
+  type TreeOverview,
+} from '../registry/tool-runtime.js'
 import { type CallScope, withDescriptor } from './access-controller.js'
 import { textBefore } from './overwritten-text.js'
 import { anchoredPattern, explainPattern } from './path-advice.js'
@@ -98,28 +104,28 @@ export function callFiles({ scope, access, tool, id, signal, onOverwritten, chan
     async glob(pattern, path) {
       const { target, also, agreed } = await access.search(path)
       if (target.kind !== 'directory') throw notADirectory('glob', path ?? '.')
-      const { entries, notListed, sidecar } = await directory.withSidecar(tool, id, limits.sidecarBytes, (file) => {
+      const found = await directory.withSidecar(tool, id, limits.sidecarBytes, (file) => {
         const request = searchRequest(anchoredPattern(pattern), limits.globEntries, agreed, file)
         return traceStep('search', { operation: 'glob' }, () =>
           callLimited(searching(`glob ${pattern}`), (_, cancel) => target.glob(request, also, access.forSearches, cancel)),
         )
       })
-      if (entries.length === 0) explainPattern(pattern, 'pattern', roots)
-      return { items: entries, output_path: sidecar, ...notSearched(notListed) }
+      const listing = JSON.parse(found) as Listing<string>
+      if (listing.items.length === 0) explainPattern(pattern, 'pattern', roots)
+      return listing
     },
     async grep(pattern, { path, glob, case_insensitive: caseInsensitive = false } = {}) {
       const { target, also, agreed } = await access.search(path)
-      const result = await directory.withSidecar(tool, id, limits.sidecarBytes, (file) => {
+      const found = await directory.withSidecar(tool, id, limits.sidecarBytes, (file) => {
         const request = searchRequest(pattern, limits.grepMatches, agreed, file)
         const options = { ...(glob === undefined ? {} : { glob: anchoredPattern(glob) }), caseInsensitive, maxLineBytes: LINE_BYTES }
         return traceStep('search', { operation: 'grep' }, () =>
           callLimited(searching(`grep ${pattern}`), (_, cancel) => target.grep(request, options, also, access.forSearches, cancel)),
         )
       })
-      const { matches, last = [], count, filesScanned, sidecar } = result
-      if (glob !== undefined && filesScanned === 0) explainPattern(glob, 'glob', roots)
-      const more = sidecar === undefined ? {} : { last, count }
-      return { items: matches, files_scanned: filesScanned, output_path: sidecar, ...more, ...notSearched(result.notSearched) }
+      const matches = JSON.parse(found) as MatchListing
+      if (glob !== undefined && matches.files_scanned === 0) explainPattern(glob, 'glob', roots)
+      return matches
     },
     async overview({ path, depth = OVERVIEW_DEPTH } = {}) {
       const { target, also, agreed } = await access.search(path)
@@ -128,7 +134,7 @@ export function callFiles({ scope, access, tool, id, signal, onOverwritten, chan
       const overview = await traceStep('search', { operation: 'overview' }, () =>
         callLimited(searching('overview'), (_, cancel) => target.overview(request, also, access.forSearches, cancel)),
       )
-      return toOverview(overview)
+      return JSON.parse(overview) as TreeOverview
     },
   }
 }
@@ -157,5 +163,3 @@ function notADirectory(tool: string, path: string): ToolError {
   const hint = `${tool} looks into directories: name one, or leave \`path\` out to look in the whole workspace.`
   return new ToolError({ code: 'TOOL_NOT_A_DIRECTORY', summary, place: `${summary}: \`${path}\``, hint, details: { path } })
 }
-
-const notSearched = (skipped: string[]): { not_searched?: string[] } => (skipped.length === 0 ? {} : { not_searched: skipped })

@@ -1,4 +1,4 @@
-import type { ContractBashOutput, ContractBashRequest, ContractGrants, KeptProcess, LiveOutput, SidecarRequest } from '../../../index.js'
+import type { CommandOutput, ContractBashRequest, ContractGrants, KeptProcess, LiveOutput, SidecarRequest } from '../../../index.js'
 import { type KeepOptions, nativeOptions } from '../../core/kept-process.js'
 import { OUTPUT_FILE_BYTES } from '../../core/processes/process-table.js'
 import { goesOnNote } from '../../core/processes/process-texts.js'
@@ -42,16 +42,16 @@ export function callShell({ scope, access, tool, id, signal, onOutput, onPatches
       let goesOn: KeptProcess | undefined
       const fileBytes = Math.min(OUTPUT_FILE_BYTES, limits.sidecarBytes)
       const keep: KeepOptions = { input: 'empty', stderrApart: true, fileBytes, fileDirectory: directory.path }
-      const runKept = async (sidecar: SidecarRequest): Promise<ContractBashOutput> => {
-        const { output, process: background } = await call(callLimits, async (_, cancel) => {
-          const ran = await addon.contractBashKept(target, { ...request, sidecar }, nativeOptions(keep), cancel, live?.output)
+      const runKept = async (sidecar: SidecarRequest): Promise<CommandOutput> => {
+        const ended = await call(callLimits, async (_, cancel) => {
+          const ran = await addon.contractBash(target, { ...request, sidecar }, cancel, live?.output, undefined, nativeOptions(keep))
           if (signal.aborted && !isUnfinished(ran)) ran.process?.kill()
           return ran
         })
-        goesOn = background
-        return output
+        goesOn = ended.process
+        return ended
       }
-      const run = (sidecar: SidecarRequest): Promise<ContractBashOutput> =>
+      const run = (sidecar: SidecarRequest): Promise<CommandOutput> =>
         canGoOn
           ? runKept(sidecar)
           : call(callLimits, (loaded, cancel) =>
@@ -133,7 +133,7 @@ class OutputPoll implements Disposable {
   }
 }
 
-function noteExit(message: CommandMessage, ended: ContractBashOutput | undefined): void {
+function noteExit(message: CommandMessage, ended: CommandOutput | undefined): void {
   if (ended === undefined) return
   const { exitCode = null, timedOut } = ended
   message.exitCode = exitCode
@@ -141,7 +141,7 @@ function noteExit(message: CommandMessage, ended: ContractBashOutput | undefined
   message.call?.commandEnded(exitCode)
 }
 
-function commandEnd(ended: ContractBashOutput, grants: ContractGrants, canStart: boolean): CommandEnd {
+function commandEnd(ended: CommandOutput, grants: ContractGrants, canStart: boolean): CommandEnd {
   const { stdout, stderr, exitCode = null, signal = null, timedOut } = ended
   const leftovers = leftRunningNote(ended.leftRunning, canStart)
   const notes = [...refusalNotes(ended, grants), ...ended.gitNotes, ...(leftovers === undefined ? [] : [leftovers])]
@@ -149,7 +149,7 @@ function commandEnd(ended: ContractBashOutput, grants: ContractGrants, canStart:
 }
 
 /** Notes about restrictions of the session that may explain a failure. */
-function refusalNotes({ exitCode, hint }: Pick<ContractBashOutput, 'exitCode' | 'hint'>, grants: ContractGrants): string[] {
+function refusalNotes({ exitCode, hint }: Pick<CommandOutput, 'exitCode' | 'hint'>, grants: ContractGrants): string[] {
   const { notGranted = [], readable, writable, readsAll } = grants
   if (exitCode === 0) return []
   const nowhere = !readsAll && readable.length === 0 && writable.length === 0

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { CapturedCommand } from '../../../index.js'
+import type { CommandOutput } from '../../../index.js'
 import { ToolError } from '../../core/errors.js'
 import { findBash } from '../../core/find-bash.js'
 import { noteGrants } from '../../core/grants.js'
@@ -32,7 +32,7 @@ export class BashSession {
   }
 
   /** Runs a command after all earlier calls. */
-  run(line: string, call: BuiltInContext): Promise<CapturedCommand> {
+  run(line: string, call: BuiltInContext): Promise<CommandOutput> {
     return this.#inTurn(() => this.#run(line, call), call.signal)
   }
 
@@ -59,7 +59,7 @@ export class BashSession {
     return mine
   }
 
-  async #run(line: string, call: BuiltInContext): Promise<CapturedCommand> {
+  async #run(line: string, call: BuiltInContext): Promise<CommandOutput> {
     const { states } = await this.#states()
     const { settings } = call
     const writable = [settings.rootDir, ...(settings.sandbox.writableRoots ?? [])]

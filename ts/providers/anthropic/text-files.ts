@@ -68,7 +68,7 @@ export class TextFiles {
   }
 
   /** Replaces a text by another, unless the file has changed since it was read. */
-  rewrite(path: string, known: string, content: string): Promise<boolean> {
+  rewrite(path: string, known: string, content: string): Promise<undefined> {
     const plan = this.#plan
     return callLimited(plan.changeLimits(`edit ${path}`), (addon, cancel) =>
       addon.rewriteFile(grantedRoot(addon, plan), path, known, content, plan.maxOutputBytes, plan.publish, cancel),
@@ -76,7 +76,7 @@ export class TextFiles {
   }
 
   /** Deletes a file, a link, or a directory with everything in it. */
-  delete(path: string): Promise<boolean> {
+  delete(path: string): Promise<undefined> {
     const plan = this.#plan
     return callLimited(plan.changeLimits(`delete ${path}`), (addon, cancel) =>
       addon.deleteEntry(grantedRoot(addon, plan), path, true, plan.publish, cancel),

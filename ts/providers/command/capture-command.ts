@@ -1,5 +1,5 @@
 /** Runs a command to its end: separate streams, and how it ended. */
-import type { CapturedCommand } from '../../../index.js'
+import type { CommandOutput } from '../../../index.js'
 import { traceStep } from '../../core/call-channel.js'
 import { type CommandMessage, programName } from '../../core/call-message.js'
 import { CommandPatches } from '../../core/command-patches.js'
@@ -28,7 +28,7 @@ export async function captureCommand(
   { cmd, args, cwd, judged = args, timeoutMs, streamBytes, variables }: CapturedInput,
   call: CallSettings,
   bound: ToolOptions,
-): Promise<CapturedCommand> {
+): Promise<CommandOutput> {
   const plan = callPlan(call)
   checkBashLimits({ ...plan, timeoutMs })
   const guarded = guardCommand(plan, cmd, judged, cwd)
@@ -48,7 +48,7 @@ export async function captureCommand(
   ).finally(() => void (call.patches = [...(call.patches ?? []), ...patches.take()]))
 }
 
-function noteEnd(message: CommandMessage, ended: CapturedCommand | undefined): void {
+function noteEnd(message: CommandMessage, ended: CommandOutput | undefined): void {
   if (ended === undefined) return
   const exitCode = ended.exitCode ?? null
   message.exitCode = exitCode
@@ -57,7 +57,7 @@ function noteEnd(message: CommandMessage, ended: CapturedCommand | undefined): v
 }
 
 /** The exit code as a shell reports it: 128 plus the number of the signal; 124 for a timeout, as from `timeout`. */
-export function exitCodeOf({ exitCode, signalNumber, timedOut }: CapturedCommand): number {
+export function exitCodeOf({ exitCode, signalNumber, timedOut }: CommandOutput): number {
   if (timedOut) return 124
   return exitCode ?? 128 + (signalNumber ?? 0)
 }
@@ -70,6 +70,6 @@ export function stderrWithNotes(stderr: string, notes: readonly (string | undefi
 }
 
 /** Notes about a command for the model. */
-export function captureNotes({ hint, leftRunning, signal }: CapturedCommand): (string | undefined)[] {
+export function captureNotes({ hint, leftRunning, signal }: CommandOutput): (string | undefined)[] {
   return [signal === undefined ? undefined : `The command was killed by ${signal}.`, hint, leftRunningNote(leftRunning)]
 }

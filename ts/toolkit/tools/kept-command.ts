@@ -27,13 +27,13 @@ export async function runKept(
   bound: BoundToolOptions,
   { table }: ToolProcesses,
 ): Promise<FinishedCommand> {
-  const { output: finished, process } = await callAddon(limits, async (addon, cancel) => {
-    const ran = await addon.bashKept(settings(addon), command, nativeOptions(keep), cancel)
+  const { process, ...finished } = await callAddon(limits, async (addon, cancel) => {
+    const ran = await addon.bash(settings(addon), command, cancel, undefined, nativeOptions(keep))
     // Nothing else would end the process after an abort.
     if (signal?.aborted === true && !isUnfinished(ran)) ran.process?.kill()
     return ran
   })
-  if (process === undefined || process === null) return finished
+  if (process === undefined) return finished
   const line = [command.cmd, ...command.args].map(shellWord).join(' ')
   try {
     const entry = await table.take(process, { command: line, keep, lifetime: signal, record: processRecorder(getToolContext(), bound) })

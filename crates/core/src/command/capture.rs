@@ -10,6 +10,7 @@ use toolwright_exec::{
 use toolwright_fs::FileLocation;
 use toolwright_sandbox::plan::Plan;
 
+use super::end::{CommandOutput, End};
 use super::environment::{self, Variables};
 use super::launch::{Directory, Launch, joined};
 use super::program::{Program, ProgramSettings, locate};
@@ -30,37 +31,6 @@ pub struct CaptureTerms {
     pub variables: Variables,
 }
 
-/// What a program printed, and how it ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Captured {
-    /// What it wrote there.
-    pub stdout: String,
-    /// What it wrote there.
-    pub stderr: String,
-    /// How it ended.
-    pub end: CapturedEnd,
-    /// What the sandbox seems to have refused, and what of git's configuration stayed in it.
-    pub hint: Option<String>,
-    /// How many processes that it had left running were killed.
-    pub left_running: u32,
-}
-
-/// How a program ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CapturedEnd {
-    /// With this code.
-    Exit(i32),
-    /// By this signal.
-    Signal {
-        /// Its number.
-        number: i32,
-        /// Its name.
-        name: String,
-    },
-    /// By its timeout.
-    TimedOut,
-}
-
 /// Runs a program. The terms replace the limits of the settings.
 pub fn run(
     settings: &ProgramSettings,
@@ -68,7 +38,7 @@ pub fn run(
     host: &Arc<Variables>,
     terms: &CaptureTerms,
     cancel: &Cancel,
-) -> Result<Captured, Unfinished> {
+) -> Result<CommandOutput, Unfinished> {
     let located = locate(settings, &program.cwd)
         .map_err(|error| files::working_directory(&error, WORKING_DIRECTORY))?;
     let FileLocation { root, relative, descriptor, .. } = located;
@@ -95,26 +65,22 @@ pub fn run(
     };
     let (end, output, stderr, left_running) = match toolwright_exec::run(&request) {
         Ok(Finished { exit, output, stderr, left_running, .. }) => {
-            let end = match exit {
-                Exit::Code(code) => CapturedEnd::Exit(code),
-                Exit::Signal { number, name } => {
-                    CapturedEnd::Signal { number, name: name.to_string() }
-                }
-            };
-            (end, output, stderr, left_running)
+            (End::Exited(exit), output, stderr, left_running)
         }
-        Err(ExecError::TimedOut { output, stderr, .. }) => {
-            (CapturedEnd::TimedOut, output, stderr, 0)
-        }
+        Err(ExecError::TimedOut { output, stderr, .. }) => (End::TimedOut, output, stderr, 0),
         Err(ExecError::Cancelled { .. }) => return Err(Unfinished::Cancelled),
         Err(error) => return Err(commands::program_not_run(&error, program, &directory).into()),
     };
+    let stderr = stderr.unwrap_or_default();
+    let truncated = output.truncated || stderr.truncated;
     let text = |output: Output| text::within(output.bytes, terms.stream_bytes);
-    let (stdout, stderr) = (text(output), text(stderr.unwrap_or_default()));
+    let (stdout, stderr) = (text(output), text(stderr));
     let hint = hint(program, &end, [&stderr, &stdout], &plan);
+    // A provider's tool has one place for both.
     let hints: Vec<String> = hint.into_iter().chain(voice::git::notes(&git.take())).collect();
     let hint = (!hints.is_empty()).then(|| hints.join(" "));
-    Ok(Captured { stdout, stderr, end, hint, left_running })
+    let (sidecar, git_notes) = (None, Vec::new());
+    Ok(CommandOutput { stdout, stderr, truncated, sidecar, end, hint, left_running, git_notes })
 }
 
 /// Each name once: the variables of the call replace those of the policy.
@@ -127,12 +93,12 @@ fn joined_variables(policy: Arc<Variables>, own: &Variables) -> Arc<Variables> {
 }
 
 /// What the sandbox has to do with an end that is no success: what was printed last says most.
-fn hint(program: &Program, end: &CapturedEnd, printed: [&str; 2], plan: &Plan) -> Option<String> {
+fn hint(program: &Program, end: &End, printed: [&str; 2], plan: &Plan) -> Option<String> {
     let command_end = match end {
-        CapturedEnd::Exit(0) => return None,
-        CapturedEnd::Exit(code) => Some(CommandEnd::Code(*code)),
-        CapturedEnd::TimedOut => Some(CommandEnd::TimedOut),
-        CapturedEnd::Signal { .. } => None,
+        End::Exited(Exit::Code(0)) => return None,
+        End::Exited(Exit::Code(code)) => Some(CommandEnd::Code(*code)),
+        End::TimedOut => Some(CommandEnd::TimedOut),
+        End::Exited(Exit::Signal { .. }) => None,
     };
     let explained = printed.iter().find_map(|text| explain(text, plan, Door::Tools));
     explained

@@ -17,10 +17,14 @@ const BLOCK_BYTES: usize = 64 << 10;
 pub(super) struct Changes(Arc<(Mutex<bool>, Condvar)>);
 
 impl Changes {
-    pub(super) fn tell(&self) {
-        let (changed, wake) = &*self.0;
-        *changed.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        wake.notify_one();
+    /// What is called after each change.
+    pub(super) fn waker(&self) -> impl Fn() + Send + Sync + 'static {
+        let shared = self.clone();
+        move || {
+            let (changed, wake) = &*shared.0;
+            *changed.lock().unwrap_or_else(PoisonError::into_inner) = true;
+            wake.notify_one();
+        }
     }
 
     /// Waits for a change since the last wait, but no longer than this.

@@ -23,30 +23,36 @@ pub struct PatchInCommand {
     /// In milliseconds since 1970; `None` if it was killed.
     pub ended_ms: Option<u64>,
     /// How it ended.
-    pub outcome: PatchOutcome,
+    pub status: PatchStatus,
+    /// Whether the patch makes no sense or does not fit its files.
+    pub is_mismatch: bool,
+    /// A line for each file, or what happened.
+    pub text: String,
+    /// The next move after a failure.
+    pub hint: Option<String>,
 }
 
 /// How a patch in a command ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PatchOutcome {
-    /// It was applied: a line for each file.
-    Applied(String),
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PatchStatus {
+    /// It was applied.
+    Success,
     /// Nothing was changed.
-    Refused {
-        /// Whether the patch makes no sense or does not fit its files.
-        is_mismatch: bool,
-        /// What happened.
-        what: String,
-        /// The next move.
-        hint: String,
-    },
+    Error,
     /// It was killed, and may have been applied.
-    Unknown {
-        /// What happened.
-        what: &'static str,
-        /// The next move.
-        hint: &'static str,
-    },
+    Unknown,
+}
+
+impl PatchStatus {
+    /// As a record has it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Error => "error",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 const KILLED: &str = "The patch was stopped before it was known how far it had come";
@@ -61,19 +67,32 @@ pub fn of_command(reports: &PatchReports) -> Vec<PatchInCommand> {
 fn patch(report: PatchReport) -> PatchInCommand {
     let PatchReport { directory, bytes, sha256, files, total, began_ms, end } = report;
     let files: Vec<PatchedFile> = files.into_iter().filter_map(file).collect();
-    let (ended_ms, outcome) = match end {
+    let (status, ended_ms, is_mismatch, text, hint) = match end {
         PatchEnd::Applied { at_ms } => {
-            (Some(at_ms), PatchOutcome::Applied(applied::summary_of_first(&files, total)))
+            let summary = applied::summary_of_first(&files, total);
+            (PatchStatus::Success, Some(at_ms), false, summary, None)
         }
         PatchEnd::Refused { at_ms, refusal } => {
             let is_mismatch = refusal.is_mismatch == 1;
-            let outcome =
-                PatchOutcome::Refused { is_mismatch, what: refusal.what, hint: refusal.hint };
-            (Some(at_ms), outcome)
+            (PatchStatus::Error, Some(at_ms), is_mismatch, refusal.what, Some(refusal.hint))
         }
-        PatchEnd::Unknown => (None, PatchOutcome::Unknown { what: KILLED, hint: AFTER_KILL }),
+        PatchEnd::Unknown => {
+            (PatchStatus::Unknown, None, false, KILLED.to_owned(), Some(AFTER_KILL.to_owned()))
+        }
     };
-    PatchInCommand { directory, files, total, bytes, sha256, began_ms, ended_ms, outcome }
+    PatchInCommand {
+        directory,
+        files,
+        total,
+        bytes,
+        sha256,
+        began_ms,
+        ended_ms,
+        status,
+        is_mismatch,
+        text,
+        hint,
+    }
 }
 
 fn file(NotedFile { path, letter, moved_to }: NotedFile) -> Option<PatchedFile> {

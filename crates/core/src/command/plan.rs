@@ -144,7 +144,14 @@ impl LimitOptions {
     }
 }
 
-/// What the options of a tool set grant to its commands, besides `root`.
+/// The root directory that a host grants. `identity` is its device and inode, as `DEVICE:INODE`, if the host has
+/// noted them.
+#[must_use]
+pub fn granted_root(path: impl Into<PathBuf>, identity: Option<&str>) -> DirectoryGrant {
+    DirectoryGrant::new("rootDir", path).seen(identity.and_then(DirectoryGrant::noted))
+}
+
+/// What the options of a tool set grant to its commands, besides `root`. A `home` that is not absolute is none.
 #[must_use]
 pub fn grants(
     root: Arc<DirectoryGrant>,
@@ -155,7 +162,7 @@ pub fn grants(
 ) -> Grants {
     let writable = RequestedPaths { option: "sandbox.writableRoots", paths: writable };
     let readable = RequestedPaths { option: "sandbox.readable", paths: readable };
-    Grants::new(root, writable, readable, deny_read, home)
+    Grants::new(root, writable, readable, deny_read, home.filter(|home| home.is_absolute()))
 }
 
 /// The home directory by the host's environment, or else the user's.

@@ -12,11 +12,14 @@ use toolwright_exec::{
     Cancel, CancelSource as _, ExecError, ExecRequest, Sink as _, Split, StoppedBy, Stream, Streams,
 };
 
+use super::end::{CommandOutput, End};
 use super::environment::Variables;
 use super::follow::{Changes, Followed, exit, follow};
+use super::kept::KeptProcess;
 use super::live_output::{LiveOutput, LiveSink};
-use super::program::{self, Ended, Program, ProgramSettings};
-use super::shell::{self, CommandLine, End, ShellOutput};
+use super::program::{self, Program, ProgramSettings, Succeeded};
+use super::running::Place;
+use super::shell::{self, CommandLine};
 use crate::access::target::Target;
 use crate::failure::{Unfinished, commands, files};
 use crate::sidecar::LazySidecar;
@@ -25,9 +28,11 @@ use crate::{text, voice};
 /// How a background process runs, and how much of its output stays.
 #[derive(Debug, Clone)]
 pub struct BackgroundOptions {
+    /// Its place among what an environment has running.
+    pub place: Place,
     /// What it reads from and writes to.
     pub stdio: Stdio,
-    /// Whether stderr is a stream of its own.
+    /// Whether stderr is a stream of its own; never with a terminal.
     pub is_stderr_apart: bool,
     /// How much of the beginning of each stream stays in memory.
     pub head_bytes: usize,
@@ -54,8 +59,9 @@ impl BackgroundOptions {
     }
 
     fn request<'a>(&self, exec: ExecRequest<'a>) -> Result<ProcessRequest<'a>, Unfinished> {
-        let streams = if self.is_stderr_apart { Streams::Apart } else { Streams::Joined };
-        let stderr = if self.is_stderr_apart { self.limits()? } else { LogLimits::default() };
+        let is_apart = self.is_stderr_apart && !matches!(self.stdio, Stdio::Terminal(_));
+        let streams = if is_apart { Streams::Apart } else { Streams::Joined };
+        let stderr = if is_apart { self.limits()? } else { LogLimits::default() };
         let exec = ExecRequest { streams, ..exec };
         Ok(ProcessRequest { exec, stdio: self.stdio, stdout: self.limits()?, stderr })
     }
@@ -63,11 +69,11 @@ impl BackgroundOptions {
 
 /// A command that was followed until its end or its timeout.
 #[derive(Debug)]
-pub enum CommandOutcome<T> {
-    /// It has ended.
-    Ended(T),
-    /// Its time is over, and it goes on; with what there is of it until then.
-    Background(T, Process),
+pub struct CommandOutcome<T> {
+    /// What there is of it until then.
+    pub output: T,
+    /// The process that goes on, if it has not ended.
+    pub process: Option<Arc<KeptProcess>>,
 }
 
 /// What of the changes of a process to git's configuration stayed in the sandbox, for a model.
@@ -76,16 +82,25 @@ pub fn git_notes(end: &ProcessEnd) -> Vec<String> {
     voice::git::notes(&end.git)
 }
 
-/// Runs a program, which goes on as a background process when its time is over. Until then it is one of
-/// [`program::run`], with the same results and errors.
+impl<T> CommandOutcome<T> {
+    /// A command that has ended.
+    fn ended(output: T) -> Self {
+        Self { output, process: None }
+    }
+}
+
+/// Runs a program. With `options` it goes on as a background process when its time is over; until then,
+/// and without them, it is one of [`program::run`], with the same results and errors.
 pub fn run_program(
     settings: &ProgramSettings,
     program: &Program,
-    options: &BackgroundOptions,
+    options: Option<&BackgroundOptions>,
     host: &Arc<Variables>,
     cancel: &Cancel,
-    changed: impl Fn() + Send + Sync + 'static,
-) -> Result<CommandOutcome<Ended>, Unfinished> {
+) -> Result<CommandOutcome<Succeeded>, Unfinished> {
+    let Some(options) = options else {
+        return program::run(settings, program, host, cancel, None).map(CommandOutcome::ended);
+    };
     let placed = program::place(settings, program, host)?;
     let limit = settings.max_output_bytes;
     // All of an output within the limit is in memory, and both ends of a longer one.
@@ -95,34 +110,34 @@ pub fn run_program(
         tail_bytes: options.tail_bytes.max(limit),
         ..options.clone()
     };
-    let (process, news) = {
+    let changes = Changes::default();
+    let kept = {
         let launch = program::launch(settings, program, host, &placed.directory, &placed.plan);
         let request = options.request(launch.request(cancel))?;
-        let (news, tell) = notifier(changed);
-        let started = Process::start(request, tell);
-        let process = started.map_err(|error| match error {
+        let started = KeptProcess::start(request, changes.waker());
+        started.map_err(|error| match error {
             ExecError::Cancelled { .. } => Unfinished::Cancelled,
             error => program::failed_start(error, program, &placed).into(),
-        })?;
-        (process, news)
+        })?
     };
+    let process = &kept.process;
     let deadline = Instant::now().checked_add(settings.timeout);
-    let followed = follow(&process, &news, &[], deadline, cancel, |_| ());
-    let output = visible_output(&process, limit);
+    let followed = follow(process, &changes, &[], deadline, cancel, |_| ());
+    let output = visible_output(process, limit);
     match followed {
         Followed::Ended(mut end) => {
             let left_running = end.left_running;
             let git = std::mem::take(&mut end.git);
             program::concluded(program, &exit(end), output, left_running, &git, &placed.plan)
-                .map(CommandOutcome::Ended)
+                .map(CommandOutcome::ended)
                 .map_err(Unfinished::from)
         }
         Followed::Late => {
-            let git_notes = Vec::new();
-            let so_far = Ended::Success { output, left_running: 0, git_notes };
-            Ok(CommandOutcome::Background(so_far, process))
+            let process = Some(options.place.fill(kept));
+            let output = Succeeded { output, left_running: 0, git_notes: Vec::new() };
+            Ok(CommandOutcome { output, process })
         }
-        Followed::Stopped => Ok(CommandOutcome::Ended(Ended::Cancelled { output })),
+        Followed::Stopped => Err(Unfinished::Stopped { output }),
     }
 }
 
@@ -143,24 +158,26 @@ fn visible_output(process: &Process, limit: usize) -> String {
 pub fn run_line(
     workdir: &Target,
     command: &CommandLine,
-    options: &BackgroundOptions,
+    options: Option<&BackgroundOptions>,
     host: &Arc<Variables>,
     live: Option<&LiveOutput>,
     cancel: &Cancel,
-    changed: impl Fn() + Send + Sync + 'static,
-) -> Result<CommandOutcome<ShellOutput>, Unfinished> {
+) -> Result<CommandOutcome<CommandOutput>, Unfinished> {
+    let Some(options) = options else {
+        return shell::run(workdir, command, host, live, cancel).map(CommandOutcome::ended);
+    };
     let placed = shell::place(workdir, command, host)?;
     let not_run = |error: ExecError| match error {
         ExecError::Cancelled { .. } => Unfinished::Cancelled,
         error => commands::line_not_run(&error, &command.line, &placed.directory).into(),
     };
-    let (process, news) = {
+    let changes = Changes::default();
+    let kept = {
         let (program, args) = shell::shell(command);
         let launch = shell::launch(command, host, program, &args, &placed.directory, &placed.plan);
         let options = BackgroundOptions { is_stderr_apart: true, ..options.clone() };
         let request = options.request(launch.request(cancel))?;
-        let (news, tell) = notifier(changed);
-        (Process::start(request, tell).map_err(not_run)?, news)
+        KeptProcess::start(request, changes.waker()).map_err(not_run)?
     };
     let stop = AtomicBool::new(false);
     let mut sidecar = LazySidecar::new(&command.sidecar);
@@ -170,56 +187,40 @@ pub fn run_line(
     let streams = [Stream::Stdout, Stream::Stderr];
     let stopped_by = StoppedBy { cancel, stop: &stop };
     let followed =
-        follow(&process, &news, &streams, deadline, &stopped_by, |chunk| sink.push(chunk));
+        follow(&kept.process, &changes, &streams, deadline, &stopped_by, |chunk| sink.push(chunk));
     let head = split.into_head();
     let mut git = Vec::new();
     let (end, left_running, goes_on) = match followed {
         Followed::Ended(mut end) => {
             let left_running = end.left_running;
             git = std::mem::take(&mut end.git);
-            (shell::end_of(exit(end)), left_running, false)
+            (End::Exited(exit(end)), left_running, false)
         }
         Followed::Late => (End::TimedOut, 0, true),
         Followed::Stopped if cancel.is_cancelled() => return Err(Unfinished::Cancelled),
-        Followed::Stopped => (End::Signal("SIGKILL".to_owned()), 0, false),
+        Followed::Stopped => (End::killed(), 0, false),
     };
     let output = shell::output(command, &placed, head, end, left_running, &git, sidecar);
-    Ok(if goes_on {
-        CommandOutcome::Background(output, process)
-    } else {
-        CommandOutcome::Ended(output)
-    })
+    Ok(CommandOutcome { output, process: goes_on.then(|| options.place.fill(kept)) })
 }
 
-/// What wakes the thread that follows a process, and tells of its changes besides.
-fn notifier(
-    changed: impl Fn() + Send + Sync + 'static,
-) -> (Changes, impl Fn() + Send + Sync + 'static) {
-    let news = Changes::default();
-    let notify = news.clone();
-    (news, move || {
-        notify.tell();
-        changed();
-    })
-}
-
-/// Starts a program of the tools. `changed` is called after each change, on other threads. The
-/// cancellation ends the start; the process ends by its own, when it is killed, and with the result.
+/// Starts a program of the tools. The cancellation ends the start; the process ends by its own, when it is
+/// killed, and with the result.
 pub fn start_program(
     settings: &ProgramSettings,
     program: &Program,
     options: &BackgroundOptions,
     host: &Arc<Variables>,
     cancel: &Cancel,
-    changed: impl Fn() + Send + Sync + 'static,
-) -> Result<Process, Unfinished> {
+) -> Result<Arc<KeptProcess>, Unfinished> {
     let placed = program::place(settings, program, host)?;
     let launch = program::launch(settings, program, host, &placed.directory, &placed.plan);
     let request = options.request(launch.request(cancel))?;
-    Process::start(request, changed).map_err(|error| match error {
+    let started = KeptProcess::start(request, || ()).map_err(|error| match error {
         ExecError::Cancelled { .. } => Unfinished::Cancelled,
         error => commands::program_not_run(&error, program, &placed.directory).into(),
-    })
+    })?;
+    Ok(options.place.fill(started))
 }
 
 /// Starts a command line of a session, as [`start_program`] does. Neither its timeout nor what is said of
@@ -230,14 +231,14 @@ pub fn start_line(
     options: &BackgroundOptions,
     host: &Arc<Variables>,
     cancel: &Cancel,
-    changed: impl Fn() + Send + Sync + 'static,
-) -> Result<Process, Unfinished> {
+) -> Result<Arc<KeptProcess>, Unfinished> {
     let placed = shell::place(workdir, command, host)?;
     let (program, args) = shell::shell(command);
     let launch = shell::launch(command, host, program, &args, &placed.directory, &placed.plan);
     let request = options.request(launch.request(cancel))?;
-    Process::start(request, changed).map_err(|error| match error {
+    let started = KeptProcess::start(request, || ()).map_err(|error| match error {
         ExecError::Cancelled { .. } => Unfinished::Cancelled,
         error => commands::line_not_run(&error, &command.line, &placed.directory).into(),
-    })
+    })?;
+    Ok(options.place.fill(started))
 }

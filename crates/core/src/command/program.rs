@@ -49,33 +49,26 @@ pub struct Program {
     pub patches: Option<Arc<PatchReports>>,
 }
 
-/// How a program ended that did not fail.
+/// A program that did not fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
-    /// With code 0.
-    Success {
-        /// What it printed, stdout and stderr in the order of arrival.
-        output: String,
-        /// How many processes that it had left running were killed.
-        left_running: u32,
-        /// What of its changes to git's configuration stayed in the sandbox.
-        git_notes: Vec<String>,
-    },
-    /// By a cancellation.
-    Cancelled {
-        /// What it had printed until then.
-        output: String,
-    },
+pub struct Succeeded {
+    /// What it printed, stdout and stderr in the order of arrival.
+    pub output: String,
+    /// How many processes that it had left running were killed.
+    pub left_running: u32,
+    /// What of its changes to git's configuration stayed in the sandbox.
+    pub git_notes: Vec<String>,
 }
 
-/// Runs a program. With a sink, its output can be had meanwhile.
+/// Runs a program. With a sink, its output can be had meanwhile. One that is cancelled is
+/// [`Unfinished::Stopped`] with its output.
 pub fn run(
     settings: &ProgramSettings,
     program: &Program,
     host: &Arc<Variables>,
     cancel: &Cancel,
     sink: Option<&mut dyn Sink>,
-) -> Result<Ended, Unfinished> {
+) -> Result<Succeeded, Unfinished> {
     let placed = place(settings, program, host)?;
     let Placed { directory, plan, .. } = &placed;
     let git = GitReports::default();
@@ -91,7 +84,9 @@ pub fn run(
         Ok(Finished { exit, output, left_running, .. }) => {
             Ok(concluded(program, &exit, text(output), left_running, &git.take(), plan)?)
         }
-        Err(ExecError::Cancelled { output, .. }) => Ok(Ended::Cancelled { output: text(output) }),
+        Err(ExecError::Cancelled { output, .. }) => {
+            Err(Unfinished::Stopped { output: text(output) })
+        }
         Err(error) => Err(failed(error, program, directory, plan, text).into()),
     }
 }
@@ -104,10 +99,10 @@ pub(super) fn concluded(
     left_running: u32,
     git: &[GitReport],
     plan: &Plan,
-) -> Result<Ended, Failure> {
+) -> Result<Succeeded, Failure> {
     let git_notes = voice::git::notes(git);
     match exit {
-        Exit::Code(0) => Ok(Ended::Success { output, left_running, git_notes }),
+        Exit::Code(0) => Ok(Succeeded { output, left_running, git_notes }),
         exit => Err(commands::exited(program, exit, output, &git_notes, plan)),
     }
 }

@@ -1,7 +1,6 @@
 //! A command line through a shell: `bash` of a session.
 
 use std::os::fd::AsFd;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,12 +11,13 @@ use toolwright_exec::{
 };
 use toolwright_sandbox::plan::Plan;
 
+use super::end::{CommandOutput, End};
 use super::environment::{self, Policy, Variables};
 use super::launch::{Directory, Launch};
 use super::live_output::{LiveOutput, LiveSink};
 use super::session::{OpenDirectories, SessionOptions};
 use crate::access::target::Target;
-use crate::failure::{Failure, Unfinished, commands};
+use crate::failure::{Unfinished, commands};
 use crate::sidecar::{LazySidecar, SidecarRequest};
 use crate::voice::Door;
 use crate::voice::refusals::{CommandEnd, explain, explain_line};
@@ -44,38 +44,6 @@ pub struct CommandLine {
     pub patches: Option<Arc<PatchReports>>,
 }
 
-/// What a command line printed, and how it ended.
-#[derive(Debug)]
-pub struct ShellOutput {
-    /// What it wrote there, or the beginning.
-    pub stdout: String,
-    /// What it wrote there, or the beginning.
-    pub stderr: String,
-    /// It wrote more than is given back.
-    pub truncated: bool,
-    /// Where all of it is, in the order of arrival, or why it is nowhere.
-    pub sidecar: Option<Result<PathBuf, Failure>>,
-    /// How it ended.
-    pub end: End,
-    /// What the sandbox seems to have refused.
-    pub hint: Option<String>,
-    /// How many processes that it had left running were killed.
-    pub left_running: u32,
-    /// What of its changes to git's configuration stayed in the sandbox.
-    pub git_notes: Vec<String>,
-}
-
-/// How a command line ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
-    /// With this code.
-    Exit(i32),
-    /// By this signal.
-    Signal(String),
-    /// By its timeout.
-    TimedOut,
-}
-
 /// Runs a command line in a directory that was opened as `workdir`. A command that writes more than its
 /// sidecar takes is stopped. `live` has the output while the command runs.
 pub fn run(
@@ -84,7 +52,7 @@ pub fn run(
     host: &Arc<Variables>,
     live: Option<&LiveOutput>,
     cancel: &Cancel,
-) -> Result<ShellOutput, Unfinished> {
+) -> Result<CommandOutput, Unfinished> {
     let placed = place(workdir, command, host)?;
     let Placed { plan, directory, .. } = &placed;
     let (program, args) = shell(command);
@@ -116,23 +84,16 @@ pub(super) fn output(
     left_running: u32,
     git: &[GitReport],
     sidecar: LazySidecar<'_>,
-) -> ShellOutput {
+) -> CommandOutput {
     let stdout = text::within(stdout, command.head_bytes);
     let stderr = text::within(stderr, command.head_bytes.saturating_sub(stdout.len()));
     let hint = match end {
-        End::Exit(0) => None,
+        End::Exited(Exit::Code(0)) => None,
         _ => hint(&command.line, &end, [&stderr, &stdout], plan).or_else(|| open.missing()),
     };
     let sidecar = sidecar.finish();
     let git_notes = voice::git::notes(git);
-    ShellOutput { stdout, stderr, truncated, sidecar, end, hint, left_running, git_notes }
-}
-
-pub(super) fn end_of(exit: Exit) -> End {
-    match exit {
-        Exit::Code(code) => End::Exit(code),
-        Exit::Signal { name, .. } => End::Signal(name.into_owned()),
-    }
+    CommandOutput { stdout, stderr, truncated, sidecar, end, hint, left_running, git_notes }
 }
 
 /// Where a command line runs, and behind which plan.
@@ -184,9 +145,9 @@ pub(super) fn launch<'a>(
 /// A command that was stopped because its output had no more room was killed.
 fn end(ran: Result<Finished, ExecError>, was_full: bool) -> Result<End, ExecError> {
     match ran {
-        Ok(Finished { exit, .. }) => Ok(end_of(exit)),
+        Ok(Finished { exit, .. }) => Ok(End::Exited(exit)),
         Err(ExecError::TimedOut { .. }) => Ok(End::TimedOut),
-        Err(ExecError::Cancelled { .. }) if was_full => Ok(End::Signal("SIGKILL".to_owned())),
+        Err(ExecError::Cancelled { .. }) if was_full => Ok(End::killed()),
         Err(error) => Err(error),
     }
 }
@@ -194,9 +155,9 @@ fn end(ran: Result<Finished, ExecError>, was_full: bool) -> Result<End, ExecErro
 /// What the sandbox has to do with the end of a command that did not succeed: what it printed last says most.
 fn hint(line: &str, end: &End, printed: [&str; 2], plan: &Plan) -> Option<String> {
     let command_end = match end {
-        End::Exit(code) => Some(CommandEnd::Code(*code)),
+        End::Exited(Exit::Code(code)) => Some(CommandEnd::Code(*code)),
         End::TimedOut => Some(CommandEnd::TimedOut),
-        End::Signal(_) => None,
+        End::Exited(Exit::Signal { .. }) => None,
     };
     let explained = printed.iter().find_map(|text| explain(text, plan, Door::Session));
     explained.or_else(|| explain_line(line, command_end?, plan, Door::Session))

@@ -88,9 +88,7 @@ impl From<ThreadError> for Failure {
                 return match Unfinished::from(error) {
                     Unfinished::Failed(failure) => failure,
                     // An export has no caller that could cancel it.
-                    Unfinished::Cancelled => {
-                        Self::without_place(Code::IoFailed, "Attachment was not exported")
-                    }
+                    _ => Self::without_place(Code::IoFailed, "Attachment was not exported"),
                 };
             }
         };

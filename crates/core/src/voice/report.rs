@@ -1,8 +1,33 @@
 //! The report of the sandbox, for the person who runs the host.
 
-use toolwright_sandbox::report::{Advice, Choice, Gap, Level, Mechanism};
+use serde_json::{Map, Value, json};
+use toolwright_sandbox::report::{Advice, Choice, Gap, Level, Mechanism, Report, Row};
 
 use super::commands::RUN_PROGRAMS;
+
+/// The rows by the names that `sandboxReport` has for them: `{ level, mechanism, advice }`.
+#[must_use]
+pub fn rows(report: &Report) -> Map<String, Value> {
+    let row = |Row { level, mechanism, advice }: &Row| {
+        json!({
+            "level": self::level(*level),
+            "mechanism": self::mechanism(mechanism),
+            "advice": self::advice(*advice),
+        })
+    };
+    let rows = [
+        ("files", &report.files),
+        ("fileMetadata", &report.file_metadata),
+        ("network", &report.network),
+        ("loopback", &report.loopback),
+        ("unixSockets", &report.unix_sockets),
+        ("ipc", &report.ipc),
+        ("processKill", &report.process_kill),
+        ("limits", &report.limits),
+        ("env", &report.environment),
+    ];
+    rows.into_iter().map(|(name, held)| (name.to_owned(), row(held))).collect()
+}
 
 /// The level of a row, as programs read it.
 #[must_use]

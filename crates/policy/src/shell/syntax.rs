@@ -14,6 +14,14 @@ pub enum Dialect {
     Posix,
 }
 
+impl Dialect {
+    /// The syntax of a shell by its name, if it is known: `sh` may be any shell.
+    #[must_use]
+    pub fn of_shell(name: Option<&str>) -> Option<Self> {
+        (name == Some("bash")).then_some(Self::Bash)
+    }
+}
+
 /// Why a line cannot be read.
 pub(super) type Problem = &'static str;
 pub(super) type Parsed<T> = Result<T, Problem>;

@@ -34,7 +34,7 @@ fn cancelled() -> ExecError {
 
 #[test]
 fn a_full_sidecar_kills_and_a_caller_cancels() {
-    assert_eq!(end(Err(cancelled()), true).expect("an end"), End::Signal("SIGKILL".to_owned()));
+    assert_eq!(end(Err(cancelled()), true).expect("an end"), End::killed());
     assert!(matches!(end(Err(cancelled()), false), Err(ExecError::Cancelled { .. })));
     let timed_out = ExecError::TimedOut {
         program: "sh".to_owned(),
@@ -55,8 +55,8 @@ fn the_sandbox_explains_every_end_but_success() {
     };
     let (no_host, read_only) = ("Could not resolve host: x", "Read-only file system");
     let hint = |line: &str, end: End, printed| super::hint(line, &end, printed, &plan);
-    let signal = || End::Signal("SIGKILL".to_owned());
-    for end in [End::Exit(1), End::TimedOut, signal()] {
+    let signal = || End::killed();
+    for end in [End::Exited(Exit::Code(1)), End::TimedOut, signal()] {
         let message = hint("make", end.clone(), [no_host, read_only]).expect("explained");
         assert!(message.contains("net.hosts"), "stderr comes first: {message}");
         let message = hint("make", end, ["", read_only]).expect("explained");
@@ -64,7 +64,7 @@ fn the_sandbox_explains_every_end_but_success() {
     }
     // What says nothing is known by its name.
     assert!(hint("npx x", End::TimedOut, ["", ""]).is_some());
-    assert!(hint("curl https://x", End::Exit(6), ["", ""]).is_some());
-    assert_eq!(hint("npx x", End::Exit(1), ["", ""]), None);
+    assert!(hint("curl https://x", End::Exited(Exit::Code(6)), ["", ""]).is_some());
+    assert_eq!(hint("npx x", End::Exited(Exit::Code(1)), ["", ""]), None);
     assert_eq!(hint("npx x", signal(), ["", ""]), None);
 }

@@ -1,15 +1,21 @@
 //! Work off the JavaScript thread that cannot take the process down with it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::pin::Pin;
+use std::sync::atomic::AtomicBool;
 
 use napi::bindgen_prelude::{AsyncTask, ToNapiValue, spawn};
 use napi::{Env, Error, Result, Task, sys};
+use toolwright_core::failure::Unfinished;
 use toolwright_core::launch_limiter::{Admission, COMMAND_LAUNCHES, Launch, STARTUP_WINDOW};
 use toolwright_core::thread_pool::{CALL_THREADS, Completion, run_here};
+use toolwright_exec::Cancel;
 
-use crate::deferred;
-use crate::outcome::Outcome;
+use super::cancel::CancelHandle;
+use super::deferred;
+use super::outcome::Outcome;
+use crate::cross::Cross;
+use crate::running;
 
 type Work<T> = Box<dyn FnOnce() -> Outcome<T> + Send>;
 
@@ -17,10 +23,12 @@ type Work<T> = Box<dyn FnOnce() -> Outcome<T> + Send>;
 /// the JavaScript thread.
 pub struct Job<T>(Option<Work<T>>);
 
-pub(crate) fn short<T: ToNapiValue + Send + 'static>(
-    work: impl FnOnce() -> Outcome<T> + Send + 'static,
+pub(crate) fn short<T: ToNapiValue + Send + 'static, V: Cross<T>>(
+    cancel: &CancelHandle,
+    work: impl FnOnce(&AtomicBool) -> std::result::Result<V, Unfinished> + Send + 'static,
 ) -> AsyncTask<Job<T>> {
-    AsyncTask::new(Job(Some(Box::new(work))))
+    let cancel = cancel.flag();
+    AsyncTask::new(Job(Some(Box::new(move || work(&cancel).into()))))
 }
 
 impl<T: ToNapiValue + Send + 'static> Task for Job<T> {
@@ -59,13 +67,33 @@ pub struct Promised<T> {
 }
 
 /// Long work (a search, a change of a file), on a thread of its own: the shared pool has four.
-pub(crate) fn long<T>(work: impl FnOnce() -> Outcome<T> + Send + 'static) -> Promised<T> {
-    Promised { work: Box::new(work), start }
+pub(crate) fn long<T: 'static, V: Cross<T>>(
+    cancel: &CancelHandle,
+    work: impl FnOnce(&AtomicBool) -> std::result::Result<V, Unfinished> + Send + 'static,
+) -> Promised<T> {
+    let cancel = cancel.flag();
+    unstoppable(move || work(&cancel))
 }
 
-/// A command, which starts when few others are starting.
-pub(crate) fn command<T>(work: impl FnOnce() -> Outcome<T> + Send + 'static) -> Promised<T> {
-    Promised { work: Box::new(work), start: start_command }
+/// Long work that nobody cancels.
+pub(crate) fn unstoppable<T: 'static, V: Cross<T>, E>(
+    work: impl FnOnce() -> std::result::Result<V, E> + Send + 'static,
+) -> Promised<T>
+where
+    E: Into<Unfinished>,
+{
+    Promised { work: Box::new(move || work().map_err(Into::into).into()), start }
+}
+
+/// A command, which starts when few others are starting, and ends with its environment at the latest.
+pub(crate) fn command<T: 'static, V: Cross<T>>(
+    env: &Env,
+    cancel: &CancelHandle,
+    work: impl FnOnce(&Cancel) -> std::result::Result<V, Unfinished> + Send + 'static,
+) -> Result<Promised<T>> {
+    let running = running::command(env, cancel.for_command())?;
+    let work = move || work(running.cancel()).into();
+    Ok(Promised { work: Box::new(work), start: start_command })
 }
 
 impl<T: ToNapiValue + 'static> ToNapiValue for Promised<T> {
@@ -77,6 +105,23 @@ impl<T: ToNapiValue + 'static> ToNapiValue for Promised<T> {
             Completion::new(move || deferred.resolve(outcome))
         });
         start(Launch { work, fallback: run_here });
+        Ok(promise)
+    }
+}
+
+/// The promise of something that happens by itself, such as the end of a process.
+pub struct Awaited<T>(Pin<Box<dyn Future<Output = T> + Send>>);
+
+pub(crate) fn awaited<T: Send, V: Cross<T>>(
+    future: impl Future<Output = V> + Send + 'static,
+) -> Awaited<T> {
+    Awaited(Box::pin(async { future.await.cross() }))
+}
+
+impl<T: ToNapiValue + Send + 'static> ToNapiValue for Awaited<T> {
+    unsafe fn to_napi_value(env: sys::napi_env, Self(future): Self) -> Result<sys::napi_value> {
+        let (deferred, promise) = deferred::promise(&Env::from_raw(env))?;
+        drop(spawn(async { deferred.resolve(future.await) }));
         Ok(promise)
     }
 }
@@ -122,11 +167,6 @@ fn start(Launch { work, fallback }: Launch) {
 }
 
 /// Runs `work`; a panic in it becomes an outcome.
-pub(crate) fn caught<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+fn caught<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Outcome::panicked(panic.as_ref()))
-}
-
-/// Locks. Every change under a lock of the binding is a single call, so a panic leaves the value whole.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

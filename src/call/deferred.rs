@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use napi::bindgen_prelude::{JsValue, ToNapiValue};
 use napi::{Env, Error, Result, Status, sys};
 
-use crate::job::lock;
+use super::lock;
 
 /// Settles one promise, on the thread of its environment.
 type Settle = Box<dyn FnOnce(sys::napi_env)>;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, Weak};
 use napi_derive::napi;
 use toolwright_exec::Cancel;
 
-use crate::job::lock;
+use super::lock;
 
 /// Stops the call that has it. An unused handle can serve another call afterwards.
 #[napi]

@@ -8,6 +8,7 @@ use napi_derive::napi;
 use serde_json::{Map, Value};
 use toolwright_core::failure::{self, Failure};
 
+use crate::cross::Cross;
 use crate::text::Text;
 
 /// What went wrong, ready to be turned into a `ToolError`.
@@ -51,39 +52,38 @@ pub struct Unfinished {
 pub struct Outcome<T>(Result<T, Unfinished>);
 
 impl<T> Outcome<T> {
-    /// The outcome of a call that cannot fail.
-    pub(crate) fn done(value: T) -> Self {
-        Self(Ok(value))
-    }
-
-    /// The outcome of a command that was cancelled when it had printed `output`.
-    pub(crate) fn cancelled(output: Option<Text>) -> Self {
-        Self(Err(Unfinished { is_unfinished: true, error: None, output }))
-    }
-
     /// The outcome of work that panicked.
     pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Self {
-        Err(Failure::from_panic(panic)).into()
+        Self(Err(Failure::from_panic(panic).cross()))
     }
 }
 
-impl<T> From<Result<T, failure::Unfinished>> for Outcome<T> {
-    fn from(result: Result<T, failure::Unfinished>) -> Self {
-        match result {
-            Ok(value) => Self::done(value),
-            Err(failure::Unfinished::Cancelled) => Self::cancelled(None),
-            Err(failure::Unfinished::Failed(failure)) => Err(failure).into(),
+impl<T, V: Cross<T>, E: Cross<Unfinished>> From<Result<V, E>> for Outcome<T> {
+    fn from(result: Result<V, E>) -> Self {
+        Self(result.map(V::cross).map_err(E::cross))
+    }
+}
+
+impl Cross<Unfinished> for Failure {
+    fn cross(self) -> Unfinished {
+        Unfinished { is_unfinished: true, error: Some(self.into()), output: None }
+    }
+}
+
+impl Cross<Unfinished> for failure::Unfinished {
+    fn cross(self) -> Unfinished {
+        let cancelled = |output| Unfinished { is_unfinished: true, error: None, output };
+        match self {
+            Self::Failed(failure) => failure.cross(),
+            Self::Cancelled => cancelled(None),
+            Self::Stopped { output } => cancelled(Some(Text(output))),
         }
     }
 }
 
-impl<T> From<Result<T, Failure>> for Outcome<T> {
-    fn from(result: Result<T, Failure>) -> Self {
-        Self(result.map_err(|failure| Unfinished {
-            is_unfinished: true,
-            error: Some(failure.into()),
-            output: None,
-        }))
+impl<T, V: Cross<T>> Cross<Outcome<T>> for Result<V, failure::Unfinished> {
+    fn cross(self) -> Outcome<T> {
+        self.into()
     }
 }
 
