@@ -69,7 +69,7 @@ fn code<T: std::fmt::Debug>(result: Result<T, Unfinished>) -> Option<Code> {
     match result {
         Ok(_) => None,
         Err(Unfinished::Failed(failure)) => Some(failure.code),
-        Err(Unfinished::Cancelled) => panic!("cancelled"),
+        Err(Unfinished::Cancelled | Unfinished::Stopped { .. }) => panic!("cancelled"),
     }
 }
 
