@@ -109,7 +109,7 @@ export declare class KeptProcess {
   /** Closes the files in which its output is; what memory has can still be read. */
   closeFiles(): void
   /**
-   * Gives bytes to the process; the result is how much input it will have got then. Nothing:
+   * Gives bytes to the process; the result is how much input it will then have been given. Nothing:
    * the input is closed, or there is none.
    */
   write(bytes: Buffer): number | null
@@ -542,6 +542,8 @@ export interface CommandOutput {
   hint?: string
   /** How many processes that it had left running were killed when it ended. */
   leftRunning: number
+  /** What of its changes to git's configuration stayed in the sandbox, for a model. */
+  gitNotes: Array<string>
   /** The process as which it goes on after its timeout. */
   process?: KeptProcess
 }
@@ -577,36 +579,7 @@ export declare function compileRules(variables: ContractVariables, rules: Array<
  * Runs a command line in a directory that was opened as `workdir`. An exit code is no error, and neither
  * is a timeout. With `keep` the command goes on as a process at its timeout.
  */
-export declare function contractBash(workdir: OpenedTarget, request: ContractBashRequest, cancel: CancelHandle, live?: LiveOutput | undefined | null, patches?: PatchReports | undefined | null): Promise<ContractBashOutput | Unfinished>
-
-/** As `contractBash`; at its timeout the command line goes on as a process. */
-export declare function contractBashKept(workdir: OpenedTarget, request: ContractBashRequest, keep: KeepOptions, cancel: CancelHandle, live?: LiveOutput | undefined | null): Promise<ContractKeptCommand | Unfinished>
-
-/** What became of a command. */
-export interface ContractBashOutput {
-  /** What it wrote there, or the beginning. */
-  stdout: string
-  /** What it wrote there, or the beginning. */
-  stderr: string
-  /** None when it did not end by itself. */
-  exitCode?: number
-  /** The signal that ended it. */
-  signal?: string
-  /** Its time was up. */
-  timedOut: boolean
-  /** It wrote more than is given back. */
-  truncated: boolean
-  /** The file with all of it, in the order of arrival. */
-  sidecar?: string
-  /** Why all of it is nowhere. */
-  sidecarFailed?: string
-  /** What the sandbox seems to have refused. */
-  hint?: string
-  /** How many processes that it had left running were killed when it ended. */
-  leftRunning: number
-  /** What of its changes to git's configuration stayed in the sandbox, for a model. */
-  gitNotes: Array<string>
-}
+export declare function contractBash(workdir: OpenedTarget, request: ContractBashRequest, cancel: CancelHandle, live?: LiveOutput | undefined | null, patches?: PatchReports | undefined | null, keep?: KeepOptions | undefined | null): Promise<CommandOutput | Unfinished>
 
 /** What to run, and what it may do. */
 export interface ContractBashRequest {
@@ -944,6 +917,8 @@ export interface FinishedCommand {
   leftRunning: number
   /** What of its changes to git's configuration stayed in the sandbox, for a model. */
   gitNotes: Array<string>
+  /** The process as which it goes on after its timeout; the output is what it printed until then. */
+  process?: KeptProcess
 }
 
 /** A path that is granted to commands. */
