@@ -46,7 +46,7 @@ mod tests {
     fn rows_are_split_by_number_and_by_size() {
         assert_eq!(texts::<u32>(&[]), [""; 0]);
         assert_eq!(texts(&[1, 2]), ["[1,2]"]);
-        let rows: Vec<usize> = (0..2 * MAX_ROWS + 1).collect();
+        let rows: Vec<usize> = (0..=2 * MAX_ROWS).collect();
         let lists = parsed::<usize>(&texts(&rows));
         assert_eq!(lists.iter().map(Vec::len).collect::<Vec<_>>(), [MAX_ROWS, MAX_ROWS, 1]);
         assert_eq!(lists.concat(), rows);

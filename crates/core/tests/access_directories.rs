@@ -65,7 +65,9 @@ fn refusal(policy: &Policy, path: &Path) -> Option<Code> {
     match open(&policy, path.to_str().unwrap(), Purpose::Read, &AtomicBool::new(false)) {
         Ok(_) => None,
         Err(Unfinished::Failed(failure)) => Some(failure.code),
-        Err(_) => panic!("cancelled"),
+        Err(stopped @ (Unfinished::Cancelled | Unfinished::Stopped { .. })) => {
+            panic!("{stopped:?}")
+        }
     }
 }
 

@@ -61,7 +61,9 @@ impl Session {
         match open(&self.policy, path, purpose, &AtomicBool::new(false)) {
             Ok(target) => Ok(target),
             Err(Unfinished::Failed(failure)) => Err(failure),
-            Err(_) => panic!("cancelled"),
+            Err(stopped @ (Unfinished::Cancelled | Unfinished::Stopped { .. })) => {
+                panic!("{stopped:?}")
+            }
         }
     }
 
