@@ -8,15 +8,17 @@ import { root } from '../setup/paths.mjs'
 import { pack } from './pack.mjs'
 import { repositoryAddress } from './repository.mjs'
 
-const CODE_BLOCK = /^```[\s\S]*?^```/gm
+/** Captured, so that a split at code blocks keeps them. */
+const CODE_BLOCK = /(^```[\s\S]*?^```)/m
 const RELATIVE_LINK = /\]\((?![a-z]+:|#)([^)#\s]+)/g
 
+const isProse = (part) => !part.startsWith('```')
 const isPage = (file) => /\.md$|^llms\.txt$/.test(file)
 const leadsTo = (target, published) => published.some((file) => file === target || file.startsWith(target.replace(/\/?$/, '/')))
 
 /** The links of a page outside of its code blocks, as `{ target, path }`: as it is written, and from the root. */
 function linksOf(page, text) {
-  const prose = text.replaceAll(CODE_BLOCK, '')
+  const prose = text.split(CODE_BLOCK).filter(isProse).join('')
   return [...prose.matchAll(RELATIVE_LINK)].map(([, target]) => ({ target, path: posix.join(posix.dirname(page), target) }))
 }
 
@@ -32,8 +34,9 @@ export function writePublishedLinks(folder, published, version) {
     const unpublished = linksOf(page, text).filter(({ path }) => !leadsTo(path, published) && existsSync(join(root, path)))
     if (unpublished.length === 0) continue
     const addresses = new Map(unpublished.map(({ target, path }) => [target, addressOf(path, version)]))
-    const written = text.replaceAll(RELATIVE_LINK, (link, target) => link.replace(target, addresses.get(target) ?? target))
-    writeFileSync(join(folder, page), written)
+    const write = (prose) => prose.replaceAll(RELATIVE_LINK, (link, target) => link.replace(target, addresses.get(target) ?? target))
+    const parts = text.split(CODE_BLOCK).map((part) => (isProse(part) ? write(part) : part))
+    writeFileSync(join(folder, page), parts.join(''))
   }
 }
 

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{CWD, RenameFlags};
 use rustix::process::{Resource, Rlimit};
 use support::children::{mount, unshared};
-use support::{NEVER, Random, Tree, kind, snapshot, tenth_of};
+use support::{NEVER, Random, Stop, Tree, kind, snapshot, tenth_of};
 use toolwright_fs::{
     Change, ChangeLimits, ChangeSet, ChangedFiles, FileChange, FsError, Place, Root, UpdateError,
     WriteOptions, write,
@@ -104,6 +104,7 @@ fn sets_among_other_writers_are_made_in_full_or_not_at_all() {
     let (mut made, mut refused) = (0, 0);
     let contested = tree.root.join("contested");
     std::thread::scope(|scope| {
+        let _end = Stop(&stop);
         scope.spawn(|| {
             let aside = tree.root.join("aside");
             while !stop.load(Ordering::Relaxed) {
@@ -144,7 +145,6 @@ fn sets_among_other_writers_are_made_in_full_or_not_at_all() {
                 }
             }
         }
-        stop.store(true, Ordering::Relaxed);
     });
     println!("{made} made, {refused} refused");
     assert!(made > 0 && refused > 0);
@@ -167,6 +167,7 @@ fn no_set_leaves_the_root_while_links_are_swapped() {
         let stop = AtomicBool::new(false);
         let mut made = 0;
         std::thread::scope(|scope| {
+            let _end = Stop(&stop);
             scope.spawn(|| {
                 let (place, link) = (tree.root.join("d"), tree.root.join("link"));
                 symlink("../outside", &link).unwrap();
@@ -191,7 +192,6 @@ fn no_set_leaves_the_root_while_links_are_swapped() {
                     ),
                 }
             }
-            stop.store(true, Ordering::Relaxed);
         });
         assert_eq!(snapshot(&tree.outside), before, "{resolver:?}");
         println!("{resolver:?}: {made} made");

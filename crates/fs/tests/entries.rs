@@ -1,5 +1,7 @@
 //! Entries below a root: created, deleted, renamed and listed, and never outside of it.
 
+mod support;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -275,6 +277,7 @@ fn links_that_come_and_go_lead_nowhere() {
     let root = Root::open(&at.root).expect("root");
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let _end = support::Stop(&stop);
         scope.spawn(|| {
             let (swap, aside) = (at.root.join("swap"), at.root.join("aside"));
             while !stop.load(Ordering::Relaxed) {
@@ -293,7 +296,6 @@ fn links_that_come_and_go_lead_nowhere() {
             take(&root, &Step::Rename("a/file".into(), "swap/file".into()));
             let _ = delete(&root, "swap", Deletable::Trees, &options(), &GO);
         }
-        stop.store(true, Ordering::Relaxed);
     });
     let left = tree(&at.outside);
     assert_eq!(left.into_values().flatten().collect::<Vec<_>>(), ["", "secret"]);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{CWD, RenameFlags};
-use support::{NEVER, RESOLVERS, kind, tenth_of};
+use support::{NEVER, RESOLVERS, Stop, kind, tenth_of};
 use tempfile::TempDir;
 use toolwright_fs::{
     DirectoryGrant, FsError, FsErrorKind, RootChange, WriteOptions, led_out_of, read, write,
@@ -173,15 +173,6 @@ fn a_way_out_of_a_directory_by_a_link_in_it_is_told() {
     }
     for (named, real) in [("/ww/out", "/etc"), ("/w", "/w"), ("/x", "/etc")] {
         assert_eq!(led(named, real), None, "{named}");
-    }
-}
-
-/// Ends the attack, also when the attacked call panics.
-struct Stop<'a>(&'a AtomicBool);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use proptest::prelude::*;
 use rustix::fs::{CWD, RenameFlags};
-use support::{NEVER, RESOLVERS, Tree, kind, snapshot, tenth_of};
+use support::{NEVER, RESOLVERS, Stop, Tree, kind, snapshot, tenth_of};
 use toolwright_fs::{FsError, FsErrorKind, Root, UpdateError, WriteOptions, update, write};
 
 fn options(protected: &[&str]) -> WriteOptions {
@@ -47,15 +47,6 @@ fn protected_state(tree: &Tree) -> Vec<String> {
 
 fn exchange(a: &Path, b: &Path) {
     rustix::fs::renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).unwrap();
-}
-
-/// Ends the attack, also when the attacked call panics.
-struct Stop<'a>(&'a AtomicBool);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 /// Two names that are exchanged, what the second one links to, and the path that becomes ambiguous.

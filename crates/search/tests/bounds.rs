@@ -178,6 +178,15 @@ fn cancel_in_the_middle_of_a_file() {
     assert!(matches!(tree.run(&request), Err(GrepError::Cancelled { .. })), "set before");
 }
 
+/// Ends the swaps, also when a search panics.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// A directory is exchanged repeatedly with a link to a tree outside while it is searched.
 #[test]
 fn a_search_never_leaves_the_root() {
@@ -197,6 +206,7 @@ fn a_search_never_leaves_the_root() {
     let swaps = AtomicU32::new(0);
     let mut complete = 0;
     thread::scope(|scope| {
+        let _end = Stop(&stop);
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
                 renameat_with(CWD, &dir, CWD, &link, RenameFlags::EXCHANGE).expect("exchanged");
@@ -217,7 +227,6 @@ fn a_search_never_leaves_the_root() {
             assert!(text.contains("b:1:hit inside\n"), "a rule from outside was taken: {text}");
             complete += u32::from(text.contains("a/deep/in:1:hit inside\n"));
         }
-        stop.store(true, Ordering::Relaxed);
     });
     assert!(complete > 0, "the race was never lost by the link");
 }

@@ -176,8 +176,7 @@ impl Work<'_> {
             StepKind::Delete => {
                 match rename_unless_taken(self.directory, target, self.directory, &own) {
                     Ok(()) if is_expected(&own) => Ok(true),
-                    Ok(()) => rename_unless_taken(self.directory, &own, self.directory, target)
-                        .map(|()| false),
+                    Ok(()) => self.give_back(&own).map(|()| false),
                     Err(Errno::NOENT) => Ok(false),
                     Err(errno) => Err(errno),
                 }
@@ -219,15 +218,20 @@ impl Work<'_> {
             return Ok(());
         }
         let (back, own) = (OsString::from(self.set.back(self.step.sequence)), self.own());
-        let target = &*self.step.name;
         if self.look(&back)?.is_none() {
             return Ok(());
         }
         if self.look(&own)?.is_none() {
             return rustix::fs::renameat(self.directory, &back, self.directory, &own);
         }
-        match rename_unless_taken(self.directory, &back, self.directory, target) {
-            Err(Errno::EXIST) => self.unlink(&back),
+        self.give_back(&back)
+    }
+
+    /// Gives the target's name back to a file that came out. If others have put a file there since, theirs is
+    /// newer and stays, as if it had replaced this one.
+    fn give_back(&self, from: &OsStr) -> Result<(), Errno> {
+        match rename_unless_taken(self.directory, from, self.directory, &self.step.name) {
+            Err(Errno::EXIST) => self.unlink(from),
             done => done,
         }
     }
@@ -258,17 +262,12 @@ impl Work<'_> {
             StepKind::Create if current.is_none() && target == *new => {
                 match rename_unless_taken(self.directory, name, self.directory, &own) {
                     Ok(()) if self.look(&own)? == *new => self.unlink(&own),
-                    Ok(()) => rename_unless_taken(self.directory, &own, self.directory, name),
+                    Ok(()) => self.give_back(&own),
                     Err(Errno::NOENT) => Ok(()),
                     Err(errno) => Err(errno),
                 }
             }
-            StepKind::Delete if current.is_some() => {
-                match rename_unless_taken(self.directory, &own, self.directory, name) {
-                    Err(Errno::EXIST) => self.unlink(&own),
-                    done => done,
-                }
-            }
+            StepKind::Delete if current.is_some() => self.give_back(&own),
             _ => Ok(()),
         }
     }

@@ -12,12 +12,21 @@ pub mod children;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tempfile::TempDir;
 use toolwright_fs::{FsError, FsErrorKind, Resolver, Root};
 
 pub static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// Ends the threads of an attack when it is dropped, also when the attacked call panics: the scope waits for them.
+pub struct Stop<'a>(pub &'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
 
 /// The acceptance count divided by ten, unless `TOOLWRIGHT_SOAK_FACTOR=10` asks for all of it.
 pub fn tenth_of(full: usize) -> usize {
