@@ -16,6 +16,8 @@ async function ours(home: 'private' | 'none'): Promise<Subject> {
   const fixture = makeSandbox()
   const session = createSandboxSession({ rootDir: fixture.root, home })
   onTestFinished(() => session.close())
+  // While a process runs, `/tmp` stays. Without one, a store that another test opens begins an empty one.
+  await session.spawn({ command: 'exec sleep 300' })
   return { session, base: fixture.root }
 }
 
