@@ -239,11 +239,20 @@ fn a_huge_directory_is_bounded() {
             files(&dir, &[&format!("home/directory-{number}/file")]);
         }
         give(&dir, user);
+        // The entries of the directories above, such as a full /tmp, are granted first.
+        let count = |place: &Path| fs::read_dir(place).map_or(0, Iterator::count);
+        let above: usize = dir.ancestors().map(count).sum();
+        if above > 6_000 {
+            eprintln!("skipped: {above} entries stand beside {}", dir.display());
+            continue;
+        }
         as_user(user, || {
             let rules = restrict(&closing(&dir, &["home/.netrc"]));
             assert_eq!(rules.closed, Layer::Holds);
             let readable = (0..9_000).filter(|n| can_read(&dir.join(format!("home/{n}")))).count();
-            assert!((7_000..8_192).contains(&readable), "{readable}");
+            // Others make and remove files beside it meanwhile, and links take no grant.
+            let most = 8_192 - 101;
+            assert!((most - above - 500..=most).contains(&readable), "{readable}, {above}");
             assert_eq!(rules.left_out, 9_000 - readable);
             for number in 0..100 {
                 let file = dir.join(format!("home/directory-{number}/file"));

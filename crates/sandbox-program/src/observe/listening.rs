@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -16,21 +17,41 @@ use super::sockets::{Server, SocketList};
 /// How long a server on the same machine may take to accept a connection into its queue.
 const CONNECT: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
+/// How long a socket must have listened. Programs such as Vite try a port first: they listen there, close
+/// the socket at once, and listen again. Whoever connects to the first socket loses the connection.
+const SETTLED: Duration = Duration::from_millis(6);
+
 /// What was found at the last look.
 #[derive(Default)]
 pub(super) struct Listening {
+    /// When each socket was seen first.
+    since: BTreeMap<u64, Instant>,
     seen: Vec<u64>,
     ports: Vec<u16>,
 }
 
 impl Listening {
-    /// The ports, in ascending order.
+    /// The ports of the sockets that have settled, in ascending order.
     pub(super) fn ports(&mut self, list: &SocketList, is_alone: bool) -> Vec<u16> {
-        let servers = list.servers();
+        self.ports_at(Instant::now(), list.servers(), |servers| own_servers(servers, is_alone))
+    }
+
+    fn ports_at(
+        &mut self,
+        now: Instant,
+        mut servers: Vec<Server>,
+        own_servers: impl FnOnce(&[Server]) -> Vec<Server>,
+    ) -> Vec<u16> {
+        let before = std::mem::take(&mut self.since);
+        self.since = servers
+            .iter()
+            .map(|server| (server.inode, before.get(&server.inode).copied().unwrap_or(now)))
+            .collect();
+        servers.retain(|server| now.duration_since(self.since[&server.inode]) >= SETTLED);
         let inodes: Vec<u64> = servers.iter().map(|server| server.inode).collect();
         // A socket stays with its processes, so that the same sockets have the same owners.
         if inodes != self.seen {
-            let own = own_servers(&servers, is_alone);
+            let own = own_servers(&servers);
             let ports: BTreeSet<u16> = own.iter().map(|server| server.address.port()).collect();
             (self.seen, self.ports) = (inodes, ports.into_iter().collect());
         }
@@ -97,5 +118,28 @@ mod tests {
     fn a_socket_is_known_by_its_link() {
         assert_eq!(inode_of("socket:[12]"), Some(12));
         assert_eq!(inode_of("pipe:[12]"), None);
+    }
+    fn server(inode: u64, port: u16) -> Server {
+        Server { inode, address: (Ipv4Addr::LOCALHOST, port).into() }
+    }
+
+    #[test]
+    fn a_socket_that_only_tries_a_port_is_not_reported() {
+        let start = Instant::now();
+        let mut listening = Listening::default();
+        let mut ports = |ms: u64, servers: &[Server]| {
+            let now = start + Duration::from_millis(ms);
+            listening.ports_at(now, servers.to_vec(), <[Server]>::to_vec)
+        };
+        // The trial, then the server itself, at the same port.
+        assert_eq!(ports(0, &[server(1, 80)]), []);
+        assert_eq!(ports(4, &[server(2, 80)]), []);
+        assert_eq!(ports(8, &[server(2, 80), server(3, 90)]), []);
+        assert_eq!(ports(12, &[server(2, 80), server(3, 90)]), [80]);
+        assert_eq!(ports(16, &[server(2, 80), server(3, 90)]), [80, 90]);
+        // Its end is reported at once.
+        assert_eq!(ports(20, &[server(3, 90)]), [90]);
+        // A number that the kernel gives again is another socket.
+        assert_eq!(ports(24, &[server(2, 80), server(3, 90)]), [90]);
     }
 }
