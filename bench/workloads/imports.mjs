@@ -1,7 +1,9 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
@@ -41,7 +43,50 @@ function importing({ folder, installed }) {
   return contenders
 }
 
+const INITIALIZE = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bench', version: '1' } },
+}
+/** How long the first server runs, so that it has stored its compiled code. */
+const FIRST_SERVER_MS = 3_500
+
+/** The time until a program has written for the first time. */
+async function firstOutput(args, input = '') {
+  const start = performance.now()
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  child.stdin.write(input)
+  await once(child.stdout, 'data')
+  const ms = performance.now() - start
+  child.stdin.end()
+  await once(child, 'close')
+  return ms
+}
+
+/** What the start of the MCP server takes beyond the start of Node: until the answer to the first message. */
+async function serverStart({ folder }) {
+  const server = [fileURLToPath(new URL('cli.js', import.meta.resolve('toolwright'))), 'mcp', '--root', folder]
+  const first = spawn(process.execPath, server, { stdio: ['pipe', 'ignore', 'inherit'] })
+  await pause(FIRST_SERVER_MS)
+  first.stdin.end()
+  await once(first, 'close')
+  const run = async () => {
+    const bare = await firstOutput(['-e', 'process.stdout.write("started")'])
+    return (await firstOutput(server, `${JSON.stringify(INITIALIZE)}\n`)) - bare
+  }
+  return { ours: { run } }
+}
+
 export const workloads = [
+  {
+    id: 'mcp-start',
+    effort: {
+      quick: { rounds: 5, batch: 1, budgetMs: 4_000, selfTimed: true },
+      full: { rounds: 20, batch: 1, budgetMs: 15_000, selfTimed: true },
+    },
+    contenders: serverStart,
+  },
   {
     id: 'import',
     effort: {
