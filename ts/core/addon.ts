@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ToolError } from './errors.js'
+import { loadFailure } from './load-failure.js'
 import { missingHint, unavailable, unsupportedBecause } from './platform.js'
 
 const VARIABLE = 'NAPI_RS_NATIVE_LIBRARY_PATH'
@@ -103,11 +104,13 @@ function requireFile(path: string): typeof Addon {
 }
 
 function missing(named: string | undefined, cause: unknown): ToolError {
+  const failure = loadFailure(cause)
   if (named === undefined) {
-    const summary = `The native part of toolwright for ${process.platform} ${process.arch} is not installed`
-    return unavailable(summary, missingHint(isCommonJs() ? undefined : import.meta.url), cause)
+    const part = `The native part of toolwright for ${process.platform} ${process.arch}`
+    if (failure !== undefined) return unavailable(`${part} ${failure.problem}`, failure.hint, cause)
+    return unavailable(`${part} is not installed`, missingHint(isCommonJs() ? undefined : import.meta.url), cause)
   }
-  const why = existsSync(named) ? 'cannot be loaded' : 'does not exist'
+  const why = existsSync(named) ? (failure?.problem ?? 'cannot be loaded') : 'does not exist'
   const hint = `Set it to the \`.node\` file of this platform's package (\`addonPath()\` of toolwright/addon), or unset it.`
   return unavailable(`${VARIABLE} names ${named}, which ${why}`, hint, cause)
 }

@@ -29,8 +29,11 @@ impl Scheduling {
 }
 
 fn set(policy: libc::c_int) -> io::Result<()> {
-    let none = libc::sched_param { sched_priority: 0 };
+    // The kernel's structure is this number. musl's has more fields, and its function does nothing.
+    let priority: libc::c_int = 0;
     // SAFETY: a system call that reads a local.
-    let set = unsafe { libc::sched_setscheduler(0, policy, &raw const none) };
+    let set = unsafe {
+        libc::syscall(libc::SYS_sched_setscheduler, 0, policy, std::ptr::from_ref(&priority))
+    };
     if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
