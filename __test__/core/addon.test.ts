@@ -63,7 +63,9 @@ test('a named file that is not there, or is no addon, is named in the error', as
 
   expect(await inProcess(READ, { [VARIABLE]: nowhere })).toMatch(/^NATIVE_UNAVAILABLE .*nowhere\.node, which does not exist .*unset it/u)
   const broken = await inProcess(READ, { [VARIABLE]: `${root}/broken.node` })
-  expect(broken).toMatch(/^NATIVE_UNAVAILABLE .*broken\.node, which is damaged, or is a file for another system or processor .* (?:Type)?Error$/u)
+  expect(broken).toMatch(
+    /^NATIVE_UNAVAILABLE .*broken\.node, which is damaged, or is a file for another system or processor .* (?:Type)?Error$/u,
+  )
 })
 
 test("Bun's loader, which names every package, agrees with the platforms that are built", () => {
