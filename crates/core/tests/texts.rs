@@ -288,6 +288,7 @@ fn the_report_of_the_sandbox() {
     writeln!(texts, "{}", voice::report::mechanism(&gaps)).unwrap();
     for advice in [
         Advice::Namespaces,
+        Advice::Mounts,
         Advice::Landlock,
         Advice::Broker,
         Advice::Seccomp,

@@ -9,6 +9,7 @@ mod devices;
 mod error;
 mod kernel;
 mod layout;
+mod older_kernel;
 mod placeholder;
 mod placement;
 mod proc;

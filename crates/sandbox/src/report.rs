@@ -73,6 +73,8 @@ pub enum Choice {
 pub enum Advice {
     /// Allow user namespaces.
     Namespaces,
+    /// Use a kernel that has the calls for mounts, and a container that knows them.
+    Mounts,
     /// Use a kernel with Landlock, and allow it.
     Landlock,
     /// Allow what the broker of the loopback interface needs.
@@ -226,10 +228,15 @@ fn files(plan: &Plan, layers: &Layers) -> Row {
             }
             let level = if gaps.is_empty() { Level::Kernel } else { Level::BestEffort };
             let mechanism = Mechanism::Gaps(landlock, gaps);
-            Row { level, mechanism, advice: Some(Advice::Namespaces) }
+            Row { level, mechanism, advice: Some(for_mounts(layers)) }
         }
         (false, false) => row(Level::None, why("Landlock", layers.landlock), Advice::Landlock),
     }
+}
+
+/// What would give commands their own mounts. Where the calls are missing, namespaces may well be allowed.
+fn for_mounts(layers: &Layers) -> Advice {
+    if layers.mount == Layer::Refused(libc::ENOSYS) { Advice::Mounts } else { Advice::Namespaces }
 }
 
 fn file_metadata(plan: &Plan, layers: &Layers) -> Row {
@@ -239,7 +246,7 @@ fn file_metadata(plan: &Plan, layers: &Layers) -> Row {
     if layers.mount.holds() {
         kernel("read-only mounts")
     } else {
-        row(Level::None, why("a mount namespace", layers.mount), Advice::Namespaces)
+        row(Level::None, why("a mount namespace", layers.mount), for_mounts(layers))
     }
 }
 

@@ -71,6 +71,9 @@ pub fn advice(advice: Option<Advice>) -> &'static str {
         Some(Advice::Namespaces) => {
             "Allow user namespaces: kernel.unprivileged_userns_clone and user.max_user_namespaces, AppArmor's restriction of them, or the container's seccomp profile."
         }
+        Some(Advice::Mounts) => {
+            "Use Linux 5.8 or later, and a container profile that knows open_tree, move_mount, mount_setattr and openat2."
+        }
         Some(Advice::Landlock) => {
             "Use Linux 5.13 or later with Landlock among its security modules (lsm=), and a container profile that allows its system calls."
         }

@@ -123,8 +123,8 @@ fn take(path: &Path) -> Result<Option<(OwnedFd, bool)>, Errno> {
     if !kind.is_char_device() && !kind.is_dir() {
         return Ok(None);
     }
-    let tree = kernel::copy(place)?;
     // Devices can be written on a read-only mount; their mode and owner cannot.
-    kernel::set(&tree, Attributes::READ_ONLY | Attributes::NO_SUID)?;
+    let tree =
+        kernel::restricted(kernel::copy(place)?, Attributes::READ_ONLY | Attributes::NO_SUID)?;
     Ok(Some((tree, kind.is_dir())))
 }

@@ -11,9 +11,10 @@ use rustix::fs::{
     StatxFlags, fstat, fstatvfs, open, openat, openat2, statx,
 };
 use rustix::io::Errno;
-use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
+use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
 use rustix::path::Arg;
 
+use super::older_kernel;
 use crate::errno;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +25,20 @@ impl Attributes {
     pub(super) const NO_SUID: Self = Self(libc::MOUNT_ATTR_NOSUID);
     pub(super) const NO_DEVICES: Self = Self(libc::MOUNT_ATTR_NODEV);
     pub(super) const NO_EXEC: Self = Self(libc::MOUNT_ATTR_NOEXEC);
+}
+
+impl Attributes {
+    /// The same for `mount(2)`.
+    pub(super) fn flags(self) -> MountFlags {
+        let pairs = [
+            (Self::READ_ONLY, MountFlags::RDONLY),
+            (Self::NO_SUID, MountFlags::NOSUID),
+            (Self::NO_DEVICES, MountFlags::NODEV),
+            (Self::NO_EXEC, MountFlags::NOEXEC),
+        ];
+        let held = pairs.into_iter().filter(|(attribute, _)| self.0 & attribute.0 != 0);
+        held.fold(MountFlags::empty(), |flags, (_, flag)| flags | flag)
+    }
 }
 
 impl BitOr for Attributes {
@@ -87,8 +102,7 @@ pub(super) fn attach_entry(
 
 /// Binds a place onto itself, read-only.
 pub(super) fn cover_with_itself(place: impl AsFd) -> Result<(), Errno> {
-    let tree = copy(&place)?;
-    set(&tree, Attributes::READ_ONLY)?;
+    let tree = restricted(copy(&place)?, Attributes::READ_ONLY)?;
     attach(tree, place)
 }
 
@@ -103,24 +117,41 @@ pub(super) fn is_mount_point(place: impl AsFd) -> bool {
     stat.is_ok_and(|stat| stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
-/// Forbids more to a mount and all below it.
-pub(super) fn set(fd: impl AsFd, attributes: Attributes) -> Result<(), Errno> {
-    set_attributes(fd.as_fd(), c"", libc::AT_EMPTY_PATH, attributes)
+/// A copy that is attached nowhere, with more forbidden to all of its mounts.
+pub(super) fn restricted(tree: OwnedFd, attributes: Attributes) -> Result<OwnedFd, Errno> {
+    match set(tree.as_fd(), c"", libc::AT_EMPTY_PATH, attributes) {
+        Err(Errno::NOSYS) => older_kernel::restricted(&tree, attributes),
+        result => result.map(|()| tree),
+    }
 }
 
 /// Mounts on it appear nowhere else, and those elsewhere not on it.
 pub(super) fn make_private(fd: impl AsFd) -> Result<(), Errno> {
     let attributes = libc::mount_attr { propagation: libc::MS_PRIVATE, ..NO_CHANGE };
-    change(fd.as_fd(), c"", libc::AT_EMPTY_PATH, &attributes)
+    match change(fd.as_fd(), c"", libc::AT_EMPTY_PATH, &attributes) {
+        Err(Errno::NOSYS) => older_kernel::make_private(fd),
+        result => result,
+    }
 }
 
-/// As [`set`], for the mount at `path`.
+/// Forbids more to an attached mount and all below it.
+pub(super) fn restrict(mount: impl AsFd, attributes: Attributes) -> Result<(), Errno> {
+    match set(mount.as_fd(), c"", libc::AT_EMPTY_PATH, attributes) {
+        Err(Errno::NOSYS) => older_kernel::restrict(mount.as_fd(), attributes),
+        result => result,
+    }
+}
+
+/// As [`restrict`], for the mount at `path`.
 pub(super) fn set_at(path: &Path, attributes: Attributes) -> Result<(), Errno> {
-    let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::INVAL)?;
-    set_attributes(CWD, &path, 0, attributes)
+    let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::INVAL)?;
+    match set(CWD, &name, 0, attributes) {
+        Err(Errno::NOSYS) => older_kernel::restrict_at(path, attributes),
+        result => result,
+    }
 }
 
-fn set_attributes(
+fn set(
     fd: BorrowedFd<'_>,
     path: &CStr,
     flags: libc::c_int,

@@ -235,7 +235,7 @@ fn take(
     check_granted(&place, path, plan)?;
     let directory = kernel::is_directory(&place).at("look at", path)?;
     let tree = kernel::copy(&place).at("copy the mounts of", path)?;
-    kernel::set(&tree, attributes).at("restrict", path)?;
+    let tree = kernel::restricted(tree, attributes).at("restrict", path)?;
     Ok(Some((tree, directory)))
 }
 

@@ -35,8 +35,7 @@ impl Programs {
     pub(super) fn prepare(scratch: &Scratch) -> Result<Self, MountError> {
         let prepare = || {
             scratch.directory(DIRECTORY, 0o755)?;
-            let visible = scratch.take(DIRECTORY)?;
-            kernel::set(&visible, Attributes::READ_ONLY)?;
+            let visible = kernel::restricted(scratch.take(DIRECTORY)?, Attributes::READ_ONLY)?;
             Ok(Self { visible: Some(visible), writable: scratch.take(DIRECTORY)? })
         };
         prepare().at("prepare the directory", Path::new(PROGRAMS))

@@ -82,7 +82,7 @@ impl Scratch {
 
     /// Covers that are taken after this are read-only.
     pub(super) fn seal(&self) -> Result<(), Errno> {
-        kernel::set(self.0.as_fd(), Attributes::READ_ONLY | Attributes::NO_EXEC)
+        kernel::restrict(self.0.as_fd(), Attributes::READ_ONLY | Attributes::NO_EXEC)
     }
 
     pub(super) fn take_cover(&self, index: usize) -> Result<OwnedFd, Errno> {

@@ -55,14 +55,9 @@ impl Views {
             return Ok(None);
         }
         let take = || {
-            let [shown, descriptor] = [scratch.take(DIRECTORY)?, scratch.take(DIRECTORY)?];
-            for tree in [&shown, &descriptor] {
-                kernel::set(
-                    tree,
-                    Attributes::NO_SUID | Attributes::NO_DEVICES | Attributes::NO_EXEC,
-                )?;
-            }
-            Ok(Some(Self { shown: Some(shown), descriptor }))
+            let all = Attributes::NO_SUID | Attributes::NO_DEVICES | Attributes::NO_EXEC;
+            let take = || kernel::restricted(scratch.take(DIRECTORY)?, all);
+            Ok(Some(Self { shown: Some(take()?), descriptor: take()? }))
         };
         take().at("prepare the directory", Path::new(VIEWS))
     }

@@ -5,6 +5,7 @@
 
 #![expect(dead_code, reason = "each test program uses a part of it")]
 
+mod older_kernel;
 pub(crate) mod stepped;
 mod supervisor;
 
@@ -153,6 +154,23 @@ impl Fixture {
     /// are asked for with `unshare`'s options.
     #[must_use]
     pub(crate) fn start_prepared(user: u32, plan: &Plan, options: &[&str], script: &str) -> Self {
+        Self::open(Self::prepared(user, options, script), plan)
+    }
+
+    /// As [`start_prepared`](Self::start_prepared), for which the kernel is one before Linux 5.12.
+    #[must_use]
+    pub(crate) fn prepared_on_older_kernel(
+        user: u32,
+        plan: &Plan,
+        options: &[&str],
+        script: &str,
+    ) -> Self {
+        let mut command = Self::prepared(user, options, script);
+        older_kernel::pretend(&mut command);
+        Self::open(command, plan)
+    }
+
+    fn prepared(user: u32, options: &[&str], script: &str) -> Command {
         let program = env::current_exe().expect("the test program has a path");
         let mut command = Command::new("unshare");
         command.args(options).args(["sh", "-e", "-c"]);
@@ -164,7 +182,7 @@ impl Fixture {
                 format!("exec setpriv --reuid {user} --regid {user} --clear-groups \"$0\"");
             command.arg(format!("{script}\n{change}")).arg(program);
         }
-        Self::open(command, plan)
+        command
     }
 
     /// Starts one as that user that has no worker yet.
@@ -187,7 +205,20 @@ impl Fixture {
         fixture
     }
 
+    /// Starts one as that user, for which the kernel is one before Linux 5.12.
+    #[must_use]
+    pub(crate) fn on_older_kernel(user: u32, plan: &Plan) -> Self {
+        let mut command = program_of(user);
+        older_kernel::pretend(&mut command);
+        let fixture = Self::open(command, plan);
+        assert_eq!(fixture.error, None);
+        fixture
+    }
+
     fn spawn(mut command: Command, plan: &Plan) -> Self {
+        if env::var_os("TOOLWRIGHT_TEST_OLDER_KERNEL").is_some() {
+            older_kernel::pretend(&mut command);
+        }
         command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).current_dir("/");
         supervisor::hand_over(plan, &mut command);

@@ -67,6 +67,16 @@ fn whatever_layer_is_missing_is_told_and_required() {
     }
 }
 
+/// Where the calls are missing, allowing namespaces does not help.
+#[test]
+fn the_advice_for_mounts_follows_the_error() {
+    for (errno, expected) in [(libc::ENOSYS, Advice::Mounts), (libc::EPERM, Advice::Namespaces)] {
+        let layers = Layers { mount: Layer::Refused(errno), landlock_abi: 2, ..whole() };
+        let report = report(&plan(Files::Confined), &layers, false);
+        assert_eq!([report.files.advice, report.file_metadata.advice], [Some(expected); 2]);
+    }
+}
+
 #[test]
 fn metadata_is_not_held_without_mounts_and_no_plan_makes_it_so() {
     let layers = Layers { mount: REFUSED, ..whole() };
