@@ -4,6 +4,7 @@
 //! files. It makes workers, which run one command after the other. Both are kept for a while, because
 //! making them takes several times as long as starting a command does, and both end with the host.
 
+mod gate;
 mod identity;
 mod leader;
 mod lease;
@@ -21,6 +22,7 @@ mod worker;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::PipeWriter;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -46,15 +48,29 @@ pub(crate) fn start(
     writers: Vec<PipeWriter>,
     deadline: Option<Instant>,
 ) -> Result<ConfinedLeader, ExecError> {
+    let mut writers: Vec<OwnedFd> = writers.into_iter().map(OwnedFd::from).collect();
+    let gate = open_gate(request)?;
+    let has_gate = gate.is_some();
+    writers.extend(gate);
     let command = Request {
         program: program.as_os_str().as_bytes(),
         cwd: sandbox.below.as_os_str().as_bytes(),
         stderr_apart: request.streams == Streams::Apart,
         has_notes: reports_patches(request),
+        has_gate,
         ..Request::default()
     };
     let (worker, frame) = take_worker_for(&command, sandbox, request, deadline)?;
     Ok(ConfinedLeader::start(worker, &frame, writers))
+}
+
+/// The worker's end of a gate to the hosts that the plan names.
+pub(crate) fn open_gate(request: &ExecRequest<'_>) -> Result<Option<OwnedFd>, ExecError> {
+    let Some(connections) = request.connections else { return Ok(None) };
+    let opened = with_room(|| gate::open(connections));
+    let opened = opened
+        .map_err(|error| ExecError::not_started(request, SpawnReason::Resources, error))?;
+    Ok(Some(opened))
 }
 
 /// A worker, and what asks it for the command.

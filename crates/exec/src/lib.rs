@@ -51,6 +51,7 @@
 mod cancel;
 mod capture;
 mod classify;
+mod connections;
 #[cfg(target_os = "linux")]
 mod confined;
 pub mod environment;
@@ -75,6 +76,7 @@ mod temporary;
 
 pub use cancel::{Cancel, CancelSource, Waker};
 pub use capture::Output;
+pub use connections::{Connection, Connections, HostRules, Lead, Verdict};
 pub use error::{ExecError, SpawnReason};
 pub use exit::{Exit, signal_number};
 pub use git_reports::{GitProblem, GitReport, GitReports};

@@ -20,6 +20,8 @@ pub struct Missing {
 pub enum Requirement {
     /// The plan blocks the network.
     BlockedNetwork,
+    /// The plan opens the network to hosts that it names, and to no others.
+    NamedHosts,
     /// The plan protects paths, and every layer is required.
     ProtectedPaths,
     /// The plan closes paths, and every layer is required.

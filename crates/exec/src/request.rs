@@ -10,6 +10,7 @@ use std::time::Duration;
 use toolwright_sandbox::plan::Plan;
 
 use crate::cancel::CancelSource;
+use crate::connections::Connections;
 use crate::error::ExecError;
 use crate::git_reports::GitReports;
 use crate::patch_reports::PatchReports;
@@ -43,6 +44,8 @@ pub struct ExecRequest<'a> {
     pub patches: Option<&'a PatchReports>,
     /// Where it is reported what a confined command has changed of git's configuration in vain.
     pub git: Option<&'a GitReports>,
+    /// What decides about the hosts of a command whose plan names some, and where they are noted.
+    pub connections: Option<&'a Arc<Connections>>,
 }
 
 /// How a command is confined.
@@ -102,6 +105,7 @@ impl<'a> ExecRequest<'a> {
             sandbox: None,
             patches: None,
             git: None,
+            connections: None,
         }
     }
 

@@ -98,6 +98,7 @@ impl Scene {
             root,
             resolved: &resolved,
             network: Network::PrivateLoopback,
+            names: None,
             files: Files::Confined,
             read_scope: ReadScope::All,
             writable_roots: &[],

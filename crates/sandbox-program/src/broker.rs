@@ -1,4 +1,6 @@
-//! The loopback interface of the host, connection by connection.
+//! The loopback interface of the host, connection by connection; and hosts by name.
+//!
+//! This is about the first; `names` has the second, which works alike.
 //!
 //! A command of a plan with [`Network::HostLoopback`](toolwright_sandbox::plan::Network::HostLoopback) lives in
 //! the network of the host and may make TCP sockets, but a filter in it makes every `connect`, `bind`
@@ -44,6 +46,7 @@ mod address;
 mod caller;
 mod channel;
 mod listener;
+mod names;
 mod probe;
 mod program;
 mod request;
@@ -52,6 +55,7 @@ mod socket;
 mod timer;
 
 pub use channel::{Channel, install_in_child};
+pub(crate) use names::{NamesBroker, Resolver};
 pub use probe::probe;
-pub use program::program;
+pub use program::{names_program, program};
 pub use serve::Broker;

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-use crate::broker::Broker;
+use crate::broker::{Broker, NamesBroker};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -14,7 +14,7 @@ use toolwright_sandbox::wire::{HostMessage, Inbox, Progress, Reply, read_request
 
 use crate::observe::{InputFile, Observation, connect};
 use crate::signals::forget_signals;
-use crate::worker::Worker;
+use crate::worker::{Brokered, Worker};
 
 /// How long killed processes may take to end where they share a namespace with strangers.
 const KILL_TIMEOUT: Duration = Duration::from_millis(500);
@@ -29,9 +29,41 @@ pub(crate) struct Command<'w> {
     /// How many others than the leader have been.
     killed: u32,
     used: Usage,
-    broker: Option<Broker>,
+    broker: Option<CommandBroker<'w>>,
     input: Option<InputFile>,
     observation: Observation,
+}
+
+/// What answers the calls of a command that wait.
+enum CommandBroker<'w> {
+    Loopback(Broker),
+    Names(NamesBroker<'w>),
+}
+
+impl<'w> CommandBroker<'w> {
+    fn new(brokered: &'w Brokered) -> Option<Self> {
+        let ends = brokered.channel.take_ends().ok().flatten()?;
+        match &brokered.resolver {
+            Some(resolver) => NamesBroker::new(ends, resolver).ok().map(Self::Names),
+            None => Broker::new(ends.listener).ok().map(Self::Loopback),
+        }
+    }
+
+    fn handle(&mut self) -> io::Result<()> {
+        match self {
+            Self::Loopback(broker) => broker.handle(),
+            Self::Names(broker) => broker.handle(),
+        }
+    }
+}
+
+impl AsFd for CommandBroker<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Loopback(broker) => broker.as_fd(),
+            Self::Names(broker) => broker.as_fd(),
+        }
+    }
 }
 
 /// How a command ended of which nothing is left.
@@ -57,8 +89,8 @@ pub(crate) enum Event {
 
 impl<'w> Command<'w> {
     pub(crate) fn new(worker: &'w Worker, leader: Pid, input: Option<InputFile>) -> Self {
-        let channel = worker.brokered.as_ref().map(|brokered| &brokered.channel);
-        let broker = channel.and_then(|channel| channel.take().unwrap_or_default());
+        // Without one, the kernel refuses the calls that would wait for it.
+        let broker = worker.brokered.as_ref().and_then(CommandBroker::new);
         Self {
             worker,
             leader,

@@ -76,7 +76,7 @@ pub struct FilterTooLong;
 
 /// The filter of a worker and the commands it runs.
 ///
-/// With [`Network::HostLoopback`] it leaves open what the worker needs to make connections for its
+/// With a network that [waits for a broker](Network::is_brokered) it leaves open what the worker needs to make connections for its
 /// commands; [`crate::broker::program`] closes it in the command's child, and without that the
 /// loopback of the host would be the whole network.
 pub fn worker_filter(plan: &FilterPlan) -> Result<Program, FilterTooLong> {
@@ -89,7 +89,7 @@ fn worker_filter_on(arch: Architecture, plan: FilterPlan) -> Result<Program, Fil
     for &(call, errno) in calls::REFUSED {
         rules.add(call, asm.refuse(errno));
     }
-    if plan.network != Network::HostLoopback {
+    if !plan.network.is_brokered() {
         for &call in calls::BROKERING {
             rules.add(call, asm.refuse(libc::EPERM));
         }

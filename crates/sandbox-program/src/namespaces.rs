@@ -24,6 +24,7 @@ pub use worker::{Forked, make_worker};
 
 use toolwright_sandbox::layers::{Layer, Layers, is_shortage};
 use toolwright_sandbox::plan::{Network, Plan};
+use toolwright_sandbox::wire::SYNTHETIC;
 
 /// Enters a user, IPC and network namespace, and with `mounts` a mount namespace, as far as the
 /// system permits. With a `network`, that one and the user namespace it belongs to are joined instead
@@ -42,7 +43,7 @@ pub fn enter(plan: &Plan, mounts: bool, network: Option<&OwnedFd>, layers: &mut 
     {
         layers.net = joined.network;
         return;
-    } else if matches!(plan.network, Network::PrivateLoopback | Network::Nothing) {
+    } else if plan.network == Network::Nothing || plan.network.has_private_loopback() {
         // Without internet sockets it is not needed, but it takes the host's abstract sockets away too.
         namespaces.push((UnshareFlags::NEWNET, ThreadNameSpaceType::NETWORK));
     }
@@ -73,10 +74,14 @@ pub fn enter(plan: &Plan, mounts: bool, network: Option<&OwnedFd>, layers: &mut 
 }
 
 fn loopback(plan: &Plan) -> Layer {
-    if plan.network != Network::PrivateLoopback {
+    if !plan.network.has_private_loopback() {
         return Layer::Unused;
     }
-    loopback::up().map_or_else(refused, |()| Layer::Holds)
+    let up = loopback::up().and_then(|()| match plan.network {
+        Network::Names => loopback::add_address(SYNTHETIC),
+        _ => Ok(()),
+    });
+    up.map_or_else(refused, |()| Layer::Holds)
 }
 
 /// Makes a user namespace, together with the others where possible, and joins it. A child makes it:

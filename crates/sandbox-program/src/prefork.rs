@@ -194,11 +194,13 @@ fn become_command(shared: &mut Shared<'_>) -> io::Result<ForkOutcome> {
             return Ok(ForkOutcome::HostGone);
         }
     };
-    let Request { stderr_apart, has_input, is_background, terminal, has_notes, .. } = frame.request;
+    let Request { stderr_apart, has_input, is_background, terminal, has_notes, has_gate, .. } =
+        frame.request;
     let mut pipe = |is_there: bool| is_there.then(|| shared.inbox.take_descriptor()).flatten();
     let (stdout, stderr) = (pipe(terminal.is_none()), pipe(stderr_apart));
     let mut stdin = pipe(has_input);
     let notes = pipe(has_notes);
+    let gate = pipe(has_gate);
     // Descriptors are not shared: their numbers mean something else to the worker.
     while shared.inbox.take_descriptor().is_some() {}
     if let Err((step, errno)) = confined {
@@ -254,6 +256,7 @@ fn become_command(shared: &mut Shared<'_>) -> io::Result<ForkOutcome> {
         stdout: stdout.as_fd(),
         stderr: stderr.as_ref().unwrap_or(&stdout).as_fd(),
         notes: notes.as_ref().map(AsFd::as_fd),
+        gate: gate.as_ref().map(AsFd::as_fd),
         executed,
     };
     let input = stdin.as_ref().filter(|_| is_background);

@@ -201,7 +201,7 @@ fn handled_rights(plan: &Plan, ground: Ground<'_>) -> Handled {
 fn no_tcp(plan: &Plan, ground: Ground<'_>) -> bool {
     match plan.network {
         Network::Open => false,
-        Network::PrivateLoopback => !ground.own_net,
+        Network::PrivateLoopback | Network::Names => !ground.own_net,
         Network::Nothing | Network::HostLoopback => true,
     }
 }

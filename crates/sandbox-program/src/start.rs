@@ -28,6 +28,8 @@ pub(crate) struct Start<'a> {
     pub(crate) stderr: BorrowedFd<'a>,
     /// Where the program `apply_patch` tells the host about patches.
     pub(crate) notes: Option<BorrowedFd<'a>>,
+    /// By which the worker asks the host for names and connections.
+    pub(crate) gate: Option<BorrowedFd<'a>>,
     /// Is closed by the execution of the program, and not before.
     pub(crate) executed: BorrowedFd<'a>,
 }
@@ -74,7 +76,8 @@ pub(crate) fn execute(worker: &Worker, start: &Start<'_>) -> Failure {
             return failure;
         }
         if let Some(brokered) = &worker.brokered
-            && let Err(error) = install_in_child(&brokered.program, brokered.channel.child_end())
+            && let Err(error) =
+                install_in_child(&brokered.program, brokered.channel.child_end(), start.gate)
         {
             return (FailedStep::Broker, errno::of(&error).raw_os_error());
         }

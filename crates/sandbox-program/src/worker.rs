@@ -82,6 +82,19 @@ pub(crate) fn run_worker(
 pub(crate) struct Brokered {
     pub(crate) channel: broker::Channel,
     pub(crate) program: filter::Program,
+    /// Where the plan names hosts.
+    pub(crate) resolver: Option<broker::Resolver>,
+}
+
+/// A resolver that the commands of this worker ask, and no other. It has to have a tree of mounts for
+/// itself.
+fn resolver(alone: bool, layers: &Layers) -> io::Result<broker::Resolver> {
+    if !alone || !layers.net.holds() || !layers.loopback.holds() {
+        return Err(rustix::io::Errno::OPNOTSUPP.into());
+    }
+    let resolver = broker::Resolver::open()?;
+    mounts::name_resolver(&resolver.settings())?;
+    Ok(resolver)
 }
 
 impl Worker {
@@ -104,6 +117,16 @@ impl Worker {
         (layers.processes, layers.memory) = (prepared.processes, prepared.memory);
         if alone {
             mounts::close_proc().map_err(|error| (FailedStep::Mounts, error.into()))?;
+        }
+        let mut names = None;
+        if plan.network == Network::Names {
+            layers.resolver = match resolver(alone, layers) {
+                Ok(resolver) => {
+                    names = Some(resolver);
+                    Layer::Holds
+                }
+                Err(error) => Layer::Refused(errno::of(&error).raw_os_error()),
+            };
         }
         let mount = layers.mount.holds();
         let private: Vec<PathBuf> = temporary.map(Path::to_owned).into_iter().collect();
@@ -148,14 +171,17 @@ impl Worker {
             Err(error) => Layer::Refused(errno::of(&error).raw_os_error()),
         };
         let pin = if alone { Vec::new() } else { filter::pin_filter().map_err(mistake)? };
-        let brokered = if plan.network == Network::HostLoopback {
-            let program = broker::program().map_err(mistake)?;
+        let brokered = if plan.network.is_brokered() {
+            let program = match plan.network {
+                Network::Names => broker::names_program().map_err(mistake)?,
+                _ => broker::program().map_err(mistake)?,
+            };
             layers.broker = match broker::probe(&program) {
                 Ok(()) => Layer::Holds,
                 Err(error) => Layer::Refused(errno::of(&error).raw_os_error()),
             };
             let channel = broker::Channel::new().map_err(at(FailedStep::Broker))?;
-            Some(Brokered { channel, program })
+            Some(Brokered { channel, program, resolver: names })
         } else {
             None
         };

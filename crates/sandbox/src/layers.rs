@@ -54,8 +54,10 @@ pub struct Layers {
     pub closed: Layer,
     /// Protected paths below writable ones are read-only.
     pub protected: Layer,
-    /// The broker of the host's loopback makes connections.
+    /// The broker makes connections, or gets them from the host.
     pub broker: Layer,
+    /// A resolver answers names, and the settings of commands name no other.
+    pub resolver: Layer,
     /// A bound on processes.
     pub processes: Bound,
     /// A bound on memory.
@@ -73,9 +75,9 @@ impl Layers {
     #[must_use]
     pub fn shortage(self) -> Option<i32> {
         let Self { user, mount, pid, ipc, net, loopback, .. } = self;
-        let Self { seccomp, landlock, scope, closed, protected, broker, .. } = self;
+        let Self { seccomp, landlock, scope, closed, protected, broker, resolver, .. } = self;
         let spaces = [user, mount, pid, ipc, net, loopback];
-        let others = [seccomp, landlock, scope, closed, protected, broker];
+        let others = [seccomp, landlock, scope, closed, protected, broker, resolver];
         spaces.into_iter().chain(others).find_map(|layer| match layer {
             Layer::Refused(errno) if is_shortage(errno) => Some(errno),
             _ => None,

@@ -17,6 +17,7 @@
 //!     root: &root,
 //!     resolved: &resolved,
 //!     network: Network::PrivateLoopback,
+//!     names: None,
 //!     files: Files::Confined,
 //!     read_scope: ReadScope::All,
 //!     writable_roots: &[],
@@ -40,8 +41,8 @@
 //!   devices. Protected paths below them are read-only, whether or not they exist yet.
 //! * **Reads** reach everything but closed paths: credential stores, what the caller closes, and with a
 //!   narrow scope all that is neither the system's nor the root's.
-//! * **The network** is the host's, a loopback interface of the plan's own, the host's loopback by a
-//!   broker, or nothing.
+//! * **The network** is the host's, a loopback interface of the plan's own, hosts by name beside that, the
+//!   host's loopback by a broker, or nothing.
 //! * **Processes** of a command end with it, and reach no process outside.
 //! * **Limits** bound processes, memory, processor time and the size of files.
 //!

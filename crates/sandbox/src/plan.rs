@@ -30,6 +30,8 @@ pub struct Plan {
     pub root: PathBuf,
     /// What of the network they reach.
     pub network: Network,
+    /// The hosts of [`Network::Names`]. Commands of other hosts share no loopback with these.
+    pub names: Option<Arc<Names>>,
     /// Whether writes are confined to [`writable`](Self::writable).
     pub files: Files,
     /// Writable directories while files are confined: the root, and those that the caller adds.
@@ -63,6 +65,8 @@ pub struct Origin {
     pub root: Option<PathBuf>,
     /// What of the network they reach.
     pub network: Network,
+    /// The hosts of [`Network::Names`].
+    pub names: Option<Arc<Names>>,
     /// Whether writes are confined.
     pub files: Files,
     /// What may be written besides the root.
@@ -113,6 +117,35 @@ pub enum Network {
     Nothing,
     /// The loopback interface of the host, by a broker that makes the connections.
     HostLoopback,
+    /// Hosts by name, beside a private loopback interface: a resolver there knows the names, and the host
+    /// makes the connections.
+    Names,
+}
+
+impl Network {
+    /// Whether commands have a loopback interface for themselves.
+    #[must_use]
+    pub fn has_private_loopback(self) -> bool {
+        matches!(self, Self::PrivateLoopback | Self::Names)
+    }
+
+    /// Whether connections wait for a broker.
+    #[must_use]
+    pub fn is_brokered(self) -> bool {
+        matches!(self, Self::HostLoopback | Self::Names)
+    }
+}
+
+/// The hosts that commands reach by name, as the caller wrote them. What they mean is decided where
+/// connections are made; in a plan they tell one list from another.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Hash)]
+pub struct Names {
+    /// Patterns of hosts, with a port or without.
+    pub allow: Vec<String>,
+    /// Patterns of hosts that are not reached in spite of that.
+    pub deny: Vec<String>,
+    /// Names, and the address that each leads to in place of what the system says.
+    pub addresses: Vec<(String, String)>,
 }
 
 /// Whether writes are confined.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use crate::plan::{Files, Limits, Network, Plan};
+use crate::plan::{Files, Limits, Names, Network, Plan};
 
 mod git;
 mod grants;
@@ -30,6 +30,8 @@ pub struct Options<'a> {
     pub resolved: &'a Resolved,
     /// What of the network commands reach.
     pub network: Network,
+    /// The hosts of [`Network::Names`].
+    pub names: Option<Arc<Names>>,
     /// Whether writes are confined.
     pub files: Files,
     /// What may be read.
@@ -118,6 +120,7 @@ pub fn plan(options: &Options<'_>) -> Plan {
     Plan {
         root: options.root.to_owned(),
         network: options.network,
+        names: options.names.clone(),
         files: options.files,
         writable,
         closed,

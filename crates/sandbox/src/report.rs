@@ -261,6 +261,9 @@ fn network(plan: &Plan, layers: &Layers) -> Row {
         (Network::HostLoopback, _) if layers.broker.holds() => {
             "seccomp, and a broker for connections to the host's loopback"
         }
+        (Network::Names, true) => {
+            "network namespace, seccomp, and a broker for connections to hosts that are named"
+        }
         (Network::HostLoopback, _) => "seccomp: no connection is made, since there is no broker",
         (_, true) => "network namespace, seccomp",
         (_, false) => "seccomp: there are no internet sockets",
@@ -280,10 +283,10 @@ fn loopback(plan: &Plan, layers: &Layers) -> Row {
             let reason = why("the broker of connections", layers.broker);
             row(Level::Kernel, format!("commands make no connections: {reason}"), Advice::Broker)
         }
-        Network::PrivateLoopback if layers.net.holds() && layers.loopback.holds() => {
+        Network::PrivateLoopback | Network::Names if layers.net.holds() && layers.loopback.holds() => {
             kernel("network namespace with a loopback of its own")
         }
-        Network::PrivateLoopback => {
+        Network::PrivateLoopback | Network::Names => {
             let reason = why("a network namespace", layers.net);
             row(
                 Level::Kernel,

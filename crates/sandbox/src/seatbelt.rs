@@ -13,7 +13,7 @@
 //! another spelling.
 //!
 //! There is no private loopback interface. Servers on the host's often run code for any client
-//! (debuggers, notebooks, container services). So [`Network::PrivateLoopback`] has none, and only
+//! (debuggers, notebooks, container services). So [`Network::PrivateLoopback`] and [`Network::Names`] have none, and only
 //! [`Network::HostLoopback`] reaches the host's.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,7 +53,7 @@ pub fn arguments(plan: &Plan, temporary: &Path) -> Vec<OsString> {
     profile.text.push_str(match plan.network {
         Network::Open => include_str!("seatbelt/open.sb"),
         Network::HostLoopback => include_str!("seatbelt/loopback.sb"),
-        Network::PrivateLoopback | Network::Nothing => include_str!("seatbelt/nothing.sb"),
+        Network::PrivateLoopback | Network::Nothing | Network::Names => include_str!("seatbelt/nothing.sb"),
     });
     profile.arguments()
 }

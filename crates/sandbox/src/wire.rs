@@ -7,6 +7,7 @@
 
 mod codec;
 mod frames;
+mod gate;
 mod message;
 mod order;
 mod patch_note;
@@ -14,6 +15,7 @@ mod reply;
 
 pub use codec::Malformed;
 pub use frames::{Inbox, Progress, send};
+pub use gate::{Answer, Ask, MAX_GATE_BYTES, NO_LEAD, Resolved, SYNTHETIC, is_synthetic, receive_from_gate, send_to_gate};
 pub use message::{
     FRAME_HEADER, HostMessage, NETWORK, PROGRAMS, Request, RequestFrame, VIEWS, WORKER,
     connect_frame, frame_length, kill_frame, plain_frame, read_request_frame, run_frame,

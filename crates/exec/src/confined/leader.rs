@@ -1,7 +1,7 @@
 //! A command that a worker runs.
 
-use std::io::{self, PipeWriter};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -19,10 +19,10 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(crate) struct ConfinedLeader {
     lease: Lease,
-    /// The writing ends of the pipes, kept while the command runs. So the pipes do not end before:
+    /// The worker's end of the gate, and the writing ends of the pipes, kept while the command runs. So the pipes do not end before:
     /// their end carries no information, and would wake the thread that follows the command while
     /// the command still needs the processor.
-    writers: Vec<PipeWriter>,
+    writers: Vec<OwnedFd>,
     /// Why the request could not be sent.
     send_error: Option<NotRun>,
     ended: Option<ExitStatus>,
@@ -36,7 +36,7 @@ pub(crate) struct ConfinedLeader {
 
 impl ConfinedLeader {
     /// A failure to send is reported by the first [`poll`](Self::poll).
-    pub(crate) fn start(lease: Lease, frame: &[u8], writers: Vec<PipeWriter>) -> Self {
+    pub(crate) fn start(lease: Lease, frame: &[u8], writers: Vec<OwnedFd>) -> Self {
         let pipes: Vec<_> = writers.iter().map(AsFd::as_fd).collect();
         let send_error = send(lease.worker(), frame, &pipes).err().map(|error| {
             lease.worker().kill();

@@ -16,6 +16,18 @@ pub(crate) fn missing(sandbox: &Sandbox<'_>, layers: &Layers) -> Option<Missing>
     if plan.network != Network::Open && !layers.seccomp.holds() {
         return missing("seccomp", Requirement::BlockedNetwork, reason(layers.seccomp));
     }
+    if plan.network == Network::Names {
+        // Nothing but these keeps a command with names from everything else.
+        let layers = [
+            ("a network namespace", layers.net),
+            ("a loopback interface of its own", layers.loopback),
+            ("a resolver of names", layers.resolver),
+            ("the broker of connections", layers.broker),
+        ];
+        if let Some((layer, refused)) = layers.into_iter().find(|(_, layer)| !layer.holds()) {
+            return missing(layer, Requirement::NamedHosts, reason(refused));
+        }
+    }
     if !sandbox.required {
         return None;
     }

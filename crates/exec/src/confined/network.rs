@@ -15,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::fstat;
 use rustix::io::{Errno, retry_on_intr};
 use toolwright_sandbox::layers::Layers;
-use toolwright_sandbox::plan::{Network, Origin, Plan};
+use toolwright_sandbox::plan::{Origin, Plan};
 use toolwright_sandbox::wire::{Inbox, Progress, Reply};
 
 use super::pool::Pool;
@@ -100,7 +100,7 @@ fn with<T>(use_them: impl FnOnce(&mut HashMap<Sharers, Weak<SharedNetwork>>) -> 
 
 /// The network that commands of this plan have to be in, because a background process runs in it.
 pub(super) fn of(plan: &Plan) -> Option<Arc<SharedNetwork>> {
-    if plan.network != Network::PrivateLoopback || !ANY.load(Ordering::Acquire) {
+    if !plan.network.has_private_loopback() || !ANY.load(Ordering::Acquire) {
         return None;
     }
     let sharers = Sharers::of(plan);
@@ -131,7 +131,7 @@ fn register(plan: &Plan, network: SharedNetwork) -> Option<Arc<SharedNetwork>> {
 /// Whether another supervisor may join it. Without a process namespace, commands of one user namespace
 /// would see each other, whatever their plans are; only those of one supervisor do.
 pub(super) fn can_be_shared(plan: &Plan, layers: &Layers) -> bool {
-    plan.network == Network::PrivateLoopback
+    plan.network.has_private_loopback()
         && [layers.net, layers.loopback, layers.pid].iter().all(|layer| layer.holds())
 }
 

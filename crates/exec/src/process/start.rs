@@ -12,7 +12,7 @@ use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{Reply, Request, send};
 
 use super::{ProcessRequest, Stdio};
-use crate::confined::{Lease, take_worker_for, with_room};
+use crate::confined::{Lease, open_gate, take_worker_for, with_room};
 use crate::error::{ExecError, SpawnReason};
 use crate::missing::Missing;
 use crate::request::{ExecRequest, Sandbox, Streams};
@@ -75,6 +75,7 @@ fn try_begin(
     let exec = &request.exec;
     let resources = |error: io::Error| ExecError::not_started(exec, SpawnReason::Resources, error);
     let pipes = with_room(|| Pipes::open(request)).map_err(resources)?;
+    let gate = open_gate(exec)?;
     let command = Request {
         program: program.as_os_str().as_bytes(),
         cwd: sandbox.below.as_os_str().as_bytes(),
@@ -86,14 +87,16 @@ fn try_begin(
             Stdio::Pipes { .. } => None,
         },
         has_notes: false,
+        has_gate: gate.is_some(),
     };
     let (mut lease, frame) = take_worker_for(&command, sandbox, exec, None)?;
-    let theirs: Vec<_> = pipes.theirs().collect();
+    let theirs: Vec<_> = pipes.theirs().chain(gate.iter().map(AsFd::as_fd)).collect();
     if send(lease.worker(), &frame, &theirs).is_err() {
         lease.worker().kill();
         return Ok(Err(NotRun::Left));
     }
     drop(theirs);
+    drop(gate);
     let lost = |source| ExecError::Lost {
         program: exec.cmd.to_owned(),
         output: crate::Output::default(),

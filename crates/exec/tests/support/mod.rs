@@ -52,6 +52,7 @@ pub(crate) fn with(
         sandbox: None,
         patches: None,
         git: None,
+        connections: None,
     })
 }
 

@@ -15,9 +15,15 @@ const V6: usize = 24;
 /// The address, if it is one of the loopback interface, or the reason for the refusal. Fields
 /// beside address and port are dropped.
 pub(super) fn loopback(bytes: &[u8]) -> Result<SocketAddr, Errno> {
+    let address = internet(bytes)?;
+    if is_loopback(address.ip()) { Ok(address) } else { Err(Errno::ACCESS) }
+}
+
+/// The address, if it is one of the internet. Fields beside address and port are dropped.
+pub(super) fn internet(bytes: &[u8]) -> Result<SocketAddr, Errno> {
     let family = bytes.first_chunk().map(|bytes| u16::from_ne_bytes(*bytes)).ok_or(Errno::INVAL)?;
     let port = |bytes: &[u8]| u16::from_be_bytes([bytes[2], bytes[3]]);
-    let address = match libc::c_int::from(family) {
+    Ok(match libc::c_int::from(family) {
         libc::AF_INET => {
             let bytes = bytes.get(..V4).ok_or(Errno::INVAL)?;
             let ip = Ipv4Addr::new(bytes[4], bytes[5], bytes[6], bytes[7]);
@@ -30,8 +36,7 @@ pub(super) fn loopback(bytes: &[u8]) -> Result<SocketAddr, Errno> {
             SocketAddrV6::new(Ipv6Addr::from(ip), port(bytes), 0, 0).into()
         }
         _ => return Err(Errno::AFNOSUPPORT),
-    };
-    if is_loopback(address.ip()) { Ok(address) } else { Err(Errno::ACCESS) }
+    })
 }
 
 /// Whether the kernel keeps traffic of this address on this machine.

@@ -38,15 +38,20 @@ impl Channel {
 
     /// The broker of the child made last; `None` if it did not come to its filter. Does not wait.
     pub fn take(&self) -> io::Result<Option<Broker>> {
-        let mut newest = None;
-        while let Some(listener) = self.receive()? {
-            newest = Some(listener);
-        }
-        newest.map(Broker::new).transpose()
+        self.take_ends()?.map(|ends| Broker::new(ends.listener)).transpose()
     }
 
-    fn receive(&self) -> io::Result<Option<OwnedFd>> {
-        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
+    /// What the child made last has sent.
+    pub(crate) fn take_ends(&self) -> io::Result<Option<Ends>> {
+        let mut newest = None;
+        while let Some(ends) = self.receive()? {
+            newest = Some(ends);
+        }
+        Ok(newest)
+    }
+
+    fn receive(&self) -> io::Result<Option<Ends>> {
+        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(2))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
         let mut byte = [0];
         let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
@@ -56,12 +61,23 @@ impl Channel {
             Err(Errno::AGAIN) => return Ok(None),
             other => other?,
         };
-        let descriptor = control.drain().find_map(|message| match message {
-            RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+        let ends = control.drain().find_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(mut descriptors) => {
+                let listener = descriptors.next()?;
+                Some(Ends { listener, gate: descriptors.next() })
+            }
             _ => None,
         });
-        descriptor.map(Some).ok_or_else(|| Errno::BADMSG.into())
+        ends.map(Some).ok_or_else(|| Errno::BADMSG.into())
     }
+}
+
+/// What comes from the child of a command.
+pub(crate) struct Ends {
+    /// The kernel's end of its filter.
+    pub(crate) listener: OwnedFd,
+    /// The command's gate to the host, where it has one.
+    pub(crate) gate: Option<OwnedFd>,
 }
 
 /// Readable when there is something to take.
@@ -72,11 +88,15 @@ impl AsFd for Channel {
 }
 
 /// Installs the filter of [`program()`](super::program()) in the calling process and sends its
-/// listener to the worker. Needs `no_new_privs`; comes after every filter that is to hold as well.
+/// listener to the worker, with the command's gate to the host behind it. Needs `no_new_privs`; comes after every filter that is to hold as well.
 ///
 /// Allocates nothing and takes no lock, so that it may run in a child that shares the worker's
 /// memory. If it fails, the command must not be started.
-pub fn install_in_child(program: &[sock_filter], channel: BorrowedFd<'_>) -> io::Result<()> {
+pub fn install_in_child(
+    program: &[sock_filter],
+    channel: BorrowedFd<'_>,
+    gate: Option<BorrowedFd<'_>>,
+) -> io::Result<()> {
     // A call that the broker has begun is then not interrupted by a signal that is caught: it would
     // be made again, and binding a socket twice fails.
     let uninterrupted =
@@ -92,10 +112,11 @@ pub fn install_in_child(program: &[sock_filter], channel: BorrowedFd<'_>) -> io:
     let listener = i32::try_from(listener).map_err(|_| Errno::BADF)?;
     // SAFETY: the kernel has just opened it for this process.
     let listener = unsafe { OwnedFd::from_raw_fd(listener) };
-    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(2))];
     let mut control = SendAncillaryBuffer::new(&mut space);
-    let descriptors = [listener.as_fd()];
-    control.push(SendAncillaryMessage::ScmRights(&descriptors));
+    let both = [listener.as_fd(), gate.unwrap_or(listener.as_fd())];
+    let descriptors = if gate.is_some() { &both[..] } else { &both[..1] };
+    control.push(SendAncillaryMessage::ScmRights(descriptors));
     let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
     sendmsg(channel, &[IoSlice::new(&[0])], &mut control, flags)?;
     Ok(())

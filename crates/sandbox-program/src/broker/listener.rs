@@ -1,6 +1,6 @@
 //! The kernel's end of the filter: notifications of calls that wait, and the answers.
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use libc::c_long;
 use rustix::io::Errno;
@@ -11,6 +11,9 @@ use crate::errno;
 const RECEIVE: c_long = 0xC050_2100;
 const SEND: c_long = 0xC018_2101;
 const IS_VALID: c_long = 0x4008_2102;
+const ADD_DESCRIPTOR: c_long = 0x4018_2103;
+/// `SECCOMP_ADDFD_FLAG_SETFD`.
+const SET_NUMBER: u32 = 1;
 
 /// Room for fields that a later kernel may add to a notification.
 #[repr(C)]
@@ -63,6 +66,26 @@ impl Listener {
         let answer = libc::seccomp_notif_resp { id, val: 0, error, flags: 0 };
         // SAFETY: the kernel reads the answer.
         unsafe { self.ioctl(SEND, (&raw const answer).cast_mut()) };
+    }
+
+    /// Puts a descriptor of ours in the place of one of the caller's, which waits.
+    pub(super) fn replace(
+        &self,
+        id: u64,
+        ours: BorrowedFd<'_>,
+        theirs: RawFd,
+        closes_on_exec: bool,
+    ) -> Result<(), Errno> {
+        let request = libc::seccomp_notif_addfd {
+            id,
+            flags: SET_NUMBER,
+            srcfd: ours.as_raw_fd().cast_unsigned(),
+            newfd: theirs.cast_unsigned(),
+            newfd_flags: if closes_on_exec { libc::O_CLOEXEC.cast_unsigned() } else { 0 },
+        };
+        // SAFETY: the kernel reads the request.
+        let result = unsafe { self.ioctl(ADD_DESCRIPTOR, (&raw const request).cast_mut()) };
+        if result < 0 { Err(errno::last()) } else { Ok(()) }
     }
 
     /// Makes a request whose number does not fit libc's type everywhere.

@@ -53,7 +53,7 @@ pub fn probe(program: &[sock_filter]) -> io::Result<()> {
 fn bind_one(program: &[sock_filter], channel: &Channel) -> Result<(), Errno> {
     // As a program that was executed, and unlike a worker.
     set_dumpable_behavior(DumpableBehavior::Dumpable)?;
-    install_in_child(program, channel.child_end()).map_err(|error| errno::of(&error))?;
+    install_in_child(program, channel.child_end(), None).map_err(|error| errno::of(&error))?;
     let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
     bind(&socket, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
 }

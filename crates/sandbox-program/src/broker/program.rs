@@ -36,6 +36,24 @@ pub fn program() -> Result<Program, FilterTooLong> {
 }
 
 pub(super) fn program_on(arch: Architecture) -> Result<Program, FilterTooLong> {
+    assemble(arch, setsockopt)
+}
+
+/// The same for a command that reaches hosts by name. Its sockets are those of a private network, of all
+/// kinds, but for those that the host has connected. Options that would lead their packets elsewhere are
+/// refused, and the others are open.
+pub fn names_program() -> Result<Program, FilterTooLong> {
+    names_program_on(Architecture::OURS)
+}
+
+pub(super) fn names_program_on(arch: Architecture) -> Result<Program, FilterTooLong> {
+    assemble(arch, setsockopt_of_names)
+}
+
+fn assemble(
+    arch: Architecture,
+    setsockopt: fn(&mut Assembler) -> At,
+) -> Result<Program, FilterTooLong> {
     let mut asm = Assembler::default();
     let mut rules = Rules::new(arch);
     for call in [calls::CONNECT, calls::BIND, calls::LISTEN] {
@@ -49,6 +67,40 @@ pub(super) fn program_on(arch: Architecture) -> Result<Program, FilterTooLong> {
     }
     rules.add(calls::SETSOCKOPT, setsockopt(&mut asm));
     rules.finish(asm)
+}
+
+/// Options of sockets that are refused to a command with hosts by name: leaving by another interface.
+const REFUSED_OF_SOCKETS_OF_NAMES: [u32; 3] = [25, 36, 62];
+/// `IP_OPTIONS`.
+const REFUSED_OF_IP: [u32; 1] = [4];
+/// Headers of IPv6 that name other machines, in their old and new numbers.
+const REFUSED_OF_IPV6: [u32; 8] = [3, 4, 5, 6, 54, 55, 57, 59];
+
+fn setsockopt_of_names(asm: &mut Assembler) -> At {
+    let (allow, refuse) = (asm.allow(), asm.refuse(libc::ENOPROTOOPT));
+    let ask = asm.ask();
+    let of_sockets = asm.any_of(&REFUSED_OF_SOCKETS_OF_NAMES, refuse, allow);
+    let of_sockets = asm.any_of(&LIMIT, ask, of_sockets);
+    let of_sockets = asm.load(low(2), of_sockets);
+    let of_ip = asm.any_of(&REFUSED_OF_IP, refuse, allow);
+    let of_ip = asm.load(low(2), of_ip);
+    let of_ipv6 = asm.any_of(&REFUSED_OF_IPV6, refuse, allow);
+    let of_ipv6 = asm.load(low(2), of_ipv6);
+    let open: Vec<_> =
+        OF_TCP.iter().map(|&(first, last)| Exception { first, last, to: allow }).collect();
+    let of_tcp = asm.search(&open, 0, refuse);
+    let of_tcp = asm.load(low(2), of_tcp);
+    // Those of netlink and of UDP concern the private network alone.
+    let mut level = allow;
+    for (number, options) in [
+        (libc::IPPROTO_IPV6, of_ipv6),
+        (libc::IPPROTO_IP, of_ip),
+        (libc::IPPROTO_TCP, of_tcp),
+        (libc::SOL_SOCKET, of_sockets),
+    ] {
+        level = asm.branch(Test::Equal, number.unsigned_abs(), options, level);
+    }
+    asm.load(low(1), level)
 }
 
 fn send(asm: &mut Assembler, flags: u32) -> At {

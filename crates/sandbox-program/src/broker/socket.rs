@@ -92,7 +92,12 @@ pub(super) fn set_limit(socket: &OwnedFd, option: i32, value: &[u8]) -> Result<(
     if result == 0 { Ok(()) } else { Err(errno::last()) }
 }
 
-fn state(socket: &OwnedFd) -> Result<u8, Errno> {
+/// Whether it neither connects nor listens, and is not connected.
+pub(super) fn is_closed(socket: &OwnedFd) -> Result<bool, Errno> {
+    Ok(state(socket)? == CLOSED)
+}
+
+pub(super) fn state(socket: &OwnedFd) -> Result<u8, Errno> {
     // The state is the first byte, and the kernel gives as much as there is room for.
     let mut info = [0_u8; 8];
     let mut len: libc::socklen_t = 8;

@@ -33,9 +33,9 @@ enum Internet {
 fn internet(plan: FilterPlan) -> Internet {
     match plan.network {
         Network::Open => Internet::All,
-        Network::PrivateLoopback if plan.own_net => Internet::TcpAndUdp,
+        Network::PrivateLoopback | Network::Names if plan.own_net => Internet::TcpAndUdp,
         Network::HostLoopback => Internet::Tcp,
-        Network::PrivateLoopback | Network::Nothing => Internet::Closed,
+        Network::PrivateLoopback | Network::Names | Network::Nothing => Internet::Closed,
     }
 }
 

@@ -58,7 +58,7 @@ fn is_in(ranges: &[(u32, u32)], number: u32) -> bool {
 }
 
 fn on_x86_64(plan: FilterPlan, request: &Request) -> Answer {
-    let brokering = plan.network == Network::HostLoopback;
+    let brokering = matches!(plan.network, Network::HostLoopback | Network::Names);
     let [first, second, third, fourth, ..] = request.args;
     match request.number {
         2 if plan.files == Files::Confined => open(second, third),
@@ -88,7 +88,7 @@ fn on_x86_64(plan: FilterPlan, request: &Request) -> Answer {
 }
 
 fn on_aarch64(plan: FilterPlan, request: &Request) -> Answer {
-    let brokering = plan.network == Network::HostLoopback;
+    let brokering = matches!(plan.network, Network::HostLoopback | Network::Names);
     let [first, second, third, fourth, ..] = request.args;
     match request.number {
         56 if plan.files == Files::Confined => open(third, fourth),
@@ -169,7 +169,8 @@ fn unshare(flags: u64) -> Answer {
 
 fn socket(plan: FilterPlan, family: i32, kind: i32, protocol: i32) -> Answer {
     let kind = kind & 0xF;
-    let own_network = plan.network == Network::PrivateLoopback && plan.own_net;
+    let own_network =
+        matches!(plan.network, Network::PrivateLoopback | Network::Names) && plan.own_net;
     match family {
         AF_UNIX if plan.network == Network::Open && plan.files == Files::Full => Allow,
         AF_UNIX => Errno(EACCES),
@@ -177,7 +178,7 @@ fn socket(plan: FilterPlan, family: i32, kind: i32, protocol: i32) -> Answer {
             // SOCK_PACKET
             Network::Open if kind == 10 => Errno(EACCES),
             Network::Open => Allow,
-            Network::PrivateLoopback if own_network => match (kind, protocol) {
+            Network::PrivateLoopback | Network::Names if own_network => match (kind, protocol) {
                 (SOCK_STREAM | SOCK_DGRAM, 0 | libc::IPPROTO_TCP | libc::IPPROTO_UDP) => Allow,
                 (SOCK_STREAM | SOCK_DGRAM, _) => Errno(EPROTONOSUPPORT),
                 _ => Errno(EACCES),
@@ -187,7 +188,7 @@ fn socket(plan: FilterPlan, family: i32, kind: i32, protocol: i32) -> Answer {
                 (SOCK_STREAM, _) => Errno(EPROTONOSUPPORT),
                 _ => Errno(EACCES),
             },
-            Network::PrivateLoopback | Network::Nothing => Errno(EACCES),
+            Network::PrivateLoopback | Network::Names | Network::Nothing => Errno(EACCES),
         },
         AF_NETLINK if plan.network == Network::Open || own_network => match protocol {
             libc::NETLINK_ROUTE => Allow,
@@ -208,8 +209,13 @@ fn socketpair(plan: FilterPlan, family: i32, kind: i32) -> Answer {
 
 /// Every plan there is.
 fn plans() -> Vec<FilterPlan> {
-    let networks =
-        [Network::Open, Network::PrivateLoopback, Network::Nothing, Network::HostLoopback];
+    let networks = [
+        Network::Open,
+        Network::PrivateLoopback,
+        Network::Nothing,
+        Network::HostLoopback,
+        Network::Names,
+    ];
     let mut plans = Vec::new();
     for network in networks {
         for files in [Files::Confined, Files::Full] {

@@ -32,7 +32,7 @@ extern "C" fn start(start_arguments: *mut c_void) -> c_int {
         for place in [1, 2] {
             libc::dup2(start_arguments.output, place);
         }
-        if install_in_child(&start_arguments.filter, start_arguments.channel).is_err() {
+        if install_in_child(&start_arguments.filter, start_arguments.channel, None).is_err() {
             libc::_exit(99);
         }
         libc::syscall(libc::SYS_close_range, 3, c_int::MAX, 0);

@@ -80,7 +80,7 @@ fn command_under(
             set_parent_process_death_signal(Some(Signal::KILL)).unwrap();
             // SAFETY: a plain call. A command that was executed is so again.
             unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0) };
-            install_in_child(&program, channel.child_end()).unwrap();
+            install_in_child(&program, channel.child_end(), None).unwrap();
             let bytes: Vec<u8> = work().into_iter().flat_map(i64::to_ne_bytes).collect();
             rustix::io::write(&writer, &bytes).unwrap();
         });

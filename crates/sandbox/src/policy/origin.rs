@@ -13,6 +13,7 @@ pub(super) fn of(options: &Options<'_>) -> Origin {
     Origin {
         root: Some(options.root.to_owned()),
         network: options.network,
+        names: options.names.clone(),
         files: options.files,
         writable: options.writable_roots.to_vec(),
         readable: options.readable.to_vec(),

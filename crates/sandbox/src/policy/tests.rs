@@ -69,6 +69,7 @@ impl Fixture {
         Options {
             root: Path::new("/"),
             resolved: &NOTHING,
+            names: None,
             network: Network::PrivateLoopback,
             files: Files::Confined,
             read_scope: settings.read_scope,

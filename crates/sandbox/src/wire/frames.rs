@@ -14,8 +14,8 @@ use rustix::net::{
 use super::codec::Malformed;
 use super::message::{FRAME_HEADER, frame_length};
 
-/// No message carries more: the pipes of a command.
-const MAX_DESCRIPTORS: usize = 4;
+/// No message carries more: the pipes of a command, and its gate.
+const MAX_DESCRIPTORS: usize = 5;
 /// One read; a request with a usual environment fits.
 const BLOCK: usize = 16 << 10;
 

@@ -9,7 +9,7 @@ pub const FRAME_HEADER: usize = 4;
 const MAX_FRAME: u32 = 64 << 20;
 
 /// One command, as a host asks for it. The ends of its pipes come with the frame: of stdout, of stderr,
-/// of stdin, for notes on patches. A command with a terminal has only the last.
+/// of stdin, for notes on patches, and its gate to hosts. A command with a terminal has only the last two.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the frame")]
 pub struct Request<'a> {
@@ -27,6 +27,8 @@ pub struct Request<'a> {
     pub terminal: Option<TerminalSize>,
     /// Whether there is a pipe for notes on patches.
     pub has_notes: bool,
+    /// Whether there is a gate, by which the worker asks the host for names and connections.
+    pub has_gate: bool,
 }
 
 const STDERR_APART: u8 = 1;
@@ -34,6 +36,7 @@ const HAS_INPUT: u8 = 1 << 1;
 const IS_BACKGROUND: u8 = 1 << 2;
 const HAS_TERMINAL: u8 = 1 << 3;
 const HAS_NOTES: u8 = 1 << 4;
+const HAS_GATE: u8 = 1 << 5;
 
 /// A request with its arguments and variables. Each ends with a NUL, as `execve` expects.
 #[derive(Debug)]
@@ -83,7 +86,8 @@ pub fn run_frame<'w>(
         | flag(request.has_input, HAS_INPUT)
         | flag(request.is_background, IS_BACKGROUND)
         | flag(request.terminal.is_some(), HAS_TERMINAL)
-        | flag(request.has_notes, HAS_NOTES);
+        | flag(request.has_notes, HAS_NOTES)
+        | flag(request.has_gate, HAS_GATE);
     frame.extend_from_slice(&[RUN, flags]);
     if let Some(TerminalSize { columns, rows }) = request.terminal {
         columns.write(&mut frame);
@@ -231,6 +235,7 @@ pub fn read_request_frame(content: &[u8]) -> Result<HostMessage<'_>, Malformed> 
                 is_background: flags & IS_BACKGROUND != 0,
                 terminal,
                 has_notes: flags & HAS_NOTES != 0,
+                has_gate: flags & HAS_GATE != 0,
             };
             Ok(HostMessage::Run(RequestFrame { request, arguments, count, words }))
         }

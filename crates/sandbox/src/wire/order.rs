@@ -24,10 +24,10 @@ wire_struct!(Order { plan, without_mounts, idle_ms, joins_network, shares_tempor
 wire_struct!(Granted { path, identity });
 wire_struct!(FileIdentity { device, inode, born });
 wire_struct!(Limits { processes, memory_bytes, cpu_seconds, file_size_bytes });
-wire_enum!(Network { 0 = Open, 1 = PrivateLoopback, 2 = Nothing, 3 = HostLoopback });
+wire_enum!(Network { 0 = Open, 1 = PrivateLoopback, 2 = Nothing, 3 = HostLoopback, 4 = Names });
 wire_enum!(Files { 0 = Confined, 1 = Full });
 
-/// All of it but its origin, which is of no use to the one that carries it out.
+/// All of it but its origin and its hosts, which are of no use to the one that carries it out.
 impl Wire for Plan {
     fn write(&self, to: &mut Vec<u8>) {
         let Self { root, network, files, writable, closed, readable, protected, views, .. } = self;
@@ -45,6 +45,7 @@ impl Wire for Plan {
         Ok(Self {
             root: Wire::read(from)?,
             network: Wire::read(from)?,
+            names: None,
             files: Wire::read(from)?,
             writable: Wire::read(from)?,
             closed: Wire::read(from)?,

@@ -94,6 +94,7 @@ wire_struct!(Layers {
     closed,
     protected,
     broker,
+    resolver,
     processes,
     memory,
 });
