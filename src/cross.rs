@@ -66,7 +66,7 @@ macro_rules! words {
 
 pub(crate) use {convert, cross, same, words};
 
-same!((), bool, u16, u32, i32, i64, String, &'static str, Value, Map<String, Value>, Buffer);
+same!((), bool, u16, u32, i32, i64, String, &'static str, Value, Map<String, Value>, Buffer, HashMap<String, String>);
 
 impl<T: Cross<U>, U> Cross<Option<U>> for Option<T> {
     fn cross(self) -> Option<U> {

@@ -1,11 +1,12 @@
 //! What commands may do: the sandbox's options from JavaScript, and the report of what holds.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use napi_derive::napi;
 use serde_json::{Map, Value};
 use toolwright_core::command::environment;
-use toolwright_core::command::plan::{LimitOptions, Loopback, SandboxOptions};
+use toolwright_core::command::plan::{HostOptions, LimitOptions, Loopback, SandboxOptions};
 use toolwright_core::voice::report;
 
 use crate::call::{self, CancelHandle, Promised};
@@ -17,6 +18,8 @@ use crate::grants::CommandGrants;
 pub struct SandboxRequest {
     /// Reach every host.
     pub network: bool,
+    /// Reach these hosts by name, and no others. Comes before `network`.
+    pub names: Option<SandboxHosts>,
     /// `private`, `none` or `host`.
     pub loopback: Option<String>,
     /// Write wherever the user may.
@@ -37,6 +40,17 @@ pub struct SandboxRequest {
     pub limits: Option<SandboxLimits>,
 }
 
+/// The hosts that commands reach by name.
+#[napi(object)]
+pub struct SandboxHosts {
+    /// Patterns of hosts, with a port or without.
+    pub allow: Vec<String>,
+    /// Patterns of hosts that are not reached in spite of that.
+    pub deny: Vec<String>,
+    /// Where the host leads names itself.
+    pub addresses: HashMap<String, String>,
+}
+
 /// Bounds on what a command uses.
 #[napi(object)]
 pub struct SandboxLimits {
@@ -51,9 +65,10 @@ pub struct SandboxLimits {
 }
 
 cross! {
+    SandboxHosts => HostOptions { allow, deny, addresses }
     SandboxLimits => LimitOptions { processes, memory_bytes, cpu_seconds, file_size_bytes }
     SandboxRequest => SandboxOptions {
-        network, loopback, full_files, system_only, writable_roots, readable, deny_write, isolated,
+        network, names, loopback, full_files, system_only, writable_roots, readable, deny_write, isolated,
         required, limits,
     }
 }

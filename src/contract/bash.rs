@@ -19,6 +19,7 @@ use crate::command::{CommandOutput, EnvironmentOptions};
 use crate::cross::{Cross, cross};
 use crate::kept_process::KeepOptions;
 use crate::patches::PatchReports;
+use crate::sandbox::SandboxHosts;
 
 /// A file to be made when there is something to put into it: all of an output that is cut.
 #[napi(object)]
@@ -52,6 +53,8 @@ pub struct ContractBashRequest {
     pub deny_read: Option<Vec<String>>,
     /// Not to be written all the same, if not the usual ones.
     pub deny_write: Option<Vec<String>>,
+    /// Reach these hosts by name, as far as the grants open them.
+    pub names: Option<SandboxHosts>,
     /// `private`, `none` or `host`.
     #[napi(ts_type = "'private' | 'none' | 'host'")]
     pub loopback: Option<String>,
@@ -78,6 +81,7 @@ impl ContractBashRequest {
                 grants: self.grants.cross(),
                 deny_read: self.deny_read.cross(),
                 deny_write: self.deny_write.cross(),
+                names: self.names.cross(),
                 loopback: self.loopback.cross(),
                 required: self.required.cross(),
             },

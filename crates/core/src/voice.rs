@@ -8,6 +8,7 @@ pub mod changes;
 pub(crate) mod checkpoints;
 pub mod commands;
 pub(crate) mod git;
+pub(crate) mod hosts;
 pub(crate) mod notices;
 pub mod refusals;
 mod remedy;
@@ -15,6 +16,7 @@ pub mod report;
 pub mod searches;
 pub(crate) mod stores;
 
+use toolwright_exec::{Connection, GitReport};
 pub use toolwright_patch_voice::{applied, files, patches};
 
 /// Where a model calls from.
@@ -24,4 +26,13 @@ pub enum Door {
     Tools,
     /// The tools of a session, whose host grants capabilities.
     Session,
+}
+
+/// What the sandbox kept from a command, beside what the end of that explains.
+pub(crate) fn notes_of_command(
+    git: &[GitReport],
+    connections: &[Connection],
+    door: Door,
+) -> Vec<String> {
+    git::notes(git).into_iter().chain(hosts::notes(connections, door)).collect()
 }

@@ -34,6 +34,7 @@ use std::time::Duration;
 
 pub use toolwright_sandbox::background::{InputState, TerminalSize, Usage, WatchedFacts};
 
+use crate::connections::Connection;
 use crate::exit::Exit;
 use crate::git_reports::GitReport;
 use crate::request::ExecRequest;
@@ -134,6 +135,8 @@ pub struct ProcessEnd {
     pub duration: Duration,
     /// What it has changed of git's configuration in vain.
     pub git: Vec<GitReport>,
+    /// The hosts that it asked for.
+    pub connections: Vec<Connection>,
 }
 
 /// How far the input has got.

@@ -59,6 +59,35 @@ impl std::fmt::Display for Host {
     }
 }
 
+/// Whether an address is one of the public internet, by the registries of special-purpose addresses: what a
+/// name may lead to whose owner is a stranger. `web_fetch` asks the same of its table of addresses.
+#[must_use]
+pub fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => {
+            !is_private_v4(address)
+                && !matches!(
+                    address.octets(),
+                    [192, 0, 0 | 2, _]
+                        | [192, 88, 99, _]
+                        | [192, 31, 196, _]
+                        | [192, 52, 193, _]
+                        | [192, 175, 48, _]
+                        | [198, 51, 100, _]
+                        | [203, 0, 113, _]
+                )
+        }
+        IpAddr::V6(address) => {
+            let [first, second, third, ..] = address.segments();
+            let is_assigned = first & 0xe000 == 0x2000;
+            let is_special = (first == 0x2001 && (second < 0x0200 || second == 0x0db8))
+                || (first == 0x2620 && second == 0x004f && third == 0x8000)
+                || (first == 0x3fff && second < 0x1000);
+            is_assigned && !is_special && !is_private_v6(address)
+        }
+    }
+}
+
 pub(crate) fn is_private_v4(address: Ipv4Addr) -> bool {
     let [a, b, ..] = address.octets();
     address.is_loopback()

@@ -84,6 +84,11 @@ impl HostPattern {
             }
     }
 
+    /// Whether it opens the host at some port.
+    pub(crate) fn matches_some_port(&self, host: &Host) -> bool {
+        self.matches(&host.clone().with_port(self.port))
+    }
+
     /// Whether it may close the host, or have it asked for: whatever its text fits.
     pub(crate) fn covers(&self, host: &Host) -> bool {
         let name = host.name();

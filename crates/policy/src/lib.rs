@@ -13,6 +13,7 @@ mod error;
 mod glob;
 mod grants;
 mod host;
+mod host_list;
 mod host_pattern;
 mod path_pattern;
 mod requirements;
@@ -24,7 +25,8 @@ mod wildcards;
 pub use capability::{Access, Declared, Effective, Union};
 pub use error::CompileError;
 pub use grants::Grants;
-pub use host::Host;
+pub use host::{Host, is_public};
+pub use host_list::HostList;
 pub use requirements::{
     ArgPattern, FsRequirements, NetRequirements, RequirementSet, ShellRequirement,
 };

@@ -144,6 +144,8 @@ pub struct Names {
     pub allow: Vec<String>,
     /// Patterns of hosts that are not reached in spite of that.
     pub deny: Vec<String>,
+    /// Lists of patterns, each of which has to allow a host as well.
+    pub within: Vec<Vec<String>>,
     /// Names, and the address that each leads to in place of what the system says.
     pub addresses: Vec<(String, String)>,
 }

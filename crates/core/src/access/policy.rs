@@ -259,6 +259,14 @@ impl Policy {
         }
     }
 
+    /// The patterns of hosts of every set that has to allow one.
+    pub(crate) fn hosts(&self) -> Vec<Vec<String>> {
+        let hosts = |set: &Union| set.expanded().net.and_then(|net| net.hosts).unwrap_or_default();
+        let sets: Vec<_> = self.effective.sets().iter().map(hosts).collect();
+        // Without any set, nothing is allowed.
+        if sets.is_empty() { vec![Vec::new()] } else { sets }
+    }
+
     /// Refuses a host that may not be reached.
     pub fn check_host(&self, name: &str, port: Option<u16>) -> Result<(), Failure> {
         let host = Host::parse(name).map(|host| host.with_port(port));

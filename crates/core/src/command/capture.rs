@@ -12,6 +12,7 @@ use toolwright_sandbox::plan::Plan;
 
 use super::end::{CommandOutput, End};
 use super::environment::{self, Variables};
+use super::hosts;
 use super::launch::{Directory, Launch, joined};
 use super::program::{Program, ProgramSettings, locate};
 use crate::failure::{Unfinished, commands, files};
@@ -46,6 +47,7 @@ pub fn run(
     let plan = settings.sandbox.plan(&root, &settings.grants.resolve()?, host);
     let variables = environment::of_command(&settings.environment, host, &directory.path);
     let git = GitReports::default();
+    let connections = hosts::of(&plan)?;
     let launch = Launch {
         program: &program.cmd,
         args: &program.args,
@@ -57,6 +59,7 @@ pub fn run(
         timeout: terms.timeout,
         patches: program.patches.as_deref(),
         git: Some(&git),
+        connections: connections.as_ref(),
     };
     let request = ExecRequest {
         max_output_bytes: terms.stream_bytes,
@@ -77,7 +80,9 @@ pub fn run(
     let (stdout, stderr) = (text(output), text(stderr));
     let hint = hint(program, &end, [&stderr, &stdout], &plan);
     // A provider's tool has one place for both.
-    let hints: Vec<String> = hint.into_iter().chain(voice::git::notes(&git.take())).collect();
+    let asked_for = hosts::asked_for(connections.as_ref());
+    let notes = voice::notes_of_command(&git.take(), &asked_for, Door::Tools);
+    let hints: Vec<String> = hint.into_iter().chain(notes).collect();
     let hint = (!hints.is_empty()).then(|| hints.join(" "));
     let (sidecar, git_notes) = (None, Vec::new());
     Ok(CommandOutput { stdout, stderr, truncated, sidecar, end, hint, left_running, git_notes })

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolwright_exec::{CancelSource, ExecEnv, ExecRequest, GitReports, PatchReports, Sandbox};
+use toolwright_exec::{
+    CancelSource, Connections, ExecEnv, ExecRequest, GitReports, PatchReports, Sandbox,
+};
 use toolwright_sandbox::plan::Plan;
 
 use super::environment::Variables;
@@ -55,6 +57,8 @@ pub(super) struct Launch<'a> {
     pub(super) patches: Option<&'a PatchReports>,
     /// Where it is reported what of git's configuration stayed in the sandbox.
     pub(super) git: Option<&'a GitReports>,
+    /// What decides about its hosts, and where they are noted.
+    pub(super) connections: Option<&'a Arc<Connections>>,
 }
 
 impl<'a> Launch<'a> {
@@ -73,6 +77,7 @@ impl<'a> Launch<'a> {
             timeout: self.timeout,
             patches: self.patches,
             git: self.git,
+            connections: self.connections,
             cancel,
             ..ExecRequest::new(self.program, self.args)
         }

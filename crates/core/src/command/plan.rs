@@ -1,5 +1,6 @@
 //! What the host allows commands, as a plan for the sandbox.
 
+use std::collections::HashMap;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::sync::Arc;
 
 use toolwright_exec::CancelSource;
 use toolwright_fs::DirectoryGrant;
-use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
+use toolwright_sandbox::plan::{Files, Limits, Names, Network, Plan};
 use toolwright_sandbox::policy::{
     self, Grants, ReadScope, RequestedPath, RequestedPaths, Resolved, stores,
 };
@@ -25,6 +26,8 @@ pub struct SandboxOptions {
     pub network: bool,
     /// The loopback interface without `network`.
     pub loopback: Loopback,
+    /// Reach these hosts by name, and no others. Comes before the others.
+    pub names: Option<HostOptions>,
     /// Write wherever the user may.
     pub full_files: bool,
     /// Read only the system, toolchains and the root.
@@ -41,6 +44,26 @@ pub struct SandboxOptions {
     pub required: bool,
     /// Bounds of what a command uses.
     pub limits: LimitOptions,
+}
+
+/// The hosts that commands reach by name.
+#[derive(Debug, Clone, Default)]
+pub struct HostOptions {
+    /// Patterns of hosts, with a port or without.
+    pub allow: Vec<String>,
+    /// Patterns of hosts that are not reached in spite of that.
+    pub deny: Vec<String>,
+    /// Where the host leads names itself: an address, with a port or without.
+    pub addresses: HashMap<String, String>,
+}
+
+impl HostOptions {
+    pub(super) fn names(&self) -> Arc<Names> {
+        let mut addresses: Vec<_> = self.addresses.clone().into_iter().collect();
+        addresses.sort_unstable();
+        let (allow, deny) = (self.allow.clone(), self.deny.clone());
+        Arc::new(Names { allow, deny, addresses, within: Vec::new() })
+    }
 }
 
 /// What commands reach of the loopback interface.
@@ -93,6 +116,7 @@ impl SandboxOptions {
             root,
             resolved,
             network: self.reach(),
+            names: self.names.as_ref().map(HostOptions::names),
             files: if self.full_files { Files::Full } else { Files::Confined },
             read_scope: if self.system_only { ReadScope::System } else { ReadScope::All },
             writable_roots: &self.writable_roots,
@@ -123,6 +147,9 @@ impl SandboxOptions {
     }
 
     fn reach(&self) -> Network {
+        if self.names.is_some() {
+            return Network::Names;
+        }
         match (self.network, self.loopback) {
             (true, _) => Network::Open,
             (false, Loopback::Private) => Network::PrivateLoopback,

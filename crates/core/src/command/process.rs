@@ -23,6 +23,7 @@ use super::shell::{self, CommandLine};
 use crate::access::target::Target;
 use crate::failure::{Unfinished, commands, files};
 use crate::sidecar::LazySidecar;
+use crate::voice::Door;
 use crate::{text, voice};
 
 /// How a background process runs, and how much of its output stays.
@@ -76,10 +77,10 @@ pub struct CommandOutcome<T> {
     pub process: Option<Arc<KeptProcess>>,
 }
 
-/// What of the changes of a process to git's configuration stayed in the sandbox, for a model.
+/// What the sandbox kept from a process, for a model: changes to git's configuration, and hosts.
 #[must_use]
 pub fn git_notes(end: &ProcessEnd) -> Vec<String> {
-    voice::git::notes(&end.git)
+    voice::notes_of_command(&end.git, &end.connections, Door::Tools)
 }
 
 impl<T> CommandOutcome<T> {
@@ -112,7 +113,7 @@ pub fn run_program(
     };
     let changes = Changes::default();
     let kept = {
-        let launch = program::launch(settings, program, host, &placed.directory, &placed.plan);
+        let launch = program::launch(settings, program, host, &placed);
         let request = options.request(launch.request(cancel))?;
         let started = KeptProcess::start(request, changes.waker());
         started.map_err(|error| match error {
@@ -127,8 +128,8 @@ pub fn run_program(
     match followed {
         Followed::Ended(mut end) => {
             let left_running = end.left_running;
-            let git = std::mem::take(&mut end.git);
-            program::concluded(program, &exit(end), output, left_running, &git, &placed.plan)
+            let notes = placed.notes(&std::mem::take(&mut end.git));
+            program::concluded(program, &exit(end), output, left_running, notes, &placed.plan)
                 .map(CommandOutcome::ended)
                 .map_err(Unfinished::from)
         }
@@ -174,7 +175,7 @@ pub fn run_line(
     let changes = Changes::default();
     let kept = {
         let (program, args) = shell::shell(command);
-        let launch = shell::launch(command, host, program, &args, &placed.directory, &placed.plan);
+        let launch = shell::launch(command, host, program, &args, &placed);
         let options = BackgroundOptions { is_stderr_apart: true, ..options.clone() };
         let request = options.request(launch.request(cancel))?;
         KeptProcess::start(request, changes.waker()).map_err(not_run)?
@@ -214,7 +215,7 @@ pub fn start_program(
     cancel: &Cancel,
 ) -> Result<Arc<KeptProcess>, Unfinished> {
     let placed = program::place(settings, program, host)?;
-    let launch = program::launch(settings, program, host, &placed.directory, &placed.plan);
+    let launch = program::launch(settings, program, host, &placed);
     let request = options.request(launch.request(cancel))?;
     let started = KeptProcess::start(request, || ()).map_err(|error| match error {
         ExecError::Cancelled { .. } => Unfinished::Cancelled,
@@ -234,7 +235,7 @@ pub fn start_line(
 ) -> Result<Arc<KeptProcess>, Unfinished> {
     let placed = shell::place(workdir, command, host)?;
     let (program, args) = shell::shell(command);
-    let launch = shell::launch(command, host, program, &args, &placed.directory, &placed.plan);
+    let launch = shell::launch(command, host, program, &args, &placed);
     let request = options.request(launch.request(cancel))?;
     let started = KeptProcess::start(request, || ()).map_err(|error| match error {
         ExecError::Cancelled { .. } => Unfinished::Cancelled,

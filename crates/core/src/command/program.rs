@@ -5,17 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolwright_exec::{
-    Cancel, ExecError, ExecRequest, Exit, Finished, GitReport, GitReports, Output, PatchReports,
-    Sink,
+    Cancel, Connections, ExecError, ExecRequest, Exit, Finished, GitReport, GitReports, Output,
+    PatchReports, Sink,
 };
 use toolwright_fs::{DirectoryGrant, FileLocation, FsError, FsErrorKind};
 use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::policy::Grants;
 
 use super::environment::{self, Policy, Variables};
+use super::hosts;
 use super::launch::{Directory, Launch, joined};
 use super::plan::SandboxOptions;
 use crate::failure::{Failure, Unfinished, commands, files};
+use crate::voice::Door;
 use crate::voice::commands::WORKING_DIRECTORY;
 use crate::{text, voice};
 
@@ -72,7 +74,7 @@ pub fn run(
     let placed = place(settings, program, host)?;
     let Placed { directory, plan, .. } = &placed;
     let git = GitReports::default();
-    let launch = Launch { git: Some(&git), ..launch(settings, program, host, directory, plan) };
+    let launch = Launch { git: Some(&git), ..launch(settings, program, host, &placed) };
     let limit = settings.max_output_bytes;
     let request = ExecRequest { max_output_bytes: limit, ..launch.request(cancel) };
     let ran = match sink {
@@ -82,7 +84,8 @@ pub fn run(
     let text = |output: Output| text::within(output.bytes, limit);
     match ran {
         Ok(Finished { exit, output, left_running, .. }) => {
-            Ok(concluded(program, &exit, text(output), left_running, &git.take(), plan)?)
+            let notes = placed.notes(&git.take());
+            Ok(concluded(program, &exit, text(output), left_running, notes, plan)?)
         }
         Err(ExecError::Cancelled { output, .. }) => {
             Err(Unfinished::Stopped { output: text(output) })
@@ -97,10 +100,9 @@ pub(super) fn concluded(
     exit: &Exit,
     output: String,
     left_running: u32,
-    git: &[GitReport],
+    git_notes: Vec<String>,
     plan: &Plan,
 ) -> Result<Succeeded, Failure> {
-    let git_notes = voice::git::notes(git);
     match exit {
         Exit::Code(0) => Ok(Succeeded { output, left_running, git_notes }),
         exit => Err(commands::exited(program, exit, output, &git_notes, plan)),
@@ -111,8 +113,18 @@ pub(super) fn concluded(
 pub(super) struct Placed {
     pub(super) directory: Directory,
     pub(super) plan: Plan,
+    /// The hosts that it asks for.
+    pub(super) connections: Option<Arc<Connections>>,
     /// Keeps the directory open, which is named by its descriptor.
     _location: FileLocation,
+}
+
+impl Placed {
+    /// What the sandbox kept from it, but for what its end explains.
+    pub(super) fn notes(&self, git: &[GitReport]) -> Vec<String> {
+        let asked_for = hosts::asked_for(self.connections.as_ref());
+        voice::notes_of_command(git, &asked_for, Door::Tools)
+    }
 }
 
 pub(super) fn place(
@@ -125,16 +137,17 @@ pub(super) fn place(
     let FileLocation { root, relative, descriptor, .. } = &location;
     let directory = Directory::new(joined(root, relative), relative.clone(), descriptor.as_fd());
     let plan = settings.sandbox.plan(root, &settings.grants.resolve()?, host);
-    Ok(Placed { directory, plan, _location: location })
+    let connections = hosts::of(&plan)?;
+    Ok(Placed { directory, plan, connections, _location: location })
 }
 
 pub(super) fn launch<'a>(
     settings: &ProgramSettings,
     program: &'a Program,
     host: &Arc<Variables>,
-    directory: &'a Directory,
-    plan: &'a Plan,
+    placed: &'a Placed,
 ) -> Launch<'a> {
+    let Placed { directory, plan, connections, .. } = placed;
     Launch {
         program: &program.cmd,
         args: &program.args,
@@ -146,6 +159,7 @@ pub(super) fn launch<'a>(
         timeout: settings.timeout,
         patches: program.patches.as_deref(),
         git: None,
+        connections: connections.as_ref(),
     }
 }
 

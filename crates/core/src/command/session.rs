@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use toolwright_policy::Grants;
-use toolwright_sandbox::plan::{Granted, Origin, Plan};
+use toolwright_sandbox::plan::{Granted, Names, Origin, Plan};
 use toolwright_sandbox::policy::Resolved;
 
-use super::plan::{Loopback, SandboxOptions, home_of};
+use super::plan::{HostOptions, Loopback, SandboxOptions, home_of};
 use crate::access::policy::Policy;
 use crate::failure::Unfinished;
 use crate::voice;
@@ -22,6 +22,8 @@ pub struct SessionOptions {
     pub deny_read: Vec<PathBuf>,
     /// Paths that are not written all the same; the usual ones without a list.
     pub deny_write: Option<Vec<PathBuf>>,
+    /// Reach these hosts by name, as far as the capabilities open them.
+    pub names: Option<HostOptions>,
     /// The loopback interface without the network.
     pub loopback: Loopback,
     /// Refuse to run where a layer for files or processes is missing.
@@ -124,8 +126,15 @@ impl SessionOptions {
         let closed = policy.closed_names().resolve(&self.deny_read, root, home.as_deref());
         let directories = policy.workspace().iter().chain(policy.other_directories());
         let plan = self.sandbox().plan(root, &open.resolve(root, closed), environment);
-        let origin = self.origin(plan.origin.as_deref(), policy.other_directories());
-        Ok(Plan { origin: Some(Arc::new(origin)), ..self.narrow(plan, open, directories, granted) })
+        let names = self.names.as_ref().map(|names| {
+            Arc::new(Names { within: policy.hosts(), ..Names::clone(&names.names()) })
+        });
+        let origin = Origin {
+            names: names.clone(),
+            ..self.origin(plan.origin.as_deref(), policy.other_directories())
+        };
+        let plan = self.narrow(plan, open, directories, granted);
+        Ok(Plan { origin: Some(Arc::new(origin)), names, ..plan })
     }
 
     /// What the session asks for, wherever its command runs and whichever directories were opened to it
@@ -146,6 +155,7 @@ impl SessionOptions {
     fn sandbox(&self) -> SandboxOptions {
         SandboxOptions {
             network: self.grants.network,
+            names: self.names.clone(),
             loopback: self.loopback,
             system_only: !self.grants.reads_all,
             readable: self.grants.readable.clone(),

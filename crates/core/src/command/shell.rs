@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use toolwright_exec::{
-    Cancel, ExecError, ExecRequest, Exit, Finished, GitReport, GitReports, Head, PatchReports,
-    Split, StoppedBy, Streams,
+    Cancel, Connections, ExecError, ExecRequest, Exit, Finished, GitReport, GitReports, Head,
+    PatchReports, Split, StoppedBy, Streams,
 };
 use toolwright_sandbox::plan::Plan;
 
 use super::end::{CommandOutput, End};
 use super::environment::{self, Policy, Variables};
+use super::hosts;
 use super::launch::{Directory, Launch};
 use super::live_output::{LiveOutput, LiveSink};
 use super::session::{OpenDirectories, SessionOptions};
@@ -54,11 +55,10 @@ pub fn run(
     cancel: &Cancel,
 ) -> Result<CommandOutput, Unfinished> {
     let placed = place(workdir, command, host)?;
-    let Placed { plan, directory, .. } = &placed;
+    let Placed { directory, .. } = &placed;
     let (program, args) = shell(command);
     let git = GitReports::default();
-    let launch =
-        Launch { git: Some(&git), ..launch(command, host, program, &args, directory, plan) };
+    let launch = Launch { git: Some(&git), ..launch(command, host, program, &args, &placed) };
     let stop = AtomicBool::new(false);
     let stopped_by = StoppedBy { cancel, stop: &stop };
     let mut sidecar = LazySidecar::new(&command.sidecar);
@@ -78,13 +78,14 @@ pub fn run(
 /// What a command line printed, as far as it fits, with what explains its end.
 pub(super) fn output(
     command: &CommandLine,
-    Placed { open, plan, .. }: &Placed,
+    placed: &Placed,
     Head { stdout, stderr, truncated }: Head,
     end: End,
     left_running: u32,
     git: &[GitReport],
     sidecar: LazySidecar<'_>,
 ) -> CommandOutput {
+    let Placed { open, plan, connections, .. } = placed;
     let stdout = text::within(stdout, command.head_bytes);
     let stderr = text::within(stderr, command.head_bytes.saturating_sub(stdout.len()));
     let hint = match end {
@@ -92,7 +93,8 @@ pub(super) fn output(
         _ => hint(&command.line, &end, [&stderr, &stdout], plan).or_else(|| open.missing()),
     };
     let sidecar = sidecar.finish();
-    let git_notes = voice::git::notes(git);
+    let asked_for = hosts::asked_for(connections.as_ref());
+    let git_notes = voice::notes_of_command(git, &asked_for, Door::Session);
     CommandOutput { stdout, stderr, truncated, sidecar, end, hint, left_running, git_notes }
 }
 
@@ -101,6 +103,8 @@ pub(super) struct Placed {
     open: OpenDirectories,
     pub(super) plan: Plan,
     pub(super) directory: Directory,
+    /// The hosts that it asks for.
+    connections: Option<Arc<Connections>>,
 }
 
 pub(super) fn place(
@@ -117,7 +121,8 @@ pub(super) fn place(
     } else {
         Directory { opened: place.cwd.clone(), path: place.cwd, below: place.below }
     };
-    Ok(Placed { open, plan, directory })
+    let connections = hosts::of(&plan)?;
+    Ok(Placed { open, plan, directory, connections })
 }
 
 pub(super) fn launch<'a>(
@@ -125,9 +130,9 @@ pub(super) fn launch<'a>(
     host: &Arc<Variables>,
     program: &'a str,
     args: &'a [String],
-    directory: &'a Directory,
-    plan: &'a Plan,
+    placed: &'a Placed,
 ) -> Launch<'a> {
+    let Placed { directory, plan, connections, .. } = placed;
     Launch {
         program,
         args,
@@ -139,6 +144,7 @@ pub(super) fn launch<'a>(
         timeout: command.timeout,
         patches: command.patches.as_deref(),
         git: None,
+        connections: connections.as_ref(),
     }
 }
 

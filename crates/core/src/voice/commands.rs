@@ -87,6 +87,9 @@ fn remedy(missing: &Missing, door: Door) -> Cow<'static, str> {
             )
             .into();
         }
+        Requirement::NamedHosts => {
+            "Use Linux 5.14 or later, and allow user namespaces and seccomp's notifications; without sandbox.network, commands have no network and run."
+        }
         Requirement::ProtectedPaths => {
             "Allow user namespaces, set sandbox.denyWrite to [], or unset sandbox.required."
         }
@@ -106,6 +109,7 @@ pub fn missing(missing: &Missing) -> String {
     let Missing { layer, requirement, reason } = missing;
     let purpose = match requirement {
         Requirement::BlockedNetwork => "blocking the network",
+        Requirement::NamedHosts => "sandbox.network",
         Requirement::ProtectedPaths => "sandbox.denyWrite",
         Requirement::ClosedPaths => "closing credential stores and sandbox.denyRead",
         Requirement::Promise(promise) => promise,

@@ -68,7 +68,8 @@ pub fn explain(printed: &str, plan: &Plan, door: Door) -> Option<String> {
         return Some(APPLY_PATCH.to_owned());
     }
     let hint = |what: &str, move_of_host: Remedy| Some(sentence(what, move_of_host, door));
-    if plan.network != Network::Open && has_any(&NETWORK) {
+    // Which hosts a command did not reach is known where some are named.
+    if !matches!(plan.network, Network::Open | Network::Names) && has_any(&NETWORK) {
         return hint("the network is blocked; work without it, or", Remedy::NETWORK);
     }
     if has_any(&REFUSED) || has_any(&FILES) {
@@ -167,6 +168,7 @@ pub(crate) mod tests {
         Plan {
             root: "/srv/root".into(),
             network,
+            names: None,
             files,
             writable: vec!["/srv/root".into()],
             closed: vec!["/home/u/.ssh".into()],

@@ -16,6 +16,11 @@ impl Remedy {
         tools: "have the host set allowNetwork",
         session: "have the host grant net.hosts ['*']; a narrower one opens web_fetch alone",
     };
+    /// Adds a host that commands reach by name.
+    pub(crate) const HOSTS: Self = Self::same("have the host add it to sandbox.network.allow");
+    /// Says where a name leads.
+    pub(crate) const HOST_ADDRESSES: Self =
+        Self::same("have the host name its address in sandbox.network.addresses");
     /// Adds a directory that commands may write.
     pub(crate) const WRITABLE: Self = Self {
         tools: "have the host add sandbox.writableRoots",

@@ -19,6 +19,7 @@ use super::start::Begun;
 use super::watch::Watches;
 use super::{LogLimits, ProcessEnd};
 use crate::confined::Lease;
+use crate::connections::Connections;
 use crate::exit::Exit;
 use crate::run::GRACE;
 
@@ -49,6 +50,8 @@ pub(super) struct BackgroundProcess {
 pub(super) struct State {
     /// `None` once it has ended.
     lease: Option<Lease>,
+    /// The hosts that it asks for.
+    connections: Option<Arc<Connections>>,
     started: Instant,
     pub(super) input: Input,
     waits_for_input_room: bool,
@@ -106,13 +109,14 @@ impl BackgroundProcess {
         is_terminal: bool,
         changed: Box<dyn Fn() + Send + Sync>,
     ) -> Arc<Self> {
-        let Begun { lease, stdin, stdout, stderr } = begun;
+        let Begun { lease, connections, stdin, stdout, stderr } = begun;
         let streams = [Some(stdout), stderr].into_iter().zip(limits);
         let streams = streams.filter_map(|(fd, limits)| {
             fd.map(|fd| OutputStream { log: Log::new(limits), fd: Some(fd), is_followed: false })
         });
         let state = State {
             lease: Some(lease),
+            connections,
             started: Instant::now(),
             input: Input::new(stdin, is_terminal),
             waits_for_input_room: false,
@@ -345,7 +349,8 @@ impl BackgroundProcess {
         }
         let exit = state.status.map(Exit::from_status);
         let duration = state.started.elapsed();
-        state.end = Some(ProcessEnd { exit, left_running, usage, duration, git });
+        let connections = state.connections.take().map_or_else(Vec::new, |hosts| hosts.list());
+        state.end = Some(ProcessEnd { exit, left_running, usage, duration, git, connections });
         self.reactor.leave(self.id);
     }
 

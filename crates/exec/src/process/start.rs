@@ -4,6 +4,7 @@ use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,7 @@ use toolwright_sandbox::wire::{Reply, Request, send};
 
 use super::{ProcessRequest, Stdio};
 use crate::confined::{Lease, open_gate, take_worker_for, with_room};
+use crate::connections::Connections;
 use crate::error::{ExecError, SpawnReason};
 use crate::missing::Missing;
 use crate::request::{ExecRequest, Sandbox, Streams};
@@ -29,6 +31,8 @@ const MAX_START_TIME: Duration = Duration::from_secs(10);
 /// A process that runs, with the host's ends of what it reads and writes. None of them blocks.
 pub(super) struct Begun {
     pub(super) lease: Lease,
+    /// The hosts that it asks for.
+    pub(super) connections: Option<Arc<Connections>>,
     pub(super) stdin: Option<OwnedFd>,
     pub(super) stdout: OwnedFd,
     pub(super) stderr: Option<OwnedFd>,
@@ -107,7 +111,8 @@ fn try_begin(
         Waited::Started(terminal) => {
             let ends = pipes.ours(terminal).map_err(resources)?;
             let (stdin, stdout, stderr) = ends;
-            Ok(Ok(Begun { lease, stdin, stdout, stderr }))
+            let connections = exec.connections.cloned();
+            Ok(Ok(Begun { lease, connections, stdin, stdout, stderr }))
         }
         Waited::NotRun(not_run) => {
             match not_run {

@@ -1,0 +1,144 @@
+//! The hosts that commands reach by name.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use toolwright_exec::{Connection, Connections, HostRules, Lead};
+use toolwright_policy::{Host, HostList, is_public};
+use toolwright_sandbox::plan::{Names, Plan};
+
+use crate::code::Code;
+use crate::failure::Failure;
+
+const OPTION: &str = "sandbox.network";
+const CAPABILITIES: &str = "net.hosts";
+
+/// What decides about the hosts of one command, and notes them. `None`: its plan names none.
+pub(super) fn of(plan: &Plan) -> Result<Option<Arc<Connections>>, Failure> {
+    let Some(names) = &plan.names else { return Ok(None) };
+    Ok(Some(Arc::new(Connections::new(Box::new(compile(names)?)))))
+}
+
+/// The hosts that a command has asked for.
+pub(super) fn asked_for(connections: Option<&Arc<Connections>>) -> Vec<Connection> {
+    connections.map_or_else(Vec::new, |connections| connections.list())
+}
+
+#[derive(Debug)]
+struct Rules {
+    /// All of them have to allow a host.
+    lists: Vec<HostList>,
+    leads: HashMap<String, Lead>,
+}
+
+fn compile(names: &Names) -> Result<Rules, Failure> {
+    let within = names.within.iter().map(|hosts| (CAPABILITIES, hosts, &[][..]));
+    let lists = std::iter::once((OPTION, &names.allow, &names.deny[..])).chain(within);
+    let lists = lists
+        .map(|(origin, allow, deny)| HostList::compile(origin, allow, deny))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| invalid(error.to_string()))?;
+    let mut leads = HashMap::new();
+    for (name, address) in &names.addresses {
+        let host = Host::parse(name).ok_or_else(|| no_name(name))?;
+        let lead = lead(address).ok_or_else(|| no_address(name, address))?;
+        leads.insert(host.name().to_owned(), lead);
+    }
+    Ok(Rules { lists, leads })
+}
+
+fn lead(text: &str) -> Option<Lead> {
+    if let Ok(address) = text.parse::<SocketAddr>() {
+        return Some(Lead { address: address.ip(), port: Some(address.port()) });
+    }
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    Some(Lead { address: bare.parse().ok()?, port: None })
+}
+
+fn invalid(summary: String) -> Failure {
+    Failure::new(Code::InvalidInput, summary.clone(), summary)
+        .with_hint("The host program has to correct the option.")
+}
+
+fn no_name(name: &str) -> Failure {
+    invalid(format!("{OPTION}.addresses: `{}` is no name of a host", name.escape_debug()))
+}
+
+fn no_address(name: &str, address: &str) -> Failure {
+    invalid(format!(
+        "{OPTION}.addresses: `{name}` leads to `{}`, which is no address: write one such as `127.0.0.1` or `127.0.0.1:8080`",
+        address.escape_debug()
+    ))
+}
+
+impl HostRules for Rules {
+    fn allows(&self, host: &str, port: Option<u16>) -> bool {
+        let Some(host) = Host::parse(host).map(|host| host.with_port(port)) else { return false };
+        self.lists.iter().all(|list| list.allows(&host))
+    }
+
+    fn lead(&self, name: &str) -> Option<Lead> {
+        self.leads.get(name).copied()
+    }
+
+    fn may_lead_to(&self, address: IpAddr) -> bool {
+        is_public(address)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(allow: &[&str], addresses: &[(&str, &str)]) -> Names {
+        Names {
+            allow: allow.iter().map(|text| (*text).to_owned()).collect(),
+            deny: Vec::new(),
+            within: Vec::new(),
+            addresses: addresses
+                .iter()
+                .map(|(name, address)| ((*name).to_owned(), (*address).to_owned()))
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn the_hosts_own_word_leads_a_name_anywhere() {
+        let rules = compile(&names(
+            &["registry.test:4873", "*.example.com"],
+            &[("Registry.test", "127.0.0.1:8080"), ("six.example.com", "[::1]")],
+        ));
+        let rules = rules.expect("compiles");
+        let lead = rules.lead("registry.test").expect("a lead");
+        assert_eq!(lead.at(4873), "127.0.0.1:8080".parse().expect("an address"));
+        let lead = rules.lead("six.example.com").expect("a lead");
+        assert_eq!(lead.at(7), "[::1]:7".parse().expect("an address"));
+        assert!(rules.allows("registry.test", Some(4873)) && rules.allows("registry.test", None));
+        assert!(!rules.allows("registry.test", Some(80)));
+        assert!(!rules.may_lead_to("127.0.0.1".parse().expect("an address")));
+    }
+
+    #[test]
+    fn capabilities_narrow_the_list() {
+        let mut names = names(&["*"], &[]);
+        names.within = vec![vec!["*".into()], vec!["a.example".into(), "b.example:443".into()]];
+        let rules = compile(&names).expect("compiles");
+        assert!(rules.allows("a.example", Some(80)) && rules.allows("b.example", Some(443)));
+        assert!(rules.allows("b.example", None));
+        assert!(!rules.allows("b.example", Some(80)) && !rules.allows("c.example", Some(443)));
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused_with_its_place() {
+        for (wrong, told) in [
+            (names(&["http://a.example"], &[]), "sandbox.network: allow[0]"),
+            (names(&[], &[("a b", "127.0.0.1")]), "`a b` is no name of a host"),
+            (names(&[], &[("a.example", "b.example")]), "`b.example`, which is no address"),
+        ] {
+            let failure = compile(&wrong).expect_err("refused");
+            let text = format!("{failure:?}");
+            assert!(text.contains(told), "{text}");
+        }
+    }
+}

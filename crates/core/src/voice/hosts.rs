@@ -1,0 +1,88 @@
+//! What became of the hosts that a command asked for.
+
+use toolwright_exec::{Connection, Verdict};
+
+use super::Door;
+use super::remedy::Remedy;
+
+/// How many hosts are named.
+const MAX_NAMES: usize = 10;
+
+/// A sentence for each reason why a command did not reach a host, for a model.
+pub(crate) fn notes(connections: &[Connection], door: Door) -> Vec<String> {
+    let of = |verdict: Verdict| names(connections.iter().filter(|one| one.verdict == verdict));
+    let mut notes = Vec::new();
+    let mut note = |verdict: Verdict, text: &dyn Fn(&str) -> String| {
+        notes.extend(of(verdict).map(|names| text(&names)));
+    };
+    note(Verdict::Refused, &|names| {
+        format!(
+            "The sandbox refused {names}: commands reach only the hosts that the host program names. Do without, or {}.",
+            Remedy::HOSTS.words(door)
+        )
+    });
+    note(Verdict::Private, &|names| {
+        format!(
+            "The sandbox refused {names}: the name leads to an address outside of the public internet. Do without, or {}.",
+            Remedy::HOST_ADDRESSES.words(door)
+        )
+    });
+    note(Verdict::Unknown, &|names| {
+        format!("The host found no address for {names}. Check the spelling, or try again later.")
+    });
+    note(Verdict::Failed, &|names| {
+        format!("{names} could not be reached from the host. Try again later.")
+    });
+    note(Verdict::TooMany, &|_| {
+        "The command asked for more names of hosts than one command may. Ask for fewer in one command."
+            .to_owned()
+    });
+    notes
+}
+
+fn names<'a>(connections: impl Iterator<Item = &'a Connection>) -> Option<String> {
+    let all: Vec<String> = connections
+        .map(|Connection { host, port, .. }| match port {
+            Some(port) => format!("`{host}:{port}`"),
+            None => format!("`{host}`"),
+        })
+        .collect();
+    let (shown, rest) = all.split_at(all.len().min(MAX_NAMES));
+    if shown.is_empty() {
+        return None;
+    }
+    Some(match rest.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connection(host: &str, port: Option<u16>, verdict: Verdict) -> Connection {
+        Connection { host: host.to_owned(), port, verdict, count: 1 }
+    }
+
+    #[test]
+    fn each_reason_has_its_next_move() {
+        let mut all = vec![
+            connection("registry.example", Some(443), Verdict::Opened),
+            connection("evil.example", None, Verdict::Refused),
+            connection("registry.example", Some(25), Verdict::Refused),
+            connection("inside.example", None, Verdict::Private),
+            connection("tpyo.example", None, Verdict::Unknown),
+        ];
+        let told = notes(&all, Door::Tools);
+        assert_eq!(told.len(), 3);
+        assert!(told[0].contains("`evil.example`, `registry.example:25`"), "{}", told[0]);
+        assert!(told[0].contains("sandbox.network.allow"), "{}", told[0]);
+        assert!(told[1].contains("`inside.example`"), "{}", told[1]);
+        assert!(told[1].contains("sandbox.network.addresses"), "{}", told[1]);
+        assert!(told[2].contains("`tpyo.example`"), "{}", told[2]);
+        all.extend((0..12).map(|number| connection(&format!("{number}.example"), None, Verdict::Refused)));
+        assert!(notes(&all, Door::Session)[0].contains("and 4 more"));
+        assert!(notes(&all[..1], Door::Tools).is_empty());
+    }
+}

@@ -1,0 +1,39 @@
+//! Lists of hosts that programs may reach: what is allowed, but for what is denied.
+
+use crate::Host;
+use crate::error::CompileError;
+use crate::host_pattern::{self, HostPattern};
+
+/// Patterns of hosts. The default allows none.
+#[derive(Debug, Clone, Default)]
+pub struct HostList {
+    allow: Vec<HostPattern>,
+    deny: Vec<HostPattern>,
+}
+
+impl HostList {
+    /// Compiles both lists. `origin` is the name of the option that holds them.
+    pub fn compile(origin: &str, allow: &[String], deny: &[String]) -> Result<Self, CompileError> {
+        let patterns = |place: &str, texts: &[String]| {
+            let mut all = Vec::new();
+            for (index, text) in texts.iter().enumerate() {
+                let compiled = host_pattern::compile(text)
+                    .map_err(|problem| problem.at(origin, format!("{place}[{index}]")))?;
+                all.extend(compiled);
+            }
+            Ok(all)
+        };
+        Ok(Self { allow: patterns("allow", allow)?, deny: patterns("deny", deny)? })
+    }
+
+    /// Whether a host may be reached; without a port, whether at some port.
+    #[must_use]
+    pub fn allows(&self, host: &Host) -> bool {
+        let allows = |pattern: &HostPattern| match host.port {
+            Some(_) => pattern.matches(host),
+            None => pattern.matches_some_port(host),
+        };
+        // A pattern with a port denies no host as a whole.
+        self.allow.iter().any(allows) && !self.deny.iter().any(|pattern| pattern.covers(host))
+    }
+}
