@@ -599,6 +599,8 @@ export interface ContractBashRequest {
   denyRead?: Array<string>
   /** Not to be written all the same, if not the usual ones. */
   denyWrite?: Array<string>
+  /** Reach these hosts by name, as far as the grants open them. */
+  names?: SandboxHosts
   /** `private`, `none` or `host`. */
   loopback?: 'private' | 'none' | 'host'
   /** Refuse to run where a layer for files or processes is missing. */
@@ -1307,6 +1309,16 @@ export interface SandboxEntry {
   type: 'file' | 'directory' | 'symlink' | 'other'
 }
 
+/** The hosts that commands reach by name. */
+export interface SandboxHosts {
+  /** Patterns of hosts, with a port or without. */
+  allow: Array<string>
+  /** Patterns of hosts that are not reached in spite of that. */
+  deny: Array<string>
+  /** Where the host leads names itself. */
+  addresses: Record<string, string>
+}
+
 /** Bounds on what a command uses. */
 export interface SandboxLimits {
   /** How many processes there may be at once; 0 for no limit. */
@@ -1329,6 +1341,8 @@ export declare function sandboxReport(grants: CommandGrants, request: SandboxReq
 export interface SandboxRequest {
   /** Reach every host. */
   network: boolean
+  /** Reach these hosts by name, and no others. Comes before `network`. */
+  names?: SandboxHosts
   /** `private`, `none` or `host`. */
   loopback?: string
   /** Write wherever the user may. */

@@ -1,5 +1,6 @@
 import type { SandboxRequest } from '../../index.js'
-import { boolean, type Checks, group, oneOf, optional, paths, wholeNumber } from './options.js'
+import { boolean, type Check, type Checks, group, invalid, oneOf, optional, paths, wholeNumber } from './options.js'
+import { hostsRequest, type SandboxHosts, sandboxHosts } from './sandbox-hosts.js'
 
 /** How commands are confined. Only the host sets these options; a model cannot. */
 export interface SandboxOptions {
@@ -30,6 +31,12 @@ export interface SandboxOptions {
    * @default ['.git/hooks', '.git/config']
    */
   denyWrite?: readonly string[] | undefined
+  /**
+   * Hosts that commands reach by name, and no others: `{ allow: ['registry.npmjs.org', '*.example.org:443'] }`. Programs need
+   * no proxy and no settings for it. It holds whether or not `allowNetwork` is true. Where the system cannot hold it, commands
+   * are refused. @default none
+   */
+  network?: SandboxHosts | undefined
   /**
    * The loopback interface while the network is blocked. `private`: one that only commands with the same options share.
    * `none`: no interface. `host`: the host's, through a broker, so that commands reach every service there. @default
@@ -70,10 +77,10 @@ const limitChecks = {
   fileSizeBytes: optional(wholeNumber(1)),
 } satisfies Checks<SandboxLimits>
 
-/** A copy of the options. @throws {ToolError} INVALID_INPUT */
-export const parseSandbox = group({
+const parseEach = group({
   files: optional(oneOf('root', 'full')),
   readScope: optional(oneOf('all', 'system')),
+  network: optional(sandboxHosts),
   loopback: optional(oneOf('private', 'none', 'host')),
   isolation: optional(oneOf('shared', 'call')),
   writableRoots: optional(paths),
@@ -84,10 +91,28 @@ export const parseSandbox = group({
   limits: optional(group(limitChecks)),
 } satisfies Checks<SandboxOptions>)
 
+/** A copy of the options. @throws {ToolError} INVALID_INPUT */
+export const parseSandbox: Check<ReturnType<typeof parseEach>> = (value, name) => {
+  const sandbox = parseEach(value, name)
+  checkNetwork(name, sandbox)
+  return sandbox
+}
+
+/** Refuses another loopback interface than that of the network that the hosts are reached from. */
+export function checkNetwork(name: string, { network, loopback }: Pick<SandboxOptions, 'network' | 'loopback'>): void {
+  if (network === undefined || loopback === undefined || loopback === 'private') return
+  throw invalid(`${name}.loopback must be 'private' with ${name}.network: its commands have a loopback interface of their own.`)
+}
+
+/** Whether commands reach every host. */
+export const reachesAll = (sandbox: Pick<SandboxOptions, 'network'>, allowNetwork: boolean): boolean =>
+  allowNetwork && sandbox.network === undefined
+
 /** The options for the addon. Granted and denied paths cross as `CommandGrants`. */
 export function sandboxRequest(sandbox: SandboxOptions, allowNetwork: boolean): SandboxRequest {
-  const { files, readScope, isolation, denyRead: _, ...rest } = sandbox
-  const modes = { network: allowNetwork, fullFiles: files === 'full', systemOnly: readScope === 'system', isolated: isolation === 'call' }
+  const { files, readScope, isolation, denyRead: _, network, ...rest } = sandbox
+  const reach = network === undefined ? { network: allowNetwork } : { network: false, names: hostsRequest(network) }
+  const modes = { ...reach, fullFiles: files === 'full', systemOnly: readScope === 'system', isolated: isolation === 'call' }
   // Cast, because its arrays are read-only copies.
   return { ...modes, ...rest } as SandboxRequest
 }

@@ -14,9 +14,16 @@ export function describe(space: Space): string {
     `A sandbox on this machine (${process.platform} ${process.arch}), confined by the kernel.`,
     `Commands are lines for ${options.shell} and start in ${rootOf(settings.rootDir)}. Relative paths begin there.`,
     writable,
-    space.network ? 'The network can be reached.' : "There is no network. Commands reach each other's servers at 127.0.0.1.",
+    reachOf(space),
     'When a command of run ends, everything that it has started ends too. A spawned process runs until it is killed.',
   ].join('\n')
+}
+
+function reachOf({ settings, network }: Space): string {
+  const hosts = settings.sandbox.network
+  const own = "Commands reach each other's servers at 127.0.0.1."
+  if (hosts !== undefined) return `Of the network, only these hosts are reached: ${hosts.allow.join(', ') || 'none'}. ${own}`
+  return network ? 'The network can be reached.' : `There is no network. ${own}`
 }
 
 /** The root without links, as commands see it. */

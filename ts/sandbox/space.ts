@@ -11,7 +11,7 @@ import { nativeAddon } from '../core/native.js'
 import { invalid } from '../core/options.js'
 import { PrivateDirectory } from '../core/private-directory.js'
 import { ProcessOwner } from '../core/process-owner.js'
-import { sandboxRequest } from '../core/sandbox.js'
+import { reachesAll, sandboxRequest } from '../core/sandbox.js'
 import { noteGranted, resolveSettings, type Settings } from '../toolkit/settings.js'
 import type { ParsedOptions } from './options.js'
 
@@ -125,7 +125,7 @@ export class Space {
     const make = (env: EnvironmentOption): Addon.CommandSettings => {
       const { maxOutputBytes: limitBytes } = settings
       return new addon.CommandSettings(
-        { environment: environmentOptions(env, network), sandbox: request, limitBytes, timeoutMs: Infinity },
+        { environment: environmentOptions(env, reachesAll(sandbox, network)), sandbox: request, limitBytes, timeoutMs: Infinity },
         grants,
       )
     }

@@ -4,6 +4,8 @@ import { OUTPUT_FILE_BYTES } from '../../core/processes/process-table.js'
 import { goesOnNote } from '../../core/processes/process-texts.js'
 import { leftRunningNote } from '../../core/text.js'
 import { environmentOptions, hostVariables } from '../../core/environment.js'
+import { reachesAll } from '../../core/sandbox.js'
+import { hostsRequest } from '../../core/sandbox-hosts.js'
 import { tellListener } from '../../core/listeners.js'
 import { traceStep } from '../../core/call-channel.js'
 import { type CommandMessage, programName } from '../../core/call-message.js'
@@ -88,17 +90,18 @@ export function commandRequest(
   const { limits, sandbox, shell } = scope.host
   const grants = access.policy.processGrants()
   const { readable, writable, readsAll, network } = grants
-  const { denyRead = [], denyWrite, loopback, required } = sandbox
+  const { denyRead = [], denyWrite, network: hosts, loopback, required } = sandbox
   const request = {
     command,
     bash: shell.path,
-    environment: environmentOptions(sandbox.env, network),
+    environment: environmentOptions(sandbox.env, reachesAll(sandbox, network)),
     hostEnv: hostVariables(),
     // Long outputs are in the session's directory.
     grants: { readable: [...readable, directory.path], writable: [...writable, scratch], readsAll, network },
     // The directories of other sessions stay closed.
     denyRead: [...denyRead, directory.base],
     denyWrite,
+    names: hosts && hostsRequest(hosts),
     loopback,
     required,
     timeoutMs,

@@ -1,5 +1,6 @@
 import type { Slots } from '../../core/abort.js'
 import type { EnvironmentOption } from '../../core/environment.js'
+import type { SandboxHosts } from '../../core/sandbox-hosts.js'
 import type { AgentManifest } from '../agents/manifest.js'
 import type { McpServers } from '../mcp/mcp-servers.js'
 import type { AdHocFiles } from '../permissions/ad-hoc-files.js'
@@ -24,6 +25,11 @@ import type { SessionShell } from './shell.js'
 export interface SessionSandbox {
   /** Whether a missing layer refuses the command. @default false */
   required?: boolean | undefined
+  /**
+   * Hosts that commands reach by name, as far as the capabilities open them too (`net.hosts`). `{ allow: ['*'] }` stands for
+   * all that these open. Without it, commands have the whole network if `net.hosts` is `['*']`, and none otherwise.
+   */
+  network?: SandboxHosts | undefined
   /** Which of the host's own services a command reaches. @default 'private' */
   loopback?: 'private' | 'none' | 'host' | undefined
   /** Paths that no process reads, whatever the capabilities say. */

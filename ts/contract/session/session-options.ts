@@ -22,6 +22,8 @@ import {
   text,
 } from '../../core/options.js'
 import { parseEnvironment } from '../../core/environment.js'
+import { checkNetwork } from '../../core/sandbox.js'
+import { sandboxHosts } from '../../core/sandbox-hosts.js'
 import { checkModel, type SpawnAgent } from './child-agent.js'
 import type { ContractTool } from '../registry/contract-tool.js'
 import type { RecordPart } from '../journal/session-recorder.js'
@@ -159,6 +161,15 @@ const sessionHost: Check<SessionHost> = (host, name) => {
   return Object.fromEntries(parts.map(([part, value]) => [part, typeof value === 'function' ? value.bind(host) : value]))
 }
 
+const sessionSandbox = group({
+  required: optional(boolean),
+  network: optional(sandboxHosts),
+  loopback: optional(oneOf('private', 'none', 'host')),
+  denyRead: optional(paths),
+  denyWrite: optional(paths),
+  env: optional(parseEnvironment),
+} satisfies Checks<SessionSandbox>)
+
 const checks = {
   id: optional(must<string>((id) => isNames([id]), 'a non-empty string')),
   workspace,
@@ -174,16 +185,11 @@ const checks = {
   headless: optional(boolean),
   ceiling: optional(requirementSet),
   limits: optional(allLimits, defaultLimits),
-  sandbox: optional<SessionSandbox>(
-    group({
-      required: optional(boolean),
-      loopback: optional(oneOf('private', 'none', 'host')),
-      denyRead: optional(paths),
-      denyWrite: optional(paths),
-      env: optional(parseEnvironment),
-    } satisfies Checks<SessionSandbox>),
-    {},
-  ),
+  sandbox: optional<SessionSandbox>((value, name) => {
+    const sandbox = sessionSandbox(value, name)
+    checkNetwork(name, sandbox)
+    return sandbox
+  }, {}),
   journal: optional(checkJournal),
   onRecord: optional(callable<NonNullable<SessionOptions['onRecord']>>()),
   skills: optional<SkillOptions>(skillOptions, {}),

@@ -7,7 +7,7 @@ import { type CallLimits, tryNowait } from '../../core/native.js'
 import { isWithin } from '../../core/near-paths.js'
 import { type GuardedCommand, guardNetwork, noVariables } from '../../core/network-guard/guard-network.js'
 import { invalid, string } from '../../core/options.js'
-import { sandboxRequest } from '../../core/sandbox.js'
+import { reachesAll, sandboxRequest } from '../../core/sandbox.js'
 import { boundedPath } from '../../core/text.js'
 import { getToolContext } from '../../journal/calls/context.js'
 import type { BuiltInContext } from '../define-tool.js'
@@ -114,7 +114,8 @@ export function planCommand(input: BashInput, call: CallSettings, bound: ToolOpt
  * @throws {ToolError} TOOL_NETWORK_DISABLED, TOOL_GIT_REMOTE_DISABLED
  */
 export function guardCommand(plan: CallPlan, cmd: string, args: readonly string[], cwd: string): GuardedCommand {
-  return guardNetwork(plan.allowNetwork ? 'off' : plan.networkGuard, cmd, args, {
+  const isOpen = plan.allowNetwork || plan.sandbox.network !== undefined
+  return guardNetwork(isOpen ? 'off' : plan.networkGuard, cmd, args, {
     directory: directoryWithin(plan.rootDir, cwd),
     path: (plan.env === 'inherit' ? undefined : plan.env.set?.['PATH']) ?? process.env['PATH'],
     scripts: () => packageScripts(plan, cwd),
@@ -189,7 +190,7 @@ export function commandSettings(plan: Settings, bound: ToolOptions): CommandPlan
     const root = grantedRoot(addon, plan)
     if (last !== undefined && last.root === root && isSame(last.plan, plan)) return last.native
     const options = {
-      environment: environmentOptions(plan.env, plan.allowNetwork),
+      environment: environmentOptions(plan.env, reachesAll(plan.sandbox, plan.allowNetwork)),
       sandbox: sandboxRequest(plan.sandbox, plan.allowNetwork),
       limitBytes: plan.maxOutputBytes,
       timeoutMs: plan.timeoutMs,

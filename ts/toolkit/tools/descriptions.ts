@@ -1,5 +1,6 @@
 /** The descriptions for the model: what each tool does, by the settings of its host. */
 import { type Check, type Checks, group, invalid } from '../../core/options.js'
+import type { SandboxOptions } from '../../core/sandbox.js'
 import { type ProcessToolId, processTools } from '../../core/processes/process-tools.js'
 import type { LimitedKind, Settings } from '../settings.js'
 
@@ -47,7 +48,7 @@ function described(
   const writable = ['the root directory', 'a temporary directory', ...(sandbox.writableRoots ?? []).map((path) => `\`${path}\``)]
   const confined =
     `${sandbox.files === 'full' ? '' : `It can write to ${listed(writable)}. `}` +
-    `${allowNetwork ? 'The network is open.' : 'The network is blocked.'}`
+    `${reachOf(sandbox, allowNetwork)}`
   const going = processes ? ' To keep a program running, use process_start.' : ''
   return {
     ...documented,
@@ -131,4 +132,16 @@ function duration(ms: number): string {
 function listed(parts: readonly string[]): string {
   const last = parts.at(-1) ?? ''
   return parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} and ${last}`
+}
+
+/** How many hosts are named. */
+const MAX_HOSTS = 20
+
+/** What commands reach of the network. */
+function reachOf({ network }: SandboxOptions, allowNetwork: boolean): string {
+  if (network === undefined) return allowNetwork ? 'The network is open.' : 'The network is blocked.'
+  const { allow } = network
+  if (allow.length === 0) return 'The network is blocked.'
+  const more = allow.length > MAX_HOSTS ? ` and ${allow.length - MAX_HOSTS} more` : ''
+  return `Of the network, only these hosts are reached: ${allow.slice(0, MAX_HOSTS).join(', ')}${more}.`
 }
