@@ -22,6 +22,7 @@ fn place(bytes: usize) -> (TempDir, Plan) {
     fs::write(root.join(PRINTED), text(&source_lines(1, bytes))).expect("a file");
     let plan = Plan {
         network: Network::PrivateLoopback,
+        names: None,
         files: Files::Confined,
         writable: vec![root.clone()],
         closed: Vec::new(),

@@ -68,8 +68,8 @@ pub(crate) fn start(
 pub(crate) fn open_gate(request: &ExecRequest<'_>) -> Result<Option<OwnedFd>, ExecError> {
     let Some(connections) = request.connections else { return Ok(None) };
     let opened = with_room(|| gate::open(connections));
-    let opened = opened
-        .map_err(|error| ExecError::not_started(request, SpawnReason::Resources, error))?;
+    let opened =
+        opened.map_err(|error| ExecError::not_started(request, SpawnReason::Resources, error))?;
     Ok(Some(opened))
 }
 

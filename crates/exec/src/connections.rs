@@ -5,7 +5,8 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
 
-/// How many hosts are noted. What a command adds beyond is counted alone.
+/// How many hosts are noted. What a command adds beyond is not.
+#[cfg(target_os = "linux")]
 const MAX_NOTED: usize = 200;
 
 /// Decides about the hosts of a command. Names are in small letters, without a dot at their end.
@@ -73,6 +74,7 @@ type Key = (String, Option<u16>, Verdict);
 /// The hosts of one command.
 #[derive(Debug)]
 pub struct Connections {
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "no command is run there"))]
     pub(crate) rules: Box<dyn HostRules>,
     noted: Mutex<BTreeMap<Key, u32>>,
 }
@@ -84,8 +86,7 @@ impl Connections {
         Self { rules, noted: Mutex::default() }
     }
 
-    /// Those so far, in the order of their names. A name whose connections are there is not there as one
-    /// that was looked up.
+    /// Those so far, in the order of their names. An allowed name that was only looked up is not there.
     #[must_use]
     pub fn list(&self) -> Vec<Connection> {
         let noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);

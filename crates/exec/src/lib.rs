@@ -51,9 +51,9 @@
 mod cancel;
 mod capture;
 mod classify;
-mod connections;
 #[cfg(target_os = "linux")]
 mod confined;
+mod connections;
 pub mod environment;
 mod error;
 mod exit;

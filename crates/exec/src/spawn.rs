@@ -181,10 +181,17 @@ fn confine(
     program: PathBuf,
     _deadline: Option<Instant>,
 ) -> Result<Spawned, ExecError> {
+    use crate::missing::Requirement;
+    use toolwright_sandbox::plan::Network;
     use toolwright_sandbox::seatbelt;
     let unconfined = |error: io::Error| {
         ExecError::unconfined(request, Missing::step(FailedStep::Mounts, error.to_string()))
     };
+    if sandbox.plan.network == Network::Names {
+        let (layer, reason) = ("a network namespace", "there is none on this system".to_owned());
+        let missing = Missing { layer, requirement: Requirement::NamedHosts, reason };
+        return Err(ExecError::unconfined(request, missing));
+    }
     if !Path::new(seatbelt::PROGRAM).exists() {
         return Err(unconfined(io::ErrorKind::NotFound.into()));
     }

@@ -129,6 +129,7 @@ fn cancel_in_the_middle() {
         sandbox: None,
         patches: None,
         git: None,
+        connections: None,
     };
     thread::scope(|scope| {
         let call = scope.spawn(|| (run(&request), Instant::now()));

@@ -66,7 +66,8 @@ fn every_host_does_not_include_private_ones() {
 
 #[test]
 fn a_pattern_that_is_none_is_named() {
-    let error = HostList::compile("sandbox.network", &["a.example".into(), "https://b".into()], &[]);
+    let error =
+        HostList::compile("sandbox.network", &["a.example".into(), "https://b".into()], &[]);
     let error = error.expect_err("no host").to_string();
     assert!(error.starts_with("sandbox.network: allow[1]: `https://b` is no host"), "{error}");
 }

@@ -88,13 +88,44 @@ pub(crate) struct Brokered {
 
 /// A resolver that the commands of this worker ask, and no other. It has to have a tree of mounts for
 /// itself.
-fn resolver(alone: bool, layers: &Layers) -> io::Result<broker::Resolver> {
-    if !alone || !layers.net.holds() || !layers.loopback.holds() {
-        return Err(rustix::io::Errno::OPNOTSUPP.into());
+fn resolver(alone: bool, layers: &mut Layers) -> Option<broker::Resolver> {
+    let open = || -> io::Result<broker::Resolver> {
+        if !alone || !layers.net.holds() || !layers.loopback.holds() {
+            return Err(rustix::io::Errno::OPNOTSUPP.into());
+        }
+        let resolver = broker::Resolver::open()?;
+        mounts::name_resolver(&resolver.settings())?;
+        Ok(resolver)
+    };
+    let opened = open();
+    layers.resolver = held(opened.as_ref());
+    opened.ok()
+}
+
+/// The broker of a plan whose connections wait for one.
+fn brokered(
+    network: Network,
+    resolver: Option<broker::Resolver>,
+    layers: &mut Layers,
+) -> Result<Option<Brokered>, Failure> {
+    if !network.is_brokered() {
+        return Ok(None);
     }
-    let resolver = broker::Resolver::open()?;
-    mounts::name_resolver(&resolver.settings())?;
-    Ok(resolver)
+    let program = match network {
+        Network::Names => broker::names_program(),
+        _ => broker::program(),
+    };
+    let program = program.map_err(mistake)?;
+    layers.broker = held(broker::probe(&program).as_ref());
+    let channel = broker::Channel::new().map_err(|error| (FailedStep::Broker, error))?;
+    Ok(Some(Brokered { channel, program, resolver }))
+}
+
+fn held<T>(result: Result<&T, &io::Error>) -> Layer {
+    match result {
+        Ok(_) => Layer::Holds,
+        Err(error) => Layer::Refused(errno::of(error).raw_os_error()),
+    }
 }
 
 impl Worker {
@@ -118,16 +149,7 @@ impl Worker {
         if alone {
             mounts::close_proc().map_err(|error| (FailedStep::Mounts, error.into()))?;
         }
-        let mut names = None;
-        if plan.network == Network::Names {
-            layers.resolver = match resolver(alone, layers) {
-                Ok(resolver) => {
-                    names = Some(resolver);
-                    Layer::Holds
-                }
-                Err(error) => Layer::Refused(errno::of(&error).raw_os_error()),
-            };
-        }
+        let resolver = if plan.network == Network::Names { resolver(alone, layers) } else { None };
         let mount = layers.mount.holds();
         let private: Vec<PathBuf> = temporary.map(Path::to_owned).into_iter().collect();
         let rules = rules::prepare(plan, mount, layers.net.holds(), &private);
@@ -171,20 +193,7 @@ impl Worker {
             Err(error) => Layer::Refused(errno::of(&error).raw_os_error()),
         };
         let pin = if alone { Vec::new() } else { filter::pin_filter().map_err(mistake)? };
-        let brokered = if plan.network.is_brokered() {
-            let program = match plan.network {
-                Network::Names => broker::names_program().map_err(mistake)?,
-                _ => broker::program().map_err(mistake)?,
-            };
-            layers.broker = match broker::probe(&program) {
-                Ok(()) => Layer::Holds,
-                Err(error) => Layer::Refused(errno::of(&error).raw_os_error()),
-            };
-            let channel = broker::Channel::new().map_err(at(FailedStep::Broker))?;
-            Some(Brokered { channel, program, resolver: names })
-        } else {
-            None
-        };
+        let brokered = brokered(plan.network, resolver, layers)?;
         if let Some(errno) = layers.shortage() {
             return Err((FailedStep::Other, io::Error::from_raw_os_error(errno)));
         }

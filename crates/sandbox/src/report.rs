@@ -283,7 +283,9 @@ fn loopback(plan: &Plan, layers: &Layers) -> Row {
             let reason = why("the broker of connections", layers.broker);
             row(Level::Kernel, format!("commands make no connections: {reason}"), Advice::Broker)
         }
-        Network::PrivateLoopback | Network::Names if layers.net.holds() && layers.loopback.holds() => {
+        Network::PrivateLoopback | Network::Names
+            if layers.net.holds() && layers.loopback.holds() =>
+        {
             kernel("network namespace with a loopback of its own")
         }
         Network::PrivateLoopback | Network::Names => {

@@ -53,7 +53,9 @@ pub fn arguments(plan: &Plan, temporary: &Path) -> Vec<OsString> {
     profile.text.push_str(match plan.network {
         Network::Open => include_str!("seatbelt/open.sb"),
         Network::HostLoopback => include_str!("seatbelt/loopback.sb"),
-        Network::PrivateLoopback | Network::Nothing | Network::Names => include_str!("seatbelt/nothing.sb"),
+        Network::PrivateLoopback | Network::Nothing | Network::Names => {
+            include_str!("seatbelt/nothing.sb")
+        }
     });
     profile.arguments()
 }

@@ -15,7 +15,10 @@ mod reply;
 
 pub use codec::Malformed;
 pub use frames::{Inbox, Progress, send};
-pub use gate::{Answer, Ask, MAX_GATE_BYTES, NO_LEAD, Resolved, SYNTHETIC, is_synthetic, receive_from_gate, send_to_gate};
+pub use gate::{
+    Answer, Ask, MAX_GATE_BYTES, NO_LEAD, Resolved, SYNTHETIC, is_synthetic, receive_from_gate,
+    send_to_gate,
+};
 pub use message::{
     FRAME_HEADER, HostMessage, NETWORK, PROGRAMS, Request, RequestFrame, VIEWS, WORKER,
     connect_frame, frame_length, kill_frame, plain_frame, read_request_frame, run_frame,

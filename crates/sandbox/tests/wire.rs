@@ -18,9 +18,9 @@ use toolwright_sandbox::layers::{Bound, Layer, Layers};
 use toolwright_sandbox::plan::{FileIdentity, Files, Granted, Limits, Network, Plan};
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{
-    FRAME_HEADER, HostMessage, Inbox, Order, Progress, Reply, Request, connect_frame, kill_frame,
-    plain_frame, read_order, read_request_frame, run_frame, send, signal_frame, watch_frame,
-    write_order,
+    Answer, Ask, FRAME_HEADER, HostMessage, Inbox, Order, Progress, Reply, Request, connect_frame,
+    kill_frame, plain_frame, read_order, read_request_frame, run_frame, send, signal_frame,
+    watch_frame, write_order,
 };
 
 fn path() -> impl Strategy<Value = PathBuf> {
@@ -32,7 +32,8 @@ fn orders() -> impl Strategy<Value = Order> {
         Just(Network::Open),
         Just(Network::PrivateLoopback),
         Just(Network::Nothing),
-        Just(Network::HostLoopback)
+        Just(Network::HostLoopback),
+        Just(Network::Names)
     ];
     let files = prop_oneof![Just(Files::Confined), Just(Files::Full)];
     let limits = [(); 4].map(|()| option::of(any::<u64>()));
@@ -51,6 +52,7 @@ fn orders() -> impl Strategy<Value = Order> {
         )| Plan {
             root,
             network,
+            names: None,
             files,
             writable,
             closed,
@@ -164,8 +166,8 @@ proptest! {
     ) {
         let terminal = size.map(|(columns, rows)| TerminalSize { columns, rows });
         let (program_word, cwd_word) = (&program[..], &cwd[..]);
-        let has_notes = stderr_apart != is_background;
-        let request = Request { program: program_word, cwd: cwd_word, stderr_apart, has_input, is_background, terminal, has_notes };
+        let (has_notes, has_gate) = (stderr_apart != is_background, has_input != is_background);
+        let request = Request { program: program_word, cwd: cwd_word, stderr_apart, has_input, is_background, terminal, has_notes, has_gate };
         let frame = run_frame(
             &request,
             arguments.iter().map(Vec::as_slice),
@@ -179,7 +181,7 @@ proptest! {
         prop_assert_eq!(read.request.cwd, &ended(&cwd)[..]);
         let Request { stderr_apart: one, has_input: two, is_background: three, terminal: four, .. } = read.request;
         prop_assert_eq!((one, two, three, four), (stderr_apart, has_input, is_background, terminal));
-        prop_assert_eq!(read.request.has_notes, has_notes);
+        prop_assert_eq!((read.request.has_notes, read.request.has_gate), (has_notes, has_gate));
         prop_assert_eq!((read.arguments, read.count), (arguments.len(), arguments.len() + variables.len()));
         let variables = variables.iter().map(|(name, value)| [name, &b"="[..], value].concat());
         let words: Vec<u8> = arguments.iter().cloned().chain(variables).flat_map(|word| ended(&word)).collect();
@@ -199,6 +201,7 @@ proptest! {
     fn nothing_that_is_read_panics(content in vec(any::<u8>(), 0..300)) {
         let _ = read_order(&content);
         let _ = Reply::read(&content);
+        let _ = (Ask::read_packet(&content), Answer::read_packet(&content));
         if let Ok(HostMessage::Run(frame)) = read_request_frame(&content) {
             // As many ends as it counts, so that no reader looks past the last.
             prop_assert_eq!(frame.words.split(|byte| *byte == 0).count() - 1, frame.count);

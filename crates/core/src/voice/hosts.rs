@@ -81,7 +81,9 @@ mod tests {
         assert!(told[1].contains("`inside.example`"), "{}", told[1]);
         assert!(told[1].contains("sandbox.network.addresses"), "{}", told[1]);
         assert!(told[2].contains("`tpyo.example`"), "{}", told[2]);
-        all.extend((0..12).map(|number| connection(&format!("{number}.example"), None, Verdict::Refused)));
+        all.extend(
+            (0..12).map(|number| connection(&format!("{number}.example"), None, Verdict::Refused)),
+        );
         assert!(notes(&all, Door::Session)[0].contains("and 4 more"));
         assert!(notes(&all[..1], Door::Tools).is_empty());
     }

@@ -177,12 +177,9 @@ impl Gate {
     }
 
     fn look_up(&self, name: &str) -> Resolved {
-        let found = match (name, 0).to_socket_addrs() {
-            Ok(found) => found,
-            Err(_) => {
-                self.connections.note(name, None, Verdict::Unknown);
-                return Resolved::Nothing;
-            }
+        let Ok(found) = (name, 0).to_socket_addrs() else {
+            self.connections.note(name, None, Verdict::Unknown);
+            return Resolved::Nothing;
         };
         let rules = &self.connections.rules;
         let all: Vec<IpAddr> = found.map(|address| plain(address.ip())).collect();

@@ -24,4 +24,3 @@ mod socket;
 
 pub(crate) use resolver::Resolver;
 pub(crate) use serve::NamesBroker;
-

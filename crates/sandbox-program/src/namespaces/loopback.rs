@@ -37,12 +37,15 @@ pub(super) fn add_address((address, length): (Ipv4Addr, u8)) -> Result<(), Errno
     let mask = u32::MAX.checked_shl(32 - u32::from(length)).unwrap_or(0);
     for (number, value) in [(SET_ADDRESS, address), (SET_NETMASK, Ipv4Addr::from(mask))] {
         let mut request = request_for(b"lo:1");
-        // SAFETY: both are plain structures of the same size, and this is the one that the requests read.
-        unsafe {
-            let to = (&raw mut request.ifr_ifru.ifru_addr).cast::<libc::sockaddr_in>();
-            (*to).sin_family = libc::sa_family_t::try_from(libc::AF_INET).unwrap_or_default();
-            (*to).sin_addr.s_addr = u32::from(value).to_be();
+        let mut to: libc::sockaddr = libc::sockaddr {
+            sa_family: libc::sa_family_t::try_from(libc::AF_INET).unwrap_or_default(),
+            sa_data: [0; 14],
+        };
+        // Behind two bytes of a port, as in `struct sockaddr_in`.
+        for (to, from) in to.sa_data[2..].iter_mut().zip(value.octets()) {
+            *to = libc::c_char::from_ne_bytes([from]);
         }
+        request.ifr_ifru.ifru_addr = to;
         // SAFETY: the request is what this number takes, and the name in it ends with a zero.
         if unsafe { libc::ioctl(socket.as_raw_fd(), number, &raw const request) } < 0 {
             return Err(errno::last());

@@ -73,8 +73,7 @@ pub(super) fn read(notification: &Notification) -> Result<(OwnedFd, Place, Reque
     }
     let mut bytes = vec![0; length];
     caller.read(second, &mut bytes)?;
-    let request =
-        if is(calls::CONNECT) { Request::Connect(bytes) } else { Request::Bind(bytes) };
+    let request = if is(calls::CONNECT) { Request::Connect(bytes) } else { Request::Bind(bytes) };
     Ok((socket, place, request))
 }
 

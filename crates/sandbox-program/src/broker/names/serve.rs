@@ -8,12 +8,10 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
+use rustix::net::AddressFamily;
 use rustix::net::listen;
 use rustix::net::sockopt::{Timeout, socket_domain, socket_timeout};
-use rustix::net::AddressFamily;
-use toolwright_sandbox::wire::{
-    Answer, Ask, NO_LEAD, Resolved, receive_from_gate, send_to_gate,
-};
+use toolwright_sandbox::wire::{Answer, Ask, NO_LEAD, Resolved, receive_from_gate, send_to_gate};
 
 use super::dns::{Found, Packet, Query};
 use super::request::{self, Place, Request, Target};
@@ -99,8 +97,11 @@ impl<'w> NamesBroker<'w> {
         resolver.clear();
         let ready = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let timer = Timer::new()?;
-        let mut sources =
-            vec![(listener.as_fd(), LISTENER), (timer.as_fd(), TIMER), (resolver.as_fd(), RESOLVER)];
+        let mut sources = vec![
+            (listener.as_fd(), LISTENER),
+            (timer.as_fd(), TIMER),
+            (resolver.as_fd(), RESOLVER),
+        ];
         sources.extend(gate.as_ref().map(|gate| (gate.as_fd(), GATE)));
         for (source, name) in sources {
             epoll::add(&ready, source, epoll::EventData::new_u64(name), epoll::EventFlags::IN)?;
@@ -213,7 +214,11 @@ impl<'w> NamesBroker<'w> {
         if self.waiting.len() + self.asked.len() >= MAX_WAITING {
             self.forget_the_dead();
         }
-        if self.waiting.len() + self.asked.len() >= MAX_WAITING { Err(Errno::AGAIN) } else { Ok(()) }
+        if self.waiting.len() + self.asked.len() >= MAX_WAITING {
+            Err(Errno::AGAIN)
+        } else {
+            Ok(())
+        }
     }
 
     fn keep(
@@ -384,9 +389,7 @@ impl<'w> NamesBroker<'w> {
         let unheard: Vec<_> = self
             .asked
             .iter()
-            .filter(|(_, asked)| {
-                matches!(asked, Asked::Connection(caller) if is_dead(caller.id))
-            })
+            .filter(|(_, asked)| matches!(asked, Asked::Connection(caller) if is_dead(caller.id)))
             .map(|(&number, _)| number)
             .collect();
         for name in dead {

@@ -114,18 +114,14 @@ pub(super) fn take_over(new: &OwnedFd, old: &OwnedFd) -> Result<(), Errno> {
     }
     let status = OFlags::NONBLOCK | OFlags::APPEND;
     let kept = fcntl_getfl(old)? & status;
-    fcntl_setfl(new, fcntl_getfl(new)? - status | kept)
+    fcntl_setfl(new, (fcntl_getfl(new)? - status) | kept)
 }
 
 /// `connect` or `bind` as the caller wrote its address, on a socket that does not wait.
 pub(super) fn call_on(
     socket: &OwnedFd,
     address: &[u8],
-    call: unsafe extern "C" fn(
-        libc::c_int,
-        *const libc::sockaddr,
-        libc::socklen_t,
-    ) -> libc::c_int,
+    call: unsafe extern "C" fn(libc::c_int, *const libc::sockaddr, libc::socklen_t) -> libc::c_int,
 ) -> Result<(), Errno> {
     let length = libc::socklen_t::try_from(address.len()).map_err(|_| Errno::INVAL)?;
     // SAFETY: the kernel reads `length` bytes.
