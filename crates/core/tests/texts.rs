@@ -230,6 +230,7 @@ fn commands_that_did_not_run_to_their_end() {
         spawn("x", SpawnReason::Busy),
         spawn("x", SpawnReason::Other),
         missing(Requirement::BlockedNetwork),
+        missing(Requirement::NamedHosts),
         missing(Requirement::ProtectedPaths),
         missing(Requirement::ClosedPaths),
         missing(Requirement::Promise("confining files")),
