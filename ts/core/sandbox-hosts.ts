@@ -22,7 +22,7 @@ const HOST = 'a host without a scheme or path, such as example.com, *.example.co
 const isHost = (value: unknown): boolean => typeof value === 'string' && value.length <= 300 && /^[^\s/\\@?#]+$/u.test(value)
 const hosts = listOf(must<string>(isHost, HOST), 'an array of hosts')
 
-const addresses: Check<Record<string, string>> = (value, name) => {
+const addressOfNames: Check<Record<string, string>> = (value, name) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid(`${name} must be an object of addresses by name.`)
   for (const [host, address] of Object.entries(value)) {
     if (!isHost(host) || host.includes('*')) throw invalid(`${name}: ${JSON.stringify(host)} is no name of a host.`)
@@ -44,7 +44,7 @@ function isAddress(text: string): boolean {
 export const sandboxHosts = group({
   allow: hosts,
   deny: optional(hosts),
-  addresses: optional(addresses),
+  addresses: optional(addressOfNames),
 } satisfies Checks<SandboxHosts>)
 
 /** The option for the addon. */

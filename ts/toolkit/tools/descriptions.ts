@@ -46,9 +46,7 @@ function described(
   const after = duration(timeoutMs)
   const where = `Paths are relative to ${root}, or absolute within it.`
   const writable = ['the root directory', 'a temporary directory', ...(sandbox.writableRoots ?? []).map((path) => `\`${path}\``)]
-  const confined =
-    `${sandbox.files === 'full' ? '' : `It can write to ${listed(writable)}. `}` +
-    `${reachOf(sandbox, allowNetwork)}`
+  const confined = `${sandbox.files === 'full' ? '' : `It can write to ${listed(writable)}. `}${reachOf(sandbox, allowNetwork)}`
   const going = processes ? ' To keep a program running, use process_start.' : ''
   return {
     ...documented,

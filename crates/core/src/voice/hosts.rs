@@ -72,7 +72,7 @@ mod tests {
             connection("evil.example", None, Verdict::Refused),
             connection("registry.example", Some(25), Verdict::Refused),
             connection("inside.example", None, Verdict::Private),
-            connection("tpyo.example", None, Verdict::Unknown),
+            connection("absent.example", None, Verdict::Unknown),
         ];
         let told = notes(&all, Door::Tools);
         assert_eq!(told.len(), 3);
@@ -80,7 +80,7 @@ mod tests {
         assert!(told[0].contains("sandbox.network.allow"), "{}", told[0]);
         assert!(told[1].contains("`inside.example`"), "{}", told[1]);
         assert!(told[1].contains("sandbox.network.addresses"), "{}", told[1]);
-        assert!(told[2].contains("`tpyo.example`"), "{}", told[2]);
+        assert!(told[2].contains("`absent.example`"), "{}", told[2]);
         all.extend(
             (0..12).map(|number| connection(&format!("{number}.example"), None, Verdict::Refused)),
         );

@@ -19,7 +19,6 @@ use super::start::Begun;
 use super::watch::Watches;
 use super::{LogLimits, ProcessEnd};
 use crate::confined::Lease;
-use crate::connections::Connections;
 use crate::exit::Exit;
 use crate::run::GRACE;
 
@@ -50,8 +49,7 @@ pub(super) struct BackgroundProcess {
 pub(super) struct State {
     /// `None` once it has ended.
     lease: Option<Lease>,
-    /// The hosts that it asks for.
-    connections: Option<Arc<Connections>>,
+    connections: Option<Arc<crate::connections::Connections>>,
     started: Instant,
     pub(super) input: Input,
     waits_for_input_room: bool,
@@ -348,8 +346,8 @@ impl BackgroundProcess {
             relay.close();
         }
         let exit = state.status.map(Exit::from_status);
-        let duration = state.started.elapsed();
         let connections = state.connections.take().map_or_else(Vec::new, |hosts| hosts.list());
+        let duration = state.started.elapsed();
         state.end = Some(ProcessEnd { exit, left_running, usage, duration, git, connections });
         self.reactor.leave(self.id);
     }

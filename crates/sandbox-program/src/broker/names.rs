@@ -21,6 +21,7 @@ mod request;
 mod resolver;
 mod serve;
 mod socket;
+mod waiting;
 
 pub(crate) use resolver::Resolver;
 pub(crate) use serve::NamesBroker;

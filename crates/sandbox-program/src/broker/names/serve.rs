@@ -8,17 +8,17 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
-use rustix::net::AddressFamily;
-use rustix::net::listen;
 use rustix::net::sockopt::{Timeout, socket_domain, socket_timeout};
+use rustix::net::{AddressFamily, listen};
 use toolwright_sandbox::wire::{Answer, Ask, NO_LEAD, Resolved, receive_from_gate, send_to_gate};
 
-use super::dns::{Found, Packet, Query};
-use super::request::{self, Place, Request, Target};
+use super::dns::{Found, Packet};
+use super::request::{self, Request, Target};
 use super::resolver::Resolver;
 use super::socket::{
     Progress, call_on, connects_again, is_plain, is_tcp, own_network, progress, take_over, waits,
 };
+use super::waiting::{Asked, Caller, Waiting, Way};
 use crate::broker::channel::Ends;
 use crate::broker::listener::Listener;
 use crate::broker::socket::{Begun, connect_shortly, is_closed, set_limit};
@@ -51,43 +51,6 @@ pub(crate) struct NamesBroker<'w> {
     asked: BTreeMap<u64, Asked>,
     waiting: BTreeMap<u64, Waiting>,
     next: u64,
-}
-
-enum Asked {
-    Name(Query, SocketAddr),
-    Connection(Caller),
-}
-
-/// A caller that wants another host.
-struct Caller {
-    id: u64,
-    place: Place,
-    socket: OwnedFd,
-}
-
-/// A caller whose connection is not there yet.
-struct Waiting {
-    caller: Caller,
-    way: Way,
-    until: Option<Instant>,
-    /// The answer when its time is over.
-    then: Errno,
-}
-
-enum Way {
-    /// The caller's own socket connects.
-    Own(SocketAddr),
-    /// This one does, which takes its place.
-    Dialed(OwnedFd),
-}
-
-impl Waiting {
-    fn watched(&self) -> &OwnedFd {
-        match &self.way {
-            Way::Own(_) => &self.caller.socket,
-            Way::Dialed(socket) => socket,
-        }
-    }
 }
 
 impl<'w> NamesBroker<'w> {
