@@ -5,10 +5,10 @@ import { type Check, type Checks, group, invalid, listOf, must, optional } from 
 export interface SandboxHosts {
   /**
    * Hosts that commands reach: `example.com`, `*.example.com` (names below it), `*` (every public host), each with a port
-   * (`git.example.com:22`) or for all ports. An address is reached only if it is listed itself.
+   * (`git.example.com:22`) or for all ports. An address is reached only if it is listed itself; `*` lists none.
    */
   allow: readonly string[]
-  /** Hosts that they do not reach in spite of that, in the same form. @default [] */
+  /** Hosts that they do not reach in spite of that, in the same form. A denied address is not reached by a name either. @default [] */
   deny?: readonly string[] | undefined
   /**
    * Where a name leads in place of what the system's resolver says: an address, with a port (`127.0.0.1:4873`) or without. Only

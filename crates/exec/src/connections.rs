@@ -15,6 +15,9 @@ pub trait HostRules: fmt::Debug + Send + Sync {
     /// or an address as it is written in a URL.
     fn allows(&self, host: &str, port: Option<u16>) -> bool;
 
+    /// Whether an address is denied, whichever name leads there.
+    fn denies(&self, address: SocketAddr) -> bool;
+
     /// Where a name leads by a word of the host's own. `None`: where the system says.
     fn lead(&self, name: &str) -> Option<Lead>;
 

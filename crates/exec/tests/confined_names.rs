@@ -5,7 +5,7 @@
 mod support;
 
 use std::io::{Read, Write};
-use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::process::Command;
 use std::sync::Arc;
@@ -35,6 +35,10 @@ impl HostRules for Allowed {
 
     fn lead(&self, host: &str) -> Option<Lead> {
         self.names.iter().find(|(name, ..)| *name == host).and_then(|(.., lead)| *lead)
+    }
+
+    fn denies(&self, _: SocketAddr) -> bool {
+        false
     }
 
     fn may_lead_to(&self, address: IpAddr) -> bool {

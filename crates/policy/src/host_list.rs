@@ -34,6 +34,24 @@ impl HostList {
             None => pattern.matches_some_port(host),
         };
         // A pattern with a port denies no host as a whole.
-        self.allow.iter().any(allows) && !self.deny.iter().any(|pattern| pattern.covers(host))
+        self.allow.iter().any(allows) && !self.denies(host)
+    }
+
+    /// As [`allows`](Self::allows), but for an address `*` does not count: it has to be listed itself. Who
+    /// connects to an address goes around every name that is denied.
+    #[must_use]
+    pub fn lists(&self, host: &Host) -> bool {
+        let is_listed = || {
+            let listed =
+                |pattern: &HostPattern| !pattern.is_for_all_hosts() && pattern.matches(host);
+            self.allow.iter().any(listed)
+        };
+        self.allows(host) && (host.address().is_none() || is_listed())
+    }
+
+    /// Whether a host is denied, whatever is allowed.
+    #[must_use]
+    pub fn denies(&self, host: &Host) -> bool {
+        self.deny.iter().any(|pattern| pattern.covers(host))
     }
 }

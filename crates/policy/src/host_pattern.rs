@@ -65,9 +65,14 @@ impl HostPattern {
         Ok(Self { which, port, specificity })
     }
 
+    /// `*`, at one port or at all.
+    pub(crate) fn is_for_all_hosts(&self) -> bool {
+        self.which == Which::Public
+    }
+
     /// `*` without a port.
     pub(crate) fn is_everything(&self) -> bool {
-        self.which == Which::Public && self.port.is_none()
+        self.is_for_all_hosts() && self.port.is_none()
     }
 
     /// Whether it opens the host. A private host is opened by its own name or address, and by

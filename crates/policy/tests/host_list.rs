@@ -65,6 +65,20 @@ fn every_host_does_not_include_private_ones() {
 }
 
 #[test]
+fn an_address_has_to_be_listed_itself() {
+    let lists = |list: &HostList, host: &str| list.lists(&Host::parse(host).expect("a host"));
+    let all = list(&["*", "*:443"], &["evil.example"]);
+    assert!(lists(&all, "example.com:443") && !lists(&all, "evil.example:443"));
+    for address in ["1.1.1.1:443", "1.1.1.1", "[2606:4700:4700::1111]:443", "127.0.0.1:80"] {
+        assert!(!lists(&all, address), "{address}");
+    }
+    let named = list(&["*", "1.1.1.1:443", "10.0.0.*"], &["10.0.0.9"]);
+    assert!(lists(&named, "1.1.1.1:443") && !lists(&named, "1.1.1.1:80"));
+    assert!(lists(&named, "10.0.0.1:80") && !lists(&named, "10.0.0.9:80"));
+    assert!(named.denies(&Host::parse("10.0.0.9:80").expect("a host")));
+}
+
+#[test]
 fn a_pattern_that_is_none_is_named() {
     let error =
         HostList::compile("sandbox.network", &["a.example".into(), "https://b".into()], &[]);

@@ -75,7 +75,14 @@ fn no_address(name: &str, address: &str) -> Failure {
 impl HostRules for Rules {
     fn allows(&self, host: &str, port: Option<u16>) -> bool {
         let Some(host) = Host::parse(host).map(|host| host.with_port(port)) else { return false };
-        self.lists.iter().all(|list| list.allows(&host))
+        // Capabilities that have every host have addresses too. The option has those that it lists.
+        let [option, within @ ..] = &self.lists[..] else { return false };
+        option.lists(&host) && within.iter().all(|list| list.allows(&host))
+    }
+
+    fn denies(&self, address: SocketAddr) -> bool {
+        let host = Host::parse(&address.to_string());
+        host.is_none_or(|host| self.lists.iter().any(|list| list.denies(&host)))
     }
 
     fn lead(&self, name: &str) -> Option<Lead> {
@@ -101,6 +108,22 @@ mod tests {
                 .map(|(name, address)| ((*name).to_owned(), (*address).to_owned()))
                 .collect(),
         }
+    }
+
+    /// Otherwise any name, or none, would lead around what is denied.
+    #[test]
+    fn what_is_denied_is_reached_by_no_address_and_by_no_other_name() {
+        let mut names = names(&["*", "192.0.2.7:22"], &[]);
+        names.deny = vec!["evil.example".to_owned(), "1.1.1.1".to_owned(), "8.8.8.8:53".to_owned()];
+        let rules = compile(&names).expect("compiles");
+        assert!(rules.allows("example.com", Some(443)) && !rules.allows("evil.example", Some(443)));
+        assert!(!rules.allows("93.184.215.14", Some(443)), "an address that is not listed");
+        assert!(rules.allows("192.0.2.7", Some(22)) && !rules.allows("192.0.2.7", Some(80)));
+        let denies = |address: &str| rules.denies(address.parse().expect("an address"));
+        assert!(denies("1.1.1.1:443") && denies("8.8.8.8:53") && !denies("8.8.8.8:443"));
+        assert!(!denies("[2606:4700:4700::1111]:443"));
+        names.within = vec![vec!["*".to_owned()]];
+        assert!(compile(&names).expect("compiles").allows("192.0.2.7", Some(22)));
     }
 
     #[test]

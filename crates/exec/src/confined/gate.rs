@@ -210,7 +210,7 @@ impl Gate {
             Some((name, lead)) => (name, lead.at(port)),
             None => (written(address), SocketAddr::new(address, port)),
         };
-        if !rules.allows(&host, Some(port)) {
+        if !rules.allows(&host, Some(port)) || rules.denies(target) {
             self.connections.note(&host, Some(port), Verdict::Refused);
             return Err(Errno::from_raw_os_error(NO_LEAD));
         }
