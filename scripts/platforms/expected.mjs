@@ -1,73 +1,29 @@
-/** What the report of the sandbox says at each place: what is not named is `kernel`. */
+// What the report of the sandbox says at each place: what is not named is `kernel`.
+
+/** Nothing limits the processes of root where no control group is delegated. */
+const root = { limits: 'none' }
+const noLandlock = { files: 'best-effort' }
+/** Landlock is all that is left. */
+const noMounts = { files: 'best-effort', fileMetadata: 'none', ipc: 'best-effort', limits: 'best-effort' }
+/** Before Landlock knows scopes, signals reach the user's other processes. */
+const noScopes = { ...noMounts, processKill: 'best-effort' }
+const nothing = { ...noScopes, files: 'none', env: 'best-effort' }
+
 export const expected = {
-  'linux-5.10: root': {
-    files: 'best-effort',
-    limits: 'none',
-  },
-  'linux-5.10: user': {
-    files: 'best-effort',
-  },
-  'linux-5.10: user, no user namespaces': {
-    files: 'none',
-    fileMetadata: 'none',
-    ipc: 'best-effort',
-    processKill: 'best-effort',
-    limits: 'best-effort',
-    env: 'best-effort',
-  },
-  'linux-6.1: root': {
-    limits: 'none',
-  },
+  'linux-5.10: root': { ...noLandlock, ...root },
+  'linux-5.10: user': noLandlock,
+  'linux-5.10: user, no user namespaces': nothing,
+  'linux-6.1: root': root,
   'linux-6.1: user': {},
-  'linux-6.1: user, no user namespaces': {
-    files: 'best-effort',
-    fileMetadata: 'none',
-    ipc: 'best-effort',
-    processKill: 'best-effort',
-    limits: 'best-effort',
-  },
-  'linux-6.12-no-landlock: root': {
-    files: 'best-effort',
-    limits: 'none',
-  },
-  'linux-6.12-no-landlock: user': {
-    files: 'best-effort',
-  },
-  'linux-6.12-no-landlock: user, no user namespaces': {
-    files: 'none',
-    fileMetadata: 'none',
-    ipc: 'best-effort',
-    processKill: 'best-effort',
-    limits: 'best-effort',
-    env: 'best-effort',
-  },
-  'linux-6.12: root': {
-    limits: 'none',
-  },
+  'linux-6.1: user, no user namespaces': noScopes,
+  'linux-6.12-no-landlock: root': { ...noLandlock, ...root },
+  'linux-6.12-no-landlock: user': noLandlock,
+  'linux-6.12-no-landlock: user, no user namespaces': nothing,
+  'linux-6.12: root': root,
   'linux-6.12: user': {},
-  'linux-6.12: user, no user namespaces': {
-    files: 'best-effort',
-    fileMetadata: 'none',
-    ipc: 'best-effort',
-    limits: 'best-effort',
-  },
-  'docker: root': {
-    files: 'best-effort',
-    fileMetadata: 'none',
-    ipc: 'best-effort',
-    limits: 'none',
-  },
-  'docker: user': {
-    files: 'best-effort',
-    fileMetadata: 'none',
-    ipc: 'best-effort',
-    limits: 'best-effort',
-  },
-  'docker: user, no capabilities, read-only': {
-    files: 'best-effort',
-    fileMetadata: 'none',
-    ipc: 'best-effort',
-    limits: 'best-effort',
-  },
+  'linux-6.12: user, no user namespaces': noMounts,
+  'docker: root': { ...noMounts, ...root },
+  'docker: user': noMounts,
+  'docker: user, no capabilities, read-only': noMounts,
   'docker: user, seccomp unconfined': {},
 }

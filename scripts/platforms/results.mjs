@@ -14,8 +14,8 @@ export function judge(place, { levels, mechanisms, works, results }, expectation
   for (const { layer, name, level, control, happened, began, output } of results) {
     if (happened && level === 'kernel') problems.push(`UNTRUE: ${layer} is said to be held by the kernel, but a command could ${name}`)
     else if (!began && !output.startsWith('TOOL_SANDBOX_UNAVAILABLE')) problems.push(`${name}: the attack never began: ${output}`)
-    // Without the sandbox it has to work, or it proves nothing. Sending is judged by its effect on the host's network.
-    else if (!control && layer !== 'network') problems.push(`${name}: it does not work without the sandbox either`)
+    // Without the sandbox it has to work, or it proves nothing.
+    else if (!control) problems.push(`${name}: it does not work without the sandbox either`)
   }
   for (const [name, isWorking] of Object.entries(works)) if (!isWorking) problems.push(`${name} does not work`)
   if (expectation === undefined) problems.push(`nothing is expected of ${place}; it says ${JSON.stringify(levels)}`)

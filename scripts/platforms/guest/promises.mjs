@@ -1,8 +1,9 @@
 // What the report of the sandbox promises, against what happens. Prints one line: RESULT and JSON.
 import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createSocket } from 'node:dgram'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createTools, sandboxReport } from 'toolwright'
@@ -128,12 +129,29 @@ await attempt('unixSockets', 'connect to a socket of the host', async () => {
   const { listening, hits } = await server({ path })
   return { source: connecting({ path }), worked: async () => (await pause(50), hits() > 0), end: () => listening.close() }
 })
-await attempt('network', 'send to a host', () => ({
-  // Nobody answers here. Whether the kernel takes the packet is the question.
-  source: `import dgram from 'node:dgram'; const socket = dgram.createSocket('udp4'); socket.on('error', () => {})
-    socket.send('x', 9, '127.1.2.3', (error) => { console.log(error === null ? 'sent' : error.code); socket.close() })`,
-  worked: (output) => output.includes('sent') && !existsSync('/nowhere') && report.loopback.level !== 'kernel',
-}))
+// An address of the host's network that is not the loopback interface's. A container without a network has none.
+const address = Object.values(networkInterfaces())
+  .flat()
+  .find((one) => one.family === 'IPv4' && !one.address.startsWith('127.'))?.address
+if (address !== undefined) {
+  await attempt('network', 'connect to an address of the network of the host', async () => {
+    const { listening, hits } = await server({ port: 0, host: address })
+    const { port } = listening.address()
+    return { source: connecting({ port, host: address }), worked: async () => (await pause(50), hits() > 0), end: () => listening.close() }
+  })
+}
+await attempt('loopback', 'send a datagram to a server of the host', async () => {
+  let hits = 0
+  const listening = createSocket('udp4', () => (hits += 1))
+  await new Promise((resolve) => listening.bind(0, '127.0.0.1', resolve))
+  const { port } = listening.address()
+  return {
+    source: `import dgram from 'node:dgram'; const socket = dgram.createSocket('udp4'); socket.on('error', (error) => console.log(error.code))
+      socket.send('x', ${port}, '127.0.0.1', () => socket.close())`,
+    worked: async () => (await pause(200), hits > 0),
+    end: () => listening.close(),
+  }
+})
 await attempt('ipc', 'read shared memory of the host', () => {
   const path = `/dev/shm/promises-${process.pid}`
   writeFileSync(path, 'secret of the host')
