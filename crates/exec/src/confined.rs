@@ -13,6 +13,8 @@ mod network;
 mod pool;
 mod pools;
 mod program;
+mod repositories;
+mod settings;
 mod supervisor;
 #[cfg(test)]
 mod tests;
@@ -105,7 +107,7 @@ fn take_worker_with_views(
     let mut tries = MAX_TRIES;
     loop {
         let mut worker = take_worker(sandbox, request, command.is_background, deadline)?;
-        match worker.begin_views() {
+        match worker.begin_views(sandbox.plan) {
             Ok(()) => return Ok(worker),
             // A command may have made something of them that cannot be removed. Another supervisor has
             // others.

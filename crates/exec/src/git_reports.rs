@@ -12,6 +12,8 @@ pub struct GitReport {
     pub refused: Vec<String>,
     /// Settings that somebody else has changed too.
     pub changed_meanwhile: Vec<String>,
+    /// Files beside it, or in it, that git would run or obey. They have another name now.
+    pub disabled: Vec<String>,
     /// Why nothing was carried over at all.
     pub problem: Option<GitProblem>,
 }
@@ -23,6 +25,8 @@ pub enum GitProblem {
     Unreadable,
     /// There are too many changes.
     TooMany,
+    /// Commands go on in a repository that is not in its place yet.
+    InUse,
     /// The lock beside it is held, or was left behind.
     Locked,
     /// It has a second name.

@@ -82,7 +82,8 @@ impl Tree {
     /// Removes what stood for absent protected paths, unless another supervisor needs it or it is in
     /// use. At the very end: after it those paths are protected no more.
     pub fn remove_placeholders(self) {
-        for placeholder in self.placeholders {
+        // What lies in another one goes before it.
+        for placeholder in self.placeholders.into_iter().rev() {
             placeholder.remove();
         }
     }

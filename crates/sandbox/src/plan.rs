@@ -15,6 +15,14 @@ pub const APPLY_PATCH: &str = "apply_patch";
 /// [`Plan::views`].
 pub const VIEWS: &str = "/dev/toolwright-git";
 
+/// The modification time of everything that stands for an absent protected path, in seconds: in the year
+/// 2001, when nothing of this existed. Every file system can store whole and even seconds.
+pub const PLACEHOLDER_TIME: i64 = 981_173_106;
+
+/// Where, in the directory of a repository that is not there yet, commands make one. Git on the host does
+/// not look there.
+pub const NEW_REPOSITORY: &str = "toolwright-new";
+
 /// A file that is longer than this many bytes has no view, and is protected alone.
 pub const MAX_VIEW_BYTES: u64 = 256 << 10;
 
@@ -46,6 +54,11 @@ pub struct Plan {
     /// Those of the protected paths of which commands have a view of their own: a file below [`VIEWS`] of
     /// the same name, which they write instead. All are configurations of git.
     pub views: Vec<PathBuf>,
+    /// The directory of a repository that is not there yet. Commands see their own in its place, in
+    /// [`NEW_REPOSITORY`], and the host takes over what is harmless of one that they make.
+    pub new_repository: Option<PathBuf>,
+    /// Where the host looks after commands for repositories that they have made or changed.
+    pub looks_below: Option<PathBuf>,
     /// The identities of the root and other granted directories. One that has become another is not
     /// bound, and one inside a writable directory is kept in its place.
     pub granted: Vec<Granted>,

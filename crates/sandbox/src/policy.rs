@@ -109,6 +109,11 @@ pub fn plan(options: &Options<'_>) -> Plan {
         }
     }
     let mut views = Vec::new();
+    let own = options.root.join(".git");
+    let is_guarded = repositories
+        .iter()
+        .any(|(directory, names)| *directory == own && names.len() == git::NAMES.len());
+    let is_new = is_guarded && is_writable(&own) && git::is_new(&own);
     for (directory, names) in repositories {
         git::protect(options.root, directory, &names, is_writable, &mut protected, &mut views);
     }
@@ -127,6 +132,8 @@ pub fn plan(options: &Options<'_>) -> Plan {
         readable,
         protected,
         views,
+        new_repository: is_new.then_some(own),
+        looks_below: is_guarded.then(|| options.root.to_owned()),
         granted,
         limits: options.limits,
         origin: Some(Arc::new(origin::of(options))),

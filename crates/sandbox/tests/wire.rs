@@ -41,13 +41,14 @@ fn orders() -> impl Strategy<Value = Order> {
     let identity = (any::<u64>(), any::<u64>(), option::of(any::<u64>()))
         .prop_map(|(device, inode, born)| FileIdentity { device, inode, born });
     let granted = (path(), identity).prop_map(|(path, identity)| Granted { path, identity });
-    let plan = (path(), network, files, paths, vec(granted, 0..4), limits).prop_map(
+    let granted = (option::of(path()), vec(granted, 0..4));
+    let plan = (path(), network, files, paths, granted, limits).prop_map(
         |(
             root,
             network,
             files,
             [writable, closed, readable, protected, views],
-            granted,
+            (new_repository, granted),
             limits,
         )| Plan {
             root,
@@ -59,6 +60,8 @@ fn orders() -> impl Strategy<Value = Order> {
             readable,
             protected,
             views,
+            new_repository,
+            looks_below: None,
             granted,
             limits: Limits {
                 processes: limits[0],

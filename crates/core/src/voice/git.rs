@@ -25,6 +25,17 @@ fn of_file(report: &GitReport) -> Vec<String> {
             "In `{file}`, somebody else has changed {names} meanwhile, and that value stays. Look at it before changing it again."
         ));
     }
+    if let Some(names) = names(&report.disabled) {
+        notes.push(format!(
+            "In `{file}`, {names} got the ending `.disabled`, because git on the host would run or obey it. Have the user rename it, if it is meant."
+        ));
+    }
+    if let Some(GitProblem::InUse) = report.problem {
+        notes.push(format!(
+            "The new repository `{file}` is seen by commands alone until no process of a command runs. Stop the processes that were kept."
+        ));
+        return notes;
+    }
     if let Some(problem) = report.problem {
         let (why, next) = problem_words(problem);
         notes.push(format!("`{file}` was left as it was before the command: {why}. {next}"));
@@ -38,7 +49,7 @@ fn problem_words(problem: GitProblem) -> (String, &'static str) {
             "git would not read the new one, or it is too long".to_owned(),
             "Change it by `git config`.",
         ),
-        GitProblem::TooMany => {
+        GitProblem::InUse | GitProblem::TooMany => {
             ("too many settings were changed at once".to_owned(), "Change fewer with one command.")
         }
         GitProblem::Locked => (
@@ -81,12 +92,14 @@ mod tests {
             file: ".git/config".into(),
             refused: vec!["alias.x".into(), "core.`y\n".into()],
             changed_meanwhile: (0..12).map(|number| format!("user.{number}")).collect(),
+            disabled: vec!["pre-commit".into()],
             problem: Some(GitProblem::Locked),
         };
         let notes = notes(&[report, GitReport::default()]);
-        assert_eq!(notes.len(), 3);
+        assert_eq!(notes.len(), 4);
         assert!(notes[0].contains("`.git/config`, `alias.x`, `core.?y?` held"), "{}", notes[0]);
         assert!(notes[1].contains("`user.9` and 2 more meanwhile"), "{}", notes[1]);
-        assert!(notes[2].contains("remove the `.lock` file"), "{}", notes[2]);
+        assert!(notes[2].contains("`pre-commit` got the ending `.disabled`"), "{}", notes[2]);
+        assert!(notes[3].contains("remove the `.lock` file"), "{}", notes[3]);
     }
 }

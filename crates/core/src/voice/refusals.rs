@@ -175,6 +175,8 @@ pub(crate) mod tests {
             readable: Vec::new(),
             protected: vec!["/srv/root/.git/hooks".into(), "/srv/root/.git/config".into()],
             views: Vec::new(),
+            new_repository: None,
+            looks_below: None,
             granted: Vec::new(),
             limits: Limits { processes: Some(64), ..Limits::default() },
             origin: None,

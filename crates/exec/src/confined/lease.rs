@@ -14,6 +14,7 @@ use toolwright_sandbox::step::FailedStep;
 use super::identity::Identities;
 use super::network::{self, NetworkId, Place, SharedNetwork};
 use super::pool::{Acquired, Host, Pool, acquire, order};
+use super::repositories::{self, Look};
 use super::supervisor::Supervisor;
 use super::views::{self, Found, ViewUse, Views};
 use super::worker::{MAX_START_TIME, NoWorker, Worker};
@@ -38,6 +39,8 @@ pub(crate) struct Lease {
     /// The views of its supervisor, and their use by the command.
     views: Option<Arc<Views>>,
     view_use: Option<ViewUse>,
+    /// The repositories that the command may make or change.
+    look: Option<Look>,
     /// What was reported at the end of that.
     reports: Vec<GitReport>,
     /// The network of its supervisor, while a background process runs in it.
@@ -67,7 +70,8 @@ impl Lease {
     }
 
     /// Has the views of git's configuration say what the files say, before a command.
-    pub(crate) fn begin_views(&mut self) -> io::Result<()> {
+    pub(crate) fn begin_views(&mut self, plan: &Plan) -> io::Result<()> {
+        self.look = repositories::begin(plan);
         self.view_use = self.views.as_ref().map(Views::begin).transpose()?;
         Ok(())
     }
@@ -78,6 +82,9 @@ impl Lease {
         let mut reports = std::mem::take(&mut self.reports);
         if let Some(mut view_use) = self.view_use.take() {
             reports.extend(view_use.end());
+        }
+        if let Some(mut look) = self.look.take() {
+            reports.extend(look.end());
         }
         reports
     }
@@ -189,6 +196,7 @@ fn lease(
             generation,
             views: None,
             view_use: None,
+            look: None,
             reports: Vec::new(),
             _network: None,
         };

@@ -19,12 +19,13 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, retry_on_intr};
-use toolwright_sandbox::git_config::{Change, Config, Terms, changes, is_carried, with_changes};
+use toolwright_sandbox::git_config::{Change, Config, changes, with_changes};
 use toolwright_sandbox::plan::{Files, Plan};
 use toolwright_sandbox::wire::{Inbox, Progress, Reply};
 
 use self::file::{Stamp, ViewFile};
 use super::pool::Pool;
+use super::settings;
 use crate::git_reports::{GitProblem, GitReport};
 
 /// How long a supervisor may take to hand over its views.
@@ -182,57 +183,16 @@ impl Views {
         let is_writable =
             |path: &Path| *is_full || writable.iter().any(|writable| path.starts_with(writable));
         let above = path.parent().unwrap_or(root);
-        // A remote counts once its own address is harmless, so they come first.
-        let mut known: Vec<Vec<u8>> = Vec::new();
-        let holds_worktree_config = worktree_configs.contains(&above.join("config.worktree"))
-            && !real::has_entries(&above.join("worktrees"));
-        let top = (above == root.join(".git")).then_some(&**root);
-        let has_url = |name: &[u8]| [b"remote.", name, b".url"].concat();
-        let changed: Vec<&[u8]> = all.iter().map(|change| &*change.name).collect();
-        for setting in after.settings() {
-            let Some(name) = setting.name.strip_prefix(b"remote.") else { continue };
-            let Some(name) = name.strip_suffix(b".url") else { continue };
-            if !changed.contains(&&*has_url(name)) {
-                known.push(name.to_vec());
-            }
-        }
-        let mut wanted: Vec<Change> = Vec::new();
-        let (addresses, others): (Vec<_>, Vec<_>) =
-            all.into_iter().partition(|change| change.name.ends_with(b".url"));
-        for change in addresses.into_iter().chain(others) {
-            let terms = Terms {
-                top,
-                is_writable: &is_writable,
-                has_remote: &|name| known.iter().any(|known| known == name),
-                holds_worktree_config,
-            };
-            if !is_carried(&change, &terms) || leaves_name(&change, after) {
-                refused.push(String::from_utf8_lossy(&change.name).into_owned());
-                continue;
-            }
-            let remote = change.name.strip_prefix(b"remote.");
-            if let Some(name) = remote.and_then(|name| name.strip_suffix(b".url"))
-                && !change.after.is_empty()
-            {
-                known.push(name.to_vec());
-            }
-            wanted.push(change);
-        }
+        let grounds = settings::Grounds {
+            top: (above == root.join(".git")).then_some(&**root),
+            is_writable: &is_writable,
+            holds_worktree_config: worktree_configs.contains(&above.join("config.worktree"))
+                && !real::has_entries(&above.join("worktrees")),
+        };
+        let (wanted, others) = settings::divide(all, after, &grounds);
+        refused.extend(settings::names(&others));
         wanted
     }
-}
-
-/// Whether a remote loses its address while something still names it: git would take the name for a path.
-fn leaves_name(change: &Change, after: &Config) -> bool {
-    let remote = change.name.strip_prefix(b"remote.").and_then(|name| name.strip_suffix(b".url"));
-    let Some(remote) = remote.filter(|_| change.after.is_empty()) else { return false };
-    let names = |name: &[u8]| {
-        let of_branch = name.ends_with(b".remote") || name.ends_with(b".pushremote");
-        name.starts_with(b"branch.") && of_branch
-            || matches!(name, b"remote.pushdefault" | b"checkout.defaultremote")
-    };
-    let mut settings = after.settings().iter();
-    settings.any(|one| names(&one.name) && one.value.as_deref() == Some(remote))
 }
 
 /// The text of a real file with these changes, but for settings that somebody else has changed as well.

@@ -55,6 +55,8 @@ pub(super) struct Layout {
     entries: Vec<Entry>,
     /// The tree is writable except where an entry forbids it.
     root_is_writable: bool,
+    /// The absent directory in whose place commands see one of their own.
+    new_repository: Option<PathBuf>,
 }
 
 /// Paths of this system that the layout depends on.
@@ -122,7 +124,11 @@ impl Layout {
         planned.retain(|(path, _)| *path != root);
         planned.sort_by_key(|(path, kind)| (path.components().count(), *path, *kind));
         planned.dedup();
-        let mut layout = Self { entries: Vec::with_capacity(planned.len()), root_is_writable };
+        let mut layout = Self {
+            entries: Vec::with_capacity(planned.len()),
+            root_is_writable,
+            new_repository: plan.new_repository.clone(),
+        };
         for (path, kind) in planned {
             let below = layout.under(path);
             let under = below.map(|index| layout.entries[index].kind);
@@ -152,6 +158,11 @@ impl Layout {
 
     pub(super) fn root_is_writable(&self) -> bool {
         self.root_is_writable
+    }
+
+    /// Whether commands see a directory of their own where this one would be.
+    pub(super) fn is_new_repository(&self, path: &Path) -> bool {
+        self.new_repository.as_deref() == Some(path)
     }
 
     /// The entry that `path` lies on: the last one at it or above.

@@ -9,6 +9,7 @@
 
 mod creation;
 
+use std::ffi::OsStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -17,17 +18,17 @@ use std::time::Duration;
 pub(super) use creation::make;
 use rustix::fs::{
     AtFlags, FileType, FlockOperation, Mode, OFlags, RawDir, Stat, Timespec, Timestamps, UTIME_NOW,
-    chmod, flock, fstat, futimens, open, openat, statat, unlinkat,
+    chmod, flock, fstat, futimens, mkdirat, open, openat, statat, unlinkat,
 };
 use rustix::io::{Errno, read};
 use rustix::mount::{UnmountFlags, unmount};
 use rustix::process::geteuid;
 
-use crate::mounts::kernel;
+use toolwright_sandbox::plan::{NEW_REPOSITORY, PLACEHOLDER_TIME};
 
-/// Whole and even seconds, which every file system can store: in the year 2001, when nothing of this
-/// existed.
-const MARK: i64 = 981_173_106;
+use crate::mounts::kernel::{self, Attributes};
+
+const MARK: i64 = PLACEHOLDER_TIME;
 
 /// A supervisor holds the exclusive lock only while it removes a placeholder. A lock held for
 /// longer than these pauses belongs to another program, or to a stopped process.
@@ -57,14 +58,24 @@ pub(super) struct Placeholder {
     /// Whether it is locked. Without a lock no supervisor can know which others need it, and it
     /// stays.
     locked: bool,
-    /// Whether a link lies over it, to the commands' view of the file that it stands for.
-    is_viewed: bool,
+    cover: Cover,
+}
+
+/// What commands see in the place of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cover {
+    /// Itself, read-only.
+    Itself,
+    /// A link to their view of the file that it stands for.
+    View,
+    /// The directory that is in it, for writing: a device and an inode number.
+    Own(u64, u64),
 }
 
 impl Placeholder {
     /// Covers the one at `path` and takes part in its use.
     pub(super) fn adopt(path: &Path) -> Result<Self, Errno> {
-        Self::take(path, false, Self::cover)
+        Self::take(path, Self::cover)
     }
 
     /// As [`adopt`](Self::adopt), and lays the link of a view over it.
@@ -72,12 +83,20 @@ impl Placeholder {
         path: &Path,
         attach: impl Fn() -> Result<(), Errno>,
     ) -> Result<Self, Errno> {
-        Self::take(path, true, |_, _| attach())
+        Self::take(path, |adopted, _| {
+            adopted.cover = Cover::View;
+            attach()
+        })
+    }
+
+    /// As [`adopt`](Self::adopt), and has commands see a directory in its place that they can write. What
+    /// they make is in the file system of the root, and nobody on the host takes it for what it stands for.
+    pub(super) fn adopt_open(path: &Path) -> Result<Self, Errno> {
+        Self::take(path, Self::open_to_commands)
     }
 
     fn take(
         path: &Path,
-        is_viewed: bool,
         cover: impl Fn(&mut Self, OwnedFd) -> Result<(), Errno>,
     ) -> Result<Self, Errno> {
         // The lock keeps others from removing it, so what is covered after it stays covered.
@@ -89,7 +108,7 @@ impl Placeholder {
         if !is_same(&stat, &fstat(&place)?) || !is_marked(&bare, &stat)? {
             return Err(Errno::NOENT);
         }
-        let mut adopted = Self { path: path.to_owned(), fd: bare, locked, is_viewed };
+        let mut adopted = Self { path: path.to_owned(), fd: bare, locked, cover: Cover::Itself };
         if let Err(errno) = cover(&mut adopted, place) {
             // Supervisors that waited for this lock may have ended meanwhile.
             adopted.remove();
@@ -101,6 +120,33 @@ impl Placeholder {
     fn cover(&mut self, place: OwnedFd) -> Result<(), Errno> {
         kernel::cover_with_itself(place)?;
         let fd = open(&self.path, NO_FOLLOW, Mode::empty())?;
+        self.locked = self.locked && lock(&fd)?;
+        self.fd = fd;
+        Ok(())
+    }
+
+    fn open_to_commands(&mut self, place: OwnedFd) -> Result<(), Errno> {
+        let mark = keep_mark(&self.fd)?;
+        match mkdirat(&self.fd, NEW_REPOSITORY, Mode::from_raw_mode(0o755)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(errno),
+        }
+        mark();
+        let own = kernel::open_entry(&self.fd, OsStr::new(NEW_REPOSITORY))?;
+        let stat = fstat(&own)?;
+        if !FileType::from_raw_mode(stat.st_mode).is_dir() {
+            return Err(Errno::NOTDIR);
+        }
+        // By its path, since the descriptor may be of a mount outside of this tree.
+        let own = kernel::open_plain(&self.path.join(NEW_REPOSITORY))?;
+        if !is_same(&stat, &fstat(&own)?) {
+            return Err(Errno::NOENT);
+        }
+        // No worker gets a descriptor by which the directory itself could be written.
+        let copy = kernel::restricted(kernel::copy(&place)?, Attributes::READ_ONLY)?;
+        let fd = openat(copy, c".", NO_FOLLOW, Mode::empty())?;
+        kernel::attach(kernel::copy(own)?, place)?;
+        self.cover = Cover::Own(stat.st_dev, stat.st_ino);
         self.locked = self.locked && lock(&fd)?;
         self.fd = fd;
         Ok(())
@@ -118,7 +164,11 @@ impl Placeholder {
 
     /// Whether it is still what covers its path.
     pub(super) fn is_in_place(&self) -> bool {
-        if self.is_viewed {
+        if let Cover::Own(device, inode) = self.cover {
+            let there = kernel::open_plain(&self.path).and_then(fstat);
+            return there.is_ok_and(|there| (there.st_dev, there.st_ino) == (device, inode));
+        }
+        if self.cover == Cover::View {
             let (Some(above), Some(name)) = (self.path.parent(), self.path.file_name()) else {
                 return false;
             };
@@ -150,13 +200,18 @@ impl Placeholder {
         flock(&self.fd, FlockOperation::NonBlockingLockExclusive)?;
         // A mount point cannot be removed. It is no mount point any more if the tree was given up.
         let _ = unmount(&self.path, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW);
-        let (Some(parent), Some(name)) = (self.path.parent(), self.path.file_name()) else {
+        let (Some(above), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return Ok(());
         };
-        let parent = kernel::open_plain(parent)?;
+        let parent = kernel::open_plain(above)?;
         let there = statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
         if !is_same(&fstat(&self.fd)?, &there) || !is_marked(&self.fd, &there)? {
             return Ok(());
+        }
+        if matches!(self.cover, Cover::Own(..)) {
+            // What commands have made of it stays, for the next one.
+            let own = self.path.join(NEW_REPOSITORY);
+            unlinkat(&parent, own.strip_prefix(above).unwrap_or(&own), AtFlags::REMOVEDIR)?;
         }
         let flags = removal(FileType::from_raw_mode(there.st_mode).is_file());
         with_write_access(&parent, || unlinkat(&parent, name, flags))
@@ -205,11 +260,24 @@ fn is_empty(directory: impl AsFd) -> Result<bool, Errno> {
     while let Some(entry) = entries.next() {
         match entry {
             Ok(entry) if matches!(entry.file_name().to_bytes(), b"." | b"..") => {}
+            Ok(entry) if entry.file_name().to_bytes() == NEW_REPOSITORY.as_bytes() => {}
             Err(Errno::NOENT) => return Err(Errno::NOENT),
             _ => return Ok(false),
         }
     }
     Ok(true)
+}
+
+/// Gives a directory its time back once an entry was added, if it has that of a placeholder.
+fn keep_mark(directory: &OwnedFd) -> Result<impl FnOnce(), Errno> {
+    let is_unused = is_unused(&fstat(directory)?);
+    let mark = Timespec { tv_sec: MARK, tv_nsec: 0 };
+    Ok(move || {
+        if is_unused {
+            let times = Timestamps { last_access: mark, last_modification: mark };
+            let _ = futimens(directory, &times);
+        }
+    })
 }
 
 fn removal(file: bool) -> AtFlags {

@@ -249,7 +249,12 @@ impl<'a> Protector<'a> {
             return Ok(Step::Protected);
         }
         if can_move && placeholder::is_marked(&place, &stat)? {
-            match Placeholder::adopt(&path) {
+            let adopted = if self.layout.is_new_repository(&path) {
+                Placeholder::adopt_open(&path)
+            } else {
+                Placeholder::adopt(&path)
+            };
+            match adopted {
                 Ok(placeholder) => self.placeholders.push(placeholder),
                 // It cannot be opened. It is protected all the same, and stays.
                 Err(Errno::ACCESS) => self.hold_read_only(&path)?,

@@ -14,10 +14,10 @@ use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::plan::MAX_VIEW_BYTES;
+use crate::plan::{MAX_VIEW_BYTES, NEW_REPOSITORY, PLACEHOLDER_TIME};
 
 /// The file that locates the shared part of a repository.
 const COMMON: &str = "commondir";
@@ -71,6 +71,14 @@ pub(super) fn protect(
     if let Some(directory) = directory {
         finder.repository(&directory, directory == git);
     }
+}
+
+/// Whether the directory of a repository is still to be made: there is none, or only what stands for it.
+pub(super) fn is_new(git: &Path) -> bool {
+    let Ok(found) = git.symlink_metadata() else { return true };
+    found.is_dir()
+        && !exists(&git.join("HEAD"))
+        && (found.mtime() == PLACEHOLDER_TIME || exists(&git.join(NEW_REPOSITORY)))
 }
 
 struct Finder<'a, W> {

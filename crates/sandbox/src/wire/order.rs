@@ -27,7 +27,8 @@ wire_struct!(Limits { processes, memory_bytes, cpu_seconds, file_size_bytes });
 wire_enum!(Network { 0 = Open, 1 = PrivateLoopback, 2 = Nothing, 3 = HostLoopback, 4 = Names });
 wire_enum!(Files { 0 = Confined, 1 = Full });
 
-/// All of it but its origin and its hosts, which are of no use to the one that carries it out.
+/// All of it but its origin, its hosts and where the host looks, which are of no use to the one that carries
+/// it out.
 impl Wire for Plan {
     fn write(&self, to: &mut Vec<u8>) {
         let Self { root, network, files, writable, closed, readable, protected, views, .. } = self;
@@ -37,6 +38,7 @@ impl Wire for Plan {
         for paths in [writable, closed, readable, protected, views] {
             paths.write(to);
         }
+        self.new_repository.write(to);
         self.granted.write(to);
         self.limits.write(to);
     }
@@ -52,6 +54,8 @@ impl Wire for Plan {
             readable: Wire::read(from)?,
             protected: Wire::read(from)?,
             views: Wire::read(from)?,
+            new_repository: Wire::read(from)?,
+            looks_below: None,
             granted: Wire::read(from)?,
             limits: Wire::read(from)?,
             origin: None,

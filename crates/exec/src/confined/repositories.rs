@@ -1,0 +1,196 @@
+//! Repositories that commands make or change below their root.
+//!
+//! Mounts protect the repository of the root, and no mount can protect one that is made while a command
+//! runs. So the host looks after each command: what is new in a repository below the root is looked at as if
+//! it were a view, and what git would obey on the host is undone or set aside. Between its making and
+//! the end of the command, a person who runs git there is not protected.
+//!
+//! A repository that a command makes in the root itself is not in its place before that: see [`adopt`].
+//!
+//! What is there when a command begins is a person's, or was looked at before.
+
+mod adopt;
+mod disarm;
+mod found;
+mod watch;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use toolwright_sandbox::plan::{Files, Plan};
+
+use self::disarm::{Known, Place};
+use self::watch::Watch;
+use crate::git_reports::GitReport;
+
+/// How many roots are watched at once.
+const MAX_ROOTS: usize = 16;
+
+/// What decides whether something in a repository is harmless.
+#[derive(Debug, Clone)]
+struct Grounds {
+    root: PathBuf,
+    writable: Vec<PathBuf>,
+    is_full: bool,
+    new_repository: Option<PathBuf>,
+}
+
+impl Grounds {
+    fn is_writable(&self, path: &Path) -> bool {
+        self.is_full || self.writable.iter().any(|writable| path.starts_with(writable))
+    }
+
+    /// The path of a report.
+    fn shown(&self, path: &Path) -> PathBuf {
+        path.strip_prefix(&self.root).unwrap_or(path).to_owned()
+    }
+}
+
+/// The repositories below one root.
+#[derive(Debug)]
+struct Root {
+    path: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// How many commands run.
+    users: usize,
+    watch: Option<Watch>,
+    /// By the directory that holds the repository.
+    known: HashMap<PathBuf, Known>,
+}
+
+/// The repositories of a root while one command runs there.
+#[derive(Debug)]
+pub(super) struct Look {
+    root: Arc<Root>,
+    grounds: Grounds,
+    is_over: bool,
+}
+
+/// Remembers how the repositories are before a command. `None`: the plan protects none.
+pub(super) fn begin(plan: &Plan) -> Option<Look> {
+    let below = plan.looks_below.as_ref()?;
+    let grounds = Grounds {
+        root: below.clone(),
+        writable: plan.writable.clone(),
+        is_full: plan.files == Files::Full,
+        new_repository: plan.new_repository.clone(),
+    };
+    let root = of(below);
+    {
+        let mut state = root.lock();
+        if state.users == 0 {
+            if let Some(new) = &grounds.new_repository {
+                adopt::finish(new);
+            }
+            state.remember(&grounds);
+        }
+        state.users += 1;
+    }
+    Some(Look { root, grounds, is_over: false })
+}
+
+impl Look {
+    /// Looks for what has changed, and says what of it does not stay. The command has ended.
+    pub(super) fn end(&mut self) -> Vec<GitReport> {
+        if std::mem::replace(&mut self.is_over, true) {
+            return Vec::new();
+        }
+        let mut state = self.root.lock();
+        state.users = state.users.saturating_sub(1);
+        let mut reports = Vec::new();
+        if let Some(new) = &self.grounds.new_repository {
+            reports.extend(adopt::adopt(new, &self.grounds, state.users == 0));
+        }
+        reports.extend(state.look(&self.grounds));
+        reports
+    }
+}
+
+impl Drop for Look {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Root {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// The directories in which a repository was made since the last time.
+    fn news(&mut self, root: &Path) -> Vec<PathBuf> {
+        match &mut self.watch {
+            Some(watch) => watch.news(),
+            None => {
+                let (watch, places) = Watch::begin(root);
+                self.watch = Some(watch);
+                places
+            }
+        }
+    }
+
+    /// Takes what is there for a person's.
+    fn remember(&mut self, grounds: &Grounds) {
+        for place in self.news(&grounds.root) {
+            self.known.entry(place).or_default();
+        }
+        self.with_modules(grounds);
+        self.known.retain(|place, known| known.remember(place, grounds));
+    }
+
+    /// Disarms what is new or has changed.
+    fn look(&mut self, grounds: &Grounds) -> Vec<GitReport> {
+        for place in self.news(&grounds.root) {
+            if self.known.contains_key(&place) {
+                continue;
+            }
+            let identity = disarm::identity_at(&place, &grounds.root);
+            let moved = self.known.values().find(|known| known.is_at(identity)).cloned();
+            self.known.insert(place, moved.unwrap_or_default());
+        }
+        self.with_modules(grounds);
+        let directories: Vec<PathBuf> =
+            self.known.values().filter_map(|known| known.directory.clone()).collect();
+        let mut reports = Vec::new();
+        self.known.retain(|place, known| {
+            known.look(&Place::new(place), grounds, &directories, &mut reports)
+        });
+        reports.sort_by(|one, other| one.file.cmp(&other.file));
+        reports
+    }
+
+    /// Adds the repositories of submodules, which lie in that of the root and in the others.
+    fn with_modules(&mut self, grounds: &Grounds) {
+        let own = grounds.root.join(".git");
+        let mut holders = vec![own];
+        holders.extend(self.known.values().filter_map(|known| known.directory.clone()));
+        for holder in holders {
+            for module in found::modules(&holder) {
+                self.known.entry(module).or_default();
+            }
+        }
+    }
+}
+
+fn of(root: &Path) -> Arc<Root> {
+    static ROOTS: Mutex<Vec<Arc<Root>>> = Mutex::new(Vec::new());
+    let mut roots = ROOTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = roots.iter().find(|known| known.path == root) {
+        return Arc::clone(known);
+    }
+    if roots.len() >= MAX_ROOTS
+        && let Some(unused) = roots.iter().position(|known| Arc::strong_count(known) == 1)
+    {
+        roots.remove(unused);
+    }
+    let new = Arc::new(Root { path: root.to_owned(), state: Mutex::default() });
+    roots.push(Arc::clone(&new));
+    new
+}

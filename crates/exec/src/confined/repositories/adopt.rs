@@ -1,0 +1,166 @@
+//! A repository that commands make in the root.
+//!
+//! While `.git` is absent, commands see a directory of their own in its place, which lies in
+//! [`NEW_REPOSITORY`] below it. Once no command runs, what makes a repository is moved up, and git on the
+//! host finds it. The host makes the directory itself and the configuration, so nobody who still has the
+//! former one open reaches what git obeys.
+//!
+//! The configuration is written first and `HEAD` is moved last. Git takes the directory for a repository
+//! from then on, so an interrupted move is gone on with before the next command.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags, openat, openat2,
+    renameat_with, statat, unlinkat,
+};
+use rustix::io::Errno;
+use toolwright_sandbox::plan::NEW_REPOSITORY;
+
+use super::Grounds;
+use super::disarm::{CONFIGURATIONS, Known, Place, failed_write, read_file};
+use super::found;
+use crate::git_reports::{GitProblem, GitReport};
+
+/// What git keeps in a repository and does not obey. The list is closed.
+const MOVED: &[&str] = &[
+    "objects",
+    "refs",
+    "reftable",
+    "packed-refs",
+    "logs",
+    "info",
+    "index",
+    "description",
+    "shallow",
+    "hooks",
+    "modules",
+    "worktrees",
+    "lfs",
+    "rr-cache",
+    "rebase-merge",
+    "rebase-apply",
+    "sequencer",
+    "ORIG_HEAD",
+    "FETCH_HEAD",
+    "MERGE_HEAD",
+    "MERGE_MODE",
+    "MERGE_MSG",
+    "AUTO_MERGE",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "REBASE_HEAD",
+    "SQUASH_MSG",
+    "COMMIT_EDITMSG",
+    "BISECT_LOG",
+    "BISECT_NAMES",
+    "BISECT_START",
+    "BISECT_TERMS",
+    "BISECT_EXPECTED_REV",
+    "BISECT_ANCESTORS_OK",
+    "gc.log",
+    "HEAD",
+];
+
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Both directories, if commands have made a repository in theirs.
+fn open(git: &Path) -> Option<(OwnedFd, OwnedFd)> {
+    let above = openat2(CWD, git, DIRECTORY, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()?;
+    let new = openat(&above, NEW_REPOSITORY, DIRECTORY, Mode::empty()).ok()?;
+    Some((above, new))
+}
+
+/// Moves the rest of a repository that was being taken over when a process ended.
+pub(super) fn finish(git: &Path) {
+    let Some((above, new)) = open(git) else { return };
+    let has = |name: &str| statat(&above, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+    if has("config") && !has("HEAD") {
+        let _ = move_up(&above, &new);
+    }
+}
+
+/// Takes over what commands have made. `is_last`: none of them runs any more.
+pub(super) fn adopt(git: &Path, grounds: &Grounds, is_last: bool) -> Vec<GitReport> {
+    let Some((above, new)) = open(git) else { return Vec::new() };
+    // Without it git would not take the directory for a repository.
+    let is_one =
+        [("HEAD", false), ("objects", true), ("refs", true)].iter().all(|(name, is_dir)| {
+            statat(&new, *name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| {
+                let kind = FileType::from_raw_mode(stat.st_mode);
+                if *is_dir { kind.is_dir() } else { kind.is_file() }
+            })
+        });
+    let has_head = statat(&above, "HEAD", AtFlags::SYMLINK_NOFOLLOW).is_ok();
+    if !is_one || has_head {
+        return Vec::new();
+    }
+    let report = |problem| GitReport {
+        file: grounds.shown(git),
+        problem: Some(problem),
+        ..GitReport::default()
+    };
+    if !is_last {
+        return vec![report(GitProblem::InUse)];
+    }
+    let mut reports = Vec::new();
+    // Before anything is moved, while nobody finds what is obeyed.
+    let whole = git.join(NEW_REPOSITORY);
+    let mut places = found::modules(&whole);
+    places.push(whole.clone());
+    for place in &places {
+        let mut own = Vec::new();
+        let seen = git.join(place.strip_prefix(&whole).unwrap_or(Path::new("")));
+        let top = git.parent().filter(|_| *place == whole);
+        let seen = Place { at: place, seen: &seen, top };
+        let _ = Known::default().look(&seen, grounds, &places, &mut own);
+        let shown = grounds.shown(&whole);
+        reports.extend(own.into_iter().map(|report| match report.file.strip_prefix(&shown) {
+            Ok(below) => GitReport { file: grounds.shown(&git.join(below)), ..report },
+            Err(_) => report,
+        }));
+    }
+    let taken = CONFIGURATIONS.iter().try_for_each(|name| copy(&above, &new, name));
+    if let Err(problem) = taken.and_then(|()| move_up(&above, &new).map_err(failed)) {
+        reports.push(report(problem));
+    }
+    reports
+}
+
+/// Writes a settled configuration anew, into a file of the host's.
+fn copy(above: &OwnedFd, new: &OwnedFd, name: &str) -> Result<(), GitProblem> {
+    let text = read_file(new, name).map_err(|_| GitProblem::Unreadable)?;
+    // One that was left by an interrupted move.
+    let _ = unlinkat(above, name, AtFlags::empty());
+    let Some(text) = text else { return Ok(()) };
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = openat(above, name, flags, Mode::from_raw_mode(0o644)).map_err(failed)?;
+    File::from(file).write_all(&text).map_err(|error| failed_write(&error))
+}
+
+fn move_up(above: &OwnedFd, new: &OwnedFd) -> Result<(), Errno> {
+    for name in MOVED {
+        let Ok(stat) = statat(new, *name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if !kind.is_file() && !kind.is_dir() {
+            continue;
+        }
+        renameat_with(new, *name, above, *name, RenameFlags::NOREPLACE)?;
+    }
+    // Configuration, empty directories and leftovers of git; the rest stays where nobody looks.
+    for name in CONFIGURATIONS {
+        let _ = unlinkat(new, name, AtFlags::empty());
+    }
+    let _ = unlinkat(new, OsStr::new("branches"), AtFlags::REMOVEDIR);
+    let _ = unlinkat(above, NEW_REPOSITORY, AtFlags::REMOVEDIR);
+    Ok(())
+}
+
+fn failed(errno: Errno) -> GitProblem {
+    GitProblem::NotWritten(errno.raw_os_error())
+}

@@ -1,0 +1,166 @@
+//! Where repositories come into being.
+//!
+//! The kernel reports names that are made in a directory. So only the first command in a root reads its
+//! directories, and later ones ask whether there is news. Where the kernel cannot report, the directories
+//! are read each time.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::ffi::OsStr;
+use std::fs;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
+use rustix::io::Errno;
+
+/// How deep below the root a directory may lie that holds a repository.
+const MAX_DEPTH: usize = 3;
+/// How many directories are watched, those near the root first.
+const MAX_DIRECTORIES: usize = 1024;
+/// The same where all are read each time.
+const MAX_READ: usize = 256;
+/// Directories of which nobody would make one, with very many in them.
+const NOT_IN: [&str; 2] = [".git", "node_modules"];
+
+#[derive(Debug)]
+pub(super) struct Watch {
+    root: PathBuf,
+    events: Option<Events>,
+}
+
+#[derive(Debug)]
+struct Events {
+    queue: OwnedFd,
+    directories: HashMap<i32, (PathBuf, usize)>,
+}
+
+impl Watch {
+    /// Begins, with the directories that hold a repository now.
+    pub(super) fn begin(root: &Path) -> (Self, Vec<PathBuf>) {
+        let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK);
+        let events = queue.ok().map(|queue| Events { queue, directories: HashMap::new() });
+        let mut watch = Self { root: root.to_owned(), events };
+        let places = watch.read(root.to_owned(), 0);
+        (watch, places)
+    }
+
+    /// The directories in which one was made since the last time.
+    pub(super) fn news(&mut self) -> Vec<PathBuf> {
+        let Some(events) = &mut self.events else { return self.read(self.root.clone(), 0) };
+        match events.take() {
+            Some(News { places, directories }) => {
+                let mut places: Vec<PathBuf> = places.into_iter().collect();
+                for (directory, depth) in directories {
+                    places.extend(self.read(directory, depth));
+                }
+                places
+            }
+            // Some were lost.
+            None => {
+                let (watch, places) = Self::begin(&self.root);
+                *self = watch;
+                places
+            }
+        }
+    }
+
+    /// Reads a directory and those in it, and has the kernel report what is made there from now on.
+    fn read(&mut self, first: PathBuf, depth: usize) -> Vec<PathBuf> {
+        let mut places = Vec::new();
+        let mut queue = VecDeque::from([(first, depth)]);
+        let mut left = MAX_READ;
+        while let Some((directory, depth)) = queue.pop_front() {
+            match &mut self.events {
+                // What is made before it is read is read, and what is made later is reported.
+                Some(events) => match events.add(&directory, depth) {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(Errno::NOSPC | Errno::NOMEM) => self.events = None,
+                    Err(_) => continue,
+                },
+                None if left == 0 => break,
+                None => left -= 1,
+            }
+            let Ok(entries) = fs::read_dir(&directory) else { continue };
+            let mut holds_one = false;
+            for entry in entries.flatten() {
+                let name = entry.file_name();
+                holds_one |= is_sign(&name);
+                let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                if is_directory && depth < MAX_DEPTH && !is_passed_over(&name) {
+                    queue.push_back((entry.path(), depth + 1));
+                }
+            }
+            if holds_one {
+                places.push(directory);
+            }
+        }
+        places
+    }
+}
+
+/// Names that were made.
+#[derive(Debug, Default)]
+struct News {
+    places: HashSet<PathBuf>,
+    directories: Vec<(PathBuf, usize)>,
+}
+
+impl Events {
+    /// `false`: there are too many.
+    fn add(&mut self, directory: &Path, depth: usize) -> Result<bool, Errno> {
+        if self.directories.len() >= MAX_DIRECTORIES {
+            return Ok(false);
+        }
+        let flags = WatchFlags::CREATE
+            | WatchFlags::MOVED_TO
+            | WatchFlags::ONLYDIR
+            | WatchFlags::DONT_FOLLOW
+            | WatchFlags::EXCL_UNLINK;
+        let number = inotify::add_watch(&self.queue, directory, flags)?;
+        self.directories.insert(number, (directory.to_owned(), depth));
+        Ok(true)
+    }
+
+    /// What was reported; `None` if some of it was lost.
+    fn take(&mut self) -> Option<News> {
+        let mut news = News::default();
+        let mut buffer = [MaybeUninit::uninit(); 8192];
+        let mut reader = Reader::new(&self.queue, &mut buffer);
+        loop {
+            let event = match reader.next() {
+                Ok(event) => event,
+                Err(Errno::INTR) => continue,
+                Err(_) => return Some(news),
+            };
+            if event.events().contains(ReadFlags::QUEUE_OVERFLOW) {
+                return None;
+            }
+            if event.events().contains(ReadFlags::IGNORED) {
+                self.directories.remove(&event.wd());
+                continue;
+            }
+            let Some((directory, depth)) = self.directories.get(&event.wd()) else { continue };
+            let Some(name) = event.file_name() else { continue };
+            let name = OsStr::from_bytes(name.to_bytes());
+            if is_sign(name) {
+                news.places.insert(directory.clone());
+            }
+            let is_directory = event.events().contains(ReadFlags::ISDIR);
+            if is_directory && *depth < MAX_DEPTH && !is_passed_over(name) {
+                news.directories.push((directory.join(name), depth + 1));
+            }
+        }
+    }
+}
+
+/// Whether a directory with this name in it may be a repository, or hold one.
+fn is_sign(name: &OsStr) -> bool {
+    name == ".git" || name == "HEAD"
+}
+
+fn is_passed_over(name: &OsStr) -> bool {
+    NOT_IN.iter().any(|one| name == *one)
+}
