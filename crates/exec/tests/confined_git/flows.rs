@@ -164,6 +164,66 @@ const FLOWS: &[(&str, &str, &str)] = &[
         REPOSITORY,
         "git config extensions.worktreeConfig true; git config --worktree core.sparseCheckout false; git config --list --show-scope | grep worktree",
     ),
+    ("init", "", "git init -q; git status --short --branch; git config --list --local"),
+    (
+        "init and a first commit",
+        "",
+        "git init -q && echo a > a && chmod +x a && git add -A && git commit -qm one; git log --format=%s",
+    ),
+    (
+        "init, and an address",
+        "",
+        "git init -q; git config user.name me; git remote add origin https://git.example.com/x; git remote -v",
+    ),
+    ("init with another name of the branch", "", "git init -q -b trunk; git symbolic-ref HEAD"),
+    (
+        "init with other hashes",
+        "",
+        "git init -q --object-format=sha256; git commit -q --allow-empty -m x",
+    ),
+    (
+        "init and a submodule",
+        "",
+        "git init -q; git submodule --quiet add $BESIDE/lib sub; git commit -qm sub; git submodule status",
+    ),
+    (
+        "init and a working tree",
+        "",
+        "git init -q; git commit -q --allow-empty -m x; git worktree add -q wt; git -C wt status",
+    ),
+    (
+        "init and sparse checkout",
+        "",
+        "git init -q; mkdir d e; touch d/d e/e; git add -A; git commit -qm x; git sparse-checkout set d; ls",
+    ),
+    (
+        "init and a fetch",
+        "",
+        "git init -q; git remote add origin $BESIDE/up.git; git fetch -q; git switch -q feature; git branch -vv",
+    ),
+    ("init and nothing else, twice", "", "git init -q; git init -q; git rev-parse --git-dir"),
+    (
+        "a clone without a repository around it",
+        "",
+        "git clone -q $BESIDE/lib copy; git -C copy status",
+    ),
+    (
+        "a clone with submodules",
+        "",
+        "git clone -q --recurse-submodules $BESIDE/lib copy; git -C copy config --list --local | sort",
+    ),
+    (
+        "a clone without files",
+        "",
+        "git clone -q --filter=blob:none --no-checkout file://$BESIDE/lib copy; git -C copy config --get-regexp remote",
+    ),
+    ("a bare repository", "", "git init -q --bare b.git; git -C b.git config core.bare; ls b.git"),
+    (
+        "a push to a bare repository",
+        "",
+        "git init -q --bare b.git; git init -q w; cd w; git commit -q --allow-empty -m x; git push -q ../b.git HEAD:refs/heads/main; git -C ../b.git log --format=%s",
+    ),
+    ("a clone that goes", REPOSITORY, "git clone -q $BESIDE/lib copy; rm -rf copy; ls -A"),
 ];
 
 #[test]

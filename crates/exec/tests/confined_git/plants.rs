@@ -294,3 +294,139 @@ fn nothing_that_a_command_plants_runs_later() {
     assert!(PLANTS.len() >= 60);
     assert!(ran.is_empty(), "{} of {}\n\n{}", ran.len(), PLANTS.len(), ran.join("\n\n"));
 }
+
+/// What is planted where there is no repository when the command begins. `sub` is a directory below.
+const NEW: &[(&str, &str)] = &[
+    ("a setting of a new repository", "git init -q; git config core.fsmonitor $CANARY"),
+    ("a hook of a new repository", "git init -q; cp $CANARY .git/hooks/pre-commit"),
+    (
+        "hooks elsewhere of a new repository",
+        "git init -q; mkdir h; cp $CANARY h/pre-commit; git config core.hooksPath h",
+    ),
+    (
+        "hooks as a link",
+        "git init -q; mkdir h; cp $CANARY h/pre-commit; rm -r .git/hooks; ln -s ../h .git/hooks",
+    ),
+    (
+        "an include of a new repository",
+        "git init -q; printf '[core]\\n\\tfsmonitor = '$CANARY'\\n' > more; git config include.path ../more",
+    ),
+    (
+        "a configuration as a link",
+        "git init -q; cp .git/config c; printf '[core]\\n\\tfsmonitor = '$CANARY'\\n' >> c; ln -sf ../c .git/config",
+    ),
+    (
+        "the configuration of its working tree",
+        "git init -q; git config extensions.worktreeConfig true; git config --worktree core.fsmonitor $CANARY",
+    ),
+    (
+        "commondir of a new repository",
+        "git init -q; cp -r .git evil; git -C evil config core.fsmonitor $CANARY; git -C evil config core.bare false; echo ../evil > .git/commondir",
+    ),
+    (
+        "a template with hooks",
+        "mkdir -p t/hooks; cp $CANARY t/hooks/pre-commit; git init -q --template=$PWD/t",
+    ),
+    (
+        "a repository of a directory, moved to the root",
+        "git init -q sub; git -C sub config core.fsmonitor $CANARY; mv sub/.git .git; cp -r sub/.git/. .git/; true",
+    ),
+    (
+        "a file that leads to another one",
+        "git init -q sub; git -C sub config core.fsmonitor $CANARY; echo gitdir: sub/.git > .git; true",
+    ),
+    (
+        "a repository elsewhere",
+        "git init -q --separate-git-dir=sub/own; git config core.fsmonitor $CANARY; true",
+    ),
+    (
+        "a bare repository of the root",
+        "git init -q --bare b; mv b/* .; git config -f config core.bare false; git config -f config core.worktree $PWD; git config -f config core.fsmonitor $CANARY",
+    ),
+    ("a setting below", "git init -q sub; git -C sub config core.fsmonitor $CANARY"),
+    ("a hook below", "git init -q sub; cp $CANARY sub/.git/hooks/pre-commit"),
+    (
+        "an alias of a clone below",
+        "git clone -q $BESIDE/lib sub; git -C sub config alias.st \"!$CANARY\"; git -C sub config remote.origin.uploadpack $CANARY",
+    ),
+    (
+        "a submodule of a new repository",
+        "git init -q; git submodule --quiet add $BESIDE/lib sub; git -C sub config core.fsmonitor $CANARY; cp $CANARY .git/modules/sub/hooks/pre-commit",
+    ),
+    (
+        "a file below that leads to another one",
+        "git init -q evil; git -C evil config core.fsmonitor $CANARY; mkdir sub; echo gitdir: ../evil/.git > sub/.git",
+    ),
+    (
+        "a link below that leads to another one",
+        "git init -q evil; git -C evil config core.fsmonitor $CANARY; mkdir sub; ln -s ../evil/.git sub/.git",
+    ),
+    (
+        "a repository that was prepared and is renamed",
+        "mkdir -p x/y; git init -q x/y/z; git -C x/y/z config core.fsmonitor $CANARY; mv x/y/z sub",
+    ),
+    (
+        "a bare repository below",
+        "git init -q --bare sub; git -C sub config core.bare false; git -C sub config core.worktree $PWD; git -C sub config core.fsmonitor $CANARY",
+    ),
+    (
+        "a configuration below that no one can read",
+        "git init -q sub; printf '[core\\n' > sub/.git/config; printf '[core]\\n\\tfsmonitor = '$CANARY'\\n' >> sub/.git/config",
+    ),
+    (
+        "a directory as configuration below, and a lock",
+        "git init -q sub; rm sub/.git/config; mkdir -p sub/.git/config/x; touch sub/.git/config.lock",
+    ),
+    (
+        "a worktree of another repository",
+        "git init -q evil; cd evil; git commit -q --allow-empty -m x; git worktree add -q ../sub; git config core.fsmonitor $CANARY; cd ..; git -C sub status",
+    ),
+];
+
+/// What a person does in a directory afterwards.
+const THERE: &[&str] = &[
+    "git status",
+    "git st",
+    "git diff",
+    "git add -A",
+    "git -c core.editor=true commit -q --allow-empty -m later",
+    "git fetch --all",
+    "git switch -qc later",
+    "git push",
+];
+
+#[test]
+fn nothing_that_a_command_plants_in_a_new_repository_runs_later() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut ran = Vec::new();
+    for (name, plant) in NEW {
+        for prepare in ["", REPOSITORY] {
+            let scene = Scene::new(prepare);
+            let told = scene.place.outside.join("ran");
+            scene.put("canary", &CANARY.replace("$RAN", &told.display().to_string()));
+            let canary = scene.place.root.join("canary");
+            let (printed, reports) =
+                scene.confined(&format!("CANARY={}; {plant}", canary.display()));
+            let reports = reports.take();
+            let _ = fs::remove_file(&told);
+            let root: &Path = &scene.place.root;
+            for directory in [".", "sub"] {
+                let Ok(directory) = root.join(directory).canonicalize() else { continue };
+                for line in THERE {
+                    let shown = scene.on_host(&directory, line);
+                    if told.exists() {
+                        ran.push(format!(
+                            "{name} ({prepare:.7}): {line} in {}\n{printed}\n{shown}\n{reports:?}",
+                            directory.display()
+                        ));
+                        let _ = fs::remove_file(&told);
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    assert!(ran.is_empty(), "{} of {}\n\n{}", ran.len(), NEW.len(), ran.join("\n\n"));
+}

@@ -117,7 +117,7 @@ pub(super) fn adopt(git: &Path, grounds: &Grounds, is_last: bool) -> Vec<GitRepo
         let mut own = Vec::new();
         let seen = git.join(place.strip_prefix(&whole).unwrap_or(Path::new("")));
         let top = git.parent().filter(|_| *place == whole);
-        let seen = Place { at: place, seen: &seen, top };
+        let seen = Place { at: place, seen: Some(&seen), top };
         let _ = Known::default().look(&seen, grounds, &places, &mut own);
         let shown = grounds.shown(&whole);
         reports.extend(own.into_iter().map(|report| match report.file.strip_prefix(&shown) {

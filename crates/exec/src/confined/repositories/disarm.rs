@@ -160,8 +160,8 @@ impl Known {
 #[derive(Debug)]
 pub(super) struct Place<'p> {
     pub(super) at: &'p Path,
-    /// The path under which commands know it.
-    pub(super) seen: &'p Path,
+    /// The path under which commands know the repository, if that is another one.
+    pub(super) seen: Option<&'p Path>,
     /// Where relative addresses begin.
     pub(super) top: Option<&'p Path>,
 }
@@ -169,7 +169,7 @@ pub(super) struct Place<'p> {
 impl<'p> Place<'p> {
     pub(super) fn new(at: &'p Path) -> Self {
         let top = at.join(".git").symlink_metadata().is_ok().then_some(at);
-        Self { at, seen: at, top }
+        Self { at, seen: None, top }
     }
 }
 
@@ -265,7 +265,8 @@ impl Repository<'_> {
     /// Whether the working tree of a submodule leads back here.
     fn is_own_tree(&self, change: &Change) -> bool {
         let [Some(path)] = &change.after[..] else { return false };
-        let tree = plain(&self.place.seen.join(OsStr::from_bytes(path)));
+        let seen = self.place.seen.unwrap_or(&self.found.directory);
+        let tree = plain(&seen.join(OsStr::from_bytes(path)));
         let is_inside =
             tree.starts_with(&self.grounds.root) && !tree.iter().any(|name| name == ".git");
         let has_links = || tree.canonicalize().ok().as_ref() != Some(&tree);
@@ -275,7 +276,7 @@ impl Repository<'_> {
         let back = std::fs::read(tree.join(".git")).ok();
         let back = back.as_deref().and_then(|text| text.strip_prefix(b"gitdir: "));
         let back = back.map(|path| plain(&tree.join(OsStr::from_bytes(path.trim_ascii_end()))));
-        back.as_deref() == Some(self.place.seen)
+        back.as_deref() == Some(seen)
     }
 
     /// Writes a configuration as git does, under the lock beside it.
