@@ -1,5 +1,6 @@
 import type { SandboxRequest } from '../../index.js'
 import { boolean, type Check, type Checks, group, invalid, oneOf, optional, paths, wholeNumber } from './options.js'
+import { protectedPaths } from './protected-places.js'
 import { hostsRequest, type SandboxHosts, sandboxHosts } from './sandbox-hosts.js'
 
 /** How commands are confined. Only the host sets these options; a model cannot. */
@@ -26,9 +27,11 @@ export interface SandboxOptions {
   /** Paths that commands may not read. @default [] */
   denyRead?: readonly string[] | undefined
   /**
-   * Paths below the root that neither commands nor `write` and `edit` may write. `.git/hooks` and `.git/config` stand for
-   * everything that git runs or obeys there (docs/security.md).
-   * @default ['.git/hooks', '.git/config']
+   * Paths below the root that neither commands nor `write` and `edit` may write. Names stand for several: `@git` (what git runs
+   * or obeys, in the root and below), `@editors` (`.vscode`, `.idea`, `.zed`), `@agents` (`.claude`, `.codex`, `.cursor`, `.gemini`,
+   * `.agents`, `.mcp.json`), `@ci` (workflows and pipelines), `@host` (the program of this process and its packages). What a command
+   * makes where `@editors`, `@agents` or `@ci` has nothing yet gets the ending `.disabled` (docs/security.md).
+   * @default ['@git', '@editors', '@agents']
    */
   denyWrite?: readonly string[] | undefined
   /**
@@ -86,7 +89,7 @@ const parseEach = group({
   writableRoots: optional(paths),
   readable: optional(paths),
   denyRead: optional(paths),
-  denyWrite: optional(paths),
+  denyWrite: optional(protectedPaths),
   required: optional(boolean),
   limits: optional(group(limitChecks)),
 } satisfies Checks<SandboxOptions>)

@@ -16,11 +16,16 @@ pub mod visibility;
 
 use std::path::PathBuf;
 
-/// Protected unless the host says otherwise: what git runs by itself, outside of any sandbox.
-const DENY_WRITE: [&str; 2] = [".git/hooks", ".git/config"];
+use toolwright_sandbox::policy::presets;
 
 /// The paths below a root that neither file tools nor commands write; the usual ones without a list.
 #[must_use]
 pub fn protected_paths(option: Option<&[PathBuf]>) -> Vec<PathBuf> {
-    option.map_or_else(|| DENY_WRITE.iter().map(PathBuf::from).collect(), <[PathBuf]>::to_vec)
+    presets::expand(&protected_list(option))
+}
+
+/// The list of these paths, in which a name may stand for several.
+#[must_use]
+pub fn protected_list(option: Option<&[PathBuf]>) -> Vec<PathBuf> {
+    option.map_or_else(|| presets::DEFAULT.iter().map(PathBuf::from).collect(), <[PathBuf]>::to_vec)
 }

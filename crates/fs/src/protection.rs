@@ -39,6 +39,8 @@ struct LedTo<'a> {
     targets: Vec<(PathBuf, &'a Path)>,
     /// Because they are hooks or configurations of git.
     repositories: Vec<Repository>,
+    /// Which of them are protected in repositories below the root: hooks, configurations.
+    nested: (bool, bool),
 }
 
 impl<'a> Protection<'a> {
@@ -53,7 +55,9 @@ impl<'a> Protection<'a> {
     /// Fails if the file at `relative`, a path below the root without links and `..`, is protected, or
     /// is below or above a protected path.
     pub(crate) fn check_file(&self, display_path: &str, relative: &Path) -> Result<(), FsError> {
-        self.refuse(display_path, relative, |protected| meet(relative, protected, CASE_COUNTS))
+        self.refuse(display_path, relative, true, |protected| {
+            meet(relative, protected, CASE_COUNTS)
+        })
     }
 
     /// Fails if a new directory would be protected or below a protected path. One above is allowed,
@@ -64,7 +68,7 @@ impl<'a> Protection<'a> {
         relative: &Path,
     ) -> Result<(), FsError> {
         let depth = relative.components().count();
-        self.refuse(display_path, relative, |protected| {
+        self.refuse(display_path, relative, false, |protected| {
             depth >= protected.components().count() && meet(relative, protected, CASE_COUNTS)
         })
     }
@@ -73,6 +77,7 @@ impl<'a> Protection<'a> {
         &self,
         display_path: &str,
         relative: &Path,
+        is_file: bool,
         is_hit: impl Fn(&Path) -> bool,
     ) -> Result<(), FsError> {
         let hit = self
@@ -83,9 +88,12 @@ impl<'a> Protection<'a> {
             .or_else(|| {
                 let led_to = self.led_to.get_or_init(|| self.find_led_to());
                 let hit = led_to.targets.iter().find(|(target, _)| is_hit(target));
-                hit.map(|(_, path)| *path).or_else(|| {
-                    led_to.repositories.iter().find_map(|one| one.part(relative, CASE_COUNTS))
-                })
+                hit.map(|(_, path)| *path)
+                    .or_else(|| {
+                        let mut all = led_to.repositories.iter();
+                        all.find_map(|one| one.part(relative, CASE_COUNTS))
+                    })
+                    .or_else(|| git::part_of_nested(relative, led_to.nested, is_file, CASE_COUNTS))
             });
         match hit {
             None => Ok(()),
@@ -108,7 +116,12 @@ impl<'a> Protection<'a> {
             }
         }
         let repositories = self.find_repositories(&mut targets);
-        LedTo { targets, repositories }
+        let own = self.paths.iter().filter(|path| git::is_of_root(path));
+        let names = own.filter_map(|path| path.file_name());
+        let nested = names.fold((false, false), |(hooks, config), name| {
+            (hooks || name == "hooks", config || name == "config")
+        });
+        LedTo { targets, repositories, nested }
     }
 
     /// Finds the repositories whose hooks or configurations are protected, and adds their paths.

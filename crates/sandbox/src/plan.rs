@@ -59,6 +59,8 @@ pub struct Plan {
     pub new_repository: Option<PathBuf>,
     /// Where the host looks after commands for repositories that they have made or changed.
     pub looks_below: Option<PathBuf>,
+    /// Absent paths that programs on the host would obey. The host sets aside what commands make there.
+    pub set_aside: Vec<PathBuf>,
     /// The identities of the root and other granted directories. One that has become another is not
     /// bound, and one inside a writable directory is kept in its place.
     pub granted: Vec<Granted>,

@@ -10,6 +10,7 @@ use crate::plan::{Files, Limits, Names, Network, Plan};
 mod git;
 mod grants;
 mod origin;
+pub mod presets;
 mod reserved;
 mod scope;
 mod sessions;
@@ -40,7 +41,7 @@ pub struct Options<'a> {
     pub writable_roots: &'a [PathBuf],
     /// Readable paths below closed ones, as the caller wrote them.
     pub readable: &'a [PathBuf],
-    /// Paths below the root that may not be written. `.git/hooks` and `.git/config` include every
+    /// Paths below the root that may not be written, and [names](presets) for several. `.git/hooks` and `.git/config` include every
     /// other file of the repository and of its submodules that git runs or obeys. Of configurations
     /// commands have a view of their own.
     pub deny_write: &'a [PathBuf],
@@ -94,7 +95,15 @@ pub fn plan(options: &Options<'_>) -> Plan {
     readable.retain(|path| {
         asked_for.contains(path) || !by_name.iter().any(|closed| path.starts_with(closed))
     });
-    let denied: Vec<PathBuf> = options.deny_write.iter().map(|path| at(path)).collect();
+    let (mut denied, mut set_aside) = (Vec::new(), Vec::new());
+    for entry in presets::expanded(options.deny_write) {
+        let path = at(&entry.path);
+        if entry.is_set_aside && path.symlink_metadata().is_err() {
+            set_aside.push(path);
+        } else {
+            denied.push(path);
+        }
+    }
     let mut protected: Vec<PathBuf> =
         denied.iter().map(|path| resolved(path, options.root)).collect();
     let is_writable = |path: &Path| {
@@ -134,6 +143,7 @@ pub fn plan(options: &Options<'_>) -> Plan {
         views,
         new_repository: is_new.then_some(own),
         looks_below: is_guarded.then(|| options.root.to_owned()),
+        set_aside,
         granted,
         limits: options.limits,
         origin: Some(Arc::new(origin::of(options))),

@@ -62,6 +62,7 @@ fn orders() -> impl Strategy<Value = Order> {
             views,
             new_repository,
             looks_below: None,
+            set_aside: Vec::new(),
             granted,
             limits: Limits {
                 processes: limits[0],

@@ -22,6 +22,7 @@ import {
   text,
 } from '../../core/options.js'
 import { parseEnvironment } from '../../core/environment.js'
+import { protectedPaths } from '../../core/protected-places.js'
 import { checkNetwork } from '../../core/sandbox.js'
 import { sandboxHosts } from '../../core/sandbox-hosts.js'
 import { checkModel, type SpawnAgent } from './child-agent.js'
@@ -166,7 +167,7 @@ const sessionSandbox = group({
   network: optional(sandboxHosts),
   loopback: optional(oneOf('private', 'none', 'host')),
   denyRead: optional(paths),
-  denyWrite: optional(paths),
+  denyWrite: optional(protectedPaths),
   env: optional(parseEnvironment),
 } satisfies Checks<SessionSandbox>)
 

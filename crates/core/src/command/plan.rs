@@ -14,7 +14,7 @@ use toolwright_sandbox::policy::{
 };
 use toolwright_sandbox::report::Report;
 
-use crate::access::protected_paths;
+use crate::access::protected_list;
 use crate::failure::Unfinished;
 use crate::voice::notices;
 
@@ -121,7 +121,7 @@ impl SandboxOptions {
             read_scope: if self.system_only { ReadScope::System } else { ReadScope::All },
             writable_roots: &self.writable_roots,
             readable: &self.readable,
-            deny_write: &protected_paths(self.deny_write.as_deref()),
+            deny_write: &protected_list(self.deny_write.as_deref()),
             limits: self.limits.resolve(),
             home: home_of(environment).as_deref(),
             other_home: stores::home_of_user(),

@@ -27,7 +27,8 @@ fn of_file(report: &GitReport) -> Vec<String> {
     }
     if let Some(names) = names(&report.disabled) {
         notes.push(format!(
-            "In `{file}`, {names} got the ending `.disabled`, because git on the host would run or obey it. Have the user rename it, if it is meant."
+            "In `{}`, {names} got the ending `.disabled`, because programs of the user would run or obey it outside of the sandbox. If it is meant, tell the user to rename it.",
+            if file.to_string().is_empty() { ".".to_owned() } else { file.to_string() }
         ));
     }
     if let Some(GitProblem::InUse) = report.problem {

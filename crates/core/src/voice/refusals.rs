@@ -177,6 +177,7 @@ pub(crate) mod tests {
             views: Vec::new(),
             new_repository: None,
             looks_below: None,
+            set_aside: Vec::new(),
             granted: Vec::new(),
             limits: Limits { processes: Some(64), ..Limits::default() },
             origin: None,

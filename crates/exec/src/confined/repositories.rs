@@ -33,7 +33,10 @@ struct Grounds {
     root: PathBuf,
     writable: Vec<PathBuf>,
     is_full: bool,
+    /// Whether repositories are looked at.
+    of_git: bool,
     new_repository: Option<PathBuf>,
+    set_aside: Vec<PathBuf>,
 }
 
 impl Grounds {
@@ -73,9 +76,14 @@ pub(super) struct Look {
 
 /// Remembers how the repositories are before a command. `None`: the plan protects none.
 pub(super) fn begin(plan: &Plan) -> Option<Look> {
-    let below = plan.looks_below.as_ref()?;
+    if plan.looks_below.is_none() && plan.set_aside.is_empty() {
+        return None;
+    }
+    let below = plan.looks_below.as_ref().unwrap_or(&plan.root);
     let grounds = Grounds {
         root: below.clone(),
+        of_git: plan.looks_below.is_some(),
+        set_aside: plan.set_aside.clone(),
         writable: plan.writable.clone(),
         is_full: plan.files == Files::Full,
         new_repository: plan.new_repository.clone(),
@@ -87,7 +95,9 @@ pub(super) fn begin(plan: &Plan) -> Option<Look> {
             if let Some(new) = &grounds.new_repository {
                 adopt::finish(new);
             }
-            state.remember(&grounds);
+            if grounds.of_git {
+                state.remember(&grounds);
+            }
         }
         state.users += 1;
     }
@@ -106,7 +116,15 @@ impl Look {
         if let Some(new) = &self.grounds.new_repository {
             reports.extend(adopt::adopt(new, &self.grounds, state.users == 0));
         }
-        reports.extend(state.look(&self.grounds));
+        if self.grounds.of_git {
+            reports.extend(state.look(&self.grounds));
+        }
+        reports.extend(self.grounds.set_aside.iter().filter_map(|path| {
+            disarm::set_path_aside(path).map(|report| GitReport {
+                file: self.grounds.shown(path.parent().unwrap_or(path)),
+                ..report
+            })
+        }));
         reports
     }
 }

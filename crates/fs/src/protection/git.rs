@@ -34,6 +34,38 @@ pub(super) fn directory_of(path: &Path) -> Option<&Path> {
     (name == "hooks" || name == "config").then_some(directory)
 }
 
+/// Whether a path is the hooks or the configuration of the root's own repository.
+pub(super) fn is_of_root(path: &Path) -> bool {
+    directory_of(path).is_some_and(|directory| directory == Path::new(".git"))
+}
+
+/// As [`Repository::part`], for a repository in a directory below the root, also before it is there. `.git`
+/// itself is protected as a file, which could lead elsewhere.
+pub(super) fn part_of_nested(
+    path: &Path,
+    (has_hooks, has_config): (bool, bool),
+    is_file: bool,
+    case_counts: bool,
+) -> Option<&Path> {
+    if !has_hooks && !has_config {
+        return None;
+    }
+    let is = |part: &OsStr, name: &str| same(part, OsStr::new(name), case_counts);
+    let mut above = path.ancestors().filter(|above| {
+        above.file_name().is_some_and(|name| is(name, ".git")) && above.iter().nth(1).is_some()
+    });
+    above.find_map(|git| {
+        let Some(first) = path.strip_prefix(git).ok()?.iter().next() else {
+            return is_file.then_some(path);
+        };
+        if has_hooks && is(first, "hooks") || has_config && is(first, "config") {
+            let depth = git.iter().count() + 1;
+            return path.ancestors().nth(path.iter().count() - depth);
+        }
+        Repository { path: git.to_owned(), has_hooks, has_config }.part(path, case_counts)
+    })
+}
+
 impl Repository {
     /// The protected part that `place` is, or is below. Hooks and configuration are protected by
     /// their own names.

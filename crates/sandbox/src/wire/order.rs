@@ -56,6 +56,7 @@ impl Wire for Plan {
             views: Wire::read(from)?,
             new_repository: Wire::read(from)?,
             looks_below: None,
+            set_aside: Vec::new(),
             granted: Wire::read(from)?,
             limits: Wire::read(from)?,
             origin: None,

@@ -368,6 +368,18 @@ impl GitReport {
     }
 }
 
+/// Sets aside what a command has made where there was nothing.
+pub(super) fn set_path_aside(path: &Path) -> Option<GitReport> {
+    path.symlink_metadata().ok()?;
+    let above = openat2(CWD, path.parent()?, DIRECTORY, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+    let mut report = GitReport::default();
+    match above {
+        Ok(above) => report.take_aside(above, path.file_name()?),
+        Err(errno) => report.problem = Some(GitProblem::NotWritten(errno.raw_os_error())),
+    }
+    Some(report)
+}
+
 /// Gives a file another name, which git does not look for.
 fn set_aside(directory: impl AsFd, name: &OsStr) -> Result<(), Errno> {
     for number in 0..MAX_ASIDE {
