@@ -6,6 +6,7 @@ import { ToolError } from './core/errors.js'
 const HELP = `Usage: toolwright <command> [options]
 
 Commands:
+  audit        list changed files that programs of yours run or obey later
   calls        show the recorded calls of a journal
   checkpoints  show the checkpoints of a directory, what changed, and bring it back
   doctor       show how bash commands are confined on this system, and how to confine them better
@@ -18,6 +19,7 @@ Commands:
 
 /** Loads a command only when it runs, because a client waits for the start of its server. */
 const commands: Record<string, () => Promise<(args: string[]) => Promise<number>>> = {
+  audit: async () => (await import('./cli/audit.js')).audit,
   calls: async () => (await import('./cli/calls.js')).calls,
   checkpoints: async () => (await import('./cli/checkpoints.js')).checkpoints,
   doctor: async () => (await import('./cli/doctor.js')).doctor,

@@ -186,7 +186,9 @@ fn names_that_only_look_alike_are_allowed() {
         ".git/hook",
         ".git/config.lock",
         ".git/hooks.d/pre-commit",
-        "a/.git/hooks/pre-commit",
+        "a/.git/info/exclude",
+        "a/.git/hooks.d/x",
+        "a/git/hooks/pre-commit",
         "hooks/pre-commit",
         "config",
         "src/hooks",
@@ -197,6 +199,32 @@ fn names_that_only_look_alike_are_allowed() {
     assert!(tree.leftovers().is_empty());
     // With nothing protected, every path is allowed.
     allowed(&tree, &[], &[".git/hooks/pre-commit", ".git/config"]);
+}
+
+/// A person who runs git there obeys it.
+#[test]
+fn repositories_below_the_root_are_protected_by_name() {
+    let tree = repository();
+    for at in ["a", "a/b/c", "deep/er/than/any/command/looks"] {
+        for (path, part) in [
+            ("hooks/pre-commit", "hooks"),
+            ("hooks", "hooks"),
+            ("config", "config"),
+            ("config.worktree", "config.worktree"),
+            ("commondir", "commondir"),
+            ("remotes/x", "remotes"),
+            ("modules/m/hooks/x", "modules/m/hooks"),
+            ("modules/m/config", "modules/m/config"),
+        ] {
+            let git = format!("{at}/.git");
+            refused(&tree, &GIT, &[&*format!("{git}/{path}")], &format!("{git}/{part}"));
+        }
+        // A file in its place leads elsewhere.
+        refused(&tree, &GIT, &[&*format!("{at}/.git")], &format!("{at}/.git"));
+    }
+    allowed(&tree, &[".git/hooks"], &["a/.git/config"]);
+    refused(&tree, &[".git/hooks"], &["b/.git/hooks/x"], "b/.git/hooks");
+    assert!(tree.leftovers().is_empty());
 }
 
 #[test]
