@@ -44,8 +44,8 @@ test('lists what has changed since the first call of a journal', async () => {
   const file = `${box.outside}/runs.db`
   const journal = await openJournal(file)
   const { write } = createTools({ rootDir: box.root, journal })
-  await runTask(journal, { runId: 'run', nodeId: 'node' }, async () => {
-    await write.execute({ path: 'package.json', content: '{"scripts":{}}' }, { toolCallId: 'call-1', messages: [], context: {} } as never)
+  await runTask({ journal, runId: 'run', nodeId: 'node' }, async () => {
+    await write.execute({ path: 'package.json', content: '{"scripts":{}}' })
   })
   await journal.close()
   const { stdout } = await runCli(['audit', box.root, '--journal', file, '--json'])

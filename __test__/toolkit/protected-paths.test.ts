@@ -50,7 +50,7 @@ describe('sandbox.denyWrite binds write and edit: TOOL_PATH_PROTECTED', () => {
   test('what only looks like it is not protected', async () => {
     const { fixture, write } = repository()
     mkdirSync(fixture.at('vendor'))
-    for (const path of ['.github/hooks/a', '.git/description', 'vendor/.git/config', '.gitignore']) {
+    for (const path of ['.github/hooks/a', '.git/description', 'vendor/.git/info/exclude', 'vendor/git/config', '.gitignore']) {
       expect(await write.execute({ path, content: 'x' })).toBe('ok')
     }
   })

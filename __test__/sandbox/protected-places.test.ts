@@ -1,0 +1,105 @@
+import { existsSync, readdirSync, realpathSync } from 'node:fs'
+import { createTools, sandboxReport } from 'toolwright'
+import { describe, expect, test } from 'vitest'
+import { refusal } from '../support/refusal.ts'
+import { makeSandbox } from '../support/sandbox.ts'
+
+const isConfined = process.platform === 'linux' && (await sandboxReport()).files.level === 'kernel'
+
+interface Shell {
+  execute(input: object, options: object): Promise<string>
+  toModelOutput(request: object): { value: string }
+}
+let calls = 0
+
+function tools(denyWrite?: string[]) {
+  const box = makeSandbox()
+  const made = createTools({ rootDir: box.root, ...(denyWrite && { sandbox: { denyWrite } }) })
+  const { execute, toModelOutput } = made.bash as unknown as Shell
+  /** What a model reads. */
+  const run = async (command: string): Promise<string> => {
+    const input = { cmd: 'sh', args: ['-c', command] }
+    const toolCallId = `call-${(calls += 1)}`
+    const output = await execute(input, { toolCallId, messages: [], context: {} })
+    return toModelOutput({ toolCallId, input, output }).value
+  }
+  const write = async (path: string) => made.write.execute({ path, content: 'x' })
+  return { box, run, write }
+}
+
+const EDITORS = ['.vscode/tasks.json', '.idea/workspace.xml', '.zed/settings.json']
+const AGENTS = ['.claude/settings.json', '.codex/config.toml', '.cursor/mcp.json', '.gemini/settings.json', '.agents/a.md', '.mcp.json']
+const CI = ['.github/workflows/x.yml', '.gitlab-ci.yml', 'Jenkinsfile']
+const GIT = ['.git/hooks/pre-commit', '.git/config', 'sub/.git/hooks/post-checkout', 'sub/.git/config', 'sub/.git']
+
+describe('write and edit', () => {
+  test.each([...EDITORS, ...AGENTS, ...GIT])('refuses %s by default, present or not', async (path) => {
+    const { box, write } = tools()
+    expect((await refusal(write(path))).code).toBe('TOOL_PATH_PROTECTED')
+    expect(readdirSync(box.root)).toEqual([])
+  })
+
+  test('does not refuse what agents are asked to write', async () => {
+    const { write } = tools()
+    for (const path of ['AGENTS.md', 'CLAUDE.md', '.envrc', 'package.json', '.github/workflows/x.yml', '.gitignore', '@git'])
+      await write(path)
+  })
+
+  test('names choose what is protected', async () => {
+    const { write } = tools(['@ci'])
+    for (const path of CI) expect((await refusal(write(path))).code).toBe('TOOL_PATH_PROTECTED')
+    for (const path of [...EDITORS, ...AGENTS]) await write(path)
+  })
+
+  test('@host is the program of this process', async () => {
+    const [, program = ''] = process.argv
+    const directory = realpathSync(program).replace(/\/[^/]*$/u, '')
+    const { write } = createTools({ rootDir: directory, sandbox: { denyWrite: ['@host'] } })
+    const name = realpathSync(program).slice(directory.length + 1)
+    expect((await refusal(write.execute({ path: name, content: 'x' }))).code).toBe('TOOL_PATH_PROTECTED')
+  })
+
+  test('an unknown name is refused, and a path with it is not', () => {
+    expect(() => createTools({ sandbox: { denyWrite: ['@editor'] } })).toThrow(/"@editor" is none of @git, @editors, @agents, @ci, @host/u)
+    createTools({ sandbox: { denyWrite: ['@scope/package', './@editor'] } })
+  })
+})
+
+describe.runIf(isConfined)('commands', () => {
+  test('what is there is read-only', async () => {
+    const { box, run } = tools()
+    for (const path of [...EDITORS, ...AGENTS]) box.put(path, 'mine')
+    const shown = await run([...EDITORS, ...AGENTS].map((path) => `echo x > ${path} || echo kept`).join('; '))
+    expect(shown.match(/kept/gu)).toHaveLength(EDITORS.length + AGENTS.length)
+    for (const path of [...EDITORS, ...AGENTS]) expect(box.text(path)).toBe('mine')
+  })
+
+  test('what was not there is set aside, and the result says so', async () => {
+    const { box, run } = tools()
+    const shown = await run(
+      'ls -A; mkdir .vscode; echo x > .vscode/tasks.json; mkdir p; echo x > p/s.json; mv p .claude; echo x > .mcp.json',
+    )
+    expect(shown).not.toContain('.idea')
+    expect(
+      readdirSync(box.root)
+        .filter((name) => name !== '.git')
+        .sort(),
+    ).toEqual(['.claude.disabled', '.mcp.json.disabled', '.vscode.disabled'])
+    for (const name of ['.vscode', '.claude', '.mcp.json']) expect(shown).toContain(`\`${name}\` got the ending \`.disabled\``)
+    await run('mkdir .vscode')
+    expect(existsSync(`${box.root}/.vscode`)).toBe(false)
+    expect(existsSync(`${box.root}/.vscode.disabled-1`)).toBe(true)
+  })
+
+  test('git init makes a repository of the root', async () => {
+    const { box, run } = tools()
+    expect(
+      await run('git init -q && git config alias.x "!true" && git config user.name me && echo "#!/bin/sh" > .git/hooks/pre-commit'),
+    ).toContain('`.git/config`, `alias.x` held for this command alone')
+    expect(box.text('.git/config')).toContain('name = me')
+    expect(box.text('.git/config')).not.toContain('alias')
+    expect(readdirSync(`${box.root}/.git/hooks`)).toContain('pre-commit.disabled')
+    expect(existsSync(`${box.root}/.git/toolwright-new`)).toBe(false)
+    expect(await run('git config user.name; git status --short; git commit -q --allow-empty -m x -c user.email=x || true')).toContain('me')
+  })
+})
