@@ -40,7 +40,7 @@ pub(crate) struct Lease {
     views: Option<Arc<Views>>,
     view_use: Option<ViewUse>,
     /// The repositories that the command may make or change.
-    look: Option<Look>,
+    look: Option<Box<Look>>,
     /// What was reported at the end of that.
     reports: Vec<GitReport>,
     /// The network of its supervisor, while a background process runs in it.
@@ -71,7 +71,7 @@ impl Lease {
 
     /// Has the views of git's configuration say what the files say, before a command.
     pub(crate) fn begin_views(&mut self, plan: &Plan) -> io::Result<()> {
-        self.look = repositories::begin(plan);
+        self.look = repositories::begin(plan).map(Box::new);
         self.view_use = self.views.as_ref().map(Views::begin).transpose()?;
         Ok(())
     }

@@ -12,6 +12,7 @@
 mod adopt;
 mod disarm;
 mod found;
+mod known;
 mod watch;
 
 use std::collections::HashMap;
@@ -20,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use toolwright_sandbox::plan::{Files, Plan};
 
-use self::disarm::{Known, Place};
+use self::known::{Known, Place};
 use self::watch::Watch;
 use crate::git_reports::GitReport;
 
@@ -144,14 +145,12 @@ impl Root {
 impl State {
     /// The directories in which a repository was made since the last time.
     fn news(&mut self, root: &Path) -> Vec<PathBuf> {
-        match &mut self.watch {
-            Some(watch) => watch.news(),
-            None => {
-                let (watch, places) = Watch::begin(root);
-                self.watch = Some(watch);
-                places
-            }
+        if let Some(watch) = &mut self.watch {
+            return watch.news();
         }
+        let (watch, places) = Watch::begin(root);
+        self.watch = Some(watch);
+        places
     }
 
     /// Takes what is there for a person's.
@@ -169,7 +168,7 @@ impl State {
             if self.known.contains_key(&place) {
                 continue;
             }
-            let identity = disarm::identity_at(&place, &grounds.root);
+            let identity = known::identity_at(&place, &grounds.root);
             let moved = self.known.values().find(|known| known.is_at(identity)).cloned();
             self.known.insert(place, moved.unwrap_or_default());
         }

@@ -22,8 +22,9 @@ use rustix::io::Errno;
 use toolwright_sandbox::plan::NEW_REPOSITORY;
 
 use super::Grounds;
-use super::disarm::{CONFIGURATIONS, Known, Place, failed_write, read_file};
+use super::disarm::failed_write;
 use super::found;
+use super::known::{CONFIGURATIONS, Known, Place, read_file};
 use crate::git_reports::{GitProblem, GitReport};
 
 /// What git keeps in a repository and does not obey. The list is closed.

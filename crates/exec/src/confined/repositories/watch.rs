@@ -49,21 +49,17 @@ impl Watch {
     /// The directories in which one was made since the last time.
     pub(super) fn news(&mut self) -> Vec<PathBuf> {
         let Some(events) = &mut self.events else { return self.read(self.root.clone(), 0) };
-        match events.take() {
-            Some(News { places, directories }) => {
-                let mut places: Vec<PathBuf> = places.into_iter().collect();
-                for (directory, depth) in directories {
-                    places.extend(self.read(directory, depth));
-                }
-                places
-            }
+        let Some(News { places, directories }) = events.take() else {
             // Some were lost.
-            None => {
-                let (watch, places) = Self::begin(&self.root);
-                *self = watch;
-                places
-            }
+            let (watch, places) = Self::begin(&self.root);
+            *self = watch;
+            return places;
+        };
+        let mut places: Vec<PathBuf> = places.into_iter().collect();
+        for (directory, depth) in directories {
+            places.extend(self.read(directory, depth));
         }
+        places
     }
 
     /// Reads a directory and those in it, and has the kernel report what is made there from now on.
