@@ -87,8 +87,8 @@ describe.skipIf(process.platform !== 'linux')('confined,', () => {
     const refusalOf = (cmd: string, ...args: string[]) => refusal(bash(root).execute({ cmd, args }))
     expect(await refusalOf(process.execPath, '-e', lookUp)).toMatch(/may be the sandbox: the network is blocked; .*allowNetwork/u)
     expect(await refusalOf('sh', '-c', `echo x > ${outside}/file`)).toMatch(/may be the sandbox: .*sandbox\./u)
-    expect(await refusalOf('sh', '-c', 'mkdir -p .git && echo x > .git/config')).toMatch(/may be the sandbox: .*sandbox\.denyWrite/u)
     spawnSync('git', ['init', '-q', '.'], { cwd: root })
+    expect(await refusalOf('sh', '-c', 'echo x > .git/hooks/pre-commit')).toMatch(/may be the sandbox: .*sandbox\.denyWrite/u)
     expect(await refusalOf('sh', '-c', 'mv .git/hooks old')).toMatch(
       /may be the sandbox: `\.git\/hooks` is protected; .*sandbox\.denyWrite/u,
     )

@@ -114,7 +114,8 @@ describe('shell', () => {
     const { fixture, run } = shells()
     const { output } = await run(`echo x > ${fixture.outside}/escaped`)
     expect(output[0]?.outcome).toEqual({ type: 'exit', exitCode: 1 })
-    const denied = await run('echo x > .git/config')
+    for (const path of ['.git/HEAD', '.git/hooks/sample']) fixture.put(path, 'x')
+    const denied = await run('echo x > .git/hooks/pre-commit')
     expect(denied.output[0]?.stderr).toMatch(/\n\[.*sandbox.*\]\n$/isu)
   })
 

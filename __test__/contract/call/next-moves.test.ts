@@ -58,7 +58,7 @@ describe('what went wrong is told in the words of a session: what a model is adv
   test.skipIf(process.platform !== 'linux').each<[string, string, RegExp]>([
     ['a host', `node -e "require('node:dns').lookup('example.org', (e) => { console.error(e.code); process.exit(1) })"`, /net\.hosts/u],
     ['a file outside', 'echo x > /etc/toolwright-test', /fs\.write/u],
-    ['a protected file', 'mkdir -p .git && echo x > .git/config', /sandbox\.denyWrite/u],
+    ['a hook of git', 'echo x > .git/hooks/pre-commit', /sandbox\.denyWrite/u],
     ['a directory of git that is moved', 'mv .git/hooks old', /`\.git\/hooks` is protected; .*sandbox\.denyWrite/u],
   ])('what a command was refused: %s', async (name, command, remedy) => {
     const { call, root } = await openScene()

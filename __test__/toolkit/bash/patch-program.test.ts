@@ -35,6 +35,7 @@ describe.skipIf(process.platform !== 'linux')('apply_patch as a program', () => 
     const [what, hint] = ofTool.message.split(' [TOOL_PATCH_FAILED] ')
     expect(ofProgram.message).toContain(`${what}\n${hint}`)
     expect(fixture.text('a.txt')).toBe('other\n')
+    for (const path of ['.git/HEAD', '.git/hooks/sample']) fixture.put(path, 'x')
     const hooks = patch.replace('b.txt', '.git/hooks/pre-commit').replace('-1', '-other')
     await refusal(bash.execute({ cmd: 'apply_patch', args: [hooks] }))
     expect(fixture.text('a.txt')).toBe('other\n')
