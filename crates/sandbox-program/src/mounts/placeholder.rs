@@ -9,7 +9,7 @@
 
 mod creation;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -17,8 +17,9 @@ use std::time::Duration;
 
 pub(super) use creation::make;
 use rustix::fs::{
-    AtFlags, FileType, FlockOperation, Mode, OFlags, RawDir, Stat, Timespec, Timestamps, UTIME_NOW,
-    chmod, flock, fstat, futimens, mkdirat, open, openat, statat, unlinkat,
+    AtFlags, FileType, FlockOperation, Mode, OFlags, RawDir, RenameFlags, Stat, Timespec,
+    Timestamps, UTIME_NOW, chmod, flock, fstat, futimens, mkdirat, open, openat, renameat_with,
+    statat, unlinkat,
 };
 use rustix::io::{Errno, read};
 use rustix::mount::{UnmountFlags, unmount};
@@ -134,6 +135,7 @@ impl Placeholder {
         mark();
         let own = kernel::open_entry(&self.fd, OsStr::new(NEW_REPOSITORY))?;
         let stat = fstat(&own)?;
+        self.cover = Cover::Own(stat.st_dev, stat.st_ino);
         if !FileType::from_raw_mode(stat.st_mode).is_dir() {
             return Err(Errno::NOTDIR);
         }
@@ -146,7 +148,6 @@ impl Placeholder {
         let copy = kernel::restricted(kernel::copy(&place)?, Attributes::READ_ONLY)?;
         let fd = openat(copy, c".", NO_FOLLOW, Mode::empty())?;
         kernel::attach(kernel::copy(own)?, place)?;
-        self.cover = Cover::Own(stat.st_dev, stat.st_ino);
         self.locked = self.locked && lock(&fd)?;
         self.fd = fd;
         Ok(())
@@ -209,9 +210,7 @@ impl Placeholder {
             return Ok(());
         }
         if matches!(self.cover, Cover::Own(..)) {
-            // What commands have made of it stays, for the next one.
-            let own = self.path.join(NEW_REPOSITORY);
-            unlinkat(&parent, own.strip_prefix(above).unwrap_or(&own), AtFlags::REMOVEDIR)?;
+            return remove_open(&parent, name);
         }
         let flags = removal(FileType::from_raw_mode(there.st_mode).is_file());
         with_write_access(&parent, || unlinkat(&parent, name, flags))
@@ -266,6 +265,23 @@ fn is_empty(directory: impl AsFd) -> Result<bool, Errno> {
         }
     }
     Ok(true)
+}
+
+/// Removes a placeholder with the directory of commands in it, unless they have made something there, which
+/// stays for the next one. Under its own name it would be a directory of the user for a moment.
+fn remove_open(parent: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
+    let own = |name: &OsStr| Path::new(name).join(NEW_REPOSITORY);
+    let opened = openat(parent, own(name), NO_FOLLOW | OFlags::DIRECTORY, Mode::empty())?;
+    if !is_empty(opened)? {
+        return Ok(());
+    }
+    let hidden = OsString::from(creation::hidden_name());
+    let flags = RenameFlags::NOREPLACE;
+    with_write_access(parent, || renameat_with(parent, name, parent, &hidden, flags))?;
+    with_write_access(parent, || match unlinkat(parent, own(&hidden), AtFlags::REMOVEDIR) {
+        Ok(()) | Err(Errno::NOENT) => unlinkat(parent, &hidden, AtFlags::REMOVEDIR),
+        Err(_) => renameat_with(parent, &hidden, parent, name, flags),
+    })
 }
 
 /// Gives a directory its time back once an entry was added, if it has that of a placeholder.

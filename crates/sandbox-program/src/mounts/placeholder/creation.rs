@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{
@@ -11,6 +12,8 @@ use rustix::fs::{
 };
 use rustix::io::{Errno, write};
 use rustix::process::{geteuid, getpid};
+
+use toolwright_sandbox::plan::NEW_REPOSITORY;
 
 use super::{ITSELF, MARK, NO_FOLLOW, NO_LINE, removal, with_write_access};
 
@@ -51,8 +54,7 @@ pub(in crate::mounts) fn make(parent: &OwnedFd, name: &OsStr, last: bool) -> Res
 
 fn publish(parent: &OwnedFd, name: &OsStr, content: Option<&[u8]>) -> Result<(), Errno> {
     sweep(parent);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let hidden = format!("{HIDDEN}{}-{}", getpid().as_raw_nonzero(), now.as_nanos());
+    let hidden = hidden_name();
     create(parent, OsStr::new(&hidden), content)?;
     let renamed = renameat_with(parent, hidden.as_str(), parent, name, RenameFlags::NOREPLACE);
     if renamed.is_ok() {
@@ -65,6 +67,12 @@ fn publish(parent: &OwnedFd, name: &OsStr, content: Option<&[u8]>) -> Result<(),
         Err(Errno::INVAL | Errno::NOSYS) => create(parent, name, content),
         renamed => renamed,
     }
+}
+
+/// A name under which nobody takes one for anything.
+pub(super) fn hidden_name() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{HIDDEN}{}-{}", getpid().as_raw_nonzero(), now.as_nanos())
 }
 
 /// Removes what a killed supervisor has left before it had its final name. If that supervisor is
@@ -84,6 +92,10 @@ fn sweep(parent: &OwnedFd) {
         let is_ours = stat.st_uid == geteuid().as_raw()
             && (kind.is_dir() || kind.is_file() && stat.st_size <= 1);
         if is_ours && now.saturating_sub(made) > MAKING {
+            if kind.is_dir() {
+                let own = Path::new(OsStr::from_bytes(name.to_bytes())).join(NEW_REPOSITORY);
+                let _ = unlinkat(parent, own, AtFlags::REMOVEDIR);
+            }
             // A directory with something in it stays.
             let _ = unlinkat(parent, name, removal(kind.is_file()));
         }
