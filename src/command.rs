@@ -121,8 +121,8 @@ pub struct FinishedCommand {
     pub output: Text,
     /// How many processes that it had left running were killed when it ended.
     pub left_running: u32,
-    /// What of its changes to git's configuration stayed in the sandbox, for a model.
-    pub git_notes: Vec<String>,
+    /// What the sandbox kept from it, for a model: changes to git's configuration, and hosts.
+    pub notes: Vec<String>,
     /// The process as which it goes on after its timeout; the output is what it printed until then.
     pub process: Option<KeptProcess>,
 }
@@ -135,8 +135,8 @@ impl Cross<FinishedCommand> for CommandOutcome<Succeeded> {
 
 impl Cross<FinishedCommand> for Succeeded {
     fn cross(self) -> FinishedCommand {
-        let Self { output, left_running, git_notes } = self;
-        FinishedCommand { output: Text(output), left_running, git_notes, process: None }
+        let Self { output, left_running, notes } = self;
+        FinishedCommand { output: Text(output), left_running, notes, process: None }
     }
 }
 
@@ -196,15 +196,15 @@ pub struct CommandOutput {
     pub hint: Option<String>,
     /// How many processes that it had left running were killed when it ended.
     pub left_running: u32,
-    /// What of its changes to git's configuration stayed in the sandbox, for a model.
-    pub git_notes: Vec<String>,
+    /// What the sandbox kept from it, for a model: changes to git's configuration, and hosts.
+    pub notes: Vec<String>,
     /// The process as which it goes on after its timeout.
     pub process: Option<KeptProcess>,
 }
 
 impl Cross<CommandOutput> for end::CommandOutput {
     fn cross(self) -> CommandOutput {
-        let Self { stdout, stderr, truncated, sidecar, end, hint, left_running, git_notes } = self;
+        let Self { stdout, stderr, truncated, sidecar, end, hint, left_running, notes } = self;
         let (sidecar, sidecar_failed) = match sidecar.transpose() {
             Ok(file) => (file.cross(), None),
             Err(failure) => (None, Some(failure.message())),
@@ -222,7 +222,7 @@ impl Cross<CommandOutput> for end::CommandOutput {
             sidecar_failed,
             hint,
             left_running,
-            git_notes,
+            notes,
             process: None,
         }
     }

@@ -105,8 +105,8 @@ pub struct KeptProcessEnd {
     pub signal: Option<String>,
     /// How many processes that it had left running were killed.
     pub left_running: u32,
-    /// What of its changes to git's configuration stayed in the sandbox, for a model.
-    pub git_notes: Vec<String>,
+    /// What the sandbox kept from it, for a model: changes to git's configuration, and hosts.
+    pub notes: Vec<String>,
     /// Processor time in its own code, and in that of its processes.
     pub user_ms: f64,
     /// Processor time in the kernel.
@@ -119,13 +119,13 @@ pub struct KeptProcessEnd {
 
 impl Cross<KeptProcessEnd> for ProcessEnd {
     fn cross(self) -> KeptProcessEnd {
-        let git_notes = process::git_notes(&self);
+        let notes = process::notes(&self);
         let Self { exit, left_running, usage, duration, .. } = self;
         KeptProcessEnd {
             exit_code: exit.as_ref().and_then(Exit::code),
             signal: exit.and_then(|exit| exit.signal().1),
             left_running,
-            git_notes,
+            notes,
             user_ms: float(usage.user_us) / 1000.0,
             system_ms: float(usage.system_us) / 1000.0,
             peak_bytes: usage.peak_bytes.cross(),

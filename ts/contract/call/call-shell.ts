@@ -147,7 +147,7 @@ function noteExit(message: CommandMessage, ended: CommandOutput | undefined): vo
 function commandEnd(ended: CommandOutput, grants: ContractGrants, canStart: boolean): CommandEnd {
   const { stdout, stderr, exitCode = null, signal = null, timedOut } = ended
   const leftovers = leftRunningNote(ended.leftRunning, canStart)
-  const notes = [...refusalNotes(ended, grants), ...ended.gitNotes, ...(leftovers === undefined ? [] : [leftovers])]
+  const notes = [...refusalNotes(ended, grants), ...ended.notes, ...(leftovers === undefined ? [] : [leftovers])]
   return { stdout, stderr, exit_code: exitCode, signal, timed_out: timedOut, ...(notes.length === 0 ? {} : { notes }) }
 }
 

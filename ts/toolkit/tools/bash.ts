@@ -97,7 +97,7 @@ async function runCommand(
   const { processes, goesOn } = toolkit ?? {}
   const keeps = processes !== undefined && goesOn === true && process.platform === 'linux'
   const callLimits = { ...limits, onAborted }
-  const { output, leftRunning, gitNotes } = await traceStep(
+  const { output, leftRunning, notes } = await traceStep(
     'command',
     { program: programName(command.cmd) },
     () =>
@@ -106,7 +106,7 @@ async function runCommand(
         : callAddon(callLimits, (addon, cancel) => addon.bash(settings(addon), command, cancel, patches.of(addon))),
     (message, _, error) => noteExit(message, error),
   ).finally(() => void (call.patches = patches.take()))
-  setNote(leftRunning, gitNotes)
+  setNote(leftRunning, notes)
   return output
 }
 
@@ -114,10 +114,10 @@ async function runCommand(
 function noteOf({ cmd }: BashInput, { toolCallId }: Pick<BuiltInContext, 'toolCallId'>, toolkit: Toolkit | undefined) {
   const noted = { toolCallId, tool: 'bash', subject: cmd } as const
   toolkit?.notes.set(noted, {})
-  return (leftRunning: number, gitNotes: readonly string[]): void => {
+  return (leftRunning: number, notes: readonly string[]): void => {
     const left = leftRunningNote(leftRunning, toolkit?.processes !== undefined)
-    const notes = [left, ...gitNotes, ...(toolkit?.processes?.takeNotes() ?? [])]
-    const text = notes.filter((note) => note !== undefined).join('\n')
+    const all = [left, ...notes, ...(toolkit?.processes?.takeNotes() ?? [])]
+    const text = all.filter((note) => note !== undefined).join('\n')
     toolkit?.notes.set(noted, { text: text === '' ? undefined : text })
   }
 }

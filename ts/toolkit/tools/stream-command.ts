@@ -18,7 +18,7 @@ const PAUSE_MS = 10
 /** Runs a command. Yields the output so far, or the end of a long output, and last the whole output. */
 export async function* streamCommand(
   { settings, command, limits }: CommandPlan,
-  onEnd: (leftRunning: number, gitNotes: readonly string[]) => void,
+  onEnd: (leftRunning: number, notes: readonly string[]) => void,
   patches: CommandPatches,
 ): AsyncGenerator<string, void, undefined> {
   const events = stream(limits, (addon, cancel) => addon.bashStream(settings(addon), command, cancel, patches.of(addon)))
@@ -43,9 +43,9 @@ export async function* streamCommand(
       }
       const event = await next
       if (event.done === true) {
-        const { output: whole, leftRunning, gitNotes } = event.value
+        const { output: whole, leftRunning, notes } = event.value
         end()
-        onEnd(leftRunning, gitNotes)
+        onEnd(leftRunning, notes)
         if (whole !== last || whole === '') yield whole
         return
       }
@@ -58,7 +58,7 @@ export async function* streamCommand(
     end(error)
     throw error
   } finally {
-    await events.return({ output: '', leftRunning: 0, gitNotes: [] })
+    await events.return({ output: '', leftRunning: 0, notes: [] })
     end(new DOMException('The results were no longer wanted', 'AbortError'))
   }
 }

@@ -84,8 +84,8 @@ pub fn run(
     let notes = voice::notes_of_command(&git.take(), &asked_for, Door::Tools);
     let hints: Vec<String> = hint.into_iter().chain(notes).collect();
     let hint = (!hints.is_empty()).then(|| hints.join(" "));
-    let (sidecar, git_notes) = (None, Vec::new());
-    Ok(CommandOutput { stdout, stderr, truncated, sidecar, end, hint, left_running, git_notes })
+    let (sidecar, notes) = (None, Vec::new());
+    Ok(CommandOutput { stdout, stderr, truncated, sidecar, end, hint, left_running, notes })
 }
 
 /// Each name once: the variables of the call replace those of the policy.

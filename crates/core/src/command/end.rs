@@ -23,8 +23,8 @@ pub struct CommandOutput {
     pub hint: Option<String>,
     /// How many processes that it had left running were killed.
     pub left_running: u32,
-    /// What of its changes to git's configuration stayed in the sandbox.
-    pub git_notes: Vec<String>,
+    /// What the sandbox kept from it, for a model: changes to git's configuration, and hosts.
+    pub notes: Vec<String>,
 }
 
 /// How a command ended.

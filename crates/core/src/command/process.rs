@@ -79,7 +79,7 @@ pub struct CommandOutcome<T> {
 
 /// What the sandbox kept from a process, for a model: changes to git's configuration, and hosts.
 #[must_use]
-pub fn git_notes(end: &ProcessEnd) -> Vec<String> {
+pub fn notes(end: &ProcessEnd) -> Vec<String> {
     voice::notes_of_command(&end.git, &end.connections, Door::Tools)
 }
 
@@ -135,7 +135,7 @@ pub fn run_program(
         }
         Followed::Late => {
             let process = Some(options.place.fill(kept));
-            let output = Succeeded { output, left_running: 0, git_notes: Vec::new() };
+            let output = Succeeded { output, left_running: 0, notes: Vec::new() };
             Ok(CommandOutcome { output, process })
         }
         Followed::Stopped => Err(Unfinished::Stopped { output }),

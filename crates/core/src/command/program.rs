@@ -58,8 +58,8 @@ pub struct Succeeded {
     pub output: String,
     /// How many processes that it had left running were killed.
     pub left_running: u32,
-    /// What of its changes to git's configuration stayed in the sandbox.
-    pub git_notes: Vec<String>,
+    /// What the sandbox kept from it, for a model: changes to git's configuration, and hosts.
+    pub notes: Vec<String>,
 }
 
 /// Runs a program. With a sink, its output can be had meanwhile. One that is cancelled is
@@ -100,12 +100,12 @@ pub(super) fn concluded(
     exit: &Exit,
     output: String,
     left_running: u32,
-    git_notes: Vec<String>,
+    notes: Vec<String>,
     plan: &Plan,
 ) -> Result<Succeeded, Failure> {
     match exit {
-        Exit::Code(0) => Ok(Succeeded { output, left_running, git_notes }),
-        exit => Err(commands::exited(program, exit, output, &git_notes, plan)),
+        Exit::Code(0) => Ok(Succeeded { output, left_running, notes }),
+        exit => Err(commands::exited(program, exit, output, &notes, plan)),
     }
 }
 

@@ -94,8 +94,8 @@ pub(super) fn output(
     };
     let sidecar = sidecar.finish();
     let asked_for = hosts::asked_for(connections.as_ref());
-    let git_notes = voice::notes_of_command(git, &asked_for, Door::Session);
-    CommandOutput { stdout, stderr, truncated, sidecar, end, hint, left_running, git_notes }
+    let notes = voice::notes_of_command(git, &asked_for, Door::Session);
+    CommandOutput { stdout, stderr, truncated, sidecar, end, hint, left_running, notes }
 }
 
 /// Where a command line runs, and behind which plan.

@@ -18,7 +18,7 @@ pub(crate) fn exited(
     program: &Program,
     exit: &Exit,
     output: String,
-    git_notes: &[String],
+    notes: &[String],
     plan: &Plan,
 ) -> Failure {
     let (summary, end) = match exit {
@@ -34,7 +34,7 @@ pub(crate) fn exited(
     };
     let mut failure = Failure::new(Code::CommandFailed, summary, place).with_output(printed);
     let hint = explain(&output, plan, Door::Tools).or_else(|| network(program, end?, plan));
-    let hints: Vec<&str> = hint.iter().chain(git_notes).map(String::as_str).collect();
+    let hints: Vec<&str> = hint.iter().chain(notes).map(String::as_str).collect();
     if !hints.is_empty() {
         failure = failure.with_hint(hints.join(" "));
     }
