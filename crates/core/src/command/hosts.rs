@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use toolwright_exec::{Connection, Connections, HostRules, Lead};
+use toolwright_exec::{Connection, Connections, HostRules, Lead, Refusal};
 use toolwright_policy::{Host, HostList, is_public};
 use toolwright_sandbox::plan::{Names, Plan};
 
@@ -73,11 +73,21 @@ fn no_address(name: &str, address: &str) -> Failure {
 }
 
 impl HostRules for Rules {
-    fn allows(&self, host: &str, port: Option<u16>) -> bool {
-        let Some(host) = Host::parse(host).map(|host| host.with_port(port)) else { return false };
+    fn refusal(&self, host: &str, port: Option<u16>) -> Option<Refusal> {
+        let host = Host::parse(host).map(|host| host.with_port(port));
+        let (Some(host), [option, within @ ..]) = (host, &self.lists[..]) else {
+            return Some(Refusal::NotAllowed);
+        };
         // Capabilities that have every host have addresses too. The option has those that it lists.
-        let [option, within @ ..] = &self.lists[..] else { return false };
-        option.lists(&host) && within.iter().all(|list| list.allows(&host))
+        if option.denies(&host) {
+            Some(Refusal::Denied)
+        } else if !option.lists(&host) {
+            Some(Refusal::NotAllowed)
+        } else if !within.iter().all(|list| list.allows(&host)) {
+            Some(Refusal::NotGranted)
+        } else {
+            None
+        }
     }
 
     fn denies(&self, address: SocketAddr) -> bool {
@@ -97,6 +107,12 @@ impl HostRules for Rules {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Rules {
+        fn allows(&self, host: &str, port: Option<u16>) -> bool {
+            self.refusal(host, port).is_none()
+        }
+    }
 
     fn names(allow: &[&str], addresses: &[(&str, &str)]) -> Names {
         Names {
@@ -122,6 +138,8 @@ mod tests {
         let denies = |address: &str| rules.denies(address.parse().expect("an address"));
         assert!(denies("1.1.1.1:443") && denies("8.8.8.8:53") && !denies("8.8.8.8:443"));
         assert!(!denies("[2606:4700:4700::1111]:443"));
+        assert_eq!(rules.refusal("evil.example", None), Some(Refusal::Denied));
+        assert_eq!(rules.refusal("93.184.215.14", Some(443)), Some(Refusal::NotAllowed));
         names.within = vec![vec!["*".to_owned()]];
         assert!(compile(&names).expect("compiles").allows("192.0.2.7", Some(22)));
     }
@@ -149,6 +167,7 @@ mod tests {
         let rules = compile(&names).expect("compiles");
         assert!(rules.allows("a.example", Some(80)) && rules.allows("b.example", Some(443)));
         assert!(rules.allows("b.example", None));
+        assert_eq!(rules.refusal("c.example", None), Some(Refusal::NotGranted));
         assert!(!rules.allows("b.example", Some(80)) && !rules.allows("c.example", Some(443)));
     }
 
