@@ -77,6 +77,18 @@ pub enum Verdict {
     TooMany,
 }
 
+impl Verdict {
+    /// What it came to: `opened`, `refused` by the sandbox, or `failed` for a reason that is not its own.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Opened => "opened",
+            Self::Refused(_) | Self::Private | Self::TooMany => "refused",
+            Self::Unknown | Self::Failed => "failed",
+        }
+    }
+}
+
 /// A host that a command asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connection {

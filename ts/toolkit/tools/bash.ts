@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { FinishedCommand } from '../../../index.js'
 import { traceStep } from '../../core/call-channel.js'
 import { programName } from '../../core/call-message.js'
 import { CommandPatches } from '../../core/command-patches.js'
@@ -97,24 +98,24 @@ async function runCommand(
   const { processes, goesOn } = toolkit ?? {}
   const keeps = processes !== undefined && goesOn === true && process.platform === 'linux'
   const callLimits = { ...limits, onAborted }
-  const { output, leftRunning, notes } = await traceStep(
+  const ended = await traceStep(
     'command',
     { program: programName(command.cmd) },
     () =>
       keeps
         ? runKept({ settings, command, limits: callLimits }, call, bound, processes)
         : callAddon(callLimits, (addon, cancel) => addon.bash(settings(addon), command, cancel, patches.of(addon))),
-    (message, _, error) => noteExit(message, error),
+    (message, ended, error) => noteExit(message, error, ended),
   ).finally(() => void (call.patches = patches.take()))
-  setNote(leftRunning, notes)
-  return output
+  setNote(ended)
+  return ended.output
 }
 
 /** Clears the note of an earlier call, and returns the function that sets the note of this one. */
 function noteOf({ cmd }: BashInput, { toolCallId }: Pick<BuiltInContext, 'toolCallId'>, toolkit: Toolkit | undefined) {
   const noted = { toolCallId, tool: 'bash', subject: cmd } as const
   toolkit?.notes.set(noted, {})
-  return (leftRunning: number, notes: readonly string[]): void => {
+  return ({ leftRunning, notes }: FinishedCommand): void => {
     const left = leftRunningNote(leftRunning, toolkit?.processes !== undefined)
     const all = [left, ...notes, ...(toolkit?.processes?.takeNotes() ?? [])]
     const text = all.filter((note) => note !== undefined).join('\n')

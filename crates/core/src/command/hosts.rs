@@ -4,12 +4,15 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use toolwright_exec::{Connection, Connections, HostRules, Lead, Refusal};
+use toolwright_exec::{Connection, Connections, GitReport, HostRules, Lead, Refusal};
 use toolwright_policy::{Host, HostList, is_public};
 use toolwright_sandbox::plan::{Names, Plan};
 
+use super::end::Noted;
 use crate::code::Code;
+use crate::denials::{self, Ended};
 use crate::failure::Failure;
+use crate::voice;
 
 const OPTION: &str = "sandbox.network";
 const CAPABILITIES: &str = "net.hosts";
@@ -23,6 +26,13 @@ pub(super) fn of(plan: &Plan) -> Result<Option<Arc<Connections>>, Failure> {
 /// The hosts that a command has asked for.
 pub(super) fn asked_for(connections: Option<&Arc<Connections>>) -> Vec<Connection> {
     connections.map_or_else(Vec::new, |connections| connections.list())
+}
+
+/// What the sandbox has noted of a command. `git` is what it has changed of git's configuration in vain.
+pub(super) fn noted(git: &[GitReport], ended: &Ended<'_>, connections: Vec<Connection>) -> Noted {
+    let notes = voice::notes_of_command(git, &connections, ended.door);
+    let denials = denials::of_command(&Ended { connections: &connections, ..*ended });
+    Noted { notes, connections, denials }
 }
 
 #[derive(Debug)]

@@ -156,7 +156,7 @@ mod tests {
             sink.push(chunk(&"c".repeat(GATHERED_BYTES)));
             assert!(!sink.ready(), "it has to wait for the reader");
             sink.cut(Stream::Joined);
-            Ok(Succeeded { output: "all".to_owned(), left_running: 0, notes: Vec::new() })
+            Ok(Succeeded { output: "all".to_owned(), left_running: 0, noted: Default::default() })
         });
         let completion = work();
         let first = next(&stream);
