@@ -105,7 +105,7 @@ async function runCommand(
       keeps
         ? runKept({ settings, command, limits: callLimits }, call, bound, processes)
         : callAddon(callLimits, (addon, cancel) => addon.bash(settings(addon), command, cancel, patches.of(addon))),
-    (message, ended, error) => noteExit(message, error, ended),
+    (message, finished, error) => noteExit(message, error, finished),
   ).finally(() => void (call.patches = patches.take()))
   setNote(ended)
   return ended.output
