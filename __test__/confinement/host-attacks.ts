@@ -119,7 +119,7 @@ export const attacks: Record<string, string> = {
   'sendmsg with an address': "s = socket.socket()\n    s.sendmsg([b'attack'], [], 0, ('HOST', VICTIM))\n    reached()",
   'sendmsg of a datagram': "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n    s.sendmsg([b'attack'], [], 0, ('HOST', VICTIM))",
   sendmmsg:
-    "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n    name = ctypes.create_string_buffer(sockaddr('HOST', VICTIM), 16)\n    text = ctypes.create_string_buffer(b'attack')\n    vector = ctypes.create_string_buffer(struct.pack('PN', ctypes.addressof(text), 6))\n    message = ctypes.create_string_buffer(struct.pack('PI4xPNPNi4xI4x', ctypes.addressof(name), 16, ctypes.addressof(vector), 1, 0, 0, 0, 0))\n    if libc.sendmmsg(s.fileno(), message, 1, 0) == 1: pass\n    else: raise OSError(ctypes.get_errno(), '')",
+    "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n    name = ctypes.create_string_buffer(sockaddr('HOST', VICTIM), 16)\n    text = ctypes.create_string_buffer(b'attack')\n    vector = ctypes.create_string_buffer(struct.pack('PL', ctypes.addressof(text), 6))\n    message = ctypes.create_string_buffer(struct.pack('PI4xPLPLi4xI4x', ctypes.addressof(name), 16, ctypes.addressof(vector), 1, 0, 0, 0, 0))\n    if libc.sendmmsg(s.fileno(), message, 1, 0) == 1: pass\n    else: raise OSError(ctypes.get_errno(), '')",
   io_uring: 'call(425, 8, ctypes.create_string_buffer(256))\n    reached()',
   // Other kinds of sockets.
   'a packet socket': 'socket.socket(17, socket.SOCK_RAW, 3)\n    reached()',
