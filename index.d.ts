@@ -542,8 +542,12 @@ export interface CommandOutput {
   hint?: string
   /** How many processes that it had left running were killed when it ended. */
   leftRunning: number
-  /** What of its changes to git's configuration stayed in the sandbox, for a model. */
-  gitNotes: Array<string>
+  /** What the sandbox kept from it, for a model: changes to git's configuration, and hosts. */
+  notes: Array<string>
+  /** The hosts that it asked for. */
+  connections: Array<HostConnection>
+  /** What the sandbox refused. */
+  denials: Array<SandboxDenial>
   /** The process as which it goes on after its timeout. */
   process?: KeptProcess
 }
@@ -917,8 +921,12 @@ export interface FinishedCommand {
   output: string
   /** How many processes that it had left running were killed when it ended. */
   leftRunning: number
-  /** What of its changes to git's configuration stayed in the sandbox, for a model. */
-  gitNotes: Array<string>
+  /** What the sandbox kept from it, for a model: changes to git's configuration, and hosts. */
+  notes: Array<string>
+  /** The hosts that it asked for. */
+  connections: Array<HostConnection>
+  /** What the sandbox refused. */
+  denials: Array<SandboxDenial>
   /** The process as which it goes on after its timeout; the output is what it printed until then. */
   process?: KeptProcess
 }
@@ -949,6 +957,22 @@ export interface GrantsRequest {
  * found until then.
  */
 export declare function grep(root: GrantedRoot, pattern: string, path: string, limitBytes: number, timeoutMs: number, cancel: CancelHandle): Promise<string | Unfinished>
+
+/** A host that a command asked for. */
+export interface HostConnection {
+  /** Its name, or its address. */
+  host: string
+  /** The port. None: it was only looked up. */
+  port?: number
+  /** What became of it. */
+  verdict: 'opened' | 'refused' | 'failed'
+  /** How often. */
+  count: number
+  /** What all of them have sent, if they were opened and the system tells. */
+  sentBytes?: number
+  /** What they have received. */
+  receivedBytes?: number
+}
 
 /** How a journal is opened. */
 export interface JournalOpenOptions {
@@ -1014,8 +1038,12 @@ export interface KeptProcessEnd {
   signal?: string
   /** How many processes that it had left running were killed. */
   leftRunning: number
-  /** What of its changes to git's configuration stayed in the sandbox, for a model. */
-  gitNotes: Array<string>
+  /** What the sandbox kept from it, for a model: changes to git's configuration, and hosts. */
+  notes: Array<string>
+  /** The hosts that it asked for. */
+  connections: Array<HostConnection>
+  /** What the sandbox refused. */
+  denials: Array<SandboxDenial>
   /** Processor time in its own code, and in that of its processes. */
   userMs: number
   /** Processor time in the kernel. */
@@ -1300,6 +1328,16 @@ export declare function rewriteFile(root: GrantedRoot, path: string, known: stri
 
 /** Runs a command in a directory below the root. Neither an exit code nor a timeout is an error. */
 export declare function runCaptured(settings: CommandSettings, command: Command, terms: CommandTerms, cancel: CancelHandle, patches?: PatchReports | undefined | null): Promise<CommandOutput | Unfinished>
+
+/** Something that a command was refused. */
+export interface SandboxDenial {
+  /** What refused it. */
+  layer: 'network' | 'files' | 'limits'
+  /** A host with its port, a path, or the limit. */
+  subject: string
+  /** The option, capability or argument that opens it, if there is one. */
+  option?: string
+}
 
 /** A name in a directory. */
 export interface SandboxEntry {

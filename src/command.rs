@@ -13,6 +13,7 @@ use toolwright_core::command::process::{self, CommandOutcome};
 use toolwright_core::command::program::{self, Program, ProgramSettings, Succeeded};
 
 use crate::call::{self, Awaited, CancelHandle, Outcome, Promised};
+use crate::command_notes::{HostConnection, SandboxDenial};
 use crate::cross::{Cross, cross};
 use crate::grants::CommandGrants;
 use crate::kept_process::{KeepOptions, KeptProcess};
@@ -121,8 +122,12 @@ pub struct FinishedCommand {
     pub output: Text,
     /// How many processes that it had left running were killed when it ended.
     pub left_running: u32,
-    /// What of its changes to git's configuration stayed in the sandbox, for a model.
-    pub git_notes: Vec<String>,
+    /// What the sandbox kept from it, for a model: changes to git's configuration, and hosts.
+    pub notes: Vec<String>,
+    /// The hosts that it asked for.
+    pub connections: Vec<HostConnection>,
+    /// What the sandbox refused.
+    pub denials: Vec<SandboxDenial>,
     /// The process as which it goes on after its timeout; the output is what it printed until then.
     pub process: Option<KeptProcess>,
 }
@@ -135,8 +140,17 @@ impl Cross<FinishedCommand> for CommandOutcome<Succeeded> {
 
 impl Cross<FinishedCommand> for Succeeded {
     fn cross(self) -> FinishedCommand {
-        let Self { output, left_running, git_notes } = self;
-        FinishedCommand { output: Text(output), left_running, git_notes, process: None }
+        let Self { output, left_running, noted } = self;
+        let end::Noted { notes, connections, denials } = noted;
+        let (connections, denials) = (connections.cross(), denials.cross());
+        FinishedCommand {
+            output: Text(output),
+            left_running,
+            notes,
+            connections,
+            denials,
+            process: None,
+        }
     }
 }
 
@@ -196,15 +210,20 @@ pub struct CommandOutput {
     pub hint: Option<String>,
     /// How many processes that it had left running were killed when it ended.
     pub left_running: u32,
-    /// What of its changes to git's configuration stayed in the sandbox, for a model.
-    pub git_notes: Vec<String>,
+    /// What the sandbox kept from it, for a model: changes to git's configuration, and hosts.
+    pub notes: Vec<String>,
+    /// The hosts that it asked for.
+    pub connections: Vec<HostConnection>,
+    /// What the sandbox refused.
+    pub denials: Vec<SandboxDenial>,
     /// The process as which it goes on after its timeout.
     pub process: Option<KeptProcess>,
 }
 
 impl Cross<CommandOutput> for end::CommandOutput {
     fn cross(self) -> CommandOutput {
-        let Self { stdout, stderr, truncated, sidecar, end, hint, left_running, git_notes } = self;
+        let Self { stdout, stderr, truncated, sidecar, end, hint, left_running, noted } = self;
+        let end::Noted { notes, connections, denials } = noted;
         let (sidecar, sidecar_failed) = match sidecar.transpose() {
             Ok(file) => (file.cross(), None),
             Err(failure) => (None, Some(failure.message())),
@@ -222,7 +241,9 @@ impl Cross<CommandOutput> for end::CommandOutput {
             sidecar_failed,
             hint,
             left_running,
-            git_notes,
+            notes,
+            connections: connections.cross(),
+            denials: denials.cross(),
             process: None,
         }
     }

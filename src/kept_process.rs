@@ -7,6 +7,7 @@ use napi::bindgen_prelude::{Buffer, Function, Uint8Array, spawn};
 use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi::{Env, Result};
 use napi_derive::napi;
+use toolwright_core::command::end::Noted;
 use toolwright_core::command::kept::{KeptProcess as Kept, Wait};
 use toolwright_core::command::process::{self, BackgroundOptions};
 use toolwright_exec::process::{InputState, Piece, Preview, ProcessEnd, Stdio, TerminalSize};
@@ -15,6 +16,7 @@ use toolwright_exec::{Exit, Stream};
 use crate::bytes::Filling;
 use crate::call::{self, Awaited, CancelHandle, Promised};
 use crate::command::{Command, CommandSettings};
+use crate::command_notes::{HostConnection, SandboxDenial};
 use crate::contract::{ContractBashRequest, OpenedTarget};
 use crate::cross::{Cross, convert, cross, float, words};
 use crate::running;
@@ -105,8 +107,12 @@ pub struct KeptProcessEnd {
     pub signal: Option<String>,
     /// How many processes that it had left running were killed.
     pub left_running: u32,
-    /// What of its changes to git's configuration stayed in the sandbox, for a model.
-    pub git_notes: Vec<String>,
+    /// What the sandbox kept from it, for a model: changes to git's configuration, and hosts.
+    pub notes: Vec<String>,
+    /// The hosts that it asked for.
+    pub connections: Vec<HostConnection>,
+    /// What the sandbox refused.
+    pub denials: Vec<SandboxDenial>,
     /// Processor time in its own code, and in that of its processes.
     pub user_ms: f64,
     /// Processor time in the kernel.
@@ -119,13 +125,15 @@ pub struct KeptProcessEnd {
 
 impl Cross<KeptProcessEnd> for ProcessEnd {
     fn cross(self) -> KeptProcessEnd {
-        let git_notes = process::git_notes(&self);
+        let Noted { notes, connections, denials } = process::noted(&self);
         let Self { exit, left_running, usage, duration, .. } = self;
         KeptProcessEnd {
             exit_code: exit.as_ref().and_then(Exit::code),
             signal: exit.and_then(|exit| exit.signal().1),
             left_running,
-            git_notes,
+            notes,
+            connections: connections.cross(),
+            denials: denials.cross(),
             user_ms: float(usage.user_us) / 1000.0,
             system_ms: float(usage.system_us) / 1000.0,
             peak_bytes: usage.peak_bytes.cross(),

@@ -13,6 +13,7 @@ mod bytes;
 mod call;
 mod checkpoints;
 mod command;
+mod command_notes;
 mod contract;
 mod cross;
 mod entries;

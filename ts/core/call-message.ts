@@ -1,4 +1,5 @@
 /** The messages about a call. Only this file decides their contents. */
+import type { HostConnection, SandboxDenial } from '../../index.js'
 import { ToolError } from './errors.js'
 
 /** The part of the package that makes a call. */
@@ -14,6 +15,12 @@ export interface CallOutput {
   exitCode?: number | null | undefined
   /** Whether the result is incomplete. */
   truncated?: boolean | undefined
+}
+
+/** What the sandbox has noted of a command. */
+export interface CommandFacts {
+  connections?: readonly HostConnection[] | undefined
+  denials?: readonly SandboxDenial[] | undefined
 }
 
 /** The facts about a call at its beginning. */
@@ -56,6 +63,10 @@ export class CallMessage {
   code: string | undefined
   /** The files that patches in a command have changed, by the command's own report; `undefined` if there are none. */
   changedFiles: readonly string[] | undefined
+  /** The hosts that a command asked for, with `sandbox.network`; `undefined` if there are none. */
+  connections: readonly HostConnection[] | undefined
+  /** What the sandbox refused a command, as far as that is certain; `undefined` if there is nothing. */
+  denials: readonly SandboxDenial[] | undefined
   /** Duration and size of the result; known at the end. */
   output: CallOutput | undefined
   readonly #input: unknown
@@ -100,10 +111,17 @@ export class CallMessage {
   /** Sets the error. */
   failed(error: unknown, code = codeOf(error)): void {
     if (this.#isOver) return
+    if (ToolError.isInstance(error)) this.noteCommand(error.details)
     this.#error = error
     this.code = code
     this.acted ??= false
     this.#end(ToolError.isInstance(error) ? error.details['output'] : undefined)
+  }
+
+  /** Takes what the sandbox has noted of the call's command. */
+  noteCommand({ connections, denials }: CommandFacts): void {
+    if (isFull(connections)) this.connections = connections
+    if (isFull(denials)) this.denials = denials
   }
 
   /** Sets the exit code of the call's command. */
@@ -121,6 +139,8 @@ export class CallMessage {
     this.output = output
   }
 }
+
+const isFull = (list: unknown): boolean => Array.isArray(list) && list.length > 0
 
 /** The code of an error, or else its name. */
 export function codeOf(error: unknown): string {

@@ -10,6 +10,7 @@ pub mod checkpoints;
 pub mod code;
 pub mod command;
 pub mod contract_code;
+pub mod denials;
 pub mod directories;
 pub mod edit;
 pub mod entries;

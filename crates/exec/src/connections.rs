@@ -3,7 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Mutex, PoisonError};
+#[cfg(target_os = "linux")]
+use std::os::fd::OwnedFd;
+#[cfg(target_os = "linux")]
+use std::sync::Arc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+#[cfg(target_os = "linux")]
+use crate::traffic::{Carried, Traffic};
 
 /// How many hosts are noted. What a command adds beyond is not.
 #[cfg(target_os = "linux")]
@@ -11,9 +18,9 @@ const MAX_NOTED: usize = 200;
 
 /// Decides about the hosts of a command. Names are in small letters, without a dot at their end.
 pub trait HostRules: fmt::Debug + Send + Sync {
-    /// Whether a command may reach this host, at this port or, without one, at some port. A host is a name,
-    /// or an address as it is written in a URL.
-    fn allows(&self, host: &str, port: Option<u16>) -> bool;
+    /// Why a command may not reach this host, at this port or, without one, at any port. A host is a name,
+    /// or an address as it is written in a URL. `None`: it may.
+    fn refusal(&self, host: &str, port: Option<u16>) -> Option<Refusal>;
 
     /// Whether an address is denied, whichever name leads there.
     fn denies(&self, address: SocketAddr) -> bool;
@@ -23,6 +30,17 @@ pub trait HostRules: fmt::Debug + Send + Sync {
 
     /// Whether a name may lead to this address: it is one of the public internet.
     fn may_lead_to(&self, address: IpAddr) -> bool;
+}
+
+/// Why a command may not reach a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Refusal {
+    /// It is not among those that are allowed.
+    NotAllowed,
+    /// It is denied in spite of that.
+    Denied,
+    /// It is not among those that are granted to the session.
+    NotGranted,
 }
 
 /// Where the host leads a name.
@@ -45,18 +63,30 @@ impl Lead {
 /// What became of a host that a command asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// Connections were opened. Whether the other end took them, the command knows.
+    /// Connections were opened.
     Opened,
-    /// It may not be reached.
-    Refused,
+    /// It may not be reached, for this reason.
+    Refused(Refusal),
     /// The name leads to addresses outside of the public internet alone.
     Private,
     /// There is no such name.
     Unknown,
-    /// It could not be looked up, or no connection could be begun.
+    /// No connection could be begun, or the other end did not take it.
     Failed,
     /// The command has asked for too many names.
     TooMany,
+}
+
+impl Verdict {
+    /// What it came to: `opened`, `refused` by the sandbox, or `failed` for a reason that is not its own.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Opened => "opened",
+            Self::Refused(_) | Self::Private | Self::TooMany => "refused",
+            Self::Unknown | Self::Failed => "failed",
+        }
+    }
 }
 
 /// A host that a command asked for.
@@ -70,47 +100,135 @@ pub struct Connection {
     pub verdict: Verdict,
     /// How often.
     pub count: u32,
+    /// What all of them together have carried, if they were opened and the system tells.
+    pub bytes: Option<Bytes>,
+}
+
+/// What connections have carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Bytes {
+    /// To the host.
+    pub sent: u64,
+    /// From the host. The end of a stream may count as one.
+    pub received: u64,
 }
 
 type Key = (String, Option<u16>, Verdict);
+
+/// What is known of the connections of one key.
+#[derive(Debug, Clone, Copy, Default)]
+struct Note {
+    count: u32,
+    /// Of how many of them the bytes are known.
+    known: u32,
+    bytes: Bytes,
+}
 
 /// The hosts of one command.
 #[derive(Debug)]
 pub struct Connections {
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "no command is run there"))]
     pub(crate) rules: Box<dyn HostRules>,
-    noted: Mutex<BTreeMap<Key, u32>>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    noted: BTreeMap<Key, Note>,
+    #[cfg(target_os = "linux")]
+    traffic: Traffic<(String, u16)>,
 }
 
 impl Connections {
     /// None yet.
     #[must_use]
     pub fn new(rules: Box<dyn HostRules>) -> Self {
-        Self { rules, noted: Mutex::default() }
+        Self { rules, state: Mutex::default() }
     }
 
-    /// Those so far, in the order of their names. An allowed name that was only looked up is not there.
+    /// Those of a command that has ended, in the order of their names. An allowed name that was only looked
+    /// up is not there.
     #[must_use]
     pub fn list(&self) -> Vec<Connection> {
-        let noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
-        let connection = |((host, port, verdict), count): (&Key, &u32)| Connection {
+        let mut state = self.lock();
+        #[cfg(target_os = "linux")]
+        {
+            let heard = state.traffic.settle();
+            state.take(heard);
+        }
+        let connection = |((host, port, verdict), note): (&Key, &Note)| Connection {
             host: host.clone(),
             port: *port,
             verdict: *verdict,
-            count: *count,
+            count: note.count,
+            bytes: (*verdict == Verdict::Opened && note.known == note.count).then_some(note.bytes),
         };
-        noted.iter().map(connection).collect()
+        state.noted.iter().map(connection).collect()
     }
 
-    #[cfg(target_os = "linux")]
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Connections {
     pub(crate) fn note(&self, host: &str, port: Option<u16>, verdict: Verdict) {
-        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_full = noted.len() >= MAX_NOTED;
+        self.lock().note(host, port, verdict);
+    }
+
+    /// Notes a connection to `target` that has begun on this socket.
+    pub(crate) fn opened(&self, host: &str, port: u16, target: SocketAddr, socket: &OwnedFd) {
+        let mut state = self.lock();
+        if state.note(host, Some(port), Verdict::Opened) {
+            state.traffic.watch(socket, target, (host.to_owned(), port));
+        }
+    }
+
+    /// What is readable when [`hear`](Self::hear) has news.
+    pub(crate) fn news(&self) -> Option<Arc<OwnedFd>> {
+        self.lock().traffic.socket()
+    }
+
+    /// Takes in what is known of connections that are gone.
+    pub(crate) fn hear(&self) {
+        let mut state = self.lock();
+        let heard = state.traffic.hear();
+        state.take(heard);
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl State {
+    /// `false`: it is not noted, because there are too many others.
+    fn note(&mut self, host: &str, port: Option<u16>, verdict: Verdict) -> bool {
+        let is_full = self.noted.len() >= MAX_NOTED;
         let key = (host.to_owned(), port, verdict);
-        if let Some(count) = noted.get_mut(&key) {
-            *count = count.saturating_add(1);
-        } else if !is_full {
-            noted.insert(key, 1);
+        if let Some(note) = self.noted.get_mut(&key) {
+            note.count = note.count.saturating_add(1);
+        } else if is_full {
+            return false;
+        } else {
+            self.noted.insert(key, Note { count: 1, ..Note::default() });
+        }
+        true
+    }
+
+    fn take(&mut self, heard: Vec<((String, u16), Carried)>) {
+        for ((host, port), carried) in heard {
+            let key = (host, Some(port), Verdict::Opened);
+            let Some(note) = self.noted.get_mut(&key) else { continue };
+            if carried.was_open {
+                note.known += 1;
+                note.bytes.sent += carried.sent;
+                note.bytes.received += carried.received;
+                continue;
+            }
+            note.count = note.count.saturating_sub(1);
+            if note.count == 0 {
+                self.noted.remove(&key);
+            }
+            self.note(&key.0, key.1, Verdict::Failed);
         }
     }
 }

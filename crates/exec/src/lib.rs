@@ -73,10 +73,12 @@ mod spawn;
 mod split;
 #[cfg(target_os = "macos")]
 mod temporary;
+#[cfg(target_os = "linux")]
+mod traffic;
 
 pub use cancel::{Cancel, CancelSource, Waker};
 pub use capture::Output;
-pub use connections::{Connection, Connections, HostRules, Lead, Verdict};
+pub use connections::{Bytes, Connection, Connections, HostRules, Lead, Refusal, Verdict};
 pub use error::{ExecError, SpawnReason};
 pub use exit::{Exit, signal_number};
 pub use git_reports::{GitProblem, GitReport, GitReports};

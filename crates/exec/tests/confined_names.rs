@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 use support::place::{Place, has_namespaces};
 use support::{strings, text};
 use toolwright_exec::{
-    Connection, Connections, ExecError, ExecRequest, Exit, Finished, HostRules, Lead, Verdict, run,
+    Bytes, Connection, Connections, ExecError, ExecRequest, Exit, Finished, HostRules, Lead,
+    Refusal, Verdict, run,
 };
 use toolwright_sandbox::plan::{Names, Network};
 
@@ -26,11 +27,12 @@ struct Allowed {
 }
 
 impl HostRules for Allowed {
-    fn allows(&self, host: &str, port: Option<u16>) -> bool {
-        self.names.iter().any(|(name, only, _)| {
+    fn refusal(&self, host: &str, port: Option<u16>) -> Option<Refusal> {
+        let is_allowed = self.names.iter().any(|(name, only, _)| {
             let is_name = name.strip_prefix('*').map_or(*name == host, |end| host.ends_with(end));
             is_name && (port.is_none() || only.is_none() || *only == port)
-        })
+        });
+        (!is_allowed).then_some(Refusal::NotAllowed)
     }
 
     fn lead(&self, host: &str) -> Option<Lead> {
@@ -135,7 +137,7 @@ fn has(program: &str) -> bool {
 }
 
 fn connection(host: &str, port: impl Into<Option<u16>>, verdict: Verdict) -> Connection {
-    Connection { host: host.to_owned(), port: port.into(), verdict, count: 1 }
+    Connection { host: host.to_owned(), port: port.into(), verdict, count: 1, bytes: None }
 }
 
 #[test]
@@ -166,7 +168,11 @@ fn programs_reach_an_allowed_name_with_nothing_in_their_environment() {
         let (output, connections) = scene.sh(script);
         let path = format!("GET /{program} HTTP/1.");
         assert!(output.starts_with(&path), "{program}: {output}");
-        assert_eq!(connections, [connection("registry.test", 80, Verdict::Opened)], "{program}");
+        let [opened] = &connections[..] else { panic!("{program}: {connections:?}") };
+        let Bytes { sent, received } = opened.bytes.expect("the system tells");
+        assert!(sent > 20 && received > 30, "{program}: {opened:?}");
+        let without = Connection { bytes: None, ..opened.clone() };
+        assert_eq!(without, connection("registry.test", 80, Verdict::Opened), "{program}");
     }
 }
 
@@ -203,7 +209,7 @@ attempt('::ffff:192.0.2.8', 80)",
         ::ffff:192.0.2.8 80 OSError 101";
     assert_eq!(output, expected);
     let refused = connections.iter().map(|noted| {
-        assert_eq!(noted.verdict, Verdict::Refused, "{noted:?}");
+        assert_eq!(noted.verdict, Verdict::Refused(Refusal::NotAllowed), "{noted:?}");
         (&*noted.host, noted.port)
     });
     let refused: Vec<_> = refused.collect();
@@ -469,6 +475,67 @@ assert time.monotonic() - started < 5
 print('at once')",
     );
     assert_eq!(output, "all\nkept\nat once");
+}
+
+/// What a connection has carried is known however it ended, and one that nobody took was not opened.
+#[test]
+fn every_connection_is_noted_with_what_it_carried() {
+    if !has_namespaces() || !has("python3") {
+        return;
+    }
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a server");
+    let port = listener.local_addr().expect("its address").port();
+    thread::spawn(move || {
+        let mut kept = Vec::new();
+        for mut stream in listener.incoming().flatten() {
+            let mut block = [0; 1000];
+            let _ = stream.read_exact(&mut block);
+            let _ = stream.write_all(&[7; 300]);
+            kept.push(stream);
+        }
+    });
+    let silent = Some(Lead { address: "192.0.2.1".parse().expect("an address"), port: None });
+    let scene = Scene::new(&[
+        ("counted.test", None, Some(here(port))),
+        ("closed.test", None, Some(here(1))),
+        ("silent.test", None, silent),
+    ]);
+    let (output, connections) = scene.python(
+        "
+import socket, os
+def one(close):
+    s = socket.create_connection(('counted.test', 80))
+    s.sendall(b'x' * 1000)
+    assert len(s.recv(300, socket.MSG_WAITALL)) == 300
+    if close:
+        s.close()
+    else:
+        return s
+for _ in range(9):
+    one(True)
+kept = one(False)
+for name in ['closed.test', 'silent.test']:
+    s = socket.socket()
+    s.settimeout(0.2)
+    try:
+        s.connect((name, 80))
+        print('connected', name)
+    except OSError:
+        pass
+print('done', flush=True)
+os._exit(0)",
+    );
+    assert_eq!(output, "done");
+    let [closed, counted, silent] = &connections[..] else { panic!("{connections:?}") };
+    assert_eq!(*closed, connection("closed.test", 80, Verdict::Failed));
+    assert_eq!(*silent, connection("silent.test", 80, Verdict::Failed));
+    assert_eq!(
+        (&*counted.host, counted.verdict, counted.count),
+        ("counted.test", Verdict::Opened, 10)
+    );
+    let Bytes { sent, received } = counted.bytes.expect("the system tells");
+    // The end of a stream may count as one.
+    assert!(sent == 10_000 && (3000..=3010).contains(&received), "{counted:?}");
 }
 
 /// A command that waits for a host that does not answer ends when it is to end.

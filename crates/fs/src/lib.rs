@@ -65,6 +65,7 @@ mod error;
 mod file_kind;
 mod file_queue;
 mod grant;
+mod host_access;
 mod identity;
 mod lines;
 mod listed;
@@ -102,6 +103,7 @@ pub use error::{
 };
 pub use file_kind::FileKind;
 pub use grant::{DirectoryGrant, RootChange, led_out_of};
+pub use host_access::{host_may_read, host_may_write, is_read_only};
 pub use identity::FileIdentity;
 pub use lines::{LineRange, Lines, read_lines};
 pub use listed::Opener;

@@ -1,4 +1,12 @@
-import type { CommandOutput, ContractBashRequest, ContractGrants, KeptProcess, LiveOutput, SidecarRequest } from '../../../index.js'
+import type {
+  CommandOutput,
+  ContractBashRequest,
+  ContractGrants,
+  HostConnection,
+  KeptProcess,
+  LiveOutput,
+  SidecarRequest,
+} from '../../../index.js'
 import { type KeepOptions, nativeOptions } from '../../core/kept-process.js'
 import { OUTPUT_FILE_BYTES } from '../../core/processes/process-table.js'
 import { goesOnNote } from '../../core/processes/process-texts.js'
@@ -13,6 +21,7 @@ import { CommandPatches, type ReportedPatch } from '../../core/command-patches.j
 import { call, isUnfinished } from '../../core/native.js'
 import { changedFiles } from '../../journal/calls/patches-in-call.js'
 import { thrownText } from '../registry/envelope.js'
+import type { CommandConnection } from '../registry/envelope.js'
 import type { CommandEnd, RuntimeShell } from '../registry/tool-runtime.js'
 import type { CallScope } from './access-controller.js'
 import { GRACE_MS, HANG_GRACE_MS } from './call-files.js'
@@ -142,14 +151,34 @@ function noteExit(message: CommandMessage, ended: CommandOutput | undefined): vo
   message.exitCode = exitCode
   if (timedOut) message.timedOut = true
   message.call?.commandEnded(exitCode)
+  message.call?.noteCommand(ended)
 }
 
 function commandEnd(ended: CommandOutput, grants: ContractGrants, canStart: boolean): CommandEnd {
   const { stdout, stderr, exitCode = null, signal = null, timedOut } = ended
   const leftovers = leftRunningNote(ended.leftRunning, canStart)
-  const notes = [...refusalNotes(ended, grants), ...ended.gitNotes, ...(leftovers === undefined ? [] : [leftovers])]
-  return { stdout, stderr, exit_code: exitCode, signal, timed_out: timedOut, ...(notes.length === 0 ? {} : { notes }) }
+  const notes = [...refusalNotes(ended, grants), ...ended.notes, ...(leftovers === undefined ? [] : [leftovers])]
+  const { connections, denials } = ended
+  return {
+    stdout,
+    stderr,
+    exit_code: exitCode,
+    signal,
+    timed_out: timedOut,
+    ...(notes.length > 0 && { notes }),
+    ...(connections.length > 0 && { connections: connections.map(connectionRow) }),
+    ...(denials.length > 0 && { denials: denials.map(({ layer, subject, option = null }) => ({ layer, subject, option })) }),
+  }
 }
+
+const connectionRow = ({ host, port, verdict, count, sentBytes, receivedBytes }: HostConnection): CommandConnection => ({
+  host,
+  ...(port !== undefined && { port }),
+  verdict,
+  count,
+  ...(sentBytes !== undefined && { sent_bytes: sentBytes }),
+  ...(receivedBytes !== undefined && { received_bytes: receivedBytes }),
+})
 
 /** Notes about restrictions of the session that may explain a failure. */
 function refusalNotes({ exitCode, hint }: Pick<CommandOutput, 'exitCode' | 'hint'>, grants: ContractGrants): string[] {

@@ -26,6 +26,35 @@ export interface Metadata {
    * changed nothing.
    */
   changed?: ChangedPath[]
+  /** The hosts that a command asked for, in a session with `sandbox.network`. Absent if there are none. */
+  connections?: CommandConnection[]
+  /** What the sandbox refused a command, as far as that is certain. Absent if there is nothing. */
+  denials?: CommandDenial[]
+}
+
+/** A host that a command asked for: one row for each host, port and verdict. */
+export interface CommandConnection {
+  /** The name, or the address. */
+  host: string
+  /** Absent if the name was only looked up. */
+  port?: number
+  /** `refused` by the sandbox; `failed` for another reason. */
+  verdict: 'opened' | 'refused' | 'failed'
+  /** The number of connections or look-ups. */
+  count: number
+  /** The bytes that all of them sent, if they were opened and the system tells. */
+  sent_bytes?: number
+  /** The bytes that all of them received; the end of each stream may count as one. */
+  received_bytes?: number
+}
+
+/** Something that the sandbox refused a command. */
+export interface CommandDenial {
+  layer: 'network' | 'files' | 'limits'
+  /** A host with its port, a path, or the limit. */
+  subject: string
+  /** The option, capability or argument that opens it; `null` if there is none. */
+  option: string | null
 }
 
 /** A path that a command has changed. */
@@ -44,7 +73,7 @@ export type Outcome = Omit<Metadata, 'duration_ms' | 'code'>
 export function outputEnvelope(
   data: unknown,
   duration: number,
-  { truncated, output_path, notes = [], changed_files = [], changed = [] }: Outcome = {},
+  { truncated, output_path, notes = [], changed_files = [], changed = [], connections = [], denials = [] }: Outcome = {},
 ): Envelope {
   const metadata: Metadata = { duration_ms: wholeMs(duration), code: 'ok' }
   if (truncated === true) metadata.truncated = true
@@ -52,6 +81,8 @@ export function outputEnvelope(
   if (notes.length > 0) metadata.notes = notes
   if (changed_files.length > 0) metadata.changed_files = changed_files
   if (changed.length > 0) metadata.changed = changed
+  if (connections.length > 0) metadata.connections = connections
+  if (denials.length > 0) metadata.denials = denials
   return { type: 'output', data, metadata }
 }
 

@@ -1,4 +1,8 @@
+import type { CommandEnd } from './tool-runtime.js'
 import { type Outcome, thrownText, ContractFailure } from './envelope.js'
+
+/** What the metadata says of a command beside its output. */
+type CommandFacts = Pick<CommandEnd, 'notes' | 'changed_files' | 'connections' | 'denials'>
 
 /** The result of a tool that keeps to its own limit. */
 export class LimitedOutput {
@@ -9,15 +13,16 @@ export class LimitedOutput {
     data: unknown,
     output_path?: string,
     truncated = output_path !== undefined,
-    notes: readonly string[] = [],
-    changedFiles: readonly string[] = [],
+    { notes = [], changed_files = [], connections = [], denials = [] }: CommandFacts = {},
   ) {
     this.data = data
     this.outcome = {
       truncated,
       ...(output_path === undefined ? {} : { output_path }),
       notes: [...notes],
-      changed_files: [...changedFiles],
+      changed_files: [...changed_files],
+      connections: [...connections],
+      denials: [...denials],
     }
   }
 }

@@ -70,8 +70,8 @@ export function forModel(tool: string, args: unknown, envelope: Envelope): Envel
   if (envelope.type !== 'output') return envelope
   if (tool === 'read') return readForModel(recordOf(args), envelope)
   // The command has printed them.
-  const { changed_files: files, ...metadata } = envelope.metadata
-  return files === undefined ? envelope : { ...envelope, metadata }
+  const { changed_files: files, connections, ...metadata } = envelope.metadata
+  return files === undefined && connections === undefined ? envelope : { ...envelope, metadata }
 }
 
 interface NotedEnvelope {

@@ -58,6 +58,35 @@ const metadata = (code: JsonSchema): JsonSchema => ({
         additionalProperties: false,
       },
     },
+    connections: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          host: aText,
+          port: aCount,
+          verdict: { type: 'string', enum: ['opened', 'refused', 'failed'] },
+          count: aCount,
+          sent_bytes: aCount,
+          received_bytes: aCount,
+        },
+        required: ['host', 'verdict', 'count'],
+        additionalProperties: false,
+      },
+    },
+    denials: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          layer: { type: 'string', enum: ['network', 'files', 'limits'] },
+          subject: aText,
+          option: { type: ['string', 'null'] },
+        },
+        required: ['layer', 'subject', 'option'],
+        additionalProperties: false,
+      },
+    },
   },
   required: ['duration_ms', 'code'],
   additionalProperties: false,

@@ -5,6 +5,7 @@ import type {
   ProcessStopArguments,
   ProcessWriteArguments,
 } from '../../core/processes/process-report.js'
+import type { CommandConnection, CommandDenial } from './envelope.js'
 import type { Limits } from './limits.js'
 
 /** A shell that reads command lines. */
@@ -157,6 +158,10 @@ export interface CommandEnd {
   notes?: string[] | undefined
   /** The files that patches in the command have changed, by its own report. Absent if there are none. */
   changed_files?: string[] | undefined
+  /** The hosts that the command asked for. Absent if there are none. */
+  connections?: CommandConnection[] | undefined
+  /** What the sandbox refused, as far as that is certain. Absent if there is nothing. */
+  denials?: CommandDenial[] | undefined
 }
 
 /** A file that a patch changes. */

@@ -78,12 +78,15 @@ export const bashTool: ContractTool<BashArguments, LimitedOutput> = {
       output_path,
       notes = [],
       changed_files,
+      connections,
+      denials,
       ...how
     } = await shell.run(command, { workdir, timeout_ms })
-    if (head === undefined) return new LimitedOutput({ stdout, stderr, ...how }, undefined, false, notes, changed_files)
+    const facts = { notes, changed_files, connections, denials }
+    if (head === undefined) return new LimitedOutput({ stdout, stderr, ...how }, undefined, false, facts)
     const ends = { head, ...(tail === undefined ? {} : { tail }), ...(left_out_bytes === undefined ? {} : { left_out_bytes }) }
     const allNotes = [...cutNotes(left_out_bytes, tail, output_path), ...notes]
-    return new LimitedOutput({ ...ends, ...how }, output_path, true, allNotes, changed_files)
+    return new LimitedOutput({ ...ends, ...how }, output_path, true, { ...facts, notes: allNotes })
   },
 }
 

@@ -71,7 +71,7 @@ export const grepTool: ContractTool<GrepArguments, LimitedOutput> = {
     const ends = { head: linesOf(first), ...(last.length === 0 ? {} : { tail: linesOf(last) }) }
     const range = last.length === 0 ? `The first ${first.length}` : `The first ${first.length} and the last ${last.length}`
     const note = `${range} of ${count ?? 'more'} matches are shown. ${wholeIn(output_path)}`
-    return new LimitedOutput({ ...ends, ...about }, output_path, true, [note])
+    return new LimitedOutput({ ...ends, ...about }, output_path, true, { notes: [note] })
   },
 }
 
@@ -110,8 +110,8 @@ export const globTool: ContractTool<GlobArguments, LimitedOutput> = {
     const { items, output_path, not_searched } = await fs.glob(pattern, path)
     const skipped = not_searched === undefined ? {} : { not_searched }
     if (output_path === undefined) return new LimitedOutput({ entries: items, ...skipped })
-    return new LimitedOutput({ head: items.join('\n'), ...skipped }, output_path, true, [
-      `The first ${items.length} paths are shown. ${wholeIn(output_path)}`,
-    ])
+    return new LimitedOutput({ head: items.join('\n'), ...skipped }, output_path, true, {
+      notes: [`The first ${items.length} paths are shown. ${wholeIn(output_path)}`],
+    })
   },
 }

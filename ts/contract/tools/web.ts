@@ -39,9 +39,9 @@ export const webFetchTool: ContractTool<WebFetchArguments, LimitedOutput> = {
   async execute({ url: requested }, { net }) {
     const { url, status, content_type, text, output_path } = await net.fetchPage(requested)
     if (output_path === undefined) return new LimitedOutput({ url, status, content_type, text })
-    return new LimitedOutput({ url, status, content_type, head: text }, output_path, true, [
-      `The beginning is shown. ${wholeIn(output_path)}`,
-    ])
+    return new LimitedOutput({ url, status, content_type, head: text }, output_path, true, {
+      notes: [`The beginning is shown. ${wholeIn(output_path)}`],
+    })
   },
 }
 

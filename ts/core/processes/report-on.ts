@@ -38,7 +38,7 @@ export async function reportOn(entry: TableEntry, facts: ProcessFacts, request: 
   if (facts.waitsForInput && end === undefined) report.waits_for_input = true
   if (end !== undefined) Object.assign(report, { exit_code: end.exitCode ?? null, signal: end.signal ?? null })
   const leftovers = end === undefined ? undefined : leftBehindNote(end)
-  const all = [...notes, ...(end?.gitNotes ?? []), ...(leftovers === undefined ? [] : [leftovers])]
+  const all = [...notes, ...(end?.notes ?? []), ...(leftovers === undefined ? [] : [leftovers])]
   if (all.length > 0) report.notes = all
   return report
 }

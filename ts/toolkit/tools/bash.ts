@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { FinishedCommand } from '../../../index.js'
 import { traceStep } from '../../core/call-channel.js'
 import { programName } from '../../core/call-message.js'
 import { CommandPatches } from '../../core/command-patches.js'
@@ -97,27 +98,27 @@ async function runCommand(
   const { processes, goesOn } = toolkit ?? {}
   const keeps = processes !== undefined && goesOn === true && process.platform === 'linux'
   const callLimits = { ...limits, onAborted }
-  const { output, leftRunning, gitNotes } = await traceStep(
+  const ended = await traceStep(
     'command',
     { program: programName(command.cmd) },
     () =>
       keeps
         ? runKept({ settings, command, limits: callLimits }, call, bound, processes)
         : callAddon(callLimits, (addon, cancel) => addon.bash(settings(addon), command, cancel, patches.of(addon))),
-    (message, _, error) => noteExit(message, error),
+    (message, finished, error) => noteExit(message, error, finished),
   ).finally(() => void (call.patches = patches.take()))
-  setNote(leftRunning, gitNotes)
-  return output
+  setNote(ended)
+  return ended.output
 }
 
 /** Clears the note of an earlier call, and returns the function that sets the note of this one. */
 function noteOf({ cmd }: BashInput, { toolCallId }: Pick<BuiltInContext, 'toolCallId'>, toolkit: Toolkit | undefined) {
   const noted = { toolCallId, tool: 'bash', subject: cmd } as const
   toolkit?.notes.set(noted, {})
-  return (leftRunning: number, gitNotes: readonly string[]): void => {
+  return ({ leftRunning, notes }: FinishedCommand): void => {
     const left = leftRunningNote(leftRunning, toolkit?.processes !== undefined)
-    const notes = [left, ...gitNotes, ...(toolkit?.processes?.takeNotes() ?? [])]
-    const text = notes.filter((note) => note !== undefined).join('\n')
+    const all = [left, ...notes, ...(toolkit?.processes?.takeNotes() ?? [])]
+    const text = all.filter((note) => note !== undefined).join('\n')
     toolkit?.notes.set(noted, { text: text === '' ? undefined : text })
   }
 }

@@ -37,7 +37,13 @@ export async function runKept(
   const line = [command.cmd, ...command.args].map(shellWord).join(' ')
   try {
     const entry = await table.take(process, { command: line, keep, lifetime: signal, record: processRecorder(getToolContext(), bound) })
-    return { leftRunning: 0, gitNotes: [], output: withNote(finished.output, goesOnNote(entry.id, timeoutMs, true)) }
+    return {
+      leftRunning: 0,
+      notes: [],
+      connections: [],
+      denials: [],
+      output: withNote(finished.output, goesOnNote(entry.id, timeoutMs, true)),
+    }
   } catch (cause) {
     signal?.throwIfAborted()
     const summary = `Command timed out after ${timeoutMs}ms`

@@ -3,10 +3,11 @@
  * result has only the end of a long output, and results come in proportion to the output: together they have half the size of
  * the output, or one window a second if that is more.
  */
+import type { FinishedCommand } from '../../../index.js'
 import { setTimeout } from 'node:timers/promises'
 import { settledWithin } from '../../core/abort.js'
 import { startStep } from '../../core/call-channel.js'
-import { type CommandMessage, programName } from '../../core/call-message.js'
+import { type CommandFacts, type CommandMessage, programName } from '../../core/call-message.js'
 import type { CommandPatches } from '../../core/command-patches.js'
 import { ToolError } from '../../core/errors.js'
 import { stream } from '../../core/native.js'
@@ -18,17 +19,17 @@ const PAUSE_MS = 10
 /** Runs a command. Yields the output so far, or the end of a long output, and last the whole output. */
 export async function* streamCommand(
   { settings, command, limits }: CommandPlan,
-  onEnd: (leftRunning: number, gitNotes: readonly string[]) => void,
+  onEnd: (ended: FinishedCommand) => void,
   patches: CommandPatches,
 ): AsyncGenerator<string, void, undefined> {
   const events = stream(limits, (addon, cancel) => addon.bashStream(settings(addon), command, cancel, patches.of(addon)))
   const live = new LiveOutput()
   const step = startStep('command', { program: programName(command.cmd) })
   let isOver = false
-  const end = (error?: unknown): void => {
+  const end = (error?: unknown, ended?: FinishedCommand): void => {
     if (step === undefined || isOver) return
     isOver = true
-    noteExit(step.message, error)
+    noteExit(step.message, error, ended)
     if (error === undefined) step.succeeded()
     else step.failed(error)
   }
@@ -43,9 +44,9 @@ export async function* streamCommand(
       }
       const event = await next
       if (event.done === true) {
-        const { output: whole, leftRunning, gitNotes } = event.value
-        end()
-        onEnd(leftRunning, gitNotes)
+        const { output: whole } = event.value
+        end(undefined, event.value)
+        onEnd(event.value)
         if (whole !== last || whole === '') yield whole
         return
       }
@@ -58,13 +59,14 @@ export async function* streamCommand(
     end(error)
     throw error
   } finally {
-    await events.return({ output: '', leftRunning: 0, gitNotes: [] })
+    await events.return({ output: '', leftRunning: 0, notes: [], connections: [], denials: [] })
     end(new DOMException('The results were no longer wanted', 'AbortError'))
   }
 }
 
 /** Sets the outcome of a command on the call's message. Only a failure adds to it. */
-export function noteExit(message: CommandMessage, error: unknown): void {
+export function noteExit(message: CommandMessage, error: unknown, ended?: CommandFacts): void {
+  if (ended !== undefined) message.call?.noteCommand(ended)
   const { code, details } = ToolError.isInstance(error) ? error : {}
   if (code === 'PROCESS_TIMEOUT') message.timedOut = true
   const exitCode = error === undefined ? 0 : details?.['exitCode']

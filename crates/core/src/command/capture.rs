@@ -15,11 +15,12 @@ use super::environment::{self, Variables};
 use super::hosts;
 use super::launch::{Directory, Launch, joined};
 use super::program::{Program, ProgramSettings, locate};
+use crate::denials::Ended;
 use crate::failure::{Unfinished, commands, files};
+use crate::text;
 use crate::voice::Door;
 use crate::voice::commands::WORKING_DIRECTORY;
 use crate::voice::refusals::{CommandEnd, explain, explain_program};
-use crate::{text, voice};
 
 /// The terms of one program, which may be narrower than its settings.
 #[derive(Debug, Clone, Default)]
@@ -79,13 +80,19 @@ pub fn run(
     let text = |output: Output| text::within(output.bytes, terms.stream_bytes);
     let (stdout, stderr) = (text(output), text(stderr));
     let hint = hint(program, &end, [&stderr, &stdout], &plan);
+    let ended = Ended {
+        end: &end,
+        printed: &[&stderr, &stdout],
+        plan: &plan,
+        directory: &directory.path,
+        connections: &[],
+        door: Door::Tools,
+    };
+    let mut noted = hosts::noted(&git.take(), &ended, hosts::asked_for(connections.as_ref()));
     // A provider's tool has one place for both.
-    let asked_for = hosts::asked_for(connections.as_ref());
-    let notes = voice::notes_of_command(&git.take(), &asked_for, Door::Tools);
-    let hints: Vec<String> = hint.into_iter().chain(notes).collect();
+    let hints: Vec<String> = hint.into_iter().chain(noted.notes.drain(..)).collect();
     let hint = (!hints.is_empty()).then(|| hints.join(" "));
-    let (sidecar, git_notes) = (None, Vec::new());
-    Ok(CommandOutput { stdout, stderr, truncated, sidecar, end, hint, left_running, git_notes })
+    Ok(CommandOutput { stdout, stderr, truncated, sidecar: None, end, hint, left_running, noted })
 }
 
 /// Each name once: the variables of the call replace those of the policy.

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use toolwright_exec::Exit;
+use toolwright_exec::{Connection, Exit};
 
+use crate::denials::Denial;
 use crate::failure::Failure;
 
 /// What a command printed, and how it ended.
@@ -23,8 +24,19 @@ pub struct CommandOutput {
     pub hint: Option<String>,
     /// How many processes that it had left running were killed.
     pub left_running: u32,
-    /// What of its changes to git's configuration stayed in the sandbox.
-    pub git_notes: Vec<String>,
+    /// What the sandbox has noted of it.
+    pub noted: Noted,
+}
+
+/// What the sandbox has noted of a command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Noted {
+    /// What it kept from the command, for a model: changes to git's configuration, and hosts.
+    pub notes: Vec<String>,
+    /// The hosts that the command asked for.
+    pub connections: Vec<Connection>,
+    /// What it refused.
+    pub denials: Vec<Denial>,
 }
 
 /// How a command ended.

@@ -4,12 +4,15 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use toolwright_exec::{Connection, Connections, HostRules, Lead};
+use toolwright_exec::{Connection, Connections, GitReport, HostRules, Lead, Refusal};
 use toolwright_policy::{Host, HostList, is_public};
 use toolwright_sandbox::plan::{Names, Plan};
 
+use super::end::Noted;
 use crate::code::Code;
+use crate::denials::{self, Ended};
 use crate::failure::Failure;
+use crate::voice;
 
 const OPTION: &str = "sandbox.network";
 const CAPABILITIES: &str = "net.hosts";
@@ -23,6 +26,13 @@ pub(super) fn of(plan: &Plan) -> Result<Option<Arc<Connections>>, Failure> {
 /// The hosts that a command has asked for.
 pub(super) fn asked_for(connections: Option<&Arc<Connections>>) -> Vec<Connection> {
     connections.map_or_else(Vec::new, |connections| connections.list())
+}
+
+/// What the sandbox has noted of a command. `git` is what it has changed of git's configuration in vain.
+pub(super) fn noted(git: &[GitReport], ended: &Ended<'_>, connections: Vec<Connection>) -> Noted {
+    let notes = voice::notes_of_command(git, &connections, ended.door);
+    let denials = denials::of_command(&Ended { connections: &connections, ..*ended });
+    Noted { notes, connections, denials }
 }
 
 #[derive(Debug)]
@@ -73,11 +83,21 @@ fn no_address(name: &str, address: &str) -> Failure {
 }
 
 impl HostRules for Rules {
-    fn allows(&self, host: &str, port: Option<u16>) -> bool {
-        let Some(host) = Host::parse(host).map(|host| host.with_port(port)) else { return false };
+    fn refusal(&self, host: &str, port: Option<u16>) -> Option<Refusal> {
+        let host = Host::parse(host).map(|host| host.with_port(port));
+        let (Some(host), [option, within @ ..]) = (host, &self.lists[..]) else {
+            return Some(Refusal::NotAllowed);
+        };
         // Capabilities that have every host have addresses too. The option has those that it lists.
-        let [option, within @ ..] = &self.lists[..] else { return false };
-        option.lists(&host) && within.iter().all(|list| list.allows(&host))
+        if option.denies(&host) {
+            Some(Refusal::Denied)
+        } else if !option.lists(&host) {
+            Some(Refusal::NotAllowed)
+        } else if !within.iter().all(|list| list.allows(&host)) {
+            Some(Refusal::NotGranted)
+        } else {
+            None
+        }
     }
 
     fn denies(&self, address: SocketAddr) -> bool {
@@ -97,6 +117,12 @@ impl HostRules for Rules {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Rules {
+        fn allows(&self, host: &str, port: Option<u16>) -> bool {
+            self.refusal(host, port).is_none()
+        }
+    }
 
     fn names(allow: &[&str], addresses: &[(&str, &str)]) -> Names {
         Names {
@@ -122,6 +148,8 @@ mod tests {
         let denies = |address: &str| rules.denies(address.parse().expect("an address"));
         assert!(denies("1.1.1.1:443") && denies("8.8.8.8:53") && !denies("8.8.8.8:443"));
         assert!(!denies("[2606:4700:4700::1111]:443"));
+        assert_eq!(rules.refusal("evil.example", None), Some(Refusal::Denied));
+        assert_eq!(rules.refusal("93.184.215.14", Some(443)), Some(Refusal::NotAllowed));
         names.within = vec![vec!["*".to_owned()]];
         assert!(compile(&names).expect("compiles").allows("192.0.2.7", Some(22)));
     }
@@ -149,6 +177,7 @@ mod tests {
         let rules = compile(&names).expect("compiles");
         assert!(rules.allows("a.example", Some(80)) && rules.allows("b.example", Some(443)));
         assert!(rules.allows("b.example", None));
+        assert_eq!(rules.refusal("c.example", None), Some(Refusal::NotGranted));
         assert!(!rules.allows("b.example", Some(80)) && !rules.allows("c.example", Some(443)));
     }
 

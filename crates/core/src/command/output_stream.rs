@@ -137,6 +137,7 @@ mod tests {
     use toolwright_exec::CancelSource as _;
 
     use super::*;
+    use crate::command::end::Noted;
 
     fn chunk(text: &str) -> Chunk<'_> {
         Chunk { stream: Stream::Joined, bytes: text.as_bytes() }
@@ -156,7 +157,7 @@ mod tests {
             sink.push(chunk(&"c".repeat(GATHERED_BYTES)));
             assert!(!sink.ready(), "it has to wait for the reader");
             sink.cut(Stream::Joined);
-            Ok(Succeeded { output: "all".to_owned(), left_running: 0, git_notes: Vec::new() })
+            Ok(Succeeded { output: "all".to_owned(), left_running: 0, noted: Noted::default() })
         });
         let completion = work();
         let first = next(&stream);

@@ -12,7 +12,7 @@ use toolwright_exec::{
     Cancel, CancelSource as _, ExecError, ExecRequest, Sink as _, Split, StoppedBy, Stream, Streams,
 };
 
-use super::end::{CommandOutput, End};
+use super::end::{CommandOutput, End, Noted};
 use super::environment::Variables;
 use super::follow::{Changes, Followed, exit, follow};
 use super::kept::KeptProcess;
@@ -24,7 +24,7 @@ use crate::access::target::Target;
 use crate::failure::{Unfinished, commands, files};
 use crate::sidecar::LazySidecar;
 use crate::voice::Door;
-use crate::{text, voice};
+use crate::{denials, text, voice};
 
 /// How a background process runs, and how much of its output stays.
 #[derive(Debug, Clone)]
@@ -77,10 +77,14 @@ pub struct CommandOutcome<T> {
     pub process: Option<Arc<KeptProcess>>,
 }
 
-/// What the sandbox kept from a process, for a model: changes to git's configuration, and hosts.
+/// What the sandbox has noted of a process. What it printed is not looked at.
 #[must_use]
-pub fn git_notes(end: &ProcessEnd) -> Vec<String> {
-    voice::notes_of_command(&end.git, &end.connections, Door::Tools)
+pub fn noted(end: &ProcessEnd) -> Noted {
+    Noted {
+        notes: voice::notes_of_command(&end.git, &end.connections, Door::Tools),
+        connections: end.connections.clone(),
+        denials: denials::of_connections(&end.connections),
+    }
 }
 
 impl<T> CommandOutcome<T> {
@@ -128,14 +132,14 @@ pub fn run_program(
     match followed {
         Followed::Ended(mut end) => {
             let left_running = end.left_running;
-            let notes = placed.notes(&std::mem::take(&mut end.git));
-            program::concluded(program, &exit(end), output, left_running, notes, &placed.plan)
+            let git = std::mem::take(&mut end.git);
+            program::concluded(program, exit(end), output, left_running, &git, &placed)
                 .map(CommandOutcome::ended)
                 .map_err(Unfinished::from)
         }
         Followed::Late => {
             let process = Some(options.place.fill(kept));
-            let output = Succeeded { output, left_running: 0, git_notes: Vec::new() };
+            let output = Succeeded { output, left_running: 0, noted: Noted::default() };
             Ok(CommandOutcome { output, process })
         }
         Followed::Stopped => Err(Unfinished::Stopped { output }),

@@ -12,14 +12,16 @@ use toolwright_fs::{DirectoryGrant, FileLocation, FsError, FsErrorKind};
 use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::policy::Grants;
 
+use super::end::{End, Noted};
 use super::environment::{self, Policy, Variables};
 use super::hosts;
 use super::launch::{Directory, Launch, joined};
 use super::plan::SandboxOptions;
+use crate::denials::Ended;
 use crate::failure::{Failure, Unfinished, commands, files};
+use crate::text;
 use crate::voice::Door;
 use crate::voice::commands::WORKING_DIRECTORY;
-use crate::{text, voice};
 
 /// Under what conditions programs run.
 #[derive(Debug)]
@@ -58,8 +60,8 @@ pub struct Succeeded {
     pub output: String,
     /// How many processes that it had left running were killed.
     pub left_running: u32,
-    /// What of its changes to git's configuration stayed in the sandbox.
-    pub git_notes: Vec<String>,
+    /// What the sandbox has noted of it.
+    pub noted: Noted,
 }
 
 /// Runs a program. With a sink, its output can be had meanwhile. One that is cancelled is
@@ -72,7 +74,6 @@ pub fn run(
     sink: Option<&mut dyn Sink>,
 ) -> Result<Succeeded, Unfinished> {
     let placed = place(settings, program, host)?;
-    let Placed { directory, plan, .. } = &placed;
     let git = GitReports::default();
     let launch = Launch { git: Some(&git), ..launch(settings, program, host, &placed) };
     let limit = settings.max_output_bytes;
@@ -84,28 +85,29 @@ pub fn run(
     let text = |output: Output| text::within(output.bytes, limit);
     match ran {
         Ok(Finished { exit, output, left_running, .. }) => {
-            let notes = placed.notes(&git.take());
-            Ok(concluded(program, &exit, text(output), left_running, notes, plan)?)
+            Ok(concluded(program, exit, text(output), left_running, &git.take(), &placed)?)
         }
         Err(ExecError::Cancelled { output, .. }) => {
             Err(Unfinished::Stopped { output: text(output) })
         }
-        Err(error) => Err(failed(error, program, directory, plan, text).into()),
+        Err(error) => Err(failed(error, program, &placed, text).into()),
     }
 }
 
 /// What the end of a program is: success, or a failure that shows what it printed.
 pub(super) fn concluded(
     program: &Program,
-    exit: &Exit,
+    exit: Exit,
     output: String,
     left_running: u32,
-    git_notes: Vec<String>,
-    plan: &Plan,
+    git: &[GitReport],
+    placed: &Placed,
 ) -> Result<Succeeded, Failure> {
-    match exit {
-        Exit::Code(0) => Ok(Succeeded { output, left_running, git_notes }),
-        exit => Err(commands::exited(program, exit, output, &git_notes, plan)),
+    let end = End::Exited(exit);
+    let noted = placed.noted(git, &end, &output);
+    match end {
+        End::Exited(Exit::Code(0)) => Ok(Succeeded { output, left_running, noted }),
+        end => Err(commands::exited(program, &end, output, &noted, &placed.plan)),
     }
 }
 
@@ -120,10 +122,17 @@ pub(super) struct Placed {
 }
 
 impl Placed {
-    /// What the sandbox kept from it, but for what its end explains.
-    pub(super) fn notes(&self, git: &[GitReport]) -> Vec<String> {
-        let asked_for = hosts::asked_for(self.connections.as_ref());
-        voice::notes_of_command(git, &asked_for, Door::Tools)
+    /// What the sandbox has noted of it.
+    fn noted(&self, git: &[GitReport], end: &End, output: &str) -> Noted {
+        let ended = Ended {
+            end,
+            printed: &[output],
+            plan: &self.plan,
+            directory: &self.directory.path,
+            connections: &[],
+            door: Door::Tools,
+        };
+        hosts::noted(git, &ended, hosts::asked_for(self.connections.as_ref()))
     }
 }
 
@@ -165,19 +174,21 @@ pub(super) fn launch<'a>(
 
 /// A program that could not be started.
 pub(super) fn failed_start(error: ExecError, program: &Program, placed: &Placed) -> Failure {
-    failed(error, program, &placed.directory, &placed.plan, |_| String::new())
+    failed(error, program, placed, |_| String::new())
 }
 
 fn failed(
     error: ExecError,
     program: &Program,
-    directory: &Directory,
-    plan: &Plan,
+    placed: &Placed,
     text: impl FnOnce(Output) -> String,
 ) -> Failure {
+    let Placed { directory, plan, .. } = placed;
     let failure = match error {
         ExecError::TimedOut { output, timeout, .. } => {
-            commands::timed_out(program, timeout, text(output), plan)
+            let output = text(output);
+            let noted = placed.noted(&[], &End::TimedOut, &output);
+            commands::timed_out(program, timeout, output, &noted, plan)
         }
         error => commands::program_not_run(&error, program, directory),
     };

@@ -18,11 +18,12 @@ use super::launch::{Directory, Launch};
 use super::live_output::{LiveOutput, LiveSink};
 use super::session::{OpenDirectories, SessionOptions};
 use crate::access::target::Target;
+use crate::denials::Ended;
 use crate::failure::{Unfinished, commands};
 use crate::sidecar::{LazySidecar, SidecarRequest};
+use crate::text;
 use crate::voice::Door;
 use crate::voice::refusals::{CommandEnd, explain, explain_line};
-use crate::{text, voice};
 
 /// A command line and its conditions.
 #[derive(Debug)]
@@ -85,7 +86,7 @@ pub(super) fn output(
     git: &[GitReport],
     sidecar: LazySidecar<'_>,
 ) -> CommandOutput {
-    let Placed { open, plan, connections, .. } = placed;
+    let Placed { open, plan, directory, connections } = placed;
     let stdout = text::within(stdout, command.head_bytes);
     let stderr = text::within(stderr, command.head_bytes.saturating_sub(stdout.len()));
     let hint = match end {
@@ -93,9 +94,16 @@ pub(super) fn output(
         _ => hint(&command.line, &end, [&stderr, &stdout], plan).or_else(|| open.missing()),
     };
     let sidecar = sidecar.finish();
-    let asked_for = hosts::asked_for(connections.as_ref());
-    let git_notes = voice::notes_of_command(git, &asked_for, Door::Session);
-    CommandOutput { stdout, stderr, truncated, sidecar, end, hint, left_running, git_notes }
+    let ended = Ended {
+        end: &end,
+        printed: &[&stderr, &stdout],
+        plan,
+        directory: &directory.path,
+        connections: &[],
+        door: Door::Session,
+    };
+    let noted = hosts::noted(git, &ended, hosts::asked_for(connections.as_ref()));
+    CommandOutput { stdout, stderr, truncated, sidecar, end, hint, left_running, noted }
 }
 
 /// Where a command line runs, and behind which plan.

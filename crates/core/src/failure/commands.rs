@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
-use toolwright_exec::{ExecError, Exit};
+use serde_json::{Map, Value, json};
+use toolwright_exec::{Connection, ExecError, Exit};
 use toolwright_sandbox::plan::Plan;
 
 use super::Failure;
 use crate::code::Code;
+use crate::command::end::{End, Noted};
 use crate::command::launch::Directory;
 use crate::command::program::Program;
+use crate::denials::Denial;
 use crate::voice::Door;
 use crate::voice::commands as voice;
 use crate::voice::refusals::{CommandEnd, explain, explain_program};
@@ -16,16 +19,17 @@ use crate::voice::refusals::{CommandEnd, explain, explain_program};
 /// A program that ended with another code than 0, or by a signal.
 pub(crate) fn exited(
     program: &Program,
-    exit: &Exit,
+    end: &End,
     output: String,
-    git_notes: &[String],
+    noted: &Noted,
     plan: &Plan,
 ) -> Failure {
-    let (summary, end) = match exit {
-        Exit::Code(code) => {
+    let (summary, command_end) = match end {
+        End::Exited(Exit::Code(code)) => {
             (format!("Command failed with exit code {code}"), Some(CommandEnd::Code(*code)))
         }
-        Exit::Signal { name, .. } => (format!("Command was killed by {name}"), None),
+        End::Exited(Exit::Signal { name, .. }) => (format!("Command was killed by {name}"), None),
+        End::TimedOut => ("Command timed out".to_owned(), Some(CommandEnd::TimedOut)),
     };
     let place = format!("{summary}: `{}`", program.cmd);
     let printed = match &*output {
@@ -33,18 +37,22 @@ pub(crate) fn exited(
         output => format!("Output:\n{output}"),
     };
     let mut failure = Failure::new(Code::CommandFailed, summary, place).with_output(printed);
-    let hint = explain(&output, plan, Door::Tools).or_else(|| network(program, end?, plan));
-    let hints: Vec<&str> = hint.iter().chain(git_notes).map(String::as_str).collect();
+    let hint = explain(&output, plan, Door::Tools).or_else(|| network(program, command_end?, plan));
+    let hints: Vec<&str> = hint.iter().chain(&noted.notes).map(String::as_str).collect();
     if !hints.is_empty() {
         failure = failure.with_hint(hints.join(" "));
     }
-    let failure = match exit {
-        Exit::Code(code) => failure.with("exitCode", *code),
-        Exit::Signal { number, name } => {
+    let failure = match end {
+        End::Exited(Exit::Code(code)) => failure.with("exitCode", *code),
+        End::Exited(Exit::Signal { number, name }) => {
             failure.with("signal", name.to_string()).with("signalNumber", *number)
         }
+        End::TimedOut => failure,
     };
-    failure.with("cmd", &*program.cmd).with("args", program.args.clone()).with("output", output)
+    with_noted(failure, noted)
+        .with("cmd", &*program.cmd)
+        .with("args", program.args.clone())
+        .with("output", output)
 }
 
 /// A program that was killed at its timeout.
@@ -52,6 +60,7 @@ pub(crate) fn timed_out(
     program: &Program,
     timeout: Duration,
     output: String,
+    noted: &Noted,
     plan: &Plan,
 ) -> Failure {
     let ms = timeout.as_millis();
@@ -62,7 +71,41 @@ pub(crate) fn timed_out(
     if !output.is_empty() {
         failure = failure.with_partial_output(format!("Output until then:\n{output}"));
     }
-    failure.with("timeoutMs", u64::try_from(ms).unwrap_or(u64::MAX)).with("output", output)
+    with_noted(failure, noted)
+        .with("timeoutMs", u64::try_from(ms).unwrap_or(u64::MAX))
+        .with("output", output)
+}
+
+/// The same with what the sandbox has noted, for programs.
+fn with_noted(mut failure: Failure, noted: &Noted) -> Failure {
+    if !noted.connections.is_empty() {
+        failure = failure.with("connections", connections(&noted.connections));
+    }
+    if !noted.denials.is_empty() {
+        failure = failure.with("denials", denials(&noted.denials));
+    }
+    failure
+}
+
+fn connections(all: &[Connection]) -> Vec<Value> {
+    let row = |connection: &Connection| {
+        let mut row = Map::new();
+        row.insert("host".to_owned(), connection.host.clone().into());
+        row.extend(connection.port.map(|port| ("port".to_owned(), port.into())));
+        row.insert("verdict".to_owned(), connection.verdict.word().into());
+        row.insert("count".to_owned(), connection.count.into());
+        if let Some(bytes) = connection.bytes {
+            row.insert("sentBytes".to_owned(), bytes.sent.into());
+            row.insert("receivedBytes".to_owned(), bytes.received.into());
+        }
+        row.into()
+    };
+    all.iter().map(row).collect()
+}
+
+fn denials(all: &[Denial]) -> Vec<Value> {
+    let row = |Denial { layer, subject, option }: &Denial| json!({ "layer": layer.word(), "subject": subject, "option": option });
+    all.iter().map(row).collect()
 }
 
 /// What the blocked network has to do with the end of a program.

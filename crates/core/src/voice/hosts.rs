@@ -1,6 +1,6 @@
 //! What became of the hosts that a command asked for.
 
-use toolwright_exec::{Connection, Verdict};
+use toolwright_exec::{Connection, Refusal, Verdict};
 
 use super::Door;
 use super::remedy::Remedy;
@@ -10,16 +10,25 @@ const MAX_NAMES: usize = 10;
 
 /// A sentence for each reason why a command did not reach a host, for a model.
 pub(crate) fn notes(connections: &[Connection], door: Door) -> Vec<String> {
-    let of = |verdict: Verdict| names(connections.iter().filter(|one| one.verdict == verdict));
+    // A name with several addresses may be reached at one of them.
+    let is_reached = |one: &Connection| {
+        let is_same = |other: &Connection| other.host == one.host && other.port == one.port;
+        connections.iter().any(|other| is_same(other) && other.verdict == Verdict::Opened)
+    };
+    let of = |verdict: Verdict| {
+        let hosts = connections.iter().filter(|one| one.verdict == verdict);
+        names(hosts.filter(|one| verdict != Verdict::Failed || !is_reached(one)))
+    };
     let mut notes = Vec::new();
     let mut note = |verdict: Verdict, text: &dyn Fn(&str) -> String| {
         notes.extend(of(verdict).map(|names| text(&names)));
     };
-    note(Verdict::Refused, &|names| {
-        format!(
-            "The sandbox refused {names}: commands reach only the hosts that the host program names. Do without, or {}.",
-            Remedy::HOSTS.words(door)
-        )
+    note(Verdict::Refused(Refusal::NotAllowed), &|names| refused(names, Remedy::HOSTS, door));
+    note(Verdict::Refused(Refusal::NotGranted), &|names| {
+        refused(names, Remedy::GRANTED_HOSTS, door)
+    });
+    note(Verdict::Refused(Refusal::Denied), &|names| {
+        format!("The sandbox refused {names}: the host program denies it. Do without.")
     });
     note(Verdict::Private, &|names| {
         format!(
@@ -38,6 +47,13 @@ pub(crate) fn notes(connections: &[Connection], door: Door) -> Vec<String> {
             .to_owned()
     });
     notes
+}
+
+fn refused(names: &str, remedy: Remedy, door: Door) -> String {
+    format!(
+        "The sandbox refused {names}: commands reach only the hosts that the host program names. Do without, or {}.",
+        remedy.words(door)
+    )
 }
 
 fn names<'a>(connections: impl Iterator<Item = &'a Connection>) -> Option<String> {
@@ -62,28 +78,37 @@ mod tests {
     use super::*;
 
     fn connection(host: &str, port: Option<u16>, verdict: Verdict) -> Connection {
-        Connection { host: host.to_owned(), port, verdict, count: 1 }
+        Connection { host: host.to_owned(), port, verdict, count: 1, bytes: None }
     }
 
     #[test]
     fn each_reason_has_its_next_move() {
         let mut all = vec![
             connection("registry.example", Some(443), Verdict::Opened),
-            connection("evil.example", None, Verdict::Refused),
-            connection("registry.example", Some(25), Verdict::Refused),
+            connection("evil.example", None, Verdict::Refused(Refusal::NotAllowed)),
+            connection("registry.example", Some(25), Verdict::Refused(Refusal::NotAllowed)),
             connection("inside.example", None, Verdict::Private),
             connection("absent.example", None, Verdict::Unknown),
+            connection("registry.example", Some(443), Verdict::Failed),
+            connection("ads.example", None, Verdict::Refused(Refusal::Denied)),
+            connection("paid.example", Some(80), Verdict::Refused(Refusal::NotGranted)),
         ];
         let told = notes(&all, Door::Tools);
-        assert_eq!(told.len(), 3);
+        assert_eq!(told.len(), 5, "one address of a name was reached: {told:?}");
         assert!(told[0].contains("`evil.example`, `registry.example:25`"), "{}", told[0]);
         assert!(told[0].contains("sandbox.network.allow"), "{}", told[0]);
-        assert!(told[1].contains("`inside.example`"), "{}", told[1]);
-        assert!(told[1].contains("sandbox.network.addresses"), "{}", told[1]);
-        assert!(told[2].contains("`absent.example`"), "{}", told[2]);
-        all.extend(
-            (0..12).map(|number| connection(&format!("{number}.example"), None, Verdict::Refused)),
+        assert!(
+            told[1].contains("`paid.example:80`") && told[1].contains("net.hosts"),
+            "{}",
+            told[1]
         );
+        assert!(told[2].contains("`ads.example`: the host program denies it"), "{}", told[2]);
+        assert!(told[3].contains("`inside.example`"), "{}", told[3]);
+        assert!(told[3].contains("sandbox.network.addresses"), "{}", told[3]);
+        assert!(told[4].contains("`absent.example`"), "{}", told[4]);
+        all.extend((0..12).map(|number| {
+            connection(&format!("{number}.example"), None, Verdict::Refused(Refusal::NotAllowed))
+        }));
         assert!(notes(&all, Door::Session)[0].contains("and 4 more"));
         assert!(notes(&all[..1], Door::Tools).is_empty());
     }

@@ -18,6 +18,8 @@ impl Remedy {
     };
     /// Adds a host that commands reach by name.
     pub(crate) const HOSTS: Self = Self::same("have the host add it to sandbox.network.allow");
+    /// Grants a host to a session that commands reach by name.
+    pub(crate) const GRANTED_HOSTS: Self = Self::same("have the host grant it in net.hosts");
     /// Says where a name leads.
     pub(crate) const HOST_ADDRESSES: Self =
         Self::same("have the host name its address in sandbox.network.addresses");

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, SocketFlags, SocketType, connect, ipproto, socket_with, socketpair,
@@ -20,7 +21,7 @@ use toolwright_sandbox::wire::{
     Answer, Ask, NO_LEAD, Resolved, SYNTHETIC, receive_from_gate, send_to_gate,
 };
 
-use crate::connections::{Connections, Lead, Verdict};
+use crate::connections::{Connections, Lead, Refusal, Verdict};
 
 /// How many addresses of one name are answered.
 const MAX_ADDRESSES: usize = 8;
@@ -108,7 +109,9 @@ impl Leads {
 
 impl Gate {
     fn serve(self: Arc<Self>) {
-        while let Ok(Some((packet, _))) = receive_from_gate(&self.socket, true) {
+        loop {
+            self.wait();
+            let Ok(Some((packet, _))) = receive_from_gate(&self.socket, true) else { return };
             match Ask::read_packet(&packet) {
                 Ok(Ask::Resolve(number, name)) => self.resolve(number, name),
                 Ok(Ask::Check(number, name)) => {
@@ -132,6 +135,25 @@ impl Gate {
         }
     }
 
+    /// Waits for a question, and hears meanwhile of connections that are gone.
+    fn wait(&self) {
+        loop {
+            let Some(news) = self.connections.news() else { return };
+            let mut polled =
+                [PollFd::new(&self.socket, PollFlags::IN), PollFd::new(&*news, PollFlags::IN)];
+            if poll(&mut polled, None).is_err() {
+                return;
+            }
+            let [asked, heard] = polled.map(|polled| !polled.revents().is_empty());
+            if heard {
+                self.connections.hear();
+            }
+            if asked {
+                return;
+            }
+        }
+    }
+
     fn answer(&self, answer: &Answer, socket: Option<&OwnedFd>) {
         // A worker that takes no answers has its callers wait; it is gone, or is being killed.
         let _ = send_to_gate(&self.socket, &answer.packet(), socket.map(AsFd::as_fd));
@@ -143,8 +165,8 @@ impl Gate {
 
     /// Whether a name may be asked for. If not, what is answered.
     fn check(&self, name: &str) -> Result<(), Resolved> {
-        if !self.connections.rules.allows(name, None) {
-            self.connections.note(name, None, Verdict::Refused);
+        if let Some(refusal) = self.connections.rules.refusal(name, None) {
+            self.connections.note(name, None, Verdict::Refused(refusal));
             return Err(Resolved::Nothing);
         }
         if !self.leads().admit(name) {
@@ -210,13 +232,16 @@ impl Gate {
             Some((name, lead)) => (name, lead.at(port)),
             None => (written(address), SocketAddr::new(address, port)),
         };
-        if !rules.allows(&host, Some(port)) || rules.denies(target) {
-            self.connections.note(&host, Some(port), Verdict::Refused);
+        let denied = || rules.denies(target).then_some(Refusal::Denied);
+        if let Some(refusal) = rules.refusal(&host, Some(port)).or_else(denied) {
+            self.connections.note(&host, Some(port), Verdict::Refused(refusal));
             return Err(Errno::from_raw_os_error(NO_LEAD));
         }
         let begun = begin(target, is_v6);
-        let verdict = if begun.is_ok() { Verdict::Opened } else { Verdict::Failed };
-        self.connections.note(&host, Some(port), verdict);
+        match &begun {
+            Ok(socket) => self.connections.opened(&host, port, target, socket),
+            Err(_) => self.connections.note(&host, Some(port), Verdict::Failed),
+        }
         begun
     }
 }

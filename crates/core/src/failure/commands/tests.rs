@@ -43,7 +43,13 @@ fn unconfined() -> ExecError {
 fn a_code_comes_with_the_output_and_what_the_sandbox_has_to_do_with_it() {
     let closed = plan(Network::PrivateLoopback);
     let exited = |cmd: &str, args: &[&str], code, output: &str| {
-        super::exited(&program(cmd, args), &Exit::Code(code), output.to_owned(), &[], &closed)
+        super::exited(
+            &program(cmd, args),
+            &End::Exited(Exit::Code(code)),
+            output.to_owned(),
+            &Noted::default(),
+            &closed,
+        )
     };
     let failure = exited("make", &["all"], 2, "no rule\n");
     assert_eq!(
@@ -67,7 +73,13 @@ fn a_code_comes_with_the_output_and_what_the_sandbox_has_to_do_with_it() {
 fn a_signal_is_named_and_says_nothing_of_the_network() {
     let exit = Exit::Signal { number: 9, name: "SIGKILL".into() };
     let program = program("curl", &["https://x"]);
-    let failure = exited(&program, &exit, String::new(), &[], &plan(Network::PrivateLoopback));
+    let failure = exited(
+        &program,
+        &End::Exited(exit),
+        String::new(),
+        &Noted::default(),
+        &plan(Network::PrivateLoopback),
+    );
     assert_eq!(failure.summary, "Command was killed by SIGKILL");
     assert_eq!(failure.details["signal"], "SIGKILL");
     assert_eq!(failure.details["signalNumber"], 9);
@@ -79,7 +91,13 @@ fn a_signal_is_named_and_says_nothing_of_the_network() {
 fn a_timeout_shows_how_far_the_program_came() {
     let timed_out = |cmd: &str, output: &str, network| {
         let timeout = Duration::from_millis(1500);
-        super::timed_out(&program(cmd, &["x"]), timeout, output.to_owned(), &plan(network))
+        super::timed_out(
+            &program(cmd, &["x"]),
+            timeout,
+            output.to_owned(),
+            &Noted::default(),
+            &plan(network),
+        )
     };
     let failure = timed_out("make", "one\n", Network::PrivateLoopback);
     let message = failure.message();

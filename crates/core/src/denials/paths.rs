@@ -1,0 +1,134 @@
+//! Paths that a command says it was refused.
+
+use std::path::{Component, Path, PathBuf};
+
+use toolwright_fs::{host_may_read, host_may_write, is_read_only};
+use toolwright_sandbox::layers::refuses_without_mounts;
+use toolwright_sandbox::plan::{Files, Plan};
+
+use super::{Denial, Ended, Layer};
+use crate::voice::Door;
+
+const READ_ONLY: [&str; 4] = ["read-only file system", "erofs", "os error 30", "errno 30"];
+const REFUSED: [&str; 4] = ["permission denied", "eacces", "operation not permitted", "eperm"];
+/// The error for replacing a mount point: every protected file is one.
+const BUSY: [&str; 3] = ["device or resource busy", "resource busy or locked", "ebusy"];
+
+/// What every command may write, or nobody.
+const NOT_OF_THE_PLAN: [&str; 6] = ["/proc", "/sys", "/dev", "/tmp", "/var/tmp", "/run/user"];
+
+pub(super) fn denials(ended: &Ended<'_>, printed: &str) -> Vec<Denial> {
+    printed.lines().filter_map(|line| of_line(ended, line)).collect()
+}
+
+/// One line of a program is about one path.
+fn of_line(ended: &Ended<'_>, line: &str) -> Option<Denial> {
+    let small = line.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| small.contains(word));
+    let (read_only, refused, busy) = (has(&READ_ONLY), has(&REFUSED), has(&BUSY));
+    if !(read_only || refused || busy) {
+        return None;
+    }
+    named(line).into_iter().find_map(|word| {
+        let path = located(ended.directory, &word)?;
+        let closed = || refused.then(|| unreadable(ended, &path)).flatten();
+        let option = unwritable(ended, &path, read_only, busy, refused).or_else(closed)?;
+        Some(Denial {
+            layer: Layer::Files,
+            subject: path.to_string_lossy().into_owned(),
+            option: Some(option),
+        })
+    })
+}
+
+/// The option that would open the path to be written.
+fn unwritable(
+    ended: &Ended<'_>,
+    path: &Path,
+    read_only: bool,
+    busy: bool,
+    refused: bool,
+) -> Option<&'static str> {
+    let plan = ended.plan;
+    let is_protected = plan.protected.iter().any(|protected| path.starts_with(protected));
+    if is_protected && (read_only || busy || (refused && refuses_without_mounts())) {
+        return Some("sandbox.denyWrite");
+    }
+    if plan.files != Files::Confined || is_writable(plan, path) {
+        return None;
+    }
+    let by_mount = read_only && !is_read_only(path);
+    let by_landlock = refused && refuses_without_mounts() && host_may_write(path);
+    (by_mount || by_landlock).then_some(match ended.door {
+        Door::Tools => "sandbox.writableRoots",
+        Door::Session => "fs.write",
+    })
+}
+
+fn is_writable(plan: &Plan, path: &Path) -> bool {
+    let is_below = |directory: &Path| path.starts_with(directory);
+    plan.writable.iter().any(|writable| is_below(writable))
+        || NOT_OF_THE_PLAN.iter().any(|directory| is_below(Path::new(directory)))
+        || is_below(&std::env::temp_dir())
+}
+
+/// The option that would open the path to be read. What the host cannot read itself is not closed by it.
+fn unreadable(ended: &Ended<'_>, path: &Path) -> Option<&'static str> {
+    let Plan { closed, readable, writable, .. } = ended.plan;
+    let longest = |paths: &[PathBuf]| {
+        let around = paths.iter().filter(|one| path.starts_with(one));
+        around.map(|one| one.components().count()).max()
+    };
+    let closed = longest(closed)?;
+    if longest(readable).max(longest(writable)) > Some(closed) || !host_may_read(path) {
+        return None;
+    }
+    Some(match ended.door {
+        Door::Tools => "sandbox.readable",
+        Door::Session => "fs.read",
+    })
+}
+
+/// What of a line may be a path: what is quoted, and each word with a slash.
+fn named(line: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    for (open, close) in [('\'', '\''), ('"', '"'), ('`', '`'), ('‘', '’'), ('`', '\'')] {
+        let mut rest = line;
+        while let Some((_, after)) = rest.split_once(open) {
+            let Some((inside, more)) = after.split_once(close) else { break };
+            all.push(inside.to_owned());
+            rest = more;
+        }
+    }
+    let is_edge =
+        |char: char| matches!(char, ':' | ',' | ';' | '(' | ')' | '\'' | '"' | '`' | '[' | ']');
+    for word in line.split_whitespace() {
+        all.extend(word.split(is_edge).filter(|part| part.contains('/')).map(str::to_owned));
+    }
+    all.retain(|word| !word.is_empty() && word.len() < 4096 && !word.contains("://"));
+    all
+}
+
+/// The place of a path as the command meant it, with links followed as far as it exists.
+fn located(directory: &Path, word: &str) -> Option<PathBuf> {
+    if word.contains('\0') {
+        return None;
+    }
+    let whole = match word.strip_prefix("~/") {
+        Some(below) => std::env::home_dir()?.join(below),
+        None => directory.join(word),
+    };
+    let mut plain = PathBuf::new();
+    for part in whole.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
+    }
+    let there = plain.ancestors().find_map(|path| Some((path, path.canonicalize().ok()?)))?;
+    let below = plain.strip_prefix(there.0).ok()?;
+    Some(if below.as_os_str().is_empty() { there.1 } else { there.1.join(below) })
+}

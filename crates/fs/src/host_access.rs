@@ -1,0 +1,25 @@
+//! What the host itself may do at a path.
+
+use std::path::Path;
+
+use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
+
+/// Whether this process may read the file at a path.
+#[must_use]
+pub fn host_may_read(path: &Path) -> bool {
+    access(path, Access::READ_OK).is_ok()
+}
+
+/// Whether this process may write the file at a path, or make one there.
+#[must_use]
+pub fn host_may_write(path: &Path) -> bool {
+    let at = if path.exists() { Some(path) } else { path.parent() };
+    at.is_some_and(|at| access(at, Access::WRITE_OK).is_ok())
+}
+
+/// Whether the file system of a path is read-only for this process.
+#[must_use]
+pub fn is_read_only(path: &Path) -> bool {
+    let system = path.ancestors().find_map(|path| statvfs(path).ok());
+    system.is_some_and(|system| system.f_flag.contains(StatVfsMountFlags::RDONLY))
+}
