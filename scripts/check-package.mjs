@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { codeBlocks } from './code-blocks/extract.mjs'
+import { NEEDED, PUBLISHED, platformFiles } from './package/contents.mjs'
 import { capture, npm } from './package/npm.mjs'
 import { runtimes } from './package/runtimes.mjs'
 import { deadLinks } from './package/published-links.mjs'
@@ -20,8 +21,6 @@ installed from npm into .cache/runtimes the first time.
   --help   show this text
 `
 
-const PUBLISHED =
-  /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY-NOTICES\.md|llms\.txt|AGENTS\.md|index\.c?js|examples\/.+\.(?:mjs|jsx?|json|md)|dist\/.+\.(?:js|d\.ts)|dist\/report\/page\/page\.css)$/
 const fixture = (name) => join(root, 'scripts', 'fixtures', name)
 const installedVersion = (name) => JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8')).version
 
@@ -155,7 +154,7 @@ async function main(work) {
   check('platform package holds the addon', () => {
     platform = packPlatform(work)
     const files = platform.files.toSorted().join(' ')
-    expect(files === `LICENSE README.md THIRD-PARTY-NOTICES.md package.json ${platform.file}`, `it holds ${files}`)
+    expect(files === platformFiles(platform.file).join(' '), `it holds ${files}`)
   })
   if (platform === undefined) return
   const packed = await packRoot(work, platform.name)
@@ -163,7 +162,7 @@ async function main(work) {
     published = packed
     const strangers = published.files.filter((file) => !PUBLISHED.test(file))
     expect(strangers.length === 0, `it also holds ${strangers.join(' ')}`)
-    for (const file of ['README.md', 'LICENSE', 'llms.txt', 'index.js', 'index.cjs', 'dist/index.js', 'dist/index.d.ts', 'AGENTS.md']) {
+    for (const file of NEEDED) {
       expect(published.files.includes(file), `${file} is missing`)
     }
   })
