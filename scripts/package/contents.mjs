@@ -1,12 +1,11 @@
 /** The files that the root package may hold. Decisions and pictures of the repository are not among them. */
 export const PUBLISHED =
-  /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY-NOTICES\.md|llms\.txt|AGENTS\.md|index\.c?js|examples\/.+\.(?:mjs|jsx?|json|md)|dist\/(?:[\w-]+\/)*[\w-]+\.(?:js|d\.ts)|dist\/report\/page\/page\.css)$/
+  /^(?:package\.json|README\.md|LICENSE|THIRD-PARTY-NOTICES\.md|llms\.txt|AGENTS\.md|index\.c?js|examples\/.+\.(?:mjs|jsx?|json|md)|dist\/(?:[\w-]+\/)*[\w-]+\.(?:js|d\.ts)|dist\/report\/page\/page\.css)$/
 
 /** The files without which it is of no use, or breaks a promise. */
 export const NEEDED = [
   'README.md',
   'LICENSE',
-  'CHANGELOG.md',
   'THIRD-PARTY-NOTICES.md',
   'llms.txt',
   'AGENTS.md',

@@ -154,6 +154,8 @@ function* importProblems({ packages: { toolwright } }) {
     for (const [, , literal, joined] of text.matchAll(IMPORTED)) {
       const specifier = literal ?? joined
       if (/^[./]|^node:|^file:|^bun$/.test(specifier) || isBuiltin(specifier)) continue
+      // The napi CLI's loader asks for packages of machines for which there is none.
+      if (file === 'index.js' && specifier.startsWith('toolwright-')) continue
       const name = specifier
         .split('/')
         .slice(0, specifier.startsWith('@') ? 2 : 1)

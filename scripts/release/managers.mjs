@@ -48,6 +48,8 @@ export const managerNames = Object.keys(managers)
 /** Each has its cache in the folder, without what an earlier rehearsal has published under the same version. */
 export function prepareCaches(caches) {
   mkdirSync(caches, { recursive: true })
+  // Berry remembers addresses of tarballs, and the registry has another port each time.
+  rmSync(join(caches, 'berry', 'metadata'), { recursive: true, force: true })
   for (const path of readdirSync(caches, { recursive: true })) {
     if (/(?:^|\/)(?:npm-|\.?)toolwright[\w.@-]*$/.test(path)) rmSync(join(caches, path), { recursive: true, force: true })
   }

@@ -14,6 +14,7 @@ import { packPackages, platforms, readJson, stagePackages, writeJson } from './p
 import { plants } from './plants.mjs'
 import { Skipped, startRows } from './progress.mjs'
 import { startRegistry } from './registry.mjs'
+import { auditSignatures, writeLists } from './sbom.mjs'
 import { breakPlatform, peers, platformsTaken, upgrade, useDemo, useInBun, useInNode } from './uses.mjs'
 
 const HELP = `Usage: npm run release:rehearse -- [options]
@@ -217,6 +218,10 @@ async function main() {
       return found[0].problem
     })
   }
+  await rows.row('lists of what is inside (CycloneDX), and checksums', () =>
+    writeLists(join(staged, 'tarballs'), tarballs, release.packages.toolwright.manifest.version),
+  )
+  await rows.row('signatures of what the lockfile names', () => auditSignatures(Skipped))
   if (!values.checks) {
     say('registry …')
     installedTools('release/tools')
@@ -239,7 +244,7 @@ else {
   try {
     await main()
   } catch (error) {
-    if (!(error instanceof TypeError && /^no fault /.test(error.message))) throw error
+    if (!(error instanceof TypeError && error.message.startsWith('no fault '))) throw error
     process.stderr.write(`rehearse  ${error.message}\n`)
     process.exitCode = 2
   }
