@@ -4,6 +4,7 @@
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { root } from '../setup/paths.mjs'
 import { capture } from './npm.mjs'
 import { importTool, installedTools } from './tools.mjs'
@@ -39,14 +40,16 @@ async function joinPrograms(compiled, dist, { modules, programs }) {
     input: inputsOf(compiled, [...modules, ...programs], '.js'),
     platform: 'node',
     external: isPackage,
+    preserveEntrySignatures: 'allow-extension',
     plugins: [importsThatBundlersLeaveAlone],
   })
   const { output } = await bundle.generate({
     format: 'esm',
     entryFileNames: `${PARTS}/[name].js`,
-    // The module that finds the addon tells by its own name whether somebody has bundled it.
+    // The module that finds the addon tells by its own name whether somebody has bundled it. It is alone, for a bundler that
+    // splits a program keeps it in the entry then, beside which the addon lies.
     chunkFileNames: ({ name }) => (name === 'core-addon' ? 'core/addon.js' : `${PARTS}/part-[name].js`),
-    codeSplitting: { groups: [{ name: 'core-addon', test: /\/core\/addon\.js$/, priority: 2 }] },
+    codeSplitting: { includeDependenciesRecursively: false, groups: [{ name: 'core-addon', test: /\/core\/addon\.js$/, priority: 2 }] },
     // A class says its name in messages.
     minify: {
       compress: true,
@@ -59,7 +62,11 @@ async function joinPrograms(compiled, dist, { modules, programs }) {
     mkdirSync(join(dist, fileName, '..'), { recursive: true })
     writeFileSync(join(dist, fileName), withImports(code))
   }
-  for (const name of modules) writeFileSync(join(dist, `${name}.js`), `export * from './${PARTS}/${name}.js'\n`)
+  for (const name of modules) {
+    // By name: a part may export more, for the other parts.
+    const names = Object.keys(await import(pathToFileURL(join(root, 'dist', `${name}.js`)).href))
+    writeFileSync(join(dist, `${name}.js`), `export { ${names.join(', ')} } from './${PARTS}/${name}.js'\n`)
+  }
   for (const name of programs) writeFileSync(join(dist, `${name}.js`), `#!/usr/bin/env node\nimport './${PARTS}/${name}.js'\n`)
 }
 
