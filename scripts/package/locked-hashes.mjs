@@ -2,7 +2,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** The lockfiles of the repository. */
-export const LOCKFILES = ['package-lock.json', 'scripts/package/tools/package-lock.json', 'scripts/release/tools/package-lock.json']
+export const LOCKFILES = [
+  'package-lock.json',
+  'scripts/package/tools/package-lock.json',
+  'scripts/release/tools/package-lock.json',
+  'site/package-lock.json',
+]
 
 /**
  * A package without a hash is installed unchecked. npm writes none for what it cannot see in its registry, which may be so for

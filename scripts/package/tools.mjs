@@ -6,11 +6,11 @@ import { cacheDir, root } from '../setup/paths.mjs'
 import { npm } from './npm.mjs'
 
 /**
- * Installs the programs of a folder of `scripts/` that has a manifest and a lockfile of its own, once for each lockfile.
+ * Installs the programs of a folder (of `scripts/`, unless another is given) that has a manifest and a lockfile of its own, once for each lockfile.
  * They go into .cache: a checkout does not need them, and its own installation stays as small as it is.
  */
-export function installedTools(name) {
-  const from = join(root, 'scripts', name)
+export function installedTools(name, above = join(root, 'scripts')) {
+  const from = join(above, name)
   const folder = join(cacheDir, 'tools', name.replaceAll('/', '-'))
   const wanted = readFileSync(join(from, 'package-lock.json'), 'utf8')
   const mark = join(folder, 'node_modules', '.installed')

@@ -1,6 +1,7 @@
 // The seven packages of a release: as folders, as tarballs, and as what is in those.
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { LOCKFILES } from '../package/locked-hashes.mjs'
 import { capture } from '../package/npm.mjs'
 import { pack } from '../package/pack.mjs'
 import { stageRoot } from '../package/stage-root.mjs'
@@ -39,7 +40,7 @@ export async function stagePackages(work, artifacts) {
     sources[platform] = addonSource(platform, artifacts)
     copyFileSync(sources[platform].path, join(folder, addonOf(platform)))
   }
-  for (const file of ['package-lock.json', 'scripts/package/tools/package-lock.json', 'scripts/release/tools/package-lock.json']) {
+  for (const file of LOCKFILES) {
     mkdirSync(join(work, 'checkout', file, '..'), { recursive: true })
     copyFileSync(join(root, file), join(work, 'checkout', file))
   }
