@@ -6,7 +6,7 @@ import { capture } from '../package/npm.mjs'
 import { repositoryAddress } from '../package/repository.mjs'
 import { installedTools } from '../package/tools.mjs'
 import { binDir, cacheDir, root } from '../setup/paths.mjs'
-import { codesOfPackage, commandsOfPackage, exportsOfPackage } from './lists.mjs'
+import { codesOfPackage, commandsOfPackage, contractCodes, exportsOfPackage, optionsOfPackage } from './lists.mjs'
 import { stagePages } from './pages.mjs'
 
 const HELP = `Usage: npm run site -- [options]
@@ -29,7 +29,7 @@ const GROUPS = [
     ['tools.md', 'contract.md', 'contract-web.md', 'providers.md', 'sandbox.md', 'standard-agents.md', 'mcp-server.md', 'cli.md'],
   ],
   ['Records', ['journal.md', 'tracing.md', 'errors.md']],
-  ['Reference', ['lists.md', 'reference/index.md']],
+  ['Reference', ['exports.md', 'lists.md', 'options.md', 'reference/index.md']],
   ['Security', ['security.md', 'supply-chain.md', 'platforms.md', 'requirements.md']],
   [
     'Inside',
@@ -50,7 +50,7 @@ async function timed(name, work) {
 /** The page of all exports, codes and commands, with where each is described. */
 async function writeLists(titles) {
   const exports = await exportsOfPackage()
-  const { tools, contract } = await codesOfPackage()
+  const { tools } = await codesOfPackage()
   const lines = [
     '# Exports, codes and commands',
     '',
@@ -61,18 +61,32 @@ async function writeLists(titles) {
   ]
   for (const [name, list] of exports) lines.push(`### ${name}`, '', list.map((one) => `\`${one}\``).join(', '), '')
   lines.push('## Codes of errors', '', tools.map((code) => `[${code}](errors.md#${code.toLowerCase()})`).join(', '), '')
+  const meanings = contractCodes().map(({ code, meaning }) => `| \`${code}\` | ${meaning} |`)
   lines.push(
     '## Codes of the contract',
     '',
-    contract.map((code) => `\`${code}\``).join(', '),
-    '',
-    'They are described with [a call](contract.md#a-call-in-order).',
+    'An envelope of [a call](contract.md#a-call-in-order) has one of these in `metadata.code`.',
     '',
   )
+  lines.push('| code | meaning |', '| --- | --- |', ...meanings, '')
   lines.push('## Commands', '')
   for (const [name, help] of commandsOfPackage()) lines.push(`### toolwright ${name}`, '', '```text', help.trimEnd(), '```', '')
   writeFileSync(join(source, 'lists.md'), `${lines.join('\n')}\n`)
   titles.set('lists.md', 'Exports, codes and commands')
+}
+
+/** Tables of all options, from their declarations. */
+function writeOptions(titles) {
+  const where = '[Tools and options](tools.md), [the contract](contract.md) and the other pages have examples.'
+  const lines = ['# Options', '', `Made from the declarations when the site is built. ${where}`, '']
+  for (const [name, options] of optionsOfPackage()) {
+    lines.push(`## ${name}`, '', '| option | default | |', '| --- | --- | --- |')
+    for (const { option, isOptional, meaning, byDefault } of options)
+      lines.push(`| \`${option}\` | ${byDefault || (isOptional ? 'none' : 'required')} | ${meaning} |`)
+    lines.push('')
+  }
+  writeFileSync(join(source, 'options.md'), `${lines.join('\n')}\n`)
+  titles.set('options.md', 'Options')
 }
 
 /** The reference of the entry points, from their documentation comments. */
@@ -132,6 +146,7 @@ async function main({ rust }) {
   await timed('pages', () => void (titles = stagePages(source)))
   await timed('reference (typedoc)', () => writeReference(tools, titles))
   await timed('lists', () => writeLists(titles))
+  writeOptions(titles)
   writeGroups(titles)
   // Where the modules of the theme are found.
   cpSync(join(tools, 'package.json'), join(home, 'package.json'))

@@ -20,9 +20,9 @@ export async function exportsOfPackage() {
 /** The codes of errors, of the tools and of the contract. */
 export async function codesOfPackage() {
   const { toolErrorCodes } = await import(pathToFileURL(join(root, 'dist', 'index.js')).href)
-  const { contractCodes } = await import(pathToFileURL(join(root, 'dist', 'contract.js')).href)
+  const { contractCodes: contract } = await import(pathToFileURL(join(root, 'dist', 'contract.js')).href)
   const names = (codes) => (Array.isArray(codes) ? codes : Object.keys(codes)).toSorted()
-  return { tools: names(toolErrorCodes), contract: names(contractCodes) }
+  return { tools: names(toolErrorCodes), contract: names(contract) }
 }
 
 const help = (...args) => spawnSync('node', [join(root, 'dist', 'cli.js'), ...args, '--help'], { encoding: 'utf8' }).stdout
@@ -33,12 +33,49 @@ export function commandsOfPackage() {
   return new Map(names.map((name) => [name, help(name)]))
 }
 
-/** The options of functions: the names that the package compares what it is given with. */
+/** A comment as one line of a table. */
+const line = (comment) =>
+  comment
+    .replaceAll(/\s*\n\s*\*\s?/g, ' ')
+    .replaceAll('|', '\\|')
+    .replaceAll(/\{@link (\w+)\}/g, '$1')
+    .trim()
+
+/** The codes of the contract with what they mean, from the comments of the generated list. */
+export function contractCodes() {
+  const text = readFileSync(join(root, 'dist', 'core', 'codes.d.ts'), 'utf8')
+  const list = /contractCodes: \{([^]*?)\n\}/.exec(text)?.[1] ?? ''
+  return [...list.matchAll(/\/\*\*([^]*?)\*\/\s*readonly (\w+):/g)].map(([, comment, code]) => ({ code, meaning: line(comment) }))
+}
+
+/**
+ * The options of each function, by the name of the interface that an entry point exports: what the declarations say of them, with their defaults. An option's comment
+ * stands before it.
+ */
 export function optionsOfPackage() {
-  const files = readdirSync(join(root, 'ts'), { recursive: true }).filter((file) => file.endsWith('.ts'))
-  const names = new Set()
-  for (const file of files) {
-    for (const [, name] of readFileSync(join(root, 'ts', file), 'utf8').matchAll(/^\s+([a-z]+[A-Za-z]*): optional\(/gm)) names.add(name)
+  const files = readdirSync(join(root, 'dist'), { recursive: true }).filter((file) => file.endsWith('.d.ts'))
+  const lists = new Map()
+  const entries = files.filter((file) => !file.includes('/')).map((file) => readFileSync(join(root, 'dist', file), 'utf8'))
+  const isPublic = (name) => entries.some((text) => new RegExp(`\\b${name}\\b`, 'u').test(text))
+  for (const file of files.toSorted()) {
+    const text = readFileSync(join(root, 'dist', file), 'utf8')
+    for (const [, name, body] of text.matchAll(/export interface (\w*Options)(?:<[^>]*>)?(?: extends [^{]+)? \{\n([^]*?)\n\}/g)) {
+      const options = [...body.matchAll(/(?:^ {4}\/\*\*((?:(?!\*\/)[^])*)\*\/\n)?^ {4}(?:readonly )?(\w+)(\??)(?:\(|:)/gm)].map(
+        ([, comment = '', option, isOptional]) => {
+          const [meaning, ...tags] = line(comment).split(/ ?(?=@default)/)
+          return {
+            option,
+            isOptional: isOptional === '?',
+            meaning,
+            byDefault: tags
+              .join(' ')
+              .replace(/^@default /, '')
+              .replace(/ @.*$/, ''),
+          }
+        },
+      )
+      if (options.length > 0 && !lists.has(name) && isPublic(name)) lists.set(name, options)
+    }
   }
-  return [...names].toSorted()
+  return new Map([...lists].toSorted(([a], [b]) => a.localeCompare(b)))
 }

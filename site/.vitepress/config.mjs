@@ -7,6 +7,8 @@ const { groups, repository, version } = JSON.parse(readFileSync(new URL('pages.j
 export default defineConfig({
   title: 'toolwright',
   description: 'File, search, edit and shell tools for AI agents in Node and Bun, confined by the kernel',
+  // No file for an icon.
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
   cleanUrls: false,
   lastUpdated: false,
   // Only what the example of a page shows; a page of the site leads somewhere, or the build ends.
