@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { basename, dirname, join, normalize } from 'node:path'
 import { circlesOfImports, importsAgainstTheOrder } from './checks/rooms.mjs'
 import { listTree, report } from './checks/tree.mjs'
+import { packagesWithoutHash } from './package/locked-hashes.mjs'
 import { root } from './setup/paths.mjs'
 import { WORKERS } from './setup/workers.mjs'
 
@@ -162,18 +163,6 @@ function* lockfileGaps() {
   }
 }
 
-/**
- * A package without a hash is installed unchecked. npm writes none for what it cannot see in its registry,
- * which may be so for other platforms' binaries of development tools. No user installs those.
- */
-function* packagesWithoutHash() {
-  const { packages } = JSON.parse(read('package-lock.json'))
-  for (const [path, { integrity, link, dev, optional }] of Object.entries(packages)) {
-    if (path === '' || link || integrity !== undefined || (dev && optional)) continue
-    yield `package-lock.json: ${path} has no integrity`
-  }
-}
-
 report('layout', [
   ...vagueNames(),
   ...longFiles(),
@@ -188,5 +177,5 @@ report('layout', [
   ...undeclaredModules(),
   ...versions(),
   ...lockfileGaps(),
-  ...packagesWithoutHash(),
+  ...packagesWithoutHash(root),
 ])

@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { codeBlocks } from './code-blocks/extract.mjs'
+import { NEEDED, PUBLISHED, platformFiles } from './package/contents.mjs'
 import { capture, npm } from './package/npm.mjs'
 import { runtimes } from './package/runtimes.mjs'
 import { deadLinks } from './package/published-links.mjs'
@@ -20,8 +21,6 @@ installed from npm into .cache/runtimes the first time.
   --help   show this text
 `
 
-const PUBLISHED =
-  /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY-NOTICES\.md|llms\.txt|index\.c?js|index\.d\.ts|docs\/(?:guides\/)?[\w-]+\.md|examples\/.+\.(?:mjs|jsx?|json|md)|dist\/.+\.(?:js|d\.ts)|dist\/report\/page\/page\.css)$/
 const fixture = (name) => join(root, 'scripts', 'fixtures', name)
 const installedVersion = (name) => JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8')).version
 
@@ -149,30 +148,21 @@ function checkQuickStart(project, ways) {
   }
 }
 
-function main(work) {
+async function main(work) {
   let platform
   let published
   check('platform package holds the addon', () => {
     platform = packPlatform(work)
     const files = platform.files.toSorted().join(' ')
-    expect(files === `LICENSE README.md THIRD-PARTY-NOTICES.md package.json ${platform.file}`, `it holds ${files}`)
+    expect(files === platformFiles(platform.file).join(' '), `it holds ${files}`)
   })
   if (platform === undefined) return
+  const packed = await packRoot(work, platform.name)
   check('root package holds what is published and nothing else', () => {
-    published = packRoot(work, platform.name)
+    published = packed
     const strangers = published.files.filter((file) => !PUBLISHED.test(file))
     expect(strangers.length === 0, `it also holds ${strangers.join(' ')}`)
-    for (const file of [
-      'README.md',
-      'LICENSE',
-      'llms.txt',
-      'index.js',
-      'index.cjs',
-      'index.d.ts',
-      'dist/index.js',
-      'dist/index.d.ts',
-      'dist/core/worker-texts.js',
-    ]) {
+    for (const file of NEEDED) {
       expect(published.files.includes(file), `${file} is missing`)
     }
   })
@@ -220,7 +210,7 @@ if (process.argv.includes('--help')) process.stdout.write(HELP)
 else {
   const work = mkdtempSync(join(tmpdir(), 'toolwright-package-'))
   try {
-    main(work)
+    await main(work)
   } finally {
     if (process.argv.includes('--keep')) console.log(`package  kept ${work}`)
     else rmSync(work, { recursive: true, force: true })

@@ -93,7 +93,7 @@ async function machine({ name, suite, parameters }, files) {
 
 mkdirSync(cache, { recursive: true })
 const machines = MACHINES.filter(({ name }) => isChosen(name))
-const folder = rootFolder()
+const folder = await rootFolder()
 if (machines.length > 0) {
   await row('files of the machines', async () => {
     const files = initialFileSystem(folder)

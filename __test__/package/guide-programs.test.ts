@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openJournal } from 'toolwright'
 import { describe, expect, test } from 'vitest'
@@ -36,8 +36,9 @@ async function run(program: string, files: Record<string, string> = {}): Promise
 }
 
 const readme = '../README.md'
+const start = 'getting-started.md'
 
-describe('the programs of the README run as they are printed', () => {
+describe('the programs of the README and of the first steps run as they are printed', () => {
   test('an agent with the tools', async () => {
     const { printed, folder } = await run(model + blockOf(readme, 'agent.mjs'))
     expect(printed).toBe('done')
@@ -47,21 +48,38 @@ describe('the programs of the README run as they are printed', () => {
   test("a tool of one's own has an idempotency key", async () => {
     const call =
       "import { runWithToolContext } from 'toolwright'\nconst called = await runWithToolContext({ runId: 'r', nodeId: 'n' }, () => placeOrder.execute({ sku: 'a' }))\nconsole.log(JSON.stringify(called))"
-    const { printed } = await run(blockWith(readme, 'shop.place_order') + call)
+    const { printed } = await run(blockWith(start, 'shop.place_order') + call)
     expect(JSON.parse(printed)).toEqual({ sku: 'a', key: expect.stringMatching(/./u) })
   })
 
   test('a session of the contract, whose rule holds and whose user is asked', async () => {
     const after = "console.log((await session.call('write', { path: 'a.lock', content: '' })).metadata.code)"
-    const { printed, folder } = await run(model + blockWith(readme, "'**/*.lock'") + after)
+    const { printed, folder } = await run(model + blockWith(start, "'**/*.lock'") + after)
     expect(printed).toMatch(/^write \[[^]*fixed\.txt[^]*\]\ndone\npermission_denied$/u)
     expect(readFileSync(join(folder, 'project/fixed.txt'), 'utf8')).toBe('yes')
   })
 
   test('a task is recorded', async () => {
-    const { folder } = await run(model + blockWith(readme, 'task.prompt('))
+    const { folder } = await run(model + blockWith(start, 'task.prompt('))
     await using journal = await openJournal(`file:${join(folder, 'runs.db')}`)
     expect(await journal.listRun('run-7')).toMatchObject([{ nodeId: 'fix-tests', toolName: 'write', status: 'success' }])
+  })
+})
+
+describe('the other programs of the first steps', () => {
+  test('checkpoints: what changed, and back again', async () => {
+    const { printed, folder } = await run(blockWith(start, 'openCheckpoints'), { 'project/a.txt': 'a' })
+    expect(printed).toContain('notes.txt')
+    expect(existsSync(join(folder, 'project/notes.txt'))).toBe(false)
+  })
+
+  test('the code of an error, and a tool without a model', async () => {
+    expect((await run(blockWith(start, 'no-such-file'))).printed).toBe('TOOL_FILE_NOT_FOUND')
+    await run(blockWith(start, 'assert.equal'))
+  })
+
+  test('a host by name is an option', async () => {
+    expect((await run(`${blockWith(start, 'registry.npmjs.org')}console.log(typeof tools.bash.execute)`)).printed).toBe('function')
   })
 })
 

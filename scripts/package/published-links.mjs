@@ -1,11 +1,8 @@
 // Pages of the package link to records and pictures that the repository keeps for itself. In a published page such a
-// link is an address of the repository at the tag of this version. The release runs this file on its checkout.
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+// link is an address of the repository at the tag of this version.
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { root } from '../setup/paths.mjs'
-import { pack } from './pack.mjs'
 import { repositoryAddress } from './repository.mjs'
 
 /** Captured, so that a split at code blocks keeps them. */
@@ -47,10 +44,3 @@ export const deadLinks = (folder, published) =>
       .filter(({ path }) => !leadsTo(path, published))
       .map(({ path }) => `${page} names ${path}`),
   )
-
-if (import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  const work = mkdtempSync(join(tmpdir(), 'toolwright-pack-'))
-  writePublishedLinks(root, pack(root, work).files, version)
-  rmSync(work, { recursive: true })
-}

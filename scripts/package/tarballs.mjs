@@ -1,9 +1,8 @@
-import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../setup/paths.mjs'
-import { capture } from './npm.mjs'
 import { pack } from './pack.mjs'
-import { writePublishedLinks } from './published-links.mjs'
+import { stageRoot } from './stage-root.mjs'
 
 const readJson = (file) => JSON.parse(readFileSync(file, 'utf8'))
 
@@ -24,20 +23,15 @@ export function packPlatform(work) {
 }
 
 /**
- * The root package as it is published. `napi pre-publish` adds the platform packages to
- * optionalDependencies; here it is this machine's alone, for the others are not on a registry.
+ * The root package as it is published. `napi pre-publish` adds the platform packages to optionalDependencies; here they are
+ * those that are given, or this machine's alone, for the others are not on a registry.
  */
-export function packRoot(work, platformPackage) {
-  const packed = pack(root, work)
-  const staging = join(work, 'root')
-  mkdirSync(staging)
-  capture('tar', ['-xzf', packed.tarball, '-C', staging], { cwd: work })
-  const folder = join(staging, 'package')
-  const manifest = readJson(join(folder, 'package.json'))
-  manifest.optionalDependencies = { [platformPackage]: manifest.version }
-  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest, null, 2))
-  writePublishedLinks(folder, packed.files, manifest.version)
+export async function packRoot(work, platformPackages) {
+  const folder = join(work, 'root')
+  const { version } = readJson(join(root, 'package.json'))
+  const optionalDependencies = Object.fromEntries([platformPackages].flat().map((name) => [name, version]))
+  await stageRoot(folder, { optionalDependencies })
   const destination = join(work, 'published')
   mkdirSync(destination)
-  return { tarball: pack(folder, destination).tarball, files: packed.files, folder }
+  return { ...pack(folder, destination), folder }
 }

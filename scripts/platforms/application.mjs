@@ -24,7 +24,7 @@ function stamp() {
 }
 
 /** The folder of the application: `node_modules` with toolwright, and the programs. */
-export function application() {
+export async function application() {
   const folder = join(cache, 'application')
   const mark = join(folder, 'stamp')
   const wanted = stamp()
@@ -33,7 +33,7 @@ export function application() {
     const work = join(folder, 'pack')
     mkdirSync(work, { recursive: true })
     const platform = packPlatform(work)
-    const packed = packRoot(work, platform.name)
+    const packed = await packRoot(work, platform.name)
     writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }\n')
     const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     const peers = ['ai', 'zod'].map((name) => `${name}@${devDependencies[name]}`)

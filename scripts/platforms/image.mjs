@@ -13,7 +13,7 @@ const PROGRAMS =
   )
 
 /** The folder of the files. */
-export function rootFolder() {
+export async function rootFolder() {
   const folder = join(cache, 'root')
   rmSync(folder, { recursive: true, force: true })
   for (const name of ['bin', 'sbin', 'etc', 'usr/bin', 'proc', 'sys', 'dev', 'tmp', 'run', 'newroot', 'root'])
@@ -31,7 +31,7 @@ export function rootFolder() {
   chmodSync(join(folder, 'tmp'), 0o1777)
   writeFileSync(join(folder, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000:user:/home/user:/bin/sh\n')
   writeFileSync(join(folder, 'etc/group'), 'root:x:0:\nuser:x:1000:\n')
-  cpSync(application(), join(folder, 'app'), { recursive: true, verbatimSymlinks: true })
+  cpSync(await application(), join(folder, 'app'), { recursive: true, verbatimSymlinks: true })
   copyFileSync(fileURLToPath(new URL('guest/init', import.meta.url)), join(folder, 'init'))
   chmodSync(join(folder, 'init'), 0o755)
   return folder

@@ -4,8 +4,6 @@ import { join } from 'node:path'
 import { cacheDir } from './paths.mjs'
 import { say } from './progress.mjs'
 
-const lockDir = join(cacheDir, 'setup.lock')
-const ownerFile = join(lockDir, 'pid')
 /** A holder that has not yet written its pid is given this long before it counts as dead. */
 const UNCLAIMED_MS = 10_000
 
@@ -20,9 +18,9 @@ function isAlive(pid) {
   }
 }
 
-function isStale() {
+function isStale(lockDir) {
   try {
-    const pid = Number(readFileSync(ownerFile, 'utf8'))
+    const pid = Number(readFileSync(join(lockDir, 'pid'), 'utf8'))
     return !(pid > 0 && isAlive(pid))
   } catch {
     try {
@@ -33,7 +31,7 @@ function isStale() {
   }
 }
 
-function breakStaleLock() {
+function breakStaleLock(lockDir) {
   // Of several waiters only one can rename it away; the others see ENOENT and try again.
   const grave = `${lockDir}.${process.pid}`
   try {
@@ -44,31 +42,32 @@ function breakStaleLock() {
   }
 }
 
-async function acquire() {
+async function acquire(lockDir, name) {
   mkdirSync(cacheDir, { recursive: true })
   let announced = false
   for (;;) {
     try {
       mkdirSync(lockDir)
-      writeFileSync(ownerFile, String(process.pid))
+      writeFileSync(join(lockDir, 'pid'), String(process.pid))
       return
     } catch (error) {
       if (error.code !== 'EEXIST') throw error
     }
-    if (isStale()) {
-      breakStaleLock()
+    if (isStale(lockDir)) {
+      breakStaleLock(lockDir)
       continue
     }
-    if (!announced) say('waiting for another setup of this checkout to finish …')
+    if (!announced) say(`waiting for another ${name} of this checkout to finish …`)
     announced = true
     await sleep(200)
   }
 }
 
-const release = () => rmSync(lockDir, { recursive: true, force: true })
-
-export async function withLock(work) {
-  await acquire()
+/** Does the work while nothing else of this name does in this checkout. */
+export async function withLock(work, name = 'setup') {
+  const lockDir = join(cacheDir, `${name}.lock`)
+  const release = () => rmSync(lockDir, { recursive: true, force: true })
+  await acquire(lockDir, name)
   // A terminated setup must not make the next one wait for the stale check.
   process.once('exit', release)
   try {

@@ -14,6 +14,7 @@ export type NetworkPolicy =
 
 /** A port of the session, and the scheme of its address. */
 export interface PortOptions {
+  /** A port on which a command listens. */
   port: number
   /** The scheme of the address. @default 'http' */
   protocol?: 'http' | 'https' | 'ws' | undefined

@@ -23,6 +23,7 @@ export interface ReadTextOptions extends PathOptions {
 
 /** A file and its new content. */
 export interface WriteOptions<CONTENT> extends PathOptions {
+  /** What the file is to hold. */
   content: CONTENT
 }
 

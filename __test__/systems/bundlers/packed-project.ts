@@ -75,10 +75,10 @@ export async function makePackedProject(): Promise<PackedProject> {
   const work = realpathSync(mkdtempSync(join(tmpdir(), 'toolwright-bundlers-')))
   const { packPlatform, packRoot } = (await import('../../../scripts/package/tarballs.mjs' as string)) as {
     packPlatform(work: string): { tarball: string; name: string; file: string }
-    packRoot(work: string, platform: string): { tarball: string }
+    packRoot(work: string, platform: string): Promise<{ tarball: string }>
   }
   const platform = packPlatform(work)
-  const root = packRoot(work, platform.name)
+  const root = await packRoot(work, platform.name)
   const folder = join(work, 'project')
   mkdirSync(folder)
   const dependencies = { ...BUNDLERS, toolwright: `file:${root.tarball}`, [platform.name]: `file:${platform.tarball}` }

@@ -100,6 +100,7 @@ export interface SessionOptions {
   headless?: boolean | undefined
   /** The most access that the session can have, whatever its manifest and tools require. @default no bound */
   ceiling?: RequirementSet | undefined
+  /** Sizes, times and counts; each that is absent is that of `defaultLimits`. @default `defaultLimits` */
   limits?: Partial<Limits> | undefined
   /** How skills are found. @default in the workspace, around it, and in the user's home */
   skills?: SkillOptions | undefined

@@ -24,7 +24,9 @@ export interface RecordingRuntimeOptions {
   pages?: Record<string, string> | undefined
   /** The results of every search. @default none */
   results?: { title: string; url: string; snippet: string }[] | undefined
+  /** The signal of the call. @default one that is never aborted */
   signal?: AbortSignal | undefined
+  /** Limits other than those of a session. @default `defaultLimits` */
   limits?: Partial<Limits> | undefined
 }
 

@@ -95,6 +95,7 @@ export function searxng(options: SearxngOptions): WebSearchProvider {
 
 /** Options of {@link tavily}. */
 export interface TavilyOptions {
+  /** The key of the service. */
   apiKey: string
   /** @default 'https://api.tavily.com' */
   baseUrl?: string | undefined

@@ -58,7 +58,9 @@ export interface RecordedRun {
 
 /** What the AI SDK hands to `execute` besides the input; all of it is optional in a direct call. */
 export interface ToolCallOptions {
+  /** The model's name of the call. */
   toolCallId?: string | undefined
+  /** Ends the call. */
   abortSignal?: AbortSignal | undefined
 }
 

@@ -110,6 +110,7 @@ export interface CheckpointProgress {
 export interface TakeCheckpointOptions {
   /** A name for people. */
   label?: string | undefined
+  /** Ends the work; the promise rejects with its reason. */
   signal?: AbortSignal | undefined
 }
 
@@ -117,6 +118,7 @@ export interface TakeCheckpointOptions {
 export interface DiffCheckpointsOptions {
   /** The most bytes of the text; 0 compares no texts. @default 200000 */
   maxTextBytes?: number | undefined
+  /** Ends the work; the promise rejects with its reason. */
   signal?: AbortSignal | undefined
 }
 
@@ -128,6 +130,7 @@ export interface RestoreCheckpointOptions {
   dryRun?: boolean | undefined
   /** Restores what somebody else has changed too. @default false */
   force?: boolean | undefined
+  /** Ends the work; the promise rejects with its reason. */
   signal?: AbortSignal | undefined
 }
 
@@ -140,6 +143,7 @@ export interface TrackOptions {
   turn?: string | undefined
   /** Called with what the call changed, when it has ended and before its result or error is passed on. */
   onChanged?: ((changed: CheckpointChange[]) => void) | undefined
+  /** Ends the work; the promise rejects with its reason. */
   signal?: AbortSignal | undefined
 }
 
@@ -153,9 +157,13 @@ export interface ListCheckpointsOptions {
 
 /** Options of {@link Checkpoints.gc}: limits for this time, where they are not those of the store. */
 export interface CollectCheckpointsOptions {
+  /** The most bytes of the store. @default as the store's */
   maxBytes?: number | undefined
+  /** How old a checkpoint may be, in milliseconds. @default as the store's */
   maxAgeMs?: number | undefined
+  /** How many checkpoints stay. @default as the store's */
   maxCheckpoints?: number | undefined
+  /** Ends the work; the promise rejects with its reason. */
   signal?: AbortSignal | undefined
 }
 

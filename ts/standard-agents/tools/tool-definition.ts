@@ -20,6 +20,7 @@ export interface DefineToolOptions<State = ThreadState, Args extends ToolArgs | 
   description: string
   /** What the tool is called with. @default no arguments */
   args?: Args
+  /** What a call does: a function of the thread's state and the arguments. */
   execute: Tool<State, Args>
   /** Variables of the thread that the tool needs, validated when it is called. @default none */
   tenvs?: Tenvs

@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { extname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { type Browser, chromium } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { chromiumPath } from '../support/chromium.ts'
+
+const checkout = fileURLToPath(new URL('../..', import.meta.url))
+const dist = join(checkout, '.cache/site/dist')
+const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.png': 'image/png' }
+
+/** The built site, as a plain server of files serves it. */
+async function serve(): Promise<string> {
+  const server = createServer((request, response) => {
+    const path = decodeURI(new URL(request.url ?? '/', 'http://localhost').pathname).replace(/\/$/u, '/index.html')
+    const file = join(dist, path)
+    if (!existsSync(file)) return void response.writeHead(404).end()
+    response.setHeader('content-type', TYPES[extname(file)] ?? 'application/octet-stream')
+    response.end(readFileSync(file))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** Built anew: a link that leads nowhere ends the build. Debian: `apt install chromium`. */
+describe.skipIf(chromiumPath === undefined)('the site, in Chromium', () => {
+  let browser: Browser
+  beforeAll(async () => {
+    await promisify(execFile)('node', ['scripts/site/build.mjs'], { cwd: checkout, maxBuffer: 1 << 26 })
+    browser = await chromium.launch({ executablePath: chromiumPath as string, args: ['--no-sandbox'] })
+  }, 600_000)
+  afterAll(() => browser?.close())
+
+  async function open(path: string) {
+    const address = await serve()
+    const page = await browser.newPage()
+    onTestFinished(() => page.close())
+    const troubles: string[] = []
+    page.on('pageerror', (error) => troubles.push(String(error)))
+    page.on('console', (message) => message.type() === 'error' && troubles.push(message.text()))
+    page.on(
+      'request',
+      (request) => !request.url().startsWith(address) && !request.url().startsWith('data:') && troubles.push(request.url()),
+    )
+    await page.goto(address + path)
+    return { page, troubles }
+  }
+
+  test('its pages open without a fault, and ask nobody else', async () => {
+    for (const [path, heading] of [
+      ['/', 'toolwright'],
+      ['/getting-started.html', 'Getting started'],
+      ['/errors.html', 'TOOL_PATH_ESCAPE'],
+      ['/options.html', 'SandboxOptions'],
+      ['/lists.html', 'toolwright mcp'],
+      ['/reference/', 'Reference'],
+      ['/decisions/', 'Decisions'],
+      ['/platforms.html', 'Platforms'],
+    ] as const) {
+      const { page, troubles } = await open(path)
+      await page.getByRole('heading', { name: heading }).first().waitFor({ timeout: 10_000 })
+      expect(troubles, path).toEqual([])
+    }
+  }, 120_000)
+
+  test('a link leads to a code of an error', async () => {
+    const { page } = await open('/lists.html')
+    await page.getByRole('link', { name: 'TOOL_SANDBOX_UNAVAILABLE' }).click()
+    await page.waitForURL(/errors\.html#tool_sandbox_unavailable$/u)
+    expect(await page.locator('#tool_sandbox_unavailable').isVisible()).toBe(true)
+  }, 60_000)
+
+  test('its search finds a section', async () => {
+    const { page, troubles } = await open('/')
+    await page
+      .getByRole('button', { name: /Search/u })
+      .first()
+      .click()
+    await page.getByRole('searchbox').fill('hosts by name')
+    const found = page.locator('.VPLocalSearchBox .result')
+    await expect.poll(() => found.first().textContent(), { timeout: 20_000 }).toContain('Hosts by name')
+    expect(troubles).toEqual([])
+  }, 60_000)
+})
