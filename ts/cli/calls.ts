@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { Journal } from '../journal/journal.js'
-import { openJournal } from '../journal/open-journal.js'
+import { openJournal } from '../postgres/open-journal.js'
 import { wholeRows } from '../journal/read-rows.js'
 import { makeTimeline, wantsColours } from './calls/timeline.js'
 import { sendCalls, spanTarget } from './calls/send-calls.js'

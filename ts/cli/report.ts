@@ -1,6 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
-import { openJournal } from '../journal/open-journal.js'
+import { openJournal } from '../postgres/open-journal.js'
 import { packReport } from '../report/make-report.js'
 import { pageHtml } from '../report/page-html.js'
 import { formatBytes } from '../report/format.js'

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { once } from 'node:events'
-import { openJournal } from '../journal/open-journal.js'
+import { openJournal } from '../postgres/open-journal.js'
 import { startViewServer } from '../report/view-server.js'
 import { journalArgument, parseCommandLine, portNumber, UsageError } from './program.js'
 
