@@ -1,7 +1,8 @@
 import { openJournal } from 'toolwright'
 import { postgresStore } from 'toolwright/postgres'
 import { Pool } from 'pg'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { sharedStoreCases } from '../../ts/journal/testing/shared-store.ts'
 import { journalConformance } from '../journal/conformance.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
 
@@ -18,3 +19,9 @@ afterAll(async () => {
 })
 
 journalConformance('PostgreSQL', async () => openJournal(postgresStore(pool, { schema: `s${(schemas += 1)}` })))
+
+describe('two journals in PostgreSQL', () =>
+  sharedStoreCases({ describe, test }, async () => {
+    const schema = `s${(schemas += 1)}`
+    return [await openJournal(postgresStore(pool, { schema })), await openJournal(postgresStore(pool, { schema }))]
+  }))

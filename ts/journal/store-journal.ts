@@ -68,8 +68,8 @@ export function storeJournal(store: JournalStore, location: string, onFailure: O
       check('recordedCall', { task, toolName, argsHash, ordinal }).recordedCall(task, toolName, argsHash, ordinal),
     lockTask: async (task, attempt) => check('lockTask', { task, attempt }).lockTask(task, attempt),
     async beginTask(task, attempt) {
-      const checkedStore = check('beginTask', { task, wanted: attempt })
-      return checkedStore.beginTask?.(task, attempt) ?? beginTask(checkedStore, task, attempt)
+      // Of a journal that a host has wrapped, its own methods.
+      return check('beginTask', { task, wanted: attempt }).beginTask?.(task, attempt) ?? beginTask(this, task, attempt)
     },
     async claimCall(claimed, options = {}) {
       const { repeat } = parseOptions('journal.claimCall', options, claimChecks)

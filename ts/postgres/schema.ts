@@ -1,5 +1,7 @@
 /** The tables and functions of a journal in PostgreSQL, and how they come to be. */
 
+import { checked, text } from '../core/options.js'
+
 /** The version of the schema that this package writes. */
 export const SCHEMA_VERSION = 1
 
@@ -320,7 +322,13 @@ export function migrationBlock(schema: string): string {
   return `DO $migrate$ BEGIN\nPERFORM pg_advisory_xact_lock(${MIGRATION_LOCK});\n${schemaStatements(schema).join(';\n')};\nEND $migrate$`
 }
 
-/** The same as a script for `psql`. */
-export function migrationScript(schema: string): string {
+/**
+ * The statements that make the tables of a journal, or bring them up to date, as a script for `psql`.
+ *
+ * @param schema the schema of the tables. @default 'public'
+ * @throws {ToolError} INVALID_INPUT
+ */
+export function migrationScript(schema = 'public'): string {
+  checked('migrationScript', () => text(schema, 'schema'))
   return `BEGIN;\nSELECT pg_advisory_xact_lock(${MIGRATION_LOCK});\n${schemaStatements(schema).join(';\n\n')};\nCOMMIT;\n`
 }
