@@ -21,7 +21,11 @@ export class Claims {
   }
 
   /** @param rowOf reads a row. */
-  async claim(call: ClaimedCall, repeat: boolean, rowOf: (row: number) => Promise<ToolCallRow | undefined>): Promise<CallClaim & { owner?: number }> {
+  async claim(
+    call: ClaimedCall,
+    repeat: boolean,
+    rowOf: (row: number) => Promise<ToolCallRow | undefined>,
+  ): Promise<CallClaim & { owner?: number }> {
     const callId = checkedId(call.callId, 'callId')
     const columns = begunColumns({ ...call, seq: 0 }, undefined)
     const { run_id: runId, node_id: nodeId, iteration } = columns as { run_id: string; node_id: string; iteration: number }
@@ -50,6 +54,7 @@ export class Claims {
         if (row === undefined) continue
         return what === 'recorded' ? { recorded: row } : what === 'unknown' ? { unknown: row } : { running: row }
       } catch (error) {
+        if (isCode(error, 'JOURNAL_UNREACHABLE')) this.#owner.uncertain(lease)
         if (isLast || !isCode(error, 'JOURNAL_OWNER_FENCED')) throw error
         this.#owner.lose(lease, 'its lease had ended, and was taken over')
       } finally {

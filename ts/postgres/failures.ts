@@ -18,7 +18,8 @@ const CONFLICTS = /^(?:40001|40P01|55P03)$/u
 /** Errors of sockets and of the clients, which have no SQLSTATE. */
 const CONNECTION_CODES =
   /^(?:ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|ENOENT|CONNECTION_(?:CLOSED|ENDED|DESTROYED)|CONNECT_TIMEOUT|ERR_POSTGRES_(?:CONNECTION_\w+|IDLE_TIMEOUT|LIFETIME_TIMEOUT))$/u
-const CONNECTION_WORDS = /Connection terminated|Connection closed|timeout exceeded when trying to connect|Client has encountered a connection error/u
+const CONNECTION_WORDS =
+  /Connection terminated|Connection closed|timeout exceeded when trying to connect|Client has encountered a connection error/u
 
 /** The SQLSTATE of an error, or the code of the system or the client. */
 function codeOf(error: unknown): string {
@@ -59,7 +60,12 @@ const FAILURES: readonly [RegExp, ToolErrorCode, string, string][] = [
     'The database is read-only',
     'Connect to the primary server; a replica can only be read (readOnly: true).',
   ],
-  [/^(?:42P01|42703|42883|3F000)$/u, 'JOURNAL_SCHEMA_MISMATCH', 'The tables of the journal are missing or older', 'Run `npx toolwright journal migrate`.'],
+  [
+    /^(?:42P01|42703|42883|3F000)$/u,
+    'JOURNAL_SCHEMA_MISMATCH',
+    'The tables of the journal are missing or older',
+    'Run `npx toolwright journal migrate`.',
+  ],
   [/^53100$/u, 'JOURNAL_DISK_FULL', 'The disk of the database server is full', 'Free space on it.'],
   [/^54000$/u, 'JOURNAL_ROW_TOO_LARGE', 'The call is too large for the journal', 'Lower maxOutputBytes.'],
   [/^ENOTFOUND$/u, 'JOURNAL_UNREACHABLE', 'No server has this name', 'Correct the host of the connection.'],

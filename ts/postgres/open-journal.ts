@@ -101,4 +101,3 @@ async function loadPg(): Promise<Pg> {
 }
 
 export type { OpenJournalOptions }
-

@@ -25,6 +25,8 @@ interface OpenLease extends Lease {
   /** For every write on its way, the highest number known when it left. */
   readonly floors: Set<{ row: number }>
   highest: number
+  /** Whether a row may have been written that nobody here knows of. */
+  isUncertain: boolean
   /** How often it has claimed an older row. A heartbeat that crosses such a claim must not forget the row. */
   claims: number
   /** Tasks that it has locked, by their names. */
@@ -69,13 +71,14 @@ export class Owner {
 
   async #open(): Promise<OpenLease> {
     const askedMs = performance.now()
-    const [row] = await this.#session.ask(
-      `INSERT INTO ${this.#table} (host, pid, label, expires_at, rows_after)
+    const values = [hostname(), process.pid, this.#label, this.#leaseMs]
+    const [row] = await this.#session.run(() => ({
+      values,
+      text: `INSERT INTO ${this.#table} (host, pid, label, expires_at, rows_after)
        SELECT $1::text, $2::text::bigint, $3::text, clock_timestamp() + $4::text::float8 * interval '1 millisecond',
          coalesce((SELECT max(tw_row) FROM ${this.#table.replace('_toolwright_owners', '_smithers_tool_calls')}), 0)
        RETURNING id, rows_after`,
-      [hostname(), process.pid, this.#label, this.#leaseMs],
-    )
+    }))
     const abort = new AbortController()
     const lease: OpenLease = {
       id: Number(row?.['id']),
@@ -85,6 +88,7 @@ export class Owner {
       open: new Set(),
       floors: new Set(),
       highest: Number(row?.['rows_after']),
+      isUncertain: false,
       claims: 0,
       tasks: new Map(),
     }
@@ -161,6 +165,11 @@ export class Owner {
     if (this.#lease?.id === lease.id) this.#lease.claims += 1
   }
 
+  /** Notes a write without an answer: it may still reach the server. */
+  uncertain(lease: Lease): void {
+    if (this.#lease?.id === lease.id) this.#lease.isUncertain = true
+  }
+
   closed(row: number): void {
     this.#lease?.open.delete(row)
   }
@@ -190,7 +199,7 @@ export class Owner {
     this.#lease = undefined
     const locks = this.#table.replace('_toolwright_owners', '_toolwright_task_locks')
     const text =
-      lease.open.size > 0
+      lease.open.size > 0 || lease.isUncertain
         ? `UPDATE ${this.#table} SET expires_at = clock_timestamp() WHERE id = $1::text::bigint`
         : `WITH gone AS (DELETE FROM ${this.#table} WHERE id = $1::text::bigint RETURNING id)
            DELETE FROM ${locks} l USING gone WHERE l.owner = gone.id`

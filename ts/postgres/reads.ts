@@ -1,14 +1,6 @@
 /** Reading what was recorded. */
 import { invalid } from '../core/options.js'
-import type {
-  ListOptions,
-  ListRunOptions,
-  ListRunsOptions,
-  ReadRows,
-  RunSummary,
-  TaskId,
-  ToolCallRow,
-} from '../journal/journal-store.js'
+import type { ListOptions, ListRunOptions, ListRunsOptions, ReadRows, RunSummary, TaskId, ToolCallRow } from '../journal/journal-store.js'
 import { callRow } from './rows.js'
 import { UNSAFE_TO_REPEAT } from './schema.js'
 import type { Parameter, Session } from './session.js'
@@ -141,7 +133,11 @@ export class Reads {
     return last === undefined ? undefined : (await this.numbered([last]))[0]
   }
 
-  async find({ runId, nodeId, iteration }: TaskId, attempt: number, seq: number): Promise<{ row: number; start: number; owner: number | null } | undefined> {
+  async find(
+    { runId, nodeId, iteration }: TaskId,
+    attempt: number,
+    seq: number,
+  ): Promise<{ row: number; start: number; owner: number | null } | undefined> {
     const [row] = await this.#session.ask(
       `SELECT c.tw_row, c.started_at_ms, c.tw_owner FROM ${this.#statements.calls} c ${OF_TASK}
          AND c.attempt = $4::text::bigint AND c.seq = $5::text::bigint`,

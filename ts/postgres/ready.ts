@@ -6,7 +6,16 @@ import type { Session } from './session.js'
 
 /** Brings the schema up to date. */
 export async function migrate(session: Session, schema: string): Promise<void> {
-  await session.ask(migrationBlock(schema))
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await session.ask(migrationBlock(schema))
+      return
+    } catch (error) {
+      // Of two that begin at once, the one that waited may still see the catalogue as it was.
+      const state = ToolError.isInstance(error) ? String(error.details['sqlState']) : ''
+      if (tries === 5 || !/^(?:23505|42P0[67]|42710|42701|XX000)$/u.test(state)) throw error
+    }
+  }
 }
 
 /**

@@ -105,7 +105,11 @@ export function endColumns(end: ToolCallEnd, limitBytes: number, fit: Fit): Colu
 }
 
 /** The columns of a task. PostgreSQL keeps no U+0000, and no half of a surrogate pair: two ids must not become one. */
-export function checkedTask({ runId, nodeId, iteration = 0 }: Omit<TaskId, 'iteration'> & { iteration?: number | undefined }): { run_id: string; node_id: string; iteration: number } {
+export function checkedTask({ runId, nodeId, iteration = 0 }: Omit<TaskId, 'iteration'> & { iteration?: number | undefined }): {
+  run_id: string
+  node_id: string
+  iteration: number
+} {
   return { run_id: checkedId(runId, 'runId'), node_id: checkedId(nodeId, 'nodeId'), iteration }
 }
 

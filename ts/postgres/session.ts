@@ -39,12 +39,12 @@ export class Session {
    *
    * @throws {ToolError} JOURNAL_OWNER_FENCED, JOURNAL_UNREACHABLE, …
    */
-  async run(make: (again: boolean) => Statement, patienceMs = this.patienceMs): Promise<readonly SqlRow[]> {
+  async run(make: (again: boolean) => Statement, patienceMs = this.patienceMs, isBounded = true): Promise<readonly SqlRow[]> {
     const start = performance.now()
     let [again, conflicts, pauseMs] = [false, 0, FIRST_PAUSE_MS]
     for (;;) {
       try {
-        return await this.#once(make(again))
+        return await this.#once(make(again), isBounded ? Math.max(1, patienceMs - (performance.now() - start)) : undefined)
       } catch (error) {
         const kind = failureKind(error)
         if (kind === 'fenced') throw fenced(this.place, 'the lease of this process has ended')
@@ -60,15 +60,26 @@ export class Session {
     }
   }
 
-  /** Runs a statement that may be carried out twice. */
-  async ask(text: string, values: readonly Parameter[] = [], name?: string): Promise<readonly SqlRow[]> {
-    const statement = name === undefined ? { text, values } : { text, values, name }
-    return this.run(() => statement)
+  /** Runs a statement that may be carried out twice, and may take as long as it takes. */
+  async ask(text: string, values: readonly Parameter[] = []): Promise<readonly SqlRow[]> {
+    const statement = { text, values }
+    return this.run(() => statement, this.patienceMs, false)
   }
 
-  async #once({ text, values, name }: Statement): Promise<readonly SqlRow[]> {
+  /** A network that is silent gives no answer and no error: then the limit ends the wait. */
+  async #once({ text, values, name }: Statement, limitMs: number | undefined): Promise<readonly SqlRow[]> {
     this.statements += 1
-    return this.client.query(text, values.map(asText), name)
+    const answer = this.client.query(text, values.map(asText), name)
+    if (limitMs === undefined) return answer
+    const { promise: late, reject } = Promise.withResolvers<never>()
+    const timer = setTimeout(() => reject(Object.assign(new Error('no answer came'), { code: 'ETIMEDOUT' })), limitMs)
+    try {
+      return await Promise.race([answer, late])
+    } finally {
+      clearTimeout(timer)
+      // Nobody waits for an answer that comes later.
+      void Promise.resolve(answer).catch(() => undefined)
+    }
   }
 
   /** No more waiting for a server. */

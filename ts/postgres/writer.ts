@@ -240,6 +240,7 @@ export class Writer {
       return
     }
     const jobs = [...begins, ...ends]
+    if (lease !== undefined && isCode(error, 'JOURNAL_UNREACHABLE')) this.#owner.uncertain(lease)
     if (jobs.length === 1 || isCode(error, 'JOURNAL_UNREACHABLE', 'JOURNAL_READ_ONLY', 'JOURNAL_DISK_FULL')) {
       for (const job of jobs) this.#failed(job, error)
       return
@@ -336,7 +337,13 @@ function duplicate(place: string, columns: Columns): ToolError {
   const summary = 'Call is already in the journal'
   const call = `attempt ${columns['attempt']}, call ${columns['seq']} of task \`${columns['node_id']}\` in run \`${columns['run_id']}\``
   const hint = 'Give each call of an attempt its own number.'
-  return new ToolError({ code: 'JOURNAL_DUPLICATE_CALL', summary, place: `${summary}: ${call} in \`${place}\``, hint, details: { path: place } })
+  return new ToolError({
+    code: 'JOURNAL_DUPLICATE_CALL',
+    summary,
+    place: `${summary}: ${call} in \`${place}\``,
+    hint,
+    details: { path: place },
+  })
 }
 
 export function callError(
@@ -345,6 +352,7 @@ export function callError(
   row: number | string | null | undefined,
   place: string,
 ): ToolError {
-  const hint = code === 'JOURNAL_CALL_FINISHED' ? 'Record the outcome of a call once.' : 'The row was removed; its outcome was not recorded.'
+  const hint =
+    code === 'JOURNAL_CALL_FINISHED' ? 'Record the outcome of a call once.' : 'The row was removed; its outcome was not recorded.'
   return new ToolError({ code, summary, place: `${summary}: row ${row} in \`${place}\``, hint, details: { path: place, row } })
 }

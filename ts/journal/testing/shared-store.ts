@@ -60,7 +60,10 @@ export function sharedStoreCases({ test }: TestRunner, openTwo: () => Promise<re
       tokens.push(lock.token)
       await lock.release()
     }
-    assert.deepEqual([...new Set(tokens)].sort((a, b) => a - b), tokens)
+    assert.deepEqual(
+      [...new Set(tokens)].sort((a, b) => a - b),
+      tokens,
+    )
   })
 
   withTwo('a lock ends with its journal', async (one, other) => {
@@ -185,16 +188,24 @@ export function sharedStoreCases({ test }: TestRunner, openTwo: () => Promise<re
     assert.deepEqual([ref.attempt, ref.seq], [1, 5])
     await other.updateToolCall(ref, done)
     assertRow((await one.listToolCalls('run', 'node', 0)).at(-1), { seq: 5, callToken: 'token', idempotencyKey: 'key', argsHash: 'hash' })
-    assert.deepEqual((await one.priorEffects(task, 2)).map(({ seq }) => seq), [4, 5])
+    assert.deepEqual(
+      (await one.priorEffects(task, 2)).map(({ seq }) => seq),
+      [4, 5],
+    )
   })
 
   withTwo('of many claims of one call, one wins', async (one, other) => {
     const ids = Array.from({ length: 20 }, (_, index) => `call-${index}`)
-    const claims = await Promise.all(ids.flatMap((id) => [one, other, one, other].map(async (journal) => ({ id, claim: await journal.claimCall(claimed(id)) }))))
+    const claims = await Promise.all(
+      ids.flatMap((id) => [one, other, one, other].map(async (journal) => ({ id, claim: await journal.claimCall(claimed(id)) }))),
+    )
     const won = claims.filter(({ claim }) => 'claimed' in claim)
     assert.deepEqual(won.map(({ id }) => id).sort(), [...ids].sort())
     const rows = await one.listRun('run')
-    assert.deepEqual(rows.map(({ seq }) => seq).sort((a, b) => a - b), ids.map((_, index) => index + 1))
+    assert.deepEqual(
+      rows.map(({ seq }) => seq).sort((a, b) => a - b),
+      ids.map((_, index) => index + 1),
+    )
   })
 
   withTwo('a reader of both gets every row once, whatever is written meanwhile', async (one, other) => {
@@ -208,7 +219,8 @@ export function sharedStoreCases({ test }: TestRunner, openTwo: () => Promise<re
     let cursor: string | undefined
     let isOver = false
     const written = Promise.all(writes).then(() => (isOver = true))
-    for (let empty = 0; empty < 2;) {
+    for (let empty = 0, end = Date.now() + 30_000; empty < 2;) {
+      assert.ok(Date.now() < end, 'the writers do not end')
       const wasOver = isOver
       const { rows, cursor: next } = await one.readSince(cursor, 7)
       cursor = next
@@ -224,14 +236,24 @@ export function sharedStoreCases({ test }: TestRunner, openTwo: () => Promise<re
   withTwo('reading goes on from a cursor, from the end, or from the number of a row', async (one, other) => {
     for (const seq of [1, 2]) await one.insertToolCall(effect(seq, done))
     const all = await other.readSince(undefined, 10)
-    assert.deepEqual(all.rows.map(({ seq }) => seq), [1, 2])
+    assert.deepEqual(
+      all.rows.map(({ seq }) => seq),
+      [1, 2],
+    )
     assert.deepEqual((await other.readSince(all.cursor, 10)).rows, [])
     const { cursor, rows } = await other.readSince('end', 10)
     assert.deepEqual(rows, [])
     await one.insertToolCall(effect(3, done))
-    for (const from of [cursor, all.cursor]) assert.deepEqual((await other.readSince(from, 10)).rows.map(({ seq }) => seq), [3])
+    for (const from of [cursor, all.cursor])
+      assert.deepEqual(
+        (await other.readSince(from, 10)).rows.map(({ seq }) => seq),
+        [3],
+      )
     const number = String(all.rows[0]?.row)
-    assert.deepEqual((await other.readSince(number, 10)).rows.map(({ seq }) => seq), [2, 3])
+    assert.deepEqual(
+      (await other.readSince(number, 10)).rows.map(({ seq }) => seq),
+      [2, 3],
+    )
     assert.equal(await codeOf(() => other.readSince('no cursor', 10)), 'INVALID_INPUT')
   })
 
