@@ -22,7 +22,7 @@ const failure = (
   code: 'JOURNAL_DUPLICATE_CALL' | 'JOURNAL_CALL_MISSING' | 'JOURNAL_CALL_FINISHED' | 'JOURNAL_TASK_LOCKED' | 'REPLAY_DIFFERS',
 ) => new ToolError({ code, summary: code })
 
-/** The smallest store that does what one must do: what the tests of `conformance.ts` are checked by. */
+/** The smallest store that does what one must do: what the tests of `toolwright/journal/testing` are checked by. */
 export class ReferenceStore implements JournalStore {
   readonly #rows: ToolCallRow[] = []
   readonly #locked = new Set<string>()

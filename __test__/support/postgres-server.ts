@@ -34,7 +34,9 @@ export function postgresPrograms(version?: number): { bin: string; version: numb
 
 /** Why there is no server; undefined where there is one. */
 export const noPostgres = (version?: number): string | undefined =>
-  postgresPrograms(version) === undefined ? `no programs of PostgreSQL${version === undefined ? '' : ` ${version}`} are installed` : undefined
+  postgresPrograms(version) === undefined
+    ? `no programs of PostgreSQL${version === undefined ? '' : ` ${version}`} are installed`
+    : undefined
 
 /** The server refuses to run as root. */
 function serverUser(): { uid?: number; gid?: number } {
@@ -72,7 +74,12 @@ export async function startPostgres(options: { version?: number; settings?: stri
     socket,
     async start() {
       const settings = ['listen_addresses=', `unix_socket_directories=${sockets}`, 'max_connections=200', ...(options.settings ?? [])]
-      child = spawn(join(bin, 'postgres'), ['-D', data, ...settings.flatMap((one) => ['-c', one])], { ...user, env, cwd: '/', stdio: 'ignore' })
+      child = spawn(join(bin, 'postgres'), ['-D', data, ...settings.flatMap((one) => ['-c', one])], {
+        ...user,
+        env,
+        cwd: '/',
+        stdio: 'ignore',
+      })
       process.once('exit', () => child?.kill('SIGQUIT'))
       for (let tries = 0; !(await answers(join(sockets, '.s.PGSQL.5432'))); tries += 1) {
         if (tries > 400) throw new Error('the server does not start')

@@ -2,6 +2,7 @@ import { ToolError } from '../core/errors.js'
 import { boolean, type Checks, oneOf, optional, parseOptions, positive } from '../core/options.js'
 import type { Journal } from '../journal/journal.js'
 import type { JournalStore } from '../journal/journal-store.js'
+import type { PostgresStore } from './postgres-store.js'
 import { openJournal as openStore, type OpenJournalOptions } from '../journal/open-journal.js'
 
 const URL_OF_SERVER = /^postgres(?:ql)?:\/\//iu
@@ -37,16 +38,7 @@ export async function openJournal(location: string | URL | JournalStore, options
   const address = location instanceof URL ? location.href : location
   if (typeof address !== 'string' || !URL_OF_SERVER.test(address)) return openStore(location, options)
   const { onFailure, redactKeys, synchronous: _, busyTimeoutMs, maxOutputBytes, readOnly } = parseOptions('openJournal', options, urlChecks)
-  const { schema, connection, shown } = parseAddress(address)
-  const [{ Pool }, { postgresStore }] = await Promise.all([loadPg(), import('./postgres-store.js')])
-  const pool = new Pool({ connectionString: connection, max: 4, connectionTimeoutMillis: busyTimeoutMs, allowExitOnIdle: true })
-  pool.on('error', () => undefined)
-  const client = {
-    query: async (query: string, values: readonly (string | null)[], name?: string) =>
-      (await pool.query(name === undefined ? { text: query, values: [...values] } : { text: query, values: [...values], name })).rows,
-    end: () => pool.end(),
-  }
-  const store = postgresStore(client, { schema, maxOutputBytes, readOnly, patienceMs: busyTimeoutMs, location: shown })
+  const store = await openServerStore(address, { maxOutputBytes, readOnly, patienceMs: busyTimeoutMs })
   try {
     // A wrong address, a missing right and a foreign schema are told here, not by the first call.
     await store.lastRow()
@@ -57,17 +49,44 @@ export async function openJournal(location: string | URL | JournalStore, options
   return openStore(store, { ...(onFailure && { onFailure }), ...(redactKeys !== undefined && { redactKeys }) })
 }
 
-/** The connection without our own parameter, and the address without the password. */
+/** How a store at an address is opened. */
+export interface ServerStoreOptions {
+  readOnly?: boolean
+  maxOutputBytes?: number
+  patienceMs?: number
+  /** Whether missing tables are made. @default true */
+  migrates?: boolean
+}
+
+/** A store on connections of its own. @throws {ToolError} JOURNAL_LOCATION_INVALID; JOURNAL_OPEN_FAILED without `pg`. */
+export async function openServerStore(address: string, options: ServerStoreOptions): Promise<PostgresStore> {
+  const { readOnly = false, maxOutputBytes = 200_000, patienceMs = 10_000, migrates = true } = options
+  const { schema, connection, shown } = parseAddress(address)
+  const [{ Pool }, { postgresStore }] = await Promise.all([loadPg(), import('./postgres-store.js')])
+  const pool = new Pool({ connectionString: connection, max: 4, connectionTimeoutMillis: patienceMs, allowExitOnIdle: true })
+  pool.on('error', () => undefined)
+  const client = {
+    query: async (query: string, values: readonly (string | null)[], name?: string) =>
+      (await pool.query(name === undefined ? { text: query, values: [...values] } : { text: query, values: [...values], name })).rows,
+    end: () => pool.end(),
+  }
+  return postgresStore(client, { schema, maxOutputBytes, readOnly, patienceMs, migrate: migrates, location: shown })
+}
+
+/** The connection without our own parameter, and the address without password and parameters. */
 function parseAddress(address: string): { schema: string; connection: string; shown: string } {
-  if (!URL.canParse(address)) throw locationInvalid(address.replace(/:\/\/[^@/]*@/u, '://…@'))
-  const url = new URL(address)
-  const schema = url.searchParams.get('schema') ?? 'public'
-  url.searchParams.delete('schema')
-  const shown = new URL(url)
-  shown.password = ''
-  shown.search = ''
-  if (schema === '') throw locationInvalid(shown.href)
-  return { schema, connection: url.href, shown: shown.href }
+  // The host of a socket is a parameter, and a URL without one is none.
+  const whole = address.replace(/^(postgres(?:ql)?:\/\/[^/?#]*@)(?=[/?#]|$)/iu, '$1socket')
+  if (!URL.canParse(whole)) throw locationInvalid(address.replace(/^([a-z]+:\/\/).*@/iu, '$1').replace(/\?.*$/u, ''))
+  const { protocol, username, host, pathname, searchParams } = new URL(whole)
+  const schema = searchParams.get('schema') ?? 'public'
+  const shown = `${protocol}//${username === '' ? '' : `${username}@`}${host}${pathname}`
+  if (schema === '') throw locationInvalid(shown)
+  return {
+    schema,
+    connection: address.replace(/([?&])schema=[^&#]*(&|$)/u, (_, first: string, last: string) => (last === '' ? '' : first)),
+    shown,
+  }
 }
 
 function locationInvalid(shown: string): ToolError {

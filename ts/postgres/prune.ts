@@ -20,8 +20,8 @@ export async function pruneRuns(session: Session, { calls }: Statements, { befor
          HAVING max(greatest(started_at_ms, coalesce(finished_at_ms, 0))) < $1::text::float8
            AND NOT bool_or(status IN ('started', 'intended') OR coalesce(revert_status, '') = 'reverting')
          LIMIT 1000
-       ), some AS MATERIALIZED (SELECT c.tw_row FROM ${calls} c JOIN old USING (run_id) LIMIT $2::text::bigint),
-       gone AS (DELETE FROM ${calls} c USING some WHERE c.tw_row = some.tw_row RETURNING c.tw_row)
+       ), few AS MATERIALIZED (SELECT c.tw_row FROM ${calls} c JOIN old USING (run_id) LIMIT $2::text::bigint),
+       gone AS (DELETE FROM ${calls} c USING few WHERE c.tw_row = few.tw_row RETURNING c.tw_row)
        SELECT count(*) AS removed FROM gone`,
       [beforeMs, batchRows],
     )

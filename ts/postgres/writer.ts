@@ -149,13 +149,16 @@ export class Writer {
       if (!includesBehind && this.#queue.every(({ isBehind }) => isBehind)) break
       const jobs = this.#take()
       this.#inFlight += 1
-      void this.#write(jobs).then(() => {
-        this.#inFlight -= 1
-        this.#pump(this.#idle.length > 0 && this.#behindError === undefined)
-        const isDone = this.#inFlight === 0 && (this.#queue.length === 0 || this.#behindError !== undefined)
-        if (isDone) for (const resume of this.#idle.splice(0)) resume()
-      })
+      void this.#writeOne(jobs)
     }
+  }
+
+  async #writeOne(jobs: Job[]): Promise<void> {
+    await this.#write(jobs)
+    this.#inFlight -= 1
+    this.#pump(this.#idle.length > 0 && this.#behindError === undefined)
+    const isDone = this.#inFlight === 0 && (this.#queue.length === 0 || this.#behindError !== undefined)
+    if (isDone) for (const resume of this.#idle.splice(0)) resume()
   }
 
   #take(): Job[] {

@@ -2,11 +2,10 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { openJournal } from 'toolwright'
+import { journalSuite } from 'toolwright/journal/testing'
 import { type PostgresClient, postgresStore } from 'toolwright/postgres'
 import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { sharedStoreCases } from '../../../ts/journal/testing/shared-store.ts'
-import { journalConformance } from '../../journal/conformance.ts'
 import { useServer } from './servers.ts'
 
 const run = promisify(execFile)
@@ -26,12 +25,17 @@ for (const version of [15, 18]) {
       'postgres.js': () => sql as unknown as PostgresClient,
     }
     for (const [name, client] of Object.entries(clients)) {
-      journalConformance(name, async () => openJournal(postgresStore(client(), { schema: own.schema() })))
-      describe(`two journals, ${name}`, () =>
-        sharedStoreCases({ describe, test }, async () => {
-          const schema = own.schema()
-          return [await openJournal(postgresStore(client(), { schema })), await openJournal(postgresStore(client(), { schema }))]
-        }))
+      journalSuite(
+        { describe, test },
+        {
+          name,
+          open: () => openJournal(postgresStore(client(), { schema: own.schema() })),
+          openTwo: async () => {
+            const schema = own.schema()
+            return [await openJournal(postgresStore(client(), { schema })), await openJournal(postgresStore(client(), { schema }))]
+          },
+        },
+      )
     }
 
     test('without prepared statements, one writer', async () => {
@@ -48,7 +52,7 @@ for (const version of [15, 18]) {
 
     test.each(['pg', 'postgres.js', 'bun'])('in Bun, with %s', { timeout: 120_000 }, async (client) => {
       const { stdout } = await run(bun, [program, client, own.server.socket.host])
-      expect(JSON.parse(stdout.trim().split('\n').at(-1) ?? '')).toEqual({ passed: 20, failed: [] })
+      expect(JSON.parse(stdout.trim().split('\n').at(-1) ?? '')).toEqual({ passed: 40, failed: [] })
     })
   })
 }

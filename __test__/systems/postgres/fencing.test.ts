@@ -18,9 +18,9 @@ test('a takeover is final: of intents that are written as fast as possible, none
   let [acknowledged, late, fencedCalls] = [0, 0, 0]
   for (let round = 0; round < runs(100); round += 1) {
     const journal = await opened(own.open({ schema }))
-    let isOver = false
+    const state = { isOver: false }
     const writers = Array.from({ length: 64 }, async (_, lane) => {
-      for (let seq = 1; !isOver; seq += 1) {
+      for (let seq = 1; !state.isOver; seq += 1) {
         try {
           await journal.insertToolCall(effect(seq, { nodeId: `${round}/${lane}` }))
           acknowledged += 1
@@ -37,7 +37,7 @@ test('a takeover is final: of intents that are written as fast as possible, none
     await own.pool.query(`UPDATE "${schema}"._toolwright_owners SET expires_at = 'epoch' WHERE id = $1`, [owner])
     await other.recover()
     await Promise.all(writers)
-    isOver = true
+    state.isOver = true
     late += await count(`"${schema}"._smithers_tool_calls WHERE tw_owner = $1 AND status = 'started'`, [owner])
     await journal.close()
   }
@@ -57,9 +57,9 @@ test('the control: without the lock on the owner, intents land after a takeover'
   for (let round = 0; round < 20; round += 1) {
     const made = await own.pool.query(`INSERT INTO ${owners} (expires_at, rows_after) VALUES ('infinity', 0) RETURNING id`)
     const owner = Number(made.rows[0].id)
-    let isOver = false
+    const state = { isOver: false }
     const writers = Array.from({ length: 8 }, async (_, lane) => {
-      for (let turn = 0; !isOver; turn += 1) {
+      for (let turn = 0; !state.isOver; turn += 1) {
         const { rowCount } = await own.pool.query(
           `INSERT INTO ${calls} (run_id, node_id, iteration, attempt, seq, tool_name, started_at_ms, status, tw_owner)
            SELECT 'r', $1, $2, 1, n, 'pay', 0, 'started', o.id FROM ${owners} o, generate_series(1, 64) n WHERE o.id = $3`,
@@ -72,7 +72,7 @@ test('the control: without the lock on the owner, intents land after a takeover'
     await own.pool.query(`UPDATE ${owners} SET expires_at = 'epoch' WHERE id = $1`, [owner])
     await own.pool.query(`SELECT * FROM "${schema}"._toolwright_recover('{}')`)
     await Promise.all(writers)
-    isOver = true
+    state.isOver = true
     late += await count(`${calls} WHERE tw_owner = $1 AND status = 'started'`, [owner])
   }
   await store.close()

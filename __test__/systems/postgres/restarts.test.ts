@@ -9,11 +9,11 @@ test('a server that crashes and comes back costs time, and no row', { timeout: 3
   const schema = own.schema()
   const journal = await opened(own.open({ schema, patienceMs: 20_000, leaseMs: 60_000 }))
   await journal.recover()
-  let isOver = false
+  const state = { isOver: false }
   let longest = 0
   const made: string[] = []
   const callers = Array.from({ length: 32 }, async (_, lane) => {
-    for (let seq = 1; !isOver; seq += 1) {
+    for (let seq = 1; !state.isOver; seq += 1) {
       const start = performance.now()
       const call = { runId: 'run', nodeId: `lane ${lane}`, attempt: 1, seq, toolName: 'pay', sideEffect: true }
       const ref = await journal.insertToolCall(call)
@@ -34,7 +34,7 @@ test('a server that crashes and comes back costs time, and no row', { timeout: 3
     await own.server.start()
   }
   await pause(500)
-  isOver = true
+  state.isOver = true
   expect(await failure).toBeUndefined()
   const rows = await journal.listRun('run')
   const recorded = new Set(rows.map((row) => row.outputJson))

@@ -1,7 +1,7 @@
-// Runs the cases for two journals in any runtime: `suite-process.ts CLIENT SOCKETS`. Prints what passed and what failed.
+// Runs the suite in any runtime: `suite-process.ts CLIENT SOCKETS`. Prints what passed and what failed.
 import { openJournal } from 'toolwright'
+import { journalSuite } from 'toolwright/journal/testing'
 import { type PostgresClient, postgresStore } from 'toolwright/postgres'
-import { sharedStoreCases } from '../../../ts/journal/testing/shared-store.ts'
 
 const [name = '', host = ''] = process.argv.slice(2)
 
@@ -24,10 +24,19 @@ async function connect(): Promise<{ client: PostgresClient; end(): Promise<unkno
 const cases: [string, () => Promise<void>][] = []
 const { client, end } = await connect()
 let schemas = 0
-sharedStoreCases({ describe: (_, define) => define(), test: (title, run) => cases.push([title, run]) }, async () => {
-  const schema = `bun_${name.replace('.', '_')}_${(schemas += 1)}`
-  return [await openJournal(postgresStore(client, { schema })), await openJournal(postgresStore(client, { schema }))]
-})
+const open = (schema: string) => openJournal(postgresStore(client, { schema }))
+const nextSchema = (): string => `bun_${name.replace('.', '_')}_${(schemas += 1)}`
+journalSuite(
+  { describe: (_, define) => define(), test: (title, run) => cases.push([title, run]) },
+  {
+    name,
+    open: () => open(nextSchema()),
+    openTwo: async () => {
+      const schema = nextSchema()
+      return [await open(schema), await open(schema)]
+    },
+  },
+)
 const failed: string[] = []
 for (const [title, run] of cases) {
   try {

@@ -35,10 +35,10 @@ test('beside slow writers and such that take back, a tail misses no row and show
     for await (const row of journal.tail({ pollMs: 5, signal: stop.signal })) seen.push(row.row)
   })().catch(() => undefined)
   // The control: a reader by the numbers of rows.
-  let isOver = false
+  const state = { isOver: false }
   const reading = (async () => {
     let last = 0
-    while (!isOver) {
+    while (!state.isOver) {
       for (const { row } of await journal.readRows(last, 500)) {
         naive.add(row)
         last = row
@@ -49,7 +49,7 @@ test('beside slow writers and such that take back, a tail misses no row and show
   await Promise.all(writers)
   const all = written.reduce((sum, rows) => sum + rows, 0)
   await expect.poll(() => seen.length, { timeout: 20_000 }).toBe(all)
-  isOver = true
+  state.isOver = true
   stop.abort()
   await Promise.all([tailing, reading])
   console.log(`tail: ${all} rows, ${all - new Set(seen).size} missed; by number ${all - naive.size} missed`)

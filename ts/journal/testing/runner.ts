@@ -54,3 +54,23 @@ export function assertRow(row: ToolCallRow | undefined, fields: Partial<ToolCall
   assert.ok(row !== undefined, 'there is no row')
   for (const [name, value] of Object.entries(fields)) assert.deepEqual(row[name as keyof ToolCallRow], value, name)
 }
+
+const KIND = Symbol('any value of a type')
+
+/** Stands for any value of a type in `assertEqual` and `assertMatches`. */
+export const any = (type: 'string' | 'number'): never => ({ [KIND]: type }) as never
+
+/** Checks that a value has all that is expected. Unless it is `exact`, its objects may have more fields. */
+export function assertMatches(actual: unknown, expected: unknown, at = 'the value', exact = false): void {
+  const kind = (expected as { [KIND]?: string } | null)?.[KIND]
+  if (kind !== undefined) return assert.equal(typeof actual, kind, at)
+  if (typeof expected !== 'object' || expected === null) return assert.deepEqual(actual, expected, at)
+  assert.ok(typeof actual === 'object' && actual !== null, `${at} is ${String(actual)}`)
+  if (Array.isArray(expected)) assert.equal((actual as unknown[]).length, expected.length, `${at}: the number of items`)
+  if (exact) assert.deepEqual(Object.keys(actual).sort(), Object.keys(expected).sort(), at)
+  for (const [name, value] of Object.entries(expected)) {
+    assertMatches((actual as Record<string, unknown>)[name], value, `${at}.${name}`, exact)
+  }
+}
+
+export const assertEqual = (actual: unknown, expected: unknown): void => assertMatches(actual, expected, undefined, true)
