@@ -1,6 +1,6 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
-import { createConnection } from 'node:net'
+import { createConnection, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -68,7 +68,7 @@ function serverUser(): { uid?: number; gid?: number } {
 }
 
 /** Starts an empty server. Its data is in memory where that is possible, so that a commit costs no wait for a disk. */
-export async function startPostgres(options: { version?: number; settings?: string[] } = {}): Promise<PostgresServer> {
+export async function startPostgres(options: { version?: number; settings?: string[]; tcp?: boolean } = {}): Promise<PostgresServer> {
   const programs = postgresPrograms(options.version)
   if (programs === undefined) throw new Error(noPostgres(options.version))
   const { bin, version } = programs
@@ -82,16 +82,26 @@ export async function startPostgres(options: { version?: number; settings?: stri
   const env = { ...process.env, LC_ALL: 'C', LD_LIBRARY_PATH: join(bin, '../lib') }
   const init = ['-D', data, '-U', 'toolwright', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N']
   execFileSync(join(bin, 'initdb'), init, { ...user, env, stdio: 'pipe', cwd: '/' })
-  const socket = { host: sockets, port: 5432, user: 'toolwright', database: 'postgres' }
+  const port = options.tcp === true ? await freePort() : 5432
+  const socket = { host: sockets, port, user: 'toolwright', database: 'postgres' }
   let child: ChildProcess | undefined
   const ended = (): Promise<void> => new Promise((resolve) => (child === undefined ? resolve() : child.once('exit', () => resolve())))
 
   const server: PostgresServer = {
     version,
-    url: `postgres://toolwright@/postgres?host=${encodeURIComponent(sockets)}`,
+    url:
+      options.tcp === true
+        ? `postgres://toolwright@127.0.0.1:${port}/postgres`
+        : `postgres://toolwright@/postgres?host=${encodeURIComponent(sockets)}`,
     socket,
     async start() {
-      const settings = ['listen_addresses=', `unix_socket_directories=${sockets}`, 'max_connections=200', ...(options.settings ?? [])]
+      const settings = [
+        `listen_addresses=${options.tcp === true ? '127.0.0.1' : ''}`,
+        `port=${port}`,
+        `unix_socket_directories=${sockets}`,
+        'max_connections=200',
+        ...(options.settings ?? []),
+      ]
       child = spawn(join(bin, 'postgres'), ['-D', data, ...settings.flatMap((one) => ['-c', one])], {
         ...user,
         env,
@@ -99,7 +109,7 @@ export async function startPostgres(options: { version?: number; settings?: stri
         stdio: 'ignore',
       })
       process.once('exit', () => child?.kill('SIGQUIT'))
-      for (let tries = 0; !(await answers(join(sockets, '.s.PGSQL.5432'))); tries += 1) {
+      for (let tries = 0; !(await answers(join(sockets, `.s.PGSQL.${port}`))); tries += 1) {
         if (tries > 400) throw new Error('the server does not start')
         await new Promise((resolve) => setTimeout(resolve, 50))
       }
@@ -121,6 +131,19 @@ export async function startPostgres(options: { version?: number; settings?: stri
   }
   await server.start()
   return server
+}
+
+/** A port that nobody uses now, below those that the system hands out. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 10_000)
+    const isFree = await new Promise<boolean>((resolve) => {
+      const server = createServer()
+      server.once('error', () => resolve(false))
+      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+    })
+    if (isFree) return port
+  }
 }
 
 /** Whether the server takes connections: it says so only when it has recovered. */

@@ -5,7 +5,7 @@ import type { NewToolCall } from '../journal-store.js'
 import { any, assertEqual, assertMatches, codeOf, done, effect as call, task, type TestRunner } from './runner.js'
 
 export function singleJournalCases({ test }: TestRunner, open: () => Promise<Journal>): void {
-  const one = (name: string, run: (journal: Journal) => Promise<void>): void =>
+  const withOne = (name: string, run: (journal: Journal) => Promise<void>): void =>
     void test(name, async () => {
       const journal = await open()
       try {
@@ -15,7 +15,7 @@ export function singleJournalCases({ test }: TestRunner, open: () => Promise<Jou
       }
     })
 
-  one('a call begins and ends in one row, with all of its fields', async (journal) => {
+  withOne('a call begins and ends in one row, with all of its fields', async (journal) => {
     const ref = await journal.insertToolCall(
       call(1, {
         startedAtMs: 1000,
@@ -53,7 +53,7 @@ export function singleJournalCases({ test }: TestRunner, open: () => Promise<Jou
     assert.equal(ended[0]?.row, begun[0]?.row)
   })
 
-  one('defaults: iteration 0, no side effect, idempotent, no key', async (journal) => {
+  withOne('defaults: iteration 0, no side effect, idempotent, no key', async (journal) => {
     const before = Date.now()
     await journal.insertToolCall({ runId: 'run', nodeId: 'node', attempt: 1, seq: 1, toolName: 'read', ...done })
     await journal.flush()
@@ -64,7 +64,7 @@ export function singleJournalCases({ test }: TestRunner, open: () => Promise<Jou
     assert.ok(Number(row?.finishedAtMs) >= before)
   })
 
-  one('an outcome is an output or an error', async (journal) => {
+  withOne('an outcome is an output or an error', async (journal) => {
     const error = { status: 'error', errorJson: '{"name":"Error"}' } as const
     await journal.updateToolCall(await journal.insertToolCall(call(1)), error)
     await journal.updateToolCall(await journal.insertToolCall(call(2)), { ...error, acted: false })
@@ -78,7 +78,7 @@ export function singleJournalCases({ test }: TestRunner, open: () => Promise<Jou
     ])
   })
 
-  one('an output that is text is kept as JSON', async (journal) => {
+  withOne('an output that is text is kept as JSON', async (journal) => {
     const outputText = 'a "line"\n'
     await journal.updateToolCall(await journal.insertToolCall(call(1)), { status: 'success', outputText })
     await journal.insertToolCall(call(2, { status: 'success', outputText, sideEffect: false }))
@@ -89,13 +89,13 @@ export function singleJournalCases({ test }: TestRunner, open: () => Promise<Jou
     )
   })
 
-  one('a call is found by its key alone', async (journal) => {
+  withOne('a call is found by its key alone', async (journal) => {
     await journal.insertToolCall(call(1))
     await journal.updateToolCall({ ...task, attempt: 1, seq: 1 }, done)
     assertMatches(await journal.listToolCalls('run', 'node', 0), [{ status: 'success' }])
   })
 
-  one('a key is used once, an outcome is recorded once, and both refusals change nothing', async (journal) => {
+  withOne('a key is used once, an outcome is recorded once, and both refusals change nothing', async (journal) => {
     const ref = await journal.insertToolCall(call(1))
     assert.equal(await codeOf(() => journal.insertToolCall(call(1, { toolName: 'other' }))), 'JOURNAL_DUPLICATE_CALL')
     await journal.updateToolCall(ref, done)
@@ -105,7 +105,7 @@ export function singleJournalCases({ test }: TestRunner, open: () => Promise<Jou
     assertMatches(await journal.listToolCalls('run', 'node', 0), [{ toolName: 'pay', status: 'success' }])
   })
 
-  one('tokens stay apart: a second call with the same token has its row', async (journal) => {
+  withOne('tokens stay apart: a second call with the same token has its row', async (journal) => {
     await journal.insertToolCall(call(1, { callToken: 'call-0' }))
     await journal.insertToolCall(call(2, { callToken: 'call-0' }))
     const tokens = (await journal.listToolCalls('run', 'node', 0)).map((row) => row.callToken)
@@ -113,7 +113,7 @@ export function singleJournalCases({ test }: TestRunner, open: () => Promise<Jou
     assert.equal(new Set(tokens).size, 2)
   })
 
-  one('rows of a task by attempt and number, whatever the order they came in; of no other task', async (journal) => {
+  withOne('rows of a task by attempt and number, whatever the order they came in; of no other task', async (journal) => {
     for (const [attempt, seq] of [
       [2, 1],
       [1, 2],
@@ -134,7 +134,7 @@ export function singleJournalCases({ test }: TestRunner, open: () => Promise<Jou
     )
   })
 
-  one('a run as it began, and the other way round', async (journal) => {
+  withOne('a run as it began, and the other way round', async (journal) => {
     await journal.insertToolCall(call(1, { startedAtMs: 30 }))
     await journal.insertToolCall(call(1, { nodeId: 'first', startedAtMs: 10 }))
     await journal.insertToolCall(call(2, { startedAtMs: 30 }))
@@ -144,7 +144,7 @@ export function singleJournalCases({ test }: TestRunner, open: () => Promise<Jou
     assertEqual(places(await journal.listRun('run', { reverse: true })), order.toReversed())
   })
 
-  one('runs with their numbers, the earliest first', async (journal) => {
+  withOne('runs with their numbers, the earliest first', async (journal) => {
     await journal.insertToolCall(call(1, { runId: 'b', startedAtMs: 20, ...done, finishedAtMs: 25 }))
     await journal.insertToolCall(call(1, { runId: 'a', startedAtMs: 10, status: 'error', finishedAtMs: 15 }))
     await journal.insertToolCall(call(2, { runId: 'a', startedAtMs: 12 }))
@@ -158,7 +158,7 @@ export function singleJournalCases({ test }: TestRunner, open: () => Promise<Jou
     )
   })
 
-  one('rows after a number, a few at a time; rows by their numbers; the last number', async (journal) => {
+  withOne('rows after a number, a few at a time; rows by their numbers; the last number', async (journal) => {
     assert.equal(await journal.lastRow(), 0)
     for (const seq of [1, 2, 3]) await journal.insertToolCall(call(seq))
     const first = await journal.readRows(0, 2)
@@ -176,14 +176,14 @@ export function singleJournalCases({ test }: TestRunner, open: () => Promise<Jou
     assertEqual(await journal.rows([]), [])
   })
 
-  one('the last attempt', async (journal) => {
+  withOne('the last attempt', async (journal) => {
     assert.equal(await journal.lastAttempt(task), undefined)
     await journal.insertToolCall(call(5))
     await journal.insertToolCall(call(2, { attempt: 3 }))
     assertEqual(await journal.lastAttempt(task), { attempt: 3, seq: 2 })
   })
 
-  one('prior effects: what earlier attempts did or may have done, and must not be repeated', async (journal) => {
+  withOne('prior effects: what earlier attempts did or may have done, and must not be repeated', async (journal) => {
     const kinds: Partial<NewToolCall>[] = [
       done,
       {},
@@ -205,7 +205,7 @@ export function singleJournalCases({ test }: TestRunner, open: () => Promise<Jou
     assert.equal((await journal.priorEffects(task, 3)).length, 5)
   })
 
-  one('the recorded call: the same tool, arguments and ordinal; the last success', async (journal) => {
+  withOne('the recorded call: the same tool, arguments and ordinal; the last success', async (journal) => {
     const paid = (seq: number, more: Partial<NewToolCall>) => call(seq, { argsHash: 'h', ordinal: 1, ...done, ...more })
     await journal.insertToolCall(paid(1, { outputJson: '1' }))
     await journal.insertToolCall(paid(2, { ordinal: 2, outputJson: '2' }))
@@ -222,7 +222,7 @@ export function singleJournalCases({ test }: TestRunner, open: () => Promise<Jou
     }
   })
 
-  one('a task is locked once at a time, another one is not', async (journal) => {
+  withOne('a task is locked once at a time, another one is not', async (journal) => {
     const lock = await journal.lockTask(task, 1)
     assert.equal(await codeOf(() => journal.lockTask(task, 2)), 'JOURNAL_TASK_LOCKED')
     const other = await journal.lockTask({ ...task, iteration: 1 }, 1)
@@ -232,7 +232,7 @@ export function singleJournalCases({ test }: TestRunner, open: () => Promise<Jou
     await other.release()
   })
 
-  one('a call is undone once, and its row says how that ended', async (journal) => {
+  withOne('a call is undone once, and its row says how that ended', async (journal) => {
     for (const seq of [1, 2]) await journal.insertToolCall(call(seq, { hasRevert: true, ...done }))
     const [one, two] = await journal.listRun('run')
     const [a, b] = [one?.row ?? 0, two?.row ?? 0]
@@ -254,7 +254,7 @@ export function singleJournalCases({ test }: TestRunner, open: () => Promise<Jou
     )
   })
 
-  one('what cannot be undone is not claimed', async (journal) => {
+  withOne('what cannot be undone is not claimed', async (journal) => {
     await journal.insertToolCall(call(1, done))
     await journal.insertToolCall(call(2, { hasRevert: true }))
     await journal.insertToolCall(call(3, { hasRevert: true, status: 'error', acted: false }))
@@ -267,19 +267,19 @@ export function singleJournalCases({ test }: TestRunner, open: () => Promise<Jou
     )
   })
 
-  one('texts come back as they were: quotes, line ends, non-ASCII, NUL', async (journal) => {
+  withOne('texts come back as they were: quotes, line ends, non-ASCII, NUL', async (journal) => {
     const text = JSON.stringify('quo"te\n\u2028 tschüß 日本 😀 \u0000 end')
     await journal.insertToolCall(call(1, { inputJson: text, ...done, outputJson: text, nodeId: 'nö:de|"x"' }))
     assertMatches(await journal.listToolCalls('run', 'nö:de|"x"', 0), [{ inputJson: text, outputJson: text }])
   })
 
-  one('nothing is running here that recover could not see', async (journal) => {
+  withOne('nothing is running here that recover could not see', async (journal) => {
     await journal.insertToolCall(call(1))
     assertMatches(await journal.recover(), { calls: [], reverts: [] })
     assertMatches(await journal.listToolCalls('run', 'node', 0), [{ status: 'started' }])
   })
 
-  one('everything in parallel: nothing is lost', async (journal) => {
+  withOne('everything in parallel: nothing is lost', async (journal) => {
     await Promise.all(
       Array.from({ length: 200 }, async (_, index) => {
         const ref = await journal.insertToolCall(call(index + 1))
