@@ -1,0 +1,89 @@
+import { fileURLToPath } from 'node:url'
+import { postgresStore } from 'toolwright/postgres'
+import { Pool } from 'pg'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { startScript } from '../../support/child-script.ts'
+import { RegistryUnreachable } from '../../support/installed-packages.ts'
+import { noPostgres, type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
+import { runs } from '../../support/randomised.ts'
+import type { Mode } from './agent.ts'
+import { installedEngines } from './engines.ts'
+import { judge, killAtRandom, type Matrix, noMatrix, summary } from './kill-rounds.ts'
+import { type Service, startService } from './service.ts'
+
+const program = fileURLToPath(new URL('dbos-worker.ts', import.meta.url))
+let server: PostgresServer | undefined
+let service: Service
+let engines = ''
+let reason = noPostgres()
+let rounds = 0
+
+beforeAll(async () => {
+  try {
+    if (reason === undefined) engines = await installedEngines()
+  } catch (error) {
+    if (!(error instanceof RegistryUnreachable)) throw error
+    reason = error.message
+  }
+  if (reason !== undefined) return console.log(`skipped: DBOS: ${reason}`)
+  server = await startPostgres({ tcp: true })
+  service = await startService()
+  const pool = new Pool({ ...server.socket, max: 1 })
+  await postgresStore(pool).migrate()
+  await pool.end()
+}, 600_000)
+afterAll(async () => {
+  await service?.close()
+  await server?.stop()
+})
+beforeEach(({ skip }) => {
+  if (reason !== undefined) skip(reason)
+})
+
+const worker = (mode: Mode, executor: string, tasks: readonly string[], leaseMs = 500) =>
+  startScript(program, [engines, server?.url ?? '', 'public', mode, service.url, executor, String(leaseMs), ...tasks])
+const results = (stdout: string): { id: string; told: number[] }[] =>
+  stdout
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as { id: string; told: number[] })
+
+/** Kills a worker in each round, and starts it again until its three tasks are done. */
+async function killRounds(mode: Mode, kills: number): Promise<Matrix> {
+  const matrix = noMatrix()
+  while (matrix.kills < kills) {
+    const tasks = [1, 2, 3].map((n) => `${mode} ${(rounds += 1)} ${n}`)
+    const executor = `executor-${rounds}`
+    const first = worker(mode, executor, tasks)
+    if (!(await killAtRandom(first, 450))) continue
+    await first.ended
+    matrix.kills += 1
+    const killed = performance.now()
+    const second = worker(mode, executor, tasks)
+    const timer = setTimeout(() => second.child.kill('SIGKILL'), 30_000)
+    const { stdout, stderr } = await second.ended
+    clearTimeout(timer)
+    const told = results(stdout)
+    matrix.stuck += tasks.length - told.length
+    if (told.length < tasks.length) console.log(stderr.slice(-2_000))
+    for (const one of told) judge(matrix, service, one.id, one.told)
+    matrix.recoveryMs.push(performance.now() - killed)
+  }
+  console.log(summary(`DBOS, ${mode}`, matrix))
+  return matrix
+}
+
+const KILLS = runs(20)
+const LIMIT = { timeout: KILLS * 30_000 }
+
+test('the control: the engine alone makes effects twice', LIMIT, async () => {
+  const { double, kills } = await killRounds('alone', KILLS)
+  expect(kills).toBe(KILLS)
+  expect(double).toBeGreaterThan(0)
+})
+
+test.each<Mode>(['tell', 'keys', 'probe'])('no effect is made twice and none is lost: %s', LIMIT, async (mode) => {
+  const { double, lost, stuck, told } = await killRounds(mode, KILLS)
+  expect({ double, lost, stuck }).toEqual({ double: 0, lost: 0, stuck: 0 })
+  if (mode !== 'tell') expect(told).toBe(0)
+})
