@@ -1,5 +1,5 @@
 import type { Tool } from 'ai'
-import { type Awaitable, eitherSignal } from '../core/abort.js'
+import { eitherSignal } from '../core/abort.js'
 import { abortSignal, anything, callable, checked, type Checks, invalid, oneOf, optional, parseOptions, text } from '../core/options.js'
 import { getToolContext, runWithToolContext, type ToolContext } from '../journal/calls/context.js'
 import type { StartingCall } from '../journal/calls/call-record.js'
@@ -8,29 +8,7 @@ import { checkJournal } from '../journal/checks.js'
 import type { Journal } from '../journal/journal.js'
 import { getDefinedToolMetadata } from '../toolkit/define-tool.js'
 import { ClaimRecorder } from './claim-recorder.js'
-
-/** A call that an earlier process began, and of which nobody knows whether it was made. */
-export interface UnknownCall {
-  runId: string
-  nodeId: string
-  callId: string
-  toolName: string
-  input: unknown
-  /** When it began, in milliseconds since 1970. */
-  startedAtMs: number
-}
-
-/** What is done about a call that may neither be repeated nor looked up. */
-export interface UnknownCallOptions {
-  /**
-   * `tell`: the call fails with OUTCOME_UNKNOWN, which a model reads as the result of its tool. `fail`: the same, and the run ends
-   * with it. `approve`: `approve` is asked; without its consent, the model is told.
-   * @default 'tell'
-   */
-  onUnknown?: 'tell' | 'fail' | 'approve' | undefined
-  /** Whether an unknown call may be made again, for `onUnknown: 'approve'`. */
-  approve?: ((call: UnknownCall) => Awaitable<boolean>) | undefined
-}
+import type { UnknownCallOptions } from './unknown-calls.js'
 
 /** One call of a tool, for {@link callOnce}. */
 export interface OnceCall extends UnknownCallOptions {

@@ -10,7 +10,7 @@ import { errorAsJson, recordedError, recordedInput, recordedOutput, wholeOutput 
 import type { Journal } from '../journal/journal.js'
 import type { CallClaim, ClaimedCall, TaskId, ToolCallEnd, ToolCallRef, ToolCallRow } from '../journal/journal-store.js'
 import type { DefinedToolMetadata } from '../toolkit/define-tool.js'
-import type { UnknownCall } from './call-once.js'
+import type { UnknownCall } from './unknown-calls.js'
 
 /** How often a call is looked at that another process makes. */
 const POLL_MS = 100

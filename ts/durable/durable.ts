@@ -6,10 +6,11 @@ import { checkJournal } from '../journal/checks.js'
 import type { Journal } from '../journal/journal.js'
 import { toolSet } from '../toolkit/task/task.js'
 import { getDefinedToolMetadata } from '../toolkit/define-tool.js'
-import { callOnce, type UnknownCallOptions } from './call-once.js'
+import { callOnce } from './call-once.js'
 import { durableModel } from './durable-model.js'
 import { fromPlain, toPlain } from './plain-values.js'
 import type { Step } from './steps.js'
+import type { UnknownCallOptions } from './unknown-calls.js'
 
 /** Options of {@link durable}. */
 export interface DurableOptions<TOOLS extends ToolSet> extends UnknownCallOptions {

@@ -1,4 +1,8 @@
+import { execFile } from 'node:child_process'
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { postgresStore } from 'toolwright/postgres'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -6,9 +10,11 @@ import { startScript } from '../../support/child-script.ts'
 import { RegistryUnreachable } from '../../support/installed-packages.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
 import { runs } from '../../support/randomised.ts'
+import { anthropicMessage, startEndpoint } from '../../support/scripted-endpoint.ts'
 import type { Mode } from './agent.ts'
 import { installedEngines } from './engines.ts'
 import { judge, killAtRandom, type Matrix, noMatrix, summary } from './kill-rounds.ts'
+import { NOTES, recipe } from './recipe.ts'
 import { type Service, startService } from './service.ts'
 
 const program = fileURLToPath(new URL('dbos-worker.ts', import.meta.url))
@@ -87,3 +93,44 @@ test.each<Mode>(['tell', 'keys', 'probe'])('no effect is made twice and none is 
   expect({ double, lost, stuck }).toEqual({ double: 0, lost: 0, stuck: 0 })
   if (mode !== 'tell') expect(told).toBe(0)
 })
+
+const bun = fileURLToPath(new URL('../../../node_modules/.bin/bun', import.meta.url))
+
+test.each([
+  ['Node', process.execPath],
+  ['Bun', bun],
+])('the recipe of the documentation runs as it stands there, in %s', { timeout: 120_000 }, async (runtime, command) => {
+  const { folder, program: recipeProgram } = recipe('dbos.mjs', engines)
+  const { url, bodies } = await startEndpoint(NOTES.map((content) => anthropicMessage(...content)))
+  const pool = new Pool({ ...server?.socket, max: 1 })
+  await pool.query(`CREATE DATABASE recipe_${runtime}`)
+  await pool.end()
+  const env = {
+    ...process.env,
+    ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_API_KEY: 'none',
+    DATABASE_URL: (server?.url ?? '').replace(/postgres$/u, `recipe_${runtime.toLowerCase()}`),
+    HOSTNAME: 'worker-1',
+  }
+  // It does not end by itself: it is a worker.
+  const run = () => printedBy(command, recipeProgram, folder, env, /noted it/u)
+  expect(await run()).toContain('noted it')
+  expect(readFileSync(join(folder, 'notes.txt'), 'utf8')).toBe('noted')
+  rmSync(join(folder, 'notes.txt'))
+  expect(await run()).toContain('noted it')
+  // The workflow was over: nobody asked the model again, and nothing was written.
+  expect(bodies).toHaveLength(2)
+  expect(() => readFileSync(join(folder, 'notes.txt'))).toThrow(/ENOENT/u)
+})
+
+/** What a program prints until this is among it; then it is ended. */
+async function printedBy(command: string, path: string, cwd: string, env: NodeJS.ProcessEnv, wanted: RegExp): Promise<string> {
+  const running = promisify(execFile)(command, [path], { cwd, env, timeout: 60_000 })
+  let printed = ''
+  running.child.stdout?.on('data', (text: string) => {
+    printed += text
+    if (wanted.test(printed)) running.child.kill('SIGKILL')
+  })
+  const { stderr = '' } = (await running.catch((error: unknown) => error)) as { stderr?: string }
+  return wanted.test(printed) ? printed : printed + stderr
+}

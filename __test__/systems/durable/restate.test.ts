@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -12,9 +12,11 @@ import { type StartedScript, startScript } from '../../support/child-script.ts'
 import { RegistryUnreachable } from '../../support/installed-packages.ts'
 import { freePort, noPostgres, type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
 import { runs } from '../../support/randomised.ts'
+import { anthropicMessage, startEndpoint } from '../../support/scripted-endpoint.ts'
 import type { Mode } from './agent.ts'
 import { installedEngines } from './engines.ts'
 import { judge, killAtRandom, type Matrix, noMatrix, summary } from './kill-rounds.ts'
+import { NOTES, recipe } from './recipe.ts'
 import { type Service, startService } from './service.ts'
 
 const program = fileURLToPath(new URL('restate-worker.ts', import.meta.url))
@@ -85,8 +87,8 @@ async function eventually(isSo: () => Promise<boolean>, limitMs: number): Promis
 const worker = (mode: Mode, leaseMs = 500): StartedScript =>
   startScript(program, [engines, server?.url ?? '', mode, service.url, String(ports.worker), String(leaseMs)])
 
-async function register(): Promise<void> {
-  const body = JSON.stringify({ uri: `http://127.0.0.1:${ports.worker}`, force: true })
+async function register(port = ports.worker): Promise<void> {
+  const body = JSON.stringify({ uri: `http://127.0.0.1:${port}`, force: true })
   const headers = { 'content-type': 'application/json' }
   await eventually(async () => (await fetch(`http://127.0.0.1:${ports.admin}/deployments`, { method: 'POST', headers, body })).ok, 20_000)
 }
@@ -141,4 +143,33 @@ test.each<Mode>(['tell', 'keys', 'probe'])('no effect is made twice and none is 
   const matrix = await killRounds(mode, KILLS)
   expect(matrix).toMatchObject({ double: 0, lost: 0, stuck: 0 })
   if (mode !== 'tell') expect(matrix.told).toBe(0)
+})
+
+const bun = fileURLToPath(new URL('../../../node_modules/.bin/bun', import.meta.url))
+
+test.each([
+  ['Node', process.execPath],
+  ['Bun', bun],
+])('the recipe of the documentation runs as it stands there, in %s', { timeout: 120_000 }, async (runtime, command) => {
+  const { folder: project, program: recipeProgram } = recipe('restate.mjs', engines)
+  const { url, bodies } = await startEndpoint(NOTES.map((content) => anthropicMessage(...content)))
+  const port = await freePort()
+  const env = { ...process.env, ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'none', DATABASE_URL: server?.url, PORT: String(port) }
+  const running = spawn(command, [recipeProgram], { cwd: project, env, stdio: 'ignore' })
+  try {
+    await register(port)
+    const ask = (): Promise<Response> =>
+      fetch(`http://127.0.0.1:${ports.ingress}/agent/run`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'idempotency-key': `recipe ${runtime}` },
+        body: JSON.stringify('Write notes.txt'),
+        signal: AbortSignal.timeout(60_000),
+      })
+    expect(await (await ask()).json()).toBe('noted it')
+    expect(readFileSync(join(project, 'notes.txt'), 'utf8')).toBe('noted')
+    expect(await (await ask()).json()).toBe('noted it')
+    expect(bodies).toHaveLength(2)
+  } finally {
+    running.kill('SIGKILL')
+  }
 })
