@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { postgresStore } from 'toolwright/postgres'
@@ -93,6 +94,45 @@ test.each<Mode>(['tell', 'keys', 'probe'])('no effect is made twice and none is 
   expect({ double, lost, stuck }).toEqual({ double: 0, lost: 0, stuck: 0 })
   if (mode !== 'tell') expect(told).toBe(0)
 })
+
+/** Stops a worker at a random moment, lets another one take over and end, and wakes the first one. */
+async function zombieRounds(mode: Mode, count: number): Promise<Matrix> {
+  const matrix = noMatrix()
+  while (matrix.kills < count) {
+    const tasks = [1, 2, 3].map((n) => `zombie ${mode} ${(rounds += 1)} ${n}`)
+    const executor = `executor-${rounds}`
+    const zombie = worker(mode, executor, tasks)
+    await zombie.printed('ready')
+    await pause(Math.random() * 350)
+    if (!zombie.child.kill('SIGSTOP')) continue
+    matrix.kills += 1
+    const second = worker(mode, executor, tasks)
+    const timer = setTimeout(() => second.child.kill('SIGKILL'), 30_000)
+    await second.printed('finished').catch(() => undefined)
+    zombie.child.kill('SIGCONT')
+    const end = setTimeout(() => zombie.child.kill('SIGKILL'), 4_000)
+    const [{ stdout }] = await Promise.all([second.ended, zombie.ended])
+    clearTimeout(timer)
+    clearTimeout(end)
+    const told = results(stdout)
+    matrix.stuck += tasks.length - told.length
+    for (const one of told) judge(matrix, service, one.id, one.told)
+  }
+  console.log(summary(`DBOS, a zombie, ${mode}`, matrix))
+  return matrix
+}
+
+const ZOMBIES = runs(8)
+
+test.each<Mode>(['alone', 'tell', 'keys'])(
+  'a worker is stopped, another takes over, and the first one wakes up: %s',
+  { timeout: ZOMBIES * 60_000 },
+  async (mode) => {
+    const { double, lost, stuck } = await zombieRounds(mode, ZOMBIES)
+    if (mode === 'alone') expect(double).toBeGreaterThan(0)
+    else expect({ double, lost, stuck }).toEqual({ double: 0, lost: 0, stuck: 0 })
+  },
+)
 
 const bun = fileURLToPath(new URL('../../../node_modules/.bin/bun', import.meta.url))
 
