@@ -5,6 +5,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+if (!process.argv.includes('--start')) {
+  console.error('This installs DBOS, and starts a PostgreSQL unless DATABASE_URL names one. Say --start, or: npm run example:durable')
+  process.exit(2)
+}
 const { dirname } = import.meta
 const folder = mkdtempSync(join(tmpdir(), 'toolwright-example-'))
 const support = join(dirname, '../../__test__/support')

@@ -111,8 +111,6 @@ impl Journal {
         match call.status {
             Status::Success => return Ok(CallClaim::Recorded(Box::new(call))),
             Status::Error if call.acted => return Ok(CallClaim::Recorded(Box::new(call))),
-            // It was refused before it did anything.
-            Status::Error => {}
             Status::Started if self.is_written_by_the_living(connection, call.row, owner)? => {
                 return Ok(CallClaim::Running(Box::new(call)));
             }
@@ -129,7 +127,8 @@ impl Journal {
                 }
                 return Ok(CallClaim::Unknown(Box::new(call)));
             }
-            Status::Started | Status::Unknown => {}
+            // It was refused before it did anything, or may be made again.
+            Status::Error | Status::Started | Status::Unknown => {}
         }
         // A later start: the outcome of the earlier one, if it still comes, does not fit the row any more.
         let started_at_ms = intent.started_at_ms.max(call.started_at_ms.saturating_add(1));
