@@ -52,7 +52,7 @@ const FAILURES: readonly [RegExp, ToolErrorCode, string, string][] = [
     /^42501$/u,
     'JOURNAL_READ_ONLY',
     'The database user may not do this',
-    'Grant it the rights that docs/journal.md lists, or run `npx toolwright journal migrate --print` and apply the output as the owner of the schema.',
+    'Grant it the rights that docs/journal-postgres.md lists, or run `npx toolwright journal migrate --print` and apply the output as the owner of the schema.',
   ],
   [
     /^25006$/u,
