@@ -188,6 +188,8 @@ export declare class NativeCheckpoints {
 
 /** A journal. Open it before anything else. */
 export declare class NativeJournal {
+  /** Claims a call by an id. Its number is assigned here, whatever the call says. */
+  claimCall(call: NewCall, callId: string, repeat: boolean): Promise<ClaimAnswer | Unfinished>
   /**
    * The calls of a task, by attempt and sequence number. As an outline if asked for, and where they
    * are too large for one answer.
@@ -487,6 +489,21 @@ export interface CheckpointProgress {
   /** Bytes that were read, restored or given back. */
   bytes: number
 }
+
+/** The answer to a claim: one of the four. */
+export interface ClaimAnswer {
+  /** The caller alone may make the call: number of the row, attempt, number of the call, start. */
+  claimed?: Array<number>
+  /** It was made, and this is its row. */
+  recorded?: string
+  /** It began, and nobody knows how it ended. */
+  unknown?: string
+  /** It is being made. */
+  running?: string
+}
+
+/** The key of a call that is claimed by an id from outside. */
+export declare function claimedCallKey(task: JournalTask, tool: string, callId: string): string
 
 /** What to run. */
 export interface Command {
@@ -931,6 +948,17 @@ export interface FinishedCommand {
   process?: KeptProcess
 }
 
+/** Cuts a JSON text as a row keeps it. */
+export declare function fitJson(json: string, limitBytes: number): FittedJson
+
+/** An output or an error cut to a limit: still JSON. */
+export interface FittedJson {
+  /** At most as many bytes as the limit. */
+  json: string
+  /** The length of the whole text in bytes. */
+  bytes: number
+}
+
 /** A path that is granted to commands. */
 export interface GrantedPath {
   /** As the host wrote it. */
@@ -1241,6 +1269,9 @@ export interface PatchTerms {
 
 /** The files of a patch, in its order. No file is looked at. */
 export declare function planPatch(patch: string, limitBytes: number): Array<FileOfPatch> | Unfinished
+
+/** The error of a call whose process ended before it recorded the outcome, as JSON. */
+export declare function processDiedJson(): string
 
 /** The name of this process at the beginning of names of directories: see `removeAbandoned`. */
 export declare function processName(): string

@@ -4,6 +4,7 @@
 //! A write that would have to wait (another process writes, the disk) runs on a thread of its own, and so
 //! does all reading. `docs/decisions/2026-11-20-journal-writes.md` has the measurements.
 
+mod claims;
 mod keys;
 mod queries;
 mod writes;

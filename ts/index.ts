@@ -47,15 +47,21 @@ export type { SandboxLimits, SandboxOptions } from './core/sandbox.js'
 export { sandboxReport, type SandboxHold, type SandboxLevel, type SandboxReport } from './toolkit/sandbox-report.js'
 export type { Journal, OnJournalFailure, TailOptions } from './journal/journal.js'
 export type {
+  CallClaim,
+  ClaimedCall,
+  ClaimOptions,
   JournalStore,
   ListOptions,
   ListRunOptions,
+  ListRunsOptions,
   NewToolCall,
+  ReadRows,
   RecoveredCalls,
   RevertClaim,
   RunSummary,
   TaskId,
   TaskLock,
+  TaskStart,
   ToolCallEnd,
   ToolCallKey,
   ToolCallRef,
@@ -83,7 +89,7 @@ export type {
   TrackOptions,
   UndoTarget,
 } from './journal/checkpoints/checkpoints.js'
-export { openJournal, type OpenJournalOptions } from './journal/open-journal.js'
+export { openJournal, type OpenJournalOptions } from './postgres/open-journal.js'
 export { replayRun, type ReplayedCall, type ReplayRunOptions, type RunReplay } from './toolkit/task/replay-run.js'
 export { revertRun, type RevertedCall, type RevertRunOptions } from './toolkit/task/revert-run.js'
 export { runTask, type RunTaskOptions } from './toolkit/task/run-task.js'

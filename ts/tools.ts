@@ -36,7 +36,13 @@ export { editFileTool, type EditInput, type EditTool } from './toolkit/tools/edi
 export { grepTool, type GrepInput, type GrepTool } from './toolkit/tools/grep.js'
 export { readFileTool, type ReadInput, type ReadTool } from './toolkit/tools/read.js'
 export { writeFileTool, type WriteInput, type WriteTool } from './toolkit/tools/write.js'
-export { getDefinedToolMetadata, type DefinedToolMetadata, type ToolRevertContext } from './toolkit/define-tool.js'
+export {
+  getDefinedToolMetadata,
+  type DefinedToolMetadata,
+  type ToolProbe,
+  type ToolProbeContext,
+  type ToolRevertContext,
+} from './toolkit/define-tool.js'
 
 export { tools }
 /** Reads a file of the root directory. */

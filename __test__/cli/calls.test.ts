@@ -264,7 +264,7 @@ describe('what cannot be shown', () => {
       'text.db': 'JOURNAL_NOT_A_DATABASE',
       folder: 'JOURNAL_[A-Z_]+',
       'other.db': 'JOURNAL_SCHEMA_MISMATCH',
-      'postgres://host/db': 'JOURNAL_LOCATION_INVALID',
+      'mysql://host/db': 'JOURNAL_LOCATION_INVALID',
       '': 'JOURNAL_LOCATION_INVALID',
     }
     for (const [location, expected] of Object.entries(codes)) {

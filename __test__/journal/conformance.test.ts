@@ -1,12 +1,28 @@
 import { join } from 'node:path'
-import { openJournal } from 'toolwright'
+import { type Journal, openJournal } from 'toolwright'
+import { journalSuite } from 'toolwright/journal/testing'
+import { describe, test } from 'vitest'
 import { makeSandbox } from '../support/sandbox.ts'
-import { journalConformance } from './conformance.ts'
 import { ReferenceStore } from './reference-store.ts'
 
-journalConformance('a file', async () => openJournal(`file:${join(makeSandbox().root, 'runs.db')}`))
-journalConformance('a file that survives a loss of power', async () =>
-  openJournal(join(makeSandbox().root, 'runs.db'), { synchronous: 'full' }),
-)
-journalConformance('memory', async () => openJournal('memory:'))
-journalConformance('the reference', async () => openJournal(new ReferenceStore()))
+const file = (): string => join(makeSandbox().root, 'runs.db')
+const twice = async (open: () => Promise<Journal>): Promise<[Journal, Journal]> => [await open(), await open()]
+const suite = (name: string, open: (path: string) => Promise<Journal>, isShared: boolean): void =>
+  journalSuite(
+    { describe, test },
+    {
+      name,
+      open: () => open(file()),
+      openTwo: isShared
+        ? () => {
+            const path = file()
+            return twice(() => open(path))
+          }
+        : undefined,
+    },
+  )
+
+suite('a file', (path) => openJournal(`file:${path}`), true)
+suite('a file that survives a loss of power', (path) => openJournal(path, { synchronous: 'full' }), true)
+suite('memory', () => openJournal('memory:'), false)
+suite('the reference', () => openJournal(new ReferenceStore()), false)

@@ -238,7 +238,7 @@ describe('files that cannot be used', () => {
 
   test.each<[unknown, string]>([
     ['', 'JOURNAL_LOCATION_INVALID'],
-    ['postgres://host/db', 'JOURNAL_LOCATION_INVALID'],
+    ['mysql://host/db', 'JOURNAL_LOCATION_INVALID'],
     [5, 'INVALID_INPUT'],
     [null, 'INVALID_INPUT'],
   ])('%j', async (location, code) => {

@@ -241,6 +241,7 @@ describe('refusals', () => {
       'TOOL_COMMAND_FAILED',
       'PROCESS_TIMEOUT',
       'PROCESS_DIED',
+      'OUTCOME_UNKNOWN',
       'INTERNAL_ERROR',
     ])
   })

@@ -1,7 +1,11 @@
 import {
   ToolError,
+  type CallClaim,
+  type ClaimedCall,
+  type ClaimOptions,
   type JournalStore,
   type NewToolCall,
+  type ReadRows,
   type RevertClaim,
   type RunSummary,
   type TaskId,
@@ -14,13 +18,16 @@ import {
 
 const sameTask = (a: TaskId, b: TaskId): boolean => a.runId === b.runId && a.nodeId === b.nodeId && a.iteration === b.iteration
 const byPlace = (a: ToolCallRow, b: ToolCallRow): number => a.attempt - b.attempt || a.seq - b.seq
-const failure = (code: 'JOURNAL_DUPLICATE_CALL' | 'JOURNAL_CALL_MISSING' | 'JOURNAL_CALL_FINISHED' | 'JOURNAL_TASK_LOCKED') =>
-  new ToolError({ code, summary: code })
+const failure = (
+  code: 'JOURNAL_DUPLICATE_CALL' | 'JOURNAL_CALL_MISSING' | 'JOURNAL_CALL_FINISHED' | 'JOURNAL_TASK_LOCKED' | 'REPLAY_DIFFERS',
+) => new ToolError({ code, summary: code })
 
-/** The smallest store that does what one must do: what the tests of `conformance.ts` are checked by. */
+/** The smallest store that does what one must do: what the tests of `toolwright/journal/testing` are checked by. */
 export class ReferenceStore implements JournalStore {
   readonly #rows: ToolCallRow[] = []
   readonly #locked = new Set<string>()
+  readonly #claimed = new Map<string, number>()
+  #token = 0
 
   insertToolCall(call: NewToolCall): ToolCallRef {
     const { runId, nodeId, iteration = 0, attempt, seq, status = 'started', sideEffect = false } = call
@@ -63,7 +70,7 @@ export class ReferenceStore implements JournalStore {
   updateToolCall(call: ToolCallRef, ending: ToolCallEnd): void {
     const row = this.#find(call)
     if (row === undefined) throw failure('JOURNAL_CALL_MISSING')
-    if (row.status !== 'started') throw failure('JOURNAL_CALL_FINISHED')
+    if (row.status !== 'started' && row.status !== 'unknown') throw failure('JOURNAL_CALL_FINISHED')
     end(row, ending)
   }
 
@@ -96,6 +103,12 @@ export class ReferenceStore implements JournalStore {
 
   async readRows(after: number, limit: number): Promise<ToolCallRow[]> {
     return this.#copies((row) => row.row > after).slice(0, limit)
+  }
+
+  async readSince(cursor: string | undefined, limit: number): Promise<ReadRows> {
+    const after = cursor === 'end' ? this.#rows.length : Number(cursor ?? 0)
+    const rows = await this.readRows(after, limit)
+    return { rows, cursor: String(rows.at(-1)?.row ?? after) }
   }
 
   async rows(numbers: readonly number[]): Promise<ToolCallRow[]> {
@@ -142,7 +155,27 @@ export class ReferenceStore implements JournalStore {
     const name = JSON.stringify([runId, nodeId, iteration])
     if (this.#locked.has(name)) throw failure('JOURNAL_TASK_LOCKED')
     this.#locked.add(name)
-    return { release: () => void this.#locked.delete(name) }
+    return { release: () => void this.#locked.delete(name), token: (this.#token += 1), lost: new AbortController().signal }
+  }
+
+  /** Everything is in one process, so nobody is ever gone; only a recorded `unknown` is one. */
+  async claimCall(call: ClaimedCall, { repeat = false }: ClaimOptions = {}): Promise<CallClaim> {
+    const { runId, nodeId, iteration = 0, attempt, callId } = call
+    const id = JSON.stringify([runId, nodeId, iteration, callId])
+    const row = this.#rows[(this.#claimed.get(id) ?? 0) - 1]
+    if (row === undefined) {
+      const others = this.#rows.filter((one) => sameTask(one, { runId, nodeId, iteration }) && one.attempt === attempt)
+      const claimed = this.insertToolCall({ ...call, seq: Math.max(0, ...others.map(({ seq }) => seq)) + 1 })
+      this.#claimed.set(id, this.#rows.length)
+      return { claimed }
+    }
+    if (row.toolName !== call.toolName || row.argsHash !== (call.argsHash ?? null)) throw failure('REPLAY_DIFFERS')
+    if (row.status === 'success' || (row.status === 'error' && row.acted)) return { recorded: { ...row } }
+    if (row.status === 'started') return { running: { ...row } }
+    if (row.status === 'unknown' && !repeat) return { unknown: { ...row } }
+    Object.assign(row, { status: 'started', statusText: 'started', finishedAtMs: null, errorJson: null, acted: true })
+    row.startedAtMs += 1
+    return { claimed: { runId, nodeId, iteration, attempt: row.attempt, seq: row.seq, row: row.row, startedAtMs: row.startedAtMs } }
   }
 
   async claimRevert(number: number): Promise<RevertClaim> {

@@ -11,13 +11,16 @@ const BELOW = {
   'ts/contract': ['ts/core', 'ts/journal'],
   // A tool of Standard Agents can be made one of the contract (`toContractTool`).
   'ts/standard-agents': ['ts/core', 'ts/journal', 'ts/contract'],
+  'ts/postgres': ['ts/core', 'ts/journal'],
+  // Calls of an engine's steps.
+  'ts/durable': ['ts/core', 'ts/journal', 'ts/toolkit'],
   'ts/report': ['ts/core', 'ts/journal'],
   'ts/mcp-server': ['ts/core', 'ts/journal', 'ts/contract'],
   // It runs in a browser: no value of it may come from a room that needs Node.
   'ts/report/page': ['ts/report'],
   // The spans of a journal have the fields of its report.
   'ts/otel': ['ts/core', 'ts/journal', 'ts/report'],
-  'ts/cli': ['ts/core', 'ts/journal', 'ts/toolkit', 'ts/contract', 'ts/report', 'ts/otel', 'ts/mcp-server'],
+  'ts/cli': ['ts/core', 'ts/journal', 'ts/toolkit', 'ts/contract', 'ts/report', 'ts/otel', 'ts/mcp-server', 'ts/postgres'],
 }
 
 /** The folders of a room in which a folder imports only those before it. */

@@ -8,6 +8,31 @@ declare module '@ai-sdk/react' {
   ): Pick<AbstractChat<MESSAGE>, 'addToolApprovalResponse' | 'error' | 'messages' | 'sendMessage' | 'status' | 'stop'>
 }
 
+declare module '@dbos-inc/dbos-sdk' {
+  export const DBOS: {
+    setConfig(config: { name: string; systemDatabaseUrl?: string; systemDatabasePool?: object; executorID?: string | undefined }): void
+    registerWorkflow<T>(
+      workflow: (runId: string, prompt: string) => Promise<T>,
+      options: { name: string },
+    ): (runId: string, prompt: string) => Promise<T>
+    launch(): Promise<void>
+    runStep<T>(fn: () => Promise<T>, config: { name: string }): Promise<T>
+    startWorkflow<T>(
+      workflow: (runId: string, prompt: string) => Promise<T>,
+      options: { workflowID: string },
+    ): (runId: string, prompt: string) => Promise<{ getResult(): Promise<T> }>
+  }
+}
+
+declare module '@restatedev/restate-sdk' {
+  export interface Context {
+    request(): { id: string }
+    run<T>(name: string, fn: () => Promise<T>): PromiseLike<T>
+  }
+  export function service(definition: { name: string; handlers: object }): object
+  export function serve(options: { services: object[]; port: number }): Promise<number>
+}
+
 declare module 'next' {
   export interface NextConfig {
     output?: 'standalone' | 'export'

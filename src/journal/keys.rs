@@ -3,10 +3,10 @@
 #![expect(clippy::unused_self, reason = "it is part of the keys for JavaScript")]
 
 use napi_derive::napi;
-use toolwright_journal::{Ordinals, TaskId, keys, redact_secrets};
+use toolwright_journal::{Fitted, Ordinals, TaskId, keys, redact_secrets};
 
 use super::JournalTask;
-use crate::cross::Cross;
+use crate::cross::{Cross, convert};
 
 /// What identifies one call among all calls of its task.
 #[napi(object)]
@@ -60,6 +60,37 @@ impl CallKeys {
     pub fn occupy(&self, tool: String, args_hash: String, ordinal: i64) {
         self.ordinals.occupy(&tool, &args_hash, ordinal);
     }
+}
+
+/// The key of a call that is claimed by an id from outside.
+#[napi(catch_unwind)]
+pub fn claimed_call_key(task: JournalTask, tool: String, call_id: String) -> String {
+    keys::claimed_call_key(&task.cross(), &tool, &call_id)
+}
+
+/// An output or an error cut to a limit: still JSON.
+#[napi(object, object_from_js = false)]
+pub struct FittedJson {
+    /// At most as many bytes as the limit.
+    pub json: String,
+    /// The length of the whole text in bytes.
+    pub bytes: u32,
+}
+
+convert! {
+    Fitted => FittedJson: |fitted| FittedJson { json: fitted.json, bytes: fitted.bytes.cross() };
+}
+
+/// Cuts a JSON text as a row keeps it.
+#[napi(catch_unwind)]
+pub fn fit_json(json: String, limit_bytes: f64) -> FittedJson {
+    toolwright_journal::fit_json(json, limit_bytes.cross()).cross()
+}
+
+/// The error of a call whose process ended before it recorded the outcome, as JSON.
+#[napi(catch_unwind)]
+pub fn process_died_json() -> String {
+    toolwright_core::failure::stores::process_died_json()
 }
 
 /// The hash of arguments given as JSON.

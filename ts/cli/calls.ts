@@ -1,19 +1,19 @@
 import { once } from 'node:events'
 import type { Journal } from '../journal/journal.js'
-import { openJournal } from '../journal/open-journal.js'
+import { openJournal } from '../postgres/open-journal.js'
 import { wholeRows } from '../journal/read-rows.js'
 import { makeTimeline, wantsColours } from './calls/timeline.js'
 import { sendCalls, spanTarget } from './calls/send-calls.js'
 import { noProgress, startProgress } from './progress.js'
 import { RunningCalls } from './calls/running-calls.js'
 import { jsonLine } from '../report/call-fields.js'
-import { chosenRuns, journalArgument, parseCommandLine, UsageError } from './program.js'
+import { chosenRuns, journalArgument, parseCommandLine, shownLocation, UsageError } from './program.js'
 import type { SpanTarget } from '../otel/send-spans.js'
 
 const HELP = `Usage: toolwright calls <journal> [options]
 
-Shows the recorded calls of a journal: file:runs.db, or a path. The journal is not changed. Each run and
-each task lists its calls: start, number, tool, status, duration, bytes of input → output, and target.
+Shows the recorded calls of a journal: file:runs.db, a path, or postgres://user@host/database. The journal is not
+changed. Each run and each task lists its calls: start, number, tool, status, duration, bytes of input → output, and target.
 
   --run <id>     show only the calls of this run
   --follow       show calls as they come, until Ctrl-C; on a terminal, running calls stand at the bottom
@@ -104,7 +104,7 @@ async function show(journal: Journal, { runId, location, isJson }: Choice, stop:
   } finally {
     progress.end()
   }
-  if (runs.length === 0 && !isJson) process.stdout.write(`No calls are recorded in ${location}.\n`)
+  if (runs.length === 0 && !isJson) process.stdout.write(`No calls are recorded in ${shownLocation(journal, location)}.\n`)
   return 0
 }
 

@@ -101,7 +101,7 @@ async function complete(chosen: Omit<ServerSettings, 'sandbox' | 'journal'>, jou
 }
 
 async function journalAt(location: string): Promise<Journal> {
-  const { openJournal } = await import('../journal/open-journal.js')
+  const { openJournal } = await import('../postgres/open-journal.js')
   return openJournal(location)
 }
 

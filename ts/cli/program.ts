@@ -56,6 +56,10 @@ export function journalArgument(command: string, positionals: readonly string[])
   return location
 }
 
+/** A journal in messages: as the command line named it, or without the password of its server. */
+export const shownLocation = (journal: Journal, location: string): string =>
+  /^postgres(?:ql)?:/iu.test(location) ? journal.location : location
+
 /** The runs of a journal, or the one that a command names. @throws {UsageError} for an unknown run. */
 export async function chosenRuns(journal: Journal, runId: string | undefined, location: string): Promise<RunSummary[]> {
   const all = await journal.listRuns()
@@ -65,7 +69,7 @@ export async function chosenRuns(journal: Journal, runId: string | undefined, lo
     const newest = all.slice(-NAMED_RUNS).map((run) => printableJson(run.runId.slice(0, MAX_ID)))
     const there =
       newest.length === 0 ? 'which has no calls' : `whose ${all.length > newest.length ? 'newest are' : 'runs are'} ${newest.join(', ')}`
-    throw new UsageError(`no run ${printableJson(runId)} in ${location}, ${there}`, 1)
+    throw new UsageError(`no run ${printableJson(runId)} in ${shownLocation(journal, location)}, ${there}`, 1)
   }
   return runs
 }

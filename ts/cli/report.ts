@@ -1,11 +1,11 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
-import { openJournal } from '../journal/open-journal.js'
+import { openJournal } from '../postgres/open-journal.js'
 import { packReport } from '../report/make-report.js'
 import { pageHtml } from '../report/page-html.js'
 import { formatBytes } from '../report/format.js'
 import { startProgress } from './progress.js'
-import { chosenRuns, journalArgument, parseCommandLine, UsageError } from './program.js'
+import { chosenRuns, journalArgument, parseCommandLine, shownLocation, UsageError } from './program.js'
 
 const HELP = `Usage: toolwright report <journal> [options]
 
@@ -35,9 +35,9 @@ export async function report(args: string[]): Promise<number> {
   if (line === undefined) return 0
   const { values, positionals } = line
   const location = journalArgument('report', positionals)
-  const source = basename(location.replace(/^file:/u, ''))
-  const output = values.output ?? `${source.replace(/\.(?:db|sqlite3?)$/u, '')}.html`
   const journal = await openJournal(location, { readOnly: true })
+  const source = basename(shownLocation(journal, location).replace(/^file:/u, ''))
+  const output = values.output ?? `${source.replace(/\.(?:db|sqlite3?)$/u, '')}.html`
   const progress = startProgress(process.stderr)
   try {
     await chosenRuns(journal, values.run, location)

@@ -1,8 +1,8 @@
 import { basename } from 'node:path'
 import { once } from 'node:events'
-import { openJournal } from '../journal/open-journal.js'
+import { openJournal } from '../postgres/open-journal.js'
 import { startViewServer } from '../report/view-server.js'
-import { journalArgument, parseCommandLine, portNumber, UsageError } from './program.js'
+import { journalArgument, parseCommandLine, portNumber, shownLocation, UsageError } from './program.js'
 
 const HELP = `Usage: toolwright view <journal> [options]
 
@@ -32,7 +32,11 @@ export async function view(args: string[]): Promise<number> {
   const port = values.port === undefined ? undefined : portNumber('view: --port', values.port)
   const journal = await openJournal(location, { readOnly: true })
   try {
-    const server = await start(journal, { source: basename(location.replace(/^file:/u, '')), runId: values.run, port })
+    const server = await start(journal, {
+      source: basename(shownLocation(journal, location).replace(/^file:/u, '')),
+      runId: values.run,
+      port,
+    })
     const interrupted = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
     process.stdout.write(values.json === true ? `${JSON.stringify({ url: server.url })}\n` : `${server.url}\n`)
     if (values.json !== true) process.stderr.write('Open the address in a browser; ^C ends the viewer.\n')

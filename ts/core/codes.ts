@@ -7,6 +7,7 @@ export const actedCodes: readonly ToolErrorCode[] = [
   'TOOL_COMMAND_FAILED',
   'PROCESS_TIMEOUT',
   'PROCESS_DIED',
+  'OUTCOME_UNKNOWN',
   'INTERNAL_ERROR',
 ]
 
@@ -134,6 +135,7 @@ export const contractCodeOf = {
   REPLAY_UNSAFE: 'tool_failed',
   REPLAY_INCOMPLETE: 'tool_failed',
   REPLAY_DIFFERS: 'tool_failed',
+  OUTCOME_UNKNOWN: 'tool_failed',
   TASK_ENDED: 'tool_failed',
   JOURNAL_LOCATION_INVALID: 'tool_failed',
   JOURNAL_NOT_FOUND: 'tool_failed',
@@ -151,6 +153,8 @@ export const contractCodeOf = {
   JOURNAL_TASK_LOCKED: 'tool_failed',
   JOURNAL_LOCK_FAILED: 'tool_failed',
   JOURNAL_ROW_TOO_LARGE: 'tool_failed',
+  JOURNAL_OWNER_FENCED: 'tool_failed',
+  JOURNAL_UNREACHABLE: 'tool_failed',
   JOURNAL_ROWS_LOST: 'tool_failed',
   JOURNAL_CLOSED: 'tool_failed',
   JOURNAL_IO_FAILED: 'tool_failed',

@@ -12,7 +12,7 @@ import {
   wholeNumber,
 } from '../core/options.js'
 import type { Checkpoints } from './checkpoints/checkpoints.js'
-import type { JournalStore, NewToolCall, TaskId, ToolCallEnd, ToolCallRef } from './journal-store.js'
+import type { ClaimedCall, JournalStore, NewToolCall, TaskId, ToolCallEnd, ToolCallRef } from './journal-store.js'
 import type { Journal, TailOptions } from './journal.js'
 
 const count = wholeNumber(0)
@@ -50,6 +50,9 @@ const callChecks = {
   ordinal: number,
 } satisfies Checks<NewToolCall>
 
+const { seq: _seq, status: _status, ...claimedFields } = callChecks
+const claimedChecks = { ...claimedFields, callId: text } satisfies Partial<Checks<ClaimedCall>>
+
 function ofType(type: 'string' | 'number' | 'boolean'): Check<never> {
   return must((value) => value === undefined || value === null || typeof value === type, `a ${type}`)
 }
@@ -72,6 +75,7 @@ const rowNumbers: Check<readonly number[]> = (value) => {
 /** The checks of a journal's arguments, by their names. */
 export const argumentChecks = {
   call: fields(callChecks, 'The call must be an object.'),
+  claimed: fields(claimedChecks, 'The call must be an object.'),
   ref: fields(refChecks, 'The call must be an object.'),
   end: fields(endChecks, 'The end of a call must be an object with a status.'),
   task: fields(taskChecks, 'The task must be an object with runId and nodeId.'),
@@ -81,6 +85,8 @@ export const argumentChecks = {
   errorJson: optional(text),
   numbers: rowNumbers,
   attempt: count,
+  wanted: optional(wholeNumber(1)),
+  cursor: optional(string),
   ordinal: count,
   row: count,
   after: count,

@@ -81,6 +81,14 @@ export interface NewToolCall extends Partial<Omit<ToolCallEnd, 'status'>> {
   ordinal?: number | null | undefined
 }
 
+/** How runs are listed. */
+export interface ListRunsOptions {
+  /** At most so many, the latest. @default all */
+  limit?: number | undefined
+  /** Only runs that began before this time, in milliseconds since 1970. @default all */
+  beforeMs?: number | undefined
+}
+
 /** A row of `_smithers_tool_calls`. Fields without a column in an older table are `null`. */
 export interface ToolCallRow extends ToolCallKey {
   /** The row's number. Later rows have higher numbers. */
@@ -149,6 +157,55 @@ export interface RecoveredCalls {
 export interface TaskLock {
   /** Releases the lock. The end of the process does so too. */
   release(): void | PromiseLike<void>
+  /** Higher than the token of every earlier lock of the task: for services that refuse an older one. */
+  readonly token: number
+  /**
+   * Aborted, with a JOURNAL_OWNER_FENCED as its reason, when another process may take the lock. The lock of a file never is: the
+   * kernel keeps it as long as the process.
+   */
+  readonly lost: AbortSignal
+}
+
+/** An attempt that begins: its lock, and what a journal knows of the attempts before it. */
+export interface TaskStart {
+  lock: TaskLock
+  attempt: number
+  /** The latest attempt that made a call until now, and the highest number of its calls. */
+  last: { attempt: number; seq: number } | undefined
+  /** See {@link JournalStore.priorEffects}; of an attempt that is continued, its own too. */
+  priorEffects: ToolCallRow[]
+  /** The calls that this attempt has made already, as outlines. */
+  made: ToolCallRow[]
+}
+
+/** How a call is claimed. */
+export interface ClaimOptions {
+  /** Whether a call whose outcome is unknown may be made again. @default false */
+  repeat?: boolean | undefined
+}
+
+/** A call to claim. Its number within the attempt is assigned by the store. */
+export interface ClaimedCall extends Omit<NewToolCall, 'seq' | 'status' | keyof ToolCallEnd> {
+  /** The identity of the call in its task, from outside: an engine's own id, for example. */
+  callId: string
+}
+
+/** The answer to a claim: one of the four. */
+export type CallClaim =
+  /** The caller alone may make the call, until `lost` is aborted. */
+  | { claimed: ToolCallRef; lost?: AbortSignal | undefined }
+  /** It was made: it succeeded, or failed after it acted. */
+  | { recorded: ToolCallRow }
+  /** It was begun by a process that is gone, and nobody knows how it ended. */
+  | { unknown: ToolCallRow }
+  /** It is being made, by this process or by another one. */
+  | { running: ToolCallRow }
+
+/** Rows, and where to go on reading. */
+export interface ReadRows {
+  rows: ToolCallRow[]
+  /** For the next call of `readSince`. Its form belongs to the store. */
+  cursor: string
 }
 
 /** The result of a claim to undo a call: the call, or why the claim was refused. */
@@ -171,7 +228,7 @@ export interface ListRunOptions extends ListOptions {
 }
 
 /**
- * A store of calls. `openJournal` takes any store that passes the tests in `__test__/journal/conformance.ts`.
+ * A store of calls. `openJournal` takes any store that passes the tests of `toolwright/journal/testing`.
  *
  * A method that fails throws or rejects, and writes nothing.
  */
@@ -193,10 +250,16 @@ export interface JournalStore {
   listToolCalls(runId: string, nodeId: string, iteration: number, options?: ListOptions): Promise<ToolCallRow[]>
   /** The calls of a run in the order in which they began; `reverse` reverses it. */
   listRun(runId: string, options?: ListRunOptions): Promise<ToolCallRow[]>
-  /** All runs, the earliest first. */
-  listRuns(): Promise<RunSummary[]>
+  /** All runs, the earliest first. A store may ignore the options. */
+  listRuns(options?: ListRunsOptions): Promise<RunSummary[]>
   /** At most `limit` rows with a number above `after`, by their number. */
   readRows(after: number, limit: number): Promise<ToolCallRow[]>
+  /**
+   * At most `limit` rows that became visible after a cursor, so that a reader who goes on from the last cursor misses none:
+   * the numbers of rows need not be in the order in which their transactions end. Without a cursor from the beginning; from
+   * `end`, only future rows; a number stands for the row with it.
+   */
+  readSince(cursor: string | undefined, limit: number): Promise<ReadRows>
   /** The current rows with these numbers, in the order of their numbers. Missing rows are left out. */
   rows(numbers: readonly number[]): Promise<ToolCallRow[]>
   /** The number of the last row; 0 if there is none. */
@@ -217,6 +280,21 @@ export interface JournalStore {
    * @throws {ToolError} JOURNAL_TASK_LOCKED, without waiting, if another attempt holds the lock.
    */
   lockTask(task: TaskId, attempt: number): Promise<TaskLock>
+  /**
+   * Begins an attempt: locks the task, marks what dead processes left as unknown, and collects what is known of earlier
+   * attempts. A store has it if it can do so at once.
+   *
+   * @param attempt the number of the attempt. @default one more than the last that made a call
+   * @throws {ToolError} JOURNAL_TASK_LOCKED
+   */
+  beginTask?(task: TaskId, attempt?: number): Promise<TaskStart>
+  /**
+   * Claims a call by an id, so that it is made once however many processes are asked to make it. `updateToolCall` records the
+   * outcome of a claimed call. A call that was refused before it did anything (`acted: false`) is claimed again.
+   *
+   * @throws {ToolError} REPLAY_DIFFERS if the id belongs to a call with another tool or other arguments.
+   */
+  claimCall(call: ClaimedCall, options?: ClaimOptions): Promise<CallClaim>
   /** Claims a call to undo it. Only one claim of a call ever succeeds. */
   claimRevert(row: number): Promise<RevertClaim>
   /**

@@ -23,6 +23,7 @@ export interface TailOptions {
  * `openJournal` opens it. Pass it to `runTask`, `createTools` or `runWithToolContext` as `journal`.
  */
 export interface Journal extends JournalStore, AsyncDisposable {
+  beginTask: NonNullable<JournalStore['beginTask']>
   /** The file's path, or `memory:`. */
   readonly location: string
   /** See `openJournal`. */

@@ -7,7 +7,7 @@ import { callRow } from './call-row.js'
 import { isWellFormed } from '../core/text.js'
 import type { JournalStore, NewToolCall, TaskId, ToolCallEnd, ToolCallRef, ToolCallRow } from './journal-store.js'
 import { steadyNow } from '../core/clock.js'
-import { wholeRows } from './read-rows.js'
+import { cursorNumber, wholeRows } from './read-rows.js'
 
 /** The most rows of one question: each may be large. */
 const PAGE_ROWS = 250
@@ -58,13 +58,31 @@ function nativeStore(native: NativeJournal): JournalStore {
       return rows
     },
     lastRow: async () => unwrap(await native.lastRow()),
+    // One process writes at a time, so rows become visible in the order of their numbers.
+    async readSince(cursor, limit) {
+      if (cursor === 'end') return { rows: [], cursor: String(await this.lastRow()) }
+      const after = cursorNumber(cursor)
+      const rows = await this.readRows(after, limit)
+      return { rows, cursor: String(rows.at(-1)?.row ?? after) }
+    },
     lastAttempt: async (task) => unwrap(await native.lastAttempt(asTask(task))) ?? undefined,
     priorEffects: async (task, attempt) => callRows(native.priorEffects(asTask(task), attempt)),
     recordedCall: async (task, toolName, argsHash, ordinal) =>
       optionalCallRow(unwrap(await native.recorded(asTask(task), toolName, argsHash, ordinal))),
     async lockTask(task, attempt) {
       const lock = unwrap(await native.lockTask(asTask(task), attempt))
-      return { release: () => native.unlockTask(lock) }
+      return { release: () => native.unlockTask(lock), token: lockToken(), lost: neverLost }
+    },
+    async claimCall(call, { repeat = false } = {}) {
+      const intent = asIntent({ ...call, seq: 0 })
+      const answer = unwrap(await native.claimCall(intent, checkedIds({ callId: call.callId }).callId, repeat))
+      const rowOf = (text: string): ToolCallRow => callRow(JSON.parse(text) as unknown[])
+      if (answer.recorded !== undefined) return { recorded: rowOf(answer.recorded) }
+      if (answer.unknown !== undefined) return { unknown: rowOf(answer.unknown) }
+      if (answer.running !== undefined) return { running: rowOf(answer.running) }
+      const [row, attempt = 0, seq = 0, startedAtMs] = answer.claimed ?? []
+      const { runId, nodeId, iteration = 0 } = call
+      return { claimed: { runId, nodeId, iteration, attempt, seq, row, startedAtMs } }
     },
     async claimRevert(row) {
       const { won, taken, nothing = '' } = unwrap(await native.claimRevert(row))
@@ -76,6 +94,17 @@ function nativeStore(native: NativeJournal): JournalStore {
     flush: async () => unwrap(await native.flush()),
     close: async () => unwrap(await native.close()),
   }
+}
+
+/** The kernel keeps the lock of a file as long as the process. */
+const neverLost = new AbortController().signal
+
+let lastToken = 0
+
+/** Of one machine, whose clock orders its locks. */
+function lockToken(): number {
+  lastToken = Math.max(lastToken + 1, steadyNow() * 1_000)
+  return lastToken
 }
 
 async function updateByKey(native: NativeJournal, call: ToolCallRef, end: ToolCallEnd): Promise<void> {

@@ -1,5 +1,6 @@
 /** Reading many rows in batches, so that the outputs of few of them are in memory at once. */
 import { setTimeout } from 'node:timers/promises'
+import { invalid } from '../core/options.js'
 import type { TailOptions } from './journal.js'
 import type { JournalStore, ToolCallRow } from './journal-store.js'
 
@@ -11,6 +12,8 @@ const MIN_ROWS = 5
 const MAX_ROWS = 500
 /** The most rows that are fetched by their numbers at once. */
 const MAX_WHOLE_ROWS = 250
+/** How many rows without an outcome a tail looks at again, the oldest ones. */
+const MAX_RUNNING = 10_000
 /** The assumed size of an output whose row does not tell it: another program wrote it. */
 const UNKNOWN_BYTES = 64 << 10
 
@@ -20,16 +23,17 @@ export async function* tailRows(
   { runId, after = 0, follow = true, signal, pollMs = 100 }: TailOptions,
 ): AsyncGenerator<ToolCallRow, void, undefined> {
   signal?.throwIfAborted()
-  let last = after === 'end' ? await store.lastRow() : after
+  let cursor = after === 0 ? undefined : String(after)
+  if (after === 'end') ({ cursor } = await store.readSince('end', 1))
   const running = new Set<number>()
   let nextLimit = FIRST_ROWS
   for (;;) {
     const limit = nextLimit
-    const rows = await store.readRows(last, limit)
+    const { rows, cursor: next } = await store.readSince(cursor, limit)
+    cursor = next
     nextLimit = batchSize(rows)
     signal?.throwIfAborted()
     for (const row of rows) {
-      last = row.row
       if (runId !== undefined && row.runId !== runId) continue
       if (row.status === 'started') running.add(row.row)
       yield row
@@ -37,7 +41,7 @@ export async function* tailRows(
     }
     if (rows.length === limit) continue
     if (!follow) return
-    for (const row of running.size === 0 ? [] : await store.rows([...running])) {
+    for (const row of running.size === 0 ? [] : await store.rows([...running].slice(0, MAX_RUNNING))) {
       if (row.status === 'started') continue
       running.delete(row.row)
       yield row
@@ -46,6 +50,13 @@ export async function* tailRows(
     // The timer throws an error of its own for an abort.
     await setTimeout(pollMs, undefined, signal === undefined ? {} : { signal }).catch(() => signal?.throwIfAborted())
   }
+}
+
+/** The number that a cursor of a store with ordered numbers stands for. @throws {ToolError} INVALID_INPUT */
+export function cursorNumber(cursor: string | undefined): number {
+  const number = Number(cursor ?? 0)
+  if (!Number.isSafeInteger(number) || number < 0 || cursor === '') throw invalid('The cursor must be one that readSince gave.')
+  return number
 }
 
 /** How many rows make a batch of the right size, judged by the last batch. */

@@ -1,11 +1,14 @@
 import { ToolError } from '../core/errors.js'
-import { boolean, checked, type Checks, optional, parseOptions } from '../core/options.js'
+import { boolean, checked, type Checks, optional, parseOptions, positive, wholeNumber } from '../core/options.js'
+import { beginTask } from './begin-task.js'
 import { argumentChecks, tailChecks } from './checks.js'
 import type { Journal, OnJournalFailure } from './journal.js'
-import type { JournalStore, ListOptions, ListRunOptions } from './journal-store.js'
+import type { ClaimOptions, JournalStore, ListOptions, ListRunOptions, ListRunsOptions } from './journal-store.js'
 import { tailRows } from './read-rows.js'
 
 const listChecks = { outline: optional(boolean) } satisfies Checks<ListOptions>
+const listRunsChecks = { limit: optional(wholeNumber(1)), beforeMs: optional(positive()) } satisfies Checks<ListRunsOptions>
+const claimChecks = { repeat: optional(boolean, false) } satisfies Checks<ClaimOptions>
 const listRunChecks = { reverse: optional(boolean), ...listChecks } satisfies Checks<ListRunOptions>
 
 /** A store with the options of `openJournal`. Arguments are checked here, so that a store need not. */
@@ -49,15 +52,29 @@ export function storeJournal(store: JournalStore, location: string, onFailure: O
       const listed = parseOptions('journal.listRun', options, listRunChecks)
       return check('listRun', { runId }).listRun(runId, listed)
     },
-    listRuns: async () => open().listRuns(),
+    async listRuns(options = {}) {
+      const { limit, beforeMs } = parseOptions('journal.listRuns', options, listRunsChecks)
+      const runs = await open().listRuns(options)
+      const wanted = beforeMs === undefined ? runs : runs.filter((run) => run.startedAtMs < beforeMs)
+      return limit === undefined ? wanted : wanted.slice(-limit)
+    },
     readRows: async (after, limit) => check('readRows', { after, limit }).readRows(after, limit),
     rows: async (numbers) => check('rows', { numbers }).rows(numbers),
     lastRow: async () => open().lastRow(),
+    readSince: async (cursor, limit) => check('readSince', { cursor, limit }).readSince(cursor, limit),
     lastAttempt: async (task) => check('lastAttempt', { task }).lastAttempt(task),
     priorEffects: async (task, attempt) => check('priorEffects', { task, attempt }).priorEffects(task, attempt),
     recordedCall: async (task, toolName, argsHash, ordinal) =>
       check('recordedCall', { task, toolName, argsHash, ordinal }).recordedCall(task, toolName, argsHash, ordinal),
     lockTask: async (task, attempt) => check('lockTask', { task, attempt }).lockTask(task, attempt),
+    async beginTask(task, attempt) {
+      // Of a journal that a host has wrapped, its own methods.
+      return check('beginTask', { task, wanted: attempt }).beginTask?.(task, attempt) ?? beginTask(this, task, attempt)
+    },
+    async claimCall(claimed, options = {}) {
+      const { repeat } = parseOptions('journal.claimCall', options, claimChecks)
+      return check('claimCall', { claimed }).claimCall(claimed, { repeat })
+    },
     claimRevert: async (row) => check('claimRevert', { row }).claimRevert(row),
     finishRevert: async (row, errorJson) => check('finishRevert', { row, errorJson }).finishRevert(row, errorJson),
     recover: async () => open().recover(),

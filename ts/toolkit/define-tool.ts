@@ -37,7 +37,20 @@ export interface DefinedToolMetadata {
   acceptsIdempotencyKey: boolean
   hasRevert: boolean
   revert?: (args: unknown, ctx: ToolRevertContext) => Promise<void>
+  /** Whether the service does the same thing once for each `ctx.callIdempotencyKey`. */
+  usesIdempotencyKey?: true
+  probe?: (args: unknown, ctx: ToolProbeContext) => Promise<ToolProbe<unknown> | undefined>
 }
+
+/** The call to look for, for a `probe`. */
+export interface ToolProbeContext {
+  /** The key that the call had as `ctx.callIdempotencyKey`. */
+  idempotencyKey: string
+  signal: AbortSignal
+}
+
+/** What a `probe` has found: the call was made, with this result, or it was not. */
+export type ToolProbe<OUTPUT> = { done: true; output: OUTPUT } | { done: false }
 
 /** The result of a tool; for a generator, the yielded values. */
 type OutputOf<RESULT> = [RESULT] extends [AsyncGenerator<infer YIELDED>] ? YIELDED : RESULT
@@ -65,6 +78,17 @@ export interface DefineToolOptions<SCHEMA extends FlexibleSchema, RESULT> {
    * yields preliminary results; the last one is the result.
    */
   execute: (args: InferSchema<SCHEMA>, ctx: DefinedToolContext) => RESULT | PromiseLike<RESULT>
+  /**
+   * Whether the service does the same thing once for each `ctx.callIdempotencyKey`, so that a call whose outcome is unknown may be
+   * made again with the same key. Say so only where `execute` hands the key over. Only with `sideEffect: true`.
+   * @default false
+   */
+  usesIdempotencyKey?: boolean | undefined
+  /**
+   * Asks the service whether a call was made whose outcome is unknown, for `toolwright/durable`. `undefined` if that cannot be told.
+   * Only with `sideEffect: true`.
+   */
+  probe?: ((args: InferSchema<SCHEMA>, ctx: ToolProbeContext) => Promise<ToolProbe<NoInfer<OutputOf<RESULT>>> | undefined>) | undefined
   /** Undoes one call, for {@link revertRun}. Only with `sideEffect: true`. */
   revert?: ((args: InferSchema<SCHEMA>, ctx: ToolRevertContext<RESULT>) => Promise<void>) | undefined
 }
@@ -141,7 +165,7 @@ export interface DefinedToolContext extends ToolContext {
  *   execute: ({ sku }, ctx) => shop.order(sku, { key: ctx.callIdempotencyKey }),
  * })
  * ```
- * @throws {TypeError} for a `revert` without `sideEffect: true`.
+ * @throws {TypeError} for a `revert`, a `probe` or `usesIdempotencyKey` without `sideEffect: true`.
  * @throws {ToolError} INVALID_INPUT for a missing name, schema or `execute`, and for an unknown option.
  */
 export function defineTool<SCHEMA extends FlexibleSchema, RESULT>(options: DefineToolOptions<SCHEMA, RESULT>): DefinedTool<SCHEMA, RESULT> {
@@ -155,8 +179,12 @@ export function defineTool<SCHEMA extends FlexibleSchema, RESULT>(options: Defin
     idempotent,
     execute,
     revert,
+    usesIdempotencyKey,
+    probe,
   } = parseOptions(caller, options, defineChecks)
   if (revert && !sideEffect) throw toolTypeError(`${caller}: revert requires sideEffect:true.`)
+  if ((usesIdempotencyKey || probe) && !sideEffect) throw toolTypeError(`${caller}: usesIdempotencyKey and probe require sideEffect:true.`)
+  if (usesIdempotencyKey && execute.length < 2) throw toolTypeError(`${caller}: usesIdempotencyKey requires an execute that takes ctx.`)
   const metadata: DefinedToolMetadata = {
     name,
     sideEffect,
@@ -164,6 +192,8 @@ export function defineTool<SCHEMA extends FlexibleSchema, RESULT>(options: Defin
     acceptsIdempotencyKey: execute.length >= 2,
     hasRevert: revert !== undefined,
     ...(revert && { revert }),
+    ...(usesIdempotencyKey && { usesIdempotencyKey }),
+    ...(probe && { probe }),
   }
   warnWithoutContext(metadata)
   return assemble<InferSchema<SCHEMA>, DefinedToolContext, DefinedTool<SCHEMA, RESULT>>({
@@ -192,6 +222,8 @@ const defineChecks = {
   idempotent: optional(boolean),
   execute: callable<DefineToolOptions<FlexibleSchema, unknown>['execute']>(),
   revert: optional(callable<NonNullable<DefinedToolMetadata['revert']>>()),
+  usesIdempotencyKey: optional(boolean, false),
+  probe: optional(callable<NonNullable<DefinedToolMetadata['probe']>>()),
 } satisfies Checks<DefineToolOptions<FlexibleSchema, unknown>>
 
 const warned = new Set<string>()

@@ -157,6 +157,8 @@ codes! {
         ReplayIncomplete = "REPLAY_INCOMPLETE" => ToolFailed,
         /// The program's calls differ from those of the recorded run.
         ReplayDiffers = "REPLAY_DIFFERS" => ToolFailed,
+        /// An earlier process began the call, and it is not known whether it was made.
+        OutcomeUnknown = "OUTCOME_UNKNOWN" => ToolFailed acted,
         /// The task of the call has ended.
         TaskEnded = "TASK_ENDED" => ToolFailed,
     }
@@ -193,6 +195,10 @@ codes! {
         JournalLockFailed = "JOURNAL_LOCK_FAILED" => ToolFailed,
         /// A row is larger than the database can hold.
         JournalRowTooLarge = "JOURNAL_ROW_TOO_LARGE" => ToolFailed,
+        /// Another process has taken over the calls of this one, which may record nothing any more.
+        JournalOwnerFenced = "JOURNAL_OWNER_FENCED" => ToolFailed,
+        /// The database server does not answer.
+        JournalUnreachable = "JOURNAL_UNREACHABLE" => ToolFailed,
         /// Rows that are written later could not be written.
         JournalRowsLost = "JOURNAL_ROWS_LOST" => ToolFailed,
         /// The journal is closed.

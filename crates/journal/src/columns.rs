@@ -32,7 +32,7 @@ const fn integer(name: &'static str) -> Column {
 }
 
 /// In the order in which [`call`] reads them.
-pub(crate) const COLUMNS: [Column; 29] = [
+pub(crate) const COLUMNS: [Column; 30] = [
     oldest("run_id"),
     oldest("node_id"),
     oldest("iteration"),
@@ -64,6 +64,8 @@ pub(crate) const COLUMNS: [Column; 29] = [
     // The writer of the row, and the one that undoes the call: rows of `_toolwright_owners`.
     integer("tw_owner"),
     integer("tw_revert_owner"),
+    // The identity of a call that was claimed by an id from outside.
+    text("tw_call_id"),
 ];
 
 /// The longest arguments and errors of an outline.

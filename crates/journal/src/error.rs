@@ -49,6 +49,14 @@ pub enum JournalError {
         /// Its process, as far as it is known: empty, or in parentheses.
         holder: String,
     },
+    /// The id of a claimed call belongs to another call.
+    #[error("{}: {call} in `{}`", self.summary(), path.display())]
+    Differs {
+        /// The journal.
+        path: PathBuf,
+        /// Both calls.
+        call: String,
+    },
     /// Rows that were to be written behind could not be written, and are lost.
     #[error("{}: {rows} rows for `{}`, {source}", self.summary(), path.display())]
     Unwritten {
@@ -72,6 +80,7 @@ impl JournalError {
             Self::Missing { .. } => "Call is not in the journal",
             Self::Finished { .. } => "Call already has its outcome",
             Self::TaskLocked { .. } => "Another attempt of the task is running",
+            Self::Differs { .. } => "The id of the call belongs to another call",
             Self::Unwritten { .. } => "Calls without side effects were not recorded",
         };
         summary.to_owned()
@@ -86,6 +95,7 @@ impl JournalError {
             | Self::Missing { path, .. }
             | Self::Finished { path, .. }
             | Self::TaskLocked { path, .. }
+            | Self::Differs { path, .. }
             | Self::Unwritten { path, .. } => Some(path),
         }
     }

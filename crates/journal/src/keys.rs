@@ -30,6 +30,23 @@ pub fn call_idempotency_key(task: &TaskId, tool: &str, args_hash: &str, ordinal:
     format!("tw1_{digest}")
 }
 
+/// The idempotency key of a call that has an identity of its own, such as the id that a durable engine keeps with the
+/// model's answer: `tw2_` and 64 hexadecimal digits. Neither arguments nor order play a part, because the engine
+/// executes a single call again, in a process that has seen none of the others.
+#[must_use]
+pub fn claimed_call_key(task: &TaskId, tool: &str, call_id: &str) -> String {
+    let iteration = task.iteration.to_le_bytes();
+    let digest = digest_of(&[
+        b"toolwright claimed call key 2",
+        task.run_id.as_bytes(),
+        task.node_id.as_bytes(),
+        &iteration,
+        tool.as_bytes(),
+        call_id.as_bytes(),
+    ]);
+    format!("tw2_{digest}")
+}
+
 /// The hash of a call's arguments, as 64 hexadecimal digits. Equal for JSON texts that mean the same,
 /// whatever the order of keys, the spaces, and the notation of numbers.
 ///

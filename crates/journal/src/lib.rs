@@ -63,6 +63,7 @@
 //! killed loses the rows in its write-behind queue.
 
 mod call;
+mod claims;
 mod columns;
 mod error;
 mod fitted;
@@ -83,6 +84,7 @@ mod write_behind;
 mod writer;
 
 pub use call::{Call, CallRef, Finish, Intent, Outcome, Status, TaskId};
+pub use claims::{CallClaim, ClaimHow};
 pub use error::JournalError;
 pub use fitted::{Fitted, fit_json};
 pub use journal::Journal;

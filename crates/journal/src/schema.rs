@@ -14,6 +14,9 @@ const OWNERS: &str = "_toolwright_owners";
 /// smithers-orchestrator's name for its index, which it looks for by this name.
 const TOKEN_INDEX: &str = "_smithers_tool_calls_call_token_uidx";
 
+/// A claimed call is unique in its task.
+const CALL_ID_INDEX: &str = "_toolwright_call_id_uidx";
+
 /// The tables of a journal.
 pub(crate) struct Tables;
 
@@ -23,6 +26,7 @@ pub(crate) struct Existing {
     pub(crate) calls: Table,
     owners: Table,
     has_token_index: bool,
+    has_call_id_index: bool,
 }
 
 impl Schema for Tables {
@@ -34,6 +38,7 @@ impl Schema for Tables {
             calls: Table::inspect(connection, TABLE)?,
             owners: Table::inspect(connection, OWNERS)?,
             has_token_index: index.exists([TOKEN_INDEX])?,
+            has_call_id_index: index.exists([CALL_ID_INDEX])?,
         })
     }
 
@@ -79,6 +84,13 @@ fn statements(existing: &Existing) -> Vec<String> {
         // another page. A unique index ignores them anyway.
         statements.push(format!(
             "CREATE UNIQUE INDEX {TOKEN_INDEX} ON {TABLE} (call_token) WHERE call_token IS NOT NULL"
+        ));
+    }
+    if !existing.has_call_id_index {
+        // Empty unless calls are claimed, so it costs other rows nothing.
+        statements.push(format!(
+            "CREATE UNIQUE INDEX {CALL_ID_INDEX} ON {TABLE} (run_id, node_id, iteration, tw_call_id)
+             WHERE tw_call_id IS NOT NULL"
         ));
     }
     if !existing.owners.exists() {

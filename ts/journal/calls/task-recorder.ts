@@ -4,7 +4,7 @@ import { steadyNow } from '../../core/clock.js'
 import { ToolError, wasRefused } from '../../core/errors.js'
 import { nativeCallKeys } from '../../core/native.js'
 import type { Journal } from '../journal.js'
-import type { TaskId, ToolCallEnd } from '../journal-store.js'
+import type { TaskId, ToolCallEnd, ToolCallRow } from '../journal-store.js'
 import { type CallRecorder, CallRow, type OpenRecord, type StartingCall, warnOnce } from './call-record.js'
 import type { ToolContext } from './context.js'
 import { patchRow } from './patches-in-call.js'
@@ -39,11 +39,10 @@ export class TaskRecorder implements CallRecorder {
     return this.#seq
   }
 
-  /** Continues the numbers and keys of this attempt where it has rows already. */
-  async prepare(hasRows: boolean): Promise<void> {
-    const { runId, nodeId, iteration } = this.task
+  /** Continues the numbers and keys of this attempt from the rows that it has already, as outlines. */
+  async prepare(made: readonly ToolCallRow[]): Promise<void> {
     const keys = await nativeCallKeys(this.task)
-    for (const row of hasRows ? await this.journal.listToolCalls(runId, nodeId, iteration, { outline: true }) : []) {
+    for (const row of made) {
       if (row.attempt !== this.attempt) continue
       this.#seq = Math.max(this.#seq, row.seq)
       if (!row.acted) continue
@@ -60,12 +59,13 @@ export class TaskRecorder implements CallRecorder {
   /** The same at the first call of a recorder that was not prepared. */
   async #prepareLate(): Promise<void> {
     try {
-      await this.prepare(!this.#isNew)
+      const { runId, nodeId, iteration } = this.task
+      await this.prepare(this.#isNew ? [] : await this.journal.listToolCalls(runId, nodeId, iteration, { outline: true }))
     } catch (error) {
       this.#preparing = undefined
       if (this.journal.onFailure === 'fail') throw error
       warnOnce(this.journal, error, 'calls may be made without a record')
-      await this.prepare(false)
+      await this.prepare([])
     }
   }
 

@@ -17,7 +17,7 @@ import { toolChecks } from '../settings.js'
 import { eitherSignal, settledWithin, unlessAborted } from '../../core/abort.js'
 import { recordToolCallIn } from '../../journal/calls/recorders.js'
 import type { Journal } from '../../journal/journal.js'
-import type { TaskId, ToolCallRow } from '../../journal/journal-store.js'
+import type { TaskId, TaskStart, ToolCallRow } from '../../journal/journal-store.js'
 import { checkCheckpoints, checkJournal } from '../../journal/checks.js'
 import { createTask, effectsThatCount, fingerprintOf, isKeyed, replayUnsafe, type Task, toolSet } from './task.js'
 import { type ReplayedCalls, replayOf } from './replay-run.js'
@@ -110,7 +110,7 @@ const SETTLE_MS = 5_000
  * Runs one attempt of a task: provides the context of every tool called in it, records their calls,
  * and warns a later attempt of what earlier ones did.
  *
- * 1. Locks the task: two attempts of it never run at the same time on one journal.
+ * 1. Locks the task: two attempts of it never run at the same time on one journal. An attempt that loses its lock is aborted.
  * 2. Marks calls that dead processes left without an outcome, and collects the effects of earlier attempts.
  * 3. Runs `fn`. Built-in tools, tools of `defineTool` and those of the Smithers engine are recorded.
  * 4. Waits for calls that still run. If they do not end, the task stays locked until they do.
@@ -138,7 +138,8 @@ export async function runTask<T>(options: RunTaskOptions, fn: (task: Task) => T 
   signal?.throwIfAborted()
   const replay = replayOf(getToolContext())
   if (replay !== undefined) return replayTask(replay, id, parsed, fn)
-  const lock = await journal.lockTask(id, parsed.attempt ?? attemptAfter(await journal.lastAttempt(id)))
+  const start = await journal.beginTask(id, parsed.attempt)
+  const { lock } = start
   let recorder: TaskRecorder | undefined
   let running: Promise<T> | undefined
   const stop = new AbortController()
@@ -147,8 +148,11 @@ export async function runTask<T>(options: RunTaskOptions, fn: (task: Task) => T 
     await recorder?.end()
     await lock.release()
   }
+  const onLost = (): void => stop.abort(lock.lost.reason)
+  lock.lost.addEventListener('abort', onLost, { once: true })
   try {
-    const prepared = await prepare(id, parsed, stop.signal)
+    lock.lost.throwIfAborted()
+    const prepared = await prepare(id, start, parsed, stop.signal)
     recorder = prepared.recorder
     signal?.throwIfAborted()
     running = runWithToolContext(prepared.context, async () => {
@@ -156,11 +160,12 @@ export async function runTask<T>(options: RunTaskOptions, fn: (task: Task) => T 
       if (parsed.checkpoints !== undefined) await noteDone(parsed.checkpoints, prepared.context)
       return output
     })
-    return await unlessAborted(running, signal)
+    return await unlessAborted(running, eitherSignal(signal, lock.lost))
   } catch (error) {
     stop.abort(error)
     throw error
   } finally {
+    lock.lost.removeEventListener('abort', onLost)
     await settledWithin(release(), SETTLE_MS)
   }
 }
@@ -182,19 +187,16 @@ async function replayTask<T>(replay: ReplayedCalls, id: TaskId, options: TaskOpt
   )
 }
 
-async function prepare(id: TaskId, options: TaskOptions, stopped: AbortSignal) {
+async function prepare(id: TaskId, start: TaskStart, options: TaskOptions, stopped: AbortSignal) {
   const { journal, onReplayUnsafe, approved } = options
-  await journal.recover()
-  const last = await journal.lastAttempt(id)
-  const attempt = options.attempt ?? attemptAfter(last)
+  const { attempt, last, made } = start
   const recorder = new TaskRecorder(journal, id, attempt)
-  // An attempt that is continued, perhaps in another process, may have left effects of its own.
   const isContinued = last !== undefined && attempt <= last.attempt
-  await recorder.prepare(isContinued)
+  await recorder.prepare(made)
   recorder.replaysRecorded = options.replay === 'recorded'
   const isRestored =
     last !== undefined && !isContinued && (await restoreAttempt(options, { ...id, attempt: last.attempt }, recorder, stopped))
-  const allEffects = effectsThatCount(await journal.priorEffects(id, isContinued ? attempt + 1 : attempt), options.tools)
+  const allEffects = effectsThatCount(start.priorEffects, options.tools)
   const priorEffects = isRestored ? effectsBesidesFiles(allEffects) : allEffects
   const unsafe = onReplayUnsafe === 'warn' ? [] : priorEffects.filter((effect) => !isKeyed(effect))
   if (unsafe.length > 0 && onReplayUnsafe === 'refuse') throw replayUnsafe(id, attempt, unsafe, 'attempt')
@@ -244,5 +246,3 @@ const snapshotOf = (checkpoints: Checkpoints | undefined): ToolContext['durabili
 
 const isApproved = (unsafe: readonly ToolCallRow[], approved: boolean | string): boolean =>
   approved === true || (typeof approved === 'string' && approved === fingerprintOf(unsafe))
-
-const attemptAfter = (last: { attempt: number } | undefined): number => (last?.attempt ?? 0) + 1

@@ -24,6 +24,7 @@ impl From<JournalError> for Failure {
             JournalError::Missing { .. } => (Code::JournalCallMissing, hint::CALL_MISSING),
             JournalError::Finished { .. } => (Code::JournalCallFinished, hint::CALL_FINISHED),
             JournalError::TaskLocked { .. } => (Code::JournalTaskLocked, hint::TASK_LOCKED),
+            JournalError::Differs { .. } => (Code::ReplayDiffers, hint::CALL_DIFFERS),
             JournalError::Unwritten { .. } => (Code::JournalRowsLost, hint::ROWS_LOST),
         };
         let failure = Self::new(code, error.summary(), error.to_string()).with_hint(hint);

@@ -9,6 +9,8 @@ pub(crate) const CALL_MISSING: &str =
 pub(crate) const CALL_FINISHED: &str = "Record the outcome of a call once.";
 pub(crate) const TASK_LOCKED: &str =
     "Wait until it has ended; a lock goes with the process that holds it.";
+pub(crate) const CALL_DIFFERS: &str =
+    "The program was changed since the run began: give changed calls other ids, or end the run.";
 pub(crate) const ROWS_LOST: &str = "Remove the cause; calls with side effects are not concerned.";
 
 pub(crate) const PROCESS_DIED: &str =

@@ -1,0 +1,56 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const cache = fileURLToPath(new URL('../../.cache', import.meta.url))
+const UNREACHABLE = /\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT)\b/u
+
+/** The registry does not answer, so there is nothing to test with. */
+export class RegistryUnreachable extends Error {
+  override readonly name = 'RegistryUnreachable'
+}
+
+/**
+ * The folder of a project that these packages are installed in, without their install scripts: once for every checkout, because they
+ * are large.
+ *
+ * @param packages the first one is asked for at the registry before.
+ * @throws {RegistryUnreachable}
+ */
+export async function installedPackages(name: string, packages: readonly [string, ...string[]], manifest: object = {}): Promise<string> {
+  const content = JSON.stringify({ private: true, type: 'module', ...manifest })
+  const version = createHash('sha256')
+    .update(packages.join(' ') + content)
+    .digest('hex')
+  const folder = join(cache, name, version.slice(0, 12))
+  if (existsSync(folder)) return folder
+  await expectRegistry(packages[0])
+  const unfinished = `${folder}.${process.pid}`
+  rmSync(unfinished, { recursive: true, force: true })
+  mkdirSync(unfinished, { recursive: true })
+  try {
+    writeFileSync(join(unfinished, 'package.json'), content)
+    const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+    await run('npm', ['install', ...options, ...packages], { cwd: unfinished, maxBuffer: 1 << 26 })
+    renameSync(unfinished, folder)
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true })
+  }
+  return folder
+}
+
+/** Asks once and briefly: an install would try for minutes. */
+async function expectRegistry(name: string): Promise<void> {
+  try {
+    await run('npm', ['view', name, 'version', '--fetch-retries=0', '--fetch-timeout=20000'])
+  } catch (error) {
+    const { stderr = '' } = error as { stderr?: string }
+    const code = UNREACHABLE.exec(stderr)?.[0]
+    if (code === undefined) throw error
+    throw new RegistryUnreachable(`the package registry cannot be reached (${code})`, { cause: error })
+  }
+}

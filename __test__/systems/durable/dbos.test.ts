@@ -1,0 +1,176 @@
+import { execFile } from 'node:child_process'
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { postgresStore } from 'toolwright/postgres'
+import { Pool } from 'pg'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { startScript } from '../../support/child-script.ts'
+import { RegistryUnreachable } from '../../support/installed-packages.ts'
+import { noPostgres, type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
+import { runs } from '../../support/randomised.ts'
+import { anthropicMessage, startEndpoint } from '../../support/scripted-endpoint.ts'
+import type { Mode } from './agent.ts'
+import { installedEngines } from './engines.ts'
+import { judge, killAtRandom, type Matrix, noMatrix, summary } from './kill-rounds.ts'
+import { NOTES, recipe } from './recipe.ts'
+import { type Service, startService } from './service.ts'
+
+const program = fileURLToPath(new URL('dbos-worker.ts', import.meta.url))
+let server: PostgresServer | undefined
+let service: Service
+let engines = ''
+let reason = noPostgres()
+let rounds = 0
+
+beforeAll(async () => {
+  try {
+    if (reason === undefined) engines = await installedEngines()
+  } catch (error) {
+    if (!(error instanceof RegistryUnreachable)) throw error
+    reason = error.message
+  }
+  if (reason !== undefined) return console.log(`skipped: DBOS: ${reason}`)
+  server = await startPostgres({ tcp: true })
+  service = await startService()
+  const pool = new Pool({ ...server.socket, max: 1 })
+  await postgresStore(pool).migrate()
+  await pool.end()
+}, 600_000)
+afterAll(async () => {
+  await service?.close()
+  await server?.stop()
+})
+beforeEach(({ skip }) => {
+  if (reason !== undefined) skip(reason)
+})
+
+const worker = (mode: Mode, executor: string, tasks: readonly string[], leaseMs = 500) =>
+  startScript(program, [engines, server?.url ?? '', 'public', mode, service.url, executor, String(leaseMs), ...tasks])
+const results = (stdout: string): { id: string; told: number[] }[] =>
+  stdout
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as { id: string; told: number[] })
+
+/** Kills a worker in each round, and starts it again until its three tasks are done. */
+async function killRounds(mode: Mode, kills: number): Promise<Matrix> {
+  const matrix = noMatrix()
+  while (matrix.kills < kills) {
+    const tasks = [1, 2, 3].map((n) => `${mode} ${(rounds += 1)} ${n}`)
+    const executor = `executor-${rounds}`
+    const first = worker(mode, executor, tasks)
+    if (!(await killAtRandom(first, 450))) continue
+    await first.ended
+    matrix.kills += 1
+    const killed = performance.now()
+    const second = worker(mode, executor, tasks)
+    const timer = setTimeout(() => second.child.kill('SIGKILL'), 30_000)
+    const { stdout, stderr } = await second.ended
+    clearTimeout(timer)
+    const told = results(stdout)
+    matrix.stuck += tasks.length - told.length
+    if (told.length < tasks.length) console.log(stderr.slice(-2_000))
+    for (const one of told) judge(matrix, service, one.id, one.told)
+    matrix.recoveryMs.push(performance.now() - killed)
+  }
+  console.log(summary(`DBOS, ${mode}`, matrix))
+  return matrix
+}
+
+const KILLS = runs(20)
+const LIMIT = { timeout: KILLS * 30_000 }
+
+test('the control: the engine alone makes effects twice', LIMIT, async () => {
+  const { double, kills } = await killRounds('alone', KILLS)
+  expect(kills).toBe(KILLS)
+  expect(double).toBeGreaterThan(0)
+})
+
+test.each<Mode>(['tell', 'keys', 'probe'])('no effect is made twice and none is lost: %s', LIMIT, async (mode) => {
+  const { double, lost, stuck, told } = await killRounds(mode, KILLS)
+  expect({ double, lost, stuck }).toEqual({ double: 0, lost: 0, stuck: 0 })
+  if (mode !== 'tell') expect(told).toBe(0)
+})
+
+/** Stops a worker at a random moment, lets another one take over and end, and wakes the first one. */
+async function zombieRounds(mode: Mode, count: number): Promise<Matrix> {
+  const matrix = noMatrix()
+  while (matrix.kills < count) {
+    const tasks = [1, 2, 3].map((n) => `zombie ${mode} ${(rounds += 1)} ${n}`)
+    const executor = `executor-${rounds}`
+    const zombie = worker(mode, executor, tasks)
+    await zombie.printed('ready')
+    await pause(Math.random() * 350)
+    if (!zombie.child.kill('SIGSTOP')) continue
+    matrix.kills += 1
+    const second = worker(mode, executor, tasks)
+    // A worker that was stopped in a transaction of the engine's holds its locks, and the second one waits for it.
+    await Promise.race([second.ended, pause(8_000)])
+    zombie.child.kill('SIGCONT')
+    const timers = [second, zombie].map(({ child }) => setTimeout(() => child.kill('SIGKILL'), 20_000))
+    const ended = await Promise.all([second.ended, zombie.ended])
+    timers.forEach(clearTimeout)
+    const found = new Map(ended.toReversed().flatMap(({ stdout }) => results(stdout).map((one) => [one.id, one] as const)))
+    const told = [...found.values()]
+    matrix.stuck += tasks.length - told.length
+    for (const one of told) judge(matrix, service, one.id, one.told)
+  }
+  console.log(summary(`DBOS, a zombie, ${mode}`, matrix))
+  return matrix
+}
+
+const ZOMBIES = runs(8)
+
+test.each<Mode>(['alone', 'tell', 'keys'])(
+  'a worker is stopped, another takes over, and the first one wakes up: %s',
+  { timeout: ZOMBIES * 60_000 },
+  async (mode) => {
+    const { double, lost, stuck } = await zombieRounds(mode, ZOMBIES)
+    if (mode === 'alone') expect(double).toBeGreaterThan(0)
+    else expect({ double, lost, stuck }).toEqual({ double: 0, lost: 0, stuck: 0 })
+  },
+)
+
+const bun = fileURLToPath(new URL('../../../node_modules/.bin/bun', import.meta.url))
+
+test.each([
+  ['Node', process.execPath],
+  ['Bun', bun],
+])('the recipe of the documentation runs as it stands there, in %s', { timeout: 120_000 }, async (runtime, command) => {
+  const { folder, program: recipeProgram } = recipe('dbos.mjs', engines)
+  const { url, bodies } = await startEndpoint(NOTES.map((content) => anthropicMessage(...content)))
+  const pool = new Pool({ ...server?.socket, max: 1 })
+  await pool.query(`CREATE DATABASE recipe_${runtime}`)
+  await pool.end()
+  const env = {
+    ...process.env,
+    ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_API_KEY: 'none',
+    DATABASE_URL: (server?.url ?? '').replace(/postgres$/u, `recipe_${runtime.toLowerCase()}`),
+    HOSTNAME: 'worker-1',
+  }
+  // It does not end by itself: it is a worker.
+  const run = () => printedBy(command, recipeProgram, folder, env, /noted it/u)
+  expect(await run()).toContain('noted it')
+  expect(readFileSync(join(folder, 'notes.txt'), 'utf8')).toBe('noted')
+  rmSync(join(folder, 'notes.txt'))
+  expect(await run()).toContain('noted it')
+  // The workflow was over: nobody asked the model again, and nothing was written.
+  expect(bodies).toHaveLength(2)
+  expect(() => readFileSync(join(folder, 'notes.txt'))).toThrow(/ENOENT/u)
+})
+
+/** What a program prints until this is among it; then it is ended. */
+async function printedBy(command: string, path: string, cwd: string, env: NodeJS.ProcessEnv, wanted: RegExp): Promise<string> {
+  const running = promisify(execFile)(command, [path], { cwd, env, timeout: 60_000 })
+  let printed = ''
+  running.child.stdout?.on('data', (text: string) => {
+    printed += text
+    if (wanted.test(printed)) running.child.kill('SIGKILL')
+  })
+  const { stderr = '' } = (await running.catch((error: unknown) => error)) as { stderr?: string }
+  return wanted.test(printed) ? printed : printed + stderr
+}

@@ -1,0 +1,249 @@
+import { existsSync } from 'node:fs'
+import { createServer, connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { createTools, type Journal, openJournal, runTask } from 'toolwright'
+import { postgresStore } from 'toolwright/postgres'
+import { Pool } from 'pg'
+import { describe, expect, test } from 'vitest'
+import { runCli } from '../../support/run-cli.ts'
+import { makeSandbox } from '../../support/sandbox.ts'
+import { opened, useServer } from './servers.ts'
+
+const own = useServer()
+const address = (user: string, database = 'postgres', more = ''): string =>
+  `postgres://${user}@/${database}?host=${encodeURIComponent(own.server.socket.host)}${more}`
+const codeOf = async (opening: Promise<Journal>): Promise<unknown> => {
+  try {
+    await (await opening).close()
+    return undefined
+  } catch (error) {
+    return (error as { code?: unknown }).code
+  }
+}
+
+describe('a journal at an address', () => {
+  test('is opened, written, read by the commands, migrated and pruned', async () => {
+    const schema = own.schema()
+    const where = address('toolwright', 'postgres', `&schema=${schema}`)
+    expect(await codeOf(openJournal(where, { readOnly: true }))).toBe('JOURNAL_NOT_FOUND')
+    expect(await runCli(['calls', where])).toMatchObject({ code: 1, stderr: expect.stringContaining('JOURNAL_NOT_FOUND') })
+    expect(await runCli(['journal', 'migrate', where])).toMatchObject({ code: 0, stdout: 'The tables are up to date.\n' })
+    const sandbox = makeSandbox()
+    const journal = await openJournal(where)
+    expect(journal.location).not.toContain('?')
+    const { write } = createTools({ rootDir: sandbox.root })
+    await runTask({ journal, runId: 'run', nodeId: 'notes' }, () => write.execute({ path: 'notes.txt', content: 'done' }))
+    await journal.close()
+    const { stdout } = await runCli(['calls', where, '--json'])
+    expect(JSON.parse(stdout)).toMatchObject({ runId: 'run', toolName: 'write', status: 'success' })
+    expect(await runCli(['journal', 'prune', where, '--before', '1h', '--json'])).toMatchObject({ stdout: '{"removed":0}\n' })
+    expect(await runCli(['journal', 'prune', where, '--before', '2999-01-01'])).toMatchObject({ stdout: '1 rows removed.\n' })
+    expect((await runCli(['calls', where])).stdout).toContain('No calls are recorded')
+  })
+
+  test.each([
+    ['no server listens', () => 'postgres://toolwright@127.0.0.1:1/postgres', 'JOURNAL_UNREACHABLE'],
+    ['no host has the name', () => 'postgres://toolwright@nowhere.invalid/postgres', 'JOURNAL_UNREACHABLE'],
+    ['there is no such user', () => address('nobody'), 'JOURNAL_OPEN_FAILED'],
+    ['there is no such database', () => address('toolwright', 'nothing'), 'JOURNAL_OPEN_FAILED'],
+    ['the address is none', () => 'postgres://host:port/database', 'JOURNAL_LOCATION_INVALID'],
+  ])('%s', async (_, where, code) => {
+    expect(await codeOf(openJournal(where()))).toBe(code)
+  })
+
+  test('no password is in a message', async () => {
+    const where = 'postgres://user:secret@127.0.0.1:1/db?password=secret'
+    const error: unknown = await openJournal(where).catch((reason: unknown) => reason)
+    expect(JSON.stringify([String(error), error])).not.toContain('secret')
+  })
+})
+
+describe('rights and schemas', () => {
+  test('who may not make tables is told so; who may use them needs no more than is documented', async () => {
+    const schema = own.schema()
+    const admin = own.pool
+    await admin.query(`CREATE ROLE least LOGIN; CREATE SCHEMA "${schema}"`)
+    const pool = new Pool({ ...own.server.socket, user: 'least', max: 4 })
+    expect(await codeOf(opened2(pool, schema))).toBe('JOURNAL_READ_ONLY')
+    await own.open({ schema }).migrate()
+    await admin.query(`GRANT USAGE ON SCHEMA "${schema}" TO least;
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "${schema}" TO least;
+      GRANT USAGE ON ALL SEQUENCES IN SCHEMA "${schema}" TO least;
+      REVOKE INSERT, UPDATE, DELETE ON "${schema}"._toolwright_schema FROM least`)
+    const journal = await openJournal(postgresStore(pool, { schema, migrate: false }))
+    await runTask({ journal, runId: 'run', nodeId: 'node' }, async () => {
+      const call = { runId: 'run', nodeId: 'node', attempt: 1, seq: 1, toolName: 'pay', sideEffect: true }
+      await journal.updateToolCall(await journal.insertToolCall(call), { status: 'success' })
+      await journal.claimCall({ ...call, callId: 'call' })
+    })
+    await journal.recover()
+    await journal.close()
+    await pool.end()
+  })
+
+  const opened2 = async (pool: Pool, schema: string): Promise<Journal> => {
+    const journal = await openJournal(postgresStore(pool, { schema }))
+    await journal.lastRow()
+    return journal
+  }
+
+  test('an older schema is completed, or told of; a newer one is left alone', async () => {
+    const schema = own.schema()
+    await own.open({ schema }).migrate()
+    await own.pool.query(`UPDATE "${schema}"._toolwright_schema SET version = 0; DROP FUNCTION "${schema}"._toolwright_finish`)
+    const kept = await opened(own.open({ schema, migrate: false }))
+    await expect(kept.lastRow()).rejects.toMatchObject({ code: 'JOURNAL_SCHEMA_MISMATCH', hint: expect.stringContaining('migrate') })
+    await (await opened(own.open({ schema }))).recover()
+    await own.pool.query(`UPDATE "${schema}"._toolwright_schema SET version = 999`)
+    const newer = await opened(own.open({ schema }))
+    await expect(newer.lastRow()).rejects.toMatchObject({ code: 'JOURNAL_SCHEMA_MISMATCH', details: { version: 999 } })
+  })
+
+  test("a table of the engine's own, without our columns, is completed", async () => {
+    const schema = own.schema()
+    await own.pool
+      .query(`CREATE SCHEMA "${schema}"; CREATE TABLE "${schema}"._smithers_tool_calls (run_id TEXT NOT NULL, node_id TEXT NOT NULL,
+      iteration BIGINT NOT NULL DEFAULT 0, attempt BIGINT NOT NULL, seq BIGINT NOT NULL, call_token TEXT, tool_name TEXT NOT NULL, input_json TEXT,
+      output_json TEXT, started_at_ms BIGINT NOT NULL, finished_at_ms BIGINT, status TEXT NOT NULL, error_json TEXT,
+      PRIMARY KEY (run_id, node_id, iteration, attempt, seq));
+      INSERT INTO "${schema}"._smithers_tool_calls (run_id, node_id, attempt, seq, tool_name, input_json, started_at_ms, status, output_json)
+      VALUES ('run', 'node', 1, 1, 'pay', '{"n":1}', 5, 'succeeded', '1')`)
+    const journal = await opened(own.open({ schema }))
+    const { nativeArgsHash } = await import('../../../ts/core/native.ts')
+    const task = { runId: 'run', nodeId: 'node', iteration: 0 }
+    expect(await journal.listRun('run')).toMatchObject([{ status: 'success', statusText: 'succeeded', sideEffect: null, row: 1 }])
+    expect(await journal.recordedCall(task, 'pay', await nativeArgsHash('{ "n": 1.0 }'), 1)).toMatchObject({ outputJson: '1' })
+    expect(await journal.priorEffects(task, 2)).toHaveLength(1)
+    await journal.close()
+  })
+
+  test('the printed script makes the same as the command', async () => {
+    const { stdout } = await runCli(['journal', 'migrate', '--print', '--schema', 'printed'])
+    await own.pool.query(stdout)
+    const journal = await openJournal(postgresStore(own.pool, { schema: 'printed', migrate: false }))
+    await (await journal.beginTask({ runId: 'run', nodeId: 'node', iteration: 0 })).lock.release()
+    await journal.close()
+  })
+})
+
+describe('nothing is done that cannot be recorded', () => {
+  const writes = async (journal: Journal): Promise<{ code: unknown; isThere: boolean }> => {
+    const sandbox = makeSandbox()
+    const { write } = createTools({ rootDir: sandbox.root, journal, runId: 'run' })
+    const code = await Promise.resolve(write.execute({ path: 'a.txt', content: 'a' })).then(
+      () => undefined,
+      (error: unknown) => (error as { code?: unknown }).code,
+    )
+    return { code, isThere: existsSync(join(sandbox.root, 'a.txt')) }
+  }
+
+  test('on a server that is read-only', async () => {
+    const schema = own.schema()
+    await own.open({ schema }).migrate()
+    const pool = new Pool({ ...own.server.socket, max: 2, options: '-c default_transaction_read_only=on' })
+    const journal = await openJournal(postgresStore(pool, { schema }))
+    expect(await journal.listRuns()).toEqual([])
+    expect(await writes(journal)).toEqual({ code: 'JOURNAL_READ_ONLY', isThere: false })
+    await journal.close()
+    await pool.end()
+  })
+
+  test('when the server goes away, after the patience; and it is done when it is back', { timeout: 60_000 }, async () => {
+    const journal = await opened(own.open({ patienceMs: 700, leaseMs: 60_000 }))
+    await journal.recover()
+    await own.server.crash()
+    expect(await writes(journal)).toEqual({ code: 'JOURNAL_UNREACHABLE', isThere: false })
+    await own.server.start()
+    expect(await writes(journal)).toEqual({ code: undefined, isThere: true })
+    await journal.close()
+  })
+
+  // The client is made up: no disk here can be filled.
+  test('when the disk of the server is full', async () => {
+    let isFull = false
+    const schema = own.schema()
+    const client = {
+      query: async (text: string, values: readonly (string | null)[]) => {
+        if (isFull && text.startsWith('INSERT')) throw Object.assign(new Error('could not extend file'), { code: '53100' })
+        return (await own.pool.query(text, [...values])).rows
+      },
+    }
+    const journal = await openJournal(postgresStore(client, { schema }))
+    await journal.recover()
+    isFull = true
+    expect(await writes(journal)).toEqual({ code: 'JOURNAL_DISK_FULL', isThere: false })
+    await journal.close()
+  })
+})
+
+test('ids that the server cannot keep are refused; names that a model makes up are kept as far as possible', async () => {
+  const journal = await opened(own.open())
+  const call = { runId: 'run', nodeId: 'node', attempt: 1, seq: 1, toolName: 'pay', sideEffect: true }
+  for (const id of ['a\0b', '\ud800']) {
+    await expect(Promise.resolve(journal.insertToolCall({ ...call, runId: id }))).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    await expect(journal.beginTask({ runId: 'run', nodeId: id, iteration: 0 })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  }
+  await journal.insertToolCall({ ...call, callToken: 'a\0b', toolName: 'x\ud800' })
+  expect(await journal.listRun('run')).toMatchObject([{ callToken: 'a\u{FFFD}b', toolName: 'x\u{FFFD}' }])
+  await journal.close()
+})
+
+test('behind a proxy that cuts connections, nothing is lost and nothing is written twice', { timeout: 120_000 }, async () => {
+  const open = new Set<Socket>()
+  const proxy = createServer((near) => {
+    const far = connect(join(own.server.socket.host, '.s.PGSQL.5432'))
+    open.add(near)
+    for (const socket of [near, far]) socket.on('error', () => undefined)
+    near.on('close', () => far.destroy())
+    far.on('close', () => near.destroy())
+    near.pipe(far)
+    far.pipe(near)
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  const { port } = proxy.address() as { port: number }
+  const pool = new Pool({ host: '127.0.0.1', port, user: 'toolwright', database: 'postgres', max: 6 })
+  pool.on('error', () => undefined)
+  const schema = own.schema()
+  const journal = await openJournal(postgresStore(pool, { schema, leaseMs: 60_000, patienceMs: 20_000 }))
+  await journal.recover()
+  let cuts = 0
+  const cutter = setInterval(() => {
+    for (const socket of open) if (Math.random() < 0.3) cuts += socket.destroy() ? 1 : 0
+    for (const socket of open) if (socket.destroyed) open.delete(socket)
+  }, 20)
+  await Promise.all(
+    Array.from({ length: 32 }, async (_, lane) => {
+      for (let seq = 1; seq <= 250; seq += 1) {
+        const call = { runId: 'run', nodeId: `lane ${lane}`, attempt: 1, seq, toolName: 'pay', sideEffect: true }
+        await journal.updateToolCall(await journal.insertToolCall(call), { status: 'success', outputJson: `${seq}` })
+      }
+    }),
+  )
+  clearInterval(cutter)
+  const rows = await journal.listRun('run')
+  console.log(`proxy: ${cuts} connections cut under ${rows.length} calls`)
+  expect(cuts).toBeGreaterThan(10)
+  expect(rows).toHaveLength(32 * 250)
+  expect(rows.filter(({ status, outputJson, seq }) => status !== 'success' || outputJson !== `${seq}`)).toEqual([])
+  await journal.close()
+  await pool.end()
+  proxy.close()
+})
+
+test('pruning takes whole runs that are over', async () => {
+  const journal = own.open()
+  const call = { nodeId: 'node', attempt: 1, toolName: 'pay', sideEffect: true }
+  for (const [runId, at] of [
+    ['old', 1_000],
+    ['mixed', 1_000],
+    ['mixed', 9_000],
+    ['open', 1_000],
+  ] as const) {
+    const seq = at / 1_000
+    const end = runId === 'open' ? {} : ({ status: 'success', finishedAtMs: at + 1 } as const)
+    await journal.insertToolCall({ ...call, runId, seq, startedAtMs: at, ...end })
+  }
+  expect(await journal.prune({ beforeMs: 5_000, batchRows: 1 })).toBe(1)
+  expect((await journal.listRuns()).map(({ runId }) => runId).sort()).toEqual(['mixed', 'open'])
+  await journal.close()
+})

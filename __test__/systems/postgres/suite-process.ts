@@ -1,0 +1,50 @@
+// Runs the suite in any runtime: `suite-process.ts CLIENT SOCKETS`. Prints what passed and what failed.
+import { openJournal } from 'toolwright'
+import { journalSuite } from 'toolwright/journal/testing'
+import { type PostgresClient, postgresStore } from 'toolwright/postgres'
+
+const [name = '', host = ''] = process.argv.slice(2)
+
+async function connect(): Promise<{ client: PostgresClient; end(): Promise<unknown> }> {
+  if (name === 'pg') {
+    const { Pool } = await import('pg')
+    const pool = new Pool({ host, port: 5432, user: 'toolwright', database: 'postgres', max: 8 })
+    return { client: pool, end: () => pool.end() }
+  }
+  if (name === 'postgres.js') {
+    const { default: postgres } = await import('postgres')
+    const sql = postgres({ host, port: 5432, user: 'toolwright', database: 'postgres', max: 8, onnotice: () => undefined })
+    return { client: sql as unknown as PostgresClient, end: () => sql.end() }
+  }
+  const { SQL } = (await import('bun' as string)) as { SQL: new (options: object) => PostgresClient & { end(): Promise<unknown> } }
+  const sql = new SQL({ adapter: 'postgres', path: `${host}/.s.PGSQL.5432`, username: 'toolwright', database: 'postgres', max: 8 })
+  return { client: sql, end: () => sql.end() }
+}
+
+const cases: [string, () => Promise<void>][] = []
+const { client, end } = await connect()
+let schemas = 0
+const open = (schema: string) => openJournal(postgresStore(client, { schema }))
+const nextSchema = (): string => `bun_${name.replace('.', '_')}_${(schemas += 1)}`
+journalSuite(
+  { describe: (_, define) => define(), test: (title, run) => cases.push([title, run]) },
+  {
+    name,
+    open: () => open(nextSchema()),
+    openTwo: async () => {
+      const schema = nextSchema()
+      return [await open(schema), await open(schema)]
+    },
+  },
+)
+const failed: string[] = []
+for (const [title, run] of cases) {
+  try {
+    await run()
+  } catch (error) {
+    failed.push(`${title}: ${String((error as Error).stack)}`)
+  }
+}
+await end()
+console.log(JSON.stringify({ passed: cases.length - failed.length, failed }))
+process.exit(0)
