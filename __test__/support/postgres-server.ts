@@ -108,7 +108,6 @@ export async function startPostgres(options: { version?: number; settings?: stri
         cwd: '/',
         stdio: 'ignore',
       })
-      process.once('exit', () => child?.kill('SIGQUIT'))
       for (let tries = 0; !(await answers(join(sockets, `.s.PGSQL.${port}`))); tries += 1) {
         if (tries > 400) throw new Error('the server does not start')
         await new Promise((resolve) => setTimeout(resolve, 50))
@@ -129,6 +128,7 @@ export async function startPostgres(options: { version?: number; settings?: stri
       for (const path of [folder, sockets]) rmSync(path, { recursive: true, force: true, maxRetries: 5 })
     },
   }
+  process.once('exit', () => child?.kill('SIGQUIT'))
   await server.start()
   return server
 }

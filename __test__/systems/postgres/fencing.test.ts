@@ -18,6 +18,9 @@ test('a takeover is final: of intents that are written as fast as possible, none
   let [acknowledged, late, fencedCalls] = [0, 0, 0]
   for (let round = 0; round < runs(100); round += 1) {
     const journal = await opened(own.open({ schema }))
+    // It has a lease from its first call on.
+    await journal.insertToolCall(effect(1, { nodeId: `${round}/first` }))
+    acknowledged += 1
     const state = { isOver: false }
     const writers = Array.from({ length: 64 }, async (_, lane) => {
       for (let seq = 1; !state.isOver; seq += 1) {
