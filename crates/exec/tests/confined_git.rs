@@ -16,6 +16,8 @@ use toolwright_sandbox::policy::{Options, ReadScope, Resolved, plan};
 
 #[path = "confined_git/flows.rs"]
 mod flows;
+#[path = "confined_git/new_repository.rs"]
+mod new_repository;
 #[path = "confined_git/plants.rs"]
 mod plants;
 

@@ -23,6 +23,9 @@ pub const PLACEHOLDER_TIME: i64 = 981_173_106;
 /// not look there.
 pub const NEW_REPOSITORY: &str = "toolwright-new";
 
+/// How the configuration of a new repository begins until all of it is in its place.
+pub const NEW_REPOSITORY_MARK: &[u8] = b"# toolwright is taking this repository over\n";
+
 /// A file that is longer than this many bytes has no view, and is protected alone.
 pub const MAX_VIEW_BYTES: u64 = 256 << 10;
 

@@ -16,6 +16,7 @@ mod known;
 mod watch;
 
 use std::collections::HashMap;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -72,6 +73,8 @@ struct State {
 pub(super) struct Look {
     root: Arc<Root>,
     grounds: Grounds,
+    /// The directory in which commands make a repository, locked together with others.
+    held: Option<OwnedFd>,
     is_over: bool,
 }
 
@@ -94,7 +97,7 @@ pub(super) fn begin(plan: &Plan) -> Option<Look> {
         let mut state = root.lock();
         if state.users == 0 {
             if let Some(new) = &grounds.new_repository {
-                adopt::finish(new);
+                adopt::finish(new, &grounds);
             }
             if grounds.of_git {
                 state.remember(&grounds);
@@ -102,7 +105,8 @@ pub(super) fn begin(plan: &Plan) -> Option<Look> {
         }
         state.users += 1;
     }
-    Some(Look { root, grounds, is_over: false })
+    let held = grounds.new_repository.as_deref().and_then(adopt::hold);
+    Some(Look { root, grounds, held, is_over: false })
 }
 
 impl Look {
@@ -114,6 +118,7 @@ impl Look {
         let mut state = self.root.lock();
         state.users = state.users.saturating_sub(1);
         let mut reports = Vec::new();
+        self.held = None;
         if let Some(new) = &self.grounds.new_repository {
             reports.extend(adopt::adopt(new, &self.grounds, state.users == 0));
         }

@@ -17,7 +17,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::plan::{MAX_VIEW_BYTES, NEW_REPOSITORY, PLACEHOLDER_TIME};
+use crate::plan::{MAX_VIEW_BYTES, NEW_REPOSITORY, NEW_REPOSITORY_MARK, PLACEHOLDER_TIME};
 
 /// The file that locates the shared part of a repository.
 const COMMON: &str = "commondir";
@@ -78,7 +78,16 @@ pub(super) fn is_new(git: &Path) -> bool {
     let Ok(found) = git.symlink_metadata() else { return true };
     found.is_dir()
         && !exists(&git.join("HEAD"))
-        && (found.mtime() == PLACEHOLDER_TIME || exists(&git.join(NEW_REPOSITORY)))
+        && (found.mtime() == PLACEHOLDER_TIME || is_being_taken_over(git))
+}
+
+/// Whether the host was killed while it took over what commands had made. No command writes the mark.
+fn is_being_taken_over(git: &Path) -> bool {
+    let config = git.join("config");
+    let is_file = config.symlink_metadata().is_ok_and(|found| found.is_file());
+    is_file
+        && exists(&git.join(NEW_REPOSITORY))
+        && read(&config, MAX_VIEW_BYTES).is_some_and(|text| text.starts_with(NEW_REPOSITORY_MARK))
 }
 
 struct Finder<'a, W> {

@@ -5,8 +5,8 @@
 //! host finds it. The host makes the directory itself and the configuration, so nobody who still has the
 //! former one open reaches what git obeys.
 //!
-//! The configuration is written first and `HEAD` is moved last. Git takes the directory for a repository
-//! from then on, so an interrupted move is gone on with before the next command.
+//! The configuration is written first, with a mark, and `HEAD` is moved last. Git takes the directory for a
+//! repository from then on, so an interrupted move is gone on with before the next command.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -15,15 +15,15 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags, openat, openat2,
-    renameat_with, statat, unlinkat,
+    AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, flock, openat,
+    openat2, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
-use toolwright_sandbox::plan::NEW_REPOSITORY;
+use toolwright_sandbox::plan::{NEW_REPOSITORY, NEW_REPOSITORY_MARK};
 
 use super::Grounds;
 use super::disarm::failed_write;
-use super::found;
+use super::found::{self, Found};
 use super::known::{CONFIGURATIONS, Known, Place, read_file};
 use crate::git_reports::{GitProblem, GitReport};
 
@@ -77,28 +77,44 @@ fn open(git: &Path) -> Option<(OwnedFd, OwnedFd)> {
     Some((above, new))
 }
 
+/// Takes part in the use of the directory of commands, beside other processes of the host.
+pub(super) fn hold(git: &Path) -> Option<OwnedFd> {
+    let (_, new) = open(git)?;
+    flock(&new, FlockOperation::NonBlockingLockShared).ok()?;
+    Some(new)
+}
+
 /// Moves the rest of a repository that was being taken over when a process ended.
-pub(super) fn finish(git: &Path) {
-    let Some((above, new)) = open(git) else { return };
-    let has = |name: &str| statat(&above, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
-    if has("config") && !has("HEAD") {
-        let _ = move_up(&above, &new);
+pub(super) fn finish(git: &Path, grounds: &Grounds) {
+    if open(git).is_some_and(|(above, _)| is_begun(&above)) {
+        adopt(git, grounds, true);
     }
 }
 
-/// Takes over what commands have made. `is_last`: none of them runs any more.
+fn is_begun(above: &OwnedFd) -> bool {
+    let text = read_file(above, "config").ok().flatten();
+    text.is_some_and(|text| text.starts_with(NEW_REPOSITORY_MARK))
+}
+
+/// Takes over what commands have made. `is_last`: none of this process runs any more.
 pub(super) fn adopt(git: &Path, grounds: &Grounds, is_last: bool) -> Vec<GitReport> {
     let Some((above, new)) = open(git) else { return Vec::new() };
-    // Without it git would not take the directory for a repository.
-    let is_one =
-        [("HEAD", false), ("objects", true), ("refs", true)].iter().all(|(name, is_dir)| {
-            statat(&new, *name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| {
-                let kind = FileType::from_raw_mode(stat.st_mode);
-                if *is_dir { kind.is_dir() } else { kind.is_file() }
-            })
-        });
+    let is_begun = is_begun(&above);
+    let is = |within: &OwnedFd, name: &str, is_dir: bool| {
+        statat(within, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| {
+            let kind = FileType::from_raw_mode(stat.st_mode);
+            if is_dir { kind.is_dir() } else { kind.is_file() }
+        })
+    };
+    // Without them git would not take the directory for a repository.
+    let is_one = is(&new, "HEAD", false)
+        && ["objects", "refs"]
+            .iter()
+            .all(|name| is(&new, name, true) || is_begun && is(&above, name, true));
     let has_head = statat(&above, "HEAD", AtFlags::SYMLINK_NOFOLLOW).is_ok();
-    if !is_one || has_head {
+    // Another configuration is a person's.
+    let is_taken = !is_begun && is(&above, "config", false);
+    if !is_one || has_head || is_taken {
         return Vec::new();
     }
     let report = |problem| GitReport {
@@ -106,7 +122,8 @@ pub(super) fn adopt(git: &Path, grounds: &Grounds, is_last: bool) -> Vec<GitRepo
         problem: Some(problem),
         ..GitReport::default()
     };
-    if !is_last {
+    // Commands of other processes of the host hold it too.
+    if !is_last || flock(&new, FlockOperation::NonBlockingLockExclusive).is_err() {
         return vec![report(GitProblem::InUse)];
     }
     let mut reports = Vec::new();
@@ -119,29 +136,40 @@ pub(super) fn adopt(git: &Path, grounds: &Grounds, is_last: bool) -> Vec<GitRepo
         let seen = git.join(place.strip_prefix(&whole).unwrap_or(Path::new("")));
         let top = git.parent().filter(|_| *place == whole);
         let seen = Place { at: place, seen: Some(&seen), top };
-        let _ = Known::default().look(&seen, grounds, &places, &mut own);
+        let found = Found { directory: place.clone(), lead: None };
+        Known::default().look_at(&found, &seen, grounds, &places, &mut own);
         let shown = grounds.shown(&whole);
         reports.extend(own.into_iter().map(|report| match report.file.strip_prefix(&shown) {
             Ok(below) => GitReport { file: grounds.shown(&git.join(below)), ..report },
             Err(_) => report,
         }));
     }
-    let taken = CONFIGURATIONS.iter().try_for_each(|name| copy(&above, &new, name));
-    if let Err(problem) = taken.and_then(|()| move_up(&above, &new).map_err(failed)) {
+    if let Err(problem) = take_over(&above, &new) {
         reports.push(report(problem));
     }
     reports
 }
 
-/// Writes a settled configuration anew, into a file of the host's.
-fn copy(above: &OwnedFd, new: &OwnedFd, name: &str) -> Result<(), GitProblem> {
-    let text = read_file(new, name).map_err(|_| GitProblem::Unreadable)?;
-    // One that was left by an interrupted move.
-    let _ = unlinkat(above, name, AtFlags::empty());
-    let Some(text) = text else { return Ok(()) };
+fn take_over(above: &OwnedFd, new: &OwnedFd) -> Result<(), GitProblem> {
+    let read = |name| read_file(new, name).map_err(|_| GitProblem::Unreadable);
+    let (config, more) = (read("config")?.unwrap_or_default(), read("config.worktree")?);
+    write(above, "config", &[NEW_REPOSITORY_MARK, &config].concat())?;
+    if let Some(more) = more {
+        write(above, "config.worktree", &more)?;
+    }
+    move_up(above, new).map_err(failed)?;
+    // Git takes it for a repository now.
+    write(above, "config", &config)
+}
+
+/// Writes a settled configuration into a file of the host's, which appears whole.
+fn write(above: &OwnedFd, name: &str, text: &[u8]) -> Result<(), GitProblem> {
+    let lock = format!("{name}.lock");
+    let _ = unlinkat(above, &*lock, AtFlags::empty());
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = openat(above, name, flags, Mode::from_raw_mode(0o644)).map_err(failed)?;
-    File::from(file).write_all(&text).map_err(|error| failed_write(&error))
+    let file = openat(above, &*lock, flags, Mode::from_raw_mode(0o644)).map_err(failed)?;
+    File::from(file).write_all(text).map_err(|error| failed_write(&error))?;
+    renameat(above, &*lock, above, name).map_err(failed)
 }
 
 fn move_up(above: &OwnedFd, new: &OwnedFd) -> Result<(), Errno> {
@@ -153,7 +181,7 @@ fn move_up(above: &OwnedFd, new: &OwnedFd) -> Result<(), Errno> {
         }
         renameat_with(new, *name, above, *name, RenameFlags::NOREPLACE)?;
     }
-    // Configuration, empty directories and leftovers of git; the rest stays where nobody looks.
+    // The rest stays where nobody looks.
     for name in CONFIGURATIONS {
         let _ = unlinkat(new, name, AtFlags::empty());
     }

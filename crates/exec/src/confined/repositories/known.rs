@@ -136,17 +136,29 @@ impl Known {
         if !grounds.is_writable(&found.directory) {
             return true;
         }
-        let Ok(directory) = open(&found.directory) else { return true };
+        self.look_at(&found, place, grounds, known, reports);
+        true
+    }
+
+    /// As [`look`](Self::look), for a directory that is a repository or becomes one.
+    pub(super) fn look_at(
+        &mut self,
+        found: &Found,
+        place: &Place<'_>,
+        grounds: &Grounds,
+        known: &[PathBuf],
+        reports: &mut Vec<GitReport>,
+    ) {
+        let Ok(directory) = open(&found.directory) else { return };
         // It may have been moved with all that was in it.
         if self.lead != found.lead || self.identity != identity(&directory) {
             *self = Self::default();
         }
-        let look = Repository { found: &found, directory: &directory, place, grounds, known };
+        let look = Repository { found, directory: &directory, place, grounds, known };
         look.configurations(self, reports);
         look.hooks(self, reports);
         look.leads(self, reports);
-        self.read(&found, &directory);
-        true
+        self.read(found, &directory);
     }
 }
 
