@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -63,7 +63,10 @@ describe('an addon that is there and does not load is told apart from a missing 
     header.writeUInt32LE(1, 20)
     header.writeUInt16LE(64, 52)
     header.writeUInt16LE(56, 54)
-    for (const content of [header, Buffer.from('\u007FELF'), Buffer.from('<html>not found</html>'.repeat(100))]) {
+    const whole = readFileSync(join(checkout, 'toolwright.linux-x64-gnu.node'))
+    // The loader would take the last ones, and the process would end at the first page that is missing.
+    const cut = [0.1, 0.34, 0.9].map((part) => whole.subarray(0, Math.floor(whole.length * part)))
+    for (const content of [...cut, header, Buffer.from('\u007FELF'), Buffer.from('<html>not found</html>'.repeat(100))]) {
       const at = installation((addon) => writeFileSync(addon, content))
       expect(await firstCall(at)).toMatch(
         /^NATIVE_UNAVAILABLE .* is damaged, or is a file for another system or processor \[NATIVE_UNAVAILABLE\] Install toolwright again/u,

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ToolError } from './errors.js'
-import { loadFailure } from './load-failure.js'
+import { isCutOff, loadFailure } from './load-failure.js'
 import { missingHint, unavailable, unsupportedBecause } from './platform.js'
 
 const VARIABLE = 'NAPI_RS_NATIVE_LIBRARY_PATH'
@@ -26,6 +26,8 @@ export async function loadAddon(): Promise<typeof Addon> {
   const unsupported = unsupportedBecause(process)
   if (unsupported !== undefined) throw unavailable(unsupported.summary, unsupported.hint)
   const named = namedFile()
+  const file = named ?? findAddon()
+  if (file !== undefined && isCutOff(file)) throw missing(named, new Error(`${file}: file too short`))
   try {
     if (named !== undefined) return requireFile(named)
     if (isCommonJs()) return requireFile(addonPath())

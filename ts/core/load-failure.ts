@@ -1,4 +1,5 @@
-/** Why the system's loader refused the addon, from its message. */
+/** Why the system's loader refused the addon, from its message, and what it would not survive. */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
 /** What the file is called, what is wrong with it, and what helps. */
 export interface LoadFailure {
@@ -58,6 +59,30 @@ export function loadFailure(error: unknown): LoadFailure | undefined {
     if (code === 'ERR_DLOPEN_FAILED') return { problem: `cannot be loaded: ${message.split('\n')[0]}`, hint: REINSTALL }
   }
   return undefined
+}
+
+const HEADER_BYTES = 64
+
+/**
+ * Whether a library for Linux is shorter than its header says. The system's loader does not look, and the process would end
+ * with SIGBUS at the first part that is missing.
+ */
+export function isCutOff(path: string): boolean {
+  let file
+  try {
+    file = openSync(path, 'r')
+    const header = new DataView(new ArrayBuffer(HEADER_BYTES))
+    if (readSync(file, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return false
+    // A 64-bit little-endian ELF file; its table of sections is the last part.
+    if (header.getUint32(0) !== 0x7f_45_4c_46 || header.getUint16(4) !== 0x02_01) return false
+    const end = Number(header.getBigUint64(0x28, true)) + header.getUint16(0x3a, true) * header.getUint16(0x3c, true)
+    return fstatSync(file).size < end
+  } catch {
+    // The loader knows why.
+    return false
+  } finally {
+    if (file !== undefined) closeSync(file)
+  }
 }
 
 const MAX_CAUSES = 32
