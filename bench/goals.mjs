@@ -213,6 +213,22 @@ export const goals = [
   },
   { id: 'thread-1000', operation: '1,000 calls at once on one thread', workload: 'thread-1000', measure: 'time', must: 5000, target: 1000 },
   { id: 'thread-64', operation: '64 threads at once, 16 calls each', workload: 'thread-64', measure: 'time', must: 5000, target: 1000 },
+  {
+    id: 'host-connect',
+    operation: 'connect to a host by name, beyond a direct one',
+    workload: 'host-connect',
+    measure: 'added',
+    against: 'direct',
+    must: 0.5,
+  },
+  {
+    id: 'host-throughput',
+    operation: '256 MB from a host by name, times a direct connection',
+    workload: 'host-throughput',
+    measure: 'over',
+    against: 'direct',
+    must: 1.03,
+  },
   { id: 'mcp-start', operation: 'start of the MCP server, beyond that of Node', workload: 'mcp-start', measure: 'time', must: 200 },
   { id: 'import', operation: 'import, over one that imports zod', workload: 'import', measure: 'time', must: 40, target: 15 },
   {

@@ -4,6 +4,7 @@ import { workloads as commands } from './workloads/commands.mjs'
 import { workloads as contract } from './workloads/contract.mjs'
 import { workloads as edits } from './workloads/edits.mjs'
 import { workloads as files } from './workloads/files.mjs'
+import { workloads as hosts } from './workloads/hosts.mjs'
 import { workloads as imports } from './workloads/imports.mjs'
 import { workloads as journals } from './workloads/journals.mjs'
 import { workloads as processes } from './workloads/processes.mjs'
@@ -30,6 +31,7 @@ export const workloads = [
   ...searches,
   ...commands,
   ...processes,
+  ...hosts,
   ...journals,
   ...imports,
   ...contract,

@@ -237,7 +237,14 @@ fn a_set_that_cannot_be_compiled_names_its_place() {
 
 #[test]
 fn the_usual_paths_are_protected_unless_the_host_lists_others() {
-    assert_eq!(protected_paths(None), [Path::new(".git/hooks"), Path::new(".git/config")]);
+    let usual = protected_paths(None);
+    for path in [".git/hooks", ".git/config", ".vscode", ".claude", ".mcp.json"] {
+        assert!(usual.contains(&path.into()), "{path}");
+    }
+    assert_eq!(
+        protected_paths(Some(&["@git".into()])),
+        [".git/hooks", ".git/config"].map(Path::new)
+    );
     assert_eq!(protected_paths(Some(&["a".into()])), [Path::new("a")]);
     assert!(protected_paths(Some(&[])).is_empty());
 }

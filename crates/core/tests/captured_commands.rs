@@ -22,6 +22,7 @@ fn run(script: &str, terms: &CaptureTerms, cancel: &Cancel) -> Result<CommandOut
     let made = tempfile::tempdir().expect("made");
     let path = made.path().canonicalize().expect("there");
     fs::create_dir(path.join("sub")).expect("made");
+    fs::create_dir(path.join(".vscode")).expect("made");
     let root = Arc::new(DirectoryGrant::new("rootDir", &path));
     let nothing = RequestedPaths::default();
     let grants = Grants::new(Arc::clone(&root), nothing.clone(), nothing, Vec::new(), None);
@@ -88,7 +89,8 @@ fn variables_of_the_call_replace_those_of_the_policy() {
 
 #[test]
 fn a_refused_write_is_explained() {
-    let ended = run("echo x > ../.git/config", &terms(), &Cancel::new()).expect("a result");
+    let ended =
+        run("echo x > ../.vscode/settings.json", &terms(), &Cancel::new()).expect("a result");
     assert_ne!(ended.end, End::Exited(Exit::Code(0)));
     assert!(ended.hint.is_some_and(|hint| hint.contains("sandbox")));
 }

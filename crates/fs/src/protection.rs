@@ -93,7 +93,15 @@ impl<'a> Protection<'a> {
                         let mut all = led_to.repositories.iter();
                         all.find_map(|one| one.part(relative, CASE_COUNTS))
                     })
-                    .or_else(|| git::part_of_nested(relative, led_to.nested, is_file, CASE_COUNTS))
+                    .or_else(|| {
+                        git::part_of_nested(
+                            self.root.as_fd(),
+                            relative,
+                            led_to.nested,
+                            is_file,
+                            CASE_COUNTS,
+                        )
+                    })
             });
         match hit {
             None => Ok(()),

@@ -213,9 +213,9 @@ const FLOWS: &[(&str, &str, &str)] = &[
         "git clone -q --recurse-submodules $BESIDE/lib copy; git -C copy config --list --local | sort",
     ),
     (
-        "a clone without files",
+        "a clone of the last commit",
         "",
-        "git clone -q --filter=blob:none --no-checkout file://$BESIDE/lib copy; git -C copy config --get-regexp remote",
+        "git clone -q --depth 1 file://$BESIDE/lib copy; git -C copy log --format=%s; git -C copy rev-parse --is-shallow-repository",
     ),
     ("a bare repository", "", "git init -q --bare b.git; git -C b.git config core.bare; ls b.git"),
     (

@@ -41,12 +41,13 @@ pub(super) fn is_of_root(path: &Path) -> bool {
 
 /// As [`Repository::part`], for a repository in a directory below the root, also before it is there. `.git`
 /// itself is protected as a file, which could lead elsewhere.
-pub(super) fn part_of_nested(
-    path: &Path,
+pub(super) fn part_of_nested<'p>(
+    root: BorrowedFd<'_>,
+    path: &'p Path,
     (has_hooks, has_config): (bool, bool),
     is_file: bool,
     case_counts: bool,
-) -> Option<&Path> {
+) -> Option<&'p Path> {
     if !has_hooks && !has_config {
         return None;
     }
@@ -56,7 +57,8 @@ pub(super) fn part_of_nested(
     });
     above.find_map(|git| {
         let Some(first) = path.strip_prefix(git).ok()?.iter().next() else {
-            return is_file.then_some(path);
+            let is_lead = is_file && kind(root, path) != Some(FileType::Directory);
+            return is_lead.then_some(path);
         };
         if has_hooks && is(first, "hooks") || has_config && is(first, "config") {
             let depth = git.iter().count() + 1;
