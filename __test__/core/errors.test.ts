@@ -65,6 +65,8 @@ describe('error codes', () => {
       ...codesIn('ts/toolkit', '.ts'),
       ...codesIn('ts/journal', '.ts'),
       ...codesIn('ts/contract', '.ts'),
+      ...codesIn('ts/postgres', '.ts'),
+      ...codesIn('ts/durable', '.ts'),
       ...codesIn('ts/standard-agents', '.ts'),
     ])
     for (const [, code] of text('ts/core/native.ts').matchAll(/'([A-Z]+_[A-Z_]+)'/gu)) used.add(code as string)

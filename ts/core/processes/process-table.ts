@@ -269,7 +269,8 @@ export class ProcessTable implements AsyncDisposable {
       // An abort ends the grace period, not the stop.
       await process.wait(grace_ms, signal).catch(() => undefined)
     }
-    await process.kill()
+    // A start that follows finds one place more.
+    this.#ended(entry, await process.kill())
     this.#told(entry)
     return this.#report(entry, 0, { port: false }, {}, undefined)
   }
