@@ -39,7 +39,7 @@ function part<T extends { seq: number }>(rows: T[], { after, limit = Infinity, r
   return structuredClone(beyond.slice(0, limit))
 }
 
-/** The smallest store that does what one must do: what the tests of `conformance.ts` are checked by. */
+/** The smallest store that does what one must do: what the tests of `toolwright/standard-agents/testing` are checked by. */
 export class ReferenceStore implements ThreadStore {
   readonly path = 'memory:'
   readonly #threads = new Map<string, Thread>()
