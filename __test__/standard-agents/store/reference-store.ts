@@ -39,7 +39,7 @@ function part<T extends { seq: number }>(rows: T[], { after, limit = Infinity, r
   return structuredClone(beyond.slice(0, limit))
 }
 
-/** The smallest store that does what one must do: what the tests of `conformance.ts` are checked by. */
+/** The smallest store that does what one must do: what the tests of `toolwright/standard-agents/testing` are checked by. */
 export class ReferenceStore implements ThreadStore {
   readonly path = 'memory:'
   readonly #threads = new Map<string, Thread>()
@@ -216,11 +216,15 @@ export class ReferenceStore implements ThreadStore {
 
   async stageAttachment(threadId: string, attachment: NewAttachment, { signal }: { signal?: AbortSignal | undefined } = {}) {
     const thread = this.#of(threadId)
-    const { name, mimeType, data, width, height } = attachment
+    const { name, mimeType, data } = attachment
+    let { width, height } = attachment
     const isName = /^[^\p{Cc}\p{Cs}\u2028\u2029\u202A-\u202E\u2066-\u2069]{1,255}$/u.test(name)
     if (!isName || !/^[\w.+-]+\/[\w.+-]+(?:;.*)?$/u.test(mimeType)) throw failure('THREAD_NAME_REFUSED')
     for (const side of [width, height]) if (side !== undefined && !(Number.isInteger(side) && side > 0)) throw failure('INVALID_INPUT')
     const bytes = await bytesOf(data, signal)
+    // Of images, a GIF is the shortest to read.
+    if (width === undefined && height === undefined && bytes.toString('latin1', 0, 4) === 'GIF8')
+      [width, height] = [bytes.readUInt16LE(6), bytes.readUInt16LE(8)]
     const id = randomUUID()
     const last = /\.([a-z0-9]{1,10})$/u.exec(name.toLowerCase())?.[1] ?? 'bin'
     const path = `/attachments/${Date.now()}-${id.slice(0, 8)}.${images[mimeType] ?? last}`

@@ -1,5 +1,6 @@
 /**
- * What a thread store must do: `file:thread.db`, `memory:` and stores of your own.
+ * What a thread store must do: `file:thread.db`, `memory:` and stores of your own. `toolwright/standard-agents/testing` has the
+ * tests that each must pass.
  *
  * A store keeps any number of threads. Of each it keeps four things: values by key, messages, calls
  * (a queue that outlives its process) and attachments. Three laws hold for every store:
