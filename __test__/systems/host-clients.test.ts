@@ -80,7 +80,10 @@ describe.skipIf(!isHeld)('clients with hosts by name', { timeout: 180_000 }, () 
   test.skipIf(curl.skip)('git and curl by HTTPS', async () => {
     const { directory } = bareRepository()
     const pems = await generate([{ name: 'commonName', value: 'git.test' }], {
-      extensions: [{ name: 'basicConstraints', cA: true }, { name: 'subjectAltName', altNames: [{ type: 2, value: 'git.test' }] }],
+      extensions: [
+        { name: 'basicConstraints', cA: true },
+        { name: 'subjectAltName', altNames: [{ type: 2, value: 'git.test' }] },
+      ],
     } as never)
     const here = await listen(createTlsServer({ key: pems.private, cert: pems.cert }, files(directory)))
     const { sh, put, text } = commands({ allow: ['git.test:443'], addresses: { 'git.test': here } })

@@ -1,4 +1,5 @@
 //! Calls that are claimed by an id from outside.
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod support;
 

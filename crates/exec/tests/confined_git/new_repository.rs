@@ -1,8 +1,7 @@
 //! A repository of the root that commands make: when it appears, and what else could take it for one.
 
-use std::fs;
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use toolwright_exec::GitProblem;
 use toolwright_sandbox::plan::{NEW_REPOSITORY, NEW_REPOSITORY_MARK};
