@@ -7,7 +7,7 @@ import { startScript } from '../support/child-script.ts'
 import { codeBlocks } from '../support/code-blocks.ts'
 import { makeFolder, putFile } from './tool-folder.ts'
 
-const [tool, program, ...others] = codeBlocks('standard-agents.md')
+const [tool, program, suite, ...others] = codeBlocks('standard-agents.md')
 
 /** The guide's files, where the guide has them. */
 function makeGuide(): string {
@@ -15,8 +15,9 @@ function makeGuide(): string {
   return makeFolder({ [path]: tool?.code ?? '', 'main.ts': program?.code ?? '' })
 }
 
-test('the guide has a tool and a program, both TypeScript', () => {
-  expect([tool?.language, program?.language, others]).toEqual(['ts', 'ts', []])
+test('the guide has a tool, a program and the suite of a store, all TypeScript', () => {
+  expect([tool?.language, program?.language, suite?.language, others]).toEqual(['ts', 'ts', 'ts', []])
+  expect(suite?.code).toContain('threadSuite(')
 })
 
 test('they run as they are printed', async () => {
