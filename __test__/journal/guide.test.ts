@@ -7,8 +7,9 @@ import { codeBlocks } from '../support/code-blocks.ts'
 import { makeFolder } from '../standard-agents/tool-folder.ts'
 
 test('the program of the guide runs as it is printed', async () => {
-  const [program, ...others] = codeBlocks('journal.md')
-  expect([program?.language, others]).toEqual(['js', []])
+  const [program, suite, ...others] = codeBlocks('journal.md')
+  expect([program?.language, suite?.language, others]).toEqual(['js', 'ts', []])
+  expect(suite?.code).toContain('journalSuite(')
   const folder = makeFolder({ 'main.mjs': program?.code ?? '' })
   const { code, stdout, stderr } = await startScript('main.mjs', [], ['env', '-C', folder]).ended
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
