@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-pub(super) use creation::make;
+pub(super) use creation::{make, make_open};
 use rustix::fs::{
     AtFlags, FileType, FlockOperation, Mode, OFlags, RawDir, RenameFlags, Stat, Timespec,
     Timestamps, UTIME_NOW, chmod, flock, fstat, futimens, mkdirat, open, openat, renameat_with,
@@ -127,12 +127,13 @@ impl Placeholder {
     }
 
     fn open_to_commands(&mut self, place: OwnedFd) -> Result<(), Errno> {
-        let mark = keep_mark(&self.fd)?;
+        let is_unused = is_unused(&fstat(&self.fd)?);
+        // It is there unless another plan made the placeholder.
         match mkdirat(&self.fd, NEW_REPOSITORY, Mode::from_raw_mode(0o755)) {
+            Ok(()) if is_unused => mark(&self.fd),
             Ok(()) | Err(Errno::EXIST) => {}
             Err(errno) => return Err(errno),
         }
-        mark();
         let own = kernel::open_entry(&self.fd, OsStr::new(NEW_REPOSITORY))?;
         let stat = fstat(&own)?;
         self.cover = Cover::Own(stat.st_dev, stat.st_ino);
@@ -284,16 +285,10 @@ fn remove_open(parent: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
     })
 }
 
-/// Gives a directory its time back once an entry was added, if it has that of a placeholder.
-fn keep_mark(directory: &OwnedFd) -> Result<impl FnOnce(), Errno> {
-    let is_unused = is_unused(&fstat(directory)?);
-    let mark = Timespec { tv_sec: MARK, tv_nsec: 0 };
-    Ok(move || {
-        if is_unused {
-            let times = Timestamps { last_access: mark, last_modification: mark };
-            let _ = futimens(directory, &times);
-        }
-    })
+/// Gives a directory the time of a placeholder.
+fn mark(directory: &OwnedFd) {
+    let time = Timespec { tv_sec: MARK, tv_nsec: 0 };
+    let _ = futimens(directory, &Timestamps { last_access: time, last_modification: time });
 }
 
 fn removal(file: bool) -> AtFlags {

@@ -227,7 +227,11 @@ impl<'a> Protector<'a> {
                 return Ok(Step::Protected);
             }
             Err(Errno::NOENT) => {
-                let made = placeholder::make(&parent, name, last)?;
+                let made = if self.layout.is_new_repository(&path) {
+                    placeholder::make_open(&parent, name)?
+                } else {
+                    placeholder::make(&parent, name, last)?
+                };
                 return Ok(if made { Step::Changed } else { Step::Protected });
             }
             // There is no such name.

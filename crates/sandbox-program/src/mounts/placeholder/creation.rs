@@ -43,8 +43,26 @@ const FILES: [&[u8]; 9] = [
 /// Makes a placeholder in the directory `parent`, which appears marked and complete. `false` means
 /// that nothing can be made there, so no command can either.
 pub(in crate::mounts) fn make(parent: &OwnedFd, name: &OsStr, last: bool) -> Result<bool, Errno> {
-    let content = (last && is_file_name(name)).then(|| content_of(name));
-    let made = with_write_access(parent, || publish(parent, name, content));
+    let kind = if last && is_file_name(name) { Kind::File(content_of(name)) } else { Kind::Empty };
+    make_of(parent, name, kind)
+}
+
+/// As [`make`], for the directory of a repository that commands may make.
+pub(in crate::mounts) fn make_open(parent: &OwnedFd, name: &OsStr) -> Result<bool, Errno> {
+    make_of(parent, name, Kind::Open)
+}
+
+/// What one is.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    File(&'static [u8]),
+    Empty,
+    /// A directory with the one that commands see in its place.
+    Open,
+}
+
+fn make_of(parent: &OwnedFd, name: &OsStr, kind: Kind) -> Result<bool, Errno> {
+    let made = with_write_access(parent, || publish(parent, name, kind));
     match made {
         Ok(()) | Err(Errno::EXIST) => Ok(true),
         Err(Errno::ROFS | Errno::PERM | Errno::ACCESS) => Ok(false),
@@ -52,19 +70,22 @@ pub(in crate::mounts) fn make(parent: &OwnedFd, name: &OsStr, last: bool) -> Res
     }
 }
 
-fn publish(parent: &OwnedFd, name: &OsStr, content: Option<&[u8]>) -> Result<(), Errno> {
+fn publish(parent: &OwnedFd, name: &OsStr, kind: Kind) -> Result<(), Errno> {
     sweep(parent);
     let hidden = hidden_name();
-    create(parent, OsStr::new(&hidden), content)?;
+    create(parent, OsStr::new(&hidden), kind)?;
     let renamed = renameat_with(parent, hidden.as_str(), parent, name, RenameFlags::NOREPLACE);
     if renamed.is_ok() {
         return Ok(());
     }
-    unlinkat(parent, hidden.as_str(), removal(content.is_some()))?;
+    if matches!(kind, Kind::Open) {
+        unlinkat(parent, Path::new(&hidden).join(NEW_REPOSITORY), AtFlags::REMOVEDIR)?;
+    }
+    unlinkat(parent, hidden.as_str(), removal(matches!(kind, Kind::File(_))))?;
     match renamed {
         // The file system cannot. Then another supervisor may see it before it is marked, take it
         // for the user's, and so leave it for ever; that is all.
-        Err(Errno::INVAL | Errno::NOSYS) => create(parent, name, content),
+        Err(Errno::INVAL | Errno::NOSYS) => create(parent, name, kind),
         renamed => renamed,
     }
 }
@@ -112,8 +133,8 @@ fn is_hidden_name(name: &[u8]) -> bool {
 }
 
 /// A directory, or a file with this content.
-fn create(parent: &OwnedFd, name: &OsStr, content: Option<&[u8]>) -> Result<(), Errno> {
-    if let Some(content) = content {
+fn create(parent: &OwnedFd, name: &OsStr, kind: Kind) -> Result<(), Errno> {
+    if let Kind::File(content) = kind {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let file = openat(parent, name, flags | OFlags::CLOEXEC, Mode::from_raw_mode(0o644))?;
         if !content.is_empty() && write(&file, content)? != content.len() {
@@ -121,6 +142,10 @@ fn create(parent: &OwnedFd, name: &OsStr, content: Option<&[u8]>) -> Result<(), 
         }
     } else {
         mkdirat(parent, name, Mode::from_raw_mode(0o755))?;
+        if matches!(kind, Kind::Open) {
+            let own = Path::new(name).join(NEW_REPOSITORY);
+            mkdirat(parent, own, Mode::from_raw_mode(0o755))?;
+        }
     }
     let mark = Timespec { tv_sec: MARK, tv_nsec: 0 };
     let times = Timestamps { last_access: mark, last_modification: mark };
