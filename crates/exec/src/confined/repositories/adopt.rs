@@ -22,7 +22,7 @@ use rustix::io::Errno;
 use toolwright_sandbox::plan::{NEW_REPOSITORY, NEW_REPOSITORY_MARK};
 
 use super::Grounds;
-use super::disarm::failed_write;
+use super::disarm::{failed_write, with_write_access};
 use super::found::{self, Found};
 use super::known::{CONFIGURATIONS, Known, Place, read_file};
 use crate::git_reports::{GitProblem, GitReport};
@@ -144,6 +144,11 @@ pub(super) fn adopt(git: &Path, grounds: &Grounds, is_last: bool) -> Vec<GitRepo
             Err(_) => report,
         }));
     }
+    // What could not be disarmed stays where git does not look.
+    let is_left = |report: &GitReport| matches!(report.problem, Some(GitProblem::NotWritten(_)));
+    if reports.iter().any(is_left) {
+        return reports;
+    }
     if let Err(problem) = take_over(&above, &new) {
         reports.push(report(problem));
     }
@@ -179,7 +184,8 @@ fn move_up(above: &OwnedFd, new: &OwnedFd) -> Result<(), Errno> {
         if !kind.is_file() && !kind.is_dir() {
             continue;
         }
-        renameat_with(new, *name, above, *name, RenameFlags::NOREPLACE)?;
+        let flags = RenameFlags::NOREPLACE;
+        with_write_access(new, || renameat_with(new, *name, above, *name, flags))?;
     }
     // The rest stays where nobody looks.
     for name in CONFIGURATIONS {

@@ -6,10 +6,12 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{
-    AtFlags, CWD, Mode, OFlags, RenameFlags, ResolveFlags, openat, openat2, renameat,
-    renameat_with, statat, unlinkat,
+    AtFlags, CWD, Mode, OFlags, RenameFlags, ResolveFlags, fchmod, fstat, openat, openat2,
+    renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 use toolwright_sandbox::git_config::{Change, Config, changes, with_changes};
@@ -24,8 +26,9 @@ use crate::git_reports::{GitProblem, GitReport};
 
 /// Behind the name of what git is not to obey.
 const ASIDE: &str = "disabled";
-/// How many names there are for one.
-const MAX_ASIDE: usize = 1000;
+/// The last of the names that are tried.
+const MAX_NUMBER: usize = 10;
+
 /// One that is looked at now.
 pub(super) struct Repository<'r> {
     pub(super) found: &'r Found,
@@ -110,29 +113,32 @@ impl Repository<'_> {
         }
         let back = std::fs::read(tree.join(".git")).ok();
         let back = back.as_deref().and_then(|text| text.strip_prefix(b"gitdir: "));
-        let back = back.map(|path| plain(&tree.join(OsStr::from_bytes(path.trim_ascii_end()))));
+        let back = back.map(|path| plain(&tree.join(found::path_of(path))));
         back.as_deref() == Some(seen)
     }
 
-    /// Writes a configuration as git does, under the lock beside it.
+    /// Puts another configuration in the place of one, under a name beside it that no command knows.
     fn replace(&self, name: &str, text: &[u8]) -> Result<(), GitProblem> {
         let failed = |errno: Errno| GitProblem::NotWritten(errno.raw_os_error());
-        let lock = format!("{name}.lock");
-        // Nothing that could have made one is left but commands that go on, and they are not waited for.
-        let _ = unlinkat(self.directory, &*lock, AtFlags::empty());
+        let new = format!("{name}.{}", unique());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+        let flags = flags | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(0o644);
-        let file = openat(self.directory, &*lock, flags | OFlags::CLOEXEC, mode).map_err(failed)?;
-        let written = File::from(file).write_all(text);
+        let file = with_write_access(self.directory, || openat(self.directory, &*new, flags, mode));
+        let written = File::from(file.map_err(failed)?).write_all(text);
         written.map_err(|error| failed_write(&error))?;
-        match renameat(self.directory, &*lock, self.directory, name) {
+        let rename = || renameat(self.directory, &*new, self.directory, name);
+        let renamed = match rename() {
             // A directory in its place.
             Err(Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY) => {
-                set_aside(self.directory, OsStr::new(name)).map_err(failed)?;
-                renameat(self.directory, &*lock, self.directory, name).map_err(failed)
+                set_aside(self.directory, OsStr::new(name)).and_then(|()| rename())
             }
-            result => result.map_err(failed),
-        }
+            renamed => renamed,
+        };
+        renamed.map_err(|errno| {
+            let _ = unlinkat(self.directory, &*new, AtFlags::empty());
+            failed(errno)
+        })
     }
 
     pub(super) fn hooks(&self, before: &Known, reports: &mut Vec<GitReport>) {
@@ -217,19 +223,50 @@ pub(super) fn set_path_aside(path: &Path) -> Option<GitReport> {
 
 /// Gives a file another name, which git does not look for.
 fn set_aside(directory: impl AsFd, name: &OsStr) -> Result<(), Errno> {
-    for number in 0..MAX_ASIDE {
+    for number in 0..=MAX_NUMBER {
         let mut other = name.to_owned();
         other.push(match number {
             0 => format!(".{ASIDE}"),
+            // A command may have taken all the numbers.
+            MAX_NUMBER => format!(".{ASIDE}-{}", unique()),
             _ => format!(".{ASIDE}-{number}"),
         });
-        match renameat_with(&directory, name, &directory, &other, RenameFlags::NOREPLACE) {
+        let rename = || renameat_with(&directory, name, &directory, &other, RenameFlags::NOREPLACE);
+        match with_write_access(&directory, rename) {
             Err(Errno::EXIST) => {}
+            // This file system cannot, or the other name would be too long. Nobody could have known this one.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NAMETOOLONG) => {
+                let other = format!("{ASIDE}-{}", unique());
+                return with_write_access(&directory, || {
+                    renameat(&directory, name, &directory, &*other)
+                });
+            }
             Err(Errno::NOENT) => return Ok(()),
             result => return result,
         }
     }
     Err(Errno::EXIST)
+}
+
+/// A part of a name that no command could know before.
+fn unique() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    format!("{}-{now}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Changes something in a directory, also in one that a command has closed to its own user.
+pub(super) fn with_write_access<T>(
+    directory: impl AsFd,
+    act: impl Fn() -> Result<T, Errno>,
+) -> Result<T, Errno> {
+    match act() {
+        Err(Errno::ACCESS) => {}
+        result => return result,
+    }
+    let mode = Mode::from_raw_mode(fstat(&directory)?.st_mode);
+    fchmod(&directory, mode | Mode::RWXU)?;
+    act()
 }
 
 pub(super) fn failed_write(error: &io::Error) -> GitProblem {

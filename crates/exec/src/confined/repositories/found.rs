@@ -5,8 +5,8 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// No file that leads elsewhere is longer than a path.
-const MAX_LEAD: u64 = 4 << 10;
+/// Git reads no longer file that leads elsewhere. Line feeds may follow the path.
+const MAX_LEAD: u64 = 1 << 20;
 /// Names of submodules have slashes in them, and submodules have submodules.
 const MAX_MODULE_DEPTH: usize = 8;
 /// More are not looked at.
@@ -31,8 +31,8 @@ pub(super) fn find(place: &Path, root: &Path) -> Option<Found> {
         }
         Some(kind) if kind.is_file() => {
             let text = read_lead(&git)?;
-            let path = text.strip_prefix(b"gitdir: ")?.trim_ascii_end();
-            let directory = fs::canonicalize(place.join(OsStr::from_bytes(path))).ok()?;
+            let path = path_of(text.strip_prefix(b"gitdir: ")?);
+            let directory = fs::canonicalize(place.join(path)).ok()?;
             Some(Found { directory, lead: Some(text) })
         }
         Some(kind) if kind.is_symlink() => {
@@ -54,8 +54,14 @@ pub(super) fn is_bare(directory: &Path) -> bool {
 /// Where a file leads that holds a path, from its own directory on.
 pub(super) fn led_to(file: &Path) -> Option<PathBuf> {
     let text = read_lead(file)?;
-    let path = OsStr::from_bytes(text.trim_ascii_end());
-    fs::canonicalize(file.parent()?.join(path)).ok()
+    fs::canonicalize(file.parent()?.join(path_of(&text))).ok()
+}
+
+/// The path in such a file, as git takes it: without line feeds at the end, and with spaces.
+pub(super) fn path_of(text: &[u8]) -> &OsStr {
+    let end =
+        text.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
+    OsStr::from_bytes(&text[..end])
 }
 
 fn read_lead(file: &Path) -> Option<Vec<u8>> {

@@ -18,9 +18,9 @@ use rustix::io::Errno;
 /// How deep below the root a directory may lie that holds a repository.
 const MAX_DEPTH: usize = 3;
 /// How many directories are watched, those near the root first.
-const MAX_DIRECTORIES: usize = 1024;
-/// The same where all are read each time.
-const MAX_READ: usize = 256;
+const MAX_DIRECTORIES: usize = 4096;
+/// How many are read once there are more, and where none is watched.
+const MAX_READ: usize = 1024;
 /// Directories of which nobody would make one, with very many in them.
 const NOT_IN: [&str; 2] = [".git", "node_modules"];
 
@@ -72,6 +72,8 @@ impl Watch {
                 // What is made before it is read is read, and what is made later is reported.
                 Some(events) => match events.add(&directory, depth) {
                     Ok(true) => {}
+                    // It is read once, as it came.
+                    Ok(false) if left > 0 => left -= 1,
                     Ok(false) => break,
                     Err(Errno::NOSPC | Errno::NOMEM) => self.events = None,
                     Err(_) => continue,
