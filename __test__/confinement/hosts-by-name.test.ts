@@ -1,6 +1,6 @@
 // docs/decisions/2026-11-24-hosts-by-name.md
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { createServer as createPlainServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -9,6 +9,7 @@ import { createSandboxSession } from 'toolwright/sandbox'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openScene, dataOf, allowAll } from '../contract/scene.ts'
 import { serveRegistry } from '../support/package-registry.ts'
+import { makeBareRepository } from '../support/bare-repository.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
 const report = await sandboxReport()
@@ -78,21 +79,10 @@ describe.skipIf(!isHeld)('commands reach hosts by name', { timeout: 60_000 }, ()
   })
 
   test.runIf(has('git'))('git clones and fetches by HTTP', async () => {
-    const { outside } = makeSandbox()
-    const work = join(outside, 'work')
-    mkdirSync(work)
-    writeFileSync(join(work, 'README'), 'from afar')
-    const git = (...args: string[]): void =>
-      void execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@y.z', ...args], { cwd: work, stdio: 'ignore' })
-    git('init')
-    git('add', '.')
-    git('commit', '-m', 'first')
-    const bare = join(outside, 'repository.git')
-    execFileSync('git', ['clone', '--bare', work, bare], { stdio: 'ignore' })
-    execFileSync('git', ['update-server-info'], { cwd: bare })
+    const { directory } = makeBareRepository()
     const files = createServer(({ url = '' }, response) => {
       try {
-        response.end(readFileSync(join(outside, new URL(url, 'http://x').pathname)))
+        response.end(readFileSync(join(directory, new URL(url, 'http://x').pathname)))
       } catch {
         response.writeHead(404).end()
       }

@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { generate } from 'selfsigned'
 import { createTools, sandboxReport, type SandboxHosts } from 'toolwright'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { makeBareRepository } from '../support/bare-repository.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
 const report = await sandboxReport()
@@ -58,27 +59,10 @@ function commands(network: SandboxHosts) {
   return { ...fixture, sh }
 }
 
-/** A bare repository of one commit. */
-function bareRepository(): { directory: string; bare: string } {
-  const { outside } = makeSandbox()
-  const work = join(outside, 'work')
-  mkdirSync(work)
-  writeFileSync(join(work, 'README'), 'from afar')
-  const git = (...args: string[]): void =>
-    void execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@y.z', ...args], { cwd: work, stdio: 'ignore' })
-  git('init')
-  git('add', '.')
-  git('commit', '-m', 'first')
-  const bare = join(outside, 'repository.git')
-  execFileSync('git', ['clone', '--bare', work, bare], { stdio: 'ignore' })
-  execFileSync('git', ['update-server-info'], { cwd: bare })
-  return { directory: outside, bare }
-}
-
 describe.skipIf(!isHeld)('clients with hosts by name', { timeout: 180_000 }, () => {
   const curl = needs('curl')
   test.skipIf(curl.skip)('git and curl by HTTPS', async () => {
-    const { directory } = bareRepository()
+    const { directory } = makeBareRepository()
     const pems = await generate([{ name: 'commonName', value: 'git.test' }], {
       extensions: [
         { name: 'basicConstraints', cA: true },
@@ -90,7 +74,7 @@ describe.skipIf(!isHeld)('clients with hosts by name', { timeout: 180_000 }, () 
     put('ca.pem', pems.cert)
     await sh('GIT_SSL_CAINFO=$PWD/ca.pem git clone https://git.test/repository.git cloned')
     expect(text('cloned/README')).toBe('from afar')
-    expect(await sh('curl -sS --cacert ca.pem https://git.test/work/README')).toBe('from afar')
+    expect(await sh('curl -sS --cacert ca.pem https://git.test/source/README')).toBe('from afar')
   })
 
   const pip = needs('python3', ['-m', 'pip', '--version'])
@@ -189,7 +173,7 @@ func main() {
 
   const ssh = existsSync('/usr/sbin/sshd') ? needs('ssh', ['-V']) : { skip: (console.log('skipped: sshd is not installed'), true) }
   test.skipIf(ssh.skip)('git by ssh', async () => {
-    const { bare, directory } = bareRepository()
+    const { bare, directory } = makeBareRepository()
     const key = (name: string): void => void execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(directory, name)])
     key('host')
     key('user')
