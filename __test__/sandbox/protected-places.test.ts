@@ -91,6 +91,17 @@ describe.runIf(isConfined)('commands', () => {
     expect(existsSync(`${box.root}/.vscode.disabled-1`)).toBe(true)
   })
 
+  test('also what a command makes that ends after another one which began later', async () => {
+    const { box, run } = tools()
+    const long = run('mkdir .vscode; : > made; until [ -e go ]; do sleep 0.02; done')
+    await expect.poll(() => existsSync(`${box.root}/made`)).toBe(true)
+    await run('true')
+    await run('touch go')
+    await long
+    expect(existsSync(`${box.root}/.vscode`)).toBe(false)
+    expect(existsSync(`${box.root}/.vscode.disabled`)).toBe(true)
+  })
+
   test('git init makes a repository of the root', async () => {
     const { box, run } = tools()
     expect(

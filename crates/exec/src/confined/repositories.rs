@@ -16,14 +16,14 @@ mod known;
 mod watch;
 
 use std::collections::HashMap;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use toolwright_sandbox::plan::{Files, Plan};
 
+use self::adopt::NewRepository;
 use self::known::{Known, Place};
-use self::watch::Watch;
+use self::watch::{Names, News, Watch};
 use crate::git_reports::GitReport;
 
 /// How many roots are watched at once.
@@ -66,6 +66,8 @@ struct State {
     watch: Option<Watch>,
     /// By the directory that holds the repository.
     known: HashMap<PathBuf, Known>,
+    /// What was made in the root since no command ran. One may end before the one that made it.
+    names: Names,
 }
 
 /// The repositories of a root while one command runs there.
@@ -73,8 +75,8 @@ struct State {
 pub(super) struct Look {
     root: Arc<Root>,
     grounds: Grounds,
-    /// The directory in which commands make a repository, locked together with others.
-    held: Option<OwnedFd>,
+    /// Where it makes one of the root.
+    new_repository: Option<NewRepository>,
     is_over: bool,
 }
 
@@ -93,20 +95,18 @@ pub(super) fn begin(plan: &Plan) -> Option<Look> {
         new_repository: plan.new_repository.clone(),
     };
     let root = of(below);
+    let new_repository;
     {
         let mut state = root.lock();
-        if state.users == 0 {
-            if let Some(new) = &grounds.new_repository {
-                adopt::finish(new, &grounds);
-            }
-            if grounds.of_git {
-                state.remember(&grounds);
-            }
+        let is_first = state.users == 0;
+        let new = grounds.new_repository.as_deref();
+        new_repository = new.and_then(|new| NewRepository::begin(new, &grounds, is_first));
+        if is_first {
+            state.remember(&grounds);
         }
         state.users += 1;
     }
-    let held = grounds.new_repository.as_deref().and_then(adopt::hold);
-    Some(Look { root, grounds, held, is_over: false })
+    Some(Look { root, grounds, new_repository, is_over: false })
 }
 
 impl Look {
@@ -118,14 +118,14 @@ impl Look {
         let mut state = self.root.lock();
         state.users = state.users.saturating_sub(1);
         let mut reports = Vec::new();
-        self.held = None;
-        if let Some(new) = &self.grounds.new_repository {
-            reports.extend(adopt::adopt(new, &self.grounds, state.users == 0));
+        if let Some((new, git)) =
+            self.new_repository.take().zip(self.grounds.new_repository.as_ref())
+        {
+            reports.extend(adopt::adopt(new, git, &self.grounds, state.users == 0));
         }
-        if self.grounds.of_git {
-            reports.extend(state.look(&self.grounds));
-        }
-        reports.extend(self.grounds.set_aside.iter().filter_map(|path| {
+        state.look(&self.grounds, &mut reports);
+        let made = self.grounds.set_aside.iter().filter(|path| state.names.may_hold(path));
+        reports.extend(made.filter_map(|path| {
             disarm::set_path_aside(path).map(|report| GitReport {
                 file: self.grounds.shown(path.parent().unwrap_or(path)),
                 ..report
@@ -148,19 +148,24 @@ impl Root {
 }
 
 impl State {
-    /// The directories in which a repository was made since the last time.
-    fn news(&mut self, root: &Path) -> Vec<PathBuf> {
+    /// Where a repository was made since the last time, and what was made in the root.
+    fn news(&mut self, root: &Path) -> News {
         if let Some(watch) = &mut self.watch {
             return watch.news();
         }
-        let (watch, places) = Watch::begin(root);
+        let (watch, news) = Watch::begin(root);
         self.watch = Some(watch);
-        places
+        news
     }
 
     /// Takes what is there for a person's.
     fn remember(&mut self, grounds: &Grounds) {
-        for place in self.news(&grounds.root) {
+        let News { places, .. } = self.news(&grounds.root);
+        self.names = Names::none(&grounds.root);
+        if !grounds.of_git {
+            return;
+        }
+        for place in places {
             self.known.entry(place).or_default();
         }
         self.with_modules(grounds);
@@ -168,8 +173,13 @@ impl State {
     }
 
     /// Disarms what is new or has changed.
-    fn look(&mut self, grounds: &Grounds) -> Vec<GitReport> {
-        for place in self.news(&grounds.root) {
+    fn look(&mut self, grounds: &Grounds, reports: &mut Vec<GitReport>) {
+        let News { places, names } = self.news(&grounds.root);
+        self.names.add(names);
+        if !grounds.of_git {
+            return;
+        }
+        for place in places {
             if self.known.contains_key(&place) {
                 continue;
             }
@@ -180,18 +190,17 @@ impl State {
         self.with_modules(grounds);
         let directories: Vec<PathBuf> =
             self.known.values().filter_map(|known| known.directory.clone()).collect();
-        let mut reports = Vec::new();
-        self.known.retain(|place, known| {
-            known.look(&Place::new(place), grounds, &directories, &mut reports)
-        });
-        reports.sort_by(|one, other| one.file.cmp(&other.file));
-        reports
+        let first = reports.len();
+        self.known
+            .retain(|place, known| known.look(&Place::new(place), grounds, &directories, reports));
+        reports[first..].sort_by(|one, other| one.file.cmp(&other.file));
     }
 
     /// Adds the repositories of submodules, which lie in that of the root and in the others.
     fn with_modules(&mut self, grounds: &Grounds) {
-        let own = grounds.root.join(".git");
-        let mut holders = vec![own];
+        // A new repository is looked at where it is taken over.
+        let own = grounds.new_repository.is_none().then(|| grounds.root.join(".git"));
+        let mut holders: Vec<PathBuf> = own.into_iter().collect();
         holders.extend(self.known.values().filter_map(|known| known.directory.clone()));
         for holder in holders {
             for module in found::modules(&holder) {

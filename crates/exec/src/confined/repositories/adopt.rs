@@ -70,24 +70,31 @@ const MOVED: &[&str] = &[
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Both directories, if commands have made a repository in theirs.
-fn open(git: &Path) -> Option<(OwnedFd, OwnedFd)> {
-    let above = openat2(CWD, git, DIRECTORY, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()?;
-    let new = openat(&above, NEW_REPOSITORY, DIRECTORY, Mode::empty()).ok()?;
-    Some((above, new))
+/// The directory of a new repository, and the one that commands see in its place.
+#[derive(Debug)]
+pub(super) struct NewRepository {
+    above: OwnedFd,
+    /// Locked together with other commands, also of other processes of the host.
+    new: OwnedFd,
 }
 
-/// Takes part in the use of the directory of commands, beside other processes of the host.
-pub(super) fn hold(git: &Path) -> Option<OwnedFd> {
-    let (_, new) = open(git)?;
-    flock(&new, FlockOperation::NonBlockingLockShared).ok()?;
-    Some(new)
-}
+impl NewRepository {
+    fn open(git: &Path) -> Option<Self> {
+        let above = openat2(CWD, git, DIRECTORY, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()?;
+        let new = openat(&above, NEW_REPOSITORY, DIRECTORY, Mode::empty()).ok()?;
+        Some(Self { above, new })
+    }
 
-/// Moves the rest of a repository that was being taken over when a process ended.
-pub(super) fn finish(git: &Path, grounds: &Grounds) {
-    if open(git).is_some_and(|(above, _)| is_begun(&above)) {
-        adopt(git, grounds, true);
+    /// Takes part in its use. What was being taken over when a process ended is taken over first, if no
+    /// command of this process runs.
+    pub(super) fn begin(git: &Path, grounds: &Grounds, is_first: bool) -> Option<Self> {
+        let mut opened = Self::open(git)?;
+        if is_first && is_begun(&opened.above) {
+            adopt(opened, git, grounds, true);
+            opened = Self::open(git)?;
+        }
+        flock(&opened.new, FlockOperation::NonBlockingLockShared).ok()?;
+        Some(opened)
     }
 }
 
@@ -97,8 +104,16 @@ fn is_begun(above: &OwnedFd) -> bool {
 }
 
 /// Takes over what commands have made. `is_last`: none of this process runs any more.
-pub(super) fn adopt(git: &Path, grounds: &Grounds, is_last: bool) -> Vec<GitReport> {
-    let Some((above, new)) = open(git) else { return Vec::new() };
+pub(super) fn adopt(
+    NewRepository { above, new }: NewRepository,
+    git: &Path,
+    grounds: &Grounds,
+    is_last: bool,
+) -> Vec<GitReport> {
+    // That is all there is to know after most commands.
+    if statat(&new, "HEAD", AtFlags::SYMLINK_NOFOLLOW).is_err() {
+        return Vec::new();
+    }
     let is_begun = is_begun(&above);
     let is = |within: &OwnedFd, name: &str, is_dir: bool| {
         statat(within, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| {

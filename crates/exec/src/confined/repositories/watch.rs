@@ -5,7 +5,7 @@
 //! are read each time.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
@@ -21,6 +21,8 @@ const MAX_DEPTH: usize = 3;
 const MAX_DIRECTORIES: usize = 4096;
 /// How many are read once there are more, and where none is watched.
 const MAX_READ: usize = 1024;
+/// How many names made in the root are remembered.
+const MAX_NAMES: usize = 4096;
 /// Directories of which nobody would make one, with very many in them.
 const NOT_IN: [&str; 2] = [".git", "node_modules"];
 
@@ -38,28 +40,31 @@ struct Events {
 
 impl Watch {
     /// Begins, with the directories that hold a repository now.
-    pub(super) fn begin(root: &Path) -> (Self, Vec<PathBuf>) {
+    pub(super) fn begin(root: &Path) -> (Self, News) {
         let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK);
         let events = queue.ok().map(|queue| Events { queue, directories: HashMap::new() });
         let mut watch = Self { root: root.to_owned(), events };
         let places = watch.read(root.to_owned(), 0);
-        (watch, places)
+        (watch, News { places, names: Names::Unknown })
     }
 
-    /// The directories in which one was made since the last time.
-    pub(super) fn news(&mut self) -> Vec<PathBuf> {
-        let Some(events) = &mut self.events else { return self.read(self.root.clone(), 0) };
-        let Some(News { places, directories }) = events.take() else {
+    /// What was made since the last time.
+    pub(super) fn news(&mut self) -> News {
+        let root = self.root.clone();
+        let Some(events) = &mut self.events else {
+            return News { places: self.read(root, 0), names: Names::Unknown };
+        };
+        let Some(Made { places, directories, names }) = events.take(&root) else {
             // Some were lost.
-            let (watch, places) = Self::begin(&self.root);
+            let (watch, news) = Self::begin(&root);
             *self = watch;
-            return places;
+            return news;
         };
         let mut places: Vec<PathBuf> = places.into_iter().collect();
         for (directory, depth) in directories {
             places.extend(self.read(directory, depth));
         }
-        places
+        News { places, names: Names::Of(root, names) }
     }
 
     /// Reads a directory and those in it, and has the kernel report what is made there from now on.
@@ -85,7 +90,7 @@ impl Watch {
             let mut holds_one = false;
             for entry in entries.flatten() {
                 let name = entry.file_name();
-                holds_one |= is_sign(&name);
+                holds_one |= is_sign(&name, depth);
                 let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
                 if is_directory && depth < MAX_DEPTH && !is_passed_over(&name) {
                     queue.push_back((entry.path(), depth + 1));
@@ -99,11 +104,55 @@ impl Watch {
     }
 }
 
+/// What was made since the last time.
+#[derive(Debug)]
+pub(super) struct News {
+    /// Directories in which there may be a repository.
+    pub(super) places: Vec<PathBuf>,
+    pub(super) names: Names,
+}
+
+/// The names that were made in the root.
+#[derive(Debug, Default)]
+pub(super) enum Names {
+    #[default]
+    Unknown,
+    Of(PathBuf, HashSet<OsString>),
+}
+
+impl Names {
+    pub(super) fn none(root: &Path) -> Self {
+        Self::Of(root.to_owned(), HashSet::new())
+    }
+
+    pub(super) fn add(&mut self, more: Self) {
+        match (&mut *self, more) {
+            (Self::Of(_, names), Self::Of(_, more)) if names.len() + more.len() <= MAX_NAMES => {
+                names.extend(more);
+            }
+            _ => *self = Self::Unknown,
+        }
+    }
+
+    /// Whether a path may have come into being.
+    pub(super) fn may_hold(&self, path: &Path) -> bool {
+        match self {
+            Self::Unknown => true,
+            // Only directly in the root is it known.
+            Self::Of(root, names) => {
+                path.parent() != Some(root)
+                    || path.file_name().is_some_and(|name| names.contains(name))
+            }
+        }
+    }
+}
+
 /// Names that were made.
 #[derive(Debug, Default)]
-struct News {
+struct Made {
     places: HashSet<PathBuf>,
     directories: Vec<(PathBuf, usize)>,
+    names: HashSet<OsString>,
 }
 
 impl Events {
@@ -123,8 +172,8 @@ impl Events {
     }
 
     /// What was reported; `None` if some of it was lost.
-    fn take(&mut self) -> Option<News> {
-        let mut news = News::default();
+    fn take(&mut self, root: &Path) -> Option<Made> {
+        let mut news = Made::default();
         let mut buffer = [MaybeUninit::uninit(); 8192];
         let mut reader = Reader::new(&self.queue, &mut buffer);
         loop {
@@ -143,7 +192,10 @@ impl Events {
             let Some((directory, depth)) = self.directories.get(&event.wd()) else { continue };
             let Some(name) = event.file_name() else { continue };
             let name = OsStr::from_bytes(name.to_bytes());
-            if is_sign(name) {
+            if directory == root {
+                news.names.insert(name.to_owned());
+            }
+            if is_sign(name, *depth) {
                 news.places.insert(directory.clone());
             }
             let is_directory = event.events().contains(ReadFlags::ISDIR);
@@ -154,9 +206,10 @@ impl Events {
     }
 }
 
-/// Whether a directory with this name in it may be a repository, or hold one.
-fn is_sign(name: &OsStr) -> bool {
-    name == ".git" || name == "HEAD"
+/// Whether a directory with this name in it may be a repository, or hold one. `.git` of the root itself is
+/// protected, or taken over.
+fn is_sign(name: &OsStr, depth: usize) -> bool {
+    name == ".git" && depth > 0 || name == "HEAD"
 }
 
 fn is_passed_over(name: &OsStr) -> bool {
