@@ -185,7 +185,9 @@ fn observed(root: &Path, protected: &str) -> (Option<Vec<String>>, Vec<bool>) {
 fn related(root: &Path, path: &Path, protected: &str) -> Option<bool> {
     let named = root.join(protected);
     let protected = named.canonicalize().ok()?;
-    let path = root.join(path);
+    // `b/.` names what the link `b` leads to, and `lstat` fails on it where that is nothing:
+    // without its last dot, the path is a link that is there.
+    let path: PathBuf = root.join(path).components().collect();
     let place = path.canonicalize().ok().or_else(|| {
         let missing = path.symlink_metadata().is_err() && path.file_name().is_some();
         let parent = missing.then(|| path.parent()?.canonicalize().ok()).flatten()?;
