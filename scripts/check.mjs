@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process'
 import { parseArgs } from 'node:util'
 import { createInterface } from 'node:readline'
 import { addCounts, formatCounts, noCounts, parseCounts } from './test/counts.mjs'
+import { FAILURE } from './test/failures.mjs'
 import { root } from './setup/paths.mjs'
 import { environment } from './setup/run-command.mjs'
 
@@ -84,6 +85,7 @@ async function main({ only, verbose }) {
 
   let total = noCounts()
   const rows = []
+  const said = []
   for (const step of chosen) {
     if (step.streams) console.log(`check  ${step.name} …`)
     else process.stdout.write(`check  ${step.name} … `)
@@ -100,6 +102,7 @@ async function main({ only, verbose }) {
       total = addCounts(total, counts)
     }
     const detail = found === undefined ? '' : `  ${formatCounts(found)}`
+    said.push(...output.filter((line) => line.startsWith(FAILURE)))
     rows.push({ ok, text: `check  ${step.name.padEnd(12)} ${verdict}${detail}` })
     if (step === setup && !ok) {
       total.failed = 1 // nothing else can run
@@ -109,7 +112,8 @@ async function main({ only, verbose }) {
 
   const failed = rows.filter(({ ok }) => !ok).length
   const outcome = failed === 0 ? 'all steps passed' : `${failed} of ${rows.length} steps failed`
-  console.log(`\n${rows.map(({ text }) => text).join('\n')}\n\ncheck  ${outcome}`)
+  const texts = [...rows.map(({ text }) => text), ...(said.length === 0 ? [] : ['', ...said])]
+  console.log(`\n${texts.join('\n')}\n\ncheck  ${outcome}`)
   if (total.failed > 0 || chosen.some(({ counts }) => counts)) console.log(formatCounts(total))
   process.exitCode = failed === 0 ? 0 : 1
 }

@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util'
 import { addCounts, formatCounts, noCounts } from './test/counts.mjs'
 import { runCargo } from './test/cargo.mjs'
+import { FAILURE } from './test/failures.mjs'
 import { runVitest } from './test/vitest.mjs'
 
 const HELP = `Usage: npm test -- [options] [filter …]
@@ -69,14 +70,16 @@ async function main({ chosen, filters, soak }) {
 
   let total = noCounts()
   const summary = []
+  const said = []
   for (const name of chosen) {
     const { title, run } = suites[name]
     const start = performance.now()
     console.log(`\ntest  ${title}`)
-    const { counts, problem } = await run({ env, filters, limitMs })
+    const { counts, failures = [], problem } = await run({ env, filters, limitMs })
     // A suite that breaks off must not pass for want of a failed test.
     if (problem !== undefined) counts.failed += counts.failed === 0 ? 1 : 0
     total = addCounts(total, counts)
+    said.push(...failures.map((line) => `${FAILURE}${line}`))
     const reason = problem === undefined ? '' : `  (${problem})`
     summary.push(`test  ${title.padEnd(8)} ${formatCounts(counts)}  ${seconds(start)}${reason}`)
   }
@@ -84,7 +87,7 @@ async function main({ chosen, filters, soak }) {
     total.failed = 1
     summary.push('test  no test was run')
   }
-  console.log(`\n${summary.join('\n')}\n\n${formatCounts(total)}`)
+  console.log(`\n${[...said, ...summary].join('\n')}\n\n${formatCounts(total)}`)
   process.exitCode = total.failed === 0 ? 0 : 1
 }
 

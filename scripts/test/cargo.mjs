@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { dirname, relative } from 'node:path'
 import { root } from '../setup/paths.mjs'
 import { addCounts, noCounts } from './counts.mjs'
+import { rustFailures } from './failures.mjs'
 import { gathered, stream } from './stream.mjs'
 
 const RESULT = /^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored;/
@@ -36,6 +37,7 @@ export async function runCargo({ env, filters, limitMs }) {
   })
   if (problem !== undefined) return { counts: noCounts(), problem }
   const problems = []
+  const failures = []
   let counts = noCounts()
   const run = async ({ executable, folder, name }) => {
     const colour = process.stdout.isTTY ? ['--color', 'always'] : []
@@ -51,6 +53,7 @@ export async function runCargo({ env, filters, limitMs }) {
     // A failed test is counted already.
     if (ended.problem !== undefined) {
       problems.push(`${name}: ${ended.problem}`)
+      failures.push(...rustFailures(name, ended.output))
       if (own.failed === 0) counts.failed += 1
     }
   }
@@ -73,10 +76,11 @@ export async function runCargo({ env, filters, limitMs }) {
     counts = addCounts(counts, own)
     if (ended.problem !== undefined) {
       problems.push(`documentation: ${ended.problem}`)
+      failures.push(...rustFailures('documentation', ended.output))
       if (own.failed === 0) counts.failed += 1
     }
   }
-  return { counts, problem: problems.length === 0 ? undefined : problems.join(', ') }
+  return { counts, failures, problem: problems.length === 0 ? undefined : problems.join(', ') }
 }
 
 /** Examples and benchmarks are built, and not run. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { binDir, root } from '../setup/paths.mjs'
 import { noCounts } from './counts.mjs'
+import { vitestFailures } from './failures.mjs'
 import { stream } from './stream.mjs'
 
 const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
@@ -49,7 +50,8 @@ export async function runVitest({ runtime, env, filters, limitMs, systems = fals
       env: { ...compiled, ...env, TOOLWRIGHT_TEST_RUNTIME: runtime, ...(systems && { TOOLWRIGHT_TEST_SYSTEMS: '1' }) },
       limitMs,
     })
-    return { counts: countReport(JSON.parse(readFileSync(reportFile, 'utf8'))), problem }
+    const report = JSON.parse(readFileSync(reportFile, 'utf8'))
+    return { counts: countReport(report), failures: vitestFailures(report), problem }
   } catch (error) {
     return { counts: noCounts(), problem: `no test report: ${error.message}` }
   } finally {
