@@ -14,14 +14,36 @@ pub mod rules;
 pub mod target;
 pub mod visibility;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use toolwright_sandbox::policy::presets;
+use toolwright_sandbox::policy::{follows, presets};
 
 /// The paths below a root that neither file tools nor commands write; the usual ones without a list.
 #[must_use]
 pub fn protected_paths(option: Option<&[PathBuf]>) -> Vec<PathBuf> {
     presets::expand(&protected_list(option))
+}
+
+/// The same, and what git is led to by the repository of a root, a path without links.
+#[must_use]
+pub fn protected_below(option: Option<&[PathBuf]>, root: &Path) -> Vec<PathBuf> {
+    let mut paths = protected_paths(option);
+    let led_to = led_to(&paths, root).into_iter();
+    // A path below the root is compared as it is; another one would have to be followed each time.
+    paths.extend(led_to.filter_map(|path| path.strip_prefix(root).ok().map(Path::to_owned)));
+    paths
+}
+
+/// Hooks in another directory where those of git are protected, and included configurations where that is.
+pub(crate) fn led_to(protected: &[PathBuf], root: &Path) -> Vec<PathBuf> {
+    let holds = |path: &str| protected.iter().any(|one| one == Path::new(path));
+    let (hooks, config) = (holds(".git/hooks"), holds(".git/config"));
+    if !hooks && !config {
+        return Vec::new();
+    }
+    let follows = follows(root);
+    let hooks = follows.hooks.iter().filter(|_| hooks);
+    hooks.chain(follows.files.iter().filter(|_| config)).cloned().collect()
 }
 
 /// The list of these paths, in which a name may stand for several.

@@ -10,7 +10,7 @@ use toolwright_fs::{
 };
 use toolwright_patch::{DiffMode, FilePatch, PatchError, apply_diff, parse_patch};
 
-use crate::access::protected_paths;
+use crate::access::protected_below;
 use crate::access::target::Target;
 use crate::failure::{Failure, Unfinished, changes};
 use crate::file::Publish;
@@ -186,7 +186,8 @@ impl SetOfFiles<'_> {
     ) -> Result<ChangedFiles, Unfinished> {
         match self.files {
             Files::Below(root) => {
-                let protected = protected_paths(self.publish.deny_write.as_deref());
+                let real = root.real_path().map_or(root.path(), |(real, _)| real);
+                let protected = protected_below(self.publish.deny_write.as_deref(), real);
                 let change = |file: &PatchedFile| (file.path.clone(), file.moved_to.clone());
                 let names: Vec<_> = self.planned.iter().map(change).collect();
                 let places = names
@@ -211,7 +212,7 @@ impl SetOfFiles<'_> {
                 let files: Vec<_> = targets.iter().map(|target| &target.file).collect();
                 let root = roots.around(&files);
                 let root = root.ok_or_else(|| changes::several_roots(first.file.display_path()))?;
-                let protected = policy.deny_write().to_vec();
+                let protected = policy.deny_write();
                 self.run_in(root, places.into_iter(), protected, cancel, transform)
             }
         }
@@ -320,7 +321,8 @@ impl Undo {
         let limits = limits(files.iter().map(bytes).max().unwrap_or(0).max(u64::from(u32::MAX)));
         let root = root.open()?;
         let set = ChangeSet { root: &root, changes: &changes, emptied: made, limits };
-        let protected = protected_paths(publish.deny_write.as_deref());
+        let real = root.canonical().unwrap_or_else(|| root.path());
+        let protected = protected_below(publish.deny_write.as_deref(), real);
         let options = publish.options_for_all(protected);
         let undone = set.run(&options, cancel, |index, now| {
             let file = &files[index];

@@ -1,12 +1,12 @@
 //! The file that an operation works on, and how its change is published.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use toolwright_fs::{DirectoryGrant, Durability, FsError, UpdateError, WriteOptions};
 
-use crate::access::protected_paths;
+use crate::access::protected_below;
 use crate::access::target::Target;
 use crate::failure::Unfinished;
 
@@ -51,19 +51,20 @@ impl Publish {
 
     pub(crate) fn options(&self, file: File<'_>) -> WriteOptions {
         match file {
-            File::Below { .. } => self.options_below(),
-            File::Opened(_) => WriteOptions { protected: Vec::new(), ..self.options_below() },
+            File::Below { root, .. } => {
+                self.options_below(root.real_path().map_or(root.path(), |(real, _)| real))
+            }
+            File::Opened(_) => WriteOptions {
+                allow_in_place: self.allow_in_place,
+                ..self.options_for_all(Vec::new())
+            },
         }
     }
 
     /// For a file that a path below a root names.
-    pub(crate) fn options_below(&self) -> WriteOptions {
-        WriteOptions {
-            durability: if self.fsync { Durability::Fsync } else { Durability::Process },
-            allow_in_place: self.allow_in_place,
-            wait: self.wait,
-            protected: protected_paths(self.deny_write.as_deref()),
-        }
+    pub(crate) fn options_below(&self, root: &Path) -> WriteOptions {
+        let protected = protected_below(self.deny_write.as_deref(), root);
+        WriteOptions { allow_in_place: self.allow_in_place, ..self.options_for_all(protected) }
     }
 }
 

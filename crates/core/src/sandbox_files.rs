@@ -164,7 +164,7 @@ impl SandboxFiles<'_> {
     ) -> Answer<()> {
         let root = self.settings.root.open()?;
         let plan = self.plan(root.canonical().unwrap_or_else(|| root.path()))?;
-        let mut options = publish.options_below();
+        let mut options = publish.options_below(root.canonical().unwrap_or_else(|| root.path()));
         options.protected.extend(plan.protected.iter().cloned());
         options.protected.extend(closed_below(&plan).map(Path::to_owned));
         match make(&root, &options) {

@@ -14,6 +14,8 @@ pub struct GitReport {
     pub changed_meanwhile: Vec<String>,
     /// Files beside it, or in it, that git would run or obey. They have another name now.
     pub disabled: Vec<String>,
+    /// Those of them that are there again as they were.
+    pub put_back: Vec<String>,
     /// Why nothing was carried over at all.
     pub problem: Option<GitProblem>,
 }

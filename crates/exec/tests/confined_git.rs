@@ -16,6 +16,8 @@ use toolwright_sandbox::policy::{Options, ReadScope, Resolved, plan};
 
 #[path = "confined_git/flows.rs"]
 mod flows;
+#[path = "confined_git/followed.rs"]
+mod followed;
 #[path = "confined_git/new_repository.rs"]
 mod new_repository;
 #[path = "confined_git/plants.rs"]
@@ -224,4 +226,32 @@ fn what_the_host_changes_meanwhile_stays() {
     });
     let state = scene.on_host(root, "git config --local --get-regexp 'user|init'");
     assert_eq!(state, "user.name host\nuser.email h@h\ninit.defaultbranch x\n[Some(0)]");
+}
+
+/// The kernel reports what is made in a directory, not what is made in another one with its name.
+#[test]
+fn a_root_that_is_made_again_is_looked_at() {
+    if !has_namespaces() {
+        return;
+    }
+    let scene = Scene::new("");
+    let root = &scene.place.root;
+    let plant = "git init -q sub; echo evil > sub/.git/hooks/pre-commit; git -C sub config core.fsmonitor evil";
+    for again in ["mv root old1; mkdir root", "rm -rf root; mkdir root"] {
+        scene.confined("true");
+        scene.on_host(&scene.place.outside, again);
+        let (_, reports) = scene.confined(plant);
+        let (mut refused, mut disabled) = (Vec::new(), Vec::new());
+        for report in reports.take() {
+            refused.extend(report.refused);
+            disabled.extend(report.disabled);
+        }
+        assert_eq!(
+            (&*refused, &*disabled),
+            (&["core.fsmonitor".into()][..], &["pre-commit".into()][..]),
+            "{again}"
+        );
+        let config = fs::read_to_string(root.join("sub/.git/config")).expect("read");
+        assert!(!config.contains("evil"), "{again}: {config}");
+    }
 }

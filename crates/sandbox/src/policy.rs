@@ -16,6 +16,7 @@ mod scope;
 mod sessions;
 pub mod stores;
 
+pub use git::follows::{Follows, follows};
 pub use grants::{
     ClosedNames, GrantError, GrantProblem, Grants, NamedGrant, RequestedPath, RequestedPaths,
     Resolved, refuse_led_out,

@@ -14,7 +14,7 @@ use toolwright_sandbox::plan;
 use toolwright_sandbox::policy::{ClosedNames, stores};
 
 use super::directories::{Directories, GrantedName};
-use super::protected_paths;
+use super::{led_to, protected_paths};
 use crate::failure::{Failure, Unfinished, access};
 
 /// A set of requirements as it was written, and where it stands.
@@ -220,9 +220,10 @@ impl Policy {
         self.directories.open_for(path, &self.roots)
     }
 
-    /// Paths below a workspace root that are not written.
-    pub(crate) fn deny_write(&self) -> &[PathBuf] {
-        &self.deny_write
+    /// Paths below a workspace root that are not written, and what git is led to there now.
+    pub(crate) fn deny_write(&self) -> Vec<PathBuf> {
+        let led_to = self.workspace.iter().flat_map(|root| led_to(&self.deny_write, root));
+        self.deny_write.iter().cloned().chain(led_to).collect()
     }
 
     /// Whether a real path lies in one of the session's own directories and needs no rule.

@@ -27,8 +27,10 @@ fn of_file(report: &GitReport) -> Vec<String> {
     }
     if let Some(names) = names(&report.disabled) {
         notes.push(format!(
-            "In `{}`, {names} got the ending `.disabled`, because programs of the user would run or obey it outside of the sandbox. If it is meant, tell the user to rename it.",
-            if file.to_string().is_empty() { ".".to_owned() } else { file.to_string() }
+            "In `{}`, {names} got the ending `.disabled`, because programs of the user would run or obey it outside of the sandbox.{} If it is meant, tell the user to rename it.",
+            if file.to_string().is_empty() { ".".to_owned() } else { file.to_string() },
+            self::names(&report.put_back)
+                .map_or_else(String::new, |names| format!(" {names} is there again as it was before the command."))
         ));
     }
     if let Some(GitProblem::InUse) = report.problem {
@@ -94,6 +96,7 @@ mod tests {
             refused: vec!["alias.x".into(), "core.`y\n".into()],
             changed_meanwhile: (0..12).map(|number| format!("user.{number}")).collect(),
             disabled: vec!["pre-commit".into()],
+            put_back: vec!["pre-commit".into()],
             problem: Some(GitProblem::Locked),
         };
         let notes = notes(&[report, GitReport::default()]);
@@ -101,6 +104,7 @@ mod tests {
         assert!(notes[0].contains("`.git/config`, `alias.x`, `core.?y?` held"), "{}", notes[0]);
         assert!(notes[1].contains("`user.9` and 2 more meanwhile"), "{}", notes[1]);
         assert!(notes[2].contains("`pre-commit` got the ending `.disabled`"), "{}", notes[2]);
+        assert!(notes[2].contains("`pre-commit` is there again as it was"), "{}", notes[2]);
         assert!(notes[3].contains("remove the `.lock` file"), "{}", notes[3]);
     }
 }

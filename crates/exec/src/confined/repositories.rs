@@ -11,6 +11,7 @@
 
 mod adopt;
 mod disarm;
+mod followed;
 mod found;
 mod known;
 mod watch;
@@ -22,6 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use toolwright_sandbox::plan::{Files, Plan};
 
 use self::adopt::NewRepository;
+use self::followed::Followed;
 use self::known::{Known, Place};
 use self::watch::{Names, News, Watch};
 use crate::git_reports::GitReport;
@@ -66,6 +68,8 @@ struct State {
     watch: Option<Watch>,
     /// By the directory that holds the repository.
     known: HashMap<PathBuf, Known>,
+    /// What the repository of the root leads git to.
+    followed: Followed,
     /// What was made in the root since no command ran. One may end before the one that made it.
     names: Names,
 }
@@ -170,6 +174,7 @@ impl State {
         }
         self.with_modules(grounds);
         self.known.retain(|place, known| known.remember(place, grounds));
+        self.followed.remember(grounds);
     }
 
     /// Disarms what is new or has changed.
@@ -193,6 +198,7 @@ impl State {
         let first = reports.len();
         self.known
             .retain(|place, known| known.look(&Place::new(place), grounds, &directories, reports));
+        self.followed.look(grounds, reports);
         reports[first..].sort_by(|one, other| one.file.cmp(&other.file));
     }
 

@@ -7,6 +7,7 @@
 //! module finds those that exist now. It runs before each command, so a file that does not exist
 //! costs only the question.
 
+pub(super) mod follows;
 mod worktrees;
 
 use std::collections::HashSet;

@@ -117,28 +117,8 @@ impl Repository<'_> {
         back.as_deref() == Some(seen)
     }
 
-    /// Puts another configuration in the place of one, under a name beside it that no command knows.
     fn replace(&self, name: &str, text: &[u8]) -> Result<(), GitProblem> {
-        let failed = |errno: Errno| GitProblem::NotWritten(errno.raw_os_error());
-        let new = format!("{name}.{}", unique());
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-        let flags = flags | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(0o644);
-        let file = with_write_access(self.directory, || openat(self.directory, &*new, flags, mode));
-        let written = File::from(file.map_err(failed)?).write_all(text);
-        written.map_err(|error| failed_write(&error))?;
-        let rename = || renameat(self.directory, &*new, self.directory, name);
-        let renamed = match rename() {
-            // A directory in its place.
-            Err(Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY) => {
-                set_aside(self.directory, OsStr::new(name)).and_then(|()| rename())
-            }
-            renamed => renamed,
-        };
-        renamed.map_err(|errno| {
-            let _ = unlinkat(self.directory, &*new, AtFlags::empty());
-            failed(errno)
-        })
+        replace(self.directory, OsStr::new(name), text, Mode::from_raw_mode(0o644))
     }
 
     pub(super) fn hooks(&self, before: &Known, reports: &mut Vec<GitReport>) {
@@ -201,12 +181,44 @@ impl Repository<'_> {
 }
 
 impl GitReport {
-    fn take_aside(&mut self, directory: impl AsFd, name: &OsStr) {
+    pub(super) fn take_aside(&mut self, directory: impl AsFd, name: &OsStr) {
         match set_aside(directory, name) {
             Ok(()) => self.disabled.push(name.to_string_lossy().into_owned()),
             Err(errno) => self.problem = Some(GitProblem::NotWritten(errno.raw_os_error())),
         }
     }
+}
+
+/// Puts another file in the place of one, under a name beside it that no command knows.
+pub(super) fn replace(
+    directory: &OwnedFd,
+    name: &OsStr,
+    content: &[u8],
+    mode: Mode,
+) -> Result<(), GitProblem> {
+    let failed = |errno: Errno| GitProblem::NotWritten(errno.raw_os_error());
+    let mut new = name.to_owned();
+    new.push(format!(".{}", unique()));
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+    let flags = flags | OFlags::CLOEXEC;
+    let file = with_write_access(directory, || openat(directory, &*new, flags, mode));
+    let file = file.map_err(failed)?;
+    let rename = || renameat(directory, &*new, directory, name);
+    // The mask of the process does not apply to what is put back.
+    let written = fchmod(&file, mode)
+        .map_err(failed)
+        .and_then(|()| File::from(file).write_all(content).map_err(|error| failed_write(&error)));
+    let renamed = written.and_then(|()| match rename() {
+        // A directory in its place.
+        Err(Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY) => {
+            set_aside(directory, name).and_then(|()| rename()).map_err(failed)
+        }
+        renamed => renamed.map_err(failed),
+    });
+    if renamed.is_err() {
+        let _ = unlinkat(directory, &*new, AtFlags::empty());
+    }
+    renamed
 }
 
 /// Sets aside what a command has made where there was nothing.
@@ -222,7 +234,7 @@ pub(super) fn set_path_aside(path: &Path) -> Option<GitReport> {
 }
 
 /// Gives a file another name, which git does not look for.
-fn set_aside(directory: impl AsFd, name: &OsStr) -> Result<(), Errno> {
+pub(super) fn set_aside(directory: impl AsFd, name: &OsStr) -> Result<(), Errno> {
     for number in 0..=MAX_NUMBER {
         let mut other = name.to_owned();
         other.push(match number {

@@ -7,6 +7,7 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2, statat,
@@ -29,6 +30,9 @@ const FILE: OFlags =
     OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 pub(super) const DIRECTORY: OFlags = FILE.union(OFlags::DIRECTORY);
 
+/// No clock of a file system is coarser.
+const UNSETTLED: Duration = Duration::from_millis(20);
+
 /// Which version of a file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp([i128; 6]);
@@ -37,6 +41,16 @@ impl Stamp {
     pub(super) fn at(directory: impl AsFd, name: impl rustix::path::Arg) -> Option<Self> {
         let stat = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         Some(Self::of(&stat))
+    }
+
+    /// As it is to be remembered: clocks of file systems are coarse, and what was changed just now may change
+    /// again and look the same. Nothing equals that.
+    pub(super) fn settled(self) -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let [.., changed] = self.0;
+        let changed = (changed >> 64) * 1_000_000_000 + (changed & i128::from(u64::MAX));
+        let is_recent = now.as_nanos().cast_signed() - changed < UNSETTLED.as_nanos().cast_signed();
+        if is_recent { Self([-1; 6]) } else { self }
     }
 
     pub(super) fn of(stat: &Stat) -> Self {
@@ -101,7 +115,7 @@ impl Known {
             let now = Stamp::at(directory, *name);
             if now != known.as_ref().map(|(stamp, _)| *stamp) {
                 let text = read_file(directory, name).ok().flatten();
-                *known = now.zip(text);
+                *known = now.map(Stamp::settled).zip(text);
             }
         }
         for (name, known) in LEADS.iter().zip(&mut self.leads) {
@@ -117,7 +131,7 @@ impl Known {
                 }
             }
         }
-        self.hooks = hooks;
+        self.hooks = hooks.map(Stamp::settled);
     }
 
     /// Sets aside what is new, and remembers the rest. `false`, as for [`remember`](Self::remember).

@@ -10,6 +10,7 @@ use std::fs;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
@@ -29,6 +30,8 @@ const NOT_IN: [&str; 2] = [".git", "node_modules"];
 #[derive(Debug)]
 pub(super) struct Watch {
     root: PathBuf,
+    /// Which directory the root was. Its path may get another one, of which the kernel reports nothing.
+    identity: Option<(u64, u64)>,
     events: Option<Events>,
 }
 
@@ -43,7 +46,8 @@ impl Watch {
     pub(super) fn begin(root: &Path) -> (Self, News) {
         let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK);
         let events = queue.ok().map(|queue| Events { queue, directories: HashMap::new() });
-        let mut watch = Self { root: root.to_owned(), events };
+        let identity = identity_of(root);
+        let mut watch = Self { root: root.to_owned(), identity, events };
         let places = watch.read(root.to_owned(), 0);
         (watch, News { places, names: Names::Unknown })
     }
@@ -51,10 +55,12 @@ impl Watch {
     /// What was made since the last time.
     pub(super) fn news(&mut self) -> News {
         let root = self.root.clone();
+        let is_same = identity_of(&root) == self.identity;
         let Some(events) = &mut self.events else {
             return News { places: self.read(root, 0), names: Names::Unknown };
         };
-        let Some(Made { places, directories, names }) = events.take(&root) else {
+        let made = if is_same { events.take(&root) } else { None };
+        let Some(Made { places, directories, names }) = made else {
             // Some were lost.
             let (watch, news) = Self::begin(&root);
             *self = watch;
@@ -186,8 +192,11 @@ impl Events {
                 return None;
             }
             if event.events().contains(ReadFlags::IGNORED) {
-                self.directories.remove(&event.wd());
-                continue;
+                // A new root may have got the number of the one that was removed.
+                match self.directories.remove(&event.wd()) {
+                    Some((_, 0)) => return None,
+                    _ => continue,
+                }
             }
             let Some((directory, depth)) = self.directories.get(&event.wd()) else { continue };
             let Some(name) = event.file_name() else { continue };
@@ -204,6 +213,11 @@ impl Events {
             }
         }
     }
+}
+
+fn identity_of(directory: &Path) -> Option<(u64, u64)> {
+    let found = fs::symlink_metadata(directory).ok()?;
+    Some((found.dev(), found.ino()))
 }
 
 /// Whether a directory with this name in it may be a repository, or hold one. `.git` of the root itself is
