@@ -39,6 +39,24 @@ describe('write and edit', () => {
     expect(readdirSync(box.root)).toEqual([])
   })
 
+  test('refuses what the configuration of git leads to, as it is at the time of the call', async () => {
+    const { box, write } = tools()
+    const led = ['.husky/_/pre-commit', '.husky/_', 'own/hooks', '.gitconfig', 'later']
+    box.put('.git/config', '[core]\n\thooksPath = x\n')
+    for (const path of ['.husky/_/pre-commit', '.gitconfig', 'own/hooks']) await write(path)
+    box.put('.git/config', '[core]\n\thooksPath = .husky/_\n[include]\n\tpath = ../.gitconfig\n')
+    box.put('.gitconfig', '[include]\n\tpath = later\n[core]\n\thooksPath = own/hooks\n')
+    for (const path of led) expect((await refusal(write(path))).code).toBe('TOOL_PATH_PROTECTED')
+    for (const path of ['.husky/pre-commit', 'own/x', 'x']) await write(path)
+    expect(box.text('.husky/_/pre-commit')).toBe('x')
+  })
+
+  test('does not refuse them where git is not protected', async () => {
+    const { box, write } = tools(['@editors'])
+    box.put('.git/config', '[core]\n\thooksPath = h\n')
+    await write('h/pre-commit')
+  })
+
   test('does not refuse what agents are asked to write', async () => {
     const { write } = tools()
     for (const path of ['AGENTS.md', 'CLAUDE.md', '.envrc', 'package.json', '.github/workflows/x.yml', '.gitignore', '@git'])
@@ -100,6 +118,21 @@ describe.runIf(isConfined)('commands', () => {
     await long
     expect(existsSync(`${box.root}/.vscode`)).toBe(false)
     expect(existsSync(`${box.root}/.vscode.disabled`)).toBe(true)
+  })
+
+  test('hooks in the project are put back, and the result says so', async () => {
+    const { box, run } = tools()
+    box.put('.git/HEAD', 'ref: refs/heads/main\n')
+    box.put('.git/objects/x', '')
+    box.put('.git/refs/x', '')
+    box.put('.git/config', '[core]\n\thooksPath = .husky/_\n')
+    box.put('.husky/_/pre-commit', 'mine')
+    expect(await run('printf mine > .husky/_/pre-commit; rm -f no')).toBe('(no output)')
+    const shown = await run('echo evil > .husky/_/pre-commit; cp .husky/_/pre-commit .husky/_/post-merge')
+    expect(shown).toContain('In `.husky/_`, `post-merge`, `pre-commit` got the ending `.disabled`')
+    expect(shown).toContain('`pre-commit` is there again as it was before the command.')
+    expect(box.text('.husky/_/pre-commit')).toBe('mine')
+    expect(readdirSync(`${box.root}/.husky/_`).sort()).toEqual(['post-merge.disabled', 'pre-commit', 'pre-commit.disabled'])
   })
 
   test('git init makes a repository of the root', async () => {
