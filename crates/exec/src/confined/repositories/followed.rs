@@ -186,6 +186,7 @@ fn files_of(follows: &Follows) -> Vec<PathBuf> {
         add_files(directory, 0, &mut files);
     }
     files.extend(follows.files.iter().cloned());
+    files.sort_unstable();
     files
 }
 
