@@ -22,7 +22,9 @@ export function threadStatements(schema: string): string[] {
     WHERE l.thread = v_thread AND l.owner = a_owner AND l.token = a_token FOR KEY SHARE OF o;
   IF NOT FOUND THEN ${raise('TW106', 'a_thread')}; END IF;`
   const now = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
-  const wrong = (call: string): string => `SELECT c.status INTO v_status FROM ${name('thread_calls')} c WHERE c.thread = v_thread AND c.id = ${call};
+  const wrong = (
+    call: string,
+  ): string => `SELECT c.status INTO v_status FROM ${name('thread_calls')} c WHERE c.thread = v_thread AND c.id = ${call};
     IF v_status IS NULL THEN ${raise('TW102', call)}; END IF;
     ${raise('TW103', `${call} || ' is ' || v_status`)};`
   return [
