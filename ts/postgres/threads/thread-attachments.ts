@@ -83,7 +83,8 @@ export function attachmentsOf({ ask, write, numberOf, limitBytes, stager }: Atta
           VALUES ($1::text::bigint, $2::text, $3::text, $4::text, $5::text, -1, $6::text::bigint, $7::text::bigint) ON CONFLICT DO NOTHING`,
         [thread, path, id, name, mimeType, now, stagedBy],
       )
-      let [size, chunks, pending, start] = [0, 0, Buffer.alloc(0), Buffer.alloc(0)]
+      let [size, chunks] = [0, 0]
+      let [pending, start]: [Buffer, Buffer] = [Buffer.alloc(0), Buffer.alloc(0)]
       const put = async (chunk: Buffer): Promise<void> => {
         if (chunks === 0) start = chunk
         await write(
