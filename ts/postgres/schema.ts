@@ -91,7 +91,7 @@ export function schemaStatements(schema: string): string[] {
   PRIMARY KEY (run_id, node_id, iteration)
 ) WITH (autovacuum_vacuum_scale_factor = 0.01)`,
     ...functionStatements(t, s),
-    ...threadStatements(schema),
+    ...threadStatements((name) => `${t}._toolwright_${name}`),
     `DELETE FROM ${t}._toolwright_schema`,
     `INSERT INTO ${t}._toolwright_schema VALUES (${SCHEMA_VERSION})`,
     // Rows of a dump that was read into a younger server: their transactions lie in its future.

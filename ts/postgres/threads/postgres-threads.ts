@@ -1,46 +1,39 @@
 import { randomUUID } from 'node:crypto'
-import { nativeAddon } from '../../core/native.js'
-import { abortSignal, boolean, type Checks, checked, optional, parseOptions, positive, text } from '../../core/options.js'
-import { waitForWorker } from '../../standard-agents/store/open-thread-store.js'
-import {
-  checkChanges,
-  checkEntries,
-  checkCallPart,
-  checkPart,
-  checkRange,
-  keyList,
-  notNegative,
-  storedText,
-  threadError,
-} from '../../standard-agents/store/store-checks.js'
-import type {
-  ListPart,
-  StoredCall,
-  StoredMessage,
-  StoredThread,
-  ThreadStore,
-  ThreadWorker,
-  WorkerOptions,
-} from '../../standard-agents/store/thread-store.js'
-import { clientOf, type PostgresClient, type SqlRow } from '../client.js'
+import { boolean, type Checks, checked, optional, parseOptions, positive, text } from '../../core/options.js'
+import { checkCallPart, checkChanges, checkPart, storedText, threadError } from '../../standard-agents/store/store-checks.js'
+import type { ListPart, StoredThread, ThreadStore } from '../../standard-agents/store/thread-store.js'
+import { clientOf, type PostgresClient } from '../client.js'
 import { Owner } from '../owner.js'
-import { checkSchema } from '../ready.js'
-import { quoted } from '../schema.js'
-import { type Parameter, Session } from '../session.js'
+import { Session } from '../session.js'
 import { attachmentsOf } from './thread-attachments.js'
-import { missing, threadFailure } from './thread-failures.js'
-import { afterPrefix, asGiven, checkName, checkPath, kept } from './thread-texts.js'
+import { threadFailure } from './thread-failures.js'
+import { ThreadLocks } from './thread-locks.js'
+import { callOf, messageOf, threadOf } from './thread-rows.js'
+import { ThreadSession } from './thread-session.js'
+import { checkName, checkPath, kept } from './thread-texts.js'
+import { valuesOf } from './thread-values.js'
 
+/** Options of {@link postgresThreads}. */
 export interface PostgresThreadsOptions {
+  /** The schema of the tables, which may be that of a journal. @default 'public' */
   schema?: string | undefined
+  /** How long this process may be silent until another one may take over its threads, in milliseconds. @default 15000 */
   leaseMs?: number | undefined
+  /** How long a call waits for a server that does not answer, in milliseconds. @default 10000 */
   patienceMs?: number | undefined
+  /** Whether statements stay prepared on their connections; false for a pooler that cannot keep them apart. @default true */
   prepare?: boolean | undefined
+  /** Whether missing tables are made at the first use. Without it they come from `npx toolwright journal migrate`. @default true */
   migrate?: boolean | undefined
+  /** Whether threads are only read, perhaps on a replica. @default false */
   readOnly?: boolean | undefined
+  /** The maximum size of an attachment, in bytes. @default 268435456 (256 MiB) */
   maxAttachmentBytes?: number | undefined
+  /** The maximum size of a value, arguments, a result or a message, as text, in bytes. @default 67108864 (64 MiB) */
   maxTextBytes?: number | undefined
+  /** A name of this process for people, in the table of owners. */
   label?: string | undefined
+  /** The name of the store in messages. @default 'postgres' */
   location?: string | undefined
 }
 
@@ -57,326 +50,159 @@ const checks = {
   location: optional(text, 'postgres'),
 } satisfies Checks<PostgresThreadsOptions>
 
-const workerChecks = { waitMs: optional(notNegative, 30_000), signal: abortSignal } satisfies Checks<WorkerOptions>
-
-export type Ask = (make: (table: (name: string) => string) => string, values?: readonly Parameter[]) => Promise<readonly SqlRow[]>
-
-/** Threads of Standard Agents in PostgreSQL. */
+/**
+ * Threads of Standard Agents in PostgreSQL 13 or later, on a client of your own, for any number of processes on any number of
+ * machines.
+ *
+ * @example
+ * ```ts
+ * const pool = new Pool({ connectionString: process.env.DATABASE_URL })
+ * const store = postgresThreads(pool)
+ * await using thread = await createThread({ tools, store, threadId: 'customer-7' })
+ * ```
+ * @param client a pool of `pg`, the `sql` of postgres.js or of Bun, or an object with `query`. The store does not close it.
+ * @throws {ToolError} INVALID_INPUT. Each method throws THREAD_OPEN_FAILED, THREAD_READ_ONLY, THREAD_SCHEMA_MISMATCH,
+ * THREAD_STORE_NOT_FOUND, THREAD_DISK_FULL or THREAD_IO_FAILED, and THREAD_LOCKED when another process has taken over.
+ */
 export function postgresThreads(client: PostgresClient, options: PostgresThreadsOptions = {}): ThreadStore {
-  const { schema, location, readOnly, ...parsed } = parseOptions('postgresThreads', options, checks)
+  const { schema, location, migrate, readOnly, ...parsed } = parseOptions('postgresThreads', options, checks)
   const sql = checked('postgresThreads', () => clientOf(client, parsed.prepare))
-  const session = new Session(sql, location, parsed.patienceMs)
-  const owner = new Owner(session, schema, parsed.leaseMs, parsed.label)
-  const table = (name: string): string => `${quoted(schema)}._toolwright_${name}`
-  const workers = new Map<string, { owner: number; token: number }>()
-  let opening: Promise<string> | undefined
+  const statements = new Session(sql, location, parsed.patienceMs)
+  const owner = new Owner(statements, schema, parsed.leaseMs, parsed.label)
+  const session = new ThreadSession(statements, { schema, migrate, readOnly })
+  const locks = new ThreadLocks(session, owner)
+  const [threads, messages, calls] = [session.table('threads'), session.table('thread_messages'), session.table('thread_calls')]
   let closing: Promise<void> | undefined
 
-  const open = async (): Promise<string> => {
-    const addon = await nativeAddon()
-    await checkSchema(session, schema, parsed.migrate && !readOnly)
-    return addon.processDiedJson()
+  const limited = (what: string, given: string): string => {
+    const limitBytes = parsed.maxTextBytes
+    if (Buffer.byteLength(given) <= limitBytes) return given
+    const where = `${what}, limit ${limitBytes} bytes`
+    throw threadError('THREAD_TOO_LARGE', 'Too large for the thread store', where, 'Store less, or raise maxTextBytes.', { limitBytes })
   }
-  /** Waits until the schema was seen; a failure is told, and the next call tries again. */
-  const ready = async (): Promise<string> => {
-    if (closing !== undefined) throw threadError('THREAD_CLOSED', 'Thread store is closed', `\`${location}\``, 'Open it again.')
-    opening ??= open()
-    try {
-      return await opening
-    } catch (error) {
-      opening = undefined
-      throw threadFailure(error)
+  const commitOf = (given: Parameters<ThreadStore['commit']>[1]) => {
+    const changes = checkChanges(given)
+    for (const { id, role, bodyJson } of changes.messages) {
+      checkName('message id', id)
+      checkName('message role', role)
+      limited('message', bodyJson)
     }
-  }
-  const run = async (make: (again: boolean) => { text: string; values: readonly Parameter[] }): Promise<readonly SqlRow[]> => {
-    await ready()
-    try {
-      return await session.run(make)
-    } catch (error) {
-      throw threadFailure(error)
+    for (const { id, name, queue, argumentsJson, infoJson } of changes.enqueue) {
+      checkName('call id', id)
+      checkName('tool name', name)
+      checkName('queue', queue)
+      limited('arguments', argumentsJson)
+      limited('info', infoJson ?? '')
     }
+    changes.attachments.forEach(checkPath)
+    if (changes.finish !== undefined) limited('result', changes.finish.resultJson)
+    return changes
   }
-  const ask: Ask = (make, values = []) => {
-    const statement = { text: make(table), values: values.map((value) => (typeof value === 'string' ? kept(value) : value)) }
-    return run(() => statement)
-  }
-  const write: Ask = (make, values) => {
-    if (readOnly)
-      return Promise.reject(threadError('THREAD_READ_ONLY', 'Thread store is read-only', `\`${location}\``, 'Open it without readOnly.'))
-    return ask(make, values)
-  }
-  const numberOf = async (threadId: string): Promise<number> => {
-    const [row] = await ask((name) => `SELECT id FROM ${name('threads')} WHERE thread_id = $1::text`, [storedText(threadId, 'thread id')])
-    if (row === undefined) throw missing('THREAD_NOT_FOUND', threadId)
-    return Number(row['id'])
-  }
-  const limited = (what: string, value: string): string => {
-    const limit = parsed.maxTextBytes
-    if (Buffer.byteLength(value) > limit)
-      throw threadError('THREAD_TOO_LARGE', 'Too large for the thread store', `${what}, limit ${limit} bytes`, 'Store less.')
-    return value
-  }
-  const partOf = ({ after, limit, reverse = false }: ListPart): string =>
-    `${after === undefined ? '' : ` AND seq ${reverse ? '<' : '>'} ${Number(after)}`} ORDER BY seq${reverse ? ' DESC' : ''}${limit === undefined || limit === Infinity ? '' : ` LIMIT ${Number(limit)}`}`
-  const callsOf = async (thread: number, where: string, values: Parameter[] = []): Promise<StoredCall[]> =>
-    (await ask((name) => `SELECT * FROM ${name('thread_calls')} WHERE thread = $1::text::bigint AND ${where}`, [thread, ...values])).map(
-      callOf,
-    )
-  const pairs = (rows: readonly SqlRow[]): [string, string][] =>
-    rows.map((row) => [asGiven(String(row['key'])), asGiven(String(row['value']))])
-  const lock = async (threadId: string): Promise<{ worker: { owner: number; token: number }; interrupted: StoredCall[] }> => {
-    const died = await ready()
-    const thread = await numberOf(threadId)
-    const { id } = await owner.current().catch((error: unknown) => {
-      throw threadFailure(error)
-    })
-    const [row] = await run((again) => ({
-      text: `SELECT ${table('thread_lock')}($1::text, $2::text::bigint, $3::text::boolean, $4::text) AS token`,
-      values: [kept(threadId), id, again, died],
-    }))
-    const worker = { owner: id, token: Number(row?.['token']) }
-    return { worker, interrupted: await callsOf(thread, "status = 'running' ORDER BY seq") }
-  }
-  const unlock = async (threadId: string, worker: { owner: number; token: number }): Promise<void> => {
-    if (workers.get(threadId) === worker) workers.delete(threadId)
-    await ask(
-      (name) => `DELETE FROM ${name('thread_locks')} WHERE owner = $1::text::bigint AND token = $2::text::bigint`,
-      [worker.owner, worker.token],
-    )
-  }
-  const workerOf = (threadId: string, worker: { owner: number; token: number }, interrupted: StoredCall[]): ThreadWorker => {
-    let released = false
-    const claim = async (queue: string | null, callId: string | null, to: 'running' | 'queued'): Promise<StoredCall | undefined> => {
-      if (released) throw missing('THREAD_LOCKED', threadId)
-      const id = randomUUID()
-      const [row] = await run((again) => ({
-        text: `SELECT c.* FROM ${table('thread_claim')}($1::text, $2::text::bigint, $3::text::bigint, $4::text, $5::text::boolean, $6::text, $7::text, $8::text) m
-          JOIN ${table('thread_calls')} c ON c.thread = m.thread AND c.seq = m.seq`,
-        values: [kept(threadId), worker.owner, worker.token, id, again, queue && kept(queue), callId && kept(callId), to],
-      }))
-      if (row === undefined) return undefined
-      // The statement sees the row as it was before the function.
-      return (await callsOf(Number(row['thread']), 'seq = $2::text::bigint', [Number(row['seq'])]))[0]
-    }
-    return {
-      interrupted,
-      claim: (queue = 'root') => claim(storedText(queue, 'queue'), null, 'running'),
-      claimCall: async (callId) => (await claim(null, storedText(callId, 'call id'), 'running')) as StoredCall,
-      requeue: async (callId) => (await claim(null, storedText(callId, 'call id'), 'queued')) as StoredCall,
-      release: () => {
-        if (released) return
-        released = true
-        void unlock(threadId, worker).catch(() => undefined)
-      },
-    }
-  }
+
   const store: ThreadStore = {
     path: location,
     async openThread({ threadId, flowId }) {
       checkName('thread id', threadId)
       checkName('flow id', flowId)
-      await write(
-        (name) =>
-          `INSERT INTO ${name('threads')} (thread_id, flow_id, created_at_ms) VALUES ($1::text, $2::text, $3::text::bigint) ON CONFLICT DO NOTHING`,
-        [threadId, flowId, Date.now()],
-      )
-      return (await store.getThread(threadId)) as StoredThread
+      const insert = `INSERT INTO ${threads} (thread_id, flow_id, created_at_ms) VALUES ($1::text, $2::text, $3::text::bigint) ON CONFLICT DO NOTHING`
+      for (;;) {
+        await session.change(insert, [threadId, flowId, Date.now()])
+        const thread = await store.getThread(threadId)
+        // Another process may have deleted it in between.
+        if (thread !== undefined) return thread
+      }
     },
-    async getThread(threadId) {
-      const [row] = await ask((name) => `SELECT * FROM ${name('threads')} WHERE thread_id = $1::text`, [storedText(threadId, 'thread id')])
+    async getThread(threadId): Promise<StoredThread | undefined> {
+      const [row] = await session.ask(`SELECT * FROM ${threads} WHERE thread_id = $1::text`, [storedText(threadId, 'thread id')])
       return row && threadOf(row)
     },
-    listThreads: async () => (await ask((name) => `SELECT * FROM ${name('threads')} ORDER BY id`)).map(threadOf),
+    listThreads: async () => (await session.ask(`SELECT * FROM ${threads} ORDER BY id`)).map(threadOf),
     async deleteThread(threadId) {
+      session.checkWritable()
       if ((await store.getThread(threadId)) === undefined) return false
-      const { worker } = await lock(threadId)
+      const lock = await locks.lock(threadId)
       try {
-        return (await write((name) => `DELETE FROM ${name('threads')} WHERE thread_id = $1::text RETURNING id`, [threadId])).length > 0
+        await session.change(`DELETE FROM ${threads} WHERE id = $1::text::bigint`, [lock.thread])
+        return true
       } finally {
-        await unlock(threadId, worker)
+        void locks.unlock(threadId, lock)
       }
     },
-    async readValues(threadId, keys) {
-      const list = keyList(keys, 'keys').map(kept)
-      const thread = await numberOf(threadId)
-      return pairs(
-        await ask(
-          (name) =>
-            `SELECT key, value FROM ${name('thread_values')} WHERE thread = $1::text::bigint AND key IN (SELECT json_array_elements_text($2::text::json)) ORDER BY key`,
-          [thread, JSON.stringify(list)],
-        ),
-      )
-    },
-    async writeValues(threadId, entries) {
-      const [keys, values] = checkEntries(entries)
-      const last = new Map(keys.map((key, index) => [kept(limited('key', key)), kept(limited('value', values[index] ?? ''))]))
-      const thread = await numberOf(threadId)
-      await write(
-        (
-          name,
-        ) => `INSERT INTO ${name('thread_values')} (thread, key, value) SELECT $1::text::bigint, e->>0, e->>1 FROM json_array_elements($2::text::json) e
-        ON CONFLICT (thread, key) DO UPDATE SET value = excluded.value`,
-        [thread, JSON.stringify([...last])],
-      )
-    },
-    async deleteValues(threadId, keys) {
-      const list = keyList(keys, 'keys').map(kept)
-      const thread = await numberOf(threadId)
-      return (
-        await write(
-          (name) =>
-            `DELETE FROM ${name('thread_values')} WHERE thread = $1::text::bigint AND key IN (SELECT json_array_elements_text($2::text::json)) RETURNING 1 AS one`,
-          [thread, JSON.stringify(list)],
-        )
-      ).length
-    },
-    async deleteAllValues(threadId) {
-      const thread = await numberOf(threadId)
-      await write((name) => `DELETE FROM ${name('thread_values')} WHERE thread = $1::text::bigint`, [thread])
-    },
-    async listValues(threadId, range) {
-      const { prefix = '', start, startAfter, end, reverse, limit } = checkRange(range)
-      const beyond = prefix === '' ? undefined : afterPrefix(kept(prefix))
-      const bounds = [
-        ['>=', prefix || undefined],
-        ['<', beyond],
-        ['>=', start],
-        ['>', startAfter],
-        ['<', end],
-      ] as const
-      const given = bounds.filter(([, bound]) => bound !== undefined)
-      const where = given.map(([operator], index) => ` AND key ${operator} $${index + 2}::text COLLATE "C"`).join('')
-      const thread = await numberOf(threadId)
-      return pairs(
-        await ask(
-          (name) =>
-            `SELECT key, value FROM ${name('thread_values')} WHERE thread = $1::text::bigint${where} ORDER BY key${reverse ? ' DESC' : ''}${limit === undefined || limit === Infinity ? '' : ` LIMIT ${limit}`}`,
-          [thread, ...given.map(([, bound]) => bound)],
-        ),
-      )
-    },
-    async commit(threadId, changes) {
-      const parsedChanges = checkChanges(changes)
-      const { finish, attachments, messages, enqueue } = parsedChanges
-      for (const { id, role, bodyJson } of messages) {
-        checkName('message id', id)
-        checkName('message role', role)
-        limited('message', bodyJson)
-      }
-      for (const { id, name, queue, argumentsJson, infoJson } of enqueue) {
-        checkName('call id', id)
-        checkName('tool name', name)
-        checkName('queue', queue)
-        limited('arguments', argumentsJson)
-        limited('info', infoJson ?? '')
-      }
-      attachments.forEach(checkPath)
-      if (finish !== undefined) limited('result', finish.resultJson)
+    ...valuesOf(session, locks, limited),
+    async commit(threadId, given) {
+      const changes = commitOf(given)
       storedText(threadId, 'thread id')
+      session.checkWritable()
       const id = randomUUID()
-      const worker = workers.get(threadId)
-      const json = JSON.stringify(parsedChanges, (_, value: unknown) => (typeof value === 'string' ? kept(value) : value))
-      await ready()
-      if (readOnly) throw threadError('THREAD_READ_ONLY', 'Thread store is read-only', `\`${location}\``, 'Open it without readOnly.')
-      const [row] = await run((again) => ({
-        text: `SELECT ${table('thread_commit')}($1::text, $2::text::bigint, $3::text::bigint, $4::text, $5::text::boolean, $6::text::json) AS thread`,
-        values: [kept(threadId), worker?.owner ?? null, worker?.token ?? null, id, again, json],
-      }))
+      const json = JSON.stringify(changes, (_, value: unknown) => (typeof value === 'string' ? kept(value) : value))
+      const [row] = await session.change(
+        `SELECT ${session.table('thread_commit')}($1::text, $2::text::bigint, $3::text::bigint, $4::text, $5::text::boolean, $6::text::json) AS thread`,
+        (again) => [threadId, ...locks.rightsFor(threadId), id, again, json],
+      )
       const thread = Number(row?.['thread'])
+      const written = `WHERE thread = $1::text::bigint AND written_by = $2::text ORDER BY seq`
       return {
         messages:
-          messages.length === 0
-            ? []
-            : (
-                await ask(
-                  (name) =>
-                    `SELECT * FROM ${name('thread_messages')} WHERE thread = $1::text::bigint AND written_by = $2::text ORDER BY seq`,
-                  [thread, id],
-                )
-              ).map(messageOf),
-        calls: enqueue.length === 0 ? [] : await callsOf(thread, 'written_by = $2::text ORDER BY seq', [id]),
+          changes.messages.length === 0 ? [] : (await session.ask(`SELECT * FROM ${messages} ${written}`, [thread, id])).map(messageOf),
+        calls: changes.enqueue.length === 0 ? [] : (await session.ask(`SELECT * FROM ${calls} ${written}`, [thread, id])).map(callOf),
       }
     },
     async listMessages(threadId, part = {}) {
-      const where = partOf(checkPart(part))
-      const thread = await numberOf(threadId)
-      return (await ask((name) => `SELECT * FROM ${name('thread_messages')} WHERE thread = $1::text::bigint${where}`, [thread])).map(
-        messageOf,
-      )
+      const { end, values } = partOf(checkPart(part), 2)
+      const thread = await locks.numberOf(threadId)
+      return (await session.ask(`SELECT * FROM ${messages} WHERE thread = $1::text::bigint${end}`, [thread, ...values])).map(messageOf)
     },
-    getCall: async (threadId, callId) => (await callsOf(await numberOf(threadId), 'id = $2::text', [storedText(callId, 'call id')]))[0],
-    async listCalls(threadId, given = {}) {
-      const { status, queue, part } = checkCallPart(given)
-      return callsOf(
-        await numberOf(threadId),
-        `($2::text IS NULL OR status = $2::text) AND ($3::text IS NULL OR queue = $3::text)${partOf(part)}`,
-        [status, queue],
-      )
+    async getCall(threadId, callId) {
+      const thread = await locks.numberOf(threadId)
+      const find = `SELECT * FROM ${calls} WHERE thread = $1::text::bigint AND id = $2::text`
+      return (await session.ask(find, [thread, storedText(callId, 'call id')])).map(callOf)[0]
+    },
+    async listCalls(threadId, listed = {}) {
+      const { status, queue, part } = checkCallPart(listed)
+      const { end, values } = partOf(part, 4)
+      const which = '($2::text IS NULL OR status = $2::text) AND ($3::text IS NULL OR queue = $3::text)'
+      const thread = await locks.numberOf(threadId)
+      const all = [thread, status, queue, ...values]
+      return (await session.ask(`SELECT * FROM ${calls} WHERE thread = $1::text::bigint AND ${which}${end}`, all)).map(callOf)
     },
     async cancelQueued(threadId, queue) {
-      const thread = await numberOf(threadId)
-      const rows = await write(
-        (name) =>
-          `UPDATE ${name('thread_calls')} SET status = 'cancelled', finished_at_ms = $3::text::bigint WHERE thread = $1::text::bigint AND status = 'queued' AND ($2::text IS NULL OR queue = $2::text) RETURNING *`,
-        [thread, queue, Date.now()],
+      const id = randomUUID()
+      // What an earlier try has cancelled is among them.
+      const rows = await locks.change(
+        threadId,
+        `UPDATE ${calls} SET status = 'cancelled', finished_at_ms = $5::text::bigint, changed_by = $6::text
+         WHERE thread = $1::text::bigint AND (status = 'queued' OR (status = 'cancelled' AND changed_by = $6::text))
+           AND ($4::text IS NULL OR queue = $4::text) AND ${locks.fence} RETURNING *`,
+        [queue, Date.now(), id],
       )
       return rows.map(callOf).sort((one, other) => one.seq - other.seq)
     },
-    async lockThread(threadId, given = {}) {
-      const { waitMs, signal } = parseOptions('store.lockThread', given, workerChecks)
-      const { worker, interrupted } = await waitForWorker(() => lock(storedText(threadId, 'thread id')), { waitMs, signal })
-      if (signal?.aborted === true) await unlock(threadId, worker)
-      signal?.throwIfAborted()
-      workers.set(threadId, worker)
-      return workerOf(threadId, worker, interrupted)
-    },
-    ...attachmentsOf({ ask, write, numberOf, limitBytes: parsed.maxAttachmentBytes, stager: async () => (await owner.current()).id }),
+    lockThread: (threadId, given = {}) => locks.worker(threadId, given),
+    ...attachmentsOf(session, locks, owner, parsed.maxAttachmentBytes),
     close() {
       return (closing ??= (async () => {
-        await opening?.catch(() => undefined)
+        await session.close()
         const { id } = owner
-        if (id !== undefined)
-          await session.ask(`DELETE FROM ${table('thread_files')} WHERE staged_by = $1::text::bigint`, [id]).catch(() => undefined)
-        session.close()
-        await owner.close()
+        if (id !== undefined) {
+          const discard = `DELETE FROM ${session.table('thread_files')} WHERE staged_by = $1::text::bigint`
+          // Whoever opens the store next does it otherwise.
+          await statements.ask(discard, [id]).catch(() => undefined)
+        }
+        statements.close()
+        await owner.close().catch((error: unknown) => {
+          throw threadFailure(error)
+        })
       })())
     },
   }
   return store
 }
 
-const numberOr = (value: unknown): number | null => (value === null || value === undefined ? null : Number(value))
-const textOr = (value: unknown): string | null => (value === null || value === undefined ? null : asGiven(String(value)))
-const textAt = (row: SqlRow, column: string): string => asGiven(String(row[column]))
-
-const threadOf = (row: SqlRow): StoredThread => ({
-  threadId: textAt(row, 'thread_id'),
-  flowId: textAt(row, 'flow_id'),
-  createdAtMs: Number(row['created_at_ms']),
-})
-
-const messageOf = (row: SqlRow): StoredMessage => ({
-  id: textAt(row, 'id'),
-  seq: Number(row['seq']),
-  role: textAt(row, 'role'),
-  bodyJson: textAt(row, 'body'),
-  callId: textOr(row['call_id']),
-  createdAtMs: Number(row['created_at_ms']),
-})
-
-const callOf = (row: SqlRow): StoredCall => ({
-  id: textAt(row, 'id'),
-  seq: Number(row['seq']),
-  name: textAt(row, 'name'),
-  argumentsJson: textAt(row, 'arguments'),
-  queue: textAt(row, 'queue'),
-  forceAllow: row['force_allow'] === true || row['force_allow'] === 't',
-  parentCallId: textOr(row['parent_call_id']),
-  infoJson: textOr(row['info']),
-  status: String(row['status']) as StoredCall['status'],
-  attempts: Number(row['attempts']),
-  resultJson: textOr(row['result']),
-  queuedAtUs: Number(row['queued_at_us']),
-  startedAtMs: numberOr(row['started_at_ms']),
-  finishedAtMs: numberOr(row['finished_at_ms']),
-})
+/** A part of a list by `seq`, with parameters that begin at an index. */
+function partOf({ after, limit, reverse = false }: ListPart, index: number): { end: string; values: (number | undefined)[] } {
+  const beyond = after === undefined ? '' : ` AND seq ${reverse ? '<' : '>'} $${index + 1}::text::bigint`
+  return {
+    end: `${beyond} ORDER BY seq${reverse ? ' DESC' : ''} LIMIT $${index}::text::bigint`,
+    values: [limit === Infinity ? undefined : limit, ...(after === undefined ? [] : [after])],
+  }
+}

@@ -1,5 +1,5 @@
-/** The tables of threads in PostgreSQL, and the functions that write to them. Each is one statement, and so one transaction. */
-import { quoted } from '../schema.js'
+/** The functions that write to the tables of threads. Each is one statement, and so one transaction. */
+import { threadTables } from './thread-tables.js'
 
 /** The states of SQL by which a function says why it has changed nothing. */
 export const THREAD_STATES = {
@@ -11,15 +11,26 @@ export const THREAD_STATES = {
   TW106: 'THREAD_LOCKED',
 } as const
 
-/** Every statement that makes or completes the tables, in their order. Each may run again. */
-export function threadStatements(schema: string): string[] {
-  const t = quoted(schema)
-  const name = (table: string): string => `${t}._toolwright_${table}`
+/**
+ * Every statement that makes or completes the tables and their functions, in their order. Each may run again.
+ *
+ * @param name the name of a table or a function in SQL.
+ */
+export function threadStatements(name: (table: string) => string): string[] {
+  return [...threadTables(name), ...threadFunctions(name)]
+}
+
+/**
+ * Locks are taken in one order: the owner, the thread, its rows. The row of the thread puts commits one after the other, and
+ * leaves alone who writes values.
+ */
+function threadFunctions(name: (table: string) => string): string[] {
   const raise = (state: string, what: string): string => `RAISE EXCEPTION '%', ${what} USING ERRCODE = '${state}'`
-  const find = (lock: string): string => `SELECT th.id INTO v_thread FROM ${name('threads')} th WHERE th.thread_id = a_thread ${lock};
+  const find = `SELECT th.id INTO v_thread FROM ${name('threads')} th WHERE th.thread_id = a_thread FOR NO KEY UPDATE;
   IF v_thread IS NULL THEN ${raise('TW101', 'a_thread')}; END IF;`
-  const held = `PERFORM 1 FROM ${name('thread_locks')} l JOIN ${name('owners')} o ON o.id = l.owner
-    WHERE l.thread = v_thread AND l.owner = a_owner AND l.token = a_token FOR KEY SHARE OF o;
+  const alive = `PERFORM 1 FROM ${name('owners')} o WHERE o.id = a_owner FOR KEY SHARE OF o;
+  IF NOT FOUND THEN ${raise('TW106', 'a_thread')}; END IF;`
+  const held = `PERFORM 1 FROM ${name('thread_locks')} l WHERE l.thread = v_thread AND l.owner = a_owner AND l.token = a_token;
   IF NOT FOUND THEN ${raise('TW106', 'a_thread')}; END IF;`
   const now = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
   const wrong = (
@@ -27,50 +38,40 @@ export function threadStatements(schema: string): string[] {
   ): string => `SELECT c.status INTO v_status FROM ${name('thread_calls')} c WHERE c.thread = v_thread AND c.id = ${call};
     IF v_status IS NULL THEN ${raise('TW102', call)}; END IF;
     ${raise('TW103', `${call} || ' is ' || v_status`)};`
+  const taken = `EXISTS (SELECT 1 FROM ${name('thread_locks')} l JOIN ${name('owners')} o ON o.id = l.owner WHERE l.thread = v_thread`
   return [
-    `CREATE SEQUENCE IF NOT EXISTS ${name('fence')}`,
-    `CREATE TABLE IF NOT EXISTS ${name('threads')} (
-  id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, thread_id TEXT COLLATE "C" NOT NULL UNIQUE,
-  flow_id TEXT NOT NULL, created_at_ms BIGINT NOT NULL)`,
-    `CREATE TABLE IF NOT EXISTS ${name('thread_values')} (
-  thread BIGINT NOT NULL REFERENCES ${name('threads')} ON DELETE CASCADE, key TEXT COLLATE "C" NOT NULL, value TEXT NOT NULL,
-  PRIMARY KEY (thread, key))`,
-    `CREATE TABLE IF NOT EXISTS ${name('thread_messages')} (
-  thread BIGINT NOT NULL REFERENCES ${name('threads')} ON DELETE CASCADE, seq BIGINT NOT NULL, id TEXT COLLATE "C" NOT NULL,
-  role TEXT NOT NULL, body TEXT NOT NULL, call_id TEXT, created_at_ms BIGINT NOT NULL, written_by TEXT,
-  PRIMARY KEY (thread, seq), UNIQUE (thread, id))`,
-    `CREATE TABLE IF NOT EXISTS ${name('thread_calls')} (
-  thread BIGINT NOT NULL REFERENCES ${name('threads')} ON DELETE CASCADE, seq BIGINT NOT NULL, id TEXT COLLATE "C" NOT NULL,
-  name TEXT NOT NULL, arguments TEXT NOT NULL, queue TEXT COLLATE "C" NOT NULL, force_allow BOOLEAN NOT NULL, parent_call_id TEXT,
-  info TEXT, status TEXT NOT NULL, attempts BIGINT NOT NULL, result TEXT, queued_at_us BIGINT NOT NULL, started_at_ms BIGINT,
-  finished_at_ms BIGINT, written_by TEXT, changed_by TEXT,
-  PRIMARY KEY (thread, seq), UNIQUE (thread, id)) WITH (fillfactor = 80)`,
-    `CREATE INDEX IF NOT EXISTS _toolwright_thread_calls_queued ON ${name('thread_calls')} (thread, queue, seq) WHERE status = 'queued'`,
-    `CREATE INDEX IF NOT EXISTS _toolwright_thread_calls_running ON ${name('thread_calls')} (thread, seq) WHERE status = 'running'`,
-    `CREATE TABLE IF NOT EXISTS ${name('thread_files')} (
-  thread BIGINT NOT NULL REFERENCES ${name('threads')} ON DELETE CASCADE, path TEXT COLLATE "C" NOT NULL, seq BIGINT, id TEXT NOT NULL,
-  name TEXT NOT NULL, mime_type TEXT NOT NULL, size BIGINT NOT NULL, width BIGINT, height BIGINT, created_at_ms BIGINT NOT NULL,
-  staged_by BIGINT, written_by TEXT, PRIMARY KEY (thread, path))`,
-    `CREATE INDEX IF NOT EXISTS _toolwright_thread_files_staged ON ${name('thread_files')} (staged_by) WHERE staged_by IS NOT NULL`,
-    `CREATE TABLE IF NOT EXISTS ${name('thread_file_chunks')} (
-  thread BIGINT NOT NULL, file_path TEXT COLLATE "C" NOT NULL, chunk_index BIGINT NOT NULL, data BYTEA NOT NULL,
-  PRIMARY KEY (thread, file_path, chunk_index),
-  FOREIGN KEY (thread, file_path) REFERENCES ${name('thread_files')} ON DELETE CASCADE)`,
-    `CREATE TABLE IF NOT EXISTS ${name('thread_locks')} (
-  thread BIGINT PRIMARY KEY REFERENCES ${name('threads')} ON DELETE CASCADE, owner BIGINT NOT NULL, token BIGINT NOT NULL)`,
-    // The row of the thread orders the commits: each takes the numbers after those of the one before.
+    // What the dead have staged.
+    `CREATE OR REPLACE FUNCTION ${name('thread_sweep')}(a_failure text) RETURNS void LANGUAGE plpgsql AS $fn$
+BEGIN
+  PERFORM ${name('recover')}(a_failure);
+  DELETE FROM ${name('thread_files')} f WHERE f.staged_by IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ${name('owners')} o WHERE o.id = f.staged_by);
+END $fn$`,
+    // The condition of whatever else a worker writes. Without a token it is no worker who writes.
+    `CREATE OR REPLACE FUNCTION ${name('thread_fence')}(v_thread bigint, a_owner bigint, a_token bigint) RETURNS boolean LANGUAGE plpgsql AS $fn$
+DECLARE a_thread text := v_thread::text;
+BEGIN
+  IF a_token IS NOT NULL THEN ${alive} ${held} END IF;
+  RETURN true;
+END $fn$`,
+    // Each commit takes the numbers after those of the one before.
     `CREATE OR REPLACE FUNCTION ${name('thread_commit')}(a_thread text, a_owner bigint, a_token bigint, a_id text, a_again boolean, a_changes json)
 RETURNS bigint LANGUAGE plpgsql AS $fn$
 DECLARE v_thread bigint; v_status text; v_seq bigint; v_end json := a_changes->'finish'; r record;
 BEGIN
-  ${find('FOR UPDATE')}
+  IF a_token IS NOT NULL THEN ${alive} END IF;
+  ${find}
   IF a_again AND (EXISTS (SELECT 1 FROM ${name('thread_messages')} m WHERE m.thread = v_thread AND m.written_by = a_id)
     OR EXISTS (SELECT 1 FROM ${name('thread_calls')} c WHERE c.thread = v_thread AND (c.written_by = a_id OR c.changed_by = a_id))
     OR EXISTS (SELECT 1 FROM ${name('thread_files')} f WHERE f.thread = v_thread AND f.written_by = a_id)) THEN
     RETURN v_thread;
   END IF;
+  IF a_token IS NOT NULL THEN
+    ${held}
+  ELSIF v_end IS NOT NULL AND ${taken} AND l.owner IS DISTINCT FROM a_owner) THEN
+    -- A call that another worker may have begun again.
+    ${raise('TW106', 'a_thread')};
+  END IF;
   IF v_end IS NOT NULL THEN
-    IF a_token IS NOT NULL THEN ${held} END IF;
     UPDATE ${name('thread_calls')} c SET status = v_end->>'status', result = v_end->>'resultJson', finished_at_ms = ${now}, changed_by = a_id
       WHERE c.thread = v_thread AND c.id = v_end->>'callId' AND c.status = 'running';
     IF NOT FOUND THEN ${wrong("(v_end->>'callId')")} END IF;
@@ -99,20 +100,26 @@ BEGIN
   END LOOP;
   RETURN v_thread;
 END $fn$`,
-    `CREATE OR REPLACE FUNCTION ${name('thread_lock')}(a_thread text, a_owner bigint, a_again boolean, a_failure text)
-RETURNS bigint LANGUAGE plpgsql AS $fn$
+    // Locks of a_own are those that the same owner has given back, or has asked for by this very question.
+    `CREATE OR REPLACE FUNCTION ${name('thread_lock')}(a_thread text, a_owner bigint, a_id text, a_own json, a_failure text)
+RETURNS TABLE (thread bigint, token bigint) LANGUAGE plpgsql AS $fn$
+#variable_conflict use_column
 DECLARE v_thread bigint; v_token bigint;
 BEGIN
   PERFORM ${name('recover')}(a_failure);
-  ${find('FOR UPDATE')}
   PERFORM 1 FROM ${name('owners')} o WHERE o.id = a_owner FOR KEY SHARE OF o;
   IF NOT FOUND THEN RAISE EXCEPTION 'toolwright: another process has taken over' USING ERRCODE = 'TW001'; END IF;
-  INSERT INTO ${name('thread_locks')} AS l (thread, owner, token) VALUES (v_thread, a_owner, nextval('${name('fence').replaceAll("'", "''")}'))
-  ON CONFLICT (thread) DO UPDATE SET owner = excluded.owner, token = excluded.token
-    WHERE NOT EXISTS (SELECT 1 FROM ${name('owners')} o WHERE o.id = l.owner)
-  RETURNING l.token INTO v_token;
-  IF v_token IS NULL THEN ${raise('TW106', 'a_thread')}; END IF;
-  RETURN v_token;
+  ${find}
+  IF ${taken} AND NOT (l.owner = a_owner AND l.asked_by IN (SELECT json_array_elements_text(a_own)))) THEN
+    ${raise('TW106', 'a_thread')};
+  END IF;
+  DELETE FROM ${name('thread_files')} f WHERE f.thread = v_thread AND f.staged_by IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM ${name('owners')} o WHERE o.id = f.staged_by);
+  INSERT INTO ${name('thread_locks')} AS l (thread, owner, token, asked_by)
+    VALUES (v_thread, a_owner, nextval('${name('fence').replaceAll("'", "''")}'), a_id)
+    ON CONFLICT (thread) DO UPDATE SET owner = excluded.owner, token = excluded.token, asked_by = excluded.asked_by
+    RETURNING l.token INTO v_token;
+  RETURN QUERY SELECT v_thread, v_token;
 END $fn$`,
     // The next call of a queue (a_call is null), one call, or one that goes back: to 'running' or 'queued'.
     `CREATE OR REPLACE FUNCTION ${name('thread_claim')}(
@@ -121,7 +128,8 @@ RETURNS TABLE (thread bigint, seq bigint) LANGUAGE plpgsql AS $fn$
 #variable_conflict use_column
 DECLARE v_thread bigint; v_status text;
 BEGIN
-  ${find('FOR UPDATE')}
+  ${alive}
+  ${find}
   ${held}
   IF a_again THEN
     RETURN QUERY SELECT c.thread, c.seq FROM ${name('thread_calls')} c WHERE c.thread = v_thread AND c.changed_by = a_id;

@@ -4,9 +4,10 @@ import type { ToolError } from '../../core/errors.js'
 
 /** PostgreSQL keeps no U+0000. This keeps the order of keys by their bytes. */
 export const kept = (text: string): string =>
-  /[\0\u0001]/u.test(text) ? text.replaceAll(/[\0\u0001]/gu, (character) => (character === '\0' ? '\u0001\u0001' : '\u0001\u0002')) : text
+  text.includes('\0') || text.includes('\u0001') ? text.replaceAll('\u0001', '\u0001\u0002').replaceAll('\0', '\u0001\u0001') : text
+/** The text before. A pair is found from the left, and so never in the middle of two. */
 export const asGiven = (text: string): string =>
-  text.includes('\u0001') ? text.replaceAll(/\u0001([\u0001\u0002])/gu, (_, kind: string) => (kind === '\u0001' ? '\0' : '\u0001')) : text
+  text.includes('\u0001') ? text.replaceAll('\u0001\u0001', '\0').replaceAll('\u0001\u0002', '\u0001') : text
 
 const refused = (what: string, why: string): ToolError =>
   threadError('THREAD_NAME_REFUSED', 'Name refused', `${what} ${why}`, 'Give a name of one line.')
