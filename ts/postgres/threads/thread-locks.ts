@@ -83,20 +83,21 @@ export class ThreadLocks {
   async lock(threadId: string): Promise<Lock> {
     const died = await this.#session.ready()
     this.#session.checkWritable()
-    const { id: owner } = await this.#owner.current().catch((error: unknown) => {
-      throw threadFailure(error)
-    })
     const id = randomUUID()
+    const own = JSON.stringify([...this.#freed, id])
+    const text = `SELECT l.thread, l.token FROM ${this.#session.table('thread_lock')}($1::text, $2::text::bigint, $3::text, $4::text::json, $5::text) l`
     try {
-      const [row] = await this.#session.change(
-        `SELECT l.thread, l.token FROM ${this.#session.table('thread_lock')}($1::text, $2::text::bigint, $3::text, $4::text::json, $5::text) l`,
-        [threadId, owner, id, JSON.stringify([...this.#freed, id]), died],
-      )
-      return { id, owner, thread: Number(row?.['thread']), token: Number(row?.['token']) }
+      for (;;) {
+        const lease = await this.#owner.current()
+        const [row] = await this.#session.change(text, [threadId, lease.id, id, own, died])
+        if (row !== undefined) return { id, owner: lease.id, thread: Number(row['thread']), token: Number(row['token']) }
+        this.#owner.lose(lease, 'its lease had ended, and was taken over')
+      }
     } catch (error) {
       // Nobody knows whether it was given: then nobody has it.
-      if (isCode(error, 'THREAD_IO_FAILED')) void this.unlock(threadId, { id })
-      throw error
+      const failure = threadFailure(error)
+      if (isCode(failure, 'THREAD_IO_FAILED')) void this.unlock(threadId, { id })
+      throw failure
     }
   }
 

@@ -108,7 +108,8 @@ DECLARE v_thread bigint; v_token bigint;
 BEGIN
   PERFORM ${name('recover')}(a_failure);
   PERFORM 1 FROM ${name('owners')} o WHERE o.id = a_owner FOR KEY SHARE OF o;
-  IF NOT FOUND THEN RAISE EXCEPTION 'toolwright: another process has taken over' USING ERRCODE = 'TW001'; END IF;
+  -- The asker itself was taken over. It asks again with a new lease.
+  IF NOT FOUND THEN RETURN; END IF;
   ${find}
   IF ${taken} AND NOT (l.owner = a_owner AND l.asked_by IN (SELECT json_array_elements_text(a_own)))) THEN
     ${raise('TW106', 'a_thread')};
