@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { postgresThreads } from 'toolwright/postgres'
+import { createThread, defineTool, queueTool } from 'toolwright/standard-agents'
 import { expect, test } from 'vitest'
 import { startScript } from '../../../support/child-script.ts'
 import { runs } from '../../../support/randomised.ts'
@@ -139,5 +140,48 @@ test(
     expect(calls).toHaveLength(40)
     expect(calls.filter(({ status, attempts }) => status !== 'success' || attempts !== 1)).toEqual([])
     await store.close()
+  },
+)
+
+test(
+  'a thread of createThread that is taken over: its call is refused at its end, and its next call works',
+  { timeout: 60_000 },
+  async () => {
+    const schema = own.schema()
+    const began = Promise.withResolvers<void>()
+    const goOn = Promise.withResolvers<void>()
+    const slow = defineTool({
+      description: 'Waits',
+      execute: async (state) => {
+        queueTool(state, 'quick')
+        await state.storage.put('begun', true)
+        began.resolve()
+        await goOn.promise
+        return { status: 'success', result: 'late' }
+      },
+    })
+    const quick = defineTool({ description: 'Answers', execute: async () => ({ status: 'success', result: 'quick' }) })
+    const stores = [postgresThreads(own.pool, { schema }), postgresThreads(own.pool, { schema })] as const
+    const open = (index: 0 | 1) => createThread({ tools: { slow, quick }, store: stores[index], threadId: 't' })
+    const zombie = await open(0)
+    const refused = expect(zombie.call('slow')).rejects.toMatchObject({ code: 'THREAD_LOCKED' })
+    await began.promise
+    await expire(schema)
+    const other = await open(1)
+    expect(await other.call('quick')).toMatchObject({ status: 'success' })
+    goOn.resolve()
+    await refused
+    // What the other one has decided stands, and what the late call had queued is not made.
+    const told = [
+      { name: 'slow', status: 'error', attempts: 1 },
+      { name: 'quick', status: 'success', attempts: 1 },
+    ]
+    expect(await stores[1].listCalls('t')).toMatchObject(told)
+    expect(await other.messages.list()).toMatchObject([{ toolName: 'slow', status: 'error' }, { toolName: 'quick' }])
+    expect(await zombie.call('quick')).toMatchObject({ status: 'success' })
+    expect(await other.call('quick')).toMatchObject({ status: 'success' })
+    expect(await stores[0].listCalls('t')).toHaveLength(4)
+    for (const thread of [zombie, other]) await thread.close()
+    for (const store of stores) await store.close()
   },
 )
