@@ -3,3 +3,4 @@ export type { PgPool, PostgresClient, SqlClient, SqlFunction, SqlRow } from './p
 export { type PostgresStore, postgresStore, type PostgresStoreOptions } from './postgres/postgres-store.js'
 export type { PruneOptions } from './postgres/prune.js'
 export { migrationScript } from './postgres/schema.js'
+export { postgresThreads, type PostgresThreadsOptions } from './postgres/threads/postgres-threads.js'

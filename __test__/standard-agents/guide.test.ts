@@ -7,7 +7,7 @@ import { startScript } from '../support/child-script.ts'
 import { codeBlocks } from '../support/code-blocks.ts'
 import { makeFolder, putFile } from './tool-folder.ts'
 
-const [tool, program, suite, ...others] = codeBlocks('standard-agents.md')
+const [tool, program, suite, server, rights, ...others] = codeBlocks('standard-agents.md')
 
 /** The guide's files, where the guide has them. */
 function makeGuide(): string {
@@ -15,9 +15,11 @@ function makeGuide(): string {
   return makeFolder({ [path]: tool?.code ?? '', 'main.ts': program?.code ?? '' })
 }
 
-test('the guide has a tool, a program and the suite of a store, all TypeScript', () => {
-  expect([tool?.language, program?.language, suite?.language, others]).toEqual(['ts', 'ts', 'ts', []])
+test('the guide has a tool, a program, the suite of a store, and a server with its rights', () => {
+  const languages = [tool, program, suite, server, rights].map((block) => block?.language)
+  expect([...languages, others]).toEqual(['ts', 'ts', 'ts', 'ts', 'sql', []])
   expect(suite?.code).toContain('threadSuite(')
+  expect(server?.code).toContain('postgresThreads(')
 })
 
 test('they run as they are printed', async () => {

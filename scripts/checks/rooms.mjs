@@ -11,7 +11,8 @@ const BELOW = {
   'ts/contract': ['ts/core', 'ts/journal'],
   // A tool of Standard Agents can be made one of the contract (`toContractTool`).
   'ts/standard-agents': ['ts/core', 'ts/journal', 'ts/contract'],
-  'ts/postgres': ['ts/core', 'ts/journal'],
+  // Threads have a store there, too.
+  'ts/postgres': ['ts/core', 'ts/journal', 'ts/standard-agents'],
   // Calls of an engine's steps.
   'ts/durable': ['ts/core', 'ts/journal', 'ts/toolkit'],
   'ts/report': ['ts/core', 'ts/journal'],

@@ -1,9 +1,10 @@
 /** The tables and functions of a journal in PostgreSQL, and how they come to be. */
 
 import { checked, text } from '../core/options.js'
+import { threadStatements } from './threads/thread-schema.js'
 
 /** The version of the schema that this package writes. */
-export const SCHEMA_VERSION = 1
+export const SCHEMA_VERSION = 2
 
 /** A name as it stands in SQL. */
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
@@ -90,6 +91,7 @@ export function schemaStatements(schema: string): string[] {
   PRIMARY KEY (run_id, node_id, iteration)
 ) WITH (autovacuum_vacuum_scale_factor = 0.01)`,
     ...functionStatements(t, s),
+    ...threadStatements((name) => `${t}._toolwright_${name}`),
     `DELETE FROM ${t}._toolwright_schema`,
     `INSERT INTO ${t}._toolwright_schema VALUES (${SCHEMA_VERSION})`,
     // Rows of a dump that was read into a younger server: their transactions lie in its future.

@@ -1,9 +1,10 @@
-// Runs the suite in any runtime: `suite-process.ts CLIENT SOCKETS`. Prints what passed and what failed.
+// Runs a suite in any runtime: `suite-process.ts CLIENT SOCKETS [threads]`. Prints what passed and what failed.
 import { openJournal } from 'toolwright'
 import { journalSuite } from 'toolwright/journal/testing'
-import { type PostgresClient, postgresStore } from 'toolwright/postgres'
+import { type PostgresClient, postgresStore, postgresThreads } from 'toolwright/postgres'
+import { threadSuite } from 'toolwright/standard-agents/testing'
 
-const [name = '', host = ''] = process.argv.slice(2)
+const [name = '', host = '', suite = 'journal'] = process.argv.slice(2)
 
 async function connect(): Promise<{ client: PostgresClient; end(): Promise<unknown> }> {
   if (name === 'pg') {
@@ -24,19 +25,32 @@ async function connect(): Promise<{ client: PostgresClient; end(): Promise<unkno
 const cases: [string, () => Promise<void>][] = []
 const { client, end } = await connect()
 let schemas = 0
-const open = (schema: string) => openJournal(postgresStore(client, { schema }))
-const nextSchema = (): string => `bun_${name.replace('.', '_')}_${(schemas += 1)}`
-journalSuite(
-  { describe: (_, define) => define(), test: (title, run) => cases.push([title, run]) },
-  {
+const nextSchema = (): string => `bun_${suite}_${name.replace('.', '_')}_${(schemas += 1)}`
+const runner = {
+  describe: (_: string, define: () => void) => define(),
+  test: (title: string, run: () => Promise<void>) => void cases.push([title, run]),
+}
+if (suite === 'threads') {
+  const open = (schema: string) => postgresThreads(client, { schema })
+  threadSuite(runner, {
+    name,
+    open: async () => open(nextSchema()),
+    openTwo: async () => {
+      const schema = nextSchema()
+      return [open(schema), open(schema)]
+    },
+  })
+} else {
+  const open = (schema: string) => openJournal(postgresStore(client, { schema }))
+  journalSuite(runner, {
     name,
     open: () => open(nextSchema()),
     openTwo: async () => {
       const schema = nextSchema()
       return [await open(schema), await open(schema)]
     },
-  },
-)
+  })
+}
 const failed: string[] = []
 for (const [title, run] of cases) {
   try {

@@ -1,0 +1,97 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import fc from 'fast-check'
+import { postgresThreads } from 'toolwright/postgres'
+import { expect, test } from 'vitest'
+import { startScript } from '../../../support/child-script.ts'
+import { runs, seed } from '../../../support/randomised.ts'
+import { useServer } from '../servers.ts'
+
+const LEASE_MS = 500
+const own = useServer()
+const program = fileURLToPath(new URL('work-process.ts', import.meta.url))
+const start = (schema: string, point = '') => startScript(program, [own.server.socket.host, schema, String(LEASE_MS), point])
+
+/** Makes the tables, so that no process is killed while it does. */
+async function emptySchema(): Promise<string> {
+  const schema = own.schema()
+  const store = postgresThreads(own.pool, { schema })
+  await store.listThreads()
+  await store.close()
+  return schema
+}
+
+/** Looks whether everything that was acknowledged is there, and nothing by half; gives the calls' statuses. */
+async function inspect(schema: string, acknowledged: readonly string[]): Promise<string[]> {
+  const store = postgresThreads(own.pool, { schema, leaseMs: LEASE_MS })
+  const calls = await store.listCalls('t')
+  const [messages, attachments] = [await store.listMessages('t'), await store.listAttachments('t')]
+  const done = calls.filter(({ status }) => status === 'success')
+  // A chain: all but the last are done, and the last one waits or was interrupted.
+  expect(calls.map(({ id }) => id)).toEqual(calls.map((_, n) => `c${n}`))
+  expect(done).toHaveLength(calls.length - 1)
+  expect(messages.map(({ callId }) => callId)).toEqual(done.map(({ id }) => id))
+  expect(messages.map(({ seq }) => seq)).toEqual(messages.map((_, n) => n + 1))
+  expect(attachments.map(({ name }) => name)).toEqual(done.map(({ id }) => id))
+  const ids = new Set(done.map(({ id }) => id))
+  expect(acknowledged.filter((id) => !ids.has(id))).toEqual([])
+  for (const [n, { path, size, name }] of attachments.entries()) {
+    expect([messages[n]?.bodyJson, done[n]?.resultJson]).toEqual([JSON.stringify(path), JSON.stringify(path)])
+    // Of the older ones an earlier look has read all.
+    const from = n < attachments.length - 4 ? size - 100 : 0
+    const bytes = Buffer.from(await store.readAttachment('t', path, { start: from }))
+    expect(bytes.equals(Buffer.alloc(size, name).subarray(from))).toBe(true)
+  }
+  // Another process works on when the lease of the dead one is over, and is told what it left.
+  const worker = await store.lockThread('t', { waitMs: 10 * LEASE_MS })
+  expect(worker.interrupted.map(({ id }) => id)).toEqual(calls.flatMap(({ id, status }) => (status === 'running' ? [id] : [])))
+  worker.release()
+  // What the dead had staged is gone.
+  const { rows } = await own.pool.query(`SELECT count(*)::int AS n FROM "${schema}"._toolwright_thread_files WHERE staged_by IS NOT NULL`)
+  expect(rows).toEqual([{ n: 0 }])
+  await store.close()
+  return calls.map(({ status }) => status)
+}
+
+test.each<[string, string[]]>([
+  ['claimed', ['running']],
+  ['staged', ['running']],
+  ['committed', ['success', 'queued']],
+])('a process that is killed: %s', { timeout: 60_000 }, async (point, expected) => {
+  const schema = await emptySchema()
+  const { child, ended, printed } = start(schema, point)
+  await printed(point)
+  child.kill('SIGKILL')
+  expect((await ended).stderr).toBe('')
+  expect(await inspect(schema, [])).toEqual(expected)
+})
+
+const moments = fc.sample(fc.integer({ min: 0, max: 300 }), { numRuns: runs(20), seed })
+test(
+  `processes that are killed at ${moments.length} random points: each time the next one goes on`,
+  { timeout: 60_000 + moments.length * 6_000 },
+  async () => {
+    const schema = await emptySchema()
+    const acknowledged: string[] = []
+    let [cut, length] = [0, 0]
+    for (const ms of moments) {
+      const { child, ended, printed } = start(schema)
+      await printed('ready')
+      await pause(ms)
+      child.kill('SIGKILL')
+      const { signal, stdout, stderr } = await ended
+      expect({ signal, stderr }).toEqual({ signal: 'SIGKILL', stderr: '' })
+      for (const [, id = ''] of stdout.matchAll(/^done (?<id>c\d+)$/gmu)) acknowledged.push(id)
+      const statuses = await inspect(schema, acknowledged)
+      expect(statuses.length).toBeGreaterThanOrEqual(length)
+      length = statuses.length
+      if (statuses.includes('running')) cut += 1
+    }
+    console.log(`${moments.length} kills: ${acknowledged.length} acknowledged commits, ${cut} calls cut, 0 lost`)
+    // No call is made twice over all of them.
+    expect(new Set(acknowledged).size).toBe(acknowledged.length)
+    // Otherwise nothing was tried.
+    expect(cut).toBeGreaterThan(moments.length / 4)
+    expect(length).toBeGreaterThan(moments.length)
+  },
+)
