@@ -9,7 +9,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -21,7 +21,8 @@ use toolwright_sandbox::wire::{
     Answer, Ask, NO_LEAD, Resolved, SYNTHETIC, receive_from_gate, send_to_gate,
 };
 
-use crate::connections::{Connections, Lead, Refusal, Verdict};
+use super::host_questions::{Caller, HostStandings, Step};
+use crate::connections::{Connections, HostAnswer, Lead, Refusal, Verdict};
 
 /// How many addresses of one name are answered.
 const MAX_ADDRESSES: usize = 8;
@@ -34,6 +35,10 @@ const MAX_NAME_BYTES: usize = 32 << 10;
 /// How many names are looked up at once, each on a thread of its own.
 const MAX_LOOKUPS: usize = 32;
 const STACK: usize = 256 << 10;
+/// Stands for a name that is looked up when somebody has agreed to it: no name leads there.
+const LATER: Lead = Lead { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), port: None };
+/// What is noted of a host while nobody has answered.
+const UNANSWERED: Verdict = Verdict::Refused(Refusal::Unanswered);
 
 /// Opens a gate for one command, and returns the worker's end. A thread answers until that is closed.
 pub(super) fn open(connections: &Arc<Connections>) -> io::Result<OwnedFd> {
@@ -44,11 +49,14 @@ pub(super) fn open(connections: &Arc<Connections>) -> io::Result<OwnedFd> {
         connections: Arc::clone(connections),
         leads: Mutex::default(),
         lookups: AtomicUsize::new(0),
+        standings: Mutex::default(),
     });
-    thread::Builder::new()
-        .name("toolwright-gate".to_owned())
-        .stack_size(STACK)
-        .spawn(move || gate.serve())?;
+    thread::Builder::new().name("toolwright-gate".to_owned()).stack_size(STACK).spawn(
+        move || {
+            gate.serve();
+            gate.give_up();
+        },
+    )?;
     Ok(theirs)
 }
 
@@ -58,6 +66,8 @@ struct Gate {
     leads: Mutex<Leads>,
     /// How many names are being looked up.
     lookups: AtomicUsize,
+    /// What was asked about hosts.
+    standings: Mutex<HostStandings>,
 }
 
 /// What synthetic addresses stand for, in the order in which they were given out.
@@ -108,7 +118,7 @@ impl Leads {
 }
 
 impl Gate {
-    fn serve(self: Arc<Self>) {
+    fn serve(self: &Arc<Self>) {
         loop {
             self.wait();
             let Ok(Some((packet, _))) = receive_from_gate(&self.socket, true) else { return };
@@ -122,12 +132,7 @@ impl Gate {
                     self.answer(&Answer::Resolved(number, resolved), None);
                 }
                 Ok(Ask::Dial(number, address, port, is_v6)) => {
-                    match self.dial(address, port, is_v6) {
-                        Ok(socket) => self.answer(&Answer::Dialed(number), Some(&socket)),
-                        Err(error) => {
-                            self.answer(&Answer::NotDialed(number, error.raw_os_error()), None);
-                        }
-                    }
+                    self.dial(Caller { number, address, port, is_v6 });
                 }
                 // The other end is not of this build.
                 Err(_) => return,
@@ -180,7 +185,12 @@ impl Gate {
         if let Err(resolved) = self.check(&name) {
             return self.answer(&Answer::Resolved(number, resolved), None);
         }
-        if let Some(lead) = self.connections.rules.lead(&name) {
+        let rules = &self.connections.rules;
+        if rules.asks(&name, None) && !self.standings().agreed_to(&name) {
+            let resolved = self.give_out(&name, vec![LATER]);
+            return self.answer(&Answer::Resolved(number, resolved), None);
+        }
+        if let Some(lead) = rules.lead(&name) {
             let resolved = self.give_out(&name, vec![lead]);
             return self.answer(&Answer::Resolved(number, resolved), None);
         }
@@ -199,22 +209,29 @@ impl Gate {
     }
 
     fn look_up(&self, name: &str) -> Resolved {
-        let Ok(found) = (name, 0).to_socket_addrs() else {
-            self.connections.note(name, None, Verdict::Unknown);
-            return Resolved::Nothing;
-        };
+        match self.leads_of(name) {
+            Ok(leads) => self.give_out(name, leads),
+            Err(verdict) => {
+                self.connections.note(name, None, verdict);
+                Resolved::Nothing
+            }
+        }
+    }
+
+    /// Where a name leads by the system's word, if it may lead there.
+    fn leads_of(&self, name: &str) -> Result<Vec<Lead>, Verdict> {
+        let found = (name, 0).to_socket_addrs().map_err(|_| Verdict::Unknown)?;
         let rules = &self.connections.rules;
         let all: Vec<IpAddr> = found.map(|address| plain(address.ip())).collect();
         let open = all.iter().filter(|address| rules.may_lead_to(**address));
         let mut leads: Vec<_> = open.map(|&address| Lead { address, port: None }).collect();
         if leads.is_empty() {
-            self.connections.note(name, None, Verdict::Private);
-            return Resolved::Nothing;
+            return Err(Verdict::Private);
         }
         // Not every machine that has addresses of IPv6 reaches others by it.
         leads.sort_by_key(|lead| lead.address.is_ipv6());
         leads.truncate(MAX_ADDRESSES);
-        self.give_out(name, leads)
+        Ok(leads)
     }
 
     fn give_out(&self, name: &str, leads: Vec<Lead>) -> Resolved {
@@ -224,25 +241,146 @@ impl Gate {
         if addresses.is_empty() { Resolved::Failed } else { Resolved::Addresses(addresses) }
     }
 
-    /// Begins a connection to where an address leads.
-    fn dial(&self, address: IpAddr, port: u16, is_v6: bool) -> Result<OwnedFd, Errno> {
-        let Connections { rules, .. } = &*self.connections;
-        let lead = self.leads().lead(address).cloned();
-        let (host, target) = match lead {
-            Some((name, lead)) => (name, lead.at(port)),
-            None => (written(address), SocketAddr::new(address, port)),
+    /// Begins a connection to where an address leads, or asks about it first.
+    fn dial(self: &Arc<Self>, caller: Caller) {
+        let Caller { address, port, .. } = caller;
+        let (host, lead) = self.host_at(address);
+        let rules = &self.connections.rules;
+        let denied = || {
+            let target = lead
+                .filter(|lead| *lead != LATER)
+                .map_or(SocketAddr::new(address, port), |lead| lead.at(port));
+            rules.denies(target).then_some(Refusal::Denied)
         };
-        let denied = || rules.denies(target).then_some(Refusal::Denied);
         if let Some(refusal) = rules.refusal(&host, Some(port)).or_else(denied) {
-            self.connections.note(&host, Some(port), Verdict::Refused(refusal));
-            return Err(Errno::from_raw_os_error(NO_LEAD));
+            return self.refuse(&host, caller, Verdict::Refused(refusal));
         }
-        let begun = begin(target, is_v6);
-        match &begun {
-            Ok(socket) => self.connections.opened(&host, port, target, socket),
-            Err(_) => self.connections.note(&host, Some(port), Verdict::Failed),
+        if !rules.asks(&host, Some(port)) {
+            return self.connect(caller);
         }
-        begun
+        // The lock is not held while the host program is asked: it may answer at once.
+        let step = self.standings().step(&host, caller);
+        match step {
+            Step::Known(Ok(())) => self.connect_apart(vec![caller]),
+            Step::Known(Err(refusal)) => self.refuse(&host, caller, Verdict::Refused(refusal)),
+            Step::Wait => {}
+            Step::Ask(question) => self.ask(question, host, port),
+        }
+    }
+
+    fn ask(self: &Arc<Self>, question: u64, host: String, port: u16) {
+        self.connections.note(&host, Some(port), UNANSWERED);
+        // Who answers late does not keep the gate.
+        let gate: Weak<Self> = Arc::downgrade(self);
+        let about = host.clone();
+        let answer = HostAnswer::new(move |agrees| {
+            if let Some(gate) = gate.upgrade() {
+                gate.answered(&about, port, agrees);
+            }
+        });
+        if let Some(questions) = &self.connections.questions {
+            questions.ask(question, &host, port, answer);
+        }
+    }
+
+    fn answered(self: &Arc<Self>, host: &str, port: u16, agrees: Option<bool>) {
+        let answer = match agrees {
+            Some(true) => Ok(()),
+            Some(false) => Err(Refusal::Rejected),
+            None => Err(Refusal::Unanswered),
+        };
+        let callers = self.standings().answer(host, port, answer);
+        if callers.is_empty() {
+            return;
+        }
+        self.connections.unnote(host, port, UNANSWERED);
+        match answer {
+            Ok(()) => self.connect_apart(callers),
+            Err(refusal) => {
+                for caller in callers {
+                    self.refuse(host, caller, Verdict::Refused(refusal));
+                }
+            }
+        }
+    }
+
+    /// Nobody waits for an answer any more.
+    fn give_up(&self) {
+        let Some(questions) = &self.connections.questions else { return };
+        let open = self.standings().open();
+        for question in open {
+            questions.give_up(question);
+        }
+    }
+
+    fn standings(&self) -> MutexGuard<'_, HostStandings> {
+        self.standings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The host that an address stands for, and where it leads.
+    fn host_at(&self, address: IpAddr) -> (String, Option<Lead>) {
+        match self.leads().lead(address).cloned() {
+            Some((name, lead)) => (name, Some(lead)),
+            None => (written(address), None),
+        }
+    }
+
+    /// As [`connect`](Self::connect), on a thread of its own: names may have to be looked up.
+    fn connect_apart(self: &Arc<Self>, callers: Vec<Caller>) {
+        let gate = Arc::clone(self);
+        let all = callers.clone();
+        let connects = move || {
+            for caller in callers {
+                gate.connect(caller);
+            }
+        };
+        let builder = thread::Builder::new().name("toolwright-name".to_owned());
+        if builder.spawn(connects).is_err() {
+            for caller in all {
+                let (host, _) = self.host_at(caller.address);
+                self.refuse(&host, caller, Verdict::Failed);
+            }
+        }
+    }
+
+    /// Begins a connection that may be made.
+    fn connect(&self, caller: Caller) {
+        let Caller { number, address, port, is_v6 } = caller;
+        let (host, lead) = self.host_at(address);
+        let rules = &self.connections.rules;
+        let leads = match lead {
+            None => Ok(vec![Lead { address, port: None }]),
+            Some(lead) if lead == LATER => {
+                rules.lead(&host).map_or_else(|| self.leads_of(&host), |lead| Ok(vec![lead]))
+            }
+            Some(lead) => Ok(vec![lead]),
+        };
+        let leads = match leads {
+            Ok(leads) => leads,
+            Err(verdict) => return self.refuse(&host, caller, verdict),
+        };
+        let targets: Vec<_> = leads.into_iter().map(|lead| lead.at(port)).collect();
+        let open: Vec<_> = targets.into_iter().filter(|target| !rules.denies(*target)).collect();
+        if open.is_empty() {
+            return self.refuse(&host, caller, Verdict::Refused(Refusal::Denied));
+        }
+        let mut last = Errno::from_raw_os_error(NO_LEAD);
+        for target in open {
+            match begin(target, is_v6) {
+                Ok(socket) => {
+                    self.connections.opened(&host, port, target, &socket);
+                    return self.answer(&Answer::Dialed(number), Some(&socket));
+                }
+                Err(error) => last = error,
+            }
+        }
+        self.connections.note(&host, Some(port), Verdict::Failed);
+        self.answer(&Answer::NotDialed(number, last.raw_os_error()), None);
+    }
+
+    fn refuse(&self, host: &str, caller: Caller, verdict: Verdict) {
+        self.connections.note(host, Some(caller.port), verdict);
+        self.answer(&Answer::NotDialed(caller.number, NO_LEAD), None);
     }
 }
 
