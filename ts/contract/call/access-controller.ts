@@ -158,14 +158,15 @@ export class AccessController implements Disposable {
     await this.#approved({ kind: 'input', process, text, secret })
   }
 
-  async reach(host: string, port: number): Promise<void> {
-    await this.#approved({ kind: 'host', host, port })
+  /** `signal` gives up the question to the user. */
+  async reach(host: string, port: number, signal?: AbortSignal): Promise<void> {
+    await this.#approved({ kind: 'host', host, port }, signal)
   }
 
   /** The target that the call declared, or else one that is opened and decided on now. */
-  async #approved(requested: CallTarget): Promise<RequestedTarget> {
+  async #approved(requested: CallTarget, signal?: AbortSignal): Promise<RequestedTarget> {
     const isSame = (target: Record<string, unknown>): boolean => Object.entries(requested).every(([name, value]) => target[name] === value)
-    return this.#targets.find(({ target, approved }) => approved && isSame(target)) ?? (await this.#authorize(requested))
+    return this.#targets.find(({ target, approved }) => approved && isSame(target)) ?? (await this.#authorize(requested, signal))
   }
 
   async #openedOf({ opened, error, target }: RequestedTarget): Promise<OpenedTarget> {
@@ -192,10 +193,10 @@ export class AccessController implements Disposable {
     for (const { opened } of this.#targets.splice(0)) opened?.close()
   }
 
-  async #authorize(target: CallTarget): Promise<RequestedTarget> {
+  async #authorize(target: CallTarget, signal?: AbortSignal): Promise<RequestedTarget> {
     const requested = await this.#open(target)
     this.#targets.push(requested)
-    requested.approvedByUser = await this.#approval.decideOn(requested)
+    requested.approvedByUser = await this.#approval.decideOn(requested, signal)
     this.#checkRunning()
     requested.approved = true
     return requested

@@ -13,6 +13,7 @@ import { goesOnNote } from '../../core/processes/process-texts.js'
 import { leftRunningNote } from '../../core/text.js'
 import { environmentOptions, hostVariables } from '../../core/environment.js'
 import { reachesAll } from '../../core/sandbox.js'
+import { answeringHosts } from '../../core/host-questions.js'
 import { hostsRequest } from '../../core/sandbox-hosts.js'
 import { tellListener } from '../../core/listeners.js'
 import { traceStep } from '../../core/call-channel.js'
@@ -110,7 +111,7 @@ export function commandRequest(
     // The directories of other sessions stay closed.
     denyRead: [...denyRead, directory.base],
     denyWrite,
-    names: hosts && hostsRequest(hosts),
+    names: hosts && hostsRequest(hosts, answeringHosts((host, port, signal) => access.reach(host, port, signal).then(() => true))),
     loopback,
     required,
     timeoutMs,
