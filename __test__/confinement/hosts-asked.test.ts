@@ -24,7 +24,7 @@ describe.skipIf(!isHeld)('hosts that the host program is asked about', { timeout
   function commands(network: Partial<SandboxHosts>, timeoutMs = 30_000) {
     const { root: rootDir } = makeSandbox()
     const sandbox = { network: { allow: ['open.test'], ask: ['*.ask.test'], addresses: addresses(), ...network } }
-    const { bash } = createTools({ rootDir, sandbox, toolTimeoutMs: { bash: timeoutMs } })
+    const { bash } = createTools({ rootDir, sandbox, toolTimeoutMs: timeoutMs })
     const sh = async (script: string): Promise<string> => String(await bash.execute({ cmd: 'bash', args: ['-c', script] }))
     const refused = async (script: string): Promise<ToolError> =>
       sh(script).then(
@@ -91,7 +91,7 @@ describe.skipIf(!isHeld)('hosts that the host program is asked about', { timeout
     const onAsk = ({ signal }: HostQuestion) =>
       (given = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(new Error('given up'))))) as Promise<never>
     const { code, details } = await commands({ onAsk }, 1_500).refused('curl -sS http://a.ask.test/')
-    expect(code).toBe('TOOL_TIMEOUT')
+    expect(code).toBe('PROCESS_TIMEOUT')
     expect(details['denials']).toContainEqual({ layer: 'network', subject: 'a.ask.test:80', option: 'sandbox.network.ask' })
     await expect(given).rejects.toThrow('given up')
   })
@@ -104,7 +104,11 @@ describe.skipIf(!isHeld)('hosts that the host program is asked about', { timeout
     }
     // No rule is about the host.
     const permissions = allowAll.map((rule) => ({ ...rule, permission: 'shell' }))
-    const requires = { fs: { read: ['/**'], write: ['{workspace}/**'] }, net: { hosts: ['*.ask.test', 'open.test'] }, shell: [{ cmd: '*' }] }
+    const requires = {
+      fs: { read: ['/**'], write: ['{workspace}/**'] },
+      net: { hosts: ['*.ask.test', 'open.test'] },
+      shell: [{ cmd: '*' }],
+    }
     const manifest = { name: 'asked', permissions, requires }
     const sandbox = { network: { allow: ['open.test'], ask: ['*.ask.test'], addresses: addresses() } }
     const { call } = await openScene({ manifest, sandbox, host: { prompt } } as never)

@@ -16,14 +16,18 @@ export function answeringHosts(agree: AgreeToHost): AskHost {
     if (host === undefined) return open.get(question)?.abort()
     const controller = new AbortController()
     open.set(question, controller)
-    void agree(host, port, controller.signal)
-      .catch(() => false)
-      .then(async (agrees) => {
-        open.delete(question)
-        const addon = await nativeAddon()
-        addon.answerHostQuestion(question, agrees)
-      })
+    void answered(agree(host, port, controller.signal)).then((agrees) => {
+      open.delete(question)
+      return answer(question, agrees)
+    })
   }
+}
+
+const answered = (agrees: Promise<boolean>): Promise<boolean> => agrees.catch(() => false)
+
+async function answer(question: number, agrees: boolean): Promise<void> {
+  const addon = await nativeAddon()
+  addon.answerHostQuestion(question, agrees)
 }
 
 /** What `always` was said to, by the options of a set. */

@@ -73,13 +73,19 @@ const checks = {
 } satisfies Checks<Omit<SandboxHosts, 'onAsk'>>
 
 /** A copy of the option. @throws {ToolError} INVALID_INPUT */
-export const sandboxHosts = group({ ...checks, onAsk: optional(callable<NonNullable<SandboxHosts['onAsk']>>()) } satisfies Checks<SandboxHosts>)
+export const sandboxHosts = group({
+  ...checks,
+  onAsk: optional(callable<NonNullable<SandboxHosts['onAsk']>>()),
+} satisfies Checks<SandboxHosts>)
 
 /** The same where the host is asked in another way. @throws {ToolError} INVALID_INPUT */
 export const hostsOfSession = group(checks)
 
 /** The option for the addon. */
-export function hostsRequest({ allow, ask = [], deny = [], addresses = {} }: SandboxHosts, onQuestion: AskHost | undefined): Addon.SandboxHosts {
+export function hostsRequest(
+  { allow, ask = [], deny = [], addresses = {} }: SandboxHosts,
+  onQuestion: AskHost | undefined,
+): Addon.SandboxHosts {
   const lists = { allow: [...allow], ask: [...ask], deny: [...deny], addresses: { ...addresses } }
   return onQuestion === undefined ? lists : { ...lists, onQuestion }
 }

@@ -195,7 +195,13 @@ export class CallApproval {
   }
 
   /** Asks the user. An `always` is recorded as rules, which cover the touched subjects. */
-  async #ask(prompt: Prompt, touched: readonly Subject[], verdict: PermissionVerdict, reason: string | undefined, signal: AbortSignal): Promise<void> {
+  async #ask(
+    prompt: Prompt,
+    touched: readonly Subject[],
+    verdict: PermissionVerdict,
+    reason: string | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { access, host } = this.#scope
     const { id, tool, args } = this.#call
     const rules = suggestedRules(access.addon, tool.id, touched, access.roots)

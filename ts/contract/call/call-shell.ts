@@ -111,7 +111,12 @@ export function commandRequest(
     // The directories of other sessions stay closed.
     denyRead: [...denyRead, directory.base],
     denyWrite,
-    names: hosts && hostsRequest(hosts, answeringHosts((host, port, signal) => access.reach(host, port, signal).then(() => true))),
+    names:
+      hosts &&
+      hostsRequest(
+        hosts,
+        answeringHosts((host, port, signal) => access.reach(host, port, signal).then(() => true)),
+      ),
     loopback,
     required,
     timeoutMs,
