@@ -1,10 +1,6 @@
 /** Questions of commands about hosts, which the native addon puts and the host program answers. */
-import type * as Addon from '../../index.js'
 import { nativeAddon } from './native.js'
-import type { HostDecision, SandboxHosts } from './sandbox-hosts.js'
-
-/** Takes the questions of the addon. */
-export type AskHost = (question: Addon.HostQuestion) => void
+import type { AskHost, HostDecision, SandboxHosts } from './sandbox-hosts.js'
 
 /** Whether a command may reach a host. A rejection is a no. */
 export type AgreeToHost = (host: string, port: number, signal: AbortSignal) => Promise<boolean>

@@ -1,6 +1,5 @@
 import { isIP } from 'node:net'
 import type * as Addon from '../../index.js'
-import type { AskHost } from './host-questions.js'
 import { callable, type Check, type Checks, group, invalid, listOf, must, optional } from './options.js'
 
 /** The hosts that commands reach by name, from a network of their own that has nothing else. Linux only. */
@@ -80,6 +79,9 @@ export const sandboxHosts = group({
 
 /** The same where the host is asked in another way. @throws {ToolError} INVALID_INPUT */
 export const hostsOfSession = group(checks)
+
+/** Takes the questions of the addon. */
+export type AskHost = (question: Addon.HostQuestion) => void
 
 /** The option for the addon. */
 export function hostsRequest(
