@@ -68,11 +68,13 @@ impl Cross<Arc<dyn HostQuestions>> for QuestionFunction {
     }
 }
 
-/// Answers a question about a host. One that nobody waits for any more is passed over.
+/// Answers a question about a host; without `agrees`, that nobody has answered. A question that nobody waits
+/// for any more is passed over.
 #[napi(catch_unwind)]
-pub fn answer_host_question(question: f64, agrees: bool) {
+pub fn answer_host_question(question: f64, agrees: Option<bool>) {
     let answer = call::lock(&OPEN).remove(&question.cross());
-    if let Some(answer) = answer {
-        answer.give(agrees);
+    match (answer, agrees) {
+        (Some(answer), Some(agrees)) => answer.give(agrees),
+        (answer, _) => drop(answer),
     }
 }

@@ -43,6 +43,8 @@ export class AccessController implements Disposable {
   readonly #targets: RequestedTarget[] = []
   #releaseSlot: () => void = () => undefined
   #isOver = false
+  /** Gives up what the user is asked about hosts of a command. Most calls ask nothing. */
+  #ended: AbortController | undefined
 
   constructor(scope: Scope, call: ControlledCall) {
     this.policy = scope.access.capabilities.policy
@@ -158,9 +160,15 @@ export class AccessController implements Disposable {
     await this.#approved({ kind: 'input', process, text, secret })
   }
 
-  /** `signal` gives up the question to the user. */
-  async reach(host: string, port: number, signal?: AbortSignal): Promise<void> {
-    await this.#approved({ kind: 'host', host, port }, signal)
+  async reach(host: string, port: number): Promise<void> {
+    await this.#approved({ kind: 'host', host, port })
+  }
+
+  /** As {@link reach}, for a command that may outlive the call. `signal` and the end of the call give up the question. */
+  async reachFromCommand(host: string, port: number, signal: AbortSignal): Promise<void> {
+    this.#checkRunning()
+    this.#ended ??= new AbortController()
+    await this.#approved({ kind: 'host', host, port }, AbortSignal.any([signal, this.#ended.signal]))
   }
 
   /** The target that the call declared, or else one that is opened and decided on now. */
@@ -189,6 +197,7 @@ export class AccessController implements Disposable {
   /** Closes every target. The tool may touch nothing after its call. */
   [Symbol.dispose](): void {
     this.#isOver = true
+    this.#ended?.abort()
     this.#releaseSlot()
     for (const { opened } of this.#targets.splice(0)) opened?.close()
   }

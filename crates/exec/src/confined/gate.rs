@@ -4,11 +4,13 @@
 //! Each that passes gets a synthetic address, which stands for this name at this address as long as the
 //! command runs. So what is dialled is what was checked, whatever the name leads to later.
 
+mod asked;
+
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -19,8 +21,8 @@ use rustix::net::{
 use toolwright_sandbox::wire::{Answer, Ask, NO_LEAD, Resolved, receive_from_gate, send_to_gate};
 
 use super::host_leads::Leads;
-use super::host_questions::{Caller, HostStandings, Step};
-use crate::connections::{Connections, HostAnswer, Lead, Refusal, Verdict};
+use super::host_questions::{Caller, HostStandings};
+use crate::connections::{Connections, Lead, Refusal, Verdict};
 
 /// How many addresses of one name are answered.
 const MAX_ADDRESSES: usize = 8;
@@ -179,83 +181,24 @@ impl Gate {
         Ok(leads)
     }
 
+    /// Where a name leads that was agreed to. It is looked up once.
+    fn agreed_leads(&self, name: &str) -> Result<Vec<Lead>, Verdict> {
+        if let Some(lead) = self.connections.rules.lead(name) {
+            return Ok(vec![lead]);
+        }
+        if let Some(leads) = self.leads().found(name) {
+            return Ok(leads.to_vec());
+        }
+        let leads = self.leads_of(name)?;
+        self.leads().find(name, leads.clone());
+        Ok(leads)
+    }
+
     fn give_out(&self, name: &str, leads: Vec<Lead>) -> Resolved {
         let mut given = self.leads();
         let addresses: Vec<u32> =
             leads.into_iter().filter_map(|lead| given.synthetic(name, lead)).collect();
         if addresses.is_empty() { Resolved::Failed } else { Resolved::Addresses(addresses) }
-    }
-
-    /// Begins a connection to where an address leads, or asks about it first.
-    fn dial(self: &Arc<Self>, caller: Caller) {
-        let Caller { address, port, .. } = caller;
-        let (host, lead) = self.host_at(address);
-        let rules = &self.connections.rules;
-        let denied = || {
-            let target = lead
-                .filter(|lead| *lead != LATER)
-                .map_or(SocketAddr::new(address, port), |lead| lead.at(port));
-            rules.denies(target).then_some(Refusal::Denied)
-        };
-        if let Some(refusal) = rules.refusal(&host, Some(port)).or_else(denied) {
-            return self.refuse(&host, caller, Verdict::Refused(refusal));
-        }
-        if !rules.asks(&host, Some(port)) {
-            return self.connect(caller);
-        }
-        // The lock is not held while the host program is asked: it may answer at once.
-        let step = self.standings().step(&host, caller);
-        match step {
-            Step::Known(Ok(())) => self.connect_apart(vec![caller]),
-            Step::Known(Err(refusal)) => self.refuse(&host, caller, Verdict::Refused(refusal)),
-            Step::Wait => {}
-            Step::Ask(question) => self.ask(question, host, port),
-        }
-    }
-
-    fn ask(self: &Arc<Self>, question: u64, host: String, port: u16) {
-        self.connections.note(&host, Some(port), UNANSWERED);
-        // Who answers late does not keep the gate.
-        let gate: Weak<Self> = Arc::downgrade(self);
-        let about = host.clone();
-        let answer = HostAnswer::new(move |agrees| {
-            if let Some(gate) = gate.upgrade() {
-                gate.answered(&about, port, agrees);
-            }
-        });
-        if let Some(questions) = &self.connections.questions {
-            questions.ask(question, &host, port, answer);
-        }
-    }
-
-    fn answered(self: &Arc<Self>, host: &str, port: u16, agrees: Option<bool>) {
-        let answer = match agrees {
-            Some(true) => Ok(()),
-            Some(false) => Err(Refusal::Rejected),
-            None => Err(Refusal::Unanswered),
-        };
-        let callers = self.standings().answer(host, port, answer);
-        if callers.is_empty() {
-            return;
-        }
-        self.connections.unnote(host, port, UNANSWERED);
-        match answer {
-            Ok(()) => self.connect_apart(callers),
-            Err(refusal) => {
-                for caller in callers {
-                    self.refuse(host, caller, Verdict::Refused(refusal));
-                }
-            }
-        }
-    }
-
-    /// Nobody waits for an answer any more.
-    fn give_up(&self) {
-        let Some(questions) = &self.connections.questions else { return };
-        let open = self.standings().open();
-        for question in open {
-            questions.give_up(question);
-        }
     }
 
     fn standings(&self) -> MutexGuard<'_, HostStandings> {
@@ -270,24 +213,6 @@ impl Gate {
         }
     }
 
-    /// As [`connect`](Self::connect), on a thread of its own: names may have to be looked up.
-    fn connect_apart(self: &Arc<Self>, callers: Vec<Caller>) {
-        let gate = Arc::clone(self);
-        let all = callers.clone();
-        let connects = move || {
-            for caller in callers {
-                gate.connect(caller);
-            }
-        };
-        let builder = thread::Builder::new().name("toolwright-name".to_owned());
-        if builder.spawn(connects).is_err() {
-            for caller in all {
-                let (host, _) = self.host_at(caller.address);
-                self.refuse(&host, caller, Verdict::Failed);
-            }
-        }
-    }
-
     /// Begins a connection that may be made.
     fn connect(&self, caller: Caller) {
         let Caller { number, address, port, is_v6 } = caller;
@@ -295,9 +220,7 @@ impl Gate {
         let rules = &self.connections.rules;
         let leads = match lead {
             None => Ok(vec![Lead { address, port: None }]),
-            Some(lead) if lead == LATER => {
-                rules.lead(&host).map_or_else(|| self.leads_of(&host), |lead| Ok(vec![lead]))
-            }
+            Some(lead) if lead == LATER => self.agreed_leads(&host),
             Some(lead) => Ok(vec![lead]),
         };
         let leads = match leads {
@@ -365,3 +288,6 @@ fn try_begin(family: AddressFamily, target: SocketAddr) -> Result<OwnedFd, Errno
         Err(error) => Err(error),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,6 +19,8 @@ const MAX_NAME_BYTES: usize = 32 << 10;
 pub(super) struct Leads {
     given: Vec<(String, Lead)>,
     numbers: HashMap<(String, IpAddr), usize>,
+    /// What names led to after they were agreed to.
+    found: HashMap<String, Vec<Lead>>,
     names: HashSet<String>,
     name_bytes: usize,
 }
@@ -52,6 +54,16 @@ impl Leads {
         };
         // The first one is that of the interface.
         u32::from(SYNTHETIC.0).checked_add(u32::try_from(number + 1).ok()?)
+    }
+
+    /// Where a name leads that was looked up after it was agreed to.
+    pub(super) fn found(&self, name: &str) -> Option<&[Lead]> {
+        self.found.get(name).map(Vec::as_slice)
+    }
+
+    /// Keeps where a name leads. What was found first stays.
+    pub(super) fn find(&mut self, name: &str, leads: Vec<Lead>) {
+        self.found.entry(name.to_owned()).or_insert(leads);
     }
 
     pub(super) fn lead(&self, address: IpAddr) -> Option<&(String, Lead)> {

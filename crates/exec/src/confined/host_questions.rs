@@ -87,10 +87,10 @@ impl HostStandings {
         })
     }
 
-    /// The questions that have no answer yet.
-    pub(super) fn open(&self) -> Vec<u64> {
-        let open = self.hosts.values().filter_map(|standing| match standing {
-            Standing::Open { question, .. } => Some(*question),
+    /// Takes no answers any more. The questions that have none yet.
+    pub(super) fn close(&mut self) -> Vec<u64> {
+        let open = mem::take(&mut self.hosts).into_values().filter_map(|standing| match standing {
+            Standing::Open { question, .. } => Some(question),
             Standing::Answered(_) => None,
         });
         open.collect()
@@ -113,13 +113,14 @@ mod tests {
         assert!(matches!(hosts.step("a.example", caller(1, 443)), Step::Ask(_)));
         assert_eq!(hosts.step("a.example", caller(2, 443)), Step::Wait);
         assert!(matches!(hosts.step("a.example", caller(3, 80)), Step::Ask(_)));
-        assert_eq!(hosts.open().len(), 2);
         assert_eq!(hosts.answer("a.example", 443, Ok(())), [caller(1, 443), caller(2, 443)]);
         assert_eq!(hosts.step("a.example", caller(4, 443)), Step::Known(Ok(())));
         assert_eq!(hosts.answer("a.example", 80, Err(Refusal::Rejected)), [caller(3, 80)]);
         assert_eq!(hosts.step("a.example", caller(5, 80)), Step::Known(Err(Refusal::Rejected)));
-        assert!(hosts.open().is_empty() && hosts.agreed_to("a.example"));
-        assert!(!hosts.agreed_to("b.example"));
+        assert!(hosts.agreed_to("a.example") && !hosts.agreed_to("b.example"));
+        let Step::Ask(open) = hosts.step("c.example", caller(6, 80)) else { panic!("no question") };
+        assert_eq!(hosts.close(), [open]);
+        assert!(hosts.answer("c.example", 80, Ok(())).is_empty(), "an answer after the end");
     }
 
     #[test]
