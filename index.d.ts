@@ -406,8 +406,11 @@ export declare class SandboxFiles {
   delete(path: string, publish: PublishOptions, cancel: CancelHandle): Promise<true | null | Unfinished>
 }
 
-/** Answers a question about a host. One that nobody waits for any more is passed over. */
-export declare function answerHostQuestion(question: number, agrees: boolean): void
+/**
+ * Answers a question about a host; without `agrees`, that nobody has answered. A question that nobody waits
+ * for any more is passed over.
+ */
+export declare function answerHostQuestion(question: number, agrees?: boolean | undefined | null): void
 
 /** Makes all changes of `patch` (the envelope of `apply_patch`, or a unified diff) below `root`, or none. */
 export declare function applyPatch(root: GrantedRoot, patch: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<PatchResult | Unfinished>

@@ -1,6 +1,14 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createTools, type HostDecision, type HostQuestion, sandboxReport, type SandboxHosts, type ToolError, type ToolOptions } from 'toolwright'
+import {
+  createTools,
+  type HostDecision,
+  type HostQuestion,
+  sandboxReport,
+  type SandboxHosts,
+  type ToolError,
+  type ToolOptions,
+} from 'toolwright'
 import { expect, onTestFinished } from 'vitest'
 import { makeSandbox } from '../support/sandbox.ts'
 

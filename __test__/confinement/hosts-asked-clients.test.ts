@@ -85,7 +85,8 @@ for name in 'abc':
     try:
         print(u.urlopen('http://' + name + '.ask.test/').read().decode().strip())
     except OSError:
-        print(name)`),
+        print(name)
+signal.setitimer(signal.ITIMER_REAL, 0)`),
     ],
   ]
   test.each(clients)('%s waits for the answer', async (_, program, script) => {
@@ -104,10 +105,12 @@ for name in 'abc':
     if (!has('node')) return
     const { network, visits } = await serveHosts()
     const { asked, onAsk } = slowHost(() => 'allow_once')
-    const workers = `
-      const { Worker } = require('node:worker_threads')
-      for (let n = 0; n < 8; n += 1) new Worker("fetch('http://a.ask.test/').then((r) => r.text()).then((t) => console.log(t.trim()))", { eval: true })`
-    const output = await askingCommands({ ...network, onAsk }).sh(`node -e ${JSON.stringify(workers)}`)
+    const script = `node - <<'NODE'
+const { Worker } = require('node:worker_threads')
+const get = "fetch('http://a.ask.test/').then((r) => r.text()).then((t) => console.log(t.trim()))"
+for (let n = 0; n < 8; n += 1) new Worker(get, { eval: true })
+NODE`
+    const output = await askingCommands({ ...network, onAsk }).sh(script)
     expect(output).toBe('a.ask.test /\n'.repeat(8))
     expect(visits).toHaveLength(8)
     expect(asked).toEqual(['a.ask.test:80'])
@@ -175,7 +178,7 @@ for _ in range(2):
     print(socket.socket().connect_ex((address, ${port})))
 sys.exit(9)`),
     )
-    expect(details).toMatchObject({ exitCode: 9, stdout: '101\n101\n' })
+    expect(details).toMatchObject({ exitCode: 9, output: '101\n101\n' })
     expect(asked).toEqual(['localhost'])
     expect(details['denials']).toEqual([{ layer: 'network', subject: `localhost:${port}`, option: 'sandbox.network.addresses' }])
     expect(hint).toContain('outside of the public internet')

@@ -83,7 +83,7 @@ describe.skipIf(!isHeld)('a command that waits for an answer about a host', { ti
     const since = performance.now()
     const { code, hint, details } = await refused(curl)
     expect(performance.now() - since).toBeLessThan(SOON)
-    expect(code).toBe('PROCESS_EXIT')
+    expect(code).toBe('TOOL_COMMAND_FAILED')
     expect(hint).toContain('`a.ask.test:80`: the host program was asked, and did not agree')
     expect(details['denials']).toContainEqual(denial)
     expect(visits).toEqual([])
@@ -105,7 +105,7 @@ describe.skipIf(!isHeld)('a command that waits for an answer about a host', { ti
 })
 
 describe.skipIf(!isHeld)('what outlives its call', { timeout: 60_000 }, () => {
-  function makeSet(network: SandboxHosts, options: CreateToolsOptions = {}) {
+  function makeSet(network: SandboxHosts, options: Pick<CreateToolsOptions, 'onTimeout' | 'toolTimeoutMs'> = {}) {
     const tools = createTools({ rootDir: makeSandbox().root, processes: true, ...options, sandbox: { network } })
     onTestFinished(() => tools[Symbol.asyncDispose]())
     return tools
