@@ -68,14 +68,6 @@ describe.skipIf(!isHeld)('a command that waits for an answer about a host', { ti
     ['gives another word', () => 'yes'],
     ['gives an object', () => ({ decision: 'allow_once' })],
     ['gives a list', () => Promise.resolve(['allow_once'])],
-    [
-      'gives a promise that throws',
-      () => ({
-        then() {
-          throw new Error('no promise')
-        },
-      }),
-    ],
   ]
   test.each(failing)('is refused if onAsk %s', async (_, onAsk) => {
     const { network, visits } = await serveHosts()
