@@ -406,6 +406,12 @@ export declare class SandboxFiles {
   delete(path: string, publish: PublishOptions, cancel: CancelHandle): Promise<true | null | Unfinished>
 }
 
+/**
+ * Answers a question about a host; without `agrees`, that nobody has answered. A question that nobody waits
+ * for any more is passed over.
+ */
+export declare function answerHostQuestion(question: number, agrees?: boolean | undefined | null): void
+
 /** Makes all changes of `patch` (the envelope of `apply_patch`, or a unified diff) below `root`, or none. */
 export declare function applyPatch(root: GrantedRoot, patch: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<PatchResult | Unfinished>
 
@@ -1002,6 +1008,16 @@ export interface HostConnection {
   receivedBytes?: number
 }
 
+/** A question, or the end of one. */
+export interface HostQuestion {
+  /** Its number, for the answer. */
+  question: number
+  /** The host. Without one, nobody waits for the answer any more. */
+  host?: string
+  /** The port. */
+  port: number
+}
+
 /** How a journal is opened. */
 export interface JournalOpenOptions {
   /** Wait for the disk with each row, so that it survives a loss of power. */
@@ -1382,10 +1398,14 @@ export interface SandboxEntry {
 export interface SandboxHosts {
   /** Patterns of hosts, with a port or without. */
   allow: Array<string>
+  /** Patterns of hosts that are reached if `onQuestion` leads to an answer that agrees. */
+  ask: Array<string>
   /** Patterns of hosts that are not reached in spite of that. */
   deny: Array<string>
   /** Where the host leads names itself. */
   addresses: Record<string, string>
+  /** Takes the questions, which `answerHostQuestion` answers. Without it, hosts of `ask` are refused. */
+  onQuestion?: (question: HostQuestion) => void
 }
 
 /** Bounds on what a command uses. */

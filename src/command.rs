@@ -48,7 +48,7 @@ impl Cross<Policy> for EnvironmentOptions {
 }
 
 /// Under what conditions commands run.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 pub struct CommandOptions {
     /// Which variables they see.
     pub environment: EnvironmentOptions,

@@ -19,6 +19,7 @@ mod cross;
 mod entries;
 mod files;
 mod grants;
+mod host_questions;
 mod journal;
 mod kept_process;
 mod patches;

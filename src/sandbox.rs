@@ -12,9 +12,10 @@ use toolwright_core::voice::report;
 use crate::call::{self, CancelHandle, Promised};
 use crate::cross::{Cross, convert, cross};
 use crate::grants::CommandGrants;
+use crate::host_questions::QuestionFunction;
 
 /// What commands may do. What is left out is as the documentation of `sandbox` says.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 pub struct SandboxRequest {
     /// Reach every host.
     pub network: bool,
@@ -41,14 +42,19 @@ pub struct SandboxRequest {
 }
 
 /// The hosts that commands reach by name.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 pub struct SandboxHosts {
     /// Patterns of hosts, with a port or without.
     pub allow: Vec<String>,
+    /// Patterns of hosts that are reached if `onQuestion` leads to an answer that agrees.
+    pub ask: Vec<String>,
     /// Patterns of hosts that are not reached in spite of that.
     pub deny: Vec<String>,
     /// Where the host leads names itself.
     pub addresses: HashMap<String, String>,
+    /// Takes the questions, which `answerHostQuestion` answers. Without it, hosts of `ask` are refused.
+    #[napi(ts_type = "(question: HostQuestion) => void")]
+    pub on_question: Option<QuestionFunction>,
 }
 
 /// Bounds on what a command uses.
@@ -65,7 +71,7 @@ pub struct SandboxLimits {
 }
 
 cross! {
-    SandboxHosts => HostOptions { allow, deny, addresses }
+    SandboxHosts => HostOptions { allow, ask, deny, addresses, questions: on_question }
     SandboxLimits => LimitOptions { processes, memory_bytes, cpu_seconds, file_size_bytes }
     SandboxRequest => SandboxOptions {
         network, names, loopback, full_files, system_only, writable_roots, readable, deny_write, isolated,

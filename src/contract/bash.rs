@@ -35,7 +35,7 @@ pub struct SidecarRequest {
 cross! { SidecarRequest => sidecar::SidecarRequest { directory, name, limit_bytes } }
 
 /// What to run, and what it may do.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 pub struct ContractBashRequest {
     /// For the shell's `-c`.
     pub command: String,

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
-import { type Check, type Checks, group, invalid, listOf, must, optional } from './options.js'
+import type * as Addon from '../../index.js'
+import { callable, type Check, type Checks, group, invalid, listOf, must, optional } from './options.js'
 
 /** The hosts that commands reach by name, from a network of their own that has nothing else. Linux only. */
 export interface SandboxHosts {
@@ -8,6 +9,12 @@ export interface SandboxHosts {
    * (`git.example.com:22`) or for all ports. An address is reached only if it is listed itself; `*` lists none.
    */
   allow: readonly string[]
+  /**
+   * Hosts that they reach if the host program agrees, in the same form. Who is asked is `onAsk`, or in `createSession` the rules and
+   * the prompt. What `deny` has is denied without a question, and what `allow` has needs none. A command waits for the answer in
+   * `connect`, its timeout goes on, and each host and port is asked about once. @default []
+   */
+  ask?: readonly string[] | undefined
   /** Hosts that they do not reach in spite of that, in the same form. A denied address is not reached by a name either. @default [] */
   deny?: readonly string[] | undefined
   /**
@@ -16,7 +23,24 @@ export interface SandboxHosts {
    * @default {}
    */
   addresses?: Readonly<Record<string, string>> | undefined
+  /**
+   * Asks the user about a host of `ask`. Without it those hosts are refused, as they are if it fails or gives no valid answer. An
+   * `_once` holds for the command, and an `_always` for all commands with these options. @default none
+   */
+  onAsk?: ((question: HostQuestion) => HostDecision | PromiseLike<HostDecision>) | undefined
 }
+
+/** A host that a command connects to, about which the user is asked. */
+export interface HostQuestion {
+  /** A name, or an address as it is written in a URL. */
+  readonly host: string
+  readonly port: number
+  /** Aborted when the answer is no longer needed, because the command has ended. */
+  readonly signal: AbortSignal
+}
+
+/** A decision of the user about a host. */
+export type HostDecision = 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always'
 
 const HOST = 'a host without a scheme or path, such as example.com, *.example.com or git.example.com:22'
 const isHost = (value: unknown): boolean => typeof value === 'string' && value.length <= 300 && /^[^\s/\\@?#]+$/u.test(value)
@@ -40,18 +64,30 @@ function isAddress(text: string): boolean {
   return isHere && (port === undefined || Number(port) <= 65_535)
 }
 
-/** A copy of the option. @throws {ToolError} INVALID_INPUT */
-export const sandboxHosts = group({
+const checks = {
   allow: hosts,
+  ask: optional(hosts),
   deny: optional(hosts),
   addresses: optional(addressOfNames),
+} satisfies Checks<Omit<SandboxHosts, 'onAsk'>>
+
+/** A copy of the option. @throws {ToolError} INVALID_INPUT */
+export const sandboxHosts = group({
+  ...checks,
+  onAsk: optional(callable<NonNullable<SandboxHosts['onAsk']>>()),
 } satisfies Checks<SandboxHosts>)
 
+/** The same where the host is asked in another way. @throws {ToolError} INVALID_INPUT */
+export const hostsOfSession = group(checks)
+
+/** Takes the questions of the addon. */
+export type AskHost = (question: Addon.HostQuestion) => void
+
 /** The option for the addon. */
-export function hostsRequest({ allow, deny = [], addresses = {} }: SandboxHosts): {
-  allow: string[]
-  deny: string[]
-  addresses: Record<string, string>
-} {
-  return { allow: [...allow], deny: [...deny], addresses: { ...addresses } }
+export function hostsRequest(
+  { allow, ask = [], deny = [], addresses = {} }: SandboxHosts,
+  onQuestion: AskHost | undefined,
+): Addon.SandboxHosts {
+  const lists = { allow: [...allow], ask: [...ask], deny: [...deny], addresses: { ...addresses } }
+  return onQuestion === undefined ? lists : { ...lists, onQuestion }
 }

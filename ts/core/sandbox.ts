@@ -1,6 +1,7 @@
 import type { SandboxRequest } from '../../index.js'
 import { boolean, type Check, type Checks, group, invalid, oneOf, optional, paths, wholeNumber } from './options.js'
 import { protectedPaths } from './protected-places.js'
+import { askingOnAsk } from './host-questions.js'
 import { hostsRequest, type SandboxHosts, sandboxHosts } from './sandbox-hosts.js'
 
 /** How commands are confined. Only the host sets these options; a model cannot. */
@@ -114,7 +115,7 @@ export const reachesAll = (sandbox: Pick<SandboxOptions, 'network'>, allowNetwor
 /** The options for the addon. Granted and denied paths cross as `CommandGrants`. */
 export function sandboxRequest(sandbox: SandboxOptions, allowNetwork: boolean): SandboxRequest {
   const { files, readScope, isolation, denyRead: _, network, ...rest } = sandbox
-  const reach = network === undefined ? { network: allowNetwork } : { network: false, names: hostsRequest(network) }
+  const reach = network === undefined ? { network: allowNetwork } : { network: false, names: hostsRequest(network, askingOnAsk(network)) }
   const modes = { ...reach, fullFiles: files === 'full', systemOnly: readScope === 'system', isolated: isolation === 'call' }
   // Cast, because its arrays are read-only copies.
   return { ...modes, ...rest } as SandboxRequest

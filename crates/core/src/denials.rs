@@ -89,6 +89,9 @@ pub(crate) fn of_connections(connections: &[Connection]) -> Vec<Denial> {
             Verdict::Refused(Refusal::NotAllowed) => Some("sandbox.network.allow"),
             Verdict::Refused(Refusal::Denied) => Some("sandbox.network.deny"),
             Verdict::Refused(Refusal::NotGranted) => Some("net.hosts"),
+            Verdict::Refused(Refusal::Unanswered | Refusal::Rejected) => {
+                Some("sandbox.network.ask")
+            }
             Verdict::Private => Some("sandbox.network.addresses"),
             Verdict::TooMany => None,
             Verdict::Opened | Verdict::Unknown | Verdict::Failed => return None,

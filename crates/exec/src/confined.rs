@@ -5,6 +5,8 @@
 //! making them takes several times as long as starting a command does, and both end with the host.
 
 mod gate;
+mod host_leads;
+mod host_questions;
 mod identity;
 mod leader;
 mod lease;

@@ -5,9 +5,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 #[cfg(target_os = "linux")]
 use std::os::fd::OwnedFd;
-#[cfg(target_os = "linux")]
-use std::sync::Arc;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 #[cfg(target_os = "linux")]
 use crate::traffic::{Carried, Traffic};
@@ -21,6 +19,12 @@ pub trait HostRules: fmt::Debug + Send + Sync {
     /// Why a command may not reach this host, at this port or, without one, at any port. A host is a name,
     /// or an address as it is written in a URL. `None`: it may.
     fn refusal(&self, host: &str, port: Option<u16>) -> Option<Refusal>;
+
+    /// Whether the host program is asked before a command reaches a host that is not refused. Without a port:
+    /// whether it is asked whichever the port.
+    fn asks(&self, _host: &str, _port: Option<u16>) -> bool {
+        false
+    }
 
     /// Whether an address is denied, whichever name leads there.
     fn denies(&self, address: SocketAddr) -> bool;
@@ -41,6 +45,51 @@ pub enum Refusal {
     Denied,
     /// It is not among those that are granted to the session.
     NotGranted,
+    /// Nobody can be asked about it, or the answer was not there when the command ended.
+    Unanswered,
+    /// The host program was asked, and did not agree.
+    Rejected,
+}
+
+/// Asks the host program about hosts that one may reach only if it agrees.
+pub trait HostQuestions: fmt::Debug + Send + Sync {
+    /// Asks whether a command may reach a host at a port. It does not wait. An answer that is dropped
+    /// refuses the host.
+    fn ask(&self, question: u64, host: &str, port: u16, answer: HostAnswer);
+
+    /// The command has ended before this question was answered.
+    fn give_up(&self, question: u64);
+}
+
+/// Takes the answer to one question. Dropped, it is that there is none.
+pub struct HostAnswer(Option<Box<dyn FnOnce(Option<bool>) + Send>>);
+
+impl HostAnswer {
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "no command is run there"))]
+    pub(crate) fn new(take: impl FnOnce(Option<bool>) + Send + 'static) -> Self {
+        Self(Some(Box::new(take)))
+    }
+
+    /// Whether the command may reach the host.
+    pub fn give(mut self, agrees: bool) {
+        if let Some(take) = self.0.take() {
+            take(Some(agrees));
+        }
+    }
+}
+
+impl Drop for HostAnswer {
+    fn drop(&mut self) {
+        if let Some(take) = self.0.take() {
+            take(None);
+        }
+    }
+}
+
+impl fmt::Debug for HostAnswer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("HostAnswer")
+    }
 }
 
 /// Where the host leads a name.
@@ -129,6 +178,8 @@ struct Note {
 pub struct Connections {
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "no command is run there"))]
     pub(crate) rules: Box<dyn HostRules>,
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "no command is run there"))]
+    pub(crate) questions: Option<Arc<dyn HostQuestions>>,
     state: Mutex<State>,
 }
 
@@ -143,7 +194,13 @@ impl Connections {
     /// None yet.
     #[must_use]
     pub fn new(rules: Box<dyn HostRules>) -> Self {
-        Self { rules, state: Mutex::default() }
+        Self { rules, questions: None, state: Mutex::default() }
+    }
+
+    /// With somebody to ask about hosts.
+    #[must_use]
+    pub fn asking(self, questions: Option<Arc<dyn HostQuestions>>) -> Self {
+        Self { questions, ..self }
     }
 
     /// Those of a command that has ended, in the order of their names. An allowed name that was only looked
@@ -182,6 +239,17 @@ impl Connections {
         let mut state = self.lock();
         if state.note(host, Some(port), Verdict::Opened) {
             state.traffic.watch(socket, target, (host.to_owned(), port));
+        }
+    }
+
+    /// Takes back one that was noted.
+    pub(crate) fn unnote(&self, host: &str, port: u16, verdict: Verdict) {
+        let mut state = self.lock();
+        let key = (host.to_owned(), Some(port), verdict);
+        let Some(note) = state.noted.get_mut(&key) else { return };
+        note.count = note.count.saturating_sub(1);
+        if note.count == 0 {
+            state.noted.remove(&key);
         }
     }
 

@@ -78,7 +78,9 @@ mod traffic;
 
 pub use cancel::{Cancel, CancelSource, Waker};
 pub use capture::Output;
-pub use connections::{Bytes, Connection, Connections, HostRules, Lead, Refusal, Verdict};
+pub use connections::{
+    Bytes, Connection, Connections, HostAnswer, HostQuestions, HostRules, Lead, Refusal, Verdict,
+};
 pub use error::{ExecError, SpawnReason};
 pub use exit::{Exit, signal_number};
 pub use git_reports::{GitProblem, GitReport, GitReports};

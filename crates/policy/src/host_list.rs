@@ -14,16 +14,13 @@ pub struct HostList {
 impl HostList {
     /// Compiles both lists. `origin` is the name of the option that holds them.
     pub fn compile(origin: &str, allow: &[String], deny: &[String]) -> Result<Self, CompileError> {
-        let patterns = |place: &str, texts: &[String]| {
-            let mut all = Vec::new();
-            for (index, text) in texts.iter().enumerate() {
-                let compiled = host_pattern::compile(text)
-                    .map_err(|problem| problem.at(origin, format!("{place}[{index}]")))?;
-                all.extend(compiled);
-            }
-            Ok(all)
-        };
-        Ok(Self { allow: patterns("allow", allow)?, deny: patterns("deny", deny)? })
+        let allow = patterns(origin, "allow", allow)?;
+        Ok(Self { allow, deny: patterns(origin, "deny", deny)? })
+    }
+
+    /// Compiles the list of the hosts that are asked about first.
+    pub fn compile_asked(origin: &str, ask: &[String]) -> Result<Self, CompileError> {
+        Ok(Self { allow: patterns(origin, "ask", ask)?, deny: Vec::new() })
     }
 
     /// Whether a host may be reached; without a port, whether at some port.
@@ -54,4 +51,14 @@ impl HostList {
     pub fn denies(&self, host: &Host) -> bool {
         self.deny.iter().any(|pattern| pattern.covers(host))
     }
+}
+
+fn patterns(origin: &str, place: &str, texts: &[String]) -> Result<Vec<HostPattern>, CompileError> {
+    let mut all = Vec::new();
+    for (index, text) in texts.iter().enumerate() {
+        let compiled = host_pattern::compile(text)
+            .map_err(|problem| problem.at(origin, format!("{place}[{index}]")))?;
+        all.extend(compiled);
+    }
+    Ok(all)
 }

@@ -160,6 +160,8 @@ impl Network {
 pub struct Names {
     /// Patterns of hosts, with a port or without.
     pub allow: Vec<String>,
+    /// Patterns of hosts that are reached if the host program agrees.
+    pub ask: Vec<String>,
     /// Patterns of hosts that are not reached in spite of that.
     pub deny: Vec<String>,
     /// Lists of patterns, each of which has to allow a host as well.

@@ -43,6 +43,8 @@ export class AccessController implements Disposable {
   readonly #targets: RequestedTarget[] = []
   #releaseSlot: () => void = () => undefined
   #isOver = false
+  /** Gives up what the user is asked about hosts of a command. Most calls ask nothing. */
+  #ended: AbortController | undefined
 
   constructor(scope: Scope, call: ControlledCall) {
     this.policy = scope.access.capabilities.policy
@@ -162,10 +164,17 @@ export class AccessController implements Disposable {
     await this.#approved({ kind: 'host', host, port })
   }
 
+  /** As {@link reach}, for a command that may outlive the call. `signal` and the end of the call give up the question. */
+  async reachFromCommand(host: string, port: number, signal: AbortSignal): Promise<void> {
+    this.#checkRunning()
+    this.#ended ??= new AbortController()
+    await this.#approved({ kind: 'host', host, port }, AbortSignal.any([signal, this.#ended.signal]))
+  }
+
   /** The target that the call declared, or else one that is opened and decided on now. */
-  async #approved(requested: CallTarget): Promise<RequestedTarget> {
+  async #approved(requested: CallTarget, signal?: AbortSignal): Promise<RequestedTarget> {
     const isSame = (target: Record<string, unknown>): boolean => Object.entries(requested).every(([name, value]) => target[name] === value)
-    return this.#targets.find(({ target, approved }) => approved && isSame(target)) ?? (await this.#authorize(requested))
+    return this.#targets.find(({ target, approved }) => approved && isSame(target)) ?? (await this.#authorize(requested, signal))
   }
 
   async #openedOf({ opened, error, target }: RequestedTarget): Promise<OpenedTarget> {
@@ -188,14 +197,15 @@ export class AccessController implements Disposable {
   /** Closes every target. The tool may touch nothing after its call. */
   [Symbol.dispose](): void {
     this.#isOver = true
+    this.#ended?.abort()
     this.#releaseSlot()
     for (const { opened } of this.#targets.splice(0)) opened?.close()
   }
 
-  async #authorize(target: CallTarget): Promise<RequestedTarget> {
+  async #authorize(target: CallTarget, signal?: AbortSignal): Promise<RequestedTarget> {
     const requested = await this.#open(target)
     this.#targets.push(requested)
-    requested.approvedByUser = await this.#approval.decideOn(requested)
+    requested.approvedByUser = await this.#approval.decideOn(requested, signal)
     this.#checkRunning()
     requested.approved = true
     return requested

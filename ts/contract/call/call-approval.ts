@@ -100,13 +100,13 @@ export class CallApproval {
   }
 
   /** As {@link decide}, on a target that the tool did not declare. The watchdog has seen the call, and is not asked again. */
-  async decideOn(requested: RequestedTarget): Promise<boolean> {
+  async decideOn(requested: RequestedTarget, given?: AbortSignal): Promise<boolean> {
     const verdict = this.evaluate([requested])
     if (verdict.action === 'deny') throw this.#denied(verdict)
     // Agreement with the call covers what no rule mentions, but not every host that a page leads to.
     const isMentioned = verdict.subjects.some(({ action, rule }) => action === 'ask' && rule !== undefined)
     const asks = verdict.action === 'ask' && (isMentioned || requested.target.kind === 'host')
-    return asks && this.#prompt([requested], [], { action: 'allow' })
+    return asks && this.#prompt([requested], [], { action: 'allow' }, given)
   }
 
   evaluate(targets: readonly RequestedTarget[], named: readonly Subject[] = []): PermissionVerdict {
@@ -161,9 +161,10 @@ export class CallApproval {
     return askWatchdog(watchdog, call, limits.watchdogMs, signal)
   }
 
-  async #prompt(targets: readonly RequestedTarget[], named: readonly Subject[], watched: Verdict): Promise<boolean> {
+  async #prompt(targets: readonly RequestedTarget[], named: readonly Subject[], watched: Verdict, given?: AbortSignal): Promise<boolean> {
     const { access, host, approvals } = this.#scope
-    const { tool, signal, isApproved = false, onWaited } = this.#call
+    const { tool, isApproved = false, onWaited } = this.#call
+    const signal = given ?? this.#call.signal
     const { prompt } = host
     const touched = this.#touched(targets, named)
     const inQuestion = this.#inQuestion(touched, watched.reason)
@@ -180,7 +181,7 @@ export class CallApproval {
       const verdict = this.evaluate(targets, named)
       if (verdict.action === 'deny') throw this.#denied(verdict)
       if (!mustPrompt(verdict, watched)) return false
-      await this.#ask(ask, touched, verdict, watched.reason)
+      await this.#ask(ask, touched, verdict, watched.reason, signal)
       return true
     }
     // Nobody waits for an answer that is there.
@@ -194,9 +195,15 @@ export class CallApproval {
   }
 
   /** Asks the user. An `always` is recorded as rules, which cover the touched subjects. */
-  async #ask(prompt: Prompt, touched: readonly Subject[], verdict: PermissionVerdict, reason: string | undefined): Promise<void> {
+  async #ask(
+    prompt: Prompt,
+    touched: readonly Subject[],
+    verdict: PermissionVerdict,
+    reason: string | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { access, host } = this.#scope
-    const { id, tool, args, signal } = this.#call
+    const { id, tool, args } = this.#call
     const rules = suggestedRules(access.addon, tool.id, touched, access.roots)
     const subjects = verdict.subjects.map(({ capability, resource, restricted: why }) => ({ capability, resource, why }))
     const request = { session_id: host.sessionId, call_id: id, tool: tool.id, args: ownCopyOf(args), subjects, reason, rules }

@@ -13,6 +13,7 @@ import { goesOnNote } from '../../core/processes/process-texts.js'
 import { leftRunningNote } from '../../core/text.js'
 import { environmentOptions, hostVariables } from '../../core/environment.js'
 import { reachesAll } from '../../core/sandbox.js'
+import { type AgreeToHost, answeringHosts } from '../../core/host-questions.js'
 import { hostsRequest } from '../../core/sandbox-hosts.js'
 import { tellListener } from '../../core/listeners.js'
 import { traceStep } from '../../core/call-channel.js'
@@ -20,7 +21,7 @@ import { type CommandMessage, programName } from '../../core/call-message.js'
 import { CommandPatches, type ReportedPatch } from '../../core/command-patches.js'
 import { call, isUnfinished } from '../../core/native.js'
 import { changedFiles } from '../../journal/calls/patches-in-call.js'
-import { thrownText } from '../registry/envelope.js'
+import { failureOf, thrownText } from '../registry/envelope.js'
 import type { CommandConnection } from '../registry/envelope.js'
 import type { CommandEnd, RuntimeShell } from '../registry/tool-runtime.js'
 import type { CallScope } from './access-controller.js'
@@ -110,7 +111,7 @@ export function commandRequest(
     // The directories of other sessions stay closed.
     denyRead: [...denyRead, directory.base],
     denyWrite,
-    names: hosts && hostsRequest(hosts),
+    names: hosts && hostsRequest(hosts, answeringHosts(agreesToHost(access))),
     loopback,
     required,
     timeoutMs,
@@ -118,6 +119,20 @@ export function commandRequest(
   } as Omit<ContractBashRequest, 'sidecar'>
   return { request, grants }
 }
+
+/** Asks the rules and the user about a host. */
+function agreesToHost(access: CallScope['access']): AgreeToHost {
+  return async (host, port, signal) => {
+    try {
+      await access.reachFromCommand(host, port, signal)
+      return true
+    } catch (error) {
+      return isNo(error) ? false : undefined
+    }
+  }
+}
+
+const isNo = (error: unknown): boolean => ['capability_refused', 'permission_denied', 'permission_rejected'].includes(failureOf(error).code)
 
 /** The interval at which watchers of a command get its output, in milliseconds. */
 const OUTPUT_MS = 100

@@ -27,9 +27,9 @@ export interface SessionSandbox {
   required?: boolean | undefined
   /**
    * Hosts that commands reach by name, as far as the capabilities open them too (`net.hosts`). `{ allow: ['*'] }` stands for
-   * all that these open. Without it, commands have the whole network if `net.hosts` is `['*']`, and none otherwise.
+   * all that these open. Hosts of `ask` go to the rules and the prompt, as those of `web_fetch` do. Without it, commands have the whole network if `net.hosts` is `['*']`, and none otherwise.
    */
-  network?: SandboxHosts | undefined
+  network?: Omit<SandboxHosts, 'onAsk'> | undefined
   /** Which of the host's own services a command reaches. @default 'private' */
   loopback?: 'private' | 'none' | 'host' | undefined
   /** Paths that no process reads, whatever the capabilities say. */

@@ -65,9 +65,17 @@ export function suggestedRules(
   subjects: readonly Subject[],
   roots: readonly string[],
 ): Pick<Rule, 'permission' | 'pattern'>[] {
-  const patterns = subjects.flatMap((subject) => patternsOf(addon, subject, roots))
-  return [...new Set(patterns)].map((pattern) => ({ permission: toolId, pattern }))
+  const patterns = (some: readonly Subject[]): Set<string> => new Set(some.flatMap((subject) => patternsOf(addon, subject, roots)))
+  // Patterns of these tools are for commands: a host needs a rule of its capability.
+  const hosts = FOR_COMMANDS.has(toolId) ? subjects.filter(({ kind }) => kind === 'host') : []
+  const own = patterns(subjects.filter((subject) => !hosts.includes(subject)))
+  return [
+    ...[...own].map((pattern) => ({ permission: toolId, pattern })),
+    ...[...patterns(hosts)].map((pattern) => ({ permission: 'net.fetch', pattern })),
+  ]
 }
+
+const FOR_COMMANDS: ReadonlySet<string> = new Set(['bash', 'process_start', 'process_write'])
 
 function patternsOf(addon: ContractAddon, { kind, resource, below, shell }: Subject, roots: readonly string[]): string[] {
   if (kind === 'command') return addon.suggestPattern(resource, shell)

@@ -24,7 +24,7 @@ import {
 import { parseEnvironment } from '../../core/environment.js'
 import { protectedPaths } from '../../core/protected-places.js'
 import { checkNetwork } from '../../core/sandbox.js'
-import { sandboxHosts } from '../../core/sandbox-hosts.js'
+import { hostsOfSession } from '../../core/sandbox-hosts.js'
 import { checkModel, type SpawnAgent } from './child-agent.js'
 import type { ContractTool } from '../registry/contract-tool.js'
 import type { RecordPart } from '../journal/session-recorder.js'
@@ -165,7 +165,7 @@ const sessionHost: Check<SessionHost> = (host, name) => {
 
 const sessionSandbox = group({
   required: optional(boolean),
-  network: optional(sandboxHosts),
+  network: optional(hostsOfSession),
   loopback: optional(oneOf('private', 'none', 'host')),
   denyRead: optional(paths),
   denyWrite: optional(protectedPaths),

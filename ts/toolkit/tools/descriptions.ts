@@ -138,8 +138,9 @@ const MAX_HOSTS = 20
 /** What commands reach of the network. */
 function reachOf({ network }: SandboxOptions, allowNetwork: boolean): string {
   if (network === undefined) return allowNetwork ? 'The network is open.' : 'The network is blocked.'
-  const { allow } = network
-  if (allow.length === 0) return 'The network is blocked.'
-  const more = allow.length > MAX_HOSTS ? ` and ${allow.length - MAX_HOSTS} more` : ''
-  return `Of the network, only these hosts are reached: ${allow.slice(0, MAX_HOSTS).join(', ')}${more}.`
+  const { allow, ask = [], onAsk } = network
+  const hosts = onAsk === undefined ? allow : [...allow, ...ask.map((host) => `${host} (the user is asked)`)]
+  if (hosts.length === 0) return 'The network is blocked.'
+  const more = hosts.length > MAX_HOSTS ? ` and ${hosts.length - MAX_HOSTS} more` : ''
+  return `Of the network, only these hosts are reached: ${hosts.slice(0, MAX_HOSTS).join(', ')}${more}.`
 }

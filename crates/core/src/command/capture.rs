@@ -48,7 +48,7 @@ pub fn run(
     let plan = settings.sandbox.plan(&root, &settings.grants.resolve()?, host);
     let variables = environment::of_command(&settings.environment, host, &directory.path);
     let git = GitReports::default();
-    let connections = hosts::of(&plan)?;
+    let connections = hosts::of(&plan, settings.sandbox.names.as_ref())?;
     let launch = Launch {
         program: &program.cmd,
         args: &program.args,

@@ -9,6 +9,7 @@ use toolwright_policy::{Host, HostList, is_public};
 use toolwright_sandbox::plan::{Names, Plan};
 
 use super::end::Noted;
+use super::plan::HostOptions;
 use crate::code::Code;
 use crate::denials::{self, Ended};
 use crate::failure::Failure;
@@ -18,9 +19,14 @@ const OPTION: &str = "sandbox.network";
 const CAPABILITIES: &str = "net.hosts";
 
 /// What decides about the hosts of one command, and notes them. `None`: its plan names none.
-pub(super) fn of(plan: &Plan) -> Result<Option<Arc<Connections>>, Failure> {
+pub(super) fn of(
+    plan: &Plan,
+    options: Option<&HostOptions>,
+) -> Result<Option<Arc<Connections>>, Failure> {
     let Some(names) = &plan.names else { return Ok(None) };
-    Ok(Some(Arc::new(Connections::new(Box::new(compile(names)?)))))
+    let questions = options.and_then(|options| options.questions.clone());
+    let rules = Rules { can_ask: questions.is_some(), ..compile(names)? };
+    Ok(Some(Arc::new(Connections::new(Box::new(rules)).asking(questions))))
 }
 
 /// The hosts that a command has asked for.
@@ -39,6 +45,10 @@ pub(super) fn noted(git: &[GitReport], ended: &Ended<'_>, connections: Vec<Conne
 struct Rules {
     /// All of them have to allow a host.
     lists: Vec<HostList>,
+    /// What the option allows only if somebody agrees.
+    asked: HostList,
+    /// Whether somebody can be asked.
+    can_ask: bool,
     leads: HashMap<String, Lead>,
 }
 
@@ -49,13 +59,15 @@ fn compile(names: &Names) -> Result<Rules, Failure> {
         .map(|(origin, allow, deny)| HostList::compile(origin, allow, deny))
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| invalid(error.to_string()))?;
+    let asked =
+        HostList::compile_asked(OPTION, &names.ask).map_err(|error| invalid(error.to_string()))?;
     let mut leads = HashMap::new();
     for (name, address) in &names.addresses {
         let host = Host::parse(name).ok_or_else(|| no_name(name))?;
         let lead = lead(address).ok_or_else(|| no_address(name, address))?;
         leads.insert(host.name().to_owned(), lead);
     }
-    Ok(Rules { lists, leads })
+    Ok(Rules { lists, asked, can_ask: false, leads })
 }
 
 fn lead(text: &str) -> Option<Lead> {
@@ -91,13 +103,21 @@ impl HostRules for Rules {
         // Capabilities that have every host have addresses too. The option has those that it lists.
         if option.denies(&host) {
             Some(Refusal::Denied)
-        } else if !option.lists(&host) {
+        } else if !option.lists(&host) && !self.asked.lists(&host) {
             Some(Refusal::NotAllowed)
         } else if !within.iter().all(|list| list.allows(&host)) {
             Some(Refusal::NotGranted)
+        } else if !option.lists(&host) && !self.can_ask {
+            Some(Refusal::Unanswered)
         } else {
             None
         }
+    }
+
+    fn asks(&self, host: &str, port: Option<u16>) -> bool {
+        let host = Host::parse(host).map(|host| host.with_port(port));
+        let (Some(host), [option, ..]) = (host, &self.lists[..]) else { return false };
+        !option.lists(&host) && self.asked.lists(&host)
     }
 
     fn denies(&self, address: SocketAddr) -> bool {
@@ -127,6 +147,7 @@ mod tests {
     fn names(allow: &[&str], addresses: &[(&str, &str)]) -> Names {
         Names {
             allow: allow.iter().map(|text| (*text).to_owned()).collect(),
+            ask: Vec::new(),
             deny: Vec::new(),
             within: Vec::new(),
             addresses: addresses

@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use toolwright_exec::CancelSource;
+use toolwright_exec::{CancelSource, HostQuestions};
 use toolwright_fs::DirectoryGrant;
 use toolwright_sandbox::plan::{Files, Limits, Names, Network, Plan};
 use toolwright_sandbox::policy::{
@@ -51,18 +51,22 @@ pub struct SandboxOptions {
 pub struct HostOptions {
     /// Patterns of hosts, with a port or without.
     pub allow: Vec<String>,
+    /// Patterns of hosts that are reached if `questions` agrees.
+    pub ask: Vec<String>,
     /// Patterns of hosts that are not reached in spite of that.
     pub deny: Vec<String>,
     /// Where the host leads names itself: an address, with a port or without.
     pub addresses: HashMap<String, String>,
+    /// Who is asked. `None`: nobody, which refuses them.
+    pub questions: Option<Arc<dyn HostQuestions>>,
 }
 
 impl HostOptions {
     pub(super) fn names(&self) -> Arc<Names> {
         let mut addresses: Vec<_> = self.addresses.clone().into_iter().collect();
         addresses.sort_unstable();
-        let (allow, deny) = (self.allow.clone(), self.deny.clone());
-        Arc::new(Names { allow, deny, addresses, within: Vec::new() })
+        let (allow, ask, deny) = (self.allow.clone(), self.ask.clone(), self.deny.clone());
+        Arc::new(Names { allow, ask, deny, addresses, within: Vec::new() })
     }
 }
 

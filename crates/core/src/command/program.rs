@@ -146,7 +146,7 @@ pub(super) fn place(
     let FileLocation { root, relative, descriptor, .. } = &location;
     let directory = Directory::new(joined(root, relative), relative.clone(), descriptor.as_fd());
     let plan = settings.sandbox.plan(root, &settings.grants.resolve()?, host);
-    let connections = hosts::of(&plan)?;
+    let connections = hosts::of(&plan, settings.sandbox.names.as_ref())?;
     Ok(Placed { directory, plan, connections, _location: location })
 }
 

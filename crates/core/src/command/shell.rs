@@ -129,7 +129,7 @@ pub(super) fn place(
     } else {
         Directory { opened: place.cwd.clone(), path: place.cwd, below: place.below }
     };
-    let connections = hosts::of(&plan)?;
+    let connections = hosts::of(&plan, command.options.names.as_ref())?;
     Ok(Placed { open, plan, directory, connections })
 }
 

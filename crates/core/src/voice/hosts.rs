@@ -30,6 +30,16 @@ pub(crate) fn notes(connections: &[Connection], door: Door) -> Vec<String> {
     note(Verdict::Refused(Refusal::Denied), &|names| {
         format!("The sandbox refused {names}: the host program denies it. Do without.")
     });
+    note(Verdict::Refused(Refusal::Rejected), &|names| {
+        format!(
+            "The sandbox refused {names}: the host program was asked, and did not agree. Do without."
+        )
+    });
+    note(Verdict::Refused(Refusal::Unanswered), &|names| {
+        format!(
+            "The sandbox refused {names}: the host program has to agree (sandbox.network.ask), and nobody answered. Do without."
+        )
+    });
     note(Verdict::Private, &|names| {
         format!(
             "The sandbox refused {names}: the name leads to an address outside of the public internet. Do without, or {}.",

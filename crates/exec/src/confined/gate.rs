@@ -4,7 +4,8 @@
 //! Each that passes gets a synthetic address, which stands for this name at this address as long as the
 //! command runs. So what is dialled is what was checked, whatever the name leads to later.
 
-use std::collections::{HashMap, HashSet};
+mod asked;
+
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,23 +18,21 @@ use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, SocketFlags, SocketType, connect, ipproto, socket_with, socketpair,
 };
-use toolwright_sandbox::wire::{
-    Answer, Ask, NO_LEAD, Resolved, SYNTHETIC, receive_from_gate, send_to_gate,
-};
+use toolwright_sandbox::wire::{Answer, Ask, NO_LEAD, Resolved, receive_from_gate, send_to_gate};
 
+use super::host_leads::Leads;
+use super::host_questions::{Caller, HostStandings};
 use crate::connections::{Connections, Lead, Refusal, Verdict};
 
 /// How many addresses of one name are answered.
 const MAX_ADDRESSES: usize = 8;
-/// How many pairs of a name and an address a command may have.
-const MAX_LEADS: usize = 4096;
-/// How many names a command may ask for, and how many bytes they may have together: what a name says
-/// reaches those who answer for it.
-const MAX_NAMES: usize = 1024;
-const MAX_NAME_BYTES: usize = 32 << 10;
 /// How many names are looked up at once, each on a thread of its own.
 const MAX_LOOKUPS: usize = 32;
 const STACK: usize = 256 << 10;
+/// Stands for a name that is looked up when somebody has agreed to it: no name leads there.
+const LATER: Lead = Lead { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), port: None };
+/// What is noted of a host while nobody has answered.
+const UNANSWERED: Verdict = Verdict::Refused(Refusal::Unanswered);
 
 /// Opens a gate for one command, and returns the worker's end. A thread answers until that is closed.
 pub(super) fn open(connections: &Arc<Connections>) -> io::Result<OwnedFd> {
@@ -44,11 +43,14 @@ pub(super) fn open(connections: &Arc<Connections>) -> io::Result<OwnedFd> {
         connections: Arc::clone(connections),
         leads: Mutex::default(),
         lookups: AtomicUsize::new(0),
+        standings: Mutex::default(),
     });
-    thread::Builder::new()
-        .name("toolwright-gate".to_owned())
-        .stack_size(STACK)
-        .spawn(move || gate.serve())?;
+    thread::Builder::new().name("toolwright-gate".to_owned()).stack_size(STACK).spawn(
+        move || {
+            gate.serve();
+            gate.give_up();
+        },
+    )?;
     Ok(theirs)
 }
 
@@ -58,57 +60,12 @@ struct Gate {
     leads: Mutex<Leads>,
     /// How many names are being looked up.
     lookups: AtomicUsize,
-}
-
-/// What synthetic addresses stand for, in the order in which they were given out.
-#[derive(Default)]
-struct Leads {
-    given: Vec<(String, Lead)>,
-    numbers: HashMap<(String, IpAddr), usize>,
-    names: HashSet<String>,
-    name_bytes: usize,
-}
-
-impl Leads {
-    /// Whether one more name may be asked for.
-    fn admit(&mut self, name: &str) -> bool {
-        if self.names.contains(name) {
-            return true;
-        }
-        let bytes = self.name_bytes + name.len();
-        let has_room = self.names.len() < MAX_NAMES && bytes <= MAX_NAME_BYTES;
-        if has_room {
-            self.name_bytes = bytes;
-            self.names.insert(name.to_owned());
-        }
-        has_room
-    }
-
-    fn synthetic(&mut self, name: &str, lead: Lead) -> Option<u32> {
-        let key = (name.to_owned(), lead.address);
-        let number = match self.numbers.get(&key) {
-            Some(number) => *number,
-            None if self.given.len() < MAX_LEADS => {
-                let number = self.given.len();
-                self.given.push((name.to_owned(), lead));
-                self.numbers.insert(key, number);
-                number
-            }
-            None => return None,
-        };
-        // The first one is that of the interface.
-        u32::from(SYNTHETIC.0).checked_add(u32::try_from(number + 1).ok()?)
-    }
-
-    fn lead(&self, address: IpAddr) -> Option<&(String, Lead)> {
-        let IpAddr::V4(address) = address else { return None };
-        let number = u32::from(address).checked_sub(u32::from(SYNTHETIC.0))?.checked_sub(1)?;
-        self.given.get(usize::try_from(number).ok()?)
-    }
+    /// What was asked about hosts.
+    standings: Mutex<HostStandings>,
 }
 
 impl Gate {
-    fn serve(self: Arc<Self>) {
+    fn serve(self: &Arc<Self>) {
         loop {
             self.wait();
             let Ok(Some((packet, _))) = receive_from_gate(&self.socket, true) else { return };
@@ -122,12 +79,7 @@ impl Gate {
                     self.answer(&Answer::Resolved(number, resolved), None);
                 }
                 Ok(Ask::Dial(number, address, port, is_v6)) => {
-                    match self.dial(address, port, is_v6) {
-                        Ok(socket) => self.answer(&Answer::Dialed(number), Some(&socket)),
-                        Err(error) => {
-                            self.answer(&Answer::NotDialed(number, error.raw_os_error()), None);
-                        }
-                    }
+                    self.dial(Caller { number, address, port, is_v6 });
                 }
                 // The other end is not of this build.
                 Err(_) => return,
@@ -180,7 +132,12 @@ impl Gate {
         if let Err(resolved) = self.check(&name) {
             return self.answer(&Answer::Resolved(number, resolved), None);
         }
-        if let Some(lead) = self.connections.rules.lead(&name) {
+        let rules = &self.connections.rules;
+        if rules.asks(&name, None) && !self.standings().agreed_to(&name) {
+            let resolved = self.give_out(&name, vec![LATER]);
+            return self.answer(&Answer::Resolved(number, resolved), None);
+        }
+        if let Some(lead) = rules.lead(&name) {
             let resolved = self.give_out(&name, vec![lead]);
             return self.answer(&Answer::Resolved(number, resolved), None);
         }
@@ -199,22 +156,42 @@ impl Gate {
     }
 
     fn look_up(&self, name: &str) -> Resolved {
-        let Ok(found) = (name, 0).to_socket_addrs() else {
-            self.connections.note(name, None, Verdict::Unknown);
-            return Resolved::Nothing;
-        };
+        match self.leads_of(name) {
+            Ok(leads) => self.give_out(name, leads),
+            Err(verdict) => {
+                self.connections.note(name, None, verdict);
+                Resolved::Nothing
+            }
+        }
+    }
+
+    /// Where a name leads by the system's word, if it may lead there.
+    fn leads_of(&self, name: &str) -> Result<Vec<Lead>, Verdict> {
+        let found = (name, 0).to_socket_addrs().map_err(|_| Verdict::Unknown)?;
         let rules = &self.connections.rules;
         let all: Vec<IpAddr> = found.map(|address| plain(address.ip())).collect();
         let open = all.iter().filter(|address| rules.may_lead_to(**address));
         let mut leads: Vec<_> = open.map(|&address| Lead { address, port: None }).collect();
         if leads.is_empty() {
-            self.connections.note(name, None, Verdict::Private);
-            return Resolved::Nothing;
+            return Err(Verdict::Private);
         }
         // Not every machine that has addresses of IPv6 reaches others by it.
         leads.sort_by_key(|lead| lead.address.is_ipv6());
         leads.truncate(MAX_ADDRESSES);
-        self.give_out(name, leads)
+        Ok(leads)
+    }
+
+    /// Where a name leads that was agreed to. It is looked up once.
+    fn agreed_leads(&self, name: &str) -> Result<Vec<Lead>, Verdict> {
+        if let Some(lead) = self.connections.rules.lead(name) {
+            return Ok(vec![lead]);
+        }
+        if let Some(leads) = self.leads().found(name) {
+            return Ok(leads.to_vec());
+        }
+        let leads = self.leads_of(name)?;
+        self.leads().find(name, leads.clone());
+        Ok(leads)
     }
 
     fn give_out(&self, name: &str, leads: Vec<Lead>) -> Resolved {
@@ -224,25 +201,54 @@ impl Gate {
         if addresses.is_empty() { Resolved::Failed } else { Resolved::Addresses(addresses) }
     }
 
-    /// Begins a connection to where an address leads.
-    fn dial(&self, address: IpAddr, port: u16, is_v6: bool) -> Result<OwnedFd, Errno> {
-        let Connections { rules, .. } = &*self.connections;
-        let lead = self.leads().lead(address).cloned();
-        let (host, target) = match lead {
-            Some((name, lead)) => (name, lead.at(port)),
-            None => (written(address), SocketAddr::new(address, port)),
+    fn standings(&self) -> MutexGuard<'_, HostStandings> {
+        self.standings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The host that an address stands for, and where it leads.
+    fn host_at(&self, address: IpAddr) -> (String, Option<Lead>) {
+        match self.leads().lead(address).cloned() {
+            Some((name, lead)) => (name, Some(lead)),
+            None => (written(address), None),
+        }
+    }
+
+    /// Begins a connection that may be made.
+    fn connect(&self, caller: Caller) {
+        let Caller { number, address, port, is_v6 } = caller;
+        let (host, lead) = self.host_at(address);
+        let rules = &self.connections.rules;
+        let leads = match lead {
+            None => Ok(vec![Lead { address, port: None }]),
+            Some(lead) if lead == LATER => self.agreed_leads(&host),
+            Some(lead) => Ok(vec![lead]),
         };
-        let denied = || rules.denies(target).then_some(Refusal::Denied);
-        if let Some(refusal) = rules.refusal(&host, Some(port)).or_else(denied) {
-            self.connections.note(&host, Some(port), Verdict::Refused(refusal));
-            return Err(Errno::from_raw_os_error(NO_LEAD));
+        let leads = match leads {
+            Ok(leads) => leads,
+            Err(verdict) => return self.refuse(&host, caller, verdict),
+        };
+        let targets: Vec<_> = leads.into_iter().map(|lead| lead.at(port)).collect();
+        let open: Vec<_> = targets.into_iter().filter(|target| !rules.denies(*target)).collect();
+        if open.is_empty() {
+            return self.refuse(&host, caller, Verdict::Refused(Refusal::Denied));
         }
-        let begun = begin(target, is_v6);
-        match &begun {
-            Ok(socket) => self.connections.opened(&host, port, target, socket),
-            Err(_) => self.connections.note(&host, Some(port), Verdict::Failed),
+        let mut last = Errno::from_raw_os_error(NO_LEAD);
+        for target in open {
+            match begin(target, is_v6) {
+                Ok(socket) => {
+                    self.connections.opened(&host, port, target, &socket);
+                    return self.answer(&Answer::Dialed(number), Some(&socket));
+                }
+                Err(error) => last = error,
+            }
         }
-        begun
+        self.connections.note(&host, Some(port), Verdict::Failed);
+        self.answer(&Answer::NotDialed(number, last.raw_os_error()), None);
+    }
+
+    fn refuse(&self, host: &str, caller: Caller, verdict: Verdict) {
+        self.connections.note(host, Some(caller.port), verdict);
+        self.answer(&Answer::NotDialed(caller.number, NO_LEAD), None);
     }
 }
 
@@ -284,36 +290,4 @@ fn try_begin(family: AddressFamily, target: SocketAddr) -> Result<OwnedFd, Errno
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn lead(address: &str) -> Lead {
-        Lead { address: address.parse().expect("an address"), port: None }
-    }
-
-    #[test]
-    fn an_address_stands_for_one_name_at_one_address() {
-        let mut leads = Leads::default();
-        let first = leads.synthetic("a.example", lead("192.0.2.1")).expect("room");
-        let second = leads.synthetic("b.example", lead("192.0.2.1")).expect("room");
-        let third = leads.synthetic("a.example", lead("192.0.2.2")).expect("room");
-        assert_eq!(leads.synthetic("a.example", lead("192.0.2.1")), Some(first));
-        assert!(first != second && second != third && first != third);
-        let of = |number: u32| leads.lead(Ipv4Addr::from(number).into()).cloned();
-        assert_eq!(of(second), Some(("b.example".to_owned(), lead("192.0.2.1"))));
-        assert_eq!(of(third + 1), None);
-        assert_eq!(of(u32::from(SYNTHETIC.0)), None);
-        assert_eq!(leads.lead("127.0.0.1".parse().expect("an address")), None);
-    }
-
-    #[test]
-    fn names_are_counted() {
-        let mut leads = Leads::default();
-        let long = "a".repeat(200);
-        let admitted = (0..1000).filter(|number| leads.admit(&format!("{long}{number}"))).count();
-        assert!((100..200).contains(&admitted), "{admitted}");
-        assert!(leads.admit(&format!("{long}0")), "a known one is no new one");
-        let mut leads = Leads::default();
-        assert_eq!((0..5000).filter(|number| leads.admit(&number.to_string())).count(), MAX_NAMES);
-    }
-}
+mod tests;
