@@ -1,4 +1,4 @@
-/** `toolwright/postgres`: a journal in PostgreSQL, for any number of machines. */
+/** `toolwright/postgres`: a journal and threads in PostgreSQL, for any number of machines. */
 export type { PgPool, PostgresClient, SqlClient, SqlFunction, SqlRow } from './postgres/client.js'
 export { type PostgresStore, postgresStore, type PostgresStoreOptions } from './postgres/postgres-store.js'
 export type { PruneOptions } from './postgres/prune.js'

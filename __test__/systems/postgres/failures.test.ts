@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import { createServer, connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { createTools, type Journal, openJournal, runTask } from 'toolwright'
 import { postgresStore } from 'toolwright/postgres'
@@ -7,6 +6,7 @@ import { Pool } from 'pg'
 import { describe, expect, test } from 'vitest'
 import { runCli } from '../../support/run-cli.ts'
 import { makeSandbox } from '../../support/sandbox.ts'
+import { cuttingProxy } from './cutting-proxy.ts'
 import { opened, useServer } from './servers.ts'
 
 const own = useServer()
@@ -189,28 +189,13 @@ test('ids that the server cannot keep are refused; names that a model makes up a
 })
 
 test('behind a proxy that cuts connections, nothing is lost and nothing is written twice', { timeout: 120_000 }, async () => {
-  const open = new Set<Socket>()
-  const proxy = createServer((near) => {
-    const far = connect(join(own.server.socket.host, '.s.PGSQL.5432'))
-    open.add(near)
-    for (const socket of [near, far]) socket.on('error', () => undefined)
-    near.on('close', () => far.destroy())
-    far.on('close', () => near.destroy())
-    near.pipe(far)
-    far.pipe(near)
-  })
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-  const { port } = proxy.address() as { port: number }
-  const pool = new Pool({ host: '127.0.0.1', port, user: 'toolwright', database: 'postgres', max: 6 })
+  const proxy = await cuttingProxy(own.server.socket.host)
+  const pool = new Pool({ host: '127.0.0.1', port: proxy.port, user: 'toolwright', database: 'postgres', max: 6 })
   pool.on('error', () => undefined)
   const schema = own.schema()
   const journal = await openJournal(postgresStore(pool, { schema, leaseMs: 60_000, patienceMs: 20_000 }))
   await journal.recover()
-  let cuts = 0
-  const cutter = setInterval(() => {
-    for (const socket of open) if (Math.random() < 0.3) cuts += socket.destroy() ? 1 : 0
-    for (const socket of open) if (socket.destroyed) open.delete(socket)
-  }, 20)
+  const stop = proxy.cut(20, 0.3)
   await Promise.all(
     Array.from({ length: 32 }, async (_, lane) => {
       for (let seq = 1; seq <= 250; seq += 1) {
@@ -219,10 +204,10 @@ test('behind a proxy that cuts connections, nothing is lost and nothing is writt
       }
     }),
   )
-  clearInterval(cutter)
+  stop()
   const rows = await journal.listRun('run')
-  console.log(`proxy: ${cuts} connections cut under ${rows.length} calls`)
-  expect(cuts).toBeGreaterThan(10)
+  console.log(`proxy: ${proxy.cuts} connections cut under ${rows.length} calls`)
+  expect(proxy.cuts).toBeGreaterThan(10)
   expect(rows).toHaveLength(32 * 250)
   expect(rows.filter(({ status, outputJson, seq }) => status !== 'success' || outputJson !== `${seq}`)).toEqual([])
   await journal.close()

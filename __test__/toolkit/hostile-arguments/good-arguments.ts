@@ -190,6 +190,7 @@ export const goodArguments = ({ journal, session, thread, directory }: Open): Re
   'journal.readSince': ['0', 1],
   'journal.listRuns': [{ limit: 1, beforeMs: 1 }],
   'postgres#postgresStore': [{ query: async () => [] }, { schema: 'a', leaseMs: 1, prepare: false, writers: 1, patienceMs: 1 }],
+  'postgres#postgresThreads': [{ query: async () => [] }, { schema: 'a', leaseMs: 1, prepare: false, maxTextBytes: 1, patienceMs: 1 }],
   'journal.claimRevert': [1],
   'journal.finishRevert': [1, '{}'],
   'journal.tail': [{ runId: 'run', after: 0, follow: false, signal: new AbortController().signal, pollMs: 1 }],
@@ -241,6 +242,7 @@ export const answered: Readonly<Record<string, readonly string[]>> = {
   'journal.readSince': ['a number'],
   // A client is an object of any kind.
   'postgres#postgresStore': ['argument 0, a misspelt option'],
+  'postgres#postgresThreads': ['argument 0, a misspelt option'],
   'postgres#migrationScript': ['nothing', 'a text that no path is'],
   'thread.call': ['argument 1, a misspelt option'],
   'thread.recordProviderResult': ['argument 1, a misspelt option'],

@@ -50,6 +50,9 @@ const checks = {
   location: optional(text, 'postgres'),
 } satisfies Checks<PostgresThreadsOptions>
 
+const threadChecks = { threadId: storedText, flowId: storedText }
+const queueCheck = optional(storedText)
+
 /**
  * Threads of Standard Agents in PostgreSQL 13 or later, on a client of your own, for any number of processes on any number of
  * machines.
@@ -101,15 +104,16 @@ export function postgresThreads(client: PostgresClient, options: PostgresThreads
 
   const store: ThreadStore = {
     path: location,
-    async openThread({ threadId, flowId }) {
+    async openThread(thread) {
+      const { threadId, flowId } = parseOptions('store.openThread', thread, threadChecks)
       checkName('thread id', threadId)
       checkName('flow id', flowId)
       const insert = `INSERT INTO ${threads} (thread_id, flow_id, created_at_ms) VALUES ($1::text, $2::text, $3::text::bigint) ON CONFLICT DO NOTHING`
       for (;;) {
         await session.change(insert, [threadId, flowId, Date.now()])
-        const thread = await store.getThread(threadId)
+        const stored = await store.getThread(threadId)
         // Another process may have deleted it in between.
-        if (thread !== undefined) return thread
+        if (stored !== undefined) return stored
       }
     },
     async getThread(threadId): Promise<StoredThread | undefined> {
@@ -173,7 +177,7 @@ export function postgresThreads(client: PostgresClient, options: PostgresThreads
         `UPDATE ${calls} SET status = 'cancelled', finished_at_ms = $5::text::bigint, changed_by = $6::text
          WHERE thread = $1::text::bigint AND (status = 'queued' OR (status = 'cancelled' AND changed_by = $6::text))
            AND ($4::text IS NULL OR queue = $4::text) AND ${locks.fence} RETURNING *`,
-        [queue, Date.now(), id],
+        [queueCheck(queue, 'queue'), Date.now(), id],
       )
       return rows.map(callOf).sort((one, other) => one.seq - other.seq)
     },

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { abortSignal, parseOptions } from '../../core/options.js'
 import { attachmentParts, streamAttachment } from '../../standard-agents/store/attachment-bytes.js'
-import { attachmentFields, checkBytes, storedText, threadError } from '../../standard-agents/store/store-checks.js'
+import { attachmentFields, checkBytes, keyList, storedText, threadError } from '../../standard-agents/store/store-checks.js'
 import type { AttachmentRef, ThreadStore } from '../../standard-agents/store/thread-store.js'
 import type { Owner } from '../owner.js'
 import { exportFile } from './attachment-export.js'
@@ -116,8 +116,9 @@ export function attachmentsOf(session: ThreadSession, locks: ThreadLocks, owner:
       }
     },
     async discardStaged(threadId, paths) {
+      const list = keyList(paths, 'paths')
       const thread = await locks.numberOf(threadId)
-      for (const path of paths) await discard(thread, storedText(path, 'attachment path'))
+      for (const path of list) await discard(thread, path)
     },
     getAttachment: async (threadId, path) => {
       checkPath(path)

@@ -28,7 +28,8 @@ function threadFunctions(name: (table: string) => string): string[] {
   const raise = (state: string, what: string): string => `RAISE EXCEPTION '%', ${what} USING ERRCODE = '${state}'`
   const find = `SELECT th.id INTO v_thread FROM ${name('threads')} th WHERE th.thread_id = a_thread FOR NO KEY UPDATE;
   IF v_thread IS NULL THEN ${raise('TW101', 'a_thread')}; END IF;`
-  const alive = `PERFORM 1 FROM ${name('owners')} o WHERE o.id = a_owner FOR KEY SHARE OF o;
+  // A lease that is over is not locked any more: writers without a pause would keep the takeover, which deletes it, waiting.
+  const alive = `PERFORM 1 FROM ${name('owners')} o WHERE o.id = a_owner AND o.expires_at >= clock_timestamp() FOR KEY SHARE OF o;
   IF NOT FOUND THEN ${raise('TW106', 'a_thread')}; END IF;`
   const held = `PERFORM 1 FROM ${name('thread_locks')} l WHERE l.thread = v_thread AND l.owner = a_owner AND l.token = a_token;
   IF NOT FOUND THEN ${raise('TW106', 'a_thread')}; END IF;`

@@ -1,5 +1,5 @@
 /** Names, and texts as PostgreSQL keeps them. */
-import { threadError } from '../../standard-agents/store/store-checks.js'
+import { storedText, threadError } from '../../standard-agents/store/store-checks.js'
 import type { ToolError } from '../../core/errors.js'
 
 /** PostgreSQL keeps no U+0000. This keeps the order of keys by their bytes. */
@@ -29,7 +29,8 @@ export function checkMimeType(mimeType: string): void {
     throw refused('MIME type', 'is not `type/subtype`')
 }
 
-export function checkPath(path: string): string {
+export function checkPath(given: string): string {
+  const path = storedText(given, 'attachment path')
   if (!/^\/attachments\/[A-Za-z0-9\-_][A-Za-z0-9\-_.]{0,254}$/u.test(path))
     throw refused('attachment path', 'is not of the form `/attachments/NAME`')
   return path

@@ -1,4 +1,4 @@
-import { createThread, defineTool, type ThreadStore } from 'toolwright/standard-agents'
+import { createThread, defineTool, openThreadStore, type ThreadStore } from 'toolwright/standard-agents'
 import { migrationScript, postgresThreads, type PostgresThreadsOptions } from 'toolwright/postgres'
 import { Pool } from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -104,6 +104,57 @@ describe('a server that cannot be used', () => {
   })
 })
 
+test('arguments that are none are refused as by a store in memory', { timeout: 60_000 }, async () => {
+  const memory = await openThreadStore('memory:')
+  const stores = [memory, openStore(own.pool, { schema: own.schema() })] as const
+  for (const store of stores) await store.openThread({ threadId: 't', flowId: 'f' })
+  const none = [undefined, null, 1, {}, [], '', '\ud800', 'a\0b', [1], [[1]], { limit: -1 }, { after: 'x' }, { start: -1 }, { messages: 1 }]
+  const methods: Record<string, (store: ThreadStore, value: never) => Promise<unknown>> = {
+    openThread: (store, value) => store.openThread(value),
+    'openThread.threadId': (store, value) => store.openThread({ threadId: value, flowId: 'f' }),
+    getThread: (store, value) => store.getThread(value),
+    readValues: (store, value) => store.readValues('t', value),
+    writeValues: (store, value) => store.writeValues('t', value),
+    deleteValues: (store, value) => store.deleteValues('t', value),
+    deleteAllValues: (store, value) => store.deleteAllValues(value),
+    listValues: (store, value) => store.listValues('t', value),
+    commit: (store, value) => store.commit('t', value),
+    'commit.threadId': (store, value) => store.commit(value, {}),
+    'commit.messages': (store, value) => store.commit('t', { messages: value }),
+    'commit.attachments': (store, value) => store.commit('t', { attachments: value }),
+    listMessages: (store, value) => store.listMessages('t', value),
+    listCalls: (store, value) => store.listCalls('t', value),
+    getCall: (store, value) => store.getCall('t', value),
+    lockThread: (store, value) => store.lockThread(value, { waitMs: 0 }),
+    stageAttachment: (store, value) => store.stageAttachment('t', value),
+    'stageAttachment.data': (store, value) => store.stageAttachment('t', { name: 'a', mimeType: 'image/png', data: value }),
+    getAttachment: (store, value) => store.getAttachment('t', value),
+    readAttachment: (store, value) => store.readAttachment('t', value),
+    deleteAttachment: (store, value) => store.deleteAttachment('t', value),
+    exportAttachment: (store, value) => store.exportAttachment('t', value, '/tmp'),
+  }
+  const outcome = async (work: () => Promise<unknown>): Promise<unknown> => {
+    try {
+      await work()
+      return 'done'
+    } catch (error) {
+      return (error as { code?: unknown }).code ?? String(error)
+    }
+  }
+  const different: unknown[] = []
+  for (const [name, method] of Object.entries(methods)) {
+    for (const value of none) {
+      const [expected, actual] = [
+        await outcome(() => method(stores[0], value as never)),
+        await outcome(() => method(stores[1], value as never)),
+      ]
+      if (expected !== actual) different.push({ name, value, expected, actual })
+    }
+  }
+  expect(different).toEqual([])
+  await memory.close()
+})
+
 describe('rights and schemas', () => {
   test('who may not make tables is told so; who may use them needs no more than is documented', async () => {
     const schema = own.schema()
@@ -145,6 +196,22 @@ describe('rights and schemas', () => {
     expect(await codeOf(newer.commit('t', {}))).toBe('THREAD_SCHEMA_MISMATCH')
     await own.pool.query(`UPDATE "${schema}"._toolwright_schema SET version = 2`)
     await isUnchanged(schema)
+  })
+
+  test('tables of a journal alone, as an earlier version made them, are completed', async () => {
+    const schema = own.schema()
+    const journal = own.open({ schema })
+    await journal.insertToolCall({ runId: 'run', nodeId: 'n', attempt: 1, seq: 1, toolName: 'pay', sideEffect: true, status: 'success' })
+    await journal.close()
+    const tables = ['threads', 'thread_values', 'thread_messages', 'thread_calls', 'thread_files', 'thread_file_chunks', 'thread_locks']
+    await own.pool.query(`DROP TABLE ${tables.map((name) => `"${schema}"._toolwright_${name}`).join(', ')};
+      UPDATE "${schema}"._toolwright_schema SET version = 1`)
+    expect(await codeOf(openStore(own.pool, { schema, readOnly: true }).listThreads())).toBe('THREAD_SCHEMA_MISMATCH')
+    // All at once, as processes that are rolled out.
+    const stores = Array.from({ length: 6 }, () => openStore(own.pool, { schema }))
+    await Promise.all(stores.map((store) => store.openThread({ threadId: 't', flowId: 'f' })))
+    expect(await stores[0]?.listThreads()).toHaveLength(1)
+    expect(await own.open({ schema }).lastRow()).toBe(1)
   })
 
   test('tables that were lost while the store is open', async () => {
