@@ -1,0 +1,69 @@
+// Debian's compiler of Rust, unpacked into the cache: no system is changed, and no right is needed. The standard library
+// of targets that Debian has none for is built from its sources.
+import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { cache } from './cache.mjs'
+import { download, installation, unpack } from './debian.mjs'
+import { zig, zigbuild } from './pypi.mjs'
+
+const SUITE = 'sid'
+/** What the compiler's package wants for linking, which zig does. */
+const UNUSED = /^(?:gcc|cpp|binutils|linux-libc-dev|libc-dev-bin|libc6-dev|lib(?:asan|lsan|tsan|ubsan|hwasan|cc1|gcc-\d+-dev))/u
+
+const folder = join(cache, 'toolchain')
+const files = join(folder, 'files')
+
+function unpacked() {
+  if (existsSync(files)) return
+  const part = `${files}.part`
+  rmSync(part, { recursive: true, force: true })
+  const names = installation(SUITE, 'amd64', ['rustc', 'cargo', 'rust-src']).filter((name) => !UNUSED.test(name))
+  unpack(download(SUITE, 'amd64', names), part)
+  unpack(download(SUITE, 'arm64', ['libstd-rust-dev']), part)
+  renameSync(part, files)
+}
+
+/** It runs with the libraries of its own suite, whatever this system's are. */
+function program(name, before = '', after = '') {
+  const file = join(folder, 'bin', name)
+  mkdirSync(dirname(file), { recursive: true })
+  const loader = `"${files}/usr/lib64/ld-linux-x86-64.so.2" --library-path "${files}/usr/lib/x86_64-linux-gnu"`
+  writeFileSync(file, `#!/bin/sh\n${before}exec ${loader} "${files}/usr/bin/${name}" ${after}"$@"\n`)
+  chmodSync(file, 0o755)
+  return file
+}
+
+/** Files that cargo-zigbuild leaves out when it links, but looks for: zig has its own. */
+function startFiles(target) {
+  const own = join(files, 'usr/lib/rustlib', target, 'lib/self-contained')
+  mkdirSync(own, { recursive: true })
+  for (const name of ['rcrt1', 'crt1', 'crti', 'crtn', 'Scrt1', 'crtbegin', 'crtbeginS', 'crtbeginT', 'crtend', 'crtendS'])
+    writeFileSync(join(own, `${name}.o`), '')
+}
+
+/** The environment in which `cargo-zigbuild` builds for a target. */
+export function toolchain(target) {
+  unpacked()
+  const rustc = program('rustc', '', `--sysroot "${files}/usr" `)
+  const cargo = program('cargo')
+  const name = target.toUpperCase().replaceAll('-', '_')
+  const isMusl = target.endsWith('-musl')
+  if (isMusl) startFiles(target)
+  const hasLibrary = readdirSync(join(files, 'usr/lib/rustlib')).includes(target) && !isMusl
+  return {
+    PATH: [dirname(cargo), dirname(zigbuild()), process.env.PATH].join(delimiter),
+    CARGO: cargo,
+    RUSTC: rustc,
+    CARGO_TARGET_DIR: join(cache, 'target'),
+    CARGO_ZIGBUILD_ZIG_PATH: zig(),
+    CARGO_ZIGBUILD_CACHE_DIR: join(cache, 'zig'),
+    ZIG_GLOBAL_CACHE_DIR: join(cache, 'zig'),
+    // These are variables and no options: they reach the build of the sandbox program as well.
+    ...(!hasLibrary && { RUSTC_BOOTSTRAP: '1', CARGO_UNSTABLE_BUILD_STD: 'std,panic_abort' }),
+    ...(isMusl && { [`CARGO_TARGET_${name}_RUSTFLAGS`]: '-C target-feature=-crt-static' }),
+    // What is looked for is whether it builds and runs there. The release's own profile takes four times as long.
+    CARGO_PROFILE_RELEASE_LTO: 'off',
+    CARGO_PROFILE_RELEASE_OPT_LEVEL: '1',
+    CARGO_PROFILE_RELEASE_CODEGEN_UNITS: '16',
+  }
+}
