@@ -1,5 +1,4 @@
 // What the head of a library says: which system and processor it is for, and which functions nothing will give it.
-import { readFileSync } from 'node:fs'
 import { glibcProblem, neededGlibc } from '../package/glibc-floor.mjs'
 
 const ELF = { x86_64: 62, aarch64: 183 }
@@ -7,8 +6,7 @@ const MACH = { x86_64: 0x01000007, aarch64: 0x0100000c }
 const ENTRY = 'napi_register_module_v1'
 
 /** What is wrong with an addon, in sentences. */
-export function problemsOf(file, { os, libc, target }) {
-  const library = readFileSync(file)
+export function problemsOf(library, { os, libc, target }) {
   const [processor] = target.split('-')
   return os === 'darwin' ? machProblems(library, processor) : elfProblems(library, processor, libc)
 }
@@ -40,7 +38,7 @@ function machProblems(library, processor) {
 const [LC_SYMTAB, N_STAB, N_TYPE] = [2, 0xe0, 0x0e]
 const DYNAMIC_LOOKUP = 0xfe
 
-export function machSymbols(library) {
+function machSymbols(library) {
   let at = 32
   for (let count = library.readUInt32LE(16); count > 0; count -= 1, at += library.readUInt32LE(at + 4)) {
     if (library.readUInt32LE(at) !== LC_SYMTAB) continue

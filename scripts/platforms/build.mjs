@@ -29,13 +29,17 @@ export function buildAddon({ platform, os, libc, target }) {
     ])
     copyFileSync(join(cache, 'target', target, 'release', os === 'darwin' ? 'libtoolwright.dylib' : 'libtoolwright.so'), file)
   })
-  return { file, problems: problemsOf(file, { os, libc, target }) }
+  return { file, problems: problemsOf(readFileSync(file), { os, libc, target }) }
 }
 
-/** Checks the types of everything that can be built for a target: every crate, the addon, and all tests. */
+/**
+ * Checks the types of everything that can be built for a target: every crate, the addon, and all tests.
+ *
+ * The profile is that of the addon, which has compiled the macros already.
+ */
 export function checkTypes({ platform, target }) {
   once(`types/${platform}`, sourcesOfAll(), () => {
-    cargo(`types-${platform}`, target, ['check', '--workspace', '--all-targets', '--target', target], { CARGO_BUILD_WARNINGS: 'deny' })
+    cargo(`types-${platform}`, target, ['check', '--release', '--workspace', '--all-targets', '--target', target], { CARGO_BUILD_WARNINGS: 'deny' })
   })
 }
 
@@ -44,8 +48,8 @@ export function buildTests({ platform, target, libc }, crates) {
   const list = join(cache, 'tests', `${platform}.list`)
   once(`tests/${platform}`, `${sourcesOfAll()} ${crates.join(' ')}`, () => {
     const selected = crates.flatMap((name) => ['--package', name])
-    const options = ['--no-run', '--message-format=json-render-diagnostics', '--target', target + (libc === 'gnu' ? GLIBC : '')]
-    const log = cargo(`tests-${platform}`, target, ['test', ...selected, ...options], { CARGO_PROFILE_DEV_DEBUG: '0' })
+    const options = ['--release', '--no-run', '--message-format=json-render-diagnostics', '--target', target + (libc === 'gnu' ? GLIBC : '')]
+    const log = cargo(`tests-${platform}`, target, ['test', ...selected, ...options])
     writeFileSync(list, log)
   })
   const isProgram = ({ reason, executable, profile, target: { kind } = {} }) =>

@@ -21,6 +21,7 @@ const SUITES = [
   'core/uuid-v7',
   'core/errors',
   'core/native-turns',
+  'words/main',
   'toolkit/hostile-arguments',
   'toolkit/argument-shapes',
   'contract/tools',

@@ -1,6 +1,6 @@
 // Debian's compiler of Rust, unpacked into the cache: no system is changed, and no right is needed. The standard library
 // of targets that Debian has none for is built from its sources.
-import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { cache } from './cache.mjs'
 import { download, installation, unpack } from './debian.mjs'
@@ -23,13 +23,17 @@ function unpacked() {
   renameSync(part, files)
 }
 
-/** It runs with the libraries of its own suite, whatever this system's are. */
-function program(name, before = '', after = '') {
+/**
+ * It runs with the libraries of its own suite, whatever this system's are. cargo tells builds to start it by the name that it
+ * was started with.
+ */
+function program(name, options = '') {
   const file = join(folder, 'bin', name)
   mkdirSync(dirname(file), { recursive: true })
-  const loader = `"${files}/usr/lib64/ld-linux-x86-64.so.2" --library-path "${files}/usr/lib/x86_64-linux-gnu"`
-  writeFileSync(file, `#!/bin/sh\n${before}exec ${loader} "${files}/usr/bin/${name}" ${after}"$@"\n`)
-  chmodSync(file, 0o755)
+  const loader = `"${files}/usr/lib64/ld-linux-x86-64.so.2" --argv0 "${file}" --library-path "${files}/usr/lib/x86_64-linux-gnu"`
+  const script = `#!/bin/sh\nexec ${loader} "${files}/usr/bin/${name}" ${options}"$@"\n`
+  // A newer compiler would build everything again.
+  if (!existsSync(file) || readFileSync(file, 'utf8') !== script) writeFileSync(file, script, { mode: 0o755 })
   return file
 }
 
@@ -44,7 +48,7 @@ function startFiles(target) {
 /** The environment in which `cargo-zigbuild` builds for a target. */
 export function toolchain(target) {
   unpacked()
-  const rustc = program('rustc', '', `--sysroot "${files}/usr" `)
+  const rustc = program('rustc', `--sysroot "${files}/usr" `)
   const cargo = program('cargo')
   const name = target.toUpperCase().replaceAll('-', '_')
   const isMusl = target.endsWith('-musl')
