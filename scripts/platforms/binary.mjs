@@ -30,7 +30,7 @@ function machProblems(library, processor) {
   if (library.readUInt32LE(4) !== MACH[processor]) problems.push(`it is not for ${processor}`)
   const symbols = machSymbols(library)
   if (!symbols.some(({ name, isDefined }) => isDefined && name === `_${ENTRY}`)) problems.push(`it has no ${ENTRY}`)
-  const missing = symbols.filter(({ name, isDefined, isLookedUp }) => !isDefined && isLookedUp && !/^_napi_/u.test(name))
+  const missing = symbols.filter(({ name, isDefined, isLookedUp }) => !isDefined && isLookedUp && !name.startsWith('_napi_'))
   if (missing.length > 0) problems.push(`nothing has ${missing.map(({ name }) => name).join(', ')}`)
   return problems
 }

@@ -39,7 +39,9 @@ export function buildAddon({ platform, os, libc, target }) {
  */
 export function checkTypes({ platform, target }) {
   once(`types/${platform}`, sourcesOfAll(), () => {
-    cargo(`types-${platform}`, target, ['check', '--release', '--workspace', '--all-targets', '--target', target], { CARGO_BUILD_WARNINGS: 'deny' })
+    cargo(`types-${platform}`, target, ['check', '--release', '--workspace', '--all-targets', '--target', target], {
+      CARGO_BUILD_WARNINGS: 'deny',
+    })
   })
 }
 
@@ -48,7 +50,13 @@ export function buildTests({ platform, target, libc }, crates) {
   const list = join(cache, 'tests', `${platform}.list`)
   once(`tests/${platform}`, `${sourcesOfAll()} ${crates.join(' ')}`, () => {
     const selected = crates.flatMap((name) => ['--package', name])
-    const options = ['--release', '--no-run', '--message-format=json-render-diagnostics', '--target', target + (libc === 'gnu' ? GLIBC : '')]
+    const options = [
+      '--release',
+      '--no-run',
+      '--message-format=json-render-diagnostics',
+      '--target',
+      target + (libc === 'gnu' ? GLIBC : ''),
+    ]
     const log = cargo(`tests-${platform}`, target, ['test', ...selected, ...options])
     writeFileSync(list, log)
   })

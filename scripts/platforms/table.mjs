@@ -14,7 +14,7 @@ const LAYERS = [
 ]
 const END = '<!-- end of what is written -->'
 
-const table = (head, rows) => [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+const markdown = (head, rows) => [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 
 /** The day of the oldest of what a table says. */
 const day = (outcomes) => outcomes.map(({ date }) => date).toSorted()[0]
@@ -30,14 +30,14 @@ export function promisesTable(outcomes) {
       const attacks = effects.map(({ name }) => name).join('; ') || `none of ${results.length}`
       return [place, mode, ...LAYERS.map(([name]) => levels[name]), attacks]
     })
-  return `Run on ${day(shown)}.\n\n${table(['place', 'user', ...LAYERS.map(([, title]) => title), 'attacks with an effect'], rows)}`
+  return `Run on ${day(shown)}.\n\n${markdown(['place', 'user', ...LAYERS.map(([, title]) => title), 'attacks with an effect'], rows)}`
 }
 
 /** For each package, how far it came. */
 export function packagesTable(outcomes) {
   const rows = PACKAGES.map(({ platform, os }) => packageRow(outcomes, platform, os))
   const head = ['package', 'built', 'linked', 'loaded', 'tests passed', 'by']
-  return `Run on ${day(outcomes)}.\n\n${table(head, rows)}`
+  return `Run on ${day(outcomes)}.\n\n${markdown(head, rows)}`
 }
 
 function packageRow(outcomes, platform, os) {

@@ -43,9 +43,9 @@ await check('an edit that fits nowhere changes nothing', async () => {
 })
 await check('grep finds it', async () => (await call('grep', { pattern: 'TW[O]' })).includes('b.txt'))
 await check('a large file is written and searched', async () => {
-  const lines = Array.from({ length: 20_000 }, (_, index) => `line ${index} ${'x'.repeat(40)}`)
+  const lines = Array.from({ length: 3000 }, (_, index) => `line ${index} ${'x'.repeat(40)}`)
   await call('write', { path: 'large.txt', content: lines.join('\n') })
-  return text('large.txt') === lines.join('\n') && (await call('grep', { pattern: 'line 19999 ' })).includes('19999')
+  return text('large.txt') === lines.join('\n') && (await call('grep', { pattern: 'line 2999 ' })).includes('2999')
 })
 for (const path of ['../secret.txt', join(base, 'secret.txt'), 'link.txt', 'a/../../secret.txt'])
   await check(`read of ${path.replace(base, '')} is refused`, async () => {
