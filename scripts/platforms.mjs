@@ -29,7 +29,8 @@ ended goes on where it stopped.
   --help        show this text
 
 Needs apt-get and python3 with pip, qemu, cpio and, for the containers, root and dockerd:
-  apt-get install qemu-system-x86 qemu-system-arm qemu-user-static seabios cpio docker.io
+  apt-get install qemu-system-x86 qemu-system-arm qemu-user-static seabios cpio docker.io \\
+    gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 
 The last line is 'N passed, N failed, N skipped'; the exit code is 1 if something failed or nothing passed.
 `

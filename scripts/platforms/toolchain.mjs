@@ -1,8 +1,9 @@
 // Debian's compiler of Rust, unpacked into the cache: no system is changed, and no right is needed. The standard library
 // of targets that Debian has none for is built from its sources.
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
-import { cache } from './cache.mjs'
+import { cache, Skipped } from './cache.mjs'
 import { download, installation, unpack } from './debian.mjs'
 import { zig, zigbuild } from './pypi.mjs'
 
@@ -37,6 +38,14 @@ function program(name, options = '') {
   return file
 }
 
+const ARM64 = 'aarch64-unknown-linux-gnu'
+
+function crossLinker() {
+  const linker = 'aarch64-linux-gnu-gcc'
+  if (spawnSync(linker, ['--version'], { stdio: 'ignore' }).status === 0) return linker
+  throw new Skipped(`there is no ${linker}: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross`)
+}
+
 /** Files that cargo-zigbuild leaves out when it links, but looks for: zig has its own. */
 function startFiles(target) {
   const own = join(files, 'usr/lib/rustlib', target, 'lib/self-contained')
@@ -64,6 +73,8 @@ export function toolchain(target) {
     ZIG_GLOBAL_CACHE_DIR: join(cache, 'zig'),
     // These are variables and no options: they reach the build of the sandbox program as well.
     ...(!hasLibrary && { RUSTC_BOOTSTRAP: '1', CARGO_UNSTABLE_BUILD_STD: 'std,panic_abort' }),
+    // zig has no static glibc, which the sandbox program needs. Debian's compiler for the processor brings one.
+    ...(target === ARM64 && { TOOLWRIGHT_STATIC_LINKER: crossLinker() }),
     ...(isMusl && { [`CARGO_TARGET_${name}_RUSTFLAGS`]: '-C target-feature=-crt-static' }),
     // What is looked for is whether it builds and runs there. The release's own profile takes four times as long.
     CARGO_PROFILE_RELEASE_LTO: 'off',

@@ -151,7 +151,7 @@ impl Connections {
     #[must_use]
     pub fn list(&self) -> Vec<Connection> {
         #[cfg(target_os = "linux")]
-        self.hear();
+        self.take_traffic();
         let state = self.lock();
         let connection = |((host, port, verdict), note): (&Key, &Note)| Connection {
             host: host.clone(),
@@ -171,7 +171,7 @@ impl Connections {
 #[cfg(target_os = "linux")]
 impl Connections {
     /// Takes what has been counted of connections that are still open.
-    fn hear(&self) {
+    fn take_traffic(&self) {
         let mut state = self.lock();
         let heard = state.traffic.settle();
         state.take(heard);
