@@ -1,121 +1,103 @@
-// Runs the packed package on other kernels and in containers, and compares what the report of the sandbox says with what
-// happens there. See HELP.
+// Builds the packages of all platforms, runs them on other kernels, processors and in containers, and compares what the
+// report of the sandbox says with what happens there. See HELP.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { cache, Skipped } from './platforms/cache.mjs'
-import { withContainers } from './platforms/container.mjs'
-import { kernel } from './platforms/debian.mjs'
-import { expected } from './platforms/expected.mjs'
-import { initialFileSystem, rootFolder } from './platforms/image.mjs'
-import { boot } from './platforms/machine.mjs'
-import { judge, read } from './platforms/results.mjs'
-import { tableOf, withTable } from './platforms/table.mjs'
+import { remembered } from './platforms/memory.mjs'
+import { ROWS } from './platforms/rows.mjs'
+import { packagesTable, promisesTable, withTables } from './platforms/table.mjs'
 import { root } from './setup/paths.mjs'
 
 const HELP = `Usage: npm run test:platforms -- [options]
 
-Runs the packed package in machines with Debian's kernels, in emulation, and in containers with Docker's default
-profile. Each attack is tried without the sandbox, where it has to work, and in it. It fails if the report of the sandbox
-claims more than what holds, or says something else than is expected there. What is missing on this machine skips a
-row, with the reason. Downloads and everything that is made are kept in .cache/platforms.
+Builds the addons of all six packages, and runs the packed package in machines with Debian's kernels (x64 and arm64, glibc
+and musl, in emulation), in containers with Docker's default profile, and on an arm64 processor in emulation on this kernel.
+Each attack is tried without the sandbox, where it has to work, and in it. It fails if the report of the sandbox claims
+more than what holds, or says something else than is expected there. For macOS everything is compiled and linked, every
+type is checked, and the rules of its sandbox are tested as the text that they are.
 
-  --only NAME   rows whose name has NAME as a part (repeatable): 5.10, 6.1, 6.12, no-landlock, docker
-  --write       write the table of docs/platforms.md
+What is missing on this machine skips a row, with the reason. Downloads and everything that is made are kept in
+.cache/platforms, and so is what a row has shown: it runs again when what it depends on has changed, and a run that was
+ended goes on where it stopped.
+
+  --only NAME   rows whose name has NAME as a part (repeatable)
+  --fresh       run rows again whose inputs are the same
+  --list        list the names of all rows
+  --write       write the tables of docs/platforms.md
   --json FILE   write all results
   --help        show this text
 
-Needs apt-get, qemu-system-x86_64, cpio and, for the containers, root and dockerd:
-  apt-get install qemu-system-x86 seabios cpio docker.io
+Needs apt-get and python3 with pip, qemu, cpio and, for the containers, root and dockerd:
+  apt-get install qemu-system-x86 qemu-system-arm qemu-user-static seabios cpio docker.io \\
+    gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 
 The last line is 'N passed, N failed, N skipped'; the exit code is 1 if something failed or nothing passed.
 `
 
-const MACHINES = [
-  { name: 'linux-5.10', suite: 'bullseye' },
-  { name: 'linux-6.1', suite: 'bookworm' },
-  { name: 'linux-6.12', suite: 'trixie' },
-  { name: 'linux-6.12-no-landlock', suite: 'trixie', parameters: 'lsm=capability,yama' },
-]
-const CONTAINERS = [
-  { mode: 'root', options: [] },
-  { mode: 'user', options: ['--user', '1000', '--security-opt', 'no-new-privileges'] },
-  {
-    mode: 'user, no capabilities, read-only',
-    options: ['--user', '1000', '--cap-drop', 'ALL', '--read-only', '--tmpfs', '/tmp:exec,mode=1777'],
-  },
-  { mode: 'user, seccomp unconfined', options: ['--user', '1000', '--security-opt', 'seccomp=unconfined'] },
-]
-
 const { values } = parseArgs({
-  options: { only: { type: 'string', multiple: true }, write: { type: 'boolean' }, json: { type: 'string' }, help: { type: 'boolean' } },
+  options: {
+    only: { type: 'string', multiple: true },
+    fresh: { type: 'boolean' },
+    list: { type: 'boolean' },
+    write: { type: 'boolean' },
+    json: { type: 'string' },
+    help: { type: 'boolean' },
+  },
 })
-if (values.help) {
-  process.stdout.write(HELP)
+if (values.help || values.list) {
+  process.stdout.write(values.help ? HELP : ROWS.map(({ name }) => `${name}\n`).join(''))
   process.exit(0)
 }
-const isChosen = (name) => values.only === undefined || values.only.some((part) => name.includes(part))
+const isChosen = ({ name }) => values.only === undefined || values.only.some((part) => name.includes(part))
 const say = (text) => process.stdout.write(`platforms  ${text}\n`)
 const counts = { passed: 0, failed: 0, skipped: 0 }
-const all = []
+/** What each row has come to, by its name. */
+const outcomes = new Map()
 
-/** Counts a row's results: one for each attack, each line of the report, and each tool. */
-function take(place, results) {
-  for (const result of results) {
-    const { checks, problems } = judge(place, result, expected[`${place}: ${result.mode}`])
-    counts.passed += checks - problems.length
-    counts.failed += problems.length
-    say(`${place}: ${result.mode} … ${problems.length === 0 ? `ok, ${checks} checks` : 'FAILED'}`)
-    for (const problem of problems) say(`  ${problem}`)
-    all.push({ place, ...result })
-  }
-}
-
-async function row(name, work) {
-  const start = performance.now()
+async function run(row) {
+  const { name } = row
   say(`${name} …`)
   try {
-    await work()
-    say(`${name} … ${((performance.now() - start) / 1000).toFixed(0)} s`)
+    const isGood = (result) => row.judge(result).problems.length === 0
+    const { result, date, seconds, isKept } = await remembered(name, row.inputs(), {
+      // cargo knows by itself what is to be built again.
+      isFresh: values.fresh || row.inputs().length === 0,
+      isGood,
+      run: row.run,
+    })
+    const { checks, skipped = 0, failed, problems, promises } = row.judge(result)
+    const missed = Math.min(checks, failed ?? problems.length)
+    counts.passed += checks - missed
+    counts.failed += Math.max(missed, problems.length > 0 ? 1 : 0)
+    counts.skipped += skipped
+    const what = problems.length === 0 ? `ok, ${checks} checks` : 'FAILED'
+    say(`${name} … ${what}${skipped > 0 ? `, ${skipped} skipped` : ''}, ${seconds} s${isKept ? ` on ${date}` : ''}`)
+    for (const problem of problems) say(`  ${problem}`)
+    outcomes.set(name, { row, date, checks, passed: checks - missed, problems, promises })
   } catch (error) {
-    if (error instanceof Skipped) counts.skipped += 1
-    else counts.failed += 1
-    say(`${name} … ${error instanceof Skipped ? 'skipped' : 'FAILED'}: ${error.message}`)
+    const isSkipped = error instanceof Skipped
+    counts[isSkipped ? 'skipped' : 'failed'] += 1
+    say(`${name} … ${isSkipped ? 'skipped' : 'FAILED'}: ${error.message}`)
+    outcomes.set(name, { row, date: new Date().toISOString().slice(0, 10), reason: error.message, isSkipped })
   }
-}
-
-async function machine({ name, suite, parameters }, files) {
-  await row(name, async () => {
-    const log = await boot(name, { kernel: kernel(suite), files, parameters })
-    take(name, read(log))
-  })
 }
 
 mkdirSync(cache, { recursive: true })
-const machines = MACHINES.filter(({ name }) => isChosen(name))
-const folder = await rootFolder()
-if (machines.length > 0) {
-  await row('files of the machines', async () => {
-    const files = initialFileSystem(folder)
-    // Two at a time: each has two processors.
-    const queue = [...machines]
-    const next = async () => {
-      for (let one = queue.shift(); one !== undefined; one = queue.shift()) await machine(one, files)
-    }
-    await Promise.all([next(), next()])
-  })
+const chosen = ROWS.filter(isChosen)
+for (const row of chosen.filter(({ isMachine }) => !isMachine)) await run(row)
+// Two at a time: each has two processors, and waits for much of its time.
+const machines = chosen.filter(({ isMachine }) => isMachine).values()
+const next = async () => {
+  for (const row of machines) await run(row)
 }
-if (isChosen('docker')) {
-  await row('docker', () =>
-    withContainers(folder, async (run) => {
-      for (const { mode, options } of CONTAINERS) take('docker', read(run(mode, options)))
-    }),
-  )
-}
+await Promise.all([next(), next()])
+
+const all = ROWS.filter(({ name }) => outcomes.has(name)).map(({ name }) => outcomes.get(name))
 if (values.json) writeFileSync(values.json, JSON.stringify(all, null, 2))
 if (values.write) {
   const page = join(root, 'docs/platforms.md')
-  writeFileSync(page, withTable(readFileSync(page, 'utf8'), tableOf(all)))
+  writeFileSync(page, withTables(readFileSync(page, 'utf8'), { packages: packagesTable(all), promises: promisesTable(all) }))
 }
-process.stdout.write(`\n${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`)
+process.stdout.write(`\n${packagesTable(all)}\n\n${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`)
 process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0

@@ -13,6 +13,9 @@ use std::process::Command;
 const PACKAGE: &str = "toolwright-sandbox-program";
 const PROGRAM: &str = "toolwright-sandbox";
 
+/// Names the linker of the program, where that of the addon cannot link it: zig has no static glibc.
+const STATIC_LINKER: &str = "TOOLWRIGHT_STATIC_LINKER";
+
 /// The directories of the packages that the program consists of.
 const SOURCES: [&str; 7] =
     ["fs", "patch", "patch-voice", "process", "reserved", "sandbox", "sandbox-program"];
@@ -31,8 +34,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let target = env::var("TARGET")?;
     let directory = target_directory(&out).join("sandbox-program");
+    let mut cargo = Command::new(env::var("CARGO")?);
+    println!("cargo::rerun-if-env-changed={STATIC_LINKER}");
+    if let Some(linker) = env::var_os(STATIC_LINKER) {
+        let name = target.to_uppercase().replace('-', "_");
+        cargo.env(format!("CARGO_TARGET_{name}_LINKER"), linker);
+    }
     // The flags of this build are not meant for a static program: they may ask for a sanitizer, say.
-    let status = Command::new(env::var("CARGO")?)
+    let status = cargo
         .current_dir(workspace)
         .args(["build", "--profile", "sandbox-program", "--package", PACKAGE, "--bin", PROGRAM])
         .args(["--target", &target, "--target-dir"])

@@ -14,11 +14,12 @@ export function localAddon() {
   return { file, platform: file.slice('toolwright.'.length, -'.node'.length) }
 }
 
-export function packPlatform(work) {
-  const { file, platform } = localAddon()
+/** The package of this machine's addon, or of one that is somewhere else. */
+export function packPlatform(work, { platform, path } = localAddon()) {
+  const file = `toolwright.${platform}.node`
   const folder = join(work, platform)
   cpSync(join(root, 'npm', platform), folder, { recursive: true })
-  copyFileSync(join(root, file), join(folder, file))
+  copyFileSync(path ?? join(root, file), join(folder, file))
   return { ...pack(folder, work), name: `toolwright-${platform}`, file }
 }
 

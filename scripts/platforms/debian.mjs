@@ -60,6 +60,13 @@ function apt(file, program, args, cwd) {
   }
 }
 
+/** The names of packages, with all that they depend on. */
+export function installation(suite, architecture, names) {
+  const file = configuration(suite, architecture)
+  const listed = apt(file, 'apt-get', ['install', '--yes', '--no-install-recommends', '--print-uris', ...names])
+  return [...listed.matchAll(/^'[^']*' ([^_]+)_/gmu)].map(([, name]) => name)
+}
+
 /** Downloads packages, and returns their files. */
 export function download(suite, architecture, names) {
   const file = configuration(suite, architecture)

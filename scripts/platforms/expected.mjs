@@ -9,6 +9,13 @@ const noMounts = { files: 'best-effort', fileMetadata: 'none', ipc: 'best-effort
 const noScopes = { ...noMounts, processKill: 'best-effort' }
 const nothing = { ...noScopes, files: 'none', env: 'best-effort' }
 
+/** The same whatever the processor and the C library are. */
+const linux612 = (place) => ({
+  [`${place}: root`]: root,
+  [`${place}: user`]: {},
+  [`${place}: user, no user namespaces`]: noMounts,
+})
+
 export const expected = {
   'linux-5.10: root': { ...noLandlock, ...root },
   'linux-5.10: user': noLandlock,
@@ -19,9 +26,10 @@ export const expected = {
   'linux-6.12-no-landlock: root': { ...noLandlock, ...root },
   'linux-6.12-no-landlock: user': noLandlock,
   'linux-6.12-no-landlock: user, no user namespaces': nothing,
-  'linux-6.12: root': root,
-  'linux-6.12: user': {},
-  'linux-6.12: user, no user namespaces': noMounts,
+  ...linux612('linux-6.12'),
+  ...linux612('linux-6.12-musl'),
+  ...linux612('linux-6.12-arm64'),
+  ...linux612('linux-6.12-arm64-musl'),
   'docker: root': { ...noMounts, ...root },
   'docker: user': noMounts,
   'docker: user, no capabilities, read-only': noMounts,

@@ -5,22 +5,35 @@ import { join } from 'node:path'
 import { cache, Skipped } from './cache.mjs'
 
 /** The longest time for a machine, in milliseconds. */
-const MAX_MS = 12 * 60_000
+const MAX_MS = 20 * 60_000
+const MODELS = {
+  x64: {
+    program: 'qemu-system-x86_64',
+    options: ['-machine', 'q35', '-cpu', 'max'],
+    console: 'ttyS0',
+    packages: 'qemu-system-x86 seabios',
+  },
+  arm64: {
+    program: 'qemu-system-aarch64',
+    options: ['-machine', 'virt,gic-version=3', '-cpu', 'cortex-a72'],
+    console: 'ttyAMA0',
+    packages: 'qemu-system-arm',
+  },
+}
 
 /** Boots a kernel, and returns what it printed. It ends when it has switched itself off. */
-export async function boot(name, { kernel, files, parameters = '' }) {
-  const args = ['-machine', 'q35', '-accel', 'tcg,thread=multi', '-cpu', 'max', '-smp', '2', '-m', '2048', '-nographic', '-no-reboot']
-  const line = `console=ttyS0 panic=-1 quiet ${parameters}`
-  const child = spawn('qemu-system-x86_64', [...args, '-kernel', kernel, '-initrd', files, '-append', line], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+export async function boot(name, { architecture = 'x64', kernel, files, parameters = '' }) {
+  const { program, options, console, packages } = MODELS[architecture]
+  const args = [...options, '-accel', 'tcg,thread=multi', '-smp', '2', '-m', '2048', '-nographic', '-no-reboot']
+  const line = `console=${console} panic=-1 quiet ${parameters}`
+  const child = spawn(program, [...args, '-kernel', kernel, '-initrd', files, '-append', line], { stdio: ['ignore', 'pipe', 'pipe'] })
   let log = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (log += text))
   const timer = setTimeout(() => child.kill('SIGKILL'), MAX_MS)
   await new Promise((resolve, reject) => {
     child.once('close', resolve)
     child.once('error', (error) => {
-      reject(error.code === 'ENOENT' ? new Skipped('there is no qemu-system-x86_64: apt-get install qemu-system-x86 seabios') : error)
+      reject(error.code === 'ENOENT' ? new Skipped(`there is no ${program}: apt-get install ${packages}`) : error)
     })
   }).finally(() => clearTimeout(timer))
   writeFileSync(join(cache, `${name}.log`), log)

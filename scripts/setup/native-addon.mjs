@@ -7,10 +7,10 @@ import { SetupError } from './setup-error.mjs'
 import { clearStamp, hashInputs, readStamp, writeStamp } from './stamp.mjs'
 
 const STAMP = 'native'
-const INPUTS = ['Cargo.toml', 'Cargo.lock', '.cargo', 'build.rs', 'rust-toolchain.toml', 'src', 'crates']
+export const INPUTS = ['Cargo.toml', 'Cargo.lock', '.cargo', 'build.rs', 'rust-toolchain.toml', 'src', 'crates']
 
 /** Tests, benches and snapshots of a crate do not end up in the addon. */
-const isInput = (name) => !/^crates\/[^/]+\/(tests|benches|examples)\//.test(name)
+export const isInput = (name) => !/^crates\/[^/]+\/(tests|benches|examples)\//.test(name)
 const hash = () => `${process.platform}-${process.arch} ${hashInputs(INPUTS, isInput)}`
 
 function isBuilt() {

@@ -86,7 +86,7 @@ export async function runCargo({ env, filters, limitMs }) {
 /** Examples and benchmarks are built, and not run. */
 const isTested = ({ kind, test }) => test && !kind.includes('example') && !kind.includes('bench')
 
-function countResults(output) {
+export function countResults(output) {
   let counts = noCounts()
   for (const line of output.split('\n')) {
     // oxlint-disable-next-line no-control-regex -- the colours of a terminal

@@ -207,12 +207,9 @@ impl Connections {
     /// up is not there.
     #[must_use]
     pub fn list(&self) -> Vec<Connection> {
-        let mut state = self.lock();
         #[cfg(target_os = "linux")]
-        {
-            let heard = state.traffic.settle();
-            state.take(heard);
-        }
+        self.take_traffic();
+        let state = self.lock();
         let connection = |((host, port, verdict), note): (&Key, &Note)| Connection {
             host: host.clone(),
             port: *port,
@@ -230,6 +227,13 @@ impl Connections {
 
 #[cfg(target_os = "linux")]
 impl Connections {
+    /// Takes what has been counted of connections that are still open.
+    fn take_traffic(&self) {
+        let mut state = self.lock();
+        let heard = state.traffic.settle();
+        state.take(heard);
+    }
+
     pub(crate) fn note(&self, host: &str, port: Option<u16>, verdict: Verdict) {
         self.lock().note(host, port, verdict);
     }

@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::fs::File;
 
-use rustix::fs::{Mode, XattrFlags};
+use rustix::fs::{Mode, RawMode, Stat, XattrFlags};
 use rustix::io::Errno;
 use rustix::process::{Gid, Uid};
 
@@ -119,4 +119,14 @@ fn filled(mut ask: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<
             Err(errno) => return Err(errno),
         }
     }
+}
+
+/// The permissions of a file. The system's own type has 16 bits on macOS and 32 on Linux.
+pub(crate) fn permissions(stat: &Stat) -> u32 {
+    u32::try_from(i128::from(stat.st_mode) & 0o7777).unwrap_or(0)
+}
+
+/// The permissions that [`permissions`] has returned.
+pub(crate) fn mode_of(permissions: u32) -> Mode {
+    Mode::from_raw_mode(RawMode::try_from(i128::from(permissions) & 0o7777).unwrap_or(0))
 }

@@ -12,7 +12,9 @@ use toolwright_reserved::FileId;
 use crate::protection::Protection;
 use crate::root::O_PATH;
 use crate::walk::{CreatedDirectories, Missing, WalkEnd};
-use crate::{FileKind, FsError, FsErrorKind, Resolver, Root, path, reserved, walk};
+#[cfg(target_os = "linux")]
+use crate::Resolver;
+use crate::{FileKind, FsError, FsErrorKind, Root, path, reserved, walk};
 
 /// How often to try again when a file is replaced between the check and the opening.
 const MAX_REPLACED: usize = 64;

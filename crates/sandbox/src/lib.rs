@@ -81,5 +81,4 @@ pub mod policy;
 pub mod report;
 pub mod seatbelt;
 pub mod step;
-#[cfg(target_os = "linux")]
 pub mod wire;

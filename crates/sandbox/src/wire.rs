@@ -6,7 +6,9 @@
 //! reader never looks past the end.
 
 mod codec;
+#[cfg(target_os = "linux")]
 mod frames;
+#[cfg(target_os = "linux")]
 mod gate;
 mod message;
 mod order;
@@ -14,7 +16,9 @@ mod patch_note;
 mod reply;
 
 pub use codec::Malformed;
+#[cfg(target_os = "linux")]
 pub use frames::{Inbox, Progress, send};
+#[cfg(target_os = "linux")]
 pub use gate::{
     Answer, Ask, MAX_GATE_BYTES, NO_LEAD, Resolved, SYNTHETIC, is_synthetic, receive_from_gate,
     send_to_gate,

@@ -13,6 +13,7 @@ use toolwright_reserved::FileId;
 use super::plan;
 use super::step::{Print, StepKind};
 use super::{Change, ChangeLimits, ChangeSet, ChangedFile, Place, failed};
+use crate::attributes;
 use crate::cancel::checkpoint;
 use crate::file_queue::{Key, QueueSlot};
 use crate::location::{name_of, unnamed};
@@ -360,7 +361,7 @@ impl Set {
                 moved_to: None,
                 old: before.clone(),
                 new: new.clone(),
-                mode: old.as_ref().map(|old| old.stat.st_mode & 0o7777),
+                mode: old.as_ref().map(|old| attributes::permissions(&old.stat)),
             });
         }
         files

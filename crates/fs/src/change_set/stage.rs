@@ -18,6 +18,7 @@ use super::plan::Plan;
 use super::settle::{Active, finish, hold};
 use super::step::{Print, Step, StepKind, look};
 use super::{Change, ChangeSet, failed, publish};
+use crate::attributes;
 use crate::cancel::checkpoint;
 use crate::deferred_close::with_space;
 use crate::root::O_PATH;
@@ -262,7 +263,7 @@ impl Staging<'_> {
         };
         target::fill(&temporary, path, Content::Bytes(bytes), old, self.options, self.cancel)?;
         if let Some(mode) = mode {
-            rustix::fs::fchmod(&temporary.file, Mode::from_raw_mode(mode & 0o7777))
+            rustix::fs::fchmod(&temporary.file, attributes::mode_of(mode))
                 .map_err(failed(path, "setting its mode"))?;
         }
         let stat =

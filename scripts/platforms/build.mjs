@@ -1,0 +1,100 @@
+// The addons of other platforms, built with Debian's compiler and linked by zig. An addon is built again when a source of it changes.
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { INPUTS, isInput } from '../setup/native-addon.mjs'
+import { root } from '../setup/paths.mjs'
+import { hashInputs } from '../setup/stamp.mjs'
+import { problemsOf } from './binary.mjs'
+import { cache } from './cache.mjs'
+import { toolchain } from './toolchain.mjs'
+
+const LIMIT_MS = 40 * 60_000
+/** The oldest glibc that the packages promise. */
+const GLIBC = '.2.28'
+/** With the tests of crates. */
+export const sourcesOfAll = () => hashInputs(INPUTS)
+
+/** The addon of a package, and what is wrong with it. */
+export function buildAddon({ platform, os, libc, target }) {
+  const file = join(cache, 'addons', `toolwright.${platform}.node`)
+  once(`addons/${platform}`, hashInputs(INPUTS, isInput), () => {
+    cargo(`build-${platform}`, target, [
+      'zigbuild',
+      '--release',
+      '--package',
+      'toolwright',
+      '--target',
+      target + (libc === 'gnu' ? GLIBC : ''),
+    ])
+    copyFileSync(join(cache, 'target', target, 'release', os === 'darwin' ? 'libtoolwright.dylib' : 'libtoolwright.so'), file)
+  })
+  return { file, problems: problemsOf(readFileSync(file), { os, libc, target }) }
+}
+
+/**
+ * Checks the types of everything that can be built for a target: every crate, the addon, and all tests.
+ *
+ * The profile is that of the addon, which has compiled the macros already.
+ */
+export function checkTypes({ platform, target }) {
+  once(`types/${platform}`, sourcesOfAll(), () => {
+    cargo(`types-${platform}`, target, ['check', '--release', '--workspace', '--all-targets', '--target', target], {
+      CARGO_BUILD_WARNINGS: 'deny',
+    })
+  })
+}
+
+/** The programs of the tests of crates, as cargo lists them. */
+export function buildTests({ platform, target, libc }, crates) {
+  const list = join(cache, 'tests', `${platform}.list`)
+  once(`tests/${platform}`, `${sourcesOfAll()} ${crates.join(' ')}`, () => {
+    const selected = crates.flatMap((name) => ['--package', name])
+    const options = [
+      '--release',
+      '--no-run',
+      '--message-format=json-render-diagnostics',
+      '--target',
+      target + (libc === 'gnu' ? GLIBC : ''),
+    ]
+    const log = cargo(`tests-${platform}`, target, ['test', ...selected, ...options])
+    writeFileSync(list, log)
+  })
+  const isProgram = ({ reason, executable, profile, target: { kind } = {} }) =>
+    reason === 'compiler-artifact' && executable !== null && profile.test && !kind.includes('bench')
+  return readFileSync(list, 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line))
+    .filter(isProgram)
+    .map(({ executable, manifest_path: manifest, target: { name } }) => ({ executable, manifest, name }))
+}
+
+/** Runs cargo, and returns what it printed. */
+function cargo(name, target, args, env = {}) {
+  mkdirSync(join(cache, 'logs'), { recursive: true })
+  const log = join(cache, 'logs', `${name}.log`)
+  const own = toolchain(target)
+  const options = { cwd: root, env: { ...process.env, ...own, ...env }, timeout: LIMIT_MS, maxBuffer: 2 ** 28 }
+  const { status, signal, error, stdout } = spawnSync('cargo-zigbuild', [...args, '--locked'], {
+    ...options,
+    stdio: ['ignore', 'pipe', openSync(log, 'w')],
+  })
+  if (error) throw error
+  if (status !== 0) {
+    const first = readFileSync(log, 'utf8')
+      .split('\n')
+      .find((line) => /^(?:error|warning: unused)/u.test(line))
+    throw new Error(`${args[0]} ended with ${signal ?? status}: ${first ?? ''}; see ${log}`)
+  }
+  return String(stdout)
+}
+
+/** Does what was not done with the same inputs. */
+function once(name, inputs, work) {
+  const stamp = join(cache, `${name}.stamp`)
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === inputs) return
+  mkdirSync(join(stamp, '..'), { recursive: true })
+  work()
+  writeFileSync(stamp, inputs)
+}

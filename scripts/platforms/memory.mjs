@@ -1,0 +1,27 @@
+// What rows have shown, so that a run that was ended goes on where it stopped, and nothing runs twice for the same inputs.
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { cache } from './cache.mjs'
+
+/**
+ * What `run` returns, with its date and how long it took; or what it has returned for the same inputs.
+ *
+ * Only what was good is kept: a row that failed runs again.
+ */
+export async function remembered(name, inputs, { isFresh, isGood, run }) {
+  const file = join(cache, 'rows', `${name.replaceAll(/[^\w.-]+/gu, '-')}.json`)
+  const key = createHash('sha256').update(inputs.join('\0')).digest('hex')
+  if (!isFresh && existsSync(file)) {
+    const kept = JSON.parse(readFileSync(file, 'utf8'))
+    if (kept.key === key) return { ...kept, isKept: true }
+  }
+  const start = performance.now()
+  const result = await run()
+  const row = { key, date: new Date().toISOString().slice(0, 10), seconds: Math.round((performance.now() - start) / 1000), result }
+  if (isGood(result)) {
+    mkdirSync(join(cache, 'rows'), { recursive: true })
+    writeFileSync(file, JSON.stringify(row))
+  }
+  return row
+}
