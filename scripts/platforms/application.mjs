@@ -42,7 +42,8 @@ export async function application(one) {
     writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }\n')
     const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     const peers = ['ai', 'zod'].map((name) => `${name}@${devDependencies[name]}`)
-    const options = ['--no-audit', '--no-fund', '--ignore-scripts', '--os=linux', `--cpu=${architecture}`, `--libc=${NPM_LIBC[libc]}`]
+    // npm takes a file for what this machine wants, whatever the options say.
+    const options = ['--force', '--no-audit', '--no-fund', '--ignore-scripts', '--os=linux', `--cpu=${architecture}`, `--libc=${NPM_LIBC[libc]}`]
     capture('npm', ['install', ...options, packed.tarball, main.tarball, ...peers], { cwd: folder })
     rmSync(work, { recursive: true })
     // Half of the size, and no part of a program.

@@ -44,6 +44,8 @@ function emulator(one) {
   mkdirSync(join(folder, 'libraries/usr'), { recursive: true })
   symlinkSync(join(system, 'lib'), join(folder, 'libraries/lib'))
   symlinkSync(join(system, 'usr/lib'), join(folder, 'libraries/usr/lib'))
+  // The file that tells musl from glibc. This system's own would tell a lie.
+  if (one.libc === 'musl') symlinkSync(join(system, 'usr/bin'), join(folder, 'libraries/usr/bin'))
   const script = (name, program) => {
     const file = join(folder, name)
     writeFileSync(file, `#!/bin/sh\nexec ${EMULATOR} -L "${folder}/libraries" ${program}"$@"\n`)

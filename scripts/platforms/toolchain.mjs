@@ -76,6 +76,8 @@ export function toolchain(target) {
     // zig has no static glibc, which the sandbox program needs. Debian's compiler for the processor brings one.
     ...(target === ARM64 && { TOOLWRIGHT_STATIC_LINKER: crossLinker() }),
     ...(isMusl && { [`CARGO_TARGET_${name}_RUSTFLAGS`]: '-C target-feature=-crt-static' }),
+    // Debian has no rust-objcopy, which strips libraries of macOS.
+    ...(target.endsWith('-darwin') && { CARGO_PROFILE_RELEASE_STRIP: 'none' }),
     // What is looked for is whether it builds and runs there. The release's own profile takes four times as long.
     CARGO_PROFILE_RELEASE_LTO: 'off',
     CARGO_PROFILE_RELEASE_OPT_LEVEL: '1',
