@@ -6,7 +6,10 @@ use std::sync::{Mutex, PoisonError};
 pub use toolwright_sandbox::wire::{NotedFile, PatchRefusal};
 
 /// The most patches of one command that are kept.
-#[cfg_attr(all(not(target_os = "linux"), not(test)), expect(dead_code, reason = "nothing reports there"))]
+#[cfg_attr(
+    all(not(target_os = "linux"), not(test)),
+    expect(dead_code, reason = "nothing reports there")
+)]
 const MAX_REPORTS: usize = 100;
 
 /// What the program `apply_patch` has told the host about one patch. Any program of the command could

@@ -9,11 +9,11 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use toolwright_reserved::FileId;
 
+#[cfg(target_os = "linux")]
+use crate::Resolver;
 use crate::protection::Protection;
 use crate::root::O_PATH;
 use crate::walk::{CreatedDirectories, Missing, WalkEnd};
-#[cfg(target_os = "linux")]
-use crate::Resolver;
 use crate::{FileKind, FsError, FsErrorKind, Root, path, reserved, walk};
 
 /// How often to try again when a file is replaced between the check and the opening.

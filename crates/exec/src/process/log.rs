@@ -76,7 +76,10 @@ impl Piece {
     }
 }
 
-#[cfg_attr(all(not(target_os = "linux"), not(test)), expect(dead_code, reason = "kept of background processes"))]
+#[cfg_attr(
+    all(not(target_os = "linux"), not(test)),
+    expect(dead_code, reason = "kept of background processes")
+)]
 #[derive(Debug)]
 pub(super) struct Log {
     limits: LogLimits,
@@ -90,7 +93,10 @@ pub(super) struct Log {
     is_ended: bool,
 }
 
-#[cfg_attr(all(not(target_os = "linux"), not(test)), expect(dead_code, reason = "kept of background processes"))]
+#[cfg_attr(
+    all(not(target_os = "linux"), not(test)),
+    expect(dead_code, reason = "kept of background processes")
+)]
 impl Log {
     pub(super) fn new(limits: LogLimits) -> Self {
         Self {
