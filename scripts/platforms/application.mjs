@@ -43,7 +43,15 @@ export async function application(one) {
     const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     const peers = ['ai', 'zod'].map((name) => `${name}@${devDependencies[name]}`)
     // npm takes a file for what this machine wants, whatever the options say.
-    const options = ['--force', '--no-audit', '--no-fund', '--ignore-scripts', '--os=linux', `--cpu=${architecture}`, `--libc=${NPM_LIBC[libc]}`]
+    const options = [
+      '--force',
+      '--no-audit',
+      '--no-fund',
+      '--ignore-scripts',
+      '--os=linux',
+      `--cpu=${architecture}`,
+      `--libc=${NPM_LIBC[libc]}`,
+    ]
     capture('npm', ['install', ...options, packed.tarball, main.tarball, ...peers], { cwd: folder })
     rmSync(work, { recursive: true })
     // Half of the size, and no part of a program.
