@@ -65,7 +65,8 @@ async function main({ chosen, filters, soak }) {
     TOOLWRIGHT_SOAK_FACTOR: factor,
     PROPTEST_RNG_SEED: seed,
   }
-  const limitMs = 10 * 60_000 * Math.max(1, Number(factor))
+  // For what never ends: a busy machine takes twice as long as a quiet one.
+  const limitMs = 20 * 60_000 * Math.max(1, Number(factor))
   console.log(`test  TOOLWRIGHT_SEED=${seed} TOOLWRIGHT_SOAK_FACTOR=${factor}`)
 
   let total = noCounts()
