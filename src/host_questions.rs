@@ -39,7 +39,7 @@ impl fmt::Debug for Questions {
 }
 
 impl Questions {
-    fn tell(&self, question: HostQuestion) -> bool {
+    fn send(&self, question: HostQuestion) -> bool {
         self.0.call(question, ThreadsafeFunctionCallMode::NonBlocking) == Status::Ok
     }
 }
@@ -47,8 +47,8 @@ impl Questions {
 impl HostQuestions for Questions {
     fn ask(&self, question: u64, host: &str, port: u16, answer: HostAnswer) {
         call::lock(&OPEN).insert(question, answer);
-        let told = HostQuestion { question: float(question), host: Some(host.to_owned()), port };
-        if !self.tell(told) {
+        let sent = HostQuestion { question: float(question), host: Some(host.to_owned()), port };
+        if !self.send(sent) {
             // The environment is gone. The lock is free when the answer is dropped, which refuses the host.
             let answer = call::lock(&OPEN).remove(&question);
             drop(answer);
@@ -58,7 +58,7 @@ impl HostQuestions for Questions {
     fn give_up(&self, question: u64) {
         let answer = call::lock(&OPEN).remove(&question);
         drop(answer);
-        self.tell(HostQuestion { question: float(question), host: None, port: 0 });
+        self.send(HostQuestion { question: float(question), host: None, port: 0 });
     }
 }
 

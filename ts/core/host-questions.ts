@@ -30,21 +30,21 @@ async function answer(question: number, agrees: boolean | undefined): Promise<vo
 }
 
 /** What is known of the hosts of one set. */
-interface Standings {
+interface Decisions {
   /** What `always` was said to. */
   readonly always: Map<string, boolean>
   /** The last question about each host that has no answer yet. */
   readonly turns: Map<string, Promise<boolean>>
 }
 
-const standings = new WeakMap<SandboxHosts, Standings>()
+const decisions = new WeakMap<SandboxHosts, Decisions>()
 
 /** Asks `onAsk`. `undefined` without one. */
 export function askingOnAsk(hosts: SandboxHosts): AskHost | undefined {
   const { onAsk } = hosts
   if (onAsk === undefined) return undefined
-  const { always, turns } = standings.get(hosts) ?? { always: new Map(), turns: new Map() }
-  standings.set(hosts, { always, turns })
+  const { always, turns } = decisions.get(hosts) ?? { always: new Map(), turns: new Map() }
+  decisions.set(hosts, { always, turns })
   return answeringHosts(async (host, port, signal) => {
     const key = `${host}:${port}`
     const ask = async (): Promise<boolean> => {

@@ -39,7 +39,7 @@ export async function exportFile(directory: string, name: string, parts: AsyncIt
   try {
     const file = await open(fresh, 'wx', 0o666)
     try {
-      for await (const part of parts) await file.write(part)
+      for await (const part of parts) await file.appendFile(part) // `write` may take a part of it only
     } finally {
       await file.close()
     }

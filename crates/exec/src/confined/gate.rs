@@ -21,7 +21,7 @@ use rustix::net::{
 use toolwright_sandbox::wire::{Answer, Ask, NO_LEAD, Resolved, receive_from_gate, send_to_gate};
 
 use super::host_leads::Leads;
-use super::host_questions::{Caller, HostStandings};
+use super::host_questions::{Caller, HostDecisions};
 use crate::connections::{Connections, Lead, Refusal, Verdict};
 
 /// How many addresses of one name are answered.
@@ -43,7 +43,7 @@ pub(super) fn open(connections: &Arc<Connections>) -> io::Result<OwnedFd> {
         connections: Arc::clone(connections),
         leads: Mutex::default(),
         lookups: AtomicUsize::new(0),
-        standings: Mutex::default(),
+        decisions: Mutex::default(),
     });
     thread::Builder::new().name("toolwright-gate".to_owned()).stack_size(STACK).spawn(
         move || {
@@ -61,7 +61,7 @@ struct Gate {
     /// How many names are being looked up.
     lookups: AtomicUsize,
     /// What was asked about hosts.
-    standings: Mutex<HostStandings>,
+    decisions: Mutex<HostDecisions>,
 }
 
 impl Gate {
@@ -133,7 +133,7 @@ impl Gate {
             return self.answer(&Answer::Resolved(number, resolved), None);
         }
         let rules = &self.connections.rules;
-        if rules.asks(&name, None) && !self.standings().agreed_to(&name) {
+        if rules.asks(&name, None) && !self.decisions().agreed_to(&name) {
             let resolved = self.give_out(&name, vec![LATER]);
             return self.answer(&Answer::Resolved(number, resolved), None);
         }
@@ -201,8 +201,8 @@ impl Gate {
         if addresses.is_empty() { Resolved::Failed } else { Resolved::Addresses(addresses) }
     }
 
-    fn standings(&self) -> MutexGuard<'_, HostStandings> {
-        self.standings.lock().unwrap_or_else(PoisonError::into_inner)
+    fn decisions(&self) -> MutexGuard<'_, HostDecisions> {
+        self.decisions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The host that an address stands for, and where it leads.

@@ -23,8 +23,8 @@ pub(super) struct Caller {
 }
 
 #[derive(Debug)]
-enum Standing {
-    Open { question: u64, callers: Vec<Caller> },
+enum Decision {
+    Pending { question: u64, callers: Vec<Caller> },
     Answered(Result<(), Refusal>),
 }
 
@@ -41,24 +41,24 @@ pub(super) enum Step {
 
 /// The questions of one command.
 #[derive(Debug, Default)]
-pub(super) struct HostStandings {
-    hosts: HashMap<(String, u16), Standing>,
+pub(super) struct HostDecisions {
+    hosts: HashMap<(String, u16), Decision>,
 }
 
-impl HostStandings {
+impl HostDecisions {
     pub(super) fn step(&mut self, host: &str, caller: Caller) -> Step {
         let is_full = self.hosts.len() >= MAX_QUESTIONS;
         let key = (host.to_owned(), caller.port);
         match self.hosts.get_mut(&key) {
-            Some(Standing::Answered(answer)) => Step::Known(*answer),
-            Some(Standing::Open { callers, .. }) => {
+            Some(Decision::Answered(answer)) => Step::Known(*answer),
+            Some(Decision::Pending { callers, .. }) => {
                 callers.push(caller);
                 Step::Wait
             }
             None if is_full => Step::Known(Err(Refusal::Unanswered)),
             None => {
                 let question = NEXT.fetch_add(1, Ordering::Relaxed);
-                self.hosts.insert(key, Standing::Open { question, callers: vec![caller] });
+                self.hosts.insert(key, Decision::Pending { question, callers: vec![caller] });
                 Step::Ask(question)
             }
         }
@@ -71,27 +71,27 @@ impl HostStandings {
         port: u16,
         answer: Result<(), Refusal>,
     ) -> Vec<Caller> {
-        let Some(standing) = self.hosts.get_mut(&(host.to_owned(), port)) else {
+        let Some(decision) = self.hosts.get_mut(&(host.to_owned(), port)) else {
             return Vec::new();
         };
-        match mem::replace(standing, Standing::Answered(answer)) {
-            Standing::Open { callers, .. } => callers,
-            Standing::Answered(_) => Vec::new(),
+        match mem::replace(decision, Decision::Answered(answer)) {
+            Decision::Pending { callers, .. } => callers,
+            Decision::Answered(_) => Vec::new(),
         }
     }
 
     /// Whether a name was agreed to, at any port.
     pub(super) fn agreed_to(&self, host: &str) -> bool {
-        self.hosts.iter().any(|((name, _), standing)| {
-            name == host && matches!(standing, Standing::Answered(Ok(())))
+        self.hosts.iter().any(|((name, _), decision)| {
+            name == host && matches!(decision, Decision::Answered(Ok(())))
         })
     }
 
     /// Takes no answers any more. The questions that have none yet.
     pub(super) fn close(&mut self) -> Vec<u64> {
-        let open = mem::take(&mut self.hosts).into_values().filter_map(|standing| match standing {
-            Standing::Open { question, .. } => Some(question),
-            Standing::Answered(_) => None,
+        let open = mem::take(&mut self.hosts).into_values().filter_map(|decision| match decision {
+            Decision::Pending { question, .. } => Some(question),
+            Decision::Answered(_) => None,
         });
         open.collect()
     }
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn each_host_and_port_is_asked_about_once() {
-        let mut hosts = HostStandings::default();
+        let mut hosts = HostDecisions::default();
         assert!(matches!(hosts.step("a.example", caller(1, 443)), Step::Ask(_)));
         assert_eq!(hosts.step("a.example", caller(2, 443)), Step::Wait);
         assert!(matches!(hosts.step("a.example", caller(3, 80)), Step::Ask(_)));
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn questions_are_counted() {
-        let mut hosts = HostStandings::default();
+        let mut hosts = HostDecisions::default();
         let asked = (1..1000).filter(|port| {
             matches!(hosts.step("a.example", caller(u64::from(*port), *port)), Step::Ask(_))
         });

@@ -18,7 +18,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
     ("cp .husky/_/pre-commit .husky/_/post-commit", &["post-commit"], &[]),
     ("ln -s ../../x .husky/_/pre-push", &["pre-push"], &[]),
     ("rm .husky/_/h; mkfifo .husky/_/h", &["h"], &["h"]),
-    ("rm .husky/_/h; mkdir -p .husky/_/h/x", &[], &[]),
+    ("rm .husky/_/h; mkdir -p .husky/_/h/x", &["h"], &["h"]),
     (
         "mv .husky old; mkdir h; cp -r old/_ h; echo evil > h/_/pre-commit; ln -s h .husky",
         &[".husky"],
@@ -65,11 +65,11 @@ fn hooks_and_configurations_of_the_project_are_put_back() {
             reports.iter().flat_map(|report| of(report).clone()).collect()
         };
         let (aside, back) = (names(|one| &one.disabled), names(|one| &one.put_back));
-        let is_told = aside == *disabled && back == *put_back;
+        let is_reported = aside == *disabled && back == *put_back;
         let later = scene.on_host(root, "git commit -q --allow-empty -m later; git x; ls evil");
         let has_failed = reports.iter().any(|report| report.problem.is_some());
         let runs_evil = root.join("evil").exists() || later.contains("evil: not found");
-        if !is_told || has_failed || runs_evil {
+        if !is_reported || has_failed || runs_evil {
             wrong.push(format!("{script}\n{printed}\n{reports:?}\n{later}"));
         }
     }
@@ -96,4 +96,40 @@ fn what_is_put_back_is_what_was_there() {
     assert!(root.join("../hooked").exists());
     assert_eq!(scene.on_host(root, "git config pull.rebase"), "true\n[Some(0)]");
     fs::remove_file(root.join("../hooked")).expect("removed");
+}
+
+/// What leads to the hooks can be written too. It is put back, and so is what it led to before.
+#[test]
+fn a_changed_include_does_not_hide_the_hooks_that_it_names() {
+    if !has_namespaces() {
+        return;
+    }
+    let project = "mkdir own src && echo : > own/pre-commit && chmod +x own/pre-commit \
+        && printf '[core]\\n\\thooksPath = own\\n' > .gitconfig && git config include.path ../.gitconfig";
+    let scene = Scene::new(&format!("{REPOSITORY} && {project}"));
+    let root = &scene.place.root;
+    let plant = "printf '[core]\\n\\thooksPath = src\\n' > .gitconfig; printf '#!/bin/sh\\n: > evil\\n' > own/pre-commit; \
+        echo mine > src/update";
+    let (_, reports) = scene.confined(plant);
+    let disabled: Vec<_> = reports.take().into_iter().flat_map(|one| one.disabled).collect();
+    assert_eq!(disabled, [".gitconfig", "pre-commit"]);
+    scene.on_host(root, "git commit -q --allow-empty -m later");
+    assert!(!root.join("evil").exists());
+    // No configuration of a person leads there.
+    assert!(root.join("src/update").exists());
+}
+
+/// Files that nothing reads are left, however many there are.
+#[test]
+fn many_files_do_not_hide_the_hooks_among_them() {
+    if !has_namespaces() {
+        return;
+    }
+    let scene = Scene::new(&format!("{REPOSITORY} && {PROJECT}"));
+    scene.confined("cd .husky/_; for n in $(seq 600); do : > $n; done");
+    let (_, reports) =
+        scene.confined("cd .husky/_; echo evil > pre-commit; echo evil > h; echo evil > pre-push");
+    let mut disabled: Vec<_> = reports.take().into_iter().flat_map(|one| one.disabled).collect();
+    disabled.sort_unstable();
+    assert_eq!(disabled, ["h", "pre-commit", "pre-push"]);
 }

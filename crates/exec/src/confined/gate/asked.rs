@@ -28,7 +28,7 @@ impl Gate {
             return self.connect(caller);
         }
         // The lock is not held while the host program is asked: it may answer at once.
-        let step = self.standings().step(&host, caller);
+        let step = self.decisions().step(&host, caller);
         match step {
             Step::Known(Ok(())) => self.connect_agreed(vec![caller]),
             Step::Known(Err(refusal)) => self.refuse(&host, caller, Verdict::Refused(refusal)),
@@ -58,7 +58,7 @@ impl Gate {
             Some(false) => Err(Refusal::Rejected),
             None => Err(Refusal::Unanswered),
         };
-        let callers = self.standings().answer(host, port, answer);
+        let callers = self.decisions().answer(host, port, answer);
         if callers.is_empty() {
             return;
         }
@@ -76,7 +76,7 @@ impl Gate {
     /// Nobody waits for an answer any more.
     pub(super) fn give_up(&self) {
         let Some(questions) = &self.connections.questions else { return };
-        let open = self.standings().close();
+        let open = self.decisions().close();
         for question in open {
             questions.give_up(question);
         }

@@ -6,12 +6,14 @@
 //! contents before a command. When it has ended, what has another content is set aside, and what was there
 //! is put back. The same content under a new date is none of a command's doing that matters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 use toolwright_sandbox::policy::{Follows, follows};
@@ -23,8 +25,10 @@ use crate::git_reports::{GitProblem, GitReport};
 
 /// How deep below a directory of hooks a file may lie that they read.
 const MAX_DEPTH: usize = 3;
-/// How many files are looked at in all.
+/// How many files are remembered in all.
 const MAX_FILES: usize = 256;
+/// How many names are read to find them.
+const MAX_READ: usize = 4096;
 /// A longer file is set aside when it changes, and is not put back.
 const MAX_BYTES: u64 = 256 << 10;
 
@@ -62,6 +66,9 @@ const HOOKS: [&str; 28] = [
 
 #[derive(Debug, Default)]
 pub(super) struct Followed {
+    /// Where git was led to before the command. A command can change an included file, and so where git is
+    /// led to now.
+    follows: Arc<Follows>,
     /// By their paths.
     files: BTreeMap<PathBuf, Known>,
     /// Links on the way to them.
@@ -78,14 +85,17 @@ struct Known {
 impl Followed {
     /// Takes what is there for a person's.
     pub(super) fn remember(&mut self, grounds: &Grounds) {
-        let follows = follows(&grounds.root);
         let before = std::mem::take(self);
-        for link in links_to(&follows, &grounds.root) {
+        self.follows = follows(&grounds.root);
+        for link in links_to(&self.follows, &grounds.root) {
             if let Some(stamp) = Stamp::at(CWD, &link) {
                 self.links.insert(link, stamp);
             }
         }
-        for path in files_of(&follows) {
+        for path in files_of(&self.follows, &before.files) {
+            if self.files.len() >= MAX_FILES {
+                break;
+            }
             let Some(stamp) = Stamp::at(CWD, &path) else { continue };
             let known = before.files.get(&path).filter(|known| known.stamp == stamp).cloned();
             let known =
@@ -96,22 +106,21 @@ impl Followed {
 
     /// Puts back what has changed.
     pub(super) fn look(&mut self, grounds: &Grounds, reports: &mut Vec<GitReport>) {
-        let follows = follows(&grounds.root);
         let mut all: BTreeMap<PathBuf, GitReport> = BTreeMap::new();
-        for link in links_to(&follows, &grounds.root) {
+        for link in links_to(&self.follows, &grounds.root) {
             if self.links.get(&link).copied() != Stamp::at(CWD, &link) {
                 self.undo(&link, grounds, &mut all);
             }
         }
-        for path in files_of(&follows) {
+        // New files that git does not look for are read by nothing that was there.
+        let mut paths: BTreeSet<PathBuf> = obeyed(&self.follows).collect();
+        paths.extend(self.files.keys().cloned());
+        for path in paths {
             let Some(stamp) = Stamp::at(CWD, &path) else { continue };
             match self.files.get(&path) {
                 Some(known) if known.stamp == stamp => continue,
                 Some(known) if known.content.is_some() && known.content == read(&path) => {}
-                Some(_) => self.undo(&path, grounds, &mut all),
-                // Others are read by nothing that was there.
-                None if is_obeyed(&path, &follows) => self.undo(&path, grounds, &mut all),
-                None => continue,
+                _ => self.undo(&path, grounds, &mut all),
             }
             if let Some(known) = self.files.get_mut(&path)
                 && let Some(stamp) = Stamp::at(CWD, &path)
@@ -120,6 +129,10 @@ impl Followed {
             }
         }
         reports.extend(all.into_values());
+        // What is included is as it was again, so that only a person can have led git elsewhere.
+        if follows(&grounds.root) != self.follows {
+            self.remember(grounds);
+        }
     }
 
     fn undo(&self, path: &Path, grounds: &Grounds, all: &mut BTreeMap<PathBuf, GitReport>) {
@@ -156,11 +169,10 @@ impl Followed {
     }
 }
 
-/// Whether git looks for a file by itself.
-fn is_obeyed(path: &Path, follows: &Follows) -> bool {
-    let is_hook = || path.file_name().is_some_and(|name| HOOKS.iter().any(|hook| name == *hook));
-    let in_hooks = || follows.hooks.iter().any(|hooks| path.parent() == Some(hooks));
-    follows.files.iter().any(|file| file == path) || in_hooks() && is_hook()
+/// The paths at which git looks by itself, whether something is there or not.
+fn obeyed(follows: &Follows) -> impl Iterator<Item = PathBuf> {
+    let hooks = |directory: &PathBuf| HOOKS.map(|name| directory.join(name));
+    follows.files.iter().cloned().chain(follows.hooks.iter().flat_map(hooks))
 }
 
 /// The links on the way from the root, below it.
@@ -179,31 +191,35 @@ fn links_to(follows: &Follows, root: &Path) -> Vec<PathBuf> {
     links
 }
 
-/// The included configurations, and all in the directories of hooks.
-fn files_of(follows: &Follows) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = Vec::new();
+/// What git obeys, what was known before, and what hooks may read: those that have not changed for longest
+/// first, because what a command adds is newer.
+fn files_of(follows: &Follows, before: &BTreeMap<PathBuf, Known>) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = obeyed(follows).collect();
+    let is_below = |path: &&PathBuf| follows.hooks.iter().any(|hooks| path.starts_with(hooks));
+    files.extend(before.keys().filter(is_below).cloned());
+    let mut others = Vec::new();
     for directory in &follows.hooks {
-        add_files(directory, 0, &mut files);
+        add_files(directory, 0, &mut others);
     }
-    files.extend(follows.files.iter().cloned());
-    files.sort_unstable();
+    others.sort_unstable();
+    files.extend(others.into_iter().map(|(_, path)| path));
     files
 }
 
-fn add_files(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) {
+fn add_files(directory: &Path, depth: usize, files: &mut Vec<((i64, i64), PathBuf)>) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     let mut below = Vec::new();
     for entry in entries.flatten() {
-        if files.len() >= MAX_FILES {
+        if files.len() >= MAX_READ {
             return;
         }
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => below.push(entry.path()),
-            Ok(_) => files.push(entry.path()),
+        match entry.metadata() {
+            Ok(found) if found.is_dir() => below.push(entry.path()),
+            Ok(found) => files.push(((found.ctime(), found.ctime_nsec()), entry.path())),
             Err(_) => {}
         }
     }
-    // Those in the directory itself are the ones that git runs.
+    // Those in the directory itself are nearer to the hooks.
     for directory in below.into_iter().filter(|_| depth < MAX_DEPTH) {
         add_files(&directory, depth + 1, files);
     }

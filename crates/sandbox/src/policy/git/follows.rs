@@ -119,7 +119,7 @@ impl Finder<'_> {
             let Some(value) = setting.value.as_deref().filter(|value| !value.is_empty()) else {
                 continue;
             };
-            let path = Path::new(std::ffi::OsStr::from_bytes(value));
+            let path = &at_home(Path::new(std::ffi::OsStr::from_bytes(value)));
             if setting.name == b"core.hookspath" {
                 // Git runs hooks at the top of the working tree.
                 if let Some(below) = self.below_root(&self.root.join(path)) {
@@ -142,9 +142,23 @@ impl Finder<'_> {
     /// whole is no directory of hooks.
     fn below_root(&self, path: &Path) -> Option<PathBuf> {
         let path = plain(path);
+        // An absolute path may lead to the root through links.
+        let path = if path.starts_with(self.root) {
+            path
+        } else {
+            super::super::resolved(&path, self.root)
+        };
         let below = path.strip_prefix(self.root).ok()?;
         let first = below.components().next()?;
         (first.as_os_str() != ".git").then_some(path)
+    }
+}
+
+/// Git takes `~/` for the home directory of the person who runs it.
+fn at_home(path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), std::env::home_dir()) {
+        (Ok(below), Some(home)) => home.join(below),
+        _ => path.to_owned(),
     }
 }
 
@@ -228,6 +242,19 @@ mod tests {
         // What is remembered is not what was there before.
         tree.put("b/c", "[core]\nhooksPath = other");
         assert_eq!(tree.found(), (strings(&["other", "h"]), strings(&["a", "b/c"])));
+    }
+
+    #[test]
+    fn absolute_paths_lead_to_the_root_by_any_name() {
+        let tree = Tree::new("");
+        let other = tempfile::tempdir().expect("made");
+        let link = other.path().join("link");
+        std::os::unix::fs::symlink(tree.root(), &link).expect("made");
+        tree.put(".git/config", &format!("[core]\nhooksPath = {}/h/x", link.display()));
+        assert_eq!(tree.found(), (strings(&["h/x"]), strings(&[])));
+        let home = std::env::home_dir().expect("a home directory");
+        assert_eq!(at_home(Path::new("~/a")), home.join("a"));
+        assert_eq!(at_home(Path::new("~other/a")), Path::new("~other/a"));
     }
 
     #[test]
