@@ -1,30 +1,14 @@
-import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { openJournal } from 'toolwright'
 import { journalSuite } from 'toolwright/journal/testing'
-import { type PostgresClient, postgresStore } from 'toolwright/postgres'
-import postgres from 'postgres'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { postgresStore } from 'toolwright/postgres'
+import { describe, expect, test } from 'vitest'
+import { suiteInBun, useClients } from './clients.ts'
 import { useServer } from './servers.ts'
-
-const run = promisify(execFile)
-const bun = fileURLToPath(new URL('../../../node_modules/.bin/bun', import.meta.url))
-const program = fileURLToPath(new URL('suite-process.ts', import.meta.url))
 
 for (const version of [15, 18]) {
   describe(`PostgreSQL ${version}`, () => {
     const own = useServer(version)
-    let sql: postgres.Sql | undefined
-    beforeAll(() => {
-      if (own.server !== undefined) sql = postgres({ ...own.server.socket, max: 8, onnotice: () => undefined })
-    })
-    afterAll(() => sql?.end())
-    const clients: Record<string, () => PostgresClient> = {
-      pg: () => own.pool,
-      'postgres.js': () => sql as unknown as PostgresClient,
-    }
-    for (const [name, client] of Object.entries(clients)) {
+    for (const [name, client] of Object.entries(useClients(own))) {
       journalSuite(
         { describe, test },
         {
@@ -51,8 +35,7 @@ for (const version of [15, 18]) {
     })
 
     test.each(['pg', 'postgres.js', 'bun'])('in Bun, with %s', { timeout: 120_000 }, async (client) => {
-      const { stdout } = await run(bun, [program, client, own.server.socket.host])
-      expect(JSON.parse(stdout.trim().split('\n').at(-1) ?? '')).toEqual({ passed: 40, failed: [] })
+      expect(await suiteInBun(client, own)).toEqual({ passed: 40, failed: [] })
     })
   })
 }
