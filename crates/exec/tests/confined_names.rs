@@ -426,16 +426,29 @@ print('done')",
     assert_eq!(output, "done");
 }
 
+/// A port that answers nobody: its queue is full, and nobody takes from it. What other networks do with an
+/// address that nobody has is up to them.
+fn silent_server() -> (u16, (TcpListener, Vec<TcpStream>)) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
+    rustix::net::listen(&listener, 0).expect("a short queue");
+    let address = listener.local_addr().expect("an address");
+    let connects = || TcpStream::connect_timeout(&address, Duration::from_millis(300)).ok();
+    let queued: Vec<_> = std::iter::from_fn(connects).take(16).collect();
+    assert!(queued.len() < 16, "the queue has no end");
+    (address.port(), (listener, queued))
+}
+
 #[test]
 fn sockets_that_do_not_wait_are_told_later() {
     if !has_namespaces() || !has("python3") {
         return;
     }
     let port = server();
-    // An address that answers nobody.
-    let silent = Some(Lead { address: "192.0.2.1".parse().expect("an address"), port: None });
-    let scene =
-        Scene::new(&[("registry.test", None, Some(here(port))), ("silent.test", None, silent)]);
+    let (silent, _full) = silent_server();
+    let scene = Scene::new(&[
+        ("registry.test", None, Some(here(port))),
+        ("silent.test", None, Some(here(silent))),
+    ]);
     let (output, _) = scene.python(
         "
 import asyncio, socket, fcntl, os, time
@@ -470,7 +483,7 @@ started = time.monotonic()
 silent = socket.socket()
 silent.setblocking(False)
 error = silent.connect_ex((socket.gethostbyname('silent.test'), 80))
-assert error in (115, 101, 113), error
+assert error == 115, error
 assert time.monotonic() - started < 5
 print('at once')",
     );
