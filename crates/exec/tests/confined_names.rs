@@ -6,7 +6,6 @@ mod support;
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
@@ -507,11 +506,11 @@ fn every_connection_is_noted_with_what_it_carried() {
             kept.push(stream);
         }
     });
-    let silent = Some(Lead { address: "192.0.2.1".parse().expect("an address"), port: None });
+    let (silent, _full) = silent_server();
     let scene = Scene::new(&[
         ("counted.test", None, Some(here(port))),
         ("closed.test", None, Some(here(1))),
-        ("silent.test", None, silent),
+        ("silent.test", None, Some(here(silent))),
     ]);
     let (output, connections) = scene.python(
         "
@@ -557,11 +556,7 @@ fn a_command_that_waits_is_killed() {
     if !has_namespaces() || !has("curl") {
         return;
     }
-    // Nobody takes the connections of a queue that is full.
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a server");
-    rustix::net::listen(&listener, 0).expect("a short queue");
-    let port = listener.local_addr().expect("its address").port();
-    assert!(listener.as_raw_fd() >= 0);
+    let (port, _full) = silent_server();
     let scene = Scene::new(&[("slow.test", None, Some(here(port)))]);
     let script = "for n in 1 2 3 4 5 6; do (exec 3<>/dev/tcp/slow.test/80; sleep 60) & done; wait";
     let started = Instant::now();
