@@ -488,6 +488,9 @@ export interface CallIdentity {
 /** Creates, changes or deletes the file at `path` below `root`. */
 export declare function changeFile(root: GrantedRoot, path: string, change: DiffOfFile, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<PatchResult | Unfinished>
 
+/** Whether one command may be granted `wanted`, if the user agrees. `kind` is `writable`, `readable` or `network`. */
+export declare function checkGrant(grants: CommandGrants, request: SandboxRequest, kind: string, wanted: string, cancel: CancelHandle): Promise<GrantForCall | Unfinished>
+
 /** How far long work has come. */
 export interface CheckpointProgress {
   /** Files that were looked at, or restored; checkpoints that were removed. */
@@ -970,6 +973,14 @@ export interface GrantedPath {
   /** As the host wrote it. */
   path: string
   /** Device and inode, as `DEVICE:INODE`, if the host has noted them. */
+  identity?: string
+}
+
+/** What is granted to one command besides the options. */
+export interface GrantForCall {
+  /** The real path, or the host with its port. */
+  subject: string
+  /** Device and inode of a directory, as `DEVICE:INODE`. */
   identity?: string
 }
 

@@ -5,11 +5,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use napi_derive::napi;
-use toolwright_core::command::plan;
+use toolwright_core::command::grant::{CallGrant, GrantKind};
+use toolwright_core::command::plan::SandboxOptions;
+use toolwright_core::command::{environment, plan};
 use toolwright_fs::DirectoryGrant;
 use toolwright_sandbox::policy::{Grants, RequestedPath};
 
-use crate::cross::Cross;
+use crate::call::{self, CancelHandle, Promised};
+use crate::cross::{Cross, cross};
+use crate::sandbox::SandboxRequest;
 
 /// The root directory of a tool set or a context. Its first use identifies it, unless the host has
 /// noted its identity.
@@ -80,4 +84,31 @@ impl CommandGrants {
         let all = plan::grants(Arc::clone(&root), writable, readable, deny_read, home);
         Self { root, all: Arc::new(all) }
     }
+}
+
+/// What is granted to one command besides the options.
+#[napi(object, object_from_js = false)]
+pub struct GrantForCall {
+    /// The real path, or the host with its port.
+    pub subject: String,
+    /// Device and inode of a directory, as `DEVICE:INODE`.
+    pub identity: Option<String>,
+}
+
+cross! { CallGrant => GrantForCall { subject, identity } }
+
+/// Whether one command may be granted `wanted`, if the user agrees. `kind` is `writable`, `readable` or `network`.
+#[napi(catch_unwind, ts_return_type = "Promise<GrantForCall | Unfinished>")]
+pub fn check_grant(
+    grants: &CommandGrants,
+    request: SandboxRequest,
+    kind: String,
+    wanted: String,
+    cancel: &CancelHandle,
+) -> Promised<GrantForCall> {
+    let (root, grants) = (Arc::clone(&grants.root), Arc::clone(&grants.all));
+    let (options, host): (SandboxOptions, _) = (request.cross(), environment::of_host(None, None));
+    call::long(cancel, move |_| {
+        options.call_grant(&root, &grants, &host, GrantKind::named(&kind), &wanted)
+    })
 }

@@ -22,6 +22,7 @@ export type {
   ProcessWriteArguments,
 } from './core/processes/process-report.js'
 export type { StreamingBashTool } from './toolkit/tools/bash.js'
+export type { BashGrant, GrantDecision, GrantQuestion, OnGrant } from './toolkit/grants.js'
 export type { NetworkGuard } from './core/network-guard/guard-network.js'
 export { toolErrorCodes, type ToolErrorCode } from './core/codes.js'
 export { ToolError, type ToolErrorOptions } from './core/errors.js'

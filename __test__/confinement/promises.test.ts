@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ToolLoopAgent } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
@@ -8,16 +7,13 @@ import { createTools, type SandboxOptions, ToolError } from 'toolwright'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { makeSandbox } from '../support/sandbox.ts'
 import { script } from '../support/scripted-model.ts'
-import { project } from './stage/programs.ts'
-
-// Not in `/tmp`, which a command has for itself: there it would find nothing to write to.
-const place = project.startsWith(tmpdir()) ? homedir() : join(project, '.cache', 'confinement')
+import { closedPlace } from './stage/programs.ts'
 
 describe.skipIf(process.platform !== 'linux')('confined,', () => {
   let outside: string
   beforeAll(() => {
-    mkdirSync(place, { recursive: true })
-    outside = mkdtempSync(join(place, 'toolwright-promises-'))
+    mkdirSync(closedPlace, { recursive: true })
+    outside = mkdtempSync(join(closedPlace, 'toolwright-promises-'))
   })
   afterAll(() => rmSync(outside, { recursive: true, force: true }))
 

@@ -65,6 +65,14 @@ export function noteGrants(sandbox: SandboxOptions | undefined, rootDir: string 
   identities.set(sandbox, noted)
 }
 
+/** Notes the grants of options that have one more path than `like`, and returns them. */
+export function extendGrants(like: SandboxOptions, sandbox: SandboxOptions, path?: string, identity?: string | undefined): SandboxOptions {
+  const noted = new Map(identities.get(like))
+  if (path !== undefined && identity !== undefined) noted.set(path, identity)
+  identities.set(sandbox, noted)
+  return sandbox
+}
+
 /** The grants for the addon: the same object for every command of a root. */
 export function commandGrants(addon: typeof Addon, root: Addon.GrantedRoot, sandbox: SandboxOptions): Addon.CommandGrants {
   let ofRoot = grantsOfRoots.get(root)

@@ -39,12 +39,22 @@ interface Decisions {
 
 const decisions = new WeakMap<SandboxHosts, Decisions>()
 
+const decisionsOf = (hosts: SandboxHosts): Decisions => {
+  const known = decisions.get(hosts) ?? { always: new Map<string, boolean>(), turns: new Map<string, Promise<boolean>>() }
+  decisions.set(hosts, known)
+  return known
+}
+
+/** What is decided about hosts of one set holds for the other. */
+export function shareDecisions(hosts: SandboxHosts, copy: SandboxHosts): void {
+  decisions.set(copy, decisionsOf(hosts))
+}
+
 /** Asks `onAsk`. `undefined` without one. */
 export function askingOnAsk(hosts: SandboxHosts): AskHost | undefined {
   const { onAsk } = hosts
   if (onAsk === undefined) return undefined
-  const { always, turns } = decisions.get(hosts) ?? { always: new Map(), turns: new Map() }
-  decisions.set(hosts, { always, turns })
+  const { always, turns } = decisionsOf(hosts)
   return answeringHosts(async (host, port, signal) => {
     const key = `${host}:${port}`
     const ask = async (): Promise<boolean> => {

@@ -1,4 +1,4 @@
-import { boolean, type Checks, checked, invalid, listOf, oneOf, optional, parseOptions } from '../core/options.js'
+import { boolean, callable, type Checks, checked, invalid, listOf, oneOf, optional, parseOptions } from '../core/options.js'
 import {
   boundChecks,
   type BoundToolOptions,
@@ -10,6 +10,7 @@ import {
   type Settings,
   type TrackedToolOptions,
 } from './settings.js'
+import type { OnGrant } from './grants.js'
 import { checkCheckpoints } from '../journal/checks.js'
 import type { Checkpoints } from '../journal/checkpoints/checkpoints.js'
 import { TrackedCalls } from './tools/tracked-calls.js'
@@ -92,6 +93,13 @@ export interface CreateToolsOptions extends BoundToolOptions {
    */
   onTimeout?: 'stop' | 'background' | undefined
   /**
+   * Asks the user about a grant: one path or host that a command of `bash` needs besides the options. With it, `bash` has the argument
+   * `grant`, which a model gives after a refusal. `allow_once` opens it for this one command; anything else, and an error, refuses it.
+   * What `denyRead`, `denyWrite` and `network.deny` have is refused without a question. The time limit does not include the
+   * wait for the answer. @default none, and no argument `grant`
+   */
+  onGrant?: OnGrant | undefined
+  /**
    * Checkpoints of the root directory: what `openCheckpoints` gave. Each call that changes files is made between two of them, under
    * the id of the call: `checkpoints.undo({ call })` takes it back. The model is told which files a command of `bash` has changed, and
    * which of them it has read. @default none
@@ -140,6 +148,7 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
     extraTools,
     processes: hasProcesses,
     onTimeout,
+    onGrant,
     checkpoints,
     ...own
   } = parseOptions('createTools', options ?? {}, createChecks)
@@ -155,13 +164,13 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
     }
     return describeTools(
       settingsNow(bound),
-      { isRootKnown: rootOf(bound) !== undefined, lineNumbers, processes: hasProcesses },
+      { isRootKnown: rootOf(bound) !== undefined, lineNumbers, processes: hasProcesses, grants: onGrant !== undefined },
       descriptions,
     )
   })
   noteGranted(bound)
   const processes = hasProcesses ? new ToolProcesses() : undefined
-  const toolkit: Toolkit = { notes: new CallNotes(), lineNumbers, processes, goesOn: onTimeout === 'background', tracked }
+  const toolkit: Toolkit = { notes: new CallNotes(), lineNumbers, processes, goesOn: onTimeout === 'background', onGrant, tracked }
   const files = {
     read: createToolkitReadTool(bound, texts.read, toolkit),
     write: createWriteTool(bound, texts.write, true),
@@ -189,6 +198,7 @@ const createChecks = {
   extraTools: optional(listOf(oneOf<ExtraToolName>('apply_patch')), []),
   processes: optional(boolean, false),
   onTimeout: optional(oneOf('stop', 'background'), 'stop'),
+  onGrant: optional(callable<OnGrant>()),
   checkpoints: optional(checkCheckpoints),
 } satisfies Checks<CreateToolsOptions>
 

@@ -1,11 +1,15 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 /** The directory of the project. */
 export const project = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/u, '')
+
+/** Where tests make directories that are closed to commands. Not in `/tmp`, which a command has for itself. */
+export const closedPlace = project.startsWith(tmpdir()) ? homedir() : join(project, '.cache', 'confinement')
 
 /** The programs of crates/attacks. */
 export interface Programs {

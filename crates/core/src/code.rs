@@ -129,6 +129,8 @@ codes! {
         NetworkDisabled = "TOOL_NETWORK_DISABLED" => SandboxRefused,
         /// The command needs a git remote while the network is blocked.
         GitRemoteDisabled = "TOOL_GIT_REMOTE_DISABLED" => SandboxRefused,
+        /// The command asked for a path or host that is not granted to it.
+        GrantRefused = "TOOL_GRANT_REFUSED" => SandboxRefused,
         /// A required layer of the sandbox is not available.
         SandboxUnavailable = "TOOL_SANDBOX_UNAVAILABLE" => Unavailable,
         /// The call took longer than its timeout.

@@ -18,6 +18,7 @@ pub mod capture;
 pub mod end;
 pub mod environment;
 mod follow;
+pub mod grant;
 mod hosts;
 pub mod kept;
 pub(crate) mod launch;

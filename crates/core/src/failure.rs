@@ -12,6 +12,7 @@ pub mod changes;
 pub mod checkpoints;
 pub mod commands;
 pub mod files;
+pub(crate) mod grants;
 pub(crate) mod searches;
 pub mod stores;
 

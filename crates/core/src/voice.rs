@@ -8,6 +8,7 @@ pub mod changes;
 pub(crate) mod checkpoints;
 pub mod commands;
 pub(crate) mod git;
+pub(crate) mod grants;
 pub(crate) mod hosts;
 pub(crate) mod notices;
 pub mod refusals;

@@ -121,6 +121,17 @@ impl Plan {
     pub fn is_granted(&self, path: &Path, identity: &FileIdentity) -> bool {
         self.granted.iter().all(|granted| granted.path != path || granted.identity.is(identity))
     }
+
+    /// Whether a path may not be read. The longest path around it decides.
+    #[must_use]
+    pub fn closes(&self, path: &Path) -> bool {
+        let longest = |paths: &[PathBuf]| {
+            let around = paths.iter().filter(|one| path.starts_with(one));
+            around.map(|one| one.components().count()).max()
+        };
+        let open = longest(&self.readable).max(longest(&self.writable));
+        longest(&self.closed).is_some_and(|closed| open <= Some(closed))
+    }
 }
 
 /// What of the network a command reaches.

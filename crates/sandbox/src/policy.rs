@@ -207,7 +207,9 @@ fn of_repository(path: &Path) -> Option<(&Path, &'static str)> {
 }
 
 /// Without `.`, `..` and doubled slashes; links are not looked at.
-fn absolute(path: &Path, root: &Path, home: Option<&Path>) -> PathBuf {
+/// The path without `.`, `..` and `~/`. Relative paths start at the root. No link is followed.
+#[must_use]
+pub fn absolute(path: &Path, root: &Path, home: Option<&Path>) -> PathBuf {
     let path = match (path.strip_prefix("~"), home) {
         (Ok(below), Some(home)) => home.join(below),
         _ => root.join(path),

@@ -8,7 +8,8 @@ import { leftRunningNote } from '../../core/text.js'
 import type { CheckpointChange } from '../../journal/checkpoints/checkpoints.js'
 import { type BuiltInContext, type CallableTool, defineBuiltIn, type StreamingTool } from '../define-tool.js'
 import { type BoundToolOptions, documentedOptions } from '../settings.js'
-import { type BashInput, directCall, planCommand } from './call-plan.js'
+import { grantSchema, withGrant, withGrantMove } from './call-grant.js'
+import { type BashInput, type CallSettings, directCall, planCommand } from './call-plan.js'
 import { runKept } from './kept-command.js'
 import { guideModel, syntaxNote, withSyntaxNote } from './model-errors.js'
 import { type ModelOutputRequest, type ModelText, textWithNotes, type Toolkit } from './model-output.js'
@@ -22,6 +23,8 @@ const schema = z.object({
   opts: z.object({ cwd: z.string().optional().describe('Working directory, within the root directory') }).optional(),
 })
 
+const schemaWithGrant = schema.extend({ grant: grantSchema })
+
 /** The `bash` tool: an executable run with arguments. */
 export type BashTool = CallableTool<BashInput, string>
 
@@ -30,17 +33,28 @@ export type StreamingBashTool = StreamingTool<BashInput, string>
 
 const outputSchema = z.string().describe('stdout and stderr in the order of arrival')
 
-const definition = { name: 'bash', schema, outputSchema, sideEffect: true, kind: 'bash' } as const
+const definition = { name: 'bash', outputSchema, sideEffect: true, kind: 'bash' } as const
 
 /** Makes the `bash` tool of a tool set. */
 export function createBashTool(bound: BoundToolOptions, description: string, toolkit?: Toolkit): BashTool {
   if (toolkit === undefined) {
-    return defineBuiltIn({ ...definition, description, execute: (input: BashInput, call) => runCommand(input, call, bound) }, bound)
+    return defineBuiltIn({ ...definition, schema, description, execute: (input: BashInput, call) => runCommand(input, call, bound) }, bound)
   }
   const execute = (input: BashInput, call: BuiltInContext): Promise<string> =>
-    runCommand(input, call, bound, toolkit).catch(guideModel('bash', call)).catch(withSyntaxNote(input))
-  return defineBuiltIn({ ...definition, description, execute, toModelOutput: modelOutput(toolkit), onChanged: noteChanges(toolkit) }, bound)
+    runCommand(input, call, bound, toolkit)
+      .catch(guideModel('bash', call))
+      .catch(withGrantMove(input, toolkit.onGrant))
+      .catch(withSyntaxNote(input))
+  return defineBuiltIn({ ...definition, ...forModel(description, toolkit), execute }, bound)
 }
+
+/** The parts of a set's `bash` that only its model sees. */
+const forModel = (description: string, toolkit: Toolkit) => ({
+  schema: toolkit.onGrant === undefined ? schema : schemaWithGrant,
+  description,
+  toModelOutput: modelOutput(toolkit),
+  onChanged: noteChanges(toolkit),
+})
 
 /** Makes the `bash` tool of a tool set with `streamOutput`. */
 export function createStreamingBashTool(bound: BoundToolOptions, description: string, toolkit: Toolkit): StreamingBashTool {
@@ -48,14 +62,20 @@ export function createStreamingBashTool(bound: BoundToolOptions, description: st
     const patches = new CommandPatches()
     try {
       const setNote = noteOf(input, call, toolkit)
-      yield* streamCommand(planCommand(input, call, bound), setNote, patches)
+      yield* streamCommand(planCommand(input, await grantedCall(input, call, toolkit), bound), setNote, patches)
     } catch (error) {
-      withSyntaxNote(input)(error)
+      await Promise.reject(error).catch(withGrantMove(input, toolkit.onGrant)).catch(withSyntaxNote(input))
     } finally {
       call.patches = patches.take()
     }
   }
-  return defineBuiltIn({ ...definition, description, execute, toModelOutput: modelOutput(toolkit), onChanged: noteChanges(toolkit) }, bound)
+  return defineBuiltIn({ ...definition, ...forModel(description, toolkit), execute }, bound)
+}
+
+/** The call with what it is granted besides the options of its set. */
+async function grantedCall(input: BashInput, call: CallSettings, toolkit: Toolkit | undefined): Promise<CallSettings> {
+  if (input.grant === undefined) return call
+  return { settings: await withGrant(input, call, toolkit?.onGrant), signal: call.signal }
 }
 
 /** Tells a model what the command has changed. */
@@ -92,11 +112,13 @@ async function runCommand(
   toolkit?: Toolkit,
 ): Promise<string> {
   const setNote = noteOf(input, call, toolkit)
-  const { settings, command, limits } = planCommand(input, call, bound)
+  const granted = input.grant === undefined ? call : await grantedCall(input, call, toolkit)
+  const { settings, command, limits } = planCommand(input, granted, bound)
   const patches = new CommandPatches()
   const onAborted = (output: string): void => void (call.partialOutput = { output })
   const { processes, goesOn } = toolkit ?? {}
-  const keeps = processes !== undefined && goesOn === true && process.platform === 'linux'
+  // A grant is for one call, and a process outlives its call.
+  const keeps = processes !== undefined && goesOn === true && process.platform === 'linux' && granted === call
   const callLimits = { ...limits, onAborted }
   const ended = await traceStep(
     'command',

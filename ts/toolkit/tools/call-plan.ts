@@ -11,6 +11,7 @@ import { reachesAll, sandboxRequest } from '../../core/sandbox.js'
 import { boundedPath } from '../../core/text.js'
 import { getToolContext } from '../../journal/calls/context.js'
 import type { BuiltInContext } from '../define-tool.js'
+import type { BashGrant } from '../grants.js'
 import {
   BASH_TOOL_MAX_ARG_LENGTH,
   BASH_TOOL_MAX_ARGS,
@@ -87,6 +88,8 @@ export interface BashInput {
   cmd: string
   args?: string[] | undefined
   opts?: { cwd?: string | undefined } | undefined
+  /** One path or host more for this command, which the user is asked about. In sets with `onGrant` only. */
+  grant?: BashGrant | undefined
 }
 
 export interface CommandPlan {

@@ -39,7 +39,7 @@ export const documented: Record<ToolName, string> = {
 function described(
   settings: Record<LimitedKind, Settings>,
   root: string,
-  { lineNumbers, processes }: DescribedSet,
+  { lineNumbers, processes, grants }: DescribedSet,
 ): Record<ToolName, string> {
   const { allowNetwork, timeoutMs, sandbox, imageBytes } = settings.bash
   const max = (kind: LimitedKind): string => bytes(settings[kind].maxOutputBytes)
@@ -47,6 +47,7 @@ function described(
   const where = `Paths are relative to ${root}, or absolute within it.`
   const writable = ['the root directory', 'a temporary directory', ...(sandbox.writableRoots ?? []).map((path) => `\`${path}\``)]
   const confined = `${sandbox.files === 'full' ? '' : `It can write to ${listed(writable)}. `}${reachOf(sandbox, allowNetwork)}`
+  const granted = grants ? 'What the sandbox has refused can be asked for with grant, which opens one path or host for one command. ' : ''
   const going = processes ? ' To keep a program running, use process_start.' : ''
   return {
     ...documented,
@@ -66,7 +67,7 @@ function described(
     bash:
       'Run one program, without a shell: cmd is the program, and args are passed to it unchanged (no pipes, globs, quotes or $VARIABLES). ' +
       `For shell syntax use cmd "sh" with args ["-c", "…"]. It runs in ${root}, with stdin closed; nothing carries over to the next call. ` +
-      `${confined} ` +
+      `${confined} ${granted}` +
       `It is stopped after ${after}; programs left in the background are stopped when it ends.${going} The middle of output over ${max('bash')} is left out.`,
     process_start: `${documented.process_start} It runs in ${root}, or in workdir below it. ${confined}`,
   }
@@ -77,6 +78,8 @@ interface DescribedSet {
   lineNumbers: boolean
   /** Whether it has the process tools. */
   processes: boolean
+  /** Whether a command may ask for a grant. */
+  grants: boolean
 }
 
 /** The descriptions of one set of tools. Without a root directory, the tools work in the host's working directory. */

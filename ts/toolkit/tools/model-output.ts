@@ -1,6 +1,7 @@
 /** The texts that a model reads of calls: results, and notes after them. */
 import { createRequire } from 'node:module'
 import type { ToolCallOptions } from '../../journal/calls/call-record.js'
+import type { OnGrant } from '../grants.js'
 import type { ToolProcesses } from './tool-processes.js'
 import type { TrackedCalls } from './tracked-calls.js'
 
@@ -24,6 +25,8 @@ export interface Toolkit {
   processes?: ToolProcesses | undefined
   /** Whether a command continues as one of them at its timeout. */
   goesOn?: boolean | undefined
+  /** Who is asked about grants of `bash`. */
+  onGrant?: OnGrant | undefined
   /** The checkpoints of a set that has them. */
   tracked?: TrackedCalls | undefined
 }

@@ -9,6 +9,7 @@ use toolwright_policy::{Host, HostList, is_public};
 use toolwright_sandbox::plan::{Names, Plan};
 
 use super::end::Noted;
+use super::grant::GrantProblem;
 use super::plan::HostOptions;
 use crate::code::Code;
 use crate::denials::{self, Ended};
@@ -39,6 +40,19 @@ pub(super) fn noted(git: &[GitReport], ended: &Ended<'_>, connections: Vec<Conne
     let notes = voice::notes_of_command(git, &connections, ended.door);
     let denials = denials::of_command(&Ended { connections: &connections, ..*ended });
     Noted { notes, connections, denials }
+}
+
+/// Whether a command may be granted a host that the option does not give.
+pub(super) fn may_be_granted(options: &HostOptions, host: &Host) -> Result<(), GrantProblem> {
+    let Ok(rules) = compile(&options.names()) else { return Err(GrantProblem::DeniedHost) };
+    if rules.lists.iter().any(|list| list.denies(host)) {
+        return Err(GrantProblem::DeniedHost);
+    }
+    if rules.lists.iter().all(|list| list.lists(host)) {
+        return Err(GrantProblem::IsReached);
+    }
+    let is_asked_about = options.questions.is_some() && rules.asked.lists(host);
+    if is_asked_about { Err(GrantProblem::IsAskedAbout) } else { Ok(()) }
 }
 
 #[derive(Debug)]

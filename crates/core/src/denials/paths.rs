@@ -74,13 +74,7 @@ fn is_writable(plan: &Plan, path: &Path) -> bool {
 
 /// The option that would open the path to be read. What the host cannot read itself is not closed by it.
 fn unreadable(ended: &Ended<'_>, path: &Path) -> Option<&'static str> {
-    let Plan { closed, readable, writable, .. } = ended.plan;
-    let longest = |paths: &[PathBuf]| {
-        let around = paths.iter().filter(|one| path.starts_with(one));
-        around.map(|one| one.components().count()).max()
-    };
-    let closed = longest(closed)?;
-    if longest(readable).max(longest(writable)) > Some(closed) || !host_may_read(path) {
+    if !ended.plan.closes(path) || !host_may_read(path) {
         return None;
     }
     Some(match ended.door {
