@@ -27,7 +27,7 @@ function scene(turns: Turn[], options: Partial<DurableOptions<never>> & { tool?:
   const payTool = defineTool({ name: 'shop.pay', schema: z.object({ n: z.number() }), sideEffect: true, execute: act, ...more })
   const model = new MockLanguageModelV4({ doGenerate: script(...turns, 'done', 'done', 'done') as never })
   /** One execution. `dies` names the step after which its process ends, before the engine has kept the step. */
-  const execute = async (dies?: string) => {
+  const execute = async (dies?: string, abortSignal?: AbortSignal) => {
     const journal = await openJournal(file)
     onTestFinished(() => journal.close())
     let isGone = false
@@ -40,7 +40,7 @@ function scene(turns: Turn[], options: Partial<DurableOptions<never>> & { tool?:
     const parts = durable({ model, tools: { pay: payTool }, journal, runId: 'run', step, ...(durableOptions as object) })
     const agent = new ToolLoopAgent(parts)
     try {
-      return (await agent.generate({ prompt: 'go' })).text
+      return (await agent.generate({ prompt: 'go', ...(abortSignal && { abortSignal }) })).text
     } catch (error) {
       if (!isGone) throw error
       return 'died'
@@ -48,6 +48,7 @@ function scene(turns: Turn[], options: Partial<DurableOptions<never>> & { tool?:
       if (!isGone) await journal.close()
     }
   }
+  const executeWith = (abortSignal?: AbortSignal) => execute(undefined, abortSignal)
   /** A process that ends between its intent and its outcome. */
   const dieInside = async (callId = 'call-0-0', n = 1): Promise<void> => {
     const journal = await openJournal(file)
@@ -63,7 +64,7 @@ function scene(turns: Turn[], options: Partial<DurableOptions<never>> & { tool?:
     await journal.close()
     return listed
   }
-  return { file, engine, effects, keys, model, execute, dieInside, rows }
+  return { file, engine, effects, keys, model, execute, executeWith, dieInside, rows }
 }
 
 describe('a call is made once, though its step is executed again', () => {
@@ -304,6 +305,53 @@ test('an answer that streams is gathered in its step, and streams again', async 
     expect((await result.response).timestamp).toEqual(new Date(0))
   }
   expect(asked).toBe(1)
+})
+
+test.each(['generate', 'stream'] as const)('an abort of the model ends the run, and is kept: %s', async (way) => {
+  const journal = await openJournal('memory:')
+  onTestFinished(() => journal.close())
+  const engine = new ToyEngine()
+  let asked = 0
+  const aborts = (controller: AbortController) => async (): Promise<never> => {
+    asked += 1
+    controller.abort()
+    throw controller.signal.reason
+  }
+  for (let execution = 0; execution < 2; execution += 1) {
+    const controller = new AbortController()
+    const ask = aborts(controller)
+    const model = new MockLanguageModelV4({ doGenerate: ask, doStream: ask })
+    const agent = new ToolLoopAgent(durable({ model, tools: {}, journal, runId: 'run', step: engine.steps() }))
+    const call = { prompt: 'go', abortSignal: controller.signal }
+    if (way === 'generate') await expect(agent.generate(call)).rejects.toMatchObject({ name: 'AbortError' })
+    else {
+      const kinds: string[] = []
+      for await (const { type } of (await agent.stream(call)).fullStream) kinds.push(type)
+      expect(kinds.at(-1)).toMatch(/^(?:abort|error)$/u)
+    }
+  }
+  // The second execution had what the first one kept, and nobody aborted it.
+  expect(asked).toBe(1)
+})
+
+test('an abort of a call is kept, and the run ends with it in every execution', async () => {
+  const controller = new AbortController()
+  const tool = {
+    execute: (_args: unknown, { signal }: DefinedToolContext) =>
+      new Promise((_, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason as Error))
+        setTimeout(() => controller.abort(), 20)
+      }),
+  }
+  const { engine, model, rows, executeWith } = scene([[pay(1)]], { tool })
+  await expect(executeWith(controller.signal)).rejects.toMatchObject({ name: 'AbortError' })
+  await expect(executeWith()).rejects.toMatchObject({ name: 'AbortError' })
+  expect(model.doGenerateCalls).toHaveLength(1)
+  expect(await rows()).toMatchObject([{ status: 'unknown' }])
+  // Where the engine has lost the step, nobody knows whether the call was made.
+  engine.forget('tool')
+  expect(await executeWith()).toBe('done')
+  expect(seenBy(model)).toMatchObject([{ output: { type: 'error-text', value: expect.stringContaining('[OUTCOME_UNKNOWN]') } }])
 })
 
 test('the steps of Restate are carried out one after the other', async () => {

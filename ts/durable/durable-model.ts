@@ -1,11 +1,16 @@
 /** A model whose answers are steps. */
 import type { LanguageModel } from 'ai'
 import { invalid } from '../core/options.js'
+import { errorAsJson, recordedError } from '../journal/calls/recorded-values.js'
 import { fromPlain, toPlain } from './plain-values.js'
 import type { Step } from './steps.js'
 
 type Model = Exclude<LanguageModel, string>
 type Part = { type: string; id?: string; delta?: string; toolCallId?: string } & Record<string, unknown>
+/** What matters here of the options of a call. */
+interface Asked {
+  abortSignal?: AbortSignal
+}
 
 /** What a run has in common: how many answers the model gave, and the ids of their calls. */
 export interface ModelRun {
@@ -25,22 +30,42 @@ export function durableModel(model: LanguageModel, run: ModelRun): LanguageModel
     run.answers += 1
     return `model ${run.answers}`
   }
-  const generate = async (options: never): Promise<unknown> => {
-    const kept = await run.step(nextName(), async () => {
-      const { content, response, request: _request, ...rest } = (await inner.doGenerate(options)) as unknown as Record<string, unknown>
-      const renamed = uniqueIds(content as Part[], run.callIds)
-      return toPlain({ ...rest, content: renamed, response: withoutBody(response) })
+  /** What the model answers, kept as a step. So is an abort, which an engine would repeat. */
+  const ask = async (options: Asked, answer: () => Promise<unknown>): Promise<unknown> => {
+    const kept = await run.step(nextName(), async (): Promise<object> => {
+      try {
+        return toPlain(await answer()) as object
+      } catch (error) {
+        if (options.abortSignal?.aborted !== true) throw error
+        return { aborted: errorAsJson(error) }
+      }
     })
-    const answer = fromPlain(kept) as { content: Part[] }
-    note(answer.content, run.callIds)
+    if ('aborted' in kept) throw recordedError(String(kept.aborted)) ?? new Error('The model was aborted')
+    return fromPlain(kept)
+  }
+  const generate = async (options: Asked): Promise<unknown> => {
+    const answer = await ask(options, async () => {
+      const {
+        content,
+        response,
+        request: _request,
+        ...rest
+      } = (await inner.doGenerate(options as never)) as unknown as Record<string, unknown>
+      const renamed = uniqueIds(content as Part[], run.callIds)
+      return { ...rest, content: renamed, response: withoutBody(response) }
+    })
+    note((answer as { content: Part[] }).content, run.callIds)
     return answer
   }
-  const stream = async (options: never): Promise<unknown> => {
-    const kept = await run.step(nextName(), async () => {
-      const { stream: parts, response } = (await inner.doStream(options)) as unknown as { stream: ReadableStream<Part>; response?: unknown }
-      return toPlain({ parts: uniqueIds(await gathered(parts), run.callIds), response: withoutBody(response) })
+  const stream = async (options: Asked): Promise<unknown> => {
+    const answer = await ask(options, async () => {
+      const { stream: parts, response } = (await inner.doStream(options as never)) as unknown as {
+        stream: ReadableStream<Part>
+        response?: unknown
+      }
+      return { parts: uniqueIds(await gathered(parts), run.callIds), response: withoutBody(response) }
     })
-    const { parts, response } = fromPlain(kept) as { parts: Part[]; response?: unknown }
+    const { parts, response } = answer as { parts: Part[]; response?: unknown }
     note(parts, run.callIds)
     return { stream: ReadableStream.from(parts), response }
   }

@@ -44,7 +44,7 @@ type Kept = { output: unknown } | { error: string; ends: boolean }
 
 /**
  * The model and the tools of an agent, for a durable engine: each answer of the model and each call of a tool is a step, and a call
- * is made once, though the engine executes its step again after a crash.
+ * is made once, though the engine executes its step again after a crash. An abort is kept too, and ends the run in every execution.
  *
  * @example
  * ```ts
@@ -82,8 +82,9 @@ export function durable<TOOLS extends ToolSet>(options: DurableOptions<TOOLS>): 
           try {
             return { output: toPlain(await callOnce(journal, call)) }
           } catch (error) {
-            if (abortSignal?.aborted === true || isOfJournal(error)) throw error
-            return { error: errorAsJson(error), ends: ends(error) }
+            if (isOfJournal(error)) throw error
+            // An engine would repeat an abort, some of them for ever: it is kept, and the run ends with it.
+            return { error: errorAsJson(error), ends: abortSignal?.aborted === true || ends(error) }
           }
         })
       } catch (error) {

@@ -1,9 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { createRequire } from 'node:module'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { postgresStore } from 'toolwright/postgres'
 import { Pool } from 'pg'
@@ -17,27 +14,17 @@ import type { Mode } from './agent.ts'
 import { installedEngines } from './engines.ts'
 import { judge, killAtRandom, type Matrix, noMatrix, summary } from './kill-rounds.ts'
 import { NOTES, recipe } from './recipe.ts'
+import { type RestateServer, restateProgram, startRestate } from './restate-server.ts'
 import { type Service, startService } from './service.ts'
 
 const program = fileURLToPath(new URL('restate-worker.ts', import.meta.url))
-const folder = mkdtempSync(join(tmpdir(), 'toolwright-restate-'))
 let server: PostgresServer | undefined
-let restate: ChildProcess | undefined
+let restate: RestateServer
 let service: Service
 let engines = ''
 let reason = noPostgres()
 let rounds = 0
-const ports = { ingress: 0, admin: 0, node: 0, worker: 0 }
-
-/** The binary is in a package of its own for each platform. */
-function serverProgram(): string | undefined {
-  const name = `@restatedev/restate-server-${process.platform}-${process.arch}`
-  try {
-    return join(dirname(createRequire(`${engines}/`).resolve(`${name}/package.json`)), 'bin/restate-server')
-  } catch {
-    return undefined
-  }
-}
+let workerPort = 0
 
 beforeAll(async () => {
   try {
@@ -46,7 +33,7 @@ beforeAll(async () => {
     if (!(error instanceof RegistryUnreachable)) throw error
     reason = error.message
   }
-  const binary = reason === undefined ? serverProgram() : undefined
+  const binary = reason === undefined ? restateProgram(engines) : undefined
   if (reason === undefined && binary === undefined) reason = 'Restate has no server for this platform'
   if (reason !== undefined || binary === undefined) return console.log(`skipped: Restate: ${reason}`)
   server = await startPostgres({ tcp: true })
@@ -54,54 +41,24 @@ beforeAll(async () => {
   const pool = new Pool({ ...server.socket, max: 1 })
   await postgresStore(pool).migrate()
   await pool.end()
-  for (const name of Object.keys(ports) as (keyof typeof ports)[]) ports[name] = await freePort()
-  const env = {
-    ...process.env,
-    RESTATE_INGRESS__BIND_ADDRESS: `127.0.0.1:${ports.ingress}`,
-    RESTATE_ADMIN__BIND_ADDRESS: `127.0.0.1:${ports.admin}`,
-    RESTATE_BIND_ADDRESS: `127.0.0.1:${ports.node}`,
-    RESTATE_LISTEN_MODE: 'tcp',
-    RESTATE_LOG_FILTER: 'error',
-    DISABLE_TELEMETRY: '1',
-  }
-  restate = spawn(binary, ['--no-logo', '--base-dir', folder, '--node-name', 'test'], { env, stdio: 'ignore', cwd: folder })
-  await eventually(async () => (await fetch(`http://127.0.0.1:${ports.admin}/health`)).ok, 60_000)
+  workerPort = await freePort()
+  restate = await startRestate(binary)
 }, 600_000)
 afterAll(async () => {
-  restate?.kill('SIGKILL')
+  restate?.stop()
   await service?.close()
   await server?.stop()
-  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 })
 beforeEach(({ skip }) => {
   if (reason !== undefined) skip(reason)
 })
 
-async function eventually(isSo: () => Promise<boolean>, limitMs: number): Promise<void> {
-  for (const end = Date.now() + limitMs; !(await isSo().catch(() => false));) {
-    if (Date.now() > end) throw new Error('it never came to be')
-    await pause(50)
-  }
-}
-
 const worker = (mode: Mode, leaseMs = 500): StartedScript =>
-  startScript(program, [engines, server?.url ?? '', mode, service.url, String(ports.worker), String(leaseMs)])
-
-async function register(port = ports.worker): Promise<void> {
-  const body = JSON.stringify({ uri: `http://127.0.0.1:${port}`, force: true })
-  const headers = { 'content-type': 'application/json' }
-  await eventually(async () => (await fetch(`http://127.0.0.1:${ports.admin}/deployments`, { method: 'POST', headers, body })).ok, 20_000)
-}
+  startScript(program, [engines, server?.url ?? '', mode, service.url, String(workerPort), String(leaseMs)])
 
 /** Begins a task, or waits for the one that has begun under its id. */
 async function told(task: string, limitMs: number): Promise<number[] | undefined> {
-  const request = {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'idempotency-key': task },
-    body: JSON.stringify(task),
-    signal: AbortSignal.timeout(limitMs),
-  }
-  const answer = await fetch(`http://127.0.0.1:${ports.ingress}/agent/run`, request).catch(() => undefined)
+  const answer = await restate.call(task, task, limitMs).catch(() => undefined)
   return answer?.ok === true ? ((await answer.json()) as number[]) : undefined
 }
 
@@ -111,7 +68,7 @@ async function killRounds(mode: Mode, kills: number): Promise<Matrix> {
     const tasks = [1, 2, 3].map((n) => `${mode} ${(rounds += 1)} ${n}`)
     const first = worker(mode)
     await first.printed('ready')
-    if (rounds <= 3) await register()
+    if (rounds <= 3) await restate.register(workerPort)
     const answers = tasks.map((task) => told(task, 45_000))
     await killAtRandom(first, 450)
     await first.ended
@@ -157,14 +114,8 @@ test.each([
   const env = { ...process.env, ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'none', DATABASE_URL: server?.url, PORT: String(port) }
   const running = spawn(command, [recipeProgram], { cwd: project, env, stdio: 'ignore' })
   try {
-    await register(port)
-    const ask = (): Promise<Response> =>
-      fetch(`http://127.0.0.1:${ports.ingress}/agent/run`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'idempotency-key': `recipe ${runtime}` },
-        body: JSON.stringify('Write notes.txt'),
-        signal: AbortSignal.timeout(60_000),
-      })
+    await restate.register(port)
+    const ask = (): Promise<Response> => restate.call(`recipe ${runtime}`, 'Write notes.txt', 60_000)
     expect(await (await ask()).json()).toBe('noted it')
     expect(readFileSync(join(project, 'notes.txt'), 'utf8')).toBe('noted')
     expect(await (await ask()).json()).toBe('noted it')

@@ -1,0 +1,193 @@
+// What an agent does, on engines that exist: undisturbed, and with a worker that dies after a call and before its engine has kept it.
+import { fileURLToPath } from 'node:url'
+import { openJournal } from 'toolwright'
+import { postgresStore } from 'toolwright/postgres'
+import { Pool } from 'pg'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type StartedScript, startScript } from '../../support/child-script.ts'
+import { RegistryUnreachable } from '../../support/installed-packages.ts'
+import { freePort, noPostgres, type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
+import { installedEngines } from './engines.ts'
+import { type RestateServer, restateProgram, startRestate } from './restate-server.ts'
+import { dueOf, INQUIRY, type Scene, type SceneEnd, SCENES } from './scenes.ts'
+import { type Service, startService } from './service.ts'
+
+const program = fileURLToPath(new URL('scene-worker.ts', import.meta.url))
+let server: PostgresServer | undefined
+let pool: Pool | undefined
+let restate: RestateServer | undefined
+let service: Service
+let engines = ''
+let reason = noPostgres()
+let tasks = 0
+let workerPort = 0
+
+beforeAll(async () => {
+  try {
+    if (reason === undefined) engines = await installedEngines()
+  } catch (error) {
+    if (!(error instanceof RegistryUnreachable)) throw error
+    reason = error.message
+  }
+  if (reason !== undefined) return console.log(`skipped: engines: ${reason}`)
+  server = await startPostgres({ tcp: true })
+  service = await startService()
+  pool = new Pool({ ...server.socket, max: 4 })
+  await postgresStore(pool).migrate()
+  const binary = restateProgram(engines)
+  workerPort = await freePort()
+  if (binary !== undefined) restate = await startRestate(binary)
+}, 600_000)
+afterAll(async () => {
+  restate?.stop()
+  await service?.close()
+  await pool?.end()
+  await server?.stop()
+})
+
+interface Engine {
+  /** Runs a task to its end. `dies` is the number of the call of a tool after which its first worker is gone; 0 for none. */
+  run(scene: Scene, task: string, dies: number): Promise<SceneEnd>
+  /** Whether it carries out steps at once. */
+  isParallel: boolean
+}
+
+const started = (engine: string, dies: number, ...where: string[]): StartedScript =>
+  startScript(program, [engine, engines, server?.url ?? '', service.url, String(dies), ...where])
+
+const dbos: Engine = {
+  isParallel: true,
+  async run(scene, task, dies) {
+    if (dies > 0) expect(await started('DBOS', dies, scene, task).ended).toMatchObject({ signal: 'SIGKILL' })
+    const { stdout, stderr } = await started('DBOS', 0, scene, task).ended
+    const line = stdout.split('\n').find((text) => text.startsWith('{'))
+    expect(line, stderr).toBeDefined()
+    return JSON.parse(line ?? '') as SceneEnd
+  },
+}
+
+const onRestate: Engine = {
+  isParallel: false,
+  async run(scene, task, dies) {
+    const first = started('Restate', dies, String(workerPort))
+    await first.printed('ready')
+    await restate?.register(workerPort)
+    const answer = restate?.call(task, { scene, task }, 45_000)
+    let last = first
+    try {
+      if (dies > 0) {
+        expect(await first.ended).toMatchObject({ signal: 'SIGKILL' })
+        last = started('Restate', 0, String(workerPort))
+      }
+      return (await (await answer)?.json()) as SceneEnd
+    } finally {
+      last.child.kill('SIGKILL')
+      await last.ended
+    }
+  },
+}
+
+describe.each([
+  ['DBOS', dbos],
+  ['Restate', onRestate],
+] as const)('%s', (name, engine) => {
+  beforeEach(({ skip }) => {
+    if (reason !== undefined) skip(reason)
+    if (name === 'Restate' && restate === undefined) skip('Restate has no server for this platform')
+  })
+
+  /** Runs a scene, and reads what the service and the journal say of it. */
+  async function played(scene: Scene, dies = 0) {
+    const task = `${name}-${scene}-${(tasks += 1)}`
+    const began = performance.now()
+    const end = await engine.run(scene, task, dies)
+    const tookMs = performance.now() - began
+    const made = Object.fromEntries(Object.keys(dueOf(scene)).map((n) => [n, service.count(task, Number(n))]))
+    const journal = await openJournal(postgresStore(pool as Pool, { readOnly: true }))
+    const rows = await journal.listRun(task)
+    await journal.close()
+    return { task, end, made, rows, tookMs, asked: service.count(task, INQUIRY), atOnce: service.atOnce(task) }
+  }
+  const paid = (scene: Scene): string[] => SCENES[scene].flat().map(({ input }) => `paid ${input.n}`)
+  const LIMIT = { timeout: 90_000 }
+  /** Undisturbed; and with the second call done but not kept, which is in the middle of every scene. */
+  const deaths = [0, 2]
+
+  test.each(deaths)('equal calls are made as often as the model makes them (a worker dies after call %i)', LIMIT, async (dies) => {
+    const { end, made, rows, asked } = await played('equal', dies)
+    // A call that was under way beside the one that killed the worker is unknown, and told.
+    const told = end.results.filter((text) => text.includes('OUTCOME_UNKNOWN')).length
+    expect(end.text).toBe('done')
+    if (dies === 0) expect([end.results, made]).toEqual([paid('equal'), { 4: 4 }])
+    expect(Number(made[4])).toBeLessThanOrEqual(4)
+    expect(Number(made[4]) + told).toBeGreaterThanOrEqual(4)
+    expect(rows).toHaveLength(4)
+    expect(asked).toBe(4)
+  })
+
+  test.each(deaths)('ids that the model repeats are calls of their own (a worker dies after call %i)', LIMIT, async (dies) => {
+    const { end, made, rows, asked } = await played('repeated-ids', dies)
+    const told = end.results.filter((text) => text.includes('OUTCOME_UNKNOWN')).length
+    expect(end.text).toBe('done')
+    if (dies === 0) expect([end.results, made]).toEqual([paid('repeated-ids'), { 1: 1, 2: 2, 3: 1 }])
+    expect([made[1], made[3]]).toEqual([1, 1])
+    expect(Number(made[2])).toBeLessThanOrEqual(2)
+    expect(Number(made[2]) + told).toBeGreaterThanOrEqual(2)
+    expect(rows).toHaveLength(4)
+    expect(asked).toBe(4)
+  })
+
+  test.each(deaths)('calls at once: each is made once, in the order of the answer (a worker dies after call %i)', LIMIT, async (dies) => {
+    const { end, made, asked, atOnce } = await played('parallel', dies)
+    expect(end).toMatchObject({ text: 'done', results: { length: 4 } })
+    for (const [index, text] of end.results.entries()) {
+      const n = index + 1
+      expect(text).toMatch(dies === 0 ? new RegExp(`^paid ${n}$`, 'u') : new RegExp(`^paid ${n}$|OUTCOME_UNKNOWN`, 'u'))
+      // One of which nobody knows may have been made or not; it is never made twice, and one that was told as made was.
+      if (text === `paid ${n}`) expect(made[n]).toBe(1)
+      else expect(made[n]).toBeLessThanOrEqual(1)
+    }
+    expect(asked).toBe(2)
+    if (engine.isParallel) expect(atOnce).toBeGreaterThan(1)
+    else expect(atOnce).toBe(1)
+  })
+
+  test.each(deaths)('an answer that streams is whole, and its calls are made once (a worker dies after call %i)', LIMIT, async (dies) => {
+    const { end, made, asked } = await played('streamed', dies)
+    expect(end).toEqual({ text: 'done', results: ['paid 1', 'paid 2'] })
+    expect(made).toEqual({ 1: 1, 2: 1 })
+    expect(asked).toBe(3)
+  })
+
+  test.each(deaths)(
+    'what a tool throws is told to the model, and the call is not repeated (a worker dies after call %i)',
+    LIMIT,
+    async (dies) => {
+      const { end, made, rows, asked, tookMs } = await played('tool-error', dies)
+      expect(end.text).toBe('done')
+      expect(end.results).toEqual([expect.stringContaining('card 1 declined'), expect.stringContaining('card 2 declined')])
+      expect(made).toEqual({ 1: 1, 2: 1 })
+      expect(rows).toMatchObject([{ status: 'error' }, { status: 'error' }])
+      expect(asked).toBe(3)
+      // No engine tries the step again, and waits before it.
+      if (dies === 0) expect(tookMs).toBeLessThan(10_000)
+    },
+  )
+
+  test('an abort ends the run; the call that had acted is unknown, and nothing follows it', LIMIT, async () => {
+    const { end, made, rows, asked, tookMs } = await played('aborted')
+    expect(end).toMatchObject({ failed: 'AbortError' })
+    expect(made).toEqual({ 1: 1, 2: 0 })
+    expect(rows).toMatchObject([{ status: 'unknown' }])
+    expect(asked).toBe(1)
+    expect(tookMs).toBeLessThan(10_000)
+  })
+
+  test('a worker that dies in an abort: the next one tells the model of the call, and does not repeat it', LIMIT, async () => {
+    const { end, made } = await played('aborted', 1)
+    expect(made).toMatchObject({ 1: 1 })
+    // The next call is aborted in its turn, in the worker that lives.
+    expect(end).toMatchObject({ failed: 'AbortError' })
+    expect(made).toEqual({ 1: 1, 2: 1 })
+  })
+})
