@@ -57,7 +57,7 @@ export const noPostgres = (version?: number): string | undefined =>
     : undefined
 
 /** The server refuses to run as root. */
-function serverUser(): { uid?: number; gid?: number } {
+export function serverUser(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {}
   try {
     const id = (flag: string): number => Number(execFileSync('id', [flag, 'postgres'], { stdio: ['ignore', 'pipe', 'ignore'] }))

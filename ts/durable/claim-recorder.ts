@@ -9,6 +9,7 @@ import { markFailed, warnOnce } from '../journal/calls/call-record.js'
 import { errorAsJson, recordedError, recordedInput, recordedOutput, wholeOutput } from '../journal/calls/recorded-values.js'
 import type { Journal } from '../journal/journal.js'
 import type { CallClaim, ClaimedCall, TaskId, ToolCallEnd, ToolCallRef, ToolCallRow } from '../journal/journal-store.js'
+import { tracedLock } from '../journal/store-channels.js'
 import type { DefinedToolMetadata } from '../toolkit/define-tool.js'
 import type { UnknownCall } from './unknown-calls.js'
 
@@ -63,6 +64,17 @@ export class ClaimRecorder implements CallRecorder {
       callToken: ctx.toolCallId,
       argsHash: addon.argsHash(identity),
     }
+    const about = { store: this.#journal.location, lock: 'call' } as const
+    return tracedLock(
+      about,
+      () => this.#decided(call, claimed, key),
+      ({ recorded }) => (recorded === undefined ? 'taken' : 'recorded'),
+      outcomeOfError,
+    )
+  }
+
+  /** Claims the call, and waits for a process that makes it. */
+  async #decided(call: StartingCall, claimed: ClaimedCall, key: string): Promise<OpenRecord> {
     for (;;) {
       const claim = await this.#claim(claimed, false)
       if ('claimed' in claim) return this.#opened(call, claim, key)
@@ -180,5 +192,7 @@ export class ClaimRecorder implements CallRecorder {
     throw this.earlierError
   }
 }
+
+const outcomeOfError = (error: unknown) => (ToolError.isInstance(error) && error.code === 'OUTCOME_UNKNOWN' ? 'unknown' : 'failed')
 
 const silent = { succeeded: () => undefined, failed: () => undefined }

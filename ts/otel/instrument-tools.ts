@@ -1,11 +1,10 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { createRequire } from 'node:module'
 import type * as Otel from '@opentelemetry/api'
-import { ownFile } from '../core/addon.js'
 import { addCallScope } from '../core/call-channel.js'
 import type { CallMessage, StepMessage, StepMessages } from '../core/call-message.js'
-import { boolean, checked, type Checks, invalid, must, optional, parseOptions } from '../core/options.js'
+import { boolean, type Checks, must, optional, parseOptions } from '../core/options.js'
 import { attributeText, identity, INPUT, known, outcome, OUTPUT, toolSpanName } from './attributes.js'
+import { hasMethod, installedApi, type Instrumentation } from './installed-api.js'
 
 /** Options of {@link instrumentTools}. */
 export interface InstrumentToolsOptions {
@@ -21,13 +20,6 @@ export interface InstrumentToolsOptions {
    */
   api?: Pick<typeof Otel, 'context' | 'trace'> | undefined
 }
-
-/** The result of {@link instrumentTools}. `dispose()` or the end of a `using` block ends the instrumentation and all open spans. */
-export interface Instrumentation extends Disposable {
-  dispose(): void
-}
-
-const hasMethod = (name: string) => (value: unknown) => typeof (value as Record<string, unknown> | null)?.[name] === 'function'
 
 const checks = {
   tracer: optional(must<Otel.Tracer>(hasMethod('startSpan'), 'a tracer of OpenTelemetry')),
@@ -58,7 +50,7 @@ const checks = {
  * ```
  */
 export function instrumentTools(options: InstrumentToolsOptions = {}): Instrumentation {
-  const { tracer, recordInputs, recordOutputs, api = installed() } = parseOptions('instrumentTools', options, checks)
+  const { tracer, recordInputs, recordOutputs, api = installedApi('instrumentTools') } = parseOptions('instrumentTools', options, checks)
   const spans = new Spans(api, tracer ?? api.trace.getTracer('toolwright'), { recordInputs, recordOutputs })
   const listeners = spans.listeners()
   for (const [name, listener] of listeners) subscribe(name, listener)
@@ -69,19 +61,6 @@ export function instrumentTools(options: InstrumentToolsOptions = {}): Instrumen
     spans.endAll()
   }
   return { dispose, [Symbol.dispose]: dispose }
-}
-
-/** The package is required at run time, so that bundlers ignore it. Most programs do not have it. */
-const API = '@opentelemetry/api'
-
-function installed(): typeof Otel {
-  return checked('instrumentTools', () => {
-    try {
-      return createRequire(ownFile())(API) as typeof Otel
-    } catch (cause) {
-      throw invalid(`The package ${API} is not installed. Run npm install ${API}, or pass its module as \`api\` in a bundle.`, { cause })
-    }
-  })
 }
 
 /** `SpanStatusCode.ERROR` and `SpanKind.INTERNAL`. */

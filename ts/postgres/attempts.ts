@@ -1,5 +1,6 @@
 /** Attempts of tasks: their locks, and all that an attempt has to know, in one round trip. */
 import { ToolError } from '../core/errors.js'
+import { tracedLock } from '../journal/store-channels.js'
 import type { TaskId, TaskLock, TaskStart } from '../journal/journal-store.js'
 import type { SqlRow } from './client.js'
 import { type Lease, type Owner, taskName } from './owner.js'
@@ -20,13 +21,26 @@ export class Attempts {
     this.#diedJson = diedJson
   }
 
-  async lock(task: TaskId, attempt: number): Promise<TaskLock> {
+  lock(task: TaskId, attempt: number): Promise<TaskLock> {
+    return this.#traced(() => this.#lock(task, attempt))
+  }
+
+  begin(task: TaskId, wanted: number | undefined): Promise<TaskStart> {
+    return this.#traced(() => this.#begin(task, wanted))
+  }
+
+  #traced<T>(take: () => Promise<T>): Promise<T> {
+    const isHeld = (error: unknown) => (isCode(error, 'JOURNAL_TASK_LOCKED') ? 'held' : 'failed')
+    return tracedLock({ store: this.#session.place, lock: 'task' }, take, () => 'taken', isHeld)
+  }
+
+  async #lock(task: TaskId, attempt: number): Promise<TaskLock> {
     const [row, lease] = await this.#underLease(task, attempt, 'lock')
     if (row['token'] === null || row['token'] === undefined) throw this.#lockedBy(task, String(row['holder']))
     return this.#lockOf(task, lease, Number(row['token']))
   }
 
-  async begin(task: TaskId, wanted: number | undefined): Promise<TaskStart> {
+  async #begin(task: TaskId, wanted: number | undefined): Promise<TaskStart> {
     const [row, lease] = await this.#underLease(task, wanted, 'beginTask')
     const start = JSON.parse(String(row['task'])) as {
       holder?: string

@@ -108,3 +108,28 @@ export function fenced(place: string, why: string): ToolError {
     details: { path: place },
   })
 }
+
+/** A call whose place in its attempt is taken. */
+export function duplicate(place: string, columns: Readonly<Record<string, string | number | null>>): ToolError {
+  const summary = 'Call is already in the journal'
+  const call = `attempt ${columns['attempt']}, call ${columns['seq']} of task \`${columns['node_id']}\` in run \`${columns['run_id']}\``
+  const hint = 'Give each call of an attempt its own number.'
+  return new ToolError({
+    code: 'JOURNAL_DUPLICATE_CALL',
+    summary,
+    place: `${summary}: ${call} in \`${place}\``,
+    hint,
+    details: { path: place },
+  })
+}
+
+export function callError(
+  code: 'JOURNAL_CALL_MISSING' | 'JOURNAL_CALL_FINISHED',
+  summary: string,
+  row: number | string | null | undefined,
+  place: string,
+): ToolError {
+  const hint =
+    code === 'JOURNAL_CALL_FINISHED' ? 'Record the outcome of a call once.' : 'The row was removed; its outcome was not recorded.'
+  return new ToolError({ code, summary, place: `${summary}: row ${row} in \`${place}\``, hint, details: { path: place, row } })
+}

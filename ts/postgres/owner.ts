@@ -5,6 +5,7 @@
  * deletes it first. The lease only decides when that may happen.
  */
 import { hostname } from 'node:os'
+import { type StoreLease, storeLeases } from '../journal/store-channels.js'
 import { fenced } from './failures.js'
 import { quoted } from './schema.js'
 import { isCode, type Session } from './session.js'
@@ -93,6 +94,7 @@ export class Owner {
       tasks: new Map(),
     }
     this.#lease = lease
+    this.#tell('opened')
     this.#timer ??= setInterval(() => void this.#beat(), this.#leaseMs / 3).unref()
     return lease
   }
@@ -110,7 +112,12 @@ export class Owner {
     if (open === undefined || open.id !== lease.id || open.lost.aborted) return
     for (const task of open.tasks.keys()) this.#lostTasks.add(task)
     this.#lease = undefined
+    this.#tell('lost')
     open.abort.abort(fenced(this.#session.place, why))
+  }
+
+  #tell(event: StoreLease['event']): void {
+    if (storeLeases.hasSubscribers) storeLeases.publish({ store: this.#session.place, event } satisfies StoreLease)
   }
 
   #beat(): Promise<void> {
@@ -197,6 +204,7 @@ export class Owner {
     const lease = this.#lease
     if (lease === undefined) return
     this.#lease = undefined
+    this.#tell('closed')
     const locks = this.#table.replace('_toolwright_owners', '_toolwright_task_locks')
     const text =
       lease.open.size > 0 || lease.isUncertain

@@ -1,18 +1,20 @@
 import { boolean, type Checks, checked, oneOf, optional, parseOptions, positive, text } from '../core/options.js'
 import { nativeAddon } from '../core/native.js'
 import type { JournalStore, RecoveredCalls, ToolCallRef } from '../journal/journal-store.js'
+import { addMeasuredStore } from '../journal/store-channels.js'
 import { Attempts } from './attempts.js'
 import { Claims } from './claims.js'
 import { clientOf, type PostgresClient } from './client.js'
+import { callError } from './failures.js'
 import { Owner } from './owner.js'
 import { pruneRuns, type PruneOptions } from './prune.js'
-import { Reads } from './reads.js'
+import { type JournalOwner, Reads } from './reads.js'
 import { checkSchema, migrate } from './ready.js'
 import { Reverts } from './reverts.js'
 import { begunColumns, checkedTask, endColumns } from './rows.js'
 import { Session } from './session.js'
 import { prepared, statementsFor } from './statements.js'
-import { callError, Writer } from './writer.js'
+import { Writer } from './writer.js'
 
 /** Options of {@link postgresStore}. */
 export interface PostgresStoreOptions {
@@ -68,6 +70,10 @@ export interface PostgresStore extends JournalStore {
   migrate(): Promise<void>
   /** Removes whole runs that ended before a time. @returns the number of rows. */
   prune(options: PruneOptions): Promise<number>
+  /** Begins the lease of this process now, and not with its first call; again, if it has ended. */
+  join(): Promise<void>
+  /** The processes that record, oldest first. One that is not alive was silent for too long, and nobody has taken over yet. */
+  owners(): Promise<JournalOwner[]>
   /** The number of statements so far. */
   readonly statements: number
 }
@@ -144,6 +150,9 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
     if (found === undefined) throw callError('JOURNAL_CALL_MISSING', 'Call is not in the journal', row ?? 0, location)
     return { number: found.row, start: startedAtMs ?? found.start, owner: writers.get(found.row) ?? found.owner }
   }
+
+  const measured = { store: location, queued: () => writer.queued, owners: () => reads.countOwners() }
+  const stopMeasuring = readOnly ? undefined : addMeasuredStore(measured)
 
   return {
     location,
@@ -251,6 +260,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
     },
     close() {
       return (closing ??= (async () => {
+        stopMeasuring?.()
         try {
           await writer.flush(true)
         } finally {
@@ -261,6 +271,14 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
     },
     async migrate() {
       await migrate(session, schema)
+    },
+    async join() {
+      await ready()
+      await owner.current()
+    },
+    async owners() {
+      await ready()
+      return reads.owners()
     },
     async prune(pruned) {
       await settled()

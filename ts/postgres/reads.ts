@@ -6,6 +6,18 @@ import { UNSAFE_TO_REPEAT } from './schema.js'
 import type { Parameter, Session } from './session.js'
 import type { Statements } from './statements.js'
 
+/** A process that records. */
+export interface JournalOwner {
+  id: number
+  host: string
+  pid: number
+  /** The name that its store was opened with. */
+  label: string | null
+  openedAtMs: number
+  /** Whether its lease runs. Another process takes over from one that is not alive. */
+  isAlive: boolean
+}
+
 const OF_TASK = 'WHERE c.run_id = $1::text AND c.node_id = $2::text AND c.iteration = $3::text::bigint'
 
 export class Reads {
@@ -59,6 +71,28 @@ export class Reads {
   async numbered(numbers: readonly number[]): Promise<ToolCallRow[]> {
     if (numbers.length === 0) return []
     return this.#rows(false, 'WHERE c.tw_row = ANY ($1::text::bigint[]) ORDER BY c.tw_row', [`{${numbers.join(',')}}`])
+  }
+
+  async owners(): Promise<JournalOwner[]> {
+    const rows = await this.#session.ask(
+      `SELECT o.id, o.host, o.pid, o.label, o.expires_at >= clock_timestamp() AS is_alive,
+         extract(epoch FROM o.opened_at) * 1000 AS opened
+       FROM ${this.#statements.prefix}_toolwright_owners o ORDER BY o.id`,
+    )
+    return rows.map((row) => ({
+      id: Number(row['id']),
+      host: String(row['host']),
+      pid: Number(row['pid']),
+      label: row['label'] === null ? null : String(row['label']),
+      openedAtMs: Math.round(Number(row['opened'])),
+      isAlive: row['is_alive'] === true || row['is_alive'] === 't',
+    }))
+  }
+
+  async countOwners(): Promise<{ alive: number; silent: number }> {
+    const owners = await this.owners()
+    const alive = owners.filter(({ isAlive }) => isAlive).length
+    return { alive, silent: owners.length - alive }
   }
 
   async lastRow(): Promise<number> {

@@ -4,7 +4,7 @@ import { fenced } from './failures.js'
 import type { Owner } from './owner.js'
 import { isCode, type Session } from './session.js'
 import type { Statements } from './statements.js'
-import { callError } from './writer.js'
+import { callError } from './failures.js'
 
 export class Reverts {
   readonly #session: Session

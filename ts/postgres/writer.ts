@@ -3,8 +3,10 @@
  * many callers share a round trip and a wait for the disk.
  */
 import { ToolError } from '../core/errors.js'
+import { codeOf } from '../core/call-message.js'
+import { type StoreWrite, storeWrites } from '../journal/store-channels.js'
 import type { SqlRow } from './client.js'
-import { fenced } from './failures.js'
+import { callError, duplicate, fenced } from './failures.js'
 import { type Lease, type Owner, taskName } from './owner.js'
 import { BEGUN_COLUMNS, ENDED_COLUMNS } from './schema.js'
 import { isCode, type Parameter, type Session } from './session.js'
@@ -24,6 +26,8 @@ interface BeginJob {
   task: string
   /** Written behind: nobody waits for it. */
   isBehind: boolean
+  /** When it came; 0 where nobody measures. */
+  sinceMs: number
   resolve(begun: Begun): void
   reject(error: unknown): void
 }
@@ -33,6 +37,7 @@ interface EndJob {
   columns: Columns
   bytes: number
   isBehind: false
+  sinceMs: number
   resolve(): void
   reject(error: unknown): void
 }
@@ -58,6 +63,8 @@ export class Writer {
   #queue: Job[] = []
   #bytes = 0
   #inFlight = 0
+  /** Rows on their way to the server. */
+  #sent = 0
   #isScheduled = false
   #timer: NodeJS.Timeout | undefined
   #idle: (() => void)[] = []
@@ -76,6 +83,11 @@ export class Writer {
     return new Promise((resolve, reject) => this.#push({ ...beginJob(columns), isBehind: false, resolve, reject }))
   }
 
+  /** The rows that wait for their turn, or for the server. */
+  get queued(): number {
+    return this.#queue.length + this.#sent
+  }
+
   /** Writes a call that is over a little later. Waits where too much waits already. */
   async behind(columns: Columns): Promise<void> {
     const job = beginJob(columns)
@@ -91,7 +103,9 @@ export class Writer {
   }
 
   end(columns: Columns): Promise<void> {
-    return new Promise((resolve, reject) => this.#push({ kind: 'end', columns, bytes: bytesOf(columns), isBehind: false, resolve, reject }))
+    return new Promise((resolve, reject) => {
+      this.#push({ kind: 'end', columns, bytes: bytesOf(columns), isBehind: false, sinceMs: measuredNow(), resolve, reject })
+    })
   }
 
   /** Waits until what is queued now has been written, or could not be. */
@@ -154,8 +168,10 @@ export class Writer {
   }
 
   async #writeOne(jobs: Job[]): Promise<void> {
+    this.#sent += jobs.length
     await this.#write(jobs)
     this.#inFlight -= 1
+    this.#sent -= jobs.length
     this.#pump(this.#idle.length > 0 && this.#behindError === undefined)
     const isDone = this.#inFlight === 0 && (this.#queue.length === 0 || this.#behindError !== undefined)
     if (isDone) for (const resume of this.#idle.splice(0)) resume()
@@ -196,10 +212,12 @@ export class Writer {
     const { owner, arrived } = { owner: this.#owner, arrived: lease && this.#owner.departs(lease) }
     let wasTried = false
     try {
-      const rows = await this.#session.run((again) => {
-        wasTried = again
-        return this.#statement(begins, ends, lease)
-      })
+      const rows = await this.#measured([...begins, ...ends], () =>
+        this.#session.run((again) => {
+          wasTried = again
+          return this.#statement(begins, ends, lease)
+        }),
+      )
       const numbers = placed(rows, begins.length + ends.length)
       for (const [index, job] of begins.entries()) {
         const row = numbers[index] ?? (await this.#explainBegin(job, lease as Lease, wasTried))
@@ -215,6 +233,26 @@ export class Writer {
       await this.#recoverFrom(error, begins, ends, lease)
     } finally {
       arrived?.()
+    }
+  }
+
+  /** Tells those who measure how long a statement took. */
+  async #measured<T>(jobs: readonly Job[], send: () => Promise<T>): Promise<T> {
+    if (!storeWrites.hasSubscribers) return send()
+    const began = performance.now()
+    // A job that came before somebody measured has not waited, as far as anybody knows.
+    const since = Math.min(began, ...jobs.map(({ sinceMs }) => sinceMs).filter((time) => time > 0))
+    const publish = (code: string | undefined): void => {
+      const durationMs = performance.now() - began
+      storeWrites.publish({ store: this.#session.place, rows: jobs.length, queuedMs: began - since, durationMs, code } satisfies StoreWrite)
+    }
+    try {
+      const answer = await send()
+      publish(undefined)
+      return answer
+    } catch (error) {
+      publish(codeOf(error))
+      throw error
     }
   }
 
@@ -325,37 +363,16 @@ function placed(rows: readonly SqlRow[], count: number): (number | undefined)[] 
   return numbers
 }
 
+/** The time, where somebody measures. */
+const measuredNow = (): number => (storeWrites.hasSubscribers ? performance.now() : 0)
+
 function beginJob(columns: Columns) {
   const task = taskName(String(columns['run_id']), String(columns['node_id']), Number(columns['iteration']))
-  return { kind: 'begin' as const, columns, task, bytes: bytesOf(columns) }
+  return { kind: 'begin' as const, columns, task, bytes: bytesOf(columns), sinceMs: measuredNow() }
 }
 
 function bytesOf(columns: Columns): number {
   let bytes = 200
   for (const value of Object.values(columns)) if (typeof value === 'string') bytes += value.length
   return bytes
-}
-
-function duplicate(place: string, columns: Columns): ToolError {
-  const summary = 'Call is already in the journal'
-  const call = `attempt ${columns['attempt']}, call ${columns['seq']} of task \`${columns['node_id']}\` in run \`${columns['run_id']}\``
-  const hint = 'Give each call of an attempt its own number.'
-  return new ToolError({
-    code: 'JOURNAL_DUPLICATE_CALL',
-    summary,
-    place: `${summary}: ${call} in \`${place}\``,
-    hint,
-    details: { path: place },
-  })
-}
-
-export function callError(
-  code: 'JOURNAL_CALL_MISSING' | 'JOURNAL_CALL_FINISHED',
-  summary: string,
-  row: number | string | null | undefined,
-  place: string,
-): ToolError {
-  const hint =
-    code === 'JOURNAL_CALL_FINISHED' ? 'Record the outcome of a call once.' : 'The row was removed; its outcome was not recorded.'
-  return new ToolError({ code, summary, place: `${summary}: row ${row} in \`${place}\``, hint, details: { path: place, row } })
 }

@@ -21,8 +21,13 @@ export function useClients(own: TestServer): Record<string, () => PostgresClient
   return { pg: () => own.pool, 'postgres.js': () => sql as unknown as PostgresClient }
 }
 
-/** Runs a suite in Bun: how many cases passed, and the names of those that failed. */
-export async function suiteInBun(client: string, own: TestServer, ...suite: string[]): Promise<unknown> {
-  const { stdout } = await run(bun, [program, client, own.server.socket.host, ...suite])
+/**
+ * Runs a suite in Bun: how many cases passed, and the names of those that failed.
+ *
+ * @param host the folder of the server's socket, or of a pooler's
+ * @param suite `journal`, `threads`; and `unprepared`, if no statement may stay prepared
+ */
+export async function suiteInBun(client: string, host: string, ...suite: string[]): Promise<unknown> {
+  const { stdout } = await run(bun, [program, client, host, ...suite])
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
 }

@@ -1,10 +1,11 @@
-// Runs a suite in any runtime: `suite-process.ts CLIENT SOCKETS [threads]`. Prints what passed and what failed.
+// Runs a suite in any runtime: `suite-process.ts CLIENT SOCKETS [journal|threads [unprepared]]`. Prints what passed and what failed.
 import { openJournal } from 'toolwright'
 import { journalSuite } from 'toolwright/journal/testing'
 import { type PostgresClient, postgresStore, postgresThreads } from 'toolwright/postgres'
 import { threadSuite } from 'toolwright/standard-agents/testing'
 
-const [name = '', host = '', suite = 'journal'] = process.argv.slice(2)
+const [name = '', host = '', suite = 'journal', prepares = ''] = process.argv.slice(2)
+const prepare = prepares !== 'unprepared'
 
 async function connect(): Promise<{ client: PostgresClient; end(): Promise<unknown> }> {
   if (name === 'pg') {
@@ -14,24 +15,34 @@ async function connect(): Promise<{ client: PostgresClient; end(): Promise<unkno
   }
   if (name === 'postgres.js') {
     const { default: postgres } = await import('postgres')
-    const sql = postgres({ host, port: 5432, user: 'toolwright', database: 'postgres', max: 8, onnotice: () => undefined })
+    const sql = postgres({
+      host,
+      port: 5432,
+      user: 'toolwright',
+      database: 'postgres',
+      max: 8,
+      prepare,
+      ...(!prepare && { max_pipeline: 0 }),
+      onnotice: () => undefined,
+    })
     return { client: sql as unknown as PostgresClient, end: () => sql.end() }
   }
   const { SQL } = (await import('bun' as string)) as { SQL: new (options: object) => PostgresClient & { end(): Promise<unknown> } }
-  const sql = new SQL({ adapter: 'postgres', path: `${host}/.s.PGSQL.5432`, username: 'toolwright', database: 'postgres', max: 8 })
+  const path = `${host}/.s.PGSQL.5432`
+  const sql = new SQL({ adapter: 'postgres', path, username: 'toolwright', database: 'postgres', max: 8, prepare })
   return { client: sql, end: () => sql.end() }
 }
 
 const cases: [string, () => Promise<void>][] = []
 const { client, end } = await connect()
 let schemas = 0
-const nextSchema = (): string => `bun_${suite}_${name.replace('.', '_')}_${(schemas += 1)}`
+const nextSchema = (): string => `bun_${suite}_${name.replace('.', '_')}_${prepare ? '' : 'pooled_'}${(schemas += 1)}`
 const runner = {
   describe: (_: string, define: () => void) => define(),
   test: (title: string, run: () => Promise<void>) => void cases.push([title, run]),
 }
 if (suite === 'threads') {
-  const open = (schema: string) => postgresThreads(client, { schema })
+  const open = (schema: string) => postgresThreads(client, { schema, prepare })
   threadSuite(runner, {
     name,
     open: async () => open(nextSchema()),
@@ -41,7 +52,7 @@ if (suite === 'threads') {
     },
   })
 } else {
-  const open = (schema: string) => openJournal(postgresStore(client, { schema }))
+  const open = (schema: string) => openJournal(postgresStore(client, { schema, prepare }))
   journalSuite(runner, {
     name,
     open: () => open(nextSchema()),

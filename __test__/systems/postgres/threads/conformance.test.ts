@@ -27,7 +27,7 @@ for (const version of [15, 18]) {
     )
 
     test.each(['pg', 'postgres.js', 'bun'])('in Bun, with %s', { timeout: 300_000 }, async (client) => {
-      expect(await suiteInBun(client, own, 'threads')).toEqual({ passed: 65, failed: [] })
+      expect(await suiteInBun(client, own.server.socket.host, 'threads')).toEqual({ passed: 65, failed: [] })
     })
   })
 }
