@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { ToolLoopAgent } from 'ai'
 import { MockLanguageModelV4, simulateReadableStream } from 'ai/test'
 import { createTools, defineTool, type DefinedToolContext, type Journal, openJournal, type ToolProbe } from 'toolwright'
-import { callOnce, durable, type DurableOptions, restateSteps, type Step } from 'toolwright/durable'
+import { callOnce, durable, type DurableOptions, restateSteps, type Step, superviseDbos } from 'toolwright/durable'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { makeSandbox } from '../support/sandbox.ts'
@@ -380,4 +380,15 @@ test('wrong options are told', async () => {
     expect(() => durable({ ...good, ...wrong } as never)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }))
   }
   await expect(callOnce(journal, { runId: 'r', callId: 'c', tool: {}, input: {} })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  const dbos = { executorID: 'one', listWorkflows: async () => [], resumeWorkflows: async () => undefined }
+  const store = { join: async () => undefined, owners: async () => [{ label: 'two', isAlive: true }] }
+  for (const [engine, owned, options] of [
+    [{}, store, {}],
+    [dbos, {}, {}],
+    [dbos, store, { everyMs: 0 }],
+    // Nobody would see that this executor is alive.
+    [dbos, store, {}],
+  ]) {
+    await expect(superviseDbos(engine as never, owned as never, options as never)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  }
 })

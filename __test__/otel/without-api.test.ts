@@ -28,6 +28,15 @@ test('without @opentelemetry/api the error says in one line what to install', ()
   expect(stdout).toMatch(/^INVALID_INPUT The package @opentelemetry\/api is not installed\. Run npm install @opentelemetry\/api.*\n$/u)
 })
 
+test('the same of journals', () => {
+  const program = `
+    import { instrumentJournals } from './dist/otel.js'
+    try { instrumentJournals() } catch (error) { console.log(error.code, error.message) }`
+  const { status, stdout, stderr } = runAlone(program)
+  expect([status, stderr]).toEqual([0, ''])
+  expect(stdout).toMatch(/^INVALID_INPUT .*The package @opentelemetry\/api is not installed/u)
+})
+
 test('a bundle hands its own copy over', () => {
   const program = `
     import { instrumentTools } from './dist/otel.js'

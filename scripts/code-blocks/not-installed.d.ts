@@ -16,6 +16,13 @@ declare module '@dbos-inc/dbos-sdk' {
       options: { name: string },
     ): (runId: string, prompt: string) => Promise<T>
     launch(): Promise<void>
+    readonly executorID: string
+    readonly applicationVersion: string
+    listWorkflows(input: {
+      status?: string | string[]
+      workflowIDs?: string[]
+    }): Promise<{ workflowID: string; executorId?: string; applicationVersion?: string }[]>
+    resumeWorkflows(workflowIDs: string[]): Promise<unknown[]>
     runStep<T>(fn: () => Promise<T>, config: { name: string }): Promise<T>
     startWorkflow<T>(
       workflow: (runId: string, prompt: string) => Promise<T>,

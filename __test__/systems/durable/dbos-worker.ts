@@ -1,16 +1,20 @@
-// A worker of DBOS: `dbos-worker.ts ENGINES URL SCHEMA MODE SERVICE EXECUTOR LEASE_MS TASK…`. It prints `ready`, and a line for each task.
+// A worker of DBOS: `dbos-worker.ts ENGINES URL SCHEMA MODE SERVICE EXECUTOR LEASE_MS [SUPERVISE] TASK…`. It prints `ready`, and a line for
+// each task. With SUPERVISE, `supervise` or `wait`, it begins none, and waits for those that others have begun.
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { openJournal } from 'toolwright'
-import { dbosSteps } from 'toolwright/durable'
+import { dbosSteps, type SupervisedDbos, superviseDbos } from 'toolwright/durable'
 import { postgresStore } from 'toolwright/postgres'
 import { Pool } from 'pg'
 import { type Mode, runAgent } from './agent.ts'
 
-const [engines = '', url = '', schema = '', mode = '', service = '', executor = '', leaseMs = '', ...tasks] = process.argv.slice(2)
+const [engines = '', url = '', schema = '', mode = '', service = '', executor = '', leaseMs = '', ...more] = process.argv.slice(2)
+const role = more[0] === 'supervise' || more[0] === 'wait' ? more[0] : 'begin'
+const tasks = role === 'begin' ? more : more.slice(1)
 const module = createRequire(`${engines}/`).resolve('@dbos-inc/dbos-sdk')
 const { DBOS } = (await import(pathToFileURL(module).href)) as {
-  DBOS: {
+  DBOS: SupervisedDbos & {
+    retrieveWorkflow(id: string): { getResult(): Promise<number[]> }
     setConfig(config: object): void
     registerWorkflow(fn: (task: string) => Promise<number[]>, options: { name: string }): (task: string) => Promise<number[]>
     launch(): Promise<void>
@@ -21,7 +25,9 @@ const { DBOS } = (await import(pathToFileURL(module).href)) as {
 }
 const pool = new Pool({ connectionString: url, max: 12 })
 pool.on('error', () => undefined)
-const journal = await openJournal(postgresStore(pool, { schema, leaseMs: Number(leaseMs), migrate: false }))
+const store = postgresStore(pool, { schema, leaseMs: Number(leaseMs), migrate: false, label: executor })
+const journal = await openJournal(store)
+if (role === 'begin') await store.join()
 DBOS.setConfig({
   name: 'payments',
   systemDatabasePool: pool,
@@ -35,15 +41,22 @@ const task = DBOS.registerWorkflow((id) => runAgent({ task: id, mode: mode as Mo
   name: 'task',
 })
 await DBOS.launch()
+const supervision = role === 'supervise' ? await superviseDbos(DBOS, store, { everyMs: 300 }) : undefined
 console.log('ready')
+const begun = tasks.map(async (id) => {
+  const handle = role === 'begin' ? await DBOS.startWorkflow(task, { workflowID: id })(id) : DBOS.retrieveWorkflow(id)
+  return { id, handle }
+})
+void Promise.all(begun).then(() => console.log('begun'))
 await Promise.all(
-  tasks.map(async (id) => {
-    const handle = await DBOS.startWorkflow(task, { workflowID: id })(id)
+  begun.map(async (one) => {
+    const { id, handle } = await one
     const told = await handle.getResult()
     console.log(JSON.stringify({ id, told }))
   }),
 )
 console.log('finished')
+await supervision?.stop()
 await DBOS.shutdown()
 await journal.close()
 await pool.end()

@@ -134,6 +134,43 @@ test.each<Mode>(['alone', 'tell', 'keys'])(
   },
 )
 
+const LOST_FOR_GOOD = runs(5)
+
+test('the workflows of an executor that never comes back are given to another one', { timeout: LOST_FOR_GOOD * 60_000 }, async () => {
+  const matrix = noMatrix()
+  while (matrix.kills < LOST_FOR_GOOD) {
+    const tasks = [1, 2, 3].map((n) => `orphan ${(rounds += 1)} ${n}`)
+    const first = worker('tell', `gone-${rounds}`, tasks)
+    // One that the engine does not know of yet is lost with its process.
+    await first.printed('begun')
+    await pause(Math.random() * 300)
+    if (!first.child.kill('SIGKILL')) continue
+    await first.ended
+    const other = `other-${rounds}`
+    if (matrix.kills === 0) {
+      // The control: without a supervisor, they stay where they are.
+      const waiting = startScript(program, [engines, server?.url ?? '', 'public', 'tell', service.url, other, '500', 'wait', ...tasks])
+      await waiting.printed('ready')
+      await pause(3_000)
+      waiting.child.kill('SIGKILL')
+      expect(results((await waiting.ended).stdout).length).toBeLessThan(tasks.length)
+    }
+    matrix.kills += 1
+    const killed = performance.now()
+    const second = startScript(program, [engines, server?.url ?? '', 'public', 'tell', service.url, other, '500', 'supervise', ...tasks])
+    const timer = setTimeout(() => second.child.kill('SIGKILL'), 30_000)
+    const { stdout, stderr } = await second.ended
+    clearTimeout(timer)
+    const told = results(stdout)
+    matrix.stuck += tasks.length - told.length
+    if (told.length < tasks.length) console.log(stderr.slice(-2_000))
+    for (const one of told) judge(matrix, service, one.id, one.told)
+    matrix.recoveryMs.push(performance.now() - killed)
+  }
+  console.log(summary('DBOS, an executor that is gone for good', matrix))
+  expect(matrix).toMatchObject({ double: 0, lost: 0, stuck: 0 })
+})
+
 const bun = fileURLToPath(new URL('../../../node_modules/.bin/bun', import.meta.url))
 
 test.each([
