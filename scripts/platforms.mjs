@@ -21,7 +21,7 @@ What is missing on this machine skips a row, with the reason. Downloads and ever
 .cache/platforms, and so is what a row has shown: it runs again when what it depends on has changed, and a run that was
 ended goes on where it stopped.
 
-  --only NAME   rows whose name has NAME as a part (repeatable)
+  --only NAME   the row NAME, or if there is none the rows whose names have NAME as a part (repeatable)
   --fresh       run rows again whose inputs are the same
   --list        list the names of all rows
   --write       write the tables of docs/platforms.md
@@ -49,7 +49,8 @@ if (values.help || values.list) {
   process.stdout.write(values.help ? HELP : ROWS.map(({ name }) => `${name}\n`).join(''))
   process.exit(0)
 }
-const isChosen = ({ name }) => values.only === undefined || values.only.some((part) => name.includes(part))
+const isRow = (part) => ROWS.some(({ name }) => name === part)
+const isChosen = ({ name }) => values.only === undefined || values.only.some((part) => (isRow(part) ? name === part : name.includes(part)))
 const say = (text) => process.stdout.write(`platforms  ${text}\n`)
 const counts = { passed: 0, failed: 0, skipped: 0 }
 /** What each row has come to, by its name. */

@@ -58,6 +58,6 @@ export async function application(one) {
     for (const extra of ['ai/src', 'ai/docs', 'zod/src']) rmSync(join(folder, 'node_modules', extra), { recursive: true, force: true })
     writeFileSync(mark, wanted)
   }
-  for (const name of ['as-user.mjs', 'promises.mjs', 'tools.mjs']) cpSync(join(guest, name), join(folder, name))
+  for (const name of ['as-user.mjs', 'promises.mjs', 'tools.mjs', 'attacks.mjs']) cpSync(join(guest, name), join(folder, name))
   return folder
 }

@@ -7,7 +7,8 @@ import { root } from '../setup/paths.mjs'
 import { hashInputs } from '../setup/stamp.mjs'
 import { problemsOf } from './binary.mjs'
 import { cache } from './cache.mjs'
-import { toolchain } from './toolchain.mjs'
+import { packageOf } from './packages.mjs'
+import { crossCompiler, toolchain } from './toolchain.mjs'
 
 const LIMIT_MS = 40 * 60_000
 /** The oldest glibc that the packages promise. */
@@ -39,7 +40,7 @@ export function buildAddon({ platform, os, libc, target }) {
  */
 export function checkTypes({ platform, target }) {
   once(`types/${platform}`, sourcesOfAll(), () => {
-    cargo(`types-${platform}`, target, ['check', '--release', '--workspace', '--all-targets', '--target', target], {
+    cargo(`types-${platform}`, target, ['check', '--release', '--workspace', '--all-targets', '--keep-going', '--target', target], {
       CARGO_BUILD_WARNINGS: 'deny',
     })
   })
@@ -70,13 +71,33 @@ export function buildTests({ platform, target, libc }, crates) {
     .map(({ executable, manifest_path: manifest, target: { name } }) => ({ executable, manifest, name }))
 }
 
-/** Runs cargo, and returns what it printed. */
-function cargo(name, target, args, env = {}) {
+/** The programs of crates/attacks for a processor, static: they run with any C library. */
+export function buildAttacks({ architecture }) {
+  const { target } = packageOf(`linux-${architecture}-gnu`)
+  const folder = join(cache, 'attacks')
+  once(`attacks/${target}`, hashInputs(['crates/attacks', 'Cargo.lock']), () => {
+    const options = { RUSTFLAGS: '-C target-feature=+crt-static -C strip=symbols', CARGO_TARGET_DIR: join(folder, 'target') }
+    const own = architecture === process.arch ? { PATH: process.env.PATH } : crossCompiler()
+    run(`attacks-${architecture}`, own.CARGO ?? 'cargo', ['build', '--release', '--package', 'toolwright-attacks', '--target', target], {
+      ...own,
+      ...options,
+    })
+    for (const name of ['attack', 'deny']) {
+      mkdirSync(join(folder, architecture), { recursive: true })
+      copyFileSync(join(folder, 'target', target, 'release', name), join(folder, architecture, name))
+    }
+  })
+  return ['attack', 'deny'].map((name) => join(folder, architecture, name))
+}
+
+/** Runs cargo for a target, and returns what it printed. */
+const cargo = (name, target, args, env = {}) => run(name, 'cargo-zigbuild', args, { ...toolchain(target), ...env })
+
+function run(name, program, args, env) {
   mkdirSync(join(cache, 'logs'), { recursive: true })
   const log = join(cache, 'logs', `${name}.log`)
-  const own = toolchain(target)
-  const options = { cwd: root, env: { ...process.env, ...own, ...env }, timeout: LIMIT_MS, maxBuffer: 2 ** 28 }
-  const { status, signal, error, stdout } = spawnSync('cargo-zigbuild', [...args, '--locked'], {
+  const options = { cwd: root, env: { ...process.env, ...env }, timeout: LIMIT_MS, maxBuffer: 2 ** 28 }
+  const { status, signal, error, stdout } = spawnSync(program, [...args, '--locked'], {
     ...options,
     stdio: ['ignore', 'pipe', openSync(log, 'w')],
   })

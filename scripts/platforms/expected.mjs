@@ -27,6 +27,8 @@ export const expected = {
   'linux-6.12-no-landlock: user': noLandlock,
   'linux-6.12-no-landlock: user, no user namespaces': nothing,
   ...linux612('linux-6.12'),
+  ...linux612('linux-6.12-no-cgroups'),
+  ...linux612('linux-7'),
   ...linux612('linux-6.12-musl'),
   ...linux612('linux-6.12-arm64'),
   ...linux612('linux-6.12-arm64-musl'),

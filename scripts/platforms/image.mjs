@@ -17,15 +17,22 @@ import { fileURLToPath } from 'node:url'
 import { capture } from '../package/npm.mjs'
 import { root } from '../setup/paths.mjs'
 import { application } from './application.mjs'
+import { buildAttacks } from './build.mjs'
 import { cache, Skipped } from './cache.mjs'
 import { download, unpack } from './debian.mjs'
 import { isLocal } from './packages.mjs'
 import { nodeOf } from './pypi.mjs'
 
 const PROGRAMS =
-  'awk cat chmod chown cp cut dirname env find grep head id ip kill ln ls mkdir mv poweroff ps rm sed sh sleep sort tail tr true uname wc'.split(
+  'awk cat chmod chown chrt cp cut dirname env find grep head id ionice ip kill ln ls mkdir mkfifo mount mv nice poweroff ps rm rmdir sed seq sh sleep sort stat tail taskset timeout touch tr true umount uname wc xargs'.split(
     ' ',
   )
+/** What the attacks are made of. */
+export const SOURCES_OF_ATTACKS = [
+  ...['attacks', 'stage', 'attempt.ts'].map((name) => `__test__/confinement/${name}`),
+  '__test__/support/processes.ts',
+  'crates/attacks',
+]
 const DEBIAN = { x64: 'amd64', arm64: 'arm64' }
 /** Node for musl needs musl 1.2.4: its relocations are of a kind that earlier ones do not know. */
 const SUITE = 'trixie'
@@ -39,7 +46,7 @@ export function systemFolder(one) {
   const busybox = unpacked(one.architecture, 'busybox-static')
   copyFileSync(firstOf(busybox, ['bin/busybox', 'usr/bin/busybox']), join(folder, 'bin/busybox'))
   for (const name of PROGRAMS) symlinkSync('busybox', join(folder, 'bin', name))
-  if (isLocal(one)) ownNode(folder)
+  if (isLocal(one)) ownPrograms(folder)
   else if (one.libc === 'musl') nodeWithMusl(one, folder)
   else nodeWithGlibc(one, folder)
   chmodSync(join(folder, 'tmp'), 0o1777)
@@ -56,10 +63,16 @@ function unpacked(architecture, name) {
 
 const firstOf = (folder, names) => names.map((name) => join(folder, name)).find((file) => existsSync(file))
 
-/** The program of Node on this machine, with its libraries, at the same paths. */
-function ownNode(folder) {
-  copyFileSync(realpathSync(process.execPath), join(folder, 'usr/bin/node'))
-  const libraries = capture('ldd', [process.execPath], { cwd: root })
+/** Programs of this machine, with their libraries, at the same paths. */
+function ownPrograms(folder) {
+  ownProgram(folder, 'node', process.execPath)
+  // Some attacks are on what git obeys.
+  if (existsSync('/usr/bin/git')) ownProgram(folder, 'git', '/usr/bin/git')
+}
+
+function ownProgram(folder, name, program) {
+  copyFileSync(realpathSync(program), join(folder, 'usr/bin', name))
+  const libraries = capture('ldd', [program], { cwd: root })
   for (const [, library] of libraries.matchAll(/(\/\S+\.so\S*)/gu)) {
     mkdirSync(join(folder, dirname(library)), { recursive: true })
     copyFileSync(realpathSync(library), join(folder, library))
@@ -101,7 +114,19 @@ export async function rootFolder(one) {
   cpSync(app, join(folder, 'app'), { recursive: true, verbatimSymlinks: true })
   copyFileSync(fileURLToPath(new URL('guest/init', import.meta.url)), join(folder, 'init'))
   chmodSync(join(folder, 'init'), 0o755)
+  withAttacks(one, join(folder, 'app'))
   return folder
+}
+
+/** The attacks of the confinement suites, which Node runs as they are. */
+function withAttacks(one, app) {
+  for (const name of SOURCES_OF_ATTACKS.filter((path) => path.startsWith('__test__')))
+    cpSync(join(root, name), join(app, name), { recursive: true })
+  mkdirSync(join(app, 'node_modules/vitest'), { recursive: true })
+  copyFileSync(fileURLToPath(new URL('guest/vitest.mjs', import.meta.url)), join(app, 'node_modules/vitest/index.mjs'))
+  writeFileSync(join(app, 'node_modules/vitest/package.json'), '{ "type": "module", "exports": "./index.mjs" }\n')
+  mkdirSync(join(app, 'attacks'))
+  for (const program of buildAttacks(one)) copyFileSync(program, join(app, 'attacks', basename(program)))
 }
 
 /** The files as the first file system of a kernel. */

@@ -4,12 +4,13 @@ import { root } from '../setup/paths.mjs'
 import { hashInputs } from '../setup/stamp.mjs'
 import { countResults } from '../test/cargo.mjs'
 import { addonOf, contentsOf } from './application.mjs'
+import { judgeAttacks, readAttacks } from './attacks.mjs'
 import { checkTypes, sourcesOfAll } from './build.mjs'
 import { withContainers } from './container.mjs'
 import { kernel } from './debian.mjs'
 import { runCrates, runSuites, runTools } from './emulation.mjs'
 import { expected } from './expected.mjs'
-import { initialFileSystem, rootFolder } from './image.mjs'
+import { initialFileSystem, rootFolder, SOURCES_OF_ATTACKS } from './image.mjs'
 import { boot } from './machine.mjs'
 import { PACKAGES, packageOf } from './packages.mjs'
 import { judge, read } from './results.mjs'
@@ -20,6 +21,8 @@ const MACHINES = [
   { name: 'linux-6.1', suite: 'bookworm' },
   { name: 'linux-6.12', suite: 'trixie' },
   { name: 'linux-6.12-no-landlock', suite: 'trixie', parameters: 'lsm=capability,yama' },
+  { name: 'linux-6.12-no-cgroups', suite: 'trixie', parameters: 'cgroup_disable=cpu,memory,pids,io cgroups=none' },
+  { name: 'linux-7', suite: 'sid' },
   { name: 'linux-6.12-musl', suite: 'trixie', platform: 'linux-x64-musl' },
   { name: 'linux-6.12-arm64', suite: 'trixie', platform: 'linux-arm64-gnu' },
   { name: 'linux-6.12-arm64-musl', suite: 'trixie', platform: 'linux-arm64-musl' },
@@ -67,16 +70,37 @@ const builds = PACKAGES.map((one) => ({
   judge: ({ problems }) => ({ checks: 1, problems }),
 }))
 
-const machines = MACHINES.map(({ name, suite, parameters, platform = LOCAL }) => {
+/** A machine, and what it runs. */
+function machine({ name, suite, parameters = '', platform = LOCAL }) {
   const { architecture } = packageOf(platform)
-  const debian = architecture === 'x64' ? 'amd64' : architecture
+  const image = kernel(suite, architecture === 'x64' ? 'amd64' : architecture)
+  const start = async (log, more) =>
+    boot(log, { architecture, kernel: image, files: await filesOf(platform), parameters: `${parameters}${more}` })
+  return { image, start, name }
+}
+
+const machines = MACHINES.map((one) => {
+  const { name, platform = LOCAL } = one
   return {
     name,
     platform,
     isMachine: true,
-    inputs: () => [contents(platform), kernel(suite, debian), own('image.mjs', 'machine.mjs')],
-    run: async () => read(await boot(name, { architecture, kernel: kernel(suite, debian), files: await filesOf(platform), parameters })),
+    inputs: () => [contents(platform), machine(one).image, own('image.mjs', 'machine.mjs')],
+    run: async () => read(await machine(one).start(name, '')),
     judge: (results) => judged(name, results),
+  }
+})
+
+/** The attacks of the confinement suites. */
+const attacks = MACHINES.map((one) => {
+  const { name, platform = LOCAL } = one
+  return {
+    name: `attacks ${name}`,
+    platform,
+    isMachine: true,
+    inputs: () => [contents(platform), machine(one).image, own('image.mjs', 'machine.mjs'), hashInputs(SOURCES_OF_ATTACKS)],
+    run: async () => readAttacks(await machine(one).start(`attacks-${name}`, ' platforms=attacks')),
+    judge: (results) => judgeAttacks(name, results),
   }
 })
 
@@ -145,4 +169,4 @@ const profiles = {
   judge: counted,
 }
 
-export const ROWS = [profiles, ...builds, ...types, ...emulated, crates, ...machines, docker]
+export const ROWS = [profiles, ...builds, ...types, ...emulated, crates, ...machines, ...attacks, docker]

@@ -46,6 +46,12 @@ function crossLinker() {
   throw new Skipped(`there is no ${linker}: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross`)
 }
 
+/** The environment in which cargo builds static programs for arm64. */
+export function crossCompiler() {
+  const { CARGO, RUSTC, PATH } = toolchain(ARM64)
+  return { CARGO, RUSTC, PATH, CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER: crossLinker() }
+}
+
 /** Files that cargo-zigbuild leaves out when it links, but looks for: zig has its own. */
 function startFiles(target) {
   const own = join(files, 'usr/lib/rustlib', target, 'lib/self-contained')

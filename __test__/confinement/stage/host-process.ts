@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createTools, ToolError, type CreateToolsOptions } from 'toolwright'
-import { ServerProcess } from '../../../dist/contract/mcp/server-process.js'
 import type { Ended, Order } from './host.ts'
 import { sandboxReport } from './sandbox-options.ts'
 
@@ -25,6 +24,8 @@ async function runAsServer({ options, argv, cwd, killAfterMs }: Order & { how: '
   const { isolation: _, files: __, writableRoots = [], ...rest } = options.sandbox ?? {}
   const [command = '', ...args] = argv
   const sandbox = { ...rest, writableRoots: [options.rootDir, ...writableRoots] }
+  // It is no part of the packed package, with which the other attacks are made as well.
+  const { ServerProcess } = await import('../../../dist/contract/mcp/server-process.js')
   const home = mkdtempSync(join(options.rootDir, 'server-home-'))
   const place = { roots: [options.rootDir], sandbox: {}, home: () => home }
   try {

@@ -28,6 +28,9 @@ export function programs(): Promise<Programs> {
 }
 
 async function build(): Promise<Programs> {
+  // A machine without a compiler has them from elsewhere.
+  const made = process.env['TOOLWRIGHT_ATTACKS']
+  if (made !== undefined) return { attack: join(made, 'attack'), deny: join(made, 'deny') }
   const target = `${{ x64: 'x86_64', arm64: 'aarch64' }[process.arch as string]}-unknown-linux-${libc()}`
   const folder = join(project, 'target', 'attacks')
   const args = ['build', '--quiet', '-p', 'toolwright-attacks', '--target', target, '--target-dir', folder]

@@ -13,6 +13,9 @@ export type How = 'plain' | 'confined' | 'server'
 
 let count = 0
 
+/** How much longer a slow machine takes for what a command may take. */
+const PATIENCE = Number(process.env['TOOLWRIGHT_PATIENCE'] ?? '1')
+
 /** What surrounds one run of an attack; gone when it is over. */
 export class Scene {
   /** A text that is nowhere else, to be found again where it must not be. */
@@ -117,7 +120,9 @@ export class Scene {
   }
 
   /** Runs a command as this scene does; `killAfterMs` by an abort, or by a signal to a plain one. */
-  run(argv: readonly string[], more: { killAfterMs?: number; inheritInput?: boolean } = {}): Promise<Ended> {
+  run(argv: readonly string[], given: { killAfterMs?: number; inheritInput?: boolean } = {}): Promise<Ended> {
+    const { killAfterMs } = given
+    const more = { ...given, ...(killAfterMs !== undefined && { killAfterMs: killAfterMs * PATIENCE }) }
     if (this.how === 'plain') return this.host.order({ how: 'plain', argv: [...argv], cwd: this.inside, ...more })
     const { rootDir, sandbox, inside } = this
     if (this.how === 'server')

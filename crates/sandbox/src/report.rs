@@ -324,10 +324,12 @@ fn ipc(plan: &Plan, layers: &Layers) -> Row {
         return kernel(format!("{objects}; a /dev/shm of its own"));
     }
     if plan.files == Files::Confined && layers.landlock.holds() {
-        let mechanism = format!("{objects}; what others have in /dev/shm can be read");
+        let mechanism = format!(
+            "{objects}; what others have in /dev/shm can be read, and their terminals be written to"
+        );
         return row(Level::BestEffort, mechanism, Advice::Namespaces);
     }
-    let mechanism = format!("{objects}; what others have in /dev/shm is open");
+    let mechanism = format!("{objects}; /dev/shm and the terminals of others are open");
     row(Level::BestEffort, mechanism, Advice::Namespaces)
 }
 
@@ -341,7 +343,9 @@ fn process_kill(layers: &Layers) -> Row {
     }
     // A command must not reach the process that kills it.
     let level = if layers.scope.holds() { Level::Kernel } else { Level::BestEffort };
-    row(level, "process group that seccomp lets nothing leave", Advice::Namespaces)
+    let mechanism = "process group that seccomp lets nothing leave; other processes of the user can \
+         be seen, and given other processors";
+    row(level, mechanism, Advice::Namespaces)
 }
 
 fn limits(plan: &Plan, layers: &Layers) -> Row {
@@ -387,7 +391,9 @@ fn environment(layers: &Layers, inherits: bool) -> Row {
     if layers.pid.holds() {
         kernel("filter; the host's processes are invisible")
     } else if layers.landlock.holds() {
-        kernel("filter; Landlock closes the environment of the host's processes")
+        kernel(
+            "filter; Landlock closes the environment of the host's processes, not their arguments",
+        )
     } else {
         let mechanism = "filter; a command may read /proc of its host";
         row(Level::BestEffort, mechanism, Advice::Namespaces)

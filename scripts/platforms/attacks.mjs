@@ -1,0 +1,62 @@
+// What the attacks of the confinement suites have come to in a machine: `guest/attacks.mjs` prints it.
+
+/** The layers of the report that can say of a kind of attack that it may have its effect. */
+const LAYERS = {
+  network: ['network', 'loopback', 'unixSockets'],
+  files: ['files'],
+  metadata: ['fileMetadata'],
+  processes: ['processKill', 'env'],
+  ipc: ['ipc'],
+  environment: ['env', 'files'],
+  kernel: ['files'],
+  supervisor: ['processKill'],
+  limits: ['limits'],
+}
+
+export function readAttacks(log) {
+  const results = [...log.matchAll(/^ATTACKS (\{.*\})\r?$/gmu)].map(([, json]) => JSON.parse(json))
+  const failures = [...log.matchAll(/^FAILED (.*)$/gmu)].map(([, text]) => text.trim())
+  if (failures.length > 0 || results.length === 0) throw new Error(failures.join('; ') || `no result in: ${log.slice(-300)}`)
+  return results
+}
+
+/** What is wrong: an effect that the report does not admit, or an attack that proves nothing. */
+export function judgeAttacks(place, modes) {
+  // What works without the sandbox is shown once for each user.
+  const proven = new Set(
+    modes.filter(({ isConfinedOnly }) => !isConfinedOnly).flatMap(({ results }) => results.filter(({ control }) => control).map(keyOf)),
+  )
+  const rows = modes.map((one) => judgeMode(place, one, proven))
+  return {
+    checks: rows.reduce((sum, { tried }) => sum + tried, 0),
+    skipped: rows.reduce((sum, { skipped }) => sum + skipped, 0),
+    failed: rows.reduce((sum, { wrong }) => sum + wrong, 0),
+    problems: rows.flatMap(({ problems }) => problems),
+    attacks: rows,
+  }
+}
+
+const keyOf = ({ kind, name }) => `${kind}: ${name}`
+
+function judgeMode(place, { mode, levels, results, isConfinedOnly }, proven) {
+  const problems = []
+  const effects = []
+  let [tried, skipped, wrong] = [0, 0, 0]
+  for (const one of results) {
+    const key = keyOf(one)
+    const isPossible = isConfinedOnly ? proven.has(key) : one.control
+    const say = (text) => problems.push(`${mode}: ${key}: ${text}${one.account ? ` (${one.account})` : ''}`)
+    if (!isPossible) {
+      skipped += 1
+      if (!isConfinedOnly && one.needs === undefined) say('it does not work without the sandbox either')
+      continue
+    }
+    tried += 1
+    const admitting = LAYERS[one.kind].filter((layer) => levels[layer] !== 'kernel')
+    if (one.happened) effects.push(key)
+    if ((one.happened && admitting.length === 0) || !one.tried) wrong += 1
+    if (one.happened && admitting.length === 0) say('it had an effect that the report does not admit')
+    else if (!one.tried) say('it never began')
+  }
+  return { place, mode, tried, skipped, wrong, effects, problems }
+}
