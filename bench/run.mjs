@@ -7,6 +7,7 @@ import { buildFingerprint } from './build.mjs'
 import { buildFloor } from './floor.mjs'
 import { chooseGoals } from './goals.mjs'
 import { loadAverage, machineFacts } from './machine.mjs'
+import { writePage } from './page.mjs'
 import { installPeers } from './peers.mjs'
 import { runGroup } from './processes.mjs'
 import { formatSum, formatTable } from './table.mjs'
@@ -25,6 +26,7 @@ which are kept.
   --quick       few rounds and small trees: does everything work? The numbers are rough
   --only NAME   rows whose id has NAME as a part: read, edit, grep, bun, exec-330 … (repeatable, or a,b)
   --json FILE   write all samples, and what is to be known of the machine
+  --write       write the figures into docs/benchmarks.md
   --strict      exit code 1 when a row is below must
   --help        show this text
 
@@ -39,6 +41,7 @@ function readArguments() {
       quick: { type: 'boolean', default: false },
       only: { type: 'string', multiple: true },
       json: { type: 'string' },
+      write: { type: 'boolean', default: false },
       strict: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
@@ -46,7 +49,7 @@ function readArguments() {
   return { ...values, goals: chooseGoals(values.only?.flatMap((names) => names.split(','))) }
 }
 
-async function main({ goals, quick, json, strict }) {
+async function main({ goals, quick, json, strict, write }) {
   const started = new Date()
   const loadBefore = loadAverage()
   const build = buildFingerprint()
@@ -71,6 +74,7 @@ async function main({ goals, quick, json, strict }) {
     const report = { format: 1, quick, started, ended: new Date(), build, rebuilt, machine, peers, processes, rows, results }
     writeFileSync(json, `${JSON.stringify(report, null, 2)}\n`)
   }
+  if (write) writePage({ rows, machine, started, quick })
   console.log(`\n${formatTable(rows)}\n\n${formatMachine(machine)}`)
   console.log(rebuilt ? `BUILD ${build} WAS REPLACED DURING THIS RUN: its rows are of two programs` : `build ${build}`)
   for (const line of sizes(processes)) console.log(line)

@@ -1,6 +1,6 @@
 /** @typedef {import('./verdicts.mjs').Row} Row */
 
-const HEADINGS = ['operation', 'must', 'target', 'measured (minima)', 'ours', 'smithers', 'others (median)', 'verdict']
+export const HEADINGS = ['operation', 'must', 'target', 'measured (minima)', 'ours', 'smithers', 'others (median)', 'verdict']
 
 /** Three digits that mean something. */
 const digits = (number) => {
@@ -21,7 +21,7 @@ const summaryText = (summary) =>
   summary === undefined ? '–' : `${digits(summary.median)} / ${digits(summary.min)} (${digits(summary.p10)}–${digits(summary.p90)})`
 
 /** @param {Row} row */
-function cells(row) {
+export function cells(row) {
   const { ours, smithers, ...others } = row.contenders
   return [
     row.operation,

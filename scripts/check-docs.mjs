@@ -1,6 +1,7 @@
 // Documentation names files and commands; this finds the names that lead nowhere.
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { slugOf } from './checks/slug.mjs'
 import { listTree, report } from './checks/tree.mjs'
 import { root } from './setup/paths.mjs'
 
@@ -20,14 +21,7 @@ const withoutBlocks = (text) => text.replaceAll(/^(```|~~~)[\s\S]*?^\1/gm, '')
 /** The places of a page that a link can name, as GitHub calls them. */
 function anchorsOf(path) {
   const headings = withoutBlocks(readFileSync(path, 'utf8')).matchAll(/^#{1,6} (.+)$/gm)
-  return new Set(
-    [...headings].map(([, title]) =>
-      title
-        .toLowerCase()
-        .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
-        .replaceAll(' ', '-'),
-    ),
-  )
+  return new Set([...headings].map(([, title]) => slugOf(title)))
 }
 
 function* problemsIn(file) {

@@ -6,14 +6,14 @@ import { parseArgs } from 'node:util'
 import { cache, Skipped } from './platforms/cache.mjs'
 import { remembered } from './platforms/memory.mjs'
 import { ROWS } from './platforms/rows.mjs'
-import { packagesTable, promisesTable, withTables } from './platforms/table.mjs'
+import { attacksTable, packagesTable, promisesTable, withTables } from './platforms/table.mjs'
 import { root } from './setup/paths.mjs'
 
 const HELP = `Usage: npm run test:platforms -- [options]
 
 Builds the addons of all six packages, and runs the packed package in machines with Debian's kernels (x64 and arm64, glibc
 and musl, in emulation), in containers with Docker's default profile, and on an arm64 processor in emulation on this kernel.
-Each attack is tried without the sandbox, where it has to work, and in it. It fails if the report of the sandbox claims
+Each attack, those of the confinement suites too, is tried without the sandbox, where it has to work, and in it. It fails if the report of the sandbox claims
 more than what holds, or says something else than is expected there. For macOS everything is compiled and linked, every
 type is checked, and the rules of its sandbox are tested as the text that they are.
 
@@ -67,7 +67,7 @@ async function run(row) {
       isGood,
       run: row.run,
     })
-    const { checks, skipped = 0, failed, problems, promises } = row.judge(result)
+    const { checks, skipped = 0, failed, problems, promises, attacks } = row.judge(result)
     const missed = Math.min(checks, failed ?? problems.length)
     counts.passed += checks - missed
     counts.failed += Math.max(missed, problems.length > 0 ? 1 : 0)
@@ -75,7 +75,7 @@ async function run(row) {
     const what = problems.length === 0 ? `ok, ${checks} checks` : 'FAILED'
     say(`${name} … ${what}${skipped > 0 ? `, ${skipped} skipped` : ''}, ${seconds} s${isKept ? ` on ${date}` : ''}`)
     for (const problem of problems) say(`  ${problem}`)
-    outcomes.set(name, { row, date, checks, passed: checks - missed, problems, promises })
+    outcomes.set(name, { row, date, checks, passed: checks - missed, problems, promises, attacks })
   } catch (error) {
     const isSkipped = error instanceof Skipped
     counts[isSkipped ? 'skipped' : 'failed'] += 1
@@ -98,7 +98,8 @@ const all = ROWS.filter(({ name }) => outcomes.has(name)).map(({ name }) => outc
 if (values.json) writeFileSync(values.json, JSON.stringify(all, null, 2))
 if (values.write) {
   const page = join(root, 'docs/platforms.md')
-  writeFileSync(page, withTables(readFileSync(page, 'utf8'), { packages: packagesTable(all), promises: promisesTable(all) }))
+  const tables = { packages: packagesTable(all), promises: promisesTable(all), attacks: attacksTable(all) }
+  writeFileSync(page, withTables(readFileSync(page, 'utf8'), tables))
 }
 process.stdout.write(`\n${packagesTable(all)}\n\n${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`)
 process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0

@@ -1,16 +1,33 @@
 // What the attacks of the confinement suites have come to in a machine: `guest/attacks.mjs` prints it.
 
-/** The layers of the report that can say of a kind of attack that it may have its effect. */
+/** The layers of the report that can say of a kind of attack that it may have its effect, by not being the kernel's. */
 const LAYERS = {
   network: ['network', 'loopback', 'unixSockets'],
   files: ['files'],
   metadata: ['fileMetadata'],
-  processes: ['processKill', 'env'],
+  processes: ['processKill'],
   ipc: ['ipc'],
   environment: ['env', 'files'],
   kernel: ['files'],
   supervisor: ['processKill'],
   limits: ['limits'],
+}
+/** What a layer that holds otherwise says that it leaves open. */
+const NAMED = [
+  { layer: 'processKill', says: /other processes of the user can be seen/u, attacks: ['the list of processes'] },
+  {
+    layer: 'processKill',
+    says: /given other processors/u,
+    attacks: ['sched_setaffinity', 'sched_setscheduler'],
+  },
+  { layer: 'env', says: /not their arguments/u, attacks: ['the arguments of the host'] },
+  { layer: 'ipc', says: /terminals/u, attacks: ['writing to a terminal', 'typing into a terminal'] },
+]
+
+/** The layers that admit an attack. */
+function admitting({ kind, name }, layers) {
+  const named = NAMED.filter(({ layer, says, attacks }) => attacks.includes(name) && says.test(layers[layer].mechanism))
+  return [...LAYERS[kind].filter((layer) => layers[layer].level !== 'kernel'), ...named.map(({ layer }) => layer)]
 }
 
 export function readAttacks(log) {
@@ -38,7 +55,7 @@ export function judgeAttacks(place, modes) {
 
 const keyOf = ({ kind, name }) => `${kind}: ${name}`
 
-function judgeMode(place, { mode, levels, results, isConfinedOnly }, proven) {
+function judgeMode(place, { mode, layers, results, isConfinedOnly }, proven) {
   const problems = []
   const effects = []
   let [tried, skipped, wrong] = [0, 0, 0]
@@ -52,10 +69,10 @@ function judgeMode(place, { mode, levels, results, isConfinedOnly }, proven) {
       continue
     }
     tried += 1
-    const admitting = LAYERS[one.kind].filter((layer) => levels[layer] !== 'kernel')
+    const isAdmitted = admitting(one, layers).length > 0
     if (one.happened) effects.push(key)
-    if ((one.happened && admitting.length === 0) || !one.tried) wrong += 1
-    if (one.happened && admitting.length === 0) say('it had an effect that the report does not admit')
+    if ((one.happened && !isAdmitted) || !one.tried) wrong += 1
+    if (one.happened && !isAdmitted) say('it had an effect that the report does not admit')
     else if (!one.tried) say('it never began')
   }
   return { place, mode, tried, skipped, wrong, effects, problems }

@@ -33,6 +33,21 @@ export function promisesTable(outcomes) {
   return `Run on ${day(shown)}.\n\n${markdown(['place', 'user', ...LAYERS.map(([, title]) => title), 'attacks with an effect'], rows)}`
 }
 
+/** For each user of each place, what came of the attacks of the confinement suites. */
+export function attacksTable(outcomes) {
+  const shown = outcomes.filter(({ attacks }) => attacks !== undefined)
+  if (shown.length === 0) return undefined
+  const rows = shown
+    .flatMap(({ attacks }) => attacks)
+    .map(({ place, mode, tried, skipped, effects, wrong }) => {
+      const kinds = Map.groupBy(effects, (effect) => effect.split(':')[0])
+      const admitted = [...kinds].map(([kind, list]) => `${kind} ${list.length}`).join(', ') || 'none'
+      return [place, mode, tried, skipped, admitted, wrong]
+    })
+  const head = ['place', 'user', 'attacks', 'not possible there', 'with an effect', 'of these not admitted']
+  return `Run on ${day(shown)}.\n\n${markdown(head, rows)}`
+}
+
 /** For each package, how far it came. */
 export function packagesTable(outcomes) {
   const rows = PACKAGES.map(({ platform, os }) => packageRow(outcomes, platform, os))

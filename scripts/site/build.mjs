@@ -6,6 +6,7 @@ import { capture } from '../package/npm.mjs'
 import { repositoryAddress } from '../package/repository.mjs'
 import { installedTools } from '../package/tools.mjs'
 import { binDir, cacheDir, root } from '../setup/paths.mjs'
+import { examples } from './examples.mjs'
 import { codesOfPackage, commandsOfPackage, contractCodes, exportsOfPackage, optionsOfPackage } from './lists.mjs'
 import { stagePages } from './pages.mjs'
 
@@ -29,11 +30,20 @@ const GROUPS = [
     ['tools.md', 'contract.md', 'contract-web.md', 'providers.md', 'sandbox.md', 'standard-agents.md', 'mcp-server.md', 'cli.md'],
   ],
   ['Records', ['journal.md', 'tracing.md', 'errors.md']],
-  ['Reference', ['exports.md', 'lists.md', 'options.md', 'reference/index.md']],
+  ['Reference', ['exports.md', 'lists.md', 'options.md', 'option-examples.md', 'reference/index.md']],
   ['Security', ['security.md', 'supply-chain.md', 'platforms.md', 'requirements.md']],
   [
     'Inside',
-    ['architecture.md', 'development.md', 'CONTRIBUTING.md', 'decisions/index.md', 'CHANGELOG.md', 'THIRD-PARTY-NOTICES.md', 'AGENTS.md'],
+    [
+      'architecture.md',
+      'development.md',
+      'benchmarks.md',
+      'CONTRIBUTING.md',
+      'decisions/index.md',
+      'CHANGELOG.md',
+      'THIRD-PARTY-NOTICES.md',
+      'AGENTS.md',
+    ],
   ],
 ]
 
@@ -77,14 +87,21 @@ async function writeLists(titles) {
 
 /** Tables of all options, from their declarations. */
 function writeOptions(titles) {
-  const where = '[Tools and options](tools.md), [the contract](contract.md) and the other pages have examples.'
-  const lines = ['# Options', '', `Made from the declarations when the site is built. ${where}`, '']
+  const lines = ['# Options', '', 'Made from the declarations when the site is built, with an example for each option.', '']
+  const exampleOf = examples()
+  const without = []
   for (const [name, options] of optionsOfPackage()) {
-    lines.push(`## ${name}`, '', '| option | default | |', '| --- | --- | --- |')
-    for (const { option, isOptional, meaning, byDefault } of options)
-      lines.push(`| \`${option}\` | ${byDefault || (isOptional ? 'none' : 'required')} | ${meaning} |`)
+    lines.push(`## ${name}`, '', '| option | default | | example |', '| --- | --- | --- | --- |')
+    for (const { option, isOptional, meaning, byDefault } of options) {
+      const example = exampleOf(name, option)
+      if (example === undefined) without.push(`${name}.${option}`)
+      lines.push(
+        `| \`${option}\` | ${byDefault || (isOptional ? 'none' : 'required')} | ${meaning} | [${example?.title}](${example?.link}) |`,
+      )
+    }
     lines.push('')
   }
+  if (without.length > 0) throw new Error(`no page has an example of ${without.join(', ')}; docs/option-examples.md is the place`)
   writeFileSync(join(source, 'options.md'), `${lines.join('\n')}\n`)
   titles.set('options.md', 'Options')
 }

@@ -36,7 +36,9 @@ async function work() {
   }
 }
 await Promise.all(Array.from({ length: AT_ONCE }, work))
-const levels = Object.fromEntries(Object.entries(report).flatMap(([name, row]) => (row?.level ? [[name, row.level]] : [])))
-console.log(`ATTACKS ${JSON.stringify({ mode, isConfinedOnly: only === 'confined', levels, results })}`)
+const layers = Object.fromEntries(
+  Object.entries(report).flatMap(([name, row]) => (row?.level ? [[name, { level: row.level, mechanism: row.mechanism }]] : [])),
+)
+console.log(`ATTACKS ${JSON.stringify({ mode, isConfinedOnly: only === 'confined', layers, results })}`)
 await host.stop()
 process.exit()
