@@ -29,7 +29,7 @@ const GROUPS = [
     'Tools and sessions',
     ['tools.md', 'contract.md', 'contract-web.md', 'providers.md', 'sandbox.md', 'standard-agents.md', 'mcp-server.md', 'cli.md'],
   ],
-  ['Records', ['journal.md', 'tracing.md', 'errors.md']],
+  ['Records', ['journal.md', 'journal-postgres.md', 'tracing.md', 'errors.md']],
   ['Reference', ['exports.md', 'lists.md', 'options.md', 'option-examples.md', 'reference/index.md']],
   ['Security', ['security.md', 'supply-chain.md', 'platforms.md', 'requirements.md']],
   [
