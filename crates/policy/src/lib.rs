@@ -5,6 +5,7 @@
 //!   commands. What is not allowed by every set is refused.
 //! - [`Rules`] decide between allow, ask and deny for a call that the capabilities let through.
 //! - [`shell`] takes a command line apart, so that neither looks at raw text.
+//! - [`tls_opening`] reads which name a connection asks for.
 //!
 //! Nothing here touches a file, but to follow links in the directories that the host configured.
 
@@ -19,6 +20,7 @@ mod path_pattern;
 mod requirements;
 mod rules;
 pub mod shell;
+pub mod tls_opening;
 mod variables;
 mod wildcards;
 
