@@ -15,6 +15,7 @@ mod network;
 mod pool;
 mod pools;
 mod program;
+mod relays;
 mod repositories;
 mod settings;
 mod supervisor;

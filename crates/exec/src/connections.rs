@@ -34,6 +34,34 @@ pub trait HostRules: fmt::Debug + Send + Sync {
 
     /// Whether a name may lead to this address: it is one of the public internet.
     fn may_lead_to(&self, address: IpAddr) -> bool;
+
+    /// What reads the first bytes of connections to names. `None`: nothing does.
+    fn openings(&self) -> Option<&dyn Openings> {
+        None
+    }
+}
+
+/// Reads what the first bytes of a connection to a name ask for.
+pub trait Openings {
+    /// Decides about all that the client has sent to this name and port until now. `is_second`: since the
+    /// server [asked again](Self::asks_again).
+    fn of_client(&self, name: &str, port: u16, bytes: &[u8], is_second: bool) -> Opening;
+
+    /// Whether a server with this answer asks the client to begin again. `None`: more of its bytes are needed.
+    fn asks_again(&self, bytes: &[u8]) -> Option<bool>;
+}
+
+/// What is known of a connection by its first bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opening {
+    /// More of them are needed, and will be there soon.
+    Incomplete,
+    /// It may go on, and nothing more is to be known of it.
+    Open,
+    /// It may go on with so many bytes. The answer of the server says whether the client begins again.
+    Answerable(usize),
+    /// It may not, for this reason.
+    Refused(Refusal),
 }
 
 /// Why a command may not reach a host.
@@ -49,6 +77,12 @@ pub enum Refusal {
     Unanswered,
     /// The host program was asked, and did not agree.
     Rejected,
+    /// TLS asks for another name than that which the command has connected to.
+    OtherName,
+    /// TLS asks for no name.
+    NoName,
+    /// It is not TLS where nothing else may be, or its beginning cannot be read.
+    NoTls,
 }
 
 /// Asks the host program about hosts that one may reach only if it agrees.
@@ -244,6 +278,13 @@ impl Connections {
         if state.note(host, Some(port), Verdict::Opened) {
             state.traffic.watch(socket, target, (host.to_owned(), port));
         }
+    }
+
+    /// Notes that one on this socket, which was opened, has come to something else after all.
+    pub(crate) fn closed(&self, host: &str, port: u16, socket: &OwnedFd, verdict: Verdict) {
+        self.lock().traffic.forget(socket);
+        self.unnote(host, port, Verdict::Opened);
+        self.note(host, Some(port), verdict);
     }
 
     /// Takes back one that was noted.

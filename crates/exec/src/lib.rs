@@ -79,7 +79,8 @@ mod traffic;
 pub use cancel::{Cancel, CancelSource, Waker};
 pub use capture::Output;
 pub use connections::{
-    Bytes, Connection, Connections, HostAnswer, HostQuestions, HostRules, Lead, Refusal, Verdict,
+    Bytes, Connection, Connections, HostAnswer, HostQuestions, HostRules, Lead, Opening, Openings,
+    Refusal, Verdict,
 };
 pub use error::{ExecError, SpawnReason};
 pub use exit::{Exit, signal_number};

@@ -93,6 +93,13 @@ impl<K> Traffic<K> {
         self.watched.extend(watched());
     }
 
+    /// Watches it no more.
+    pub(crate) fn forget(&mut self, socket: &OwnedFd) {
+        if let Ok(cookie) = socket_cookie(socket) {
+            self.watched.remove(&cookie);
+        }
+    }
+
     fn open(&mut self) -> Option<&Arc<OwnedFd>> {
         if self.socket.is_none() && !self.is_refused {
             match subscribe() {

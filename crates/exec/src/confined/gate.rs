@@ -5,6 +5,7 @@
 //! command runs. So what is dialled is what was checked, whatever the name leads to later.
 
 mod asked;
+mod relayed;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6, ToSocketAddrs};
@@ -23,6 +24,7 @@ use toolwright_sandbox::wire::{Answer, Ask, NO_LEAD, Resolved, receive_from_gate
 use super::host_leads::Leads;
 use super::host_questions::{Caller, HostDecisions};
 use crate::connections::{Connections, Lead, Refusal, Verdict};
+use relayed::Relays;
 
 /// How many addresses of one name are answered.
 const MAX_ADDRESSES: usize = 8;
@@ -44,17 +46,19 @@ pub(super) fn open(connections: &Arc<Connections>) -> io::Result<OwnedFd> {
         leads: Mutex::default(),
         lookups: AtomicUsize::new(0),
         decisions: Mutex::default(),
+        relays: Mutex::default(),
     });
     thread::Builder::new().name("toolwright-gate".to_owned()).stack_size(STACK).spawn(
         move || {
             gate.serve();
             gate.give_up();
+            gate.end_relays();
         },
     )?;
     Ok(theirs)
 }
 
-struct Gate {
+pub(super) struct Gate {
     socket: OwnedFd,
     connections: Arc<Connections>,
     leads: Mutex<Leads>,
@@ -62,6 +66,8 @@ struct Gate {
     lookups: AtomicUsize,
     /// What was asked about hosts.
     decisions: Mutex<HostDecisions>,
+    /// What carries connections whose first bytes are read.
+    relays: Mutex<Relays>,
 }
 
 impl Gate {
@@ -78,8 +84,8 @@ impl Gate {
                     };
                     self.answer(&Answer::Resolved(number, resolved), None);
                 }
-                Ok(Ask::Dial(number, address, port, is_v6)) => {
-                    self.dial(Caller { number, address, port, is_v6 });
+                Ok(Ask::Dial(number, address, port, is_v6, waits)) => {
+                    self.dial(Caller { number, address, port, is_v6, waits });
                 }
                 // The other end is not of this build.
                 Err(_) => return,
@@ -106,7 +112,7 @@ impl Gate {
         }
     }
 
-    fn answer(&self, answer: &Answer, socket: Option<&OwnedFd>) {
+    pub(super) fn answer(&self, answer: &Answer, socket: Option<&OwnedFd>) {
         // A worker that takes no answers has its callers wait; it is gone, or is being killed.
         let _ = send_to_gate(&self.socket, &answer.packet(), socket.map(AsFd::as_fd));
     }
@@ -214,9 +220,10 @@ impl Gate {
     }
 
     /// Begins a connection that may be made.
-    fn connect(&self, caller: Caller) {
-        let Caller { number, address, port, is_v6 } = caller;
+    fn connect(self: &Arc<Self>, caller: Caller) {
+        let Caller { number, address, port, is_v6, .. } = caller;
         let (host, lead) = self.host_at(address);
+        let is_name = lead.is_some();
         let rules = &self.connections.rules;
         let leads = match lead {
             None => Ok(vec![Lead { address, port: None }]),
@@ -237,6 +244,9 @@ impl Gate {
             match begin(target, is_v6) {
                 Ok(socket) => {
                     self.connections.opened(&host, port, target, &socket);
+                    if is_name && self.openings().is_some() {
+                        return self.relay(caller, host, socket);
+                    }
                     return self.answer(&Answer::Dialed(number), Some(&socket));
                 }
                 Err(error) => last = error,

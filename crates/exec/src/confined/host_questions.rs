@@ -20,6 +20,8 @@ pub(super) struct Caller {
     pub(super) address: IpAddr,
     pub(super) port: u16,
     pub(super) is_v6: bool,
+    /// Whether it waits until it is connected.
+    pub(super) waits: bool,
 }
 
 #[derive(Debug)]
@@ -104,7 +106,13 @@ mod tests {
     use super::*;
 
     fn caller(number: u64, port: u16) -> Caller {
-        Caller { number, address: Ipv4Addr::new(198, 18, 0, 2).into(), port, is_v6: false }
+        Caller {
+            number,
+            address: Ipv4Addr::new(198, 18, 0, 2).into(),
+            port,
+            is_v6: false,
+            waits: true,
+        }
     }
 
     #[test]

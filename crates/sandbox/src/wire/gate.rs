@@ -40,8 +40,9 @@ pub enum Ask {
     Resolve(u64, String),
     /// Whether a name may be asked for at all: for kinds of records that no name has here.
     Check(u64, String),
-    /// A connection to this address and port. The last says whether the caller's socket is one of IPv6.
-    Dial(u64, IpAddr, u16, bool),
+    /// A connection to this address and port. The last two say whether the caller's socket is one of IPv6, and
+    /// whether the caller waits until it is connected.
+    Dial(u64, IpAddr, u16, bool, bool),
 }
 
 /// The host's answer to the question of this number.
@@ -69,7 +70,7 @@ pub enum Resolved {
 wire_enum!(Ask {
     1 = Resolve(id, name),
     2 = Check(id, name),
-    3 = Dial(id, address, port, is_v6),
+    3 = Dial(id, address, port, is_v6, waits),
 });
 wire_enum!(Answer { 1 = Resolved(id, resolved), 2 = Dialed(id), 3 = NotDialed(id, errno) });
 wire_enum!(Resolved { 1 = Addresses(addresses), 2 = Nothing, 3 = Failed });
@@ -184,8 +185,8 @@ mod tests {
         let asks = [
             Ask::Resolve(7, "registry.example".to_owned()),
             Ask::Check(8, String::new()),
-            Ask::Dial(u64::MAX, Ipv4Addr::new(198, 18, 0, 9).into(), 443, true),
-            Ask::Dial(1, Ipv6Addr::LOCALHOST.into(), 1, false),
+            Ask::Dial(u64::MAX, Ipv4Addr::new(198, 18, 0, 9).into(), 443, true, false),
+            Ask::Dial(1, Ipv6Addr::LOCALHOST.into(), 1, false, true),
         ];
         for ask in asks {
             let packet = ask.packet();

@@ -131,7 +131,7 @@ impl Scene {
     }
 
     fn dial(&mut self, address: IpAddr, port: u16) -> u64 {
-        self.send(|number| Ask::Dial(number, address, port, false))
+        self.send(|number| Ask::Dial(number, address, port, false, true))
     }
 
     /// The next question: its number, its host and port, and where its answer goes.

@@ -148,7 +148,9 @@ impl<'w> NamesBroker<'w> {
             Target::Loopback(address) => address,
             Target::Host(address, port) if is_closed(&caller.socket)? => {
                 let is_v6 = socket_domain(&caller.socket)? == AddressFamily::INET6;
-                let number = self.ask(|id| Ask::Dial(id, address, port, is_v6))?;
+                let has_limit = socket_timeout(&caller.socket, Timeout::Send)?.is_some();
+                let waits = waits(&caller.socket)? && !has_limit;
+                let number = self.ask(|id| Ask::Dial(id, address, port, is_v6, waits))?;
                 self.asked.insert(number, Asked::Connection(caller));
                 return Ok(None);
             }
