@@ -52,6 +52,8 @@ pub struct SandboxHosts {
     pub deny: Vec<String>,
     /// Where the host leads names itself.
     pub addresses: HashMap<String, String>,
+    /// Whether TLS may ask for no other name than that which a command connects to.
+    pub tls_names: bool,
     /// Takes the questions, which `answerHostQuestion` answers. Without it, hosts of `ask` are refused.
     #[napi(ts_type = "(question: HostQuestion) => void")]
     pub on_question: Option<QuestionFunction>,
@@ -71,7 +73,7 @@ pub struct SandboxLimits {
 }
 
 cross! {
-    SandboxHosts => HostOptions { allow, ask, deny, addresses, questions: on_question }
+    SandboxHosts => HostOptions { allow, ask, deny, addresses, tls_names, questions: on_question }
     SandboxLimits => LimitOptions { processes, memory_bytes, cpu_seconds, file_size_bytes }
     SandboxRequest => SandboxOptions {
         network, names, loopback, full_files, system_only, writable_roots, readable, deny_write, isolated,

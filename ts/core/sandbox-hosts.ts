@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import type * as Addon from '../../index.js'
-import { callable, type Check, type Checks, group, invalid, listOf, must, optional } from './options.js'
+import { boolean, callable, type Check, type Checks, group, invalid, listOf, must, optional } from './options.js'
 
 /** The hosts that commands reach by name, from a network of their own that has nothing else. Linux only. */
 export interface SandboxHosts {
@@ -23,6 +23,11 @@ export interface SandboxHosts {
    * @default {}
    */
   addresses?: Readonly<Record<string, string>> | undefined
+  /**
+   * Whether TLS may ask for no other name (SNI) than that which a command connects to. A connection whose TLS asks for another name, or
+   * for none, is reset, and so is one to port 443 that is not TLS. Other protocols pass at other ports. @default false
+   */
+  tlsNames?: boolean | undefined
   /**
    * Asks the user about a host of `ask`. Without it those hosts are refused, as they are if it fails or gives no valid answer. An
    * `_once` holds for the command, and an `_always` for all commands with these options. @default none
@@ -69,6 +74,7 @@ const checks = {
   ask: optional(hosts),
   deny: optional(hosts),
   addresses: optional(addressOfNames),
+  tlsNames: optional(boolean),
 } satisfies Checks<Omit<SandboxHosts, 'onAsk'>>
 
 /** A copy of the option. @throws {ToolError} INVALID_INPUT */
@@ -85,9 +91,9 @@ export type AskHost = (question: Addon.HostQuestion) => void
 
 /** The option for the addon. */
 export function hostsRequest(
-  { allow, ask = [], deny = [], addresses = {} }: SandboxHosts,
+  { allow, ask = [], deny = [], addresses = {}, tlsNames = false }: SandboxHosts,
   onQuestion: AskHost | undefined,
 ): Addon.SandboxHosts {
-  const lists = { allow: [...allow], ask: [...ask], deny: [...deny], addresses: { ...addresses } }
+  const lists = { allow: [...allow], ask: [...ask], deny: [...deny], addresses: { ...addresses }, tlsNames }
   return onQuestion === undefined ? lists : { ...lists, onQuestion }
 }

@@ -31,3 +31,4 @@ pub mod program;
 pub mod running;
 pub mod session;
 pub mod shell;
+mod tls_names;

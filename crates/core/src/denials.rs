@@ -92,6 +92,9 @@ pub(crate) fn of_connections(connections: &[Connection]) -> Vec<Denial> {
             Verdict::Refused(Refusal::Unanswered | Refusal::Rejected) => {
                 Some("sandbox.network.ask")
             }
+            Verdict::Refused(Refusal::OtherName | Refusal::NoName | Refusal::NoTls) => {
+                Some("sandbox.network.tlsNames")
+            }
             Verdict::Private => Some("sandbox.network.addresses"),
             Verdict::TooMany => None,
             Verdict::Opened | Verdict::Unknown | Verdict::Failed => return None,

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use toolwright_exec::{Connection, Connections, GitReport, HostRules, Lead, Refusal};
+use toolwright_exec::{Connection, Connections, GitReport, HostRules, Lead, Openings, Refusal};
 use toolwright_policy::{Host, HostList, is_public};
 use toolwright_sandbox::plan::{Names, Plan};
 
 use super::end::Noted;
 use super::grant::GrantProblem;
 use super::plan::HostOptions;
+use super::tls_names::TlsNames;
 use crate::code::Code;
 use crate::denials::{self, Ended};
 use crate::failure::Failure;
@@ -64,6 +65,8 @@ struct Rules {
     /// Whether somebody can be asked.
     can_ask: bool,
     leads: HashMap<String, Lead>,
+    /// What holds connections to their names.
+    tls_names: Option<TlsNames>,
 }
 
 fn compile(names: &Names) -> Result<Rules, Failure> {
@@ -81,7 +84,8 @@ fn compile(names: &Names) -> Result<Rules, Failure> {
         let lead = lead(address).ok_or_else(|| no_address(name, address))?;
         leads.insert(host.name().to_owned(), lead);
     }
-    Ok(Rules { lists, asked, can_ask: false, leads })
+    let tls_names = names.tls_names.then_some(TlsNames);
+    Ok(Rules { lists, asked, can_ask: false, leads, tls_names })
 }
 
 fn lead(text: &str) -> Option<Lead> {
@@ -146,6 +150,10 @@ impl HostRules for Rules {
     fn may_lead_to(&self, address: IpAddr) -> bool {
         is_public(address)
     }
+
+    fn openings(&self) -> Option<&dyn Openings> {
+        self.tls_names.as_ref().map(|names| names as &dyn Openings)
+    }
 }
 
 #[cfg(test)]
@@ -164,6 +172,7 @@ mod tests {
             ask: Vec::new(),
             deny: Vec::new(),
             within: Vec::new(),
+            tls_names: false,
             addresses: addresses
                 .iter()
                 .map(|(name, address)| ((*name).to_owned(), (*address).to_owned()))

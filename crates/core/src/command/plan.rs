@@ -57,6 +57,8 @@ pub struct HostOptions {
     pub deny: Vec<String>,
     /// Where the host leads names itself: an address, with a port or without.
     pub addresses: HashMap<String, String>,
+    /// Whether TLS may ask for no other name than that which a command connects to.
+    pub tls_names: bool,
     /// Who is asked. `None`: nobody, which refuses them.
     pub questions: Option<Arc<dyn HostQuestions>>,
 }
@@ -66,7 +68,8 @@ impl HostOptions {
         let mut addresses: Vec<_> = self.addresses.clone().into_iter().collect();
         addresses.sort_unstable();
         let (allow, ask, deny) = (self.allow.clone(), self.ask.clone(), self.deny.clone());
-        Arc::new(Names { allow, ask, deny, addresses, within: Vec::new() })
+        let tls_names = self.tls_names;
+        Arc::new(Names { allow, ask, deny, addresses, within: Vec::new(), tls_names })
     }
 }
 

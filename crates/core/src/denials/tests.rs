@@ -140,6 +140,9 @@ fn a_refused_host_is_named_with_what_refuses_it() {
         connection("e.test", None, Verdict::Private),
         connection("f.test", None, Verdict::Unknown),
         connection("g.test", Some(1), Verdict::Failed),
+        connection("h.test", Some(443), Verdict::Refused(Refusal::OtherName)),
+        connection("i.test", Some(443), Verdict::Refused(Refusal::NoName)),
+        connection("j.test", Some(443), Verdict::Refused(Refusal::NoTls)),
     ];
     let all: Vec<_> = of_connections(&connections)
         .into_iter()
@@ -150,6 +153,9 @@ fn a_refused_host_is_named_with_what_refuses_it() {
         ("c.test", "sandbox.network.deny"),
         ("d.test", "net.hosts"),
         ("e.test", "sandbox.network.addresses"),
+        ("h.test:443", "sandbox.network.tlsNames"),
+        ("i.test:443", "sandbox.network.tlsNames"),
+        ("j.test:443", "sandbox.network.tlsNames"),
     ];
     assert_eq!(all, expected.map(|(subject, option)| (subject.to_owned(), Some(option))));
 }

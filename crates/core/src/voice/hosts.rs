@@ -40,6 +40,22 @@ pub(crate) fn notes(connections: &[Connection], door: Door) -> Vec<String> {
             "The sandbox refused {names}: the host program has to agree (sandbox.network.ask), and nobody answered. Do without."
         )
     });
+    let tls = Remedy::TLS_NAMES.words(door);
+    note(Verdict::Refused(Refusal::OtherName), &|names| {
+        format!(
+            "The sandbox refused connections to {names}: TLS asked for another name in them. Connect to each host by its own name, or {tls}."
+        )
+    });
+    note(Verdict::Refused(Refusal::NoName), &|names| {
+        format!(
+            "The sandbox refused connections to {names}: TLS asked for no name in them (no SNI). Use a client that sends the name of the host, or {tls}."
+        )
+    });
+    note(Verdict::Refused(Refusal::NoTls), &|names| {
+        format!(
+            "The sandbox refused connections to {names}: they did not begin with TLS, or its first message could not be read. Use TLS there, or {tls}."
+        )
+    });
     note(Verdict::Private, &|names| {
         format!(
             "The sandbox refused {names}: the name leads to an address outside of the public internet. Do without, or {}.",
@@ -102,9 +118,12 @@ mod tests {
             connection("registry.example", Some(443), Verdict::Failed),
             connection("ads.example", None, Verdict::Refused(Refusal::Denied)),
             connection("paid.example", Some(80), Verdict::Refused(Refusal::NotGranted)),
+            connection("front.example", Some(443), Verdict::Refused(Refusal::OtherName)),
+            connection("mute.example", Some(993), Verdict::Refused(Refusal::NoName)),
+            connection("plain.example", Some(443), Verdict::Refused(Refusal::NoTls)),
         ];
         let told = notes(&all, Door::Tools);
-        assert_eq!(told.len(), 5, "one address of a name was reached: {told:?}");
+        assert_eq!(told.len(), 8, "one address of a name was reached: {told:?}");
         assert!(told[0].contains("`evil.example`, `registry.example:25`"), "{}", told[0]);
         assert!(told[0].contains("sandbox.network.allow"), "{}", told[0]);
         assert!(
@@ -113,9 +132,17 @@ mod tests {
             told[1]
         );
         assert!(told[2].contains("`ads.example`: the host program denies it"), "{}", told[2]);
-        assert!(told[3].contains("`inside.example`"), "{}", told[3]);
-        assert!(told[3].contains("sandbox.network.addresses"), "{}", told[3]);
-        assert!(told[4].contains("`absent.example`"), "{}", told[4]);
+        for (told, host, reason) in [
+            (&told[3], "`front.example:443`", "another name"),
+            (&told[4], "`mute.example:993`", "no name"),
+            (&told[5], "`plain.example:443`", "did not begin with TLS"),
+        ] {
+            assert!(told.contains(host) && told.contains(reason), "{told}");
+            assert!(told.contains("sandbox.network.tlsNames"), "{told}");
+        }
+        assert!(told[6].contains("`inside.example`"), "{}", told[6]);
+        assert!(told[6].contains("sandbox.network.addresses"), "{}", told[6]);
+        assert!(told[7].contains("`absent.example`"), "{}", told[7]);
         all.extend((0..12).map(|number| {
             connection(&format!("{number}.example"), None, Verdict::Refused(Refusal::NotAllowed))
         }));

@@ -23,6 +23,9 @@ impl Remedy {
     /// Says where a name leads.
     pub(crate) const HOST_ADDRESSES: Self =
         Self::same("have the host name its address in sandbox.network.addresses");
+    /// Lets connections ask for any name.
+    pub(crate) const TLS_NAMES: Self =
+        Self::same("have the host set sandbox.network.tlsNames to false");
     /// Adds a directory that commands may write.
     pub(crate) const WRITABLE: Self = Self {
         tools: "have the host add sandbox.writableRoots",

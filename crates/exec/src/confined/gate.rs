@@ -223,7 +223,8 @@ impl Gate {
     fn connect(self: &Arc<Self>, caller: Caller) {
         let Caller { number, address, port, is_v6, .. } = caller;
         let (host, lead) = self.host_at(address);
-        let is_name = lead.is_some();
+        // A program that is given an address as a name asks for none.
+        let is_name = lead.is_some() && host.parse::<IpAddr>().is_err();
         let rules = &self.connections.rules;
         let leads = match lead {
             None => Ok(vec![Lead { address, port: None }]),

@@ -184,7 +184,12 @@ impl Relay {
         } else {
             self.up.flush(&self.order.target);
         }
-        self.after(hung && side == Side::Client)
+        let is_client = side == Side::Client;
+        if is_client && flags.contains(EventFlags::ERR) && self.up.is_blocked() {
+            // The client takes back what the target has not taken.
+            return Event::Ended;
+        }
+        self.after(hung && is_client)
     }
 
     /// What has become of it.
@@ -250,8 +255,9 @@ impl Relay {
         if !is_client {
             return None;
         }
-        let client = self.client.as_ref()?;
-        while let Stage::First(said) | Stage::Second(said) = &mut self.stage {
+        while let (Some(client), Stage::First(said) | Stage::Second(said)) =
+            (&self.client, &mut self.stage)
+        {
             let count = match recv(client, &mut *block, RecvFlags::DONTWAIT) {
                 Ok((_, count)) => count,
                 Err(Errno::INTR) => continue,
@@ -269,7 +275,6 @@ impl Relay {
             if let Some(event) = self.judge(openings) {
                 return Some(event);
             }
-            return None;
         }
         None
     }
