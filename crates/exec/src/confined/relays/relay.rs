@@ -239,18 +239,19 @@ impl Relay {
         block: &mut [u8],
     ) -> Option<Event> {
         if let Stage::Answer { seen, held } = &mut self.stage {
-            match openings.asks_again(seen) {
-                // It was closed without an answer.
-                None if !self.down.reads() && !self.down.is_blocked() => {}
-                None => return None,
-                Some(false) => {}
-                Some(true) => {
-                    self.stage = Stage::Second(mem::take(held));
-                    return self.judge(openings);
-                }
+            let asks_again = openings.asks_again(seen);
+            let is_closed = !self.down.reads() && !self.down.is_blocked();
+            if asks_again.is_none() && !is_closed {
+                return None;
             }
             let held = mem::take(held);
-            return self.open(&held);
+            if asks_again != Some(true) {
+                return self.open(&held);
+            }
+            self.stage = Stage::Second(held);
+            if let Some(event) = self.judge(openings) {
+                return Some(event);
+            }
         }
         if !is_client {
             return None;
