@@ -51,7 +51,7 @@ impl Opening {
     pub fn read(bytes: &[u8]) -> Self {
         match *bytes {
             [] | [HANDSHAKE] => Self::Incomplete,
-            [HANDSHAKE, MAJOR, ..] => read_hello(bytes),
+            [HANDSHAKE, MAJOR, ..] => read_hello(bytes, 0),
             _ => Self::Other,
         }
     }
@@ -74,7 +74,7 @@ impl Opening {
                     return until_too_long(all);
                 }
                 [CHANGE_CIPHER_SPEC | APPLICATION_DATA, MAJOR, ..] => return until_too_long(all),
-                [HANDSHAKE, MAJOR, ..] => return read_hello(bytes),
+                [HANDSHAKE, MAJOR, ..] => return read_hello(bytes, all - bytes.len()),
                 _ => return Self::Malformed,
             }
         }
@@ -103,12 +103,19 @@ fn until_too_long(length: usize) -> Opening {
     if length < MAX_OPENING_BYTES { Opening::Incomplete } else { Opening::Malformed }
 }
 
-/// Reads a message that records of a handshake begin with.
-fn read_hello(bytes: &[u8]) -> Opening {
-    read_records(bytes).unwrap_or(Opening::Malformed)
+/// Reads a message that records of a handshake begin with, behind so many other bytes.
+fn read_hello(bytes: &[u8], before: usize) -> Opening {
+    match read_records(bytes) {
+        Ok(None) => until_too_long(before + bytes.len()),
+        Ok(Some((name, length))) if before + length <= MAX_OPENING_BYTES => {
+            Opening::Tls { name, length }
+        }
+        Ok(Some(_)) | Err(Malformed) => Opening::Malformed,
+    }
 }
 
-fn read_records(bytes: &[u8]) -> Result<Opening, Malformed> {
+/// The name, and how many bytes the message takes with its records. `None`: it is not whole.
+fn read_records(bytes: &[u8]) -> Result<Option<(Option<String>, usize)>, Malformed> {
     let mut message = Vec::new();
     let mut rest = bytes;
     while let Some(Record { length, content, after }) = record(rest)? {
@@ -119,12 +126,12 @@ fn read_records(bytes: &[u8]) -> Result<Opening, Malformed> {
             Some(whole) if end > whole => return Err(Malformed),
             Some(whole) if message.len() == whole => {
                 let name = name_of(message.get(MESSAGE_HEADER..).unwrap_or_default())?;
-                return Ok(Opening::Tls { name, length: bytes.len() - after.len() });
+                return Ok(Some((name, bytes.len() - after.len())));
             }
             _ => rest = after,
         }
     }
-    Ok(until_too_long(bytes.len()))
+    Ok(None)
 }
 
 struct Malformed;

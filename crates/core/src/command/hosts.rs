@@ -215,6 +215,14 @@ mod tests {
     }
 
     #[test]
+    fn first_bytes_are_read_if_that_is_asked_for() {
+        let mut names = names(&["*"], &[]);
+        assert!(compile(&names).expect("compiles").openings().is_none());
+        names.tls_names = true;
+        assert!(compile(&names).expect("compiles").openings().is_some());
+    }
+
+    #[test]
     fn capabilities_narrow_the_list() {
         let mut names = names(&["*"], &[]);
         names.within = vec![vec!["*".into()], vec!["a.example".into(), "b.example:443".into()]];

@@ -61,7 +61,9 @@ mod tests {
                 assert_eq!(of(port, &bytes), Opening::Answerable(bytes.len()), "{name}");
                 assert_eq!(of(port, &bytes[..bytes.len() - 1]), Opening::Incomplete, "{name}");
             }
-            for name in ["other.test", "sub.name.test", "name.test.", "test", "name.test.other.test"] {
+            for name in
+                ["other.test", "sub.name.test", "name.test.", "test", "name.test.other.test"]
+            {
                 let refused = Opening::Refused(Refusal::OtherName);
                 assert_eq!(of(port, &hello(name)), refused, "{name}");
                 assert_eq!(TlsNames.of_client("name.test", port, &hello(name), true), refused);

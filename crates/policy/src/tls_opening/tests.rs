@@ -131,6 +131,7 @@ fn a_message_without_an_end_is_given_up() {
     let drops = records(&hello(&[(21, vec![0; 3 << 10]), named(b"a.test")]), 1);
     assert_eq!(Opening::read(&drops[..MAX_OPENING_BYTES - 1]), Opening::Incomplete);
     assert_eq!(Opening::read(&drops[..MAX_OPENING_BYTES]), Opening::Malformed);
+    assert_eq!(Opening::read(&drops), Opening::Malformed, "it does not matter how it arrives");
 }
 
 /// The server of TLS 1.3 that finds no key it can use.
