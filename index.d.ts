@@ -1415,6 +1415,8 @@ export interface SandboxHosts {
   deny: Array<string>
   /** Where the host leads names itself. */
   addresses: Record<string, string>
+  /** Whether TLS may ask for no other name than that which a command connects to. */
+  tlsNames: boolean
   /** Takes the questions, which `answerHostQuestion` answers. Without it, hosts of `ask` are refused. */
   onQuestion?: (question: HostQuestion) => void
 }

@@ -184,8 +184,7 @@ impl Thread<'_> {
             watched.is_hung[side as usize] = true;
             watched.wanted[side as usize] = None;
         }
-        let any_hung = watched.is_hung.contains(&true);
-        let event = watched.relay.advance((side, flags), any_hung, self.openings, block);
+        let event = watched.relay.advance((side, flags), watched.is_hung, self.openings, block);
         self.settle(number, event);
     }
 

@@ -62,6 +62,13 @@ impl Flow {
         self.state == State::Lost
     }
 
+    /// Where it goes to takes no more.
+    pub(super) fn be_unwanted(&mut self) {
+        if !self.is_over() {
+            (self.pending, self.written, self.state) = (Vec::new(), 0, State::Unwanted);
+        }
+    }
+
     /// Writes what is kept.
     pub(super) fn flush(&mut self, to: &OwnedFd) {
         while self.is_blocked() && !self.is_over() {

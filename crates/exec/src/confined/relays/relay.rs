@@ -144,12 +144,12 @@ impl Relay {
         }
     }
 
-    /// Does what can be done now that this is ready. An end that has `hung` up has nothing more to come
-    /// than is there.
+    /// Does what can be done now that this is ready. An end that has hung up takes nothing more, and has nothing
+    /// more to come than is there.
     pub(super) fn advance(
         &mut self,
         (side, flags): (Side, EventFlags),
-        hung: bool,
+        hung: [bool; 2],
         openings: &dyn Openings,
         block: &mut [u8],
     ) -> Event {
@@ -158,8 +158,15 @@ impl Relay {
             return self.be_dialed(late);
         }
         let Some(client) = &self.client else { return Event::Ended };
-        let is = |expected, flag| hung || (side == expected && flags.contains(flag));
-        if self.down.is_blocked() || is(Side::Target, EventFlags::IN) {
+        let [target_hung, client_hung] = hung;
+        if target_hung {
+            self.up.be_unwanted();
+        }
+        if client_hung {
+            self.down.be_unwanted();
+        }
+        let is = |expected, flag| side == expected && flags.contains(flag);
+        if self.down.is_blocked() || target_hung || is(Side::Target, EventFlags::IN) {
             let mut seen = match &mut self.stage {
                 Stage::Answer { seen, .. } => Some(seen),
                 _ => None,
@@ -171,25 +178,23 @@ impl Relay {
                     seen.extend_from_slice(bytes.get(..room.min(bytes.len())).unwrap_or_default());
                 }
             };
-            self.down.pump((&self.order.target, client), hung, block, see);
+            self.down.pump((&self.order.target, client), target_hung, block, see);
         }
-        if let Some(event) = self.read_opening(side == Side::Client || hung, openings, block) {
+        let can_be_read = side == Side::Client || client_hung;
+        if let Some(event) = self.read_opening(can_be_read, openings, block) {
             return event;
         }
         let Some(client) = &self.client else { return Event::Ended };
-        if matches!(self.stage, Stage::Open) {
-            if self.up.is_blocked() || is(Side::Client, EventFlags::IN) {
-                self.up.pump((client, &self.order.target), hung, block, |_| {});
-            }
-        } else {
+        if !matches!(self.stage, Stage::Open) {
             self.up.flush(&self.order.target);
+        } else if self.up.is_blocked() || client_hung || is(Side::Client, EventFlags::IN) {
+            self.up.pump((client, &self.order.target), client_hung, block, |_| {});
         }
-        let is_client = side == Side::Client;
-        if is_client && flags.contains(EventFlags::ERR) && self.up.is_blocked() {
+        if side == Side::Client && flags.contains(EventFlags::ERR) && self.up.is_blocked() {
             // The client takes back what the target has not taken.
             return Event::Ended;
         }
-        self.after(hung && is_client)
+        self.after(client_hung)
     }
 
     /// What has become of it.
