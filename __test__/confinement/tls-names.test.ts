@@ -1,5 +1,8 @@
 // docs/tools.md, "Names in TLS": what asks for the name that a command has connected to passes, and nothing else does
 import { execFileSync, spawn } from 'node:child_process'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { generate } from 'selfsigned'
 import { createTools, type SandboxHosts, type ToolError } from 'toolwright'
@@ -40,7 +43,7 @@ except ConnectionResetError:
 
 describe.skipIf(!isHeld)('connections that are held to their names', { timeout: 120_000 }, () => {
   let pem: string
-  let repository: ReturnType<typeof makeBareRepository>
+  const served = mkdtempSync(join(tmpdir(), 'toolwright-served-'))
   let host: ReturnType<typeof spawn>
   let ports: { secure: number; greeter: number }
   /** The names that TLS has asked the server for. */
@@ -54,8 +57,7 @@ describe.skipIf(!isHeld)('connections that are held to their names', { timeout: 
       ],
     } as never)
     pem = pems.cert
-    repository = makeBareRepository()
-    host = spawn('node', [new URL('./tls-host.mjs', import.meta.url).pathname, repository.directory], { stdio: ['pipe', 'pipe', 'inherit'] })
+    host = spawn('node', [new URL('./tls-host.mjs', import.meta.url).pathname, served], { stdio: ['pipe', 'pipe', 'inherit'] })
     host.stdin?.end(JSON.stringify({ key: pems.private, cert: pems.cert }))
     const lines = createInterface({ input: host.stdout as NodeJS.ReadableStream })
     ports = await new Promise((resolve) => {
@@ -65,7 +67,10 @@ describe.skipIf(!isHeld)('connections that are held to their names', { timeout: 
       })
     })
   })
-  afterAll(() => void host.kill())
+  afterAll(() => {
+    host.kill()
+    rmSync(served, { recursive: true, force: true })
+  })
 
   function commands(network: Partial<SandboxHosts> = {}) {
     asked.length = 0
@@ -132,6 +137,7 @@ print(urllib.request.urlopen('https://a.tls.test/', context=context).read().deco
 
   test.skipIf(!has('git'))('git clones', async () => {
     const { sh, text } = commands()
+    cpSync(makeBareRepository().bare, join(served, 'repository.git'), { recursive: true })
     await sh('GIT_SSL_CAINFO=$PWD/ca.pem git clone -q https://a.tls.test/files/repository.git cloned')
     expect(text('cloned/README')).toBe('from afar')
     expect(new Set(asked)).toEqual(new Set(['a.tls.test']))
@@ -183,7 +189,7 @@ context.wrap_socket(socket.create_connection(('a.tls.test', 443)), server_hostna
     )
   }
   test.each(attacks)('%s is refused', async (_, script, subject) => {
-    const { details, hint } = await commands().refused(`set -e -o pipefail; ${script}; exit 3`)
+    const { details, hint } = await commands().refused(`set -e -o pipefail; ${script}\nexit 3`)
     expect(details['denials']).toEqual([denied(subject)])
     const [host = '', port] = subject.split(':')
     expect(details['connections']).toContainEqual(expect.objectContaining({ host, port: Number(port), verdict: 'refused', count: 1 }))
