@@ -24,8 +24,14 @@ const host = Object.values(networkInterfaces())
   .flat()
   .find((one) => one?.family === 'IPv4' && !one.internal)?.address
 
-describe.skipIf(!isHeld || !hasPython)('attacks on the list of hosts', { timeout: 60_000 }, () => {
-  const abstract = `toolwright-victim-${process.pid}`
+/** With `tlsNames`, a command gets other sockets. */
+const modes = [
+  ['attacks on the list of hosts', false],
+  ['attacks on the list of hosts, with connections that are held to their names', true],
+] as const
+
+describe.skipIf(!isHeld || !hasPython).each(modes)('%s', { timeout: 60_000 }, (_, tlsNames) => {
+  const abstract = `toolwright-victim-${process.pid}-${tlsNames}`
   let echo: HttpServer
   let victims: Server[]
   let datagrams: Socket[]
@@ -63,6 +69,7 @@ describe.skipIf(!isHeld || !hasPython)('attacks on the list of hosts', { timeout
     const network = {
       allow: ['echo.test:80', '*.echo.test', 'localhost', hostname(), '*.leak.invalid'],
       deny: ['secret.echo.test'],
+      tlsNames,
       addresses: { 'echo.test': `127.0.0.1:${(echo.address() as AddressInfo).port}` },
     }
     const { bash } = createTools({ rootDir: root, sandbox: { network }, toolTimeoutMs: 50_000 })

@@ -12,11 +12,13 @@ import { createSecureContext } from 'node:tls'
 
 const [directory = '/nowhere'] = process.argv.slice(2)
 const { key, cert } = JSON.parse(readFileSync(0, 'utf8'))
-const context = createSecureContext({ key, cert })
+// A client whose first key is for another group is asked to begin again.
+const options = { key, cert, ecdhCurve: 'X25519:prime256v1' }
+const context = createSecureContext(options)
 const block = randomBytes(1 << 20)
 const listen = (server) => new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server.address().port)))
 
-const secure = createServer({ key, cert, SNICallback: (_, done) => done(null, context) }, (request, response) => {
+const secure = createServer({ ...options, SNICallback: (_, done) => done(null, context) }, (request, response) => {
   if (request.url === '/sum') {
     const hash = createHash('sha256')
     request.on('data', (part) => hash.update(part)).on('end', () => response.end(hash.digest('hex')))
