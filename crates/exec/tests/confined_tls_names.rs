@@ -171,7 +171,7 @@ fn echo() -> (SocketAddr, Receiver<Vec<u8>>) {
 fn relay_threads() -> usize {
     let tasks = fs::read_dir("/proc/self/task").expect("threads").flatten();
     let names = tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
-    names.filter(|name| name.starts_with("toolwright-rela")).count()
+    names.filter(|name| name.starts_with("toolwright-tls")).count()
 }
 
 fn descriptors() -> usize {
@@ -623,7 +623,7 @@ fn connections_that_rest_take_no_time() {
     let used = || {
         let tasks = fs::read_dir("/proc/self/task").expect("threads").flatten();
         let stats = tasks.filter_map(|task| fs::read_to_string(task.path().join("stat")).ok());
-        let relays = stats.filter(|stat| stat.contains("(toolwright-rela"));
+        let relays = stats.filter(|stat| stat.contains("(toolwright-tls"));
         let ticks = |stat: String| -> u64 {
             let fields: Vec<_> = stat.rsplit(')').next().expect("fields").split(' ').collect();
             fields[12].parse::<u64>().expect("ticks") + fields[13].parse::<u64>().expect("ticks")

@@ -58,7 +58,7 @@ impl Inbox {
         let token = epoll::EventData::new_u64(INBOX);
         epoll::add(&epoll, &inbox.wake, token, epoll::EventFlags::IN)?;
         let (gate, ours) = (Arc::clone(gate), Arc::clone(&inbox));
-        let builder = thread::Builder::new().name("toolwright-relay".to_owned()).stack_size(STACK);
+        let builder = thread::Builder::new().name("toolwright-tls".to_owned()).stack_size(STACK);
         builder.spawn(move || {
             let Some(openings) = gate.openings() else { return };
             let relays = HashMap::new();
