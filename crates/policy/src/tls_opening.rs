@@ -70,7 +70,7 @@ impl Opening {
                         None => return until_too_long(all),
                     }
                 }
-                [] | [HANDSHAKE] | [CHANGE_CIPHER_SPEC | APPLICATION_DATA] => {
+                [] | [HANDSHAKE | CHANGE_CIPHER_SPEC | APPLICATION_DATA] => {
                     return until_too_long(all);
                 }
                 [CHANGE_CIPHER_SPEC | APPLICATION_DATA, MAJOR, ..] => return until_too_long(all),

@@ -160,7 +160,7 @@ impl Thread<'_> {
             let watched =
                 Watched { relay: Relay::new(order), wanted: [None; 2], is_hung: [false; 2] };
             self.relays.insert(number, watched);
-            self.settle(number, Event::Nothing);
+            self.settle(number, &Event::Nothing);
         }
         if is_over && self.until.is_none() {
             self.until = Some(Instant::now() + MAX_LATE);
@@ -168,7 +168,7 @@ impl Thread<'_> {
             for number in all {
                 if let Some(watched) = self.relays.get_mut(&number) {
                     let event = watched.relay.be_last();
-                    self.settle(number, event);
+                    self.settle(number, &event);
                 }
             }
         }
@@ -185,7 +185,7 @@ impl Thread<'_> {
             watched.wanted[side as usize] = None;
         }
         let event = watched.relay.advance((side, flags), watched.is_hung, self.openings, block);
-        self.settle(number, event);
+        self.settle(number, &event);
     }
 
     fn expire(&mut self) {
@@ -196,17 +196,17 @@ impl Thread<'_> {
         for number in late {
             if let Some(watched) = self.relays.get_mut(&number) {
                 let event = watched.relay.expire();
-                self.settle(number, event);
+                self.settle(number, &event);
             }
         }
     }
 
     /// Tells what has happened, and waits for what comes next.
-    fn settle(&mut self, number: u64, event: Event) {
+    fn settle(&mut self, number: u64, event: &Event) {
         let Some(watched) = self.relays.get_mut(&number) else { return };
         let order = &watched.relay.order;
         let connections = self.gate.connections();
-        let is_over = match &event {
+        let is_over = match event {
             Event::Nothing => false,
             Event::Dialed(client) => {
                 self.gate.answer(&Answer::Dialed(order.number), Some(client));
@@ -229,7 +229,7 @@ impl Thread<'_> {
         };
         if is_over || !watched.watch(&self.epoll, number) {
             if let Some(watched) = self.relays.remove(&number) {
-                watched.relay.close(&event);
+                watched.relay.close(event);
             }
             self.inbox.lock().count -= 1;
         }
