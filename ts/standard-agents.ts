@@ -1,10 +1,11 @@
 /** `toolwright/standard-agents`: `defineTool` of Standard Agents, and threads on local storage. */
 export { toContractTool, type ContractToolOptions, type ThreadToolData } from './standard-agents/tools/contract-tool.js'
-export { createThread, type CreateThreadOptions } from './standard-agents/thread/create-thread.js'
+export type { CreateThreadOptions } from './standard-agents/thread/create-thread.js'
 export { defineTool } from './standard-agents/tools/define-tool.js'
 export { loadTools, type LoadedTools, type LoadToolsOptions } from './standard-agents/discovery/load-tools.js'
 export type { ToolLoadError } from './standard-agents/discovery/tool-files.js'
-export { openThreadStore, type OpenThreadStoreOptions } from './standard-agents/store/open-thread-store.js'
+export type { OpenThreadStoreOptions } from './standard-agents/store/open-thread-store.js'
+export { createThread, openThreadStore } from './postgres/threads/open-threads.js'
 export type { AttachmentRef } from './standard-agents/store/stored-records.js'
 export type { DurableObjectStorage, StorageListOptions, ThreadStorage } from './standard-agents/store/thread-storage.js'
 export type { ThreadStore } from './standard-agents/store/thread-store.js'

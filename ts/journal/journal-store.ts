@@ -87,6 +87,8 @@ export interface ListRunsOptions {
   limit?: number | undefined
   /** Only runs that began before this time, in milliseconds since 1970. @default all */
   beforeMs?: number | undefined
+  /** Only runs before this one in the list: the first of the page after it. @default all */
+  before?: Pick<RunSummary, 'startedAtMs' | 'runId'> | undefined
 }
 
 /** A row of `_smithers_tool_calls`. Fields without a column in an older table are `null`. */

@@ -1,15 +1,29 @@
 import { ToolError } from '../core/errors.js'
-import { boolean, checked, type Checks, optional, parseOptions, positive, wholeNumber } from '../core/options.js'
+import { boolean, checked, type Checks, must, optional, parseOptions, positive, wholeNumber } from '../core/options.js'
 import { beginTask } from './begin-task.js'
 import { argumentChecks, tailChecks } from './checks.js'
 import type { Journal, OnJournalFailure } from './journal.js'
-import type { ClaimOptions, JournalStore, ListOptions, ListRunOptions, ListRunsOptions } from './journal-store.js'
+import type { ClaimOptions, JournalStore, ListOptions, ListRunOptions, ListRunsOptions, RunSummary } from './journal-store.js'
 import { tailRows } from './read-rows.js'
 
 const listChecks = { outline: optional(boolean) } satisfies Checks<ListOptions>
-const listRunsChecks = { limit: optional(wholeNumber(1)), beforeMs: optional(positive()) } satisfies Checks<ListRunsOptions>
+const listRunsChecks = {
+  limit: optional(wholeNumber(1)),
+  beforeMs: optional(positive()),
+  before: optional(
+    must<NonNullable<ListRunsOptions['before']>>((value) => {
+      const { runId, startedAtMs } = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>
+      return typeof runId === 'string' && typeof startedAtMs === 'number'
+    }, 'a run that listRuns gave'),
+  ),
+} satisfies Checks<ListRunsOptions>
 const claimChecks = { repeat: optional(boolean, false) } satisfies Checks<ClaimOptions>
 const listRunChecks = { reverse: optional(boolean), ...listChecks } satisfies Checks<ListRunOptions>
+
+type Started = Pick<RunSummary, 'startedAtMs' | 'runId'>
+/** By when runs began; those of the same millisecond by the bytes of their ids. */
+const byStart = (one: Started, other: Started): number =>
+  one.startedAtMs - other.startedAtMs || Buffer.compare(Buffer.from(one.runId), Buffer.from(other.runId))
 
 /** A store with the options of `openJournal`. Arguments are checked here, so that a store need not. */
 export function storeJournal(store: JournalStore, location: string, onFailure: OnJournalFailure, redactKeys: boolean): Journal {
@@ -53,9 +67,11 @@ export function storeJournal(store: JournalStore, location: string, onFailure: O
       return check('listRun', { runId }).listRun(runId, listed)
     },
     async listRuns(options = {}) {
-      const { limit, beforeMs } = parseOptions('journal.listRuns', options, listRunsChecks)
+      const { limit, beforeMs = Infinity, before } = parseOptions('journal.listRuns', options, listRunsChecks)
       const runs = await open().listRuns(options)
-      const wanted = beforeMs === undefined ? runs : runs.filter((run) => run.startedAtMs < beforeMs)
+      // A store may give more than was asked for, in any order.
+      const isWanted = (run: RunSummary): boolean => run.startedAtMs < beforeMs && (before === undefined || byStart(run, before) < 0)
+      const wanted = runs.filter(isWanted).sort(byStart)
       return limit === undefined ? wanted : wanted.slice(-limit)
     },
     readRows: async (after, limit) => check('readRows', { after, limit }).readRows(after, limit),

@@ -1,4 +1,3 @@
-import { ToolError } from '../core/errors.js'
 import { boolean, type Checks, oneOf, optional, parseOptions, positive } from '../core/options.js'
 import type { Journal } from '../journal/journal.js'
 import type { JournalStore } from '../journal/journal-store.js'
@@ -61,62 +60,9 @@ export interface ServerStoreOptions {
 /** A store on connections of its own. @throws {ToolError} JOURNAL_LOCATION_INVALID; JOURNAL_OPEN_FAILED without `pg`. */
 export async function openServerStore(address: string, options: ServerStoreOptions): Promise<PostgresStore> {
   const { readOnly = false, maxOutputBytes = 200_000, patienceMs = 10_000, migrates = true } = options
-  const { schema, connection, shown } = parseAddress(address)
-  const [{ Pool }, { postgresStore }] = await Promise.all([loadPg(), import('./postgres-store.js')])
-  const pool = new Pool({ connectionString: connection, max: 4, connectionTimeoutMillis: patienceMs, allowExitOnIdle: true })
-  pool.on('error', () => undefined)
-  const client = {
-    query: async (query: string, values: readonly (string | null)[], name?: string) =>
-      (await pool.query(name === undefined ? { text: query, values: [...values] } : { text: query, values: [...values], name })).rows,
-    end: () => pool.end(),
-  }
+  const [{ openServerClient }, { postgresStore }] = await Promise.all([import('./server-client.js'), import('./postgres-store.js')])
+  const { client, schema, shown } = await openServerClient(address, patienceMs)
   return postgresStore(client, { schema, maxOutputBytes, readOnly, patienceMs, migrate: migrates, location: shown })
-}
-
-/** The connection without our own parameter, and the address without password and parameters. */
-function parseAddress(address: string): { schema: string; connection: string; shown: string } {
-  // The host of a socket is a parameter, and a URL without one is none.
-  const whole = address.replace(/^(postgres(?:ql)?:\/\/[^/?#]*@)(?=[/?#]|$)/iu, '$1socket')
-  if (!URL.canParse(whole)) throw locationInvalid(address.replace(/^([a-z]+:\/\/).*@/iu, '$1').replace(/\?.*$/u, ''))
-  const { protocol, username, host, pathname, searchParams } = new URL(whole)
-  const schema = searchParams.get('schema') ?? 'public'
-  const shown = `${protocol}//${username === '' ? '' : `${username}@`}${host}${pathname}`
-  if (schema === '') throw locationInvalid(shown)
-  return {
-    schema,
-    connection: address.replace(/([?&])schema=[^&#]*(&|$)/u, (_, first: string, last: string) => (last === '' ? '' : first)),
-    shown,
-  }
-}
-
-function locationInvalid(shown: string): ToolError {
-  const summary = 'Journal location is invalid'
-  return new ToolError({
-    code: 'JOURNAL_LOCATION_INVALID',
-    summary,
-    place: `${summary}: \`${shown}\``,
-    hint: 'Write postgres://user@host:5432/database.',
-    details: { path: shown },
-  })
-}
-
-interface Pg {
-  Pool: new (options: object) => {
-    query(query: object): Promise<{ rows: Record<string, unknown>[] }>
-    on(event: 'error', listener: () => void): unknown
-    end(): Promise<void>
-  }
-}
-
-async function loadPg(): Promise<Pg> {
-  const name: string = 'pg'
-  try {
-    const loaded = (await import(name)) as Partial<Pg> & { default?: Pg }
-    return { Pool: (loaded.Pool ?? loaded.default?.Pool) as Pg['Pool'] }
-  } catch (error) {
-    const summary = 'A journal in PostgreSQL needs the package pg'
-    throw new ToolError({ code: 'JOURNAL_OPEN_FAILED', summary, hint: 'Install it: npm install pg', details: {}, cause: error })
-  }
 }
 
 export type { OpenJournalOptions }

@@ -42,15 +42,24 @@ export class Reads {
     return this.#rows(outline, `WHERE c.run_id = $1::text ORDER BY ${sorted}`, [runId])
   }
 
-  async runs({ limit, beforeMs }: ListRunsOptions = {}): Promise<RunSummary[]> {
+  /** A page costs what it holds, whatever the table does. */
+  async runs({ limit, beforeMs, before }: ListRunsOptions = {}): Promise<RunSummary[]> {
+    const { calls, prefix } = this.#statements
+    const page =
+      limit === undefined
+        ? `SELECT c.run_id, min(c.started_at_ms) AS first FROM ${calls} c GROUP BY c.run_id`
+        : `SELECT r.run_id, r.first FROM ${prefix}_toolwright_runs($2::text::bigint, $1::text::float8, $3::text::bigint, $4::text) r`
     const rows = await this.#session.ask(
-      `SELECT c.run_id, count(*) AS calls, count(*) FILTER (WHERE c.status IN ('started', 'intended')) AS started,
-         count(*) FILTER (WHERE c.status IN ('success', 'succeeded')) AS succeeded, count(*) FILTER (WHERE c.status = 'error') AS failed,
-         min(c.started_at_ms) AS first, max(c.finished_at_ms) AS last
-       FROM ${this.#statements.calls} c GROUP BY c.run_id
-       HAVING $1::text IS NULL OR min(c.started_at_ms) < $1::text::float8
-       ORDER BY first DESC, c.run_id COLLATE "C" DESC LIMIT $2::text::bigint`,
-      [beforeMs, limit],
+      `WITH page AS MATERIALIZED (${page})
+       SELECT p.run_id, p.first, n.calls, n.started, n.succeeded, n.failed, n.last FROM page p CROSS JOIN LATERAL (
+         SELECT count(*) AS calls, count(*) FILTER (WHERE c.status IN ('started', 'intended')) AS started,
+           count(*) FILTER (WHERE c.status IN ('success', 'succeeded')) AS succeeded, count(*) FILTER (WHERE c.status = 'error') AS failed,
+           max(c.finished_at_ms) AS last
+         FROM ${calls} c WHERE c.run_id = p.run_id) n
+       WHERE ($1::text IS NULL OR p.first < $1::text::float8)
+         AND ($3::text IS NULL OR (p.first, p.run_id COLLATE "C") < ($3::text::bigint, $4::text))
+       ORDER BY p.first DESC, p.run_id COLLATE "C" DESC LIMIT $2::text::bigint`,
+      [beforeMs, limit, before?.startedAtMs, before?.runId],
     )
     const summaries = rows.map((row) => ({
       runId: String(row['run_id']),

@@ -4,7 +4,7 @@ import { checked, text } from '../core/options.js'
 import { threadStatements } from './threads/thread-schema.js'
 
 /** The version of the schema that this package writes. */
-export const SCHEMA_VERSION = 2
+export const SCHEMA_VERSION = 3
 
 /** A name as it stands in SQL. */
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
@@ -76,6 +76,9 @@ export function schemaStatements(schema: string): string[] {
     `CREATE UNIQUE INDEX IF NOT EXISTS _toolwright_row_uidx ON ${calls} (tw_row)`,
     `CREATE UNIQUE INDEX IF NOT EXISTS _toolwright_call_id_uidx ON ${calls} (run_id, node_id, iteration, tw_call_id) WHERE tw_call_id IS NOT NULL`,
     `CREATE INDEX IF NOT EXISTS _toolwright_xid_idx ON ${calls} (tw_xid, tw_row)`,
+    // Pages of runs: the rows by time, and the first row of each run.
+    `CREATE INDEX IF NOT EXISTS _toolwright_started_idx ON ${calls} (started_at_ms)`,
+    `CREATE INDEX IF NOT EXISTS _toolwright_run_started_idx ON ${calls} (run_id, started_at_ms, tw_row)`,
     `CREATE TABLE IF NOT EXISTS ${t}._toolwright_owners (
   id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   host TEXT, pid BIGINT, label TEXT,
@@ -180,6 +183,18 @@ function functionStatements(t: string, s: string): string[] {
   const fence = `PERFORM 1 FROM ${owners} o WHERE o.id = a_writer FOR KEY SHARE OF o;
   IF NOT FOUND THEN RAISE EXCEPTION 'toolwright: another process has taken over' USING ERRCODE = 'TW001'; END IF;`
   return [
+    // The page of runs before a run: rows by time from its end, of which those are taken that are the first of their run. Its settings keep
+    // a table without statistics from being sorted.
+    `CREATE OR REPLACE FUNCTION ${t}._toolwright_runs(a_limit bigint, a_before_ms float8, a_started bigint, a_run text)
+RETURNS TABLE (run_id text, first bigint) LANGUAGE sql STABLE
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $fn$
+  SELECT c.run_id, c.started_at_ms FROM ${calls} c CROSS JOIN LATERAL (
+    SELECT x.tw_row FROM ${calls} x WHERE x.run_id = c.run_id ORDER BY x.started_at_ms, x.tw_row LIMIT 1) f
+  WHERE f.tw_row = c.tw_row AND c.started_at_ms <= coalesce(a_started, 9223372036854775807)
+    AND c.started_at_ms < coalesce(a_before_ms, 'infinity')
+    AND (a_started IS NULL OR (c.started_at_ms, c.run_id COLLATE "C") < (a_started, a_run))
+  ORDER BY c.started_at_ms DESC, c.run_id COLLATE "C" DESC LIMIT a_limit
+$fn$`,
     // Takes over the rows of owners whose lease has ended. The DELETE waits for the intents of its owner that are on their way;
     // the UPDATE after it, with a newer snapshot, sees them.
     `CREATE OR REPLACE FUNCTION ${t}._toolwright_recover(a_failure text)

@@ -88,7 +88,7 @@ test('64 calls at once are recorded, and none is lost', async () => {
 
 describe.each(['pg', 'postgres.js', 'bun'])('in Bun, with %s', (client) => {
   test.each([
-    ['journal', 40],
+    ['journal', 41],
     ['threads', 65],
   ])('%s', { timeout: 300_000 }, async (suite, passed) => {
     expect(await suiteInBun(client, pooler?.host ?? '', suite, 'unprepared')).toEqual({ passed, failed: [] })

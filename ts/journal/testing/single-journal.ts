@@ -1,7 +1,7 @@
 /** What a store must do for one journal. */
 import assert from 'node:assert/strict'
 import type { Journal } from '../journal.js'
-import type { NewToolCall } from '../journal-store.js'
+import type { ListRunsOptions, NewToolCall } from '../journal-store.js'
 import { any, assertEqual, assertMatches, codeOf, done, effect as call, task, type TestRunner } from './runner.js'
 
 export function singleJournalCases({ test }: TestRunner, open: () => Promise<Journal>): void {
@@ -155,6 +155,37 @@ export function singleJournalCases({ test }: TestRunner, open: () => Promise<Jou
         { runId: 'a', calls: 2, started: 1, succeeded: 0, failed: 1, startedAtMs: 10, finishedAtMs: 15 },
         { runId: 'b', calls: 1, started: 0, succeeded: 1, failed: 0, startedAtMs: 20, finishedAtMs: 25 },
       ],
+    )
+  })
+
+  withOne('pages of runs, of which some began in the same millisecond', async (journal) => {
+    const started = { a: 10, b: 20, c: 20, d: 20, e: 30 }
+    for (const [runId, startedAtMs] of Object.entries(started)) {
+      // The first row of a run is not always the one that was written first.
+      await journal.insertToolCall(call(1, { runId, startedAtMs: startedAtMs + 40, ...done, finishedAtMs: startedAtMs + 50 }))
+      await journal.insertToolCall(call(2, { runId, startedAtMs }))
+    }
+    const all = await journal.listRuns()
+    assertEqual(
+      all.map(({ runId }) => runId),
+      ['a', 'b', 'c', 'd', 'e'],
+    )
+    const pages: string[][] = []
+    let before: ListRunsOptions['before']
+    for (;;) {
+      const page = await journal.listRuns({ limit: 2, ...(before && { before }) })
+      if (page.length === 0) break
+      pages.push(page.map(({ runId }) => runId))
+      assertEqual(
+        page,
+        all.filter(({ runId }) => page.some((run) => run.runId === runId)),
+      )
+      before = page[0]
+    }
+    assertEqual(pages, [['d', 'e'], ['b', 'c'], ['a']])
+    assertEqual(
+      (await journal.listRuns({ limit: 2, beforeMs: 30 })).map(({ runId }) => runId),
+      ['c', 'd'],
     )
   })
 

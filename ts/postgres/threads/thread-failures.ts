@@ -15,6 +15,7 @@ const SUMMARIES: Readonly<Record<string, [summary: string, hint: string, detail:
 
 /** What a failure of the server means for threads. */
 const CODES: Readonly<Record<string, ToolErrorCode>> = {
+  JOURNAL_LOCATION_INVALID: 'THREAD_LOCATION_INVALID',
   JOURNAL_OPEN_FAILED: 'THREAD_OPEN_FAILED',
   JOURNAL_READ_ONLY: 'THREAD_READ_ONLY',
   JOURNAL_SCHEMA_MISMATCH: 'THREAD_SCHEMA_MISMATCH',
@@ -28,6 +29,7 @@ const CODES: Readonly<Record<string, ToolErrorCode>> = {
 const SUMMARY_OF: Readonly<Record<string, string>> = {
   JOURNAL_SCHEMA_MISMATCH: 'The tables of threads have another version',
   JOURNAL_NOT_FOUND: 'Thread store does not exist',
+  JOURNAL_LOCATION_INVALID: 'Location of threads is invalid',
 }
 const HINT_OF: Readonly<Record<string, string>> = {
   JOURNAL_UNREACHABLE: 'Call again when the server can be reached. Whether a write was carried out is unknown: read before you repeat it.',

@@ -45,17 +45,12 @@ const openChecks = {
   maxTextBytes: optional(positive(), 67_108_864),
 } satisfies Checks<OpenThreadStoreOptions>
 
-/**
- * Opens a thread store: an SQLite file that any number of processes may share, created when missing, or a store
- * in memory.
- *
- * @param location `file:thread.db`, `file:///var/thread.db`, a path, or `memory:`.
- * @throws {ToolError} THREAD_LOCATION_INVALID, THREAD_STORE_NOT_FOUND, THREAD_OPEN_FAILED,
- * THREAD_READ_ONLY, THREAD_NOT_A_DATABASE, THREAD_CORRUPT, THREAD_SCHEMA_MISMATCH, THREAD_DISK_FULL,
- * THREAD_BUSY; INVALID_INPUT for an invalid option; NATIVE_UNAVAILABLE.
- */
+/** @throws {ToolError} INVALID_INPUT */
+export const parseOpenOptions = (options: OpenThreadStoreOptions) => parseOptions('openThreadStore', options, openChecks)
+
+/** A store in a file, or in memory. */
 export async function openThreadStore(location: string | URL, options: OpenThreadStoreOptions = {}): Promise<ThreadStore> {
-  const { synchronous, readOnly, busyTimeoutMs, maxAttachmentBytes, maxTextBytes } = parseOptions('openThreadStore', options, openChecks)
+  const { synchronous, readOnly, busyTimeoutMs, maxAttachmentBytes, maxTextBytes } = parseOpenOptions(options)
   if (typeof location !== 'string' && !(location instanceof URL)) throw invalid('A thread store is opened by a path or by memory:.')
   const { native, path } = await openNativeThreads(String(location), {
     full: synchronous === 'full',

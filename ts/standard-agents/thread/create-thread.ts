@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { boolean, callable, type Check, type Checks, invalid, must, oneOf, optional, parseOptions, text } from '../../core/options.js'
 import { checkJournal } from '../../journal/checks.js'
 import type { Journal } from '../../journal/journal.js'
-import { openThreadStore } from '../store/open-thread-store.js'
 import { notNegative } from '../store/store-checks.js'
 import { threadStorage } from '../store/thread-storage.js'
 import type { ThreadStore } from '../store/thread-store.js'
@@ -19,7 +18,7 @@ export interface CreateThreadOptions {
   tools: NamedTools | (() => NamedTools)
   /**
    * Where the thread is stored: `file:thread.db` (any number of threads and processes share a file),
-   * `memory:`, or a store, which stays open when the thread is closed. @default 'memory:'
+   * `memory:`, `postgres://user@host/database`, or a store, which stays open when the thread is closed. @default 'memory:'
    */
   store?: string | URL | ThreadStore | undefined
   /** An existing thread, or the id of a new one. @default a UUID */
@@ -87,22 +86,12 @@ const checks = {
   lockWaitMs: optional(notNegative, 30_000),
 } satisfies Checks<Omit<CreateThreadOptions, 'tools' | 'store'>> & { tools: unknown; store: unknown }
 
-/**
- * Opens a thread: tools with the state they work on.
- *
- * ```ts
- * const { tools } = await loadTools('agents/tools')
- * await using thread = await createThread({ tools, store: 'file:thread.db', threadId: 'customer-7' })
- * await thread.call('search_knowledge_base', { query: 'refunds' })
- * ```
- *
- * @throws {ToolError} INVALID_INPUT for an invalid option, and what opening the store throws.
- */
-export async function createThread(options: CreateThreadOptions): Promise<Thread> {
+/** @param openStore opens the store at a location. */
+export async function createThreadIn(options: CreateThreadOptions, openStore: (location: string) => Promise<ThreadStore>): Promise<Thread> {
   const parsed = parseOptions('createThread', options, checks)
   const { store: source, threadId = randomUUID(), flowId = randomUUID(), journal, currentSide, resume, ...rest } = parsed
   const { env = {}, context = {}, tenvs = {}, agentConfig = {} } = rest
-  const store = typeof source === 'string' ? await openThreadStore(source) : source
+  const store = typeof source === 'string' ? await openStore(source) : source
   try {
     const thread = await store.openThread({ threadId, flowId })
     const storage = threadStorage(store, thread.threadId)

@@ -1,0 +1,66 @@
+/** Connections of our own to a server, by its address. */
+import { ToolError } from '../core/errors.js'
+import type { SqlClient } from './client.js'
+
+/** @throws {ToolError} JOURNAL_LOCATION_INVALID; JOURNAL_OPEN_FAILED without `pg`. */
+export async function openServerClient(
+  address: string,
+  patienceMs: number,
+): Promise<{ client: Required<SqlClient>; schema: string; shown: string }> {
+  const { schema, connection, shown } = parseAddress(address)
+  const { Pool } = await loadPg()
+  const pool = new Pool({ connectionString: connection, max: 4, connectionTimeoutMillis: patienceMs, allowExitOnIdle: true })
+  pool.on('error', () => undefined)
+  const client = {
+    query: async (query: string, values: readonly (string | null)[], name?: string) =>
+      (await pool.query(name === undefined ? { text: query, values: [...values] } : { text: query, values: [...values], name })).rows,
+    end: () => pool.end(),
+  }
+  return { client, schema, shown }
+}
+
+/** The connection without our own parameter, and the address without password and parameters. */
+function parseAddress(address: string): { schema: string; connection: string; shown: string } {
+  // The host of a socket is a parameter, and a URL without one is none.
+  const whole = address.replace(/^(postgres(?:ql)?:\/\/[^/?#]*@)(?=[/?#]|$)/iu, '$1socket')
+  if (!URL.canParse(whole)) throw locationInvalid(address.replace(/^([a-z]+:\/\/).*@/iu, '$1').replace(/\?.*$/u, ''))
+  const { protocol, username, host, pathname, searchParams } = new URL(whole)
+  const schema = searchParams.get('schema') ?? 'public'
+  const shown = `${protocol}//${username === '' ? '' : `${username}@`}${host}${pathname}`
+  if (schema === '') throw locationInvalid(shown)
+  return {
+    schema,
+    connection: address.replace(/([?&])schema=[^&#]*(&|$)/u, (_, first: string, last: string) => (last === '' ? '' : first)),
+    shown,
+  }
+}
+
+function locationInvalid(shown: string): ToolError {
+  const summary = 'Journal location is invalid'
+  return new ToolError({
+    code: 'JOURNAL_LOCATION_INVALID',
+    summary,
+    place: `${summary}: \`${shown}\``,
+    hint: 'Write postgres://user@host:5432/database.',
+    details: { path: shown },
+  })
+}
+
+interface Pg {
+  Pool: new (options: object) => {
+    query(query: object): Promise<{ rows: Record<string, unknown>[] }>
+    on(event: 'error', listener: () => void): unknown
+    end(): Promise<void>
+  }
+}
+
+async function loadPg(): Promise<Pg> {
+  const name: string = 'pg'
+  try {
+    const loaded = (await import(name)) as Partial<Pg> & { default?: Pg }
+    return { Pool: (loaded.Pool ?? loaded.default?.Pool) as Pg['Pool'] }
+  } catch (error) {
+    const summary = 'A store in PostgreSQL needs the package pg'
+    throw new ToolError({ code: 'JOURNAL_OPEN_FAILED', summary, hint: 'Install it: npm install pg', details: {}, cause: error })
+  }
+}
