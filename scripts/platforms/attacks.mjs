@@ -61,7 +61,8 @@ function judgeMode(place, { mode, layers, results, isConfinedOnly }, proven) {
   let [tried, skipped, wrong] = [0, 0, 0]
   for (const one of results) {
     const key = keyOf(one)
-    const isPossible = isConfinedOnly ? proven.has(key) : one.control
+    // Where it was shown to work, what it is on may be missing now: a namespace of a process, for one.
+    const isPossible = isConfinedOnly ? proven.has(key) && !(one.isUnstaged && one.needs !== undefined) : one.control
     const say = (text) => problems.push(`${mode}: ${key}: ${text}${one.account ? ` (${one.account})` : ''}`)
     if (!isPossible) {
       skipped += 1

@@ -88,20 +88,20 @@ export function unpack(files, folder) {
 /** The kernel of a suite: the path of its image. */
 export function kernel(suite, architecture = 'amd64') {
   const folder = join(cache, 'kernels', `${suite}-${architecture}`)
-  const image = () => existsSync(folder) && readdirSync(folder).find((name) => name.startsWith('vmlinuz-'))
+  const image = () => existsSync(folder) && readdirSync(folder).find((name) => name.startsWith('vmlinuz'))
   if (!image()) {
     const file = configuration(suite, architecture)
     const depends = apt(file, 'apt-cache', ['depends', `linux-image-${architecture}`])
     const [, name] = /Depends: (linux-image-\S+)/u.exec(depends) ?? []
     if (name === undefined) throw new Skipped(`${suite} has no linux-image-${architecture}`)
-    const [found] = download(suite, architecture, [name])
     mkdirSync(folder, { recursive: true })
-    execFileSync('sh', [
-      '-c',
-      'dpkg-deb --fsys-tarfile "$0" | tar -x -C "$1" --strip-components=2 --wildcards "./boot/vmlinuz-*"',
-      found,
-      folder,
-    ])
+    // Newer packages have the image in one of its own.
+    const needs = apt(file, 'apt-cache', ['depends', name])
+    const [binary = name] = /linux-binary-\S+/u.exec(needs) ?? []
+    const [found] = download(suite, architecture, [binary])
+    const extract = 'dpkg-deb --fsys-tarfile "$0" | tar -x -C "$1" --transform "s,.*/,," --wildcards "*/vmlinuz*"'
+    execFileSync('sh', ['-c', extract, found, folder])
   }
+  if (!image()) throw new Skipped(`the kernel of ${suite} has no vmlinuz`)
   return join(folder, image())
 }

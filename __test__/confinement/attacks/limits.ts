@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SandboxOptions } from '../stage/sandbox-options.ts'
+import { PATIENCE } from '../stage/scene.ts'
 import type { Attack } from './attack.ts'
 
 const MIB = 1 << 20
@@ -24,7 +25,7 @@ export const limits: readonly Attack[] = [
   exceeds('threads', { processes: 24 }, ['threads', '60'], '<60 threads>'),
   exceeds('memory', { memoryBytes: 128 * MIB }, ['memory', String(300 * MIB)], 'all of it'),
   exceeds('memory of a child', { memoryBytes: 128 * MIB }, ['memory-of-many', String(300 * MIB), '1'], 'all of it'),
-  exceeds('processor time', { cpuSeconds: 1 }, ['burn', '1300'], 'all of it'),
+  exceeds('processor time', { cpuSeconds: 1 }, ['burn', String(1_300 * PATIENCE)], 'all of it'),
   {
     name: 'a long file',
     ownRoot: true,

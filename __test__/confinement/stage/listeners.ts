@@ -95,8 +95,9 @@ export async function listenRaw(numbers: [number, number, number], address: stri
   }
 }
 
-/** An address of this machine that is not on the loopback interface. */
+/** An address of this machine that is not on the loopback interface, or else none of those that every loopback interface has. */
 export function outerAddress(): string | undefined {
   const all = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
-  return all.find(({ family, internal }) => family === 'IPv4' && !internal)?.address
+  const ipv4 = all.filter(({ family }) => family === 'IPv4')
+  return (ipv4.find(({ internal }) => !internal) ?? ipv4.find(({ address }) => !address.startsWith('127.')))?.address
 }

@@ -14,7 +14,7 @@ export type How = 'plain' | 'confined' | 'server'
 let count = 0
 
 /** How much longer a slow machine takes for what a command may take. */
-const PATIENCE = Number(process.env['TOOLWRIGHT_PATIENCE'] ?? '1')
+export const PATIENCE = Number(process.env['TOOLWRIGHT_PATIENCE'] ?? '1')
 
 /** What surrounds one run of an attack; gone when it is over. */
 export class Scene {
@@ -62,7 +62,7 @@ export class Scene {
 
   async end(): Promise<void> {
     for (const work of this.#last) await work()
-    for (const path of [this.outside, this.inside]) rmSync(path, { recursive: true, force: true })
+    for (const path of [this.outside, this.inside]) rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
   }
 
   directory(path: string): string {

@@ -30,7 +30,14 @@ async function tryOne({ kind, attack }) {
 async function work() {
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
     const { kind, attack } = next
-    const failed = (error) => ({ kind, name: attack.name, needs: attack.needs, control: false, account: String(error).slice(0, 300) })
+    const failed = (error) => ({
+      kind,
+      name: attack.name,
+      needs: attack.needs,
+      control: false,
+      isUnstaged: true,
+      account: String(error).slice(0, 300),
+    })
     results.push(await tryOne(next).catch(failed))
     if (results.length % 25 === 0) console.log(`${results.length} attacks as ${mode}`)
   }
