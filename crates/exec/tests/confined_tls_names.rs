@@ -156,7 +156,7 @@ fn echo() -> (SocketAddr, Receiver<Vec<u8>>) {
     let (said, heard) = channel();
     let at = server(move |mut stream| {
         let mut all = Vec::new();
-        let mut block = [0; 65536];
+        let mut block = vec![0; 65536];
         while let Ok(count @ 1..) = stream.read(&mut block) {
             all.extend_from_slice(&block[..count]);
             if stream.write_all(&block[..count]).is_err() {
@@ -262,17 +262,18 @@ fn another_name_is_refused_and_no_byte_arrives() {
     }
 }
 
+/// The random value of a server that asks for another first message.
+const RETRY: [u8; 32] = [
+    0xCF, 0x21, 0xAD, 0x74, 0xE5, 0x9A, 0x61, 0x11, 0xBE, 0x1D, 0x8C, 0x02, 0x1E, 0x65, 0xB8, 0x91,
+    0xC2, 0xA2, 0x11, 0x16, 0x7A, 0xBB, 0x8C, 0x5E, 0x07, 0x9E, 0x09, 0xE2, 0xC8, 0xA8, 0x33, 0x9C,
+];
+
 /// A server of TLS 1.3 may ask for another first message, and takes the name of that.
 #[test]
 fn a_second_message_asks_for_the_same_name() {
     if !has_namespaces() {
         return;
     }
-    const RETRY: [u8; 32] = [
-        0xCF, 0x21, 0xAD, 0x74, 0xE5, 0x9A, 0x61, 0x11, 0xBE, 0x1D, 0x8C, 0x02, 0x1E, 0x65, 0xB8,
-        0x91, 0xC2, 0xA2, 0x11, 0x16, 0x7A, 0xBB, 0x8C, 0x5E, 0x07, 0x9E, 0x09, 0xE2, 0xC8, 0xA8,
-        0x33, 0x9C,
-    ];
     let (said, heard) = channel();
     let said = Mutex::new(said);
     let at = server(move |mut stream| {
@@ -368,7 +369,7 @@ fn ends_are_passed_on_as_they_come() {
         return;
     }
     let closes = server(|mut stream| {
-        let _ = stream.write_all(&[7; 300_000]);
+        let _ = stream.write_all(&vec![7; 300_000]);
     });
     let resets = server(|stream| {
         let _ = (&stream).read(&mut [0; 1]);
@@ -632,9 +633,9 @@ fn connections_that_rest_take_no_time() {
     };
     let measured = thread::spawn(move || {
         until("a thread is there", || relay_threads() == 1);
-        thread::sleep(Duration::from_millis(1000));
+        thread::sleep(Duration::from_secs(1));
         let before = used();
-        thread::sleep(Duration::from_millis(1000));
+        thread::sleep(Duration::from_secs(1));
         used() - before
     });
     let (output, _) = scene.python(
