@@ -249,7 +249,8 @@ fn options_take_in_and_leave_out() {
     project.write("large", "more than ten bytes");
     project.write("one", "1");
     std::fs::hard_link(project.path("one"), project.path("other")).unwrap();
-    rustix::fs::mkfifoat(rustix::fs::CWD, project.path("pipe"), rustix::fs::Mode::RWXU).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(project.path("pipe")).status();
+    assert!(made.unwrap().success());
     let taken = project.take();
     let names = project.names(&taken);
     assert_eq!(names, [".gitignore", "node_modules", "node_modules/a", "target", "target/a"],);

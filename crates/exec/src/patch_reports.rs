@@ -6,10 +6,7 @@ use std::sync::{Mutex, PoisonError};
 pub use toolwright_sandbox::wire::{NotedFile, PatchRefusal};
 
 /// The most patches of one command that are kept.
-#[cfg_attr(
-    all(not(target_os = "linux"), not(test)),
-    expect(dead_code, reason = "nothing reports there")
-)]
+#[cfg(target_os = "linux")]
 const MAX_REPORTS: usize = 100;
 
 /// What the program `apply_patch` has told the host about one patch. Any program of the command could
@@ -120,7 +117,7 @@ mod pipe {
     }
 }
 
-#[cfg(any(target_os = "linux", test))]
+#[cfg(target_os = "linux")]
 fn read(bytes: &[u8]) -> Vec<PatchReport> {
     use toolwright_sandbox::wire::PatchNote;
     let mut reports: Vec<(u64, PatchReport)> = Vec::new();

@@ -242,6 +242,10 @@ mod tests {
         let request = ExecRequest { cwd: Path::new("/"), timeout, ..ExecRequest::new("sh", &args) };
         let started = Instant::now();
         let spawned = spawn(&request, None).expect("sh starts");
+        #[cfg_attr(
+            not(target_os = "linux"),
+            expect(irrefutable_let_patterns, reason = "there is no other")
+        )]
         let RunningCommand::Child(leader) = spawned.running else { panic!("it is a child") };
         let mut session = Session {
             running: RunningCommand::Child(leader.without_pidfd()),

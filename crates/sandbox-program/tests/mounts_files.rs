@@ -1,5 +1,7 @@
 //! Which files commands reach, and how.
 
+#![cfg(target_os = "linux")]
+
 mod mounts_fixture;
 
 use std::ffi::OsStr;

@@ -1,5 +1,7 @@
 //! Granted directories: beside each other among temporary files, in each other, and replaced.
 
+#![cfg(target_os = "linux")]
+
 mod mounts_fixture;
 
 use std::fs;

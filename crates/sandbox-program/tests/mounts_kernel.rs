@@ -1,5 +1,7 @@
 //! The kernel's own files: devices, `/proc` and `/sys`.
 
+#![cfg(target_os = "linux")]
+
 mod mounts_fixture;
 
 use std::fs;

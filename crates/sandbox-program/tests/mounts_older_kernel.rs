@@ -1,5 +1,7 @@
 //! The tree of files on kernels before Linux 5.12, which change one mount at a time.
 
+#![cfg(target_os = "linux")]
+
 mod mounts_fixture;
 
 use std::fs;

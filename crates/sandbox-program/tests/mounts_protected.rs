@@ -1,5 +1,7 @@
 //! Protected paths, existing and absent ones.
 
+#![cfg(target_os = "linux")]
+
 mod mounts_fixture;
 
 use std::fs;

@@ -1,5 +1,7 @@
 //! The cost of a tree. Run with `--ignored --nocapture`, optimised.
 
+#![cfg(target_os = "linux")]
+
 mod mounts_fixture;
 
 use mounts_fixture::{Fixture, confined, each_user};

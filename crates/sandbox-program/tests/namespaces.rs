@@ -1,5 +1,7 @@
 //! The namespaces of commands, and the capabilities that are left to root.
 
+#![cfg(target_os = "linux")]
+
 mod mounts_fixture;
 
 use std::fs;

@@ -324,9 +324,7 @@ fn ipc(plan: &Plan, layers: &Layers) -> Row {
         return kernel(format!("{objects}; a /dev/shm of its own"));
     }
     if plan.files == Files::Confined && layers.landlock.holds() {
-        let mechanism = format!(
-            "{objects}; what others have in /dev/shm can be read, and their terminals be written to"
-        );
+        let mechanism = format!("{objects}; /dev/shm can be read, and terminals be written to");
         return row(Level::BestEffort, mechanism, Advice::Namespaces);
     }
     let mechanism = format!("{objects}; /dev/shm and the terminals of others are open");
@@ -391,9 +389,7 @@ fn environment(layers: &Layers, inherits: bool) -> Row {
     if layers.pid.holds() {
         kernel("filter; the host's processes are invisible")
     } else if layers.landlock.holds() {
-        kernel(
-            "filter; Landlock closes the environment of the host's processes, not their arguments",
-        )
+        kernel("filter; Landlock closes the environment of other processes, not their arguments")
     } else {
         let mechanism = "filter; a command may read /proc of its host";
         row(Level::BestEffort, mechanism, Advice::Namespaces)
