@@ -293,3 +293,35 @@ fn the_words_of_a_rule_are_its_action_and_its_source() {
     assert_eq!(ruling(Some("deny"), None), (Action::Deny, false, false));
     assert_eq!(ruling(Some("deny"), Some("manifest")), (Action::Deny, true, false));
 }
+
+#[test]
+fn what_is_effective_is_every_set_of_the_session_and_of_its_parent() {
+    let parent =
+        policy(json!({ "fs": { "read": ["{workspace}/**"], "write": ["{workspace}/**"] } }));
+    assert_eq!(parent.effective().sets().len(), 1);
+    let grants = parent.effective().grants();
+    assert_eq!(grants.writable, [Path::new("/v"), Path::new("/w")]);
+    let narrower = request(&[json!({ "fs": { "read": ["{workspace}/a/**"] } })]);
+    let child = Policy::compile(&narrower, Some(&parent)).unwrap();
+    assert_eq!(child.effective().sets().len(), 2);
+    let grants = child.effective().grants();
+    assert_eq!(grants.readable, [Path::new("/v/a"), Path::new("/w/a")]);
+    assert!(grants.writable.is_empty());
+}
+
+#[test]
+fn a_policy_remembers_where_closed_names_have_led() {
+    let made = tempfile::tempdir().unwrap();
+    let root = made.path().canonicalize().unwrap();
+    let [name, first, second] = ["name", "first", "second"].map(|path| root.join(path));
+    for file in [&first, &second] {
+        std::fs::write(file, "").unwrap();
+    }
+    std::os::unix::fs::symlink(&first, &name).unwrap();
+    let policy = policy(json!({ "fs": { "read": ["**"] } }));
+    let closed = || policy.closed_names().resolve(std::slice::from_ref(&name), &root, None);
+    assert_eq!(closed(), [first.clone()]);
+    std::fs::remove_file(&name).unwrap();
+    std::os::unix::fs::symlink(&second, &name).unwrap();
+    assert_eq!(closed(), [first, second]);
+}
