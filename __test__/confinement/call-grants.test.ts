@@ -40,12 +40,7 @@ function commands(scene: { root: string }, answer: Answer | undefined, options: 
   const onGrant = answer && ((question: GrantQuestion) => (asked.push(question), answer(question) as never))
   const { bash } = createTools({ rootDir: scene.root, onGrant, ...options } as CreateToolsOptions & { streamOutput?: false })
   const run = async (line: string, grant?: BashGrant, signal?: AbortSignal): Promise<string> =>
-    String(
-      await bash.execute(
-        { cmd: 'sh', args: ['-c', line], ...(grant && { grant }) },
-        { toolCallId: 'call', messages: [], abortSignal: signal },
-      ),
-    )
+    String(await bash.execute({ cmd: 'sh', args: ['-c', line], ...(grant && { grant }) }, { ...(signal && { abortSignal: signal }) }))
   const refused = (line: string, grant?: BashGrant): Promise<ToolError> =>
     run(line, grant).then(
       (output) => expect.fail(`it succeeded: ${output}`),

@@ -21,7 +21,7 @@ async function carryOut(order: Order): Promise<unknown> {
 
 /** As a session runs a server that may write the root. */
 async function runAsServer({ options, argv, cwd, killAfterMs }: Order & { how: 'server' }): Promise<Ended> {
-  const { isolation: _, files: __, writableRoots = [], ...rest } = options.sandbox ?? {}
+  const { isolation: _, files: __, network: ___, writableRoots = [], ...rest } = options.sandbox ?? {}
   const [command = '', ...args] = argv
   const sandbox = { ...rest, writableRoots: [options.rootDir, ...writableRoots] }
   // It is no part of the packed package, with which the other attacks are made as well.
