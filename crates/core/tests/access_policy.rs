@@ -325,3 +325,12 @@ fn a_policy_remembers_where_closed_names_have_led() {
     std::os::unix::fs::symlink(&second, &name).unwrap();
     assert_eq!(closed(), [first, second]);
 }
+
+#[test]
+fn the_hosts_of_every_set_narrow_those_of_commands() {
+    let parent = policy(json!({ "net": { "hosts": ["*.example.com"] } }));
+    let child = request(&[json!({ "net": { "hosts": ["a.example.com:443", "b.example.com"] } })]);
+    let child = Policy::compile(&child, Some(&parent)).unwrap();
+    assert_eq!(parent.hosts(), [["*.example.com"]]);
+    assert_eq!(child.hosts(), [vec!["*.example.com"], vec!["a.example.com:443", "b.example.com"]]);
+}

@@ -261,7 +261,8 @@ impl Policy {
     }
 
     /// The patterns of hosts of every set that has to allow one.
-    pub(crate) fn hosts(&self) -> Vec<Vec<String>> {
+    #[must_use]
+    pub fn hosts(&self) -> Vec<Vec<String>> {
         let hosts = |set: &Union| set.expanded().net.and_then(|net| net.hosts).unwrap_or_default();
         let sets: Vec<_> = self.effective.sets().iter().map(hosts).collect();
         // Without any set, nothing is allowed.
