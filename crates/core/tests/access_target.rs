@@ -16,6 +16,7 @@ use toolwright_core::code::Code;
 use toolwright_core::failure::{Failure, Unfinished};
 use toolwright_fs::TargetKind;
 use toolwright_policy::Variables;
+use toolwright_process::ShortId;
 
 struct Session {
     _directory: TempDir,
@@ -162,6 +163,19 @@ fn protected_paths_are_closed_to_edits_too() {
     let session = session(json!({ "fs": { "read": ["/**"], "write": ["/**"] } }));
     assert_eq!(session.refused(".git/config", Purpose::Edit).code, Code::PathProtected);
     assert!(session.open(".git/config", Purpose::Read).is_ok());
+}
+
+#[test]
+fn what_a_process_that_is_gone_has_left_is_removed_before_a_change_only() {
+    let session = usual();
+    // No process has this number: it is above the highest.
+    let gone = ShortId { pid: 1 << 30, ..ShortId::current() };
+    let left = session.workspace.join(format!(".toolwright-{gone}-1.part"));
+    fs::write(&left, "text").unwrap();
+    assert!(session.open("both/a", Purpose::Read).is_ok());
+    assert!(left.exists());
+    assert!(session.open("both/a", Purpose::Edit).is_ok());
+    assert!(!left.exists());
 }
 
 #[test]
