@@ -488,8 +488,11 @@ export interface CallIdentity {
 /** Creates, changes or deletes the file at `path` below `root`. */
 export declare function changeFile(root: GrantedRoot, path: string, change: DiffOfFile, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<PatchResult | Unfinished>
 
-/** Whether one command may be granted `wanted`, if the user agrees. `kind` is `writable`, `readable` or `network`. */
-export declare function checkGrant(grants: CommandGrants, request: SandboxRequest, kind: string, wanted: string, cancel: CancelHandle): Promise<GrantForCall | Unfinished>
+/**
+ * Whether one command may be granted `wanted`, if the user agrees. `kind` is `writable`, `readable` or `network`. The
+ * variables of the host are those of `Command.hostEnv`.
+ */
+export declare function checkGrant(grants: CommandGrants, request: SandboxRequest, kind: string, wanted: string, hostEnv: Record<string, string> | undefined | null, cancel: CancelHandle): Promise<GrantForCall | Unfinished>
 
 /** How far long work has come. */
 export interface CheckpointProgress {

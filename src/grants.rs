@@ -1,6 +1,7 @@
 //! What a host grants to tools: directories that are identified once, and compared at each use.
 #![expect(clippy::needless_pass_by_value, reason = "napi hands strings over so")]
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -97,17 +98,20 @@ pub struct GrantForCall {
 
 cross! { CallGrant => GrantForCall { subject, identity } }
 
-/// Whether one command may be granted `wanted`, if the user agrees. `kind` is `writable`, `readable` or `network`.
+/// Whether one command may be granted `wanted`, if the user agrees. `kind` is `writable`, `readable` or `network`. The
+/// variables of the host are those of `Command.hostEnv`.
 #[napi(catch_unwind, ts_return_type = "Promise<GrantForCall | Unfinished>")]
 pub fn check_grant(
     grants: &CommandGrants,
     request: SandboxRequest,
     kind: String,
     wanted: String,
+    host_env: Option<HashMap<String, String>>,
     cancel: &CancelHandle,
 ) -> Promised<GrantForCall> {
     let (root, grants) = (Arc::clone(&grants.root), Arc::clone(&grants.all));
-    let (options, host): (SandboxOptions, _) = (request.cross(), environment::of_host(None, None));
+    let (options, host): (SandboxOptions, _) =
+        (request.cross(), environment::of_host(host_env, None));
     call::long(cancel, move |_| {
         options.call_grant(&root, &grants, &host, GrantKind::named(&kind), &wanted)
     })

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { z } from 'zod'
 import type * as Addon from '../../../index.js'
 import { unlessAborted } from '../../core/abort.js'
+import { hostVariables } from '../../core/environment.js'
 import { ToolError, withHint } from '../../core/errors.js'
 import { commandGrants, extendGrants, grantedRoot } from '../../core/grants.js'
 import { shareDecisions } from '../../core/host-questions.js'
@@ -62,6 +63,7 @@ function checkGrant(
       sandboxRequest(sandbox, allowNetwork),
       kind,
       wanted,
+      hostVariables(),
       cancel,
     ),
   )
