@@ -174,6 +174,28 @@ describe.skipIf(!isConfined)('a grant for one command', { timeout: 60_000 }, () 
     },
   )
 
+  test.each([
+    ['args that are no array', { cmd: 'true', args: 5 }],
+    ['args that are a text', { cmd: 'true', args: 'abc' }],
+    ['an argument that is no text', { cmd: 'true', args: [5] }],
+    ['a program that is no text', { cmd: 5 }],
+    ['a NUL byte', { cmd: 'tr\0ue' }],
+    ['a grant that is too long', { cmd: 'true', grant: { readable: 'x'.repeat(5_000) } }],
+  ])('nobody is asked about a command that cannot run: %s', async (_, input) => {
+    const scene = makeScene()
+    const { bash, asked } = commands(scene, () => 'allow_once')
+    const call = bash.execute({ grant: { writable: scene.at('shared') }, ...input } as never)
+    await expect(call).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    expect(asked).toEqual([])
+  })
+
+  test('the command that runs is the one that was asked about', async () => {
+    const scene = makeScene()
+    const args = ['asked']
+    const { bash } = commands(scene, () => ((args[0] = 'other'), 'allow_once'))
+    expect(await bash.execute({ cmd: 'echo', args, grant: { writable: scene.at('shared') } })).toBe('asked\n')
+  })
+
   test('does not hold for a directory that takes the place of the one that was asked about', async () => {
     const scene = makeScene()
     const swap = (): string => {

@@ -12,7 +12,7 @@ import { invalid } from '../../core/options.js'
 import { type SandboxOptions, sandboxRequest } from '../../core/sandbox.js'
 import type { BashGrant, GrantDecision, GrantQuestion, OnGrant } from '../grants.js'
 import { checkContextSettings, type Settings } from '../settings.js'
-import type { BashInput, CallSettings } from './call-plan.js'
+import { type BashInput, type CallSettings, checkCommand } from './call-plan.js'
 
 const KINDS = ['writable', 'readable', 'network'] as const satisfies readonly (keyof BashGrant)[]
 
@@ -26,6 +26,8 @@ export const grantSchema = z
   .optional()
   .describe('Asks the user for one thing that the sandbox refused, for this command only: one of writable, readable, network')
 
+/** The longest path of the system. A longer text would come back in the error. */
+const MAX_LENGTH = 4_096
 /** How long the checks of a grant may take, in milliseconds. The user's answer may take any time. */
 const CHECK_TIMEOUT_MS = 60_000
 
@@ -38,10 +40,11 @@ export async function withGrant(input: BashInput, { settings, signal }: CallSett
   const { kind, wanted } = oneOf(input.grant)
   if (onGrant === undefined) throw invalid('grant cannot be used: nobody is asked about grants here.')
   checkContextSettings(settings)
+  // The user is asked about a command that can run.
+  const { cmd, args, cwd } = checkCommand(input)
   const check = (): Promise<Addon.GrantForCall> => checkGrant(settings, kind, wanted, signal)
   const found = await check()
-  const { cmd, args = [], opts } = input
-  const question: GrantQuestion = { grant: kind, subject: found.subject, cmd, args: [...args], cwd: opts?.cwd ?? '.', signal }
+  const question: GrantQuestion = { grant: kind, subject: found.subject, cmd, args: [...args], cwd, signal }
   if (!(await agrees(onGrant, question))) throw refused(kind, found.subject, 'the user has not agreed to it', 'Go on without it.')
   const now = await check()
   if (now.subject !== found.subject || now.identity !== found.identity) {
@@ -77,6 +80,7 @@ function oneOf(grant: unknown): { kind: keyof BashGrant; wanted: string } {
   if (kind === undefined || others.length > 0 || typeof wanted !== 'string' || wanted.trim() === '') {
     throw invalid('grant must have exactly one of writable, readable and network, as a text.')
   }
+  if (wanted.length > MAX_LENGTH) throw invalid(`grant.${kind} exceeds ${MAX_LENGTH} characters.`)
   return { kind, wanted }
 }
 

@@ -158,7 +158,8 @@ function packageScripts(plan: CallPlan, cwd: string): Readonly<Record<string, un
 
 const MAX_PACKAGE_BYTES = 100_000
 
-function checkCommand({ cmd, args = [], opts }: BashInput): { cmd: string; args: string[]; cwd: string } {
+/** The parts of a command. @throws {ToolError} INVALID_INPUT */
+export function checkCommand({ cmd, args = [], opts }: BashInput): { cmd: string; args: string[]; cwd: string } {
   if (typeof cmd !== 'string' || cmd.trim() === '') throw invalid('cmd must be a non-empty string.')
   checkLength('cmd', cmd, BASH_TOOL_MAX_COMMAND_LENGTH)
   if (!Array.isArray(args)) throw invalid('args must be an array.')
