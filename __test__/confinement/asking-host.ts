@@ -8,6 +8,7 @@ import {
   type SandboxHosts,
   type ToolError,
   type ToolOptions,
+  type ToolwrightTools,
 } from 'toolwright'
 import { expect, onTestFinished } from 'vitest'
 import { makeSandbox } from '../support/sandbox.ts'
@@ -52,10 +53,8 @@ export class AskingHost {
   }
 }
 
-/** Commands in a root of their own. */
-export function askingCommands(network: SandboxHosts, options: ToolOptions = {}) {
-  const { root: rootDir } = makeSandbox()
-  const { bash } = createTools({ rootDir, ...options, sandbox: { network } })
+/** Runs scripts, which succeed or are refused. */
+export function scriptsOf(bash: ToolwrightTools['bash']) {
   const sh = async (script: string, abortSignal?: AbortSignal): Promise<string> =>
     String(await bash.execute({ cmd: 'bash', args: ['-c', script] }, { ...(abortSignal && { abortSignal }) }))
   const refused = async (script: string): Promise<ToolError> =>
@@ -64,4 +63,11 @@ export function askingCommands(network: SandboxHosts, options: ToolOptions = {})
       (error: ToolError) => error,
     )
   return { sh, refused }
+}
+
+/** Commands in a root of their own. */
+export function askingCommands(network: SandboxHosts, options: ToolOptions = {}) {
+  const { root: rootDir } = makeSandbox()
+  const { bash } = createTools({ rootDir, ...options, sandbox: { network } })
+  return scriptsOf(bash)
 }

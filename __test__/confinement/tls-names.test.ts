@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { generate } from 'selfsigned'
-import { createTools, type SandboxHosts, type ToolError } from 'toolwright'
+import { createTools, type SandboxHosts } from 'toolwright'
 import { createSandboxSession } from 'toolwright/sandbox'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { allowAll, dataOf, openScene } from '../contract/scene.ts'
 import { makeBareRepository } from '../support/bare-repository.ts'
 import { makeSandbox } from '../support/sandbox.ts'
-import { isHeld } from './asking-host.ts'
+import { isHeld, scriptsOf } from './asking-host.ts'
 
 const has = (program: string, args: string[] = ['--version']): boolean => {
   try {
@@ -80,14 +80,7 @@ describe.skipIf(!isHeld)('connections that are held to their names', { timeout: 
     const env = { allow: [], set: { PATH: process.env['PATH'] ?? '', HOME: fixture.root } }
     const hosts = { allow: NAMES, addresses, tlsNames: true, ...network }
     const { bash } = createTools({ rootDir: fixture.root, env, toolTimeoutMs: 100_000, sandbox: { network: hosts } })
-    const sh = async (script: string, abortSignal?: AbortSignal): Promise<string> =>
-      String(await bash.execute({ cmd: 'bash', args: ['-c', script] }, { ...(abortSignal && { abortSignal }) }))
-    const refused = async (script: string): Promise<ToolError> =>
-      sh(script).then(
-        (output) => expect.fail(`it succeeded: ${output}`),
-        (error: ToolError) => error,
-      )
-    return { ...fixture, hosts, sh, refused }
+    return { ...fixture, hosts, ...scriptsOf(bash) }
   }
 
   const clients: [string, string, string][] = [
