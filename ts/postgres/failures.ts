@@ -14,7 +14,8 @@ export type FailureKind =
 
 /** The classes of SQLSTATE after which the connection is gone, or was never made, for a while. */
 const CONNECTION_STATES = /^(?:08...|57P0[1-5]|53300)$/u
-const CONFLICTS = /^(?:40001|40P01|55P03)$/u
+// TW002 and 23514: the day of the call's run is being removed, and another one follows.
+const CONFLICTS = /^(?:40001|40P01|55P03|TW002|23514)$/u
 /** Errors of sockets and of the clients, which have no SQLSTATE. */
 const CONNECTION_CODES =
   /^(?:ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|ENOENT|CONNECTION_(?:CLOSED|ENDED|DESTROYED)|CONNECT_TIMEOUT|ERR_POSTGRES_(?:CONNECTION_\w+|IDLE_TIMEOUT|LIFETIME_TIMEOUT))$/u
@@ -66,6 +67,13 @@ const FAILURES: readonly [RegExp, ToolErrorCode, string, string][] = [
     'The tables of the journal are missing or older',
     'Run `npx toolwright journal migrate`.',
   ],
+  [
+    /^23514$/u,
+    'JOURNAL_SCHEMA_MISMATCH',
+    'The table of the journal was partitioned under this process',
+    'Open the journal again, in a new process or with a new store.',
+  ],
+  [/^TW002$/u, 'JOURNAL_BUSY', 'The day of the run is being removed from the journal', 'Call again in some seconds.'],
   [/^53100$/u, 'JOURNAL_DISK_FULL', 'The disk of the database server is full', 'Free space on it.'],
   [/^54000$/u, 'JOURNAL_ROW_TOO_LARGE', 'The call is too large for the journal', 'Lower maxOutputBytes.'],
   [/^ENOTFOUND$/u, 'JOURNAL_UNREACHABLE', 'No server has this name', 'Correct the host of the connection.'],

@@ -2,15 +2,18 @@ import { boolean, type Checks, checked, oneOf, optional, parseOptions, positive,
 import { nativeAddon } from '../core/native.js'
 import type { JournalStore, RecoveredCalls, ToolCallRef } from '../journal/journal-store.js'
 import { addMeasuredStore } from '../journal/store-channels.js'
+import { Archive, archiveChecks, type Archived, type ArchiveOptions } from './archive/archive.js'
 import { Attempts } from './attempts.js'
 import { Claims } from './claims.js'
 import { clientOf, type PostgresClient } from './client.js'
 import { callError } from './failures.js'
 import { Owner } from './owner.js'
-import { pruneRuns, type PruneOptions } from './prune.js'
+import { makeDays } from './old-days.js'
+import { pruneChecks, type PruneOptions, pruneRuns } from './prune.js'
 import { type JournalOwner, Reads } from './reads.js'
 import { checkSchema, migrate } from './ready.js'
 import { Reverts } from './reverts.js'
+import { type MigrationOptions, migrationChecks } from './schema.js'
 import { begunColumns, checkedTask, endColumns } from './rows.js'
 import { Session } from './session.js'
 import { prepared, statementsFor } from './statements.js'
@@ -36,6 +39,11 @@ export interface PostgresStoreOptions {
   writers?: 1 | 2 | undefined
   /** Whether missing tables are made at the first use. Without it they come from `npx toolwright journal migrate`. @default true */
   migrate?: boolean | undefined
+  /**
+   * Whether tables that are missing get a partition for each day. Tables that are there are partitioned by `migrate`.
+   * @default in one table
+   */
+  partition?: 'day' | undefined
   /** Whether the journal is only read, perhaps on a replica. @default false */
   readOnly?: boolean | undefined
   /** A name of this process for people, in the table of owners. */
@@ -52,6 +60,7 @@ const storeChecks = {
   maxOutputBytes: optional(positive(), 200_000),
   writers: optional(oneOf2, 2),
   migrate: optional(boolean, true),
+  ...migrationChecks,
   readOnly: optional(boolean, false),
   label: optional(text),
   location: optional(text, 'postgres'),
@@ -66,9 +75,17 @@ export interface PostgresStore extends JournalStore {
   beginTask: NonNullable<JournalStore['beginTask']>
   /** Where its rows are, in messages. */
   readonly location: string
-  /** Makes the tables, or brings them up to date. */
-  migrate(): Promise<void>
-  /** Removes whole runs that ended before a time. @returns the number of rows. */
+  /** Makes the tables, or brings them up to date; `partition` also makes a table without partitions the first of them. */
+  migrate(options?: MigrationOptions): Promise<void>
+  /**
+   * Writes whole runs that ended before a time to Parquet files, and removes them when those are on the disk. `hyparquet-writer` has
+   * to be installed. One process at a time prunes or archives.
+   *
+   * @throws {ToolError} JOURNAL_TASK_LOCKED; JOURNAL_OPEN_FAILED without the package; JOURNAL_DISK_FULL, JOURNAL_IO_FAILED. What was
+   * not written is not removed.
+   */
+  archive(options: ArchiveOptions): Promise<Archived>
+  /** Removes whole runs that ended before a time. One process at a time prunes or archives. @returns the number of rows. */
   prune(options: PruneOptions): Promise<number>
   /** Begins the lease of this process now, and not with its first call; again, if it has ended. */
   join(): Promise<void>
@@ -97,7 +114,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
   const { schema, location, readOnly, maxOutputBytes } = parsed
   const sql = checked('postgresStore', () => clientOf(client, parsed.prepare))
   const session = new Session(sql, location, parsed.patienceMs)
-  const statements = statementsFor(schema)
+  const statements = statementsFor(schema, 'table')
   const owner = new Owner(session, schema, parsed.leaseMs, parsed.label)
   const writer = new Writer(session, owner, statements, parsed.writers)
   /** Which lease wrote the rows that this store can complete. */
@@ -110,7 +127,9 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
   const open = async (): Promise<void> => {
     addon = await nativeAddon()
     diedJson = addon.processDiedJson()
-    await checkSchema(session, schema, parsed.migrate && !readOnly)
+    const layout = await checkSchema(session, schema, parsed.migrate && !readOnly, parsed.partition === 'day' ? 'days' : 'table')
+    Object.assign(statements, statementsFor(schema, layout))
+    if (layout === 'days' && parsed.migrate && !readOnly) await makeDays(session, statements)
   }
   /** Waits until the schema was seen. A failure is told, and the next call tries again. */
   const ready = async (): Promise<void> => {
@@ -151,6 +170,17 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
     return { number: found.row, start: startedAtMs ?? found.start, owner: writers.get(found.row) ?? found.owner }
   }
 
+  /** Does what two processes must not do at the same time. */
+  const alone = async <T>(work: () => Promise<T>): Promise<T> => {
+    await settled()
+    const lock = await attempts.lock({ runId: '_toolwright', nodeId: 'retention', iteration: 0 }, 1)
+    try {
+      return await work()
+    } finally {
+      await lock.release()
+    }
+  }
+
   const measured = { store: location, queued: () => writer.queued, owners: () => reads.countOwners() }
   const stopMeasuring = readOnly ? undefined : addMeasuredStore(measured)
 
@@ -180,7 +210,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
       await ready()
       const columns = endColumns(end, maxOutputBytes, native().fitJson)
       const { number, start, owner: writtenBy } = await ownerOf(call)
-      await writer.end({ number, start, owner: writtenBy, ...columns })
+      await writer.end({ number, start, owner: writtenBy, run_id: call.runId, ...columns })
       writers.delete(number)
       owner.closed(number)
     },
@@ -269,8 +299,10 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
         }
       })())
     },
-    async migrate() {
-      await migrate(session, schema)
+    async migrate(options) {
+      const { partition } = parseOptions('migrate', options ?? {}, migrationChecks)
+      const layout = await migrate(session, schema, partition === 'day' ? 'days' : 'table')
+      Object.assign(statements, statementsFor(schema, layout))
     },
     async join() {
       await ready()
@@ -281,8 +313,12 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
       return reads.owners()
     },
     async prune(pruned) {
-      await settled()
-      return pruneRuns(session, statements, pruned)
+      const { beforeMs, batchRows } = parseOptions('prune', pruned, pruneChecks)
+      return alone(() => pruneRuns(session, statements, beforeMs, batchRows))
+    },
+    async archive(archived) {
+      const parsedOptions = parseOptions('archive', archived, archiveChecks)
+      return alone(() => new Archive(session, statements, parsedOptions).write())
     },
   }
 }

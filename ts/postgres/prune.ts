@@ -1,4 +1,7 @@
 /** Removing old runs. */
+import { type Checks, must, optional, positive } from '../core/options.js'
+import { oldRuns, removeRuns } from './old-runs.js'
+import { makeDays, oldDays, removeDay } from './old-days.js'
 import type { Session } from './session.js'
 import type { Statements } from './statements.js'
 
@@ -10,23 +13,25 @@ export interface PruneOptions {
   batchRows?: number | undefined
 }
 
-/** Removes whole runs, a few rows at a time. Runs with a call that has no outcome stay. @returns the number of rows. */
-export async function pruneRuns(session: Session, { calls }: Statements, { beforeMs, batchRows = 5_000 }: PruneOptions): Promise<number> {
+/** A time. */
+export const time = must<number>(Number.isFinite, 'a time in milliseconds since 1970')
+
+export const pruneChecks = { beforeMs: time, batchRows: optional(positive(), 5_000) } satisfies Checks<PruneOptions>
+
+/**
+ * Removes whole runs: days whose runs are all over together with their partition, others a few rows at a time. Runs with a call
+ * that has no outcome stay.
+ *
+ * @returns the number of rows
+ */
+export async function pruneRuns(session: Session, statements: Statements, beforeMs: number, batchRows: number): Promise<number> {
   let removed = 0
-  for (;;) {
-    const rows = await session.ask(
-      `WITH old AS MATERIALIZED (
-         SELECT run_id FROM ${calls} GROUP BY run_id
-         HAVING max(greatest(started_at_ms, coalesce(finished_at_ms, 0))) < $1::text::float8
-           AND NOT bool_or(status IN ('started', 'intended') OR coalesce(revert_status, '') = 'reverting')
-         LIMIT 1000
-       ), few AS MATERIALIZED (SELECT c.tw_row FROM ${calls} c JOIN old USING (run_id) LIMIT $2::text::bigint),
-       gone AS (DELETE FROM ${calls} c USING few WHERE c.tw_row = few.tw_row RETURNING c.tw_row)
-       SELECT count(*) AS removed FROM gone`,
-      [beforeMs, batchRows],
-    )
-    const count = Number(rows[0]?.['removed'])
-    removed += count
-    if (count === 0) return removed
+  if (statements.isByDay) {
+    await makeDays(session, statements)
+    for (const day of await oldDays(session, statements, beforeMs)) removed += (await removeDay(session, statements, day, beforeMs)) ?? 0
   }
+  for await (const runs of oldRuns(session, statements, beforeMs)) {
+    removed += await removeRuns(session, statements, runs, beforeMs, batchRows)
+  }
+  return removed
 }

@@ -1,8 +1,8 @@
 /** Reading what was recorded. */
 import { invalid } from '../core/options.js'
 import type { ListOptions, ListRunOptions, ListRunsOptions, ReadRows, RunSummary, TaskId, ToolCallRow } from '../journal/journal-store.js'
-import { callRow } from './rows.js'
-import { UNSAFE_TO_REPEAT } from './schema.js'
+import { callRow, isTrue } from './rows.js'
+import { UNSAFE_TO_REPEAT } from './columns.js'
 import type { Parameter, Session } from './session.js'
 import type { Statements } from './statements.js'
 
@@ -18,8 +18,6 @@ export interface JournalOwner {
   isAlive: boolean
 }
 
-const OF_TASK = 'WHERE c.run_id = $1::text AND c.node_id = $2::text AND c.iteration = $3::text::bigint'
-
 export class Reads {
   readonly #session: Session
   readonly #statements: Statements
@@ -32,19 +30,24 @@ export class Reads {
     this.#argsHash = argsHash
   }
 
+  /** The condition of a task, whose parts are the first three values. */
+  get #ofTask(): string {
+    return `WHERE ${this.#statements.ofRun('$1::text')} AND c.node_id = $2::text AND c.iteration = $3::text::bigint`
+  }
+
   task({ runId, nodeId, iteration }: TaskId, { outline = false }: ListOptions = {}): Promise<ToolCallRow[]> {
-    return this.#rows(outline, `${OF_TASK} ORDER BY c.attempt, c.seq`, [runId, nodeId, iteration])
+    return this.#rows(outline, `${this.#ofTask} ORDER BY c.attempt, c.seq`, [runId, nodeId, iteration])
   }
 
   run(runId: string, { reverse = false, outline = false }: ListRunOptions = {}): Promise<ToolCallRow[]> {
     const order = ['started_at_ms', 'attempt', 'seq', 'node_id COLLATE "C"', 'iteration']
     const sorted = order.map((column) => `c.${column}${reverse ? ' DESC' : ''}`).join(', ')
-    return this.#rows(outline, `WHERE c.run_id = $1::text ORDER BY ${sorted}`, [runId])
+    return this.#rows(outline, `WHERE ${this.#statements.ofRun('$1::text')} ORDER BY ${sorted}`, [runId])
   }
 
   /** A page costs what it holds, whatever the table does. */
   async runs({ limit, beforeMs, before }: ListRunsOptions = {}): Promise<RunSummary[]> {
-    const { calls, prefix } = this.#statements
+    const { calls, prefix, ofRun } = this.#statements
     const page =
       limit === undefined
         ? `SELECT c.run_id, min(c.started_at_ms) AS first FROM ${calls} c GROUP BY c.run_id`
@@ -55,7 +58,7 @@ export class Reads {
          SELECT count(*) AS calls, count(*) FILTER (WHERE c.status IN ('started', 'intended')) AS started,
            count(*) FILTER (WHERE c.status IN ('success', 'succeeded')) AS succeeded, count(*) FILTER (WHERE c.status = 'error') AS failed,
            max(c.finished_at_ms) AS last
-         FROM ${calls} c WHERE c.run_id = p.run_id) n
+         FROM ${calls} c WHERE ${ofRun('p.run_id')}) n
        WHERE ($1::text IS NULL OR p.first < $1::text::float8)
          AND ($3::text IS NULL OR (p.first, p.run_id COLLATE "C") < ($3::text::bigint, $4::text))
        ORDER BY p.first DESC, p.run_id COLLATE "C" DESC LIMIT $2::text::bigint`,
@@ -94,7 +97,7 @@ export class Reads {
       pid: Number(row['pid']),
       label: row['label'] === null ? null : String(row['label']),
       openedAtMs: Math.round(Number(row['opened'])),
-      isAlive: row['is_alive'] === true || row['is_alive'] === 't',
+      isAlive: isTrue(row['is_alive']),
     }))
   }
 
@@ -147,20 +150,20 @@ export class Reads {
 
   async lastAttempt({ runId, nodeId, iteration }: TaskId): Promise<{ attempt: number; seq: number } | undefined> {
     const [row] = await this.#session.ask(
-      `SELECT c.attempt, c.seq FROM ${this.#statements.calls} c ${OF_TASK} ORDER BY c.attempt DESC, c.seq DESC LIMIT 1`,
+      `SELECT c.attempt, c.seq FROM ${this.#statements.calls} c ${this.#ofTask} ORDER BY c.attempt DESC, c.seq DESC LIMIT 1`,
       [runId, nodeId, iteration],
     )
     return row && { attempt: Number(row['attempt']), seq: Number(row['seq']) }
   }
 
   priorEffects({ runId, nodeId, iteration }: TaskId, attempt: number): Promise<ToolCallRow[]> {
-    const clause = `${OF_TASK} AND c.attempt < $4::text::bigint AND ${UNSAFE_TO_REPEAT} ORDER BY c.attempt, c.seq`
+    const clause = `${this.#ofTask} AND c.attempt < $4::text::bigint AND ${UNSAFE_TO_REPEAT} ORDER BY c.attempt, c.seq`
     return this.#rows(true, clause, [runId, nodeId, iteration, attempt])
   }
 
   /** The rows of some programs have neither hash nor number: they are compared by their arguments, and counted in their order. */
   async recorded({ runId, nodeId, iteration }: TaskId, tool: string, argsHash: string, ordinal: number): Promise<ToolCallRow | undefined> {
-    const clause = `${OF_TASK} AND c.tool_name = $4::text AND (c.tw_args_hash = $5::text OR c.tw_args_hash IS NULL)
+    const clause = `${this.#ofTask} AND c.tool_name = $4::text AND (c.tw_args_hash = $5::text OR c.tw_args_hash IS NULL)
       AND coalesce(c.tw_acted, 1) <> 0 ORDER BY c.attempt, c.seq`
     const counts = new Map<number, number>()
     let last: number | undefined
@@ -182,7 +185,7 @@ export class Reads {
     seq: number,
   ): Promise<{ row: number; start: number; owner: number | null } | undefined> {
     const [row] = await this.#session.ask(
-      `SELECT c.tw_row, c.started_at_ms, c.tw_owner FROM ${this.#statements.calls} c ${OF_TASK}
+      `SELECT c.tw_row, c.started_at_ms, c.tw_owner FROM ${this.#statements.calls} c ${this.#ofTask}
          AND c.attempt = $4::text::bigint AND c.seq = $5::text::bigint`,
       [runId, nodeId, iteration, attempt, seq],
     )

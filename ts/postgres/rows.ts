@@ -8,6 +8,9 @@ import type { SqlRow } from './client.js'
 /** Cuts a JSON text to a limit: the addon's. */
 export type Fit = (json: string, limitBytes: number) => { json: string; bytes: number }
 
+/** A truth value, which some clients leave as its text. */
+export const isTrue = (value: unknown): boolean => value === true || value === 't'
+
 const numberOr = (value: unknown): number | null => (value === null || value === undefined ? null : Number(value))
 const textOr = (value: unknown): string | null => (value === null || value === undefined ? null : String(value))
 const flagOr = (value: unknown): boolean | null => (value === null || value === undefined ? null : Number(value) !== 0)

@@ -1,6 +1,8 @@
 /** The statements of a store, each made once. */
 import { hash } from 'node:crypto'
-import { BEGUN_COLUMNS, ENDED_COLUMNS, endedChanges, quoted, selectList } from './schema.js'
+import { BEGUN_COLUMNS, ENDED_COLUMNS, endedChanges, selectList } from './columns.js'
+import type { Layout } from './days.js'
+import { quoted } from './schema.js'
 
 /** A text, and the name under which it may stay prepared. */
 export interface Prepared {
@@ -19,6 +21,10 @@ export interface Statements {
   /** The schema with its dot. */
   prefix: string
   select: string
+  /** Whether calls are written by functions alone, which know the partitions. */
+  isByDay: boolean
+  /** The condition of the calls of a run, which leads to its partition. */
+  ofRun(run: string): string
   outline: string
   begin: Prepared
   finish: Prepared
@@ -31,9 +37,10 @@ export interface Statements {
   unlock: Prepared
 }
 
-export function statementsFor(schema: string): Statements {
+export function statementsFor(schema: string, layout: Layout): Statements {
   const prefix = `${quoted(schema)}.`
   const calls = `${prefix}_smithers_tool_calls`
+  const isByDay = layout === 'days'
   const columns = BEGUN_COLUMNS.map(([name]) => name).join(', ')
   const values = BEGUN_COLUMNS.map(([, type], index) => parameter(index + 2, type)).join(', ')
   const ended = new Map(ENDED_COLUMNS.map(([name, type], index) => [name as string, parameter(index + 1, type)]))
@@ -42,6 +49,9 @@ export function statementsFor(schema: string): Statements {
   return {
     calls,
     prefix,
+    isByDay,
+    ofRun: (run) =>
+      `c.run_id = ${run}${isByDay ? ` AND c.tw_day = (SELECT d.tw_day FROM ${prefix}_toolwright_run_days d WHERE d.run_id = ${run})` : ''}`,
     select: `SELECT ${selectList(false)} FROM ${calls} c`,
     outline: `SELECT ${selectList(true)} FROM ${calls} c`,
     begin: prepared(

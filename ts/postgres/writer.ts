@@ -8,7 +8,7 @@ import { type StoreWrite, storeWrites } from '../journal/store-channels.js'
 import type { SqlRow } from './client.js'
 import { callError, duplicate, fenced } from './failures.js'
 import { type Lease, type Owner, taskName } from './owner.js'
-import { BEGUN_COLUMNS, ENDED_COLUMNS } from './schema.js'
+import { BEGUN_COLUMNS, ENDED_COLUMNS } from './columns.js'
 import { isCode, type Parameter, type Session } from './session.js'
 import type { Statements } from './statements.js'
 
@@ -257,12 +257,12 @@ export class Writer {
   }
 
   #statement(begins: BeginJob[], ends: EndJob[], lease: Lease | undefined) {
-    const { begin, finish, beginMany, finishMany, both } = this.#statements
+    const { begin, finish, beginMany, finishMany, both, isByDay } = this.#statements
     const [first, last] = [begins[0], ends[0]]
-    if (begins.length === 1 && ends.length === 0 && first !== undefined) {
+    if (!isByDay && begins.length === 1 && ends.length === 0 && first !== undefined) {
       return { ...begin, values: [lease?.id, ...BEGUN_COLUMNS.map(([name]) => first.columns[name])] as Parameter[] }
     }
-    if (ends.length === 1 && begins.length === 0 && last !== undefined) {
+    if (!isByDay && ends.length === 1 && begins.length === 0 && last !== undefined) {
       return { ...finish, values: ENDED_COLUMNS.map(([name]) => last.columns[name]) as Parameter[] }
     }
     const begun = JSON.stringify(begins.map(({ columns }, place) => ({ place, ...columns })))

@@ -22,6 +22,18 @@ for (const version of [15, 18]) {
       )
     }
 
+    journalSuite(
+      { describe, test },
+      {
+        name: 'a partition for each day',
+        open: () => openJournal(own.open({ partition: 'day' })),
+        openTwo: async () => {
+          const schema = own.schema()
+          return [await openJournal(own.open({ schema, partition: 'day' })), await openJournal(own.open({ schema, partition: 'day' }))]
+        },
+      },
+    )
+
     test('without prepared statements, one writer', async () => {
       const journal = await openJournal(own.open({ prepare: false, writers: 1 }))
       const calls = Array.from({ length: 300 }, async (_, index) => {

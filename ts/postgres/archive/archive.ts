@@ -1,0 +1,186 @@
+/** Old runs as Parquet files, which any number of years may stay, and which no journal has to carry. */
+import { join } from 'node:path'
+import { boolean, type Checks, optional, type Parsed, path, positive } from '../../core/options.js'
+import { makeDays, oldDays, removeDay } from '../old-days.js'
+import { arrayOf, type OldRun, oldRuns, removeRuns } from '../old-runs.js'
+import { time } from '../prune.js'
+import type { Session } from '../session.js'
+import type { Statements } from '../statements.js'
+import { type FileColumn, ParquetFile } from './parquet-file.js'
+
+/** What is archived, and where. */
+export interface ArchiveOptions {
+  /** Runs whose last call began and ended before this time, in milliseconds since 1970. At most now. */
+  beforeMs: number
+  /** The folder of the files. It is made if it is missing. */
+  directory: string
+  /** Whether the rows stay in the journal, too. @default false */
+  keep?: boolean | undefined
+  /** The most rows of a transaction that removes some. @default 5000 */
+  batchRows?: number | undefined
+}
+
+export const archiveChecks = {
+  beforeMs: time,
+  directory: path,
+  keep: optional(boolean, false),
+  batchRows: optional(positive(), 5_000),
+} satisfies Checks<ArchiveOptions>
+
+/** What was archived. */
+export interface Archived {
+  rows: number
+  /** The paths of the files, `DIRECTORY/day=YYYY-MM-DD/NAME.parquet`. */
+  files: string[]
+}
+
+/** The columns of a file: those of the table. */
+const COLUMNS: readonly FileColumn[] = [
+  ['run_id', 'STRING'],
+  ['node_id', 'STRING'],
+  ['iteration', 'INT64'],
+  ['attempt', 'INT64'],
+  ['seq', 'INT64'],
+  ['call_token', 'STRING'],
+  ['tool_name', 'STRING'],
+  ['input_json', 'STRING'],
+  ['output_json', 'STRING'],
+  ['started_at_ms', 'INT64'],
+  ['finished_at_ms', 'INT64'],
+  ['status', 'STRING'],
+  ['error_json', 'STRING'],
+  ['kind', 'STRING'],
+  ['side_effect', 'INT64'],
+  ['idempotent', 'INT64'],
+  ['accepts_idempotency_key', 'INT64'],
+  ['has_revert', 'INT64'],
+  ['idempotency_key', 'STRING'],
+  ['revert_status', 'STRING'],
+  ['reverted_at_ms', 'INT64'],
+  ['revert_error_json', 'STRING'],
+  ['forced_past_json', 'STRING'],
+  ['tw_args_hash', 'STRING'],
+  ['tw_ordinal', 'INT64'],
+  ['tw_output_bytes', 'INT64'],
+  ['tw_acted', 'INT64'],
+  ['tw_call_id', 'STRING'],
+  ['tw_row', 'INT64'],
+]
+
+const SELECTED = COLUMNS.map(([name]) => `c.${name}`).join(', ')
+const SIZE = COLUMNS.filter(([, type]) => type === 'STRING')
+  .map(([name]) => `coalesce(octet_length(c.${name}), 0)`)
+  .join(' + ')
+
+/** About the most bytes that are read at once, and the most rows whose sizes are. */
+const WINDOW_BYTES = 8 << 20
+const WINDOW_ROWS = 5_000
+/** Runs of one file. Their names are kept until it is written. */
+const FILE_RUNS = 200_000
+
+export class Archive {
+  readonly #session: Session
+  readonly #statements: Statements
+  readonly #options: Parsed<typeof archiveChecks>
+  readonly #files: string[] = []
+  #rows = 0
+
+  constructor(session: Session, statements: Statements, options: Parsed<typeof archiveChecks>) {
+    this.#session = session
+    this.#statements = statements
+    this.#options = { ...options, beforeMs: Math.min(options.beforeMs, Date.now()) }
+  }
+
+  async write(): Promise<Archived> {
+    const { beforeMs, keep } = this.#options
+    if (this.#statements.isByDay && !keep) {
+      await makeDays(this.#session, this.#statements)
+      for (const day of await oldDays(this.#session, this.#statements, beforeMs)) {
+        await removeDay(this.#session, this.#statements, day, beforeMs, (table) => this.#writeDay(day, table))
+      }
+    }
+    await this.#writeRuns()
+    return { rows: this.#rows, files: this.#files }
+  }
+
+  /** A partition that nobody can change any more. Written again after a crash, it replaces its file. */
+  async #writeDay(day: string, table: string): Promise<void> {
+    let after = -1
+    await this.#writeFile(join(`day=${day}`, 'calls'), async (file) => {
+      for (;;) {
+        const sizes = await this.#session.ask(
+          `SELECT c.tw_row, ${SIZE} AS size FROM ${table} c WHERE c.tw_row > $1::text::bigint ORDER BY c.tw_row LIMIT $2::text::bigint`,
+          [after, WINDOW_ROWS],
+        )
+        if (sizes.length === 0) return
+        after = Number(sizes.at(-1)?.['tw_row'])
+        await this.#copy(table, sizes, file)
+      }
+    })
+  }
+
+  /** Runs one by one: by the day on which they began, a file for each. */
+  async #writeRuns(): Promise<void> {
+    let [day, runs]: [string, OldRun[]] = ['', []]
+    for await (const page of oldRuns(this.#session, this.#statements, this.#options.beforeMs)) {
+      for (const run of page) {
+        const its = new Date(run.startedAtMs).toISOString().slice(0, 10)
+        if (its !== day || runs.length >= FILE_RUNS) {
+          await this.#writeDayOfRuns(day, runs)
+          ;[day, runs] = [its, []]
+        }
+        runs.push(run)
+      }
+    }
+    await this.#writeDayOfRuns(day, runs)
+  }
+
+  async #writeDayOfRuns(day: string, runs: readonly OldRun[]): Promise<void> {
+    if (runs.length === 0) return
+    const { beforeMs, batchRows, keep } = this.#options
+    const { calls } = this.#statements
+    const pages = Array.from({ length: Math.ceil(runs.length / 500) }, (_, index) => runs.slice(index * 500, index * 500 + 500))
+    await this.#writeFile(join(`day=${day}`, `runs-${Math.trunc(beforeMs)}-${this.#files.length}`), async (file) => {
+      for (const page of pages) {
+        const sizes = await this.#session.ask(
+          `SELECT c.tw_row, ${SIZE} AS size FROM ${calls} c WHERE c.run_id = ANY ($1::text::text[]) ORDER BY c.tw_row`,
+          [arrayOf(page.map(({ runId }) => runId))],
+        )
+        await this.#copy(calls, sizes, file)
+      }
+    })
+    if (!keep) for (const page of pages) await removeRuns(this.#session, this.#statements, page, beforeMs, batchRows)
+  }
+
+  async #writeFile(name: string, fill: (file: ParquetFile) => Promise<void>): Promise<void> {
+    const about = { 'toolwright.before_ms': String(this.#options.beforeMs), 'toolwright.journal': this.#session.place }
+    const file = await ParquetFile.create(join(this.#options.directory, `${name}.parquet`), COLUMNS, about)
+    try {
+      await fill(file)
+      await file.finish()
+    } catch (error) {
+      await file.discard()
+      throw error
+    }
+    this.#files.push(file.path)
+  }
+
+  /** Copies rows in windows of a bounded size: one output may be as large as the limit of the journal says. */
+  async #copy(table: string, sizes: readonly Record<string, unknown>[], file: ParquetFile): Promise<void> {
+    let [numbers, bytes]: [number[], number] = [[], 0]
+    const flush = async (): Promise<void> => {
+      if (numbers.length === 0) return
+      const text = `SELECT ${SELECTED} FROM ${table} c WHERE c.tw_row = ANY ($1::text::bigint[]) ORDER BY c.tw_row`
+      const rows = await this.#session.ask(text, [arrayOf(numbers)])
+      await file.add(rows, bytes)
+      this.#rows += rows.length
+      ;[numbers, bytes] = [[], 0]
+    }
+    for (const row of sizes) {
+      numbers.push(Number(row['tw_row']))
+      bytes += Number(row['size']) + 200
+      if (bytes >= WINDOW_BYTES || numbers.length >= WINDOW_ROWS) await flush()
+    }
+    await flush()
+  }
+}

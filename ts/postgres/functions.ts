@@ -1,0 +1,181 @@
+/** The functions of a journal in PostgreSQL: what has to be one statement, and so one transaction. */
+import { BEGUN_COLUMNS, ENDED_COLUMNS, endedChanges, names, record, selectList, UNSAFE_TO_REPEAT } from './columns.js'
+import type { Layout } from './days.js'
+
+/**
+ * The functions run with the rights of their caller. Their settings keep plans that were made for an empty table from
+ * scanning a full one.
+ */
+export function functionStatements(t: string, s: string, layout: Layout): string[] {
+  const calls = `${t}._smithers_tool_calls`
+  const isByDay = layout === 'days'
+  /** What leads to the one partition of a run. */
+  const ofDay = (table: string, day: string): string => (isByDay ? ` AND ${table}.tw_day = ${day}` : '')
+  const dayColumn = isByDay ? 'tw_day, ' : ''
+  const owners = `${t}._toolwright_owners`
+  const locks = `${t}._toolwright_task_locks`
+  /** The day of a run, if it has one. */
+  const dayOf = (run: string): string =>
+    isByDay ? `\n  v_day date := (SELECT r.tw_day FROM ${t}._toolwright_run_days r WHERE r.run_id = ${run});` : ''
+  const fence = `PERFORM 1 FROM ${owners} o WHERE o.id = a_writer FOR KEY SHARE OF o;
+  IF NOT FOUND THEN RAISE EXCEPTION 'toolwright: another process has taken over' USING ERRCODE = 'TW001'; END IF;`
+  return [
+    // The page of runs before a run: rows by time from its end, of which those are taken that are the first of their run. Its settings keep
+    // a table without statistics from being sorted.
+    `CREATE OR REPLACE FUNCTION ${t}._toolwright_runs(a_limit bigint, a_before_ms float8, a_started bigint, a_run text)
+RETURNS TABLE (run_id text, first bigint) LANGUAGE sql STABLE
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $fn$
+  SELECT c.run_id, c.started_at_ms FROM ${calls} c CROSS JOIN LATERAL (
+    SELECT x.tw_row FROM ${calls} x WHERE x.run_id = c.run_id${ofDay('x', 'c.tw_day')} ORDER BY x.started_at_ms, x.tw_row LIMIT 1) f
+  WHERE f.tw_row = c.tw_row AND c.started_at_ms <= coalesce(a_started, 9223372036854775807)
+    AND c.started_at_ms < coalesce(a_before_ms, 'infinity')
+    AND (a_started IS NULL OR (c.started_at_ms, c.run_id COLLATE "C") < (a_started, a_run))
+  ORDER BY c.started_at_ms DESC, c.run_id COLLATE "C" DESC LIMIT a_limit
+$fn$`,
+    // Takes over the rows of owners whose lease has ended. The DELETE waits for the intents of its owner that are on their way;
+    // the UPDATE after it, with a newer snapshot, sees them.
+    `CREATE OR REPLACE FUNCTION ${t}._toolwright_recover(a_failure text)
+RETURNS TABLE (what text, number bigint) LANGUAGE plpgsql SET enable_seqscan = off AS $fn$
+DECLARE v_gone bigint; v_after bigint;
+BEGIN
+  FOR v_gone IN SELECT o.id FROM ${owners} o WHERE o.expires_at < clock_timestamp() ORDER BY o.id LOOP
+    DELETE FROM ${owners} o WHERE o.id = v_gone AND o.expires_at < clock_timestamp() RETURNING o.rows_after INTO v_after;
+    IF NOT FOUND THEN CONTINUE; END IF;
+    RETURN QUERY UPDATE ${calls} c SET status = 'unknown', error_json = a_failure
+      WHERE c.tw_row > v_after AND c.tw_owner = v_gone AND c.status = 'started' RETURNING 'call'::text, c.tw_row;
+    RETURN QUERY UPDATE ${calls} c SET revert_status = 'revert-failed', revert_error_json = a_failure
+      WHERE c.tw_row > v_after AND c.tw_revert_owner = v_gone AND c.revert_status = 'reverting' RETURNING 'revert'::text, c.tw_row;
+    DELETE FROM ${locks} l WHERE l.owner = v_gone;
+  END LOOP;
+END $fn$`,
+    `CREATE OR REPLACE FUNCTION ${t}._toolwright_begin(a_writer bigint, a_calls json)
+RETURNS TABLE (place int, number bigint) LANGUAGE plpgsql STRICT AS $fn$
+BEGIN
+  ${fence}
+  RETURN QUERY WITH given AS MATERIALIZED (
+    SELECT nextval('${s}._toolwright_rows') AS row_number, b.*
+    FROM json_to_recordset(a_calls) AS b(place int, ${record(BEGUN_COLUMNS)})
+  ),${
+    isByDay
+      ? ` days AS MATERIALIZED (SELECT r.run_id, ${t}._toolwright_day(r.run_id) AS tw_day FROM (
+    SELECT DISTINCT g.run_id FROM given g ORDER BY g.run_id) r),`
+      : ''
+  } written AS (
+    INSERT INTO ${calls} AS c (tw_row, tw_owner, kind, ${dayColumn}${names(BEGUN_COLUMNS)})
+    SELECT g.row_number, a_writer, 'tool', ${dayColumn}${names(BEGUN_COLUMNS, 'g.')} FROM given g${isByDay ? ' JOIN days USING (run_id)' : ''}
+    ON CONFLICT DO NOTHING RETURNING c.tw_row
+  ) SELECT g.place, g.row_number FROM given g JOIN written w ON w.tw_row = g.row_number;
+END $fn$`,
+    `CREATE OR REPLACE FUNCTION ${t}._toolwright_finish(a_ends json)
+RETURNS TABLE (place int, number bigint) LANGUAGE plpgsql STRICT
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $fn$
+BEGIN
+  RETURN QUERY ${
+    isByDay
+      ? `WITH ends AS MATERIALIZED (SELECT e.*, r.tw_day FROM json_to_recordset(a_ends) AS e(place int, run_id text, ${record(ENDED_COLUMNS)})
+    JOIN ${t}._toolwright_run_days r USING (run_id)) `
+      : ''
+  }UPDATE ${calls} c SET ${endedChanges((column) => `e.${column}`).replace(
+    '\n  WHERE',
+    isByDay
+      ? `\n  FROM ends e\n  WHERE c.tw_day = e.tw_day AND`
+      : `\n  FROM json_to_recordset(a_ends) AS e(place int, ${record(ENDED_COLUMNS)})\n  WHERE`,
+  )}
+  RETURNING e.place, c.tw_row;
+END $fn$`,
+    `CREATE OR REPLACE FUNCTION ${t}._toolwright_lock(
+  a_writer bigint, a_run text, a_node text, a_iteration bigint, a_attempt bigint, a_again boolean, a_failure text)
+RETURNS TABLE (token bigint, holder text) LANGUAGE plpgsql AS $fn$
+DECLARE v_token bigint;
+BEGIN
+  PERFORM ${t}._toolwright_recover(a_failure);
+  ${fence}
+  INSERT INTO ${locks} AS l (run_id, node_id, iteration, owner, attempt, token)
+  VALUES (a_run, a_node, a_iteration, a_writer, a_attempt, nextval('${s}._toolwright_fence'))
+  ON CONFLICT (run_id, node_id, iteration) DO UPDATE
+    SET owner = excluded.owner, attempt = excluded.attempt, token = excluded.token
+    WHERE NOT EXISTS (SELECT 1 FROM ${owners} o WHERE o.id = l.owner) OR (a_again AND l.owner = a_writer)
+  RETURNING l.token INTO v_token;
+  IF v_token IS NOT NULL THEN
+    RETURN QUERY SELECT v_token, NULL::text;
+  ELSE
+    RETURN QUERY SELECT NULL::bigint, coalesce((
+      SELECT 'process ' || o.pid || ' on ' || o.host FROM ${locks} l JOIN ${owners} o ON o.id = l.owner
+      WHERE l.run_id = a_run AND l.node_id = a_node AND l.iteration = a_iteration), 'another process');
+  END IF;
+END $fn$`,
+    // One round trip for all that an attempt has to know, as JSON.
+    `CREATE OR REPLACE FUNCTION ${t}._toolwright_begin_task(
+  a_writer bigint, a_run text, a_node text, a_iteration bigint, a_wanted bigint, a_again boolean, a_failure text)
+RETURNS text LANGUAGE plpgsql AS $fn$
+DECLARE v_token bigint; v_holder text; v_last bigint; v_seq bigint; v_attempt bigint; v_before bigint;${dayOf('a_run')}
+BEGIN
+  SELECT l.token, l.holder INTO v_token, v_holder
+  FROM ${t}._toolwright_lock(a_writer, a_run, a_node, a_iteration, a_wanted, a_again, a_failure) l;
+  IF v_token IS NULL THEN RETURN json_build_object('holder', v_holder)::text; END IF;
+  SELECT c.attempt, c.seq INTO v_last, v_seq FROM ${calls} c
+  WHERE c.run_id = a_run${ofDay('c', 'v_day')} AND c.node_id = a_node AND c.iteration = a_iteration ORDER BY c.attempt DESC, c.seq DESC LIMIT 1;
+  v_attempt := coalesce(a_wanted, coalesce(v_last, 0) + 1);
+  v_before := CASE WHEN v_attempt <= v_last THEN v_attempt + 1 ELSE v_attempt END;
+  RETURN json_build_object('token', v_token, 'attempt', v_attempt, 'last', v_last, 'seq', v_seq,
+    'effects', CASE WHEN v_last IS NULL THEN '[]'::json ELSE (SELECT coalesce(json_agg(q ORDER BY q.attempt, q.seq), '[]'::json) FROM (
+      SELECT ${selectList(true)} FROM ${calls} c
+      WHERE c.run_id = a_run${ofDay('c', 'v_day')} AND c.node_id = a_node AND c.iteration = a_iteration AND c.attempt < v_before
+        AND ${UNSAFE_TO_REPEAT}) q) END,
+    'made', CASE WHEN v_attempt <= v_last THEN (SELECT coalesce(json_agg(q ORDER BY q.seq), '[]'::json) FROM (
+      SELECT ${selectList(true)} FROM ${calls} c
+      WHERE c.run_id = a_run${ofDay('c', 'v_day')} AND c.node_id = a_node AND c.iteration = a_iteration AND c.attempt = v_attempt) q)
+      ELSE '[]'::json END)::text;
+END $fn$`,
+    `CREATE OR REPLACE FUNCTION ${t}._toolwright_claim(
+  a_writer bigint, a_call json, a_call_id text, a_repeat boolean, a_again boolean, a_failure text)
+RETURNS TABLE (what text, number bigint, attempt bigint, seq bigint, start bigint) LANGUAGE plpgsql AS $fn$
+DECLARE v_new record; v_old record; v_seq bigint; v_start bigint; v_tries int := 0;${isByDay ? ' v_day date;' : ''}
+BEGIN
+  PERFORM ${t}._toolwright_recover(a_failure);
+  ${fence}
+  SELECT * INTO v_new FROM json_to_record(a_call) AS b(${record(BEGUN_COLUMNS)});${isByDay ? `\n  v_day := ${t}._toolwright_day(v_new.run_id);` : ''}
+  LOOP
+    SELECT c.* INTO v_old FROM ${calls} c WHERE c.run_id = v_new.run_id${ofDay('c', 'v_day')} AND c.node_id = v_new.node_id
+      AND c.iteration = v_new.iteration AND c.tw_call_id = a_call_id FOR UPDATE;
+    EXIT WHEN FOUND;
+    SELECT coalesce(max(c.seq), 0) + 1 INTO v_seq FROM ${calls} c WHERE c.run_id = v_new.run_id${ofDay('c', 'v_day')}
+      AND c.node_id = v_new.node_id AND c.iteration = v_new.iteration AND c.attempt = v_new.attempt;
+    v_tries := v_tries + 1;
+    RETURN QUERY INSERT INTO ${calls} AS c (tw_owner, kind, tw_call_id, ${dayColumn}${names(BEGUN_COLUMNS)})
+      SELECT a_writer, 'tool', a_call_id, ${isByDay ? 'v_day, ' : ''}${BEGUN_COLUMNS.map(([name]) =>
+        name === 'seq'
+          ? 'v_seq'
+          : name === 'call_token'
+            ? `CASE WHEN EXISTS (SELECT 1 FROM ${calls} x WHERE x.call_token = v_new.call_token${ofDay('x', 'v_day')}) OR v_tries > 5 THEN NULL ELSE v_new.call_token END`
+            : `v_new.${name}`,
+      ).join(', ')}
+      ON CONFLICT DO NOTHING RETURNING 'claimed'::text, c.tw_row, c.attempt, c.seq, c.started_at_ms;
+    IF FOUND THEN RETURN; END IF;
+    -- Another call took the number, or the id, meanwhile.
+    IF v_tries > 1000 THEN RAISE EXCEPTION 'toolwright: the call cannot be numbered' USING ERRCODE = '40001'; END IF;
+  END LOOP;
+  IF v_old.tool_name <> v_new.tool_name OR v_old.tw_args_hash <> v_new.tw_args_hash THEN
+    RETURN QUERY SELECT 'differs'::text, v_old.tw_row, v_old.attempt, v_old.seq, v_old.started_at_ms; RETURN;
+  END IF;
+  IF v_old.status IN ('success', 'succeeded') OR (v_old.status = 'error' AND coalesce(v_old.tw_acted, 1) <> 0) THEN
+    RETURN QUERY SELECT 'recorded'::text, v_old.tw_row, v_old.attempt, v_old.seq, v_old.started_at_ms; RETURN;
+  END IF;
+  IF v_old.status IN ('started', 'intended') AND EXISTS (SELECT 1 FROM ${owners} o WHERE o.id = v_old.tw_owner) THEN
+    -- The answer to this very claim may have been lost on its way.
+    RETURN QUERY SELECT CASE WHEN a_again AND v_old.tw_owner = a_writer AND v_old.started_at_ms = v_new.started_at_ms
+      THEN 'claimed' ELSE 'running' END::text, v_old.tw_row, v_old.attempt, v_old.seq, v_old.started_at_ms; RETURN;
+  END IF;
+  IF v_old.status <> 'error' AND NOT a_repeat THEN
+    UPDATE ${calls} c SET status = 'unknown', error_json = coalesce(c.error_json, a_failure)
+      WHERE c.tw_row = v_old.tw_row${ofDay('c', 'v_day')} AND c.status <> 'unknown';
+    RETURN QUERY SELECT 'unknown'::text, v_old.tw_row, v_old.attempt, v_old.seq, v_old.started_at_ms; RETURN;
+  END IF;
+  v_start := greatest(v_new.started_at_ms, v_old.started_at_ms + 1);
+  UPDATE ${calls} c SET status = 'started', started_at_ms = v_start, finished_at_ms = NULL, output_json = NULL, error_json = NULL,
+    tw_output_bytes = NULL, tw_acted = NULL, tw_owner = a_writer WHERE c.tw_row = v_old.tw_row${ofDay('c', 'v_day')};
+  UPDATE ${owners} o SET rows_after = least(o.rows_after, v_old.tw_row - 1), claims = o.claims + 1 WHERE o.id = a_writer;
+  RETURN QUERY SELECT 'reclaimed'::text, v_old.tw_row, v_old.attempt, v_old.seq, v_start;
+END $fn$`,
+  ]
+}
