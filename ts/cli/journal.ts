@@ -1,53 +1,79 @@
 import { openServerStore } from '../postgres/open-journal.js'
-import { migrationScript } from '../postgres/schema.js'
+import { type MigrationOptions, migrationScript } from '../postgres/schema.js'
 import { journalArgument, parseCommandLine, UsageError } from './program.js'
 
 const HELP = `Usage: toolwright journal migrate <postgres://…> [options]
        toolwright journal prune <postgres://…> --before <age> [options]
+       toolwright journal archive <postgres://…> --before <age> --to <folder> [options]
 
-Makes the tables of a journal in PostgreSQL, or brings them up to date; removes old runs.
+Makes the tables of a journal in PostgreSQL, or brings them up to date; removes old runs; writes old runs to Parquet files, and removes
+them when those are on the disk.
 
-  --print         print the statements of migrate as a script for psql, and connect to nothing
-  --schema <name> the schema of the tables with --print (an address says ?schema=<name>)
-  --before <age>  remove runs whose last call is older: 30d, 12h, or a date such as 2026-11-01
-  --json          print the number of removed rows as JSON
-  --help          print this text
+  --partition day  keep the calls in a partition for each day, from migrate on; a table that is there becomes the first one
+  --print          print the statements of migrate as a script for psql, and connect to nothing
+  --schema <name>  the schema of the tables with --print (an address says ?schema=<name>)
+  --before <age>   runs whose last call is older: 30d, 12h, or a date such as 2026-11-01
+  --to <folder>    the folder of the files, day=YYYY-MM-DD/*.parquet in it
+  --keep           archive without removing anything
+  --json           print what was removed or written as JSON
+  --help           print this text
 
-Runs with a call that has no outcome are not removed. The exit code is 1 if the server refuses.
+Runs with a call that has no outcome stay. The exit code is 1 if the server or the folder refuses. An archive needs the package
+hyparquet-writer.
 `
 
 const options = {
+  partition: { type: 'string' },
   print: { type: 'boolean' },
   schema: { type: 'string' },
   before: { type: 'string' },
+  to: { type: 'string' },
+  keep: { type: 'boolean' },
   json: { type: 'boolean' },
 } as const
+
+const ACTIONS = ['migrate', 'prune', 'archive'] as const
+
+/** The options of one action alone. */
+const BELONGS = { partition: 'migrate', print: 'migrate', to: 'archive', keep: 'archive' } as const
 
 /** `toolwright journal`. */
 export async function journal(args: string[]): Promise<number> {
   const line = parseCommandLine(HELP, { args, allowPositionals: true, options })
   if (line === undefined) return 0
   const { values, positionals } = line
-  const [action, ...others] = positionals
-  if (action !== 'migrate' && action !== 'prune') throw new UsageError('journal: say migrate or prune')
-  if (action === 'migrate' && values.before !== undefined) throw new UsageError('journal: --before belongs to prune')
-  if (action === 'prune' && values.print === true) throw new UsageError('journal: --print belongs to migrate')
+  const [said, ...others] = positionals
+  const action = ACTIONS.find((name) => name === said)
+  if (action === undefined) throw new UsageError('journal: say migrate, prune or archive')
+  for (const [name, owner] of Object.entries(BELONGS) as [keyof typeof BELONGS, string][]) {
+    if (values[name] !== undefined && action !== owner) throw new UsageError(`journal: --${name} belongs to ${owner}`)
+  }
+  if (action === 'migrate' && values.before !== undefined) throw new UsageError('journal: --before belongs to prune and archive')
+  if (values.partition !== undefined && values.partition !== 'day') throw new UsageError('journal: --partition takes day')
+  const layout: MigrationOptions = values.partition === undefined ? {} : { partition: 'day' }
   if (values.print === true) {
-    process.stdout.write(migrationScript(values.schema))
+    process.stdout.write(migrationScript(values.schema, layout))
     return 0
   }
   if (values.schema !== undefined) throw new UsageError('journal: --schema belongs to --print; an address says ?schema=<name>')
   const location = journalArgument('journal', others)
   if (!/^postgres(?:ql)?:\/\//iu.test(location)) throw new UsageError('journal: name a server: postgres://user@host/database')
-  const beforeMs = action === 'prune' ? timeOf(values.before) : 0
+  const beforeMs = action === 'migrate' ? 0 : timeOf(values.before)
+  if (action === 'archive' && values.to === undefined) throw new UsageError('journal: archive takes --to <folder>')
   const store = await openServerStore(location, { migrates: action === 'migrate' })
+  const print = (result: object, text: string): void => {
+    process.stdout.write(values.json === true ? `${JSON.stringify(result)}\n` : `${text}\n`)
+  }
   try {
     if (action === 'migrate') {
-      await store.migrate()
+      await store.migrate(layout)
       process.stdout.write('The tables are up to date.\n')
-    } else {
+    } else if (action === 'prune') {
       const removed = await store.prune({ beforeMs })
-      process.stdout.write(values.json === true ? `${JSON.stringify({ removed })}\n` : `${removed} rows removed.\n`)
+      print({ removed }, `${removed} rows removed.`)
+    } else {
+      const written = await store.archive({ beforeMs, directory: String(values.to), keep: values.keep === true })
+      print(written, [...written.files, `${written.rows} rows written${values.keep === true ? '' : ', and removed'}.`].join('\n'))
     }
   } finally {
     await store.close()

@@ -39,12 +39,16 @@ export const ENDED_COLUMNS = [
   ['tw_acted', 'bigint'],
 ] as const
 
-/** The changes of an outcome, from a row `e`. A known outcome is never replaced, and an unknown one by its writer alone. */
+/**
+ * The changes of an outcome, from a row `e`, which is found by its number: the time is compared so that no index leads to it.
+ *
+ * A known outcome is never replaced, and an unknown one by its writer alone.
+ */
 export const endedChanges = (e: (column: string) => string): string => `status = ${e('status')}, output_json = ${e('output_json')},
     error_json = ${e('error_json')}, finished_at_ms = ${e('finished_at_ms')}, tw_output_bytes = ${e('tw_output_bytes')},
     tw_acted = ${e('tw_acted')}, revert_status = CASE WHEN c.revert_status IN ('reverting', 'reverted') THEN 'revert-stale'
       ELSE c.revert_status END
-  WHERE c.tw_row = ${e('number')} AND c.tw_owner = ${e('owner')} AND c.started_at_ms = ${e('start')}
+  WHERE c.tw_row = ${e('number')} AND c.tw_owner = ${e('owner')} AND c.started_at_ms IS NOT DISTINCT FROM ${e('start')}
     AND c.status IN ('started', 'intended', 'unknown')`
 
 /** The longest arguments and errors of an outline. */
@@ -72,6 +76,8 @@ export const UNSAFE_TO_REPEAT = `(c.side_effect IS NULL OR (c.side_effect <> 0 A
     AND coalesce(c.tw_acted, 1) <> 0 AND c.revert_status IS DISTINCT FROM 'reverted'`
 
 /** The columns as the definition of a record. */
-export const record = (columns: readonly (readonly [string, string])[]): string => columns.map(([name, type]) => `${name} ${type}`).join(', ')
+export const record = (columns: readonly (readonly [string, string])[]): string =>
+  columns.map(([name, type]) => `${name} ${type}`).join(', ')
 /** Their names, each after a prefix. */
-export const names = (columns: readonly (readonly [string, string])[], prefix = ''): string => columns.map(([name]) => prefix + name).join(', ')
+export const names = (columns: readonly (readonly [string, string])[], prefix = ''): string =>
+  columns.map(([name]) => prefix + name).join(', ')

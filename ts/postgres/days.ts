@@ -51,16 +51,21 @@ export function dayFunctions(t: string, lock: number): string[] {
   const [days, runDays] = [`${t}._toolwright_days`, `${t}._toolwright_run_days`]
   const name = `_smithers_tool_calls_' || to_char(v_day, 'YYYYMMDD')`
   return [
-    // The day of a run: the newest one that has a partition, for a run that is new. So nothing fails where nobody makes partitions.
-    `CREATE OR REPLACE FUNCTION ${t}._toolwright_day(a_run text) RETURNS date LANGUAGE plpgsql AS $fn$
+    // The day of a run, if it has begun. What looks for its calls must not look while they are between two places.
+    `CREATE OR REPLACE FUNCTION ${t}._toolwright_known_day(a_run text) RETURNS date LANGUAGE plpgsql AS $fn$
 DECLARE v_day date; v_closing boolean;
 BEGIN
+  SELECT r.tw_day, d.is_closing INTO v_day, v_closing FROM ${runDays} r LEFT JOIN ${days} d ON d.day = r.tw_day WHERE r.run_id = a_run;
+  IF v_closing THEN RAISE EXCEPTION 'toolwright: the day of the run is being removed' USING ERRCODE = 'TW002'; END IF;
+  RETURN v_day;
+END $fn$`,
+    // The same, and for a run that is new the newest day that has a partition. So nothing fails where nobody makes partitions.
+    `CREATE OR REPLACE FUNCTION ${t}._toolwright_day(a_run text) RETURNS date LANGUAGE plpgsql AS $fn$
+DECLARE v_day date;
+BEGIN
   LOOP
-    SELECT r.tw_day, d.is_closing INTO v_day, v_closing FROM ${runDays} r LEFT JOIN ${days} d ON d.day = r.tw_day WHERE r.run_id = a_run;
-    IF FOUND THEN
-      IF v_closing THEN RAISE EXCEPTION 'toolwright: the day of the run is being removed' USING ERRCODE = 'TW002'; END IF;
-      RETURN v_day;
-    END IF;
+    v_day := ${t}._toolwright_known_day(a_run);
+    IF v_day IS NOT NULL THEN RETURN v_day; END IF;
     INSERT INTO ${runDays} SELECT a_run, coalesce(max(d.day) FILTER (WHERE d.day <= (clock_timestamp() AT TIME ZONE 'UTC')::date), min(d.day))
       FROM ${days} d WHERE NOT d.is_closing ON CONFLICT DO NOTHING;
   END LOOP;

@@ -14,9 +14,8 @@ export function functionStatements(t: string, s: string, layout: Layout): string
   const dayColumn = isByDay ? 'tw_day, ' : ''
   const owners = `${t}._toolwright_owners`
   const locks = `${t}._toolwright_task_locks`
-  /** The day of a run, if it has one. */
-  const dayOf = (run: string): string =>
-    isByDay ? `\n  v_day date := (SELECT r.tw_day FROM ${t}._toolwright_run_days r WHERE r.run_id = ${run});` : ''
+  // A partition is detached only when nobody holds this lock who has not seen that its day is closing.
+  const hold = isByDay ? `LOCK TABLE ${calls} IN ROW EXCLUSIVE MODE;` : ''
   const fence = `PERFORM 1 FROM ${owners} o WHERE o.id = a_writer FOR KEY SHARE OF o;
   IF NOT FOUND THEN RAISE EXCEPTION 'toolwright: another process has taken over' USING ERRCODE = 'TW001'; END IF;`
   return [
@@ -51,6 +50,7 @@ END $fn$`,
     `CREATE OR REPLACE FUNCTION ${t}._toolwright_begin(a_writer bigint, a_calls json)
 RETURNS TABLE (place int, number bigint) LANGUAGE plpgsql STRICT AS $fn$
 BEGIN
+  ${hold}
   ${fence}
   RETURN QUERY WITH given AS MATERIALIZED (
     SELECT nextval('${s}._toolwright_rows') AS row_number, b.*
@@ -68,8 +68,12 @@ BEGIN
 END $fn$`,
     `CREATE OR REPLACE FUNCTION ${t}._toolwright_finish(a_ends json)
 RETURNS TABLE (place int, number bigint) LANGUAGE plpgsql STRICT
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $fn$
-BEGIN
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off ${
+      // Of empty partitions each plan is cheap: only this one looks into one alone.
+      isByDay ? 'SET enable_indexscan = off SET enable_material = off ' : ''
+    }AS $fn$
+${isByDay ? 'DECLARE v_found int;\n' : ''}BEGIN
+  ${hold}
   RETURN QUERY ${
     isByDay
       ? `WITH ends AS MATERIALIZED (SELECT e.*, r.tw_day FROM json_to_recordset(a_ends) AS e(place int, run_id text, ${record(ENDED_COLUMNS)})
@@ -81,7 +85,15 @@ BEGIN
       ? `\n  FROM ends e\n  WHERE c.tw_day = e.tw_day AND`
       : `\n  FROM json_to_recordset(a_ends) AS e(place int, ${record(ENDED_COLUMNS)})\n  WHERE`,
   )}
-  RETURNING e.place, c.tw_row;
+  RETURNING e.place, c.tw_row;${
+    isByDay
+      ? `
+  GET DIAGNOSTICS v_found = ROW_COUNT;
+  IF v_found < json_array_length(a_ends) THEN
+    PERFORM ${t}._toolwright_known_day(e.run_id) FROM json_to_recordset(a_ends) AS e(run_id text);
+  END IF;`
+      : ''
+  }
 END $fn$`,
     `CREATE OR REPLACE FUNCTION ${t}._toolwright_lock(
   a_writer bigint, a_run text, a_node text, a_iteration bigint, a_attempt bigint, a_again boolean, a_failure text)
@@ -108,11 +120,12 @@ END $fn$`,
     `CREATE OR REPLACE FUNCTION ${t}._toolwright_begin_task(
   a_writer bigint, a_run text, a_node text, a_iteration bigint, a_wanted bigint, a_again boolean, a_failure text)
 RETURNS text LANGUAGE plpgsql AS $fn$
-DECLARE v_token bigint; v_holder text; v_last bigint; v_seq bigint; v_attempt bigint; v_before bigint;${dayOf('a_run')}
+DECLARE v_token bigint; v_holder text; v_last bigint; v_seq bigint; v_attempt bigint; v_before bigint;${isByDay ? ' v_day date;' : ''}
 BEGIN
   SELECT l.token, l.holder INTO v_token, v_holder
   FROM ${t}._toolwright_lock(a_writer, a_run, a_node, a_iteration, a_wanted, a_again, a_failure) l;
   IF v_token IS NULL THEN RETURN json_build_object('holder', v_holder)::text; END IF;
+  ${hold}${isByDay ? ` v_day := ${t}._toolwright_known_day(a_run);` : ''}
   SELECT c.attempt, c.seq INTO v_last, v_seq FROM ${calls} c
   WHERE c.run_id = a_run${ofDay('c', 'v_day')} AND c.node_id = a_node AND c.iteration = a_iteration ORDER BY c.attempt DESC, c.seq DESC LIMIT 1;
   v_attempt := coalesce(a_wanted, coalesce(v_last, 0) + 1);
@@ -133,6 +146,7 @@ RETURNS TABLE (what text, number bigint, attempt bigint, seq bigint, start bigin
 DECLARE v_new record; v_old record; v_seq bigint; v_start bigint; v_tries int := 0;${isByDay ? ' v_day date;' : ''}
 BEGIN
   PERFORM ${t}._toolwright_recover(a_failure);
+  ${hold}
   ${fence}
   SELECT * INTO v_new FROM json_to_record(a_call) AS b(${record(BEGUN_COLUMNS)});${isByDay ? `\n  v_day := ${t}._toolwright_day(v_new.run_id);` : ''}
   LOOP

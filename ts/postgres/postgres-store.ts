@@ -40,7 +40,7 @@ export interface PostgresStoreOptions {
   /** Whether missing tables are made at the first use. Without it they come from `npx toolwright journal migrate`. @default true */
   migrate?: boolean | undefined
   /**
-   * Whether tables that are missing get a partition for each day. Tables that are there are partitioned by `migrate`.
+   * Whether tables that are missing get a partition for each day. Tables that are there are partitioned by `migrate` alone.
    * @default in one table
    */
   partition?: 'day' | undefined
@@ -300,7 +300,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
       })())
     },
     async migrate(options) {
-      const { partition } = parseOptions('migrate', options ?? {}, migrationChecks)
+      const { partition = parsed.partition } = parseOptions('migrate', options ?? {}, migrationChecks)
       const layout = await migrate(session, schema, partition === 'day' ? 'days' : 'table')
       Object.assign(statements, statementsFor(schema, layout))
     },

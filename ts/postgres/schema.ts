@@ -100,7 +100,9 @@ export function schemaStatements(schema: string, layout: Layout): string[] {
   PRIMARY KEY (run_id, node_id, iteration)
 ) WITH (autovacuum_vacuum_scale_factor = 0.01)`,
     ...functionStatements(t, s, layout),
-    ...(isByDay ? [...dayFunctions(t, MIGRATION_LOCK), `DO $days$ BEGIN PERFORM ${t}._toolwright_make_days(${DAYS_AHEAD}); END $days$`] : []),
+    ...(isByDay
+      ? [...dayFunctions(t, MIGRATION_LOCK), `DO $days$ BEGIN PERFORM ${t}._toolwright_make_days(${DAYS_AHEAD}); END $days$`]
+      : []),
     ...threadStatements((name) => `${t}._toolwright_${name}`),
     `DELETE FROM ${t}._toolwright_schema`,
     `INSERT INTO ${t}._toolwright_schema VALUES (${SCHEMA_VERSION})`,

@@ -1,5 +1,5 @@
 import { openJournal } from 'toolwright'
-import { postgresStore, type PostgresStore, type PostgresStoreOptions } from 'toolwright/postgres'
+import { type PostgresClient, postgresStore, type PostgresStore, type PostgresStoreOptions } from 'toolwright/postgres'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { RegistryUnreachable } from '../../support/installed-packages.ts'
@@ -12,6 +12,10 @@ export interface TestServer {
   /** A schema that no other test has. */
   schema(): string
   open(options?: PostgresStoreOptions): PostgresStore
+  /** The same on another client. */
+  openOn(client: PostgresClient, options?: PostgresStoreOptions): PostgresStore
+  /** A pool of another role. */
+  poolOf(user: string): Pool
 }
 
 let schemas = 0
@@ -20,7 +24,9 @@ let schemas = 0
 export function useServer(version?: number): TestServer {
   const test = {
     schema: () => `s${(schemas += 1)}`,
-    open: (options: PostgresStoreOptions = {}) => postgresStore(test.pool, { schema: test.schema(), ...options }),
+    open: (options: PostgresStoreOptions = {}) => test.openOn(test.pool, options),
+    openOn: (client: PostgresClient, options: PostgresStoreOptions = {}) => postgresStore(client, { schema: test.schema(), ...options }),
+    poolOf: (user: string) => new Pool({ ...test.server.socket, user, max: 4 }),
   } as TestServer
   let reason: string | undefined
   beforeAll(async () => {

@@ -101,7 +101,7 @@ export class ParquetFile {
 
   async #flush(): Promise<void> {
     const bytes = this.#bytes.getBytes()
-    for (let at = 0; at < bytes.length; ) at += (await this.#handle.write(bytes, at)).bytesWritten
+    for (let at = 0; at < bytes.length;) at += (await this.#handle.write(bytes, at)).bytesWritten
     this.#bytes.index = 0
   }
 }
@@ -120,7 +120,13 @@ async function loadWriter(): Promise<typeof import('hyparquet-writer')> {
     return (await import(name)) as typeof import('hyparquet-writer')
   } catch (error) {
     const summary = 'An archive of a journal needs the package hyparquet-writer'
-    throw new ToolError({ code: 'JOURNAL_OPEN_FAILED', summary, hint: 'Install it: npm install hyparquet-writer', details: {}, cause: error })
+    throw new ToolError({
+      code: 'JOURNAL_OPEN_FAILED',
+      summary,
+      hint: 'Install it: npm install hyparquet-writer',
+      details: {},
+      cause: error,
+    })
   }
 }
 
@@ -133,7 +139,9 @@ function fileFailure(error: unknown, path: string): unknown {
     code: isFull ? 'JOURNAL_DISK_FULL' : 'JOURNAL_IO_FAILED',
     summary,
     place: `${summary}: \`${path}\` (${code})`,
-    hint: isFull ? 'Free space there, or archive to another folder; nothing was removed.' : 'Archive to a folder that can be written; nothing was removed.',
+    hint: isFull
+      ? 'Free space there, or archive to another folder; nothing was removed.'
+      : 'Archive to a folder that can be written; nothing was removed.',
     details: { path, osCode: code },
     cause: error,
   })
