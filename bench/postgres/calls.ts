@@ -21,6 +21,11 @@ const bare = new Pool({ ...server.socket, max: 8 })
 await bare.query('CREATE TABLE bare (run TEXT, node TEXT, seq BIGINT, input TEXT, output TEXT, status TEXT)')
 const store = postgresStore(pool)
 const journal = await openJournal(store)
+// The same with a partition for each day of a month.
+const dayStore = postgresStore(pool, { schema: 'days', partition: 'day' })
+const days = await openJournal(dayStore)
+await dayStore.migrate()
+await pool.query('SELECT days._toolwright_make_days(29)')
 const folder = mkdtempSync(join(tmpdir(), 'toolwright-bench-'))
 const file = await openJournal(join(folder, 'runs.db'))
 
@@ -43,7 +48,12 @@ const two = async (): Promise<void> => {
     await bare.query({ name: 'bare', text, values: [`r${seq >> 6}`, 'n', (seq += 1), input, output, 'started'] })
   }
 }
-const kinds: Record<string, () => Promise<void>> = { 'two bare inserts': two, store: () => call(journal), 'SQLite file': () => call(file) }
+const kinds: Record<string, () => Promise<void>> = {
+  'two bare inserts': two,
+  store: () => call(journal),
+  'store by days': () => call(days),
+  'SQLite file': () => call(file),
+}
 
 const quantile = (sorted: number[], part: number): number => sorted[Math.floor(sorted.length * part)] ?? Number.NaN
 const times: Record<string, number[]> = {}
@@ -83,16 +93,24 @@ for (const name of Object.keys(kinds)) {
     `${name.padEnd(18)} ${p50.toFixed(3)} ms (${best.toFixed(3)})   ${Math.round(rate)} calls/s of ${PARALLEL} at once (${Math.round(bestRate)})`,
   )
 }
-const [ours, theirs] = [figures['store'], figures['two bare inserts']]
-console.log(
-  `store / bare: sequential ${((ours?.p50 ?? 0) / (theirs?.p50 ?? 1)).toFixed(2)}, parallel ${((ours?.rate ?? 0) / (theirs?.rate ?? 1)).toFixed(2)}`,
-)
+const theirs = figures['two bare inserts']
+for (const name of ['store', 'store by days']) {
+  const ours = figures[name]
+  console.log(
+    `${name} / bare: sequential ${((ours?.p50 ?? 0) / (theirs?.p50 ?? 1)).toFixed(2)}, parallel ${((ours?.rate ?? 0) / (theirs?.rate ?? 1)).toFixed(2)}`,
+  )
+}
 console.log(`statements a call at ${PARALLEL}: ${(statements / calls).toFixed(3)}`)
 const { rows } =
   await pool.query(`SELECT pg_relation_size('_smithers_tool_calls') / count(*) AS heap, pg_indexes_size('_smithers_tool_calls') / count(*) AS indexes,
-  (SELECT n_tup_hot_upd::float8 / greatest(n_tup_upd, 1) FROM pg_stat_user_tables WHERE relname = '_smithers_tool_calls') AS hot FROM _smithers_tool_calls`)
+  (SELECT n_tup_hot_upd::float8 / greatest(n_tup_upd, 1) FROM pg_stat_user_tables WHERE relid = '_smithers_tool_calls'::regclass) AS hot FROM _smithers_tool_calls`)
 console.log(`bytes a row: heap ${rows[0].heap}, indexes ${rows[0].indexes}; HOT ${(100 * Number(rows[0].hot)).toFixed(0)} %`)
-await Promise.all([journal.close(), file.close()])
+const { rows: indexes } = await pool.query(
+  `SELECT i.indexrelname AS name, pg_relation_size(i.indexrelid) / (SELECT count(*) FROM _smithers_tool_calls) AS bytes
+   FROM pg_stat_user_indexes i WHERE i.relid = '_smithers_tool_calls'::regclass ORDER BY 2 DESC`,
+)
+for (const { name, bytes } of indexes) console.log(`  ${String(bytes).padStart(4)} ${name}`)
+await Promise.all([journal.close(), days.close(), file.close()])
 await Promise.all([pool.end(), bare.end()])
 await server.stop()
 rmSync(folder, { recursive: true })

@@ -18,6 +18,25 @@ export function functionStatements(t: string, s: string, layout: Layout): string
   const hold = isByDay ? `LOCK TABLE ${calls} IN ROW EXCLUSIVE MODE;` : ''
   const fence = `PERFORM 1 FROM ${owners} o WHERE o.id = a_writer FOR KEY SHARE OF o;
   IF NOT FOUND THEN RAISE EXCEPTION 'toolwright: another process has taken over' USING ERRCODE = 'TW001'; END IF;`
+  const finish = (condition: string): string =>
+    `UPDATE ${calls} c SET ${endedChanges((column) => `e.${column}`).replace(
+      '\n  WHERE',
+      `\n  FROM json_to_recordset(a_ends) AS e(place int, ${record(ENDED_COLUMNS)})\n  WHERE${condition}`,
+    )}
+  RETURNING e.place, c.tw_row`
+  const finishByDay = `DECLARE v_day date; v_count int; v_found int := 0;
+BEGIN
+  ${hold}
+  FOR v_day IN SELECT DISTINCT r.tw_day FROM json_to_recordset(a_ends) AS e(run_id text) JOIN ${t}._toolwright_run_days r USING (run_id) LOOP
+    RETURN QUERY ${finish(' c.tw_day = v_day AND')};
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    v_found := v_found + v_count;
+  END LOOP;
+  -- A row that is not found may be that of a day which is being removed, and then comes back.
+  IF v_found < json_array_length(a_ends) THEN
+    PERFORM ${t}._toolwright_known_day(e.run_id) FROM json_to_recordset(a_ends) AS e(run_id text);
+  END IF;
+END`
   return [
     // The page of runs before a run: rows by time from its end, of which those are taken that are the first of their run. Its settings keep
     // a table without statistics from being sorted.
@@ -69,32 +88,11 @@ END $fn$`,
     `CREATE OR REPLACE FUNCTION ${t}._toolwright_finish(a_ends json)
 RETURNS TABLE (place int, number bigint) LANGUAGE plpgsql STRICT
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off ${
-      // Of empty partitions each plan is cheap: only this one looks into one alone.
-      isByDay ? 'SET enable_indexscan = off SET enable_material = off ' : ''
+      // A plan for one day opens one partition, and one for any day all of them. The partition is not read by its day: without statistics
+      // few rows are expected of it.
+      isByDay ? 'SET plan_cache_mode = force_custom_plan SET cpu_index_tuple_cost = 1 ' : ''
     }AS $fn$
-${isByDay ? 'DECLARE v_found int;\n' : ''}BEGIN
-  ${hold}
-  RETURN QUERY ${
-    isByDay
-      ? `WITH ends AS MATERIALIZED (SELECT e.*, r.tw_day FROM json_to_recordset(a_ends) AS e(place int, run_id text, ${record(ENDED_COLUMNS)})
-    JOIN ${t}._toolwright_run_days r USING (run_id)) `
-      : ''
-  }UPDATE ${calls} c SET ${endedChanges((column) => `e.${column}`).replace(
-    '\n  WHERE',
-    isByDay
-      ? `\n  FROM ends e\n  WHERE c.tw_day = e.tw_day AND`
-      : `\n  FROM json_to_recordset(a_ends) AS e(place int, ${record(ENDED_COLUMNS)})\n  WHERE`,
-  )}
-  RETURNING e.place, c.tw_row;${
-    isByDay
-      ? `
-  GET DIAGNOSTICS v_found = ROW_COUNT;
-  IF v_found < json_array_length(a_ends) THEN
-    PERFORM ${t}._toolwright_known_day(e.run_id) FROM json_to_recordset(a_ends) AS e(run_id text);
-  END IF;`
-      : ''
-  }
-END $fn$`,
+${isByDay ? finishByDay : `BEGIN\n  RETURN QUERY ${finish('')};\nEND`} $fn$`,
     `CREATE OR REPLACE FUNCTION ${t}._toolwright_lock(
   a_writer bigint, a_run text, a_node text, a_iteration bigint, a_attempt bigint, a_again boolean, a_failure text)
 RETURNS TABLE (token bigint, holder text) LANGUAGE plpgsql AS $fn$
