@@ -1,4 +1,4 @@
-// Runs a suite in any runtime: `suite-process.ts CLIENT SOCKETS [journal|threads [unprepared]]`. Prints what passed and what failed.
+// Runs a suite in any runtime: `suite-process.ts CLIENT SOCKETS [journal|threads [unprepared|day]]`. Prints what passed and what failed.
 import { openJournal } from 'toolwright'
 import { journalSuite } from 'toolwright/journal/testing'
 import { type PostgresClient, postgresStore, postgresThreads } from 'toolwright/postgres'
@@ -6,6 +6,7 @@ import { threadSuite } from 'toolwright/standard-agents/testing'
 
 const [name = '', host = '', suite = 'journal', prepares = ''] = process.argv.slice(2)
 const prepare = prepares !== 'unprepared'
+const layout = prepares === 'day' ? { partition: 'day' as const } : {}
 
 async function connect(): Promise<{ client: PostgresClient; end(): Promise<unknown> }> {
   if (name === 'pg') {
@@ -36,7 +37,7 @@ async function connect(): Promise<{ client: PostgresClient; end(): Promise<unkno
 const cases: [string, () => Promise<void>][] = []
 const { client, end } = await connect()
 let schemas = 0
-const nextSchema = (): string => `bun_${suite}_${name.replace('.', '_')}_${prepare ? '' : 'pooled_'}${(schemas += 1)}`
+const nextSchema = (): string => `bun_${suite}_${name.replace('.', '_')}_${prepares}_${(schemas += 1)}`
 const runner = {
   describe: (_: string, define: () => void) => define(),
   test: (title: string, run: () => Promise<void>) => void cases.push([title, run]),
@@ -52,7 +53,7 @@ if (suite === 'threads') {
     },
   })
 } else {
-  const open = (schema: string) => openJournal(postgresStore(client, { schema, prepare }))
+  const open = (schema: string) => openJournal(postgresStore(client, { schema, prepare, ...layout }))
   journalSuite(runner, {
     name,
     open: () => open(nextSchema()),

@@ -73,7 +73,7 @@ const SIZE = COLUMNS.filter(([, type]) => type === 'STRING')
   .join(' + ')
 
 /** About the most bytes that are read at once, and the most rows whose sizes are. */
-const WINDOW_BYTES = 8 << 20
+const WINDOW_BYTES = 4 << 20
 const WINDOW_ROWS = 5_000
 /** Runs of one file. Their names are kept until it is written. */
 const FILE_RUNS = 200_000

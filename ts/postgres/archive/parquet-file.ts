@@ -10,7 +10,7 @@ import type { SqlRow } from '../client.js'
 export type FileColumn = readonly [name: string, type: 'INT64' | 'STRING']
 
 /** About the most bytes, and the most rows, of one group. */
-const MAX_GROUP_BYTES = 32 << 20
+const MAX_GROUP_BYTES = 16 << 20
 const MAX_GROUP_ROWS = 100_000
 
 /** Compresses by zstd; by gzip in a Node that has no zstd. */
@@ -41,7 +41,9 @@ export class ParquetFile {
     const parquet = await loadWriter()
     try {
       await mkdir(dirname(path), { recursive: true })
-      const handle = await open(partialOf(path), 'w')
+      // What a process has left that was killed. A link that somebody has put there is not followed.
+      await rm(partialOf(path), { force: true })
+      const handle = await open(partialOf(path), 'wx')
       const bytes = new parquet.ByteWriter()
       const writer = new parquet.ParquetWriter({
         writer: bytes,

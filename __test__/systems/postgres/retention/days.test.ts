@@ -120,7 +120,7 @@ describe.each([15, 18])('a partition for each day, PostgreSQL %i', (version) => 
     const store = own.open({ schema })
     // Somebody still works at it.
     const working = await openJournal(own.open({ schema }))
-    const ref = await working.insertToolCall({ ...call, runId: 'open', seq: 3 })
+    await working.insertToolCall({ ...call, runId: 'open', seq: 3 })
     await own.pool.query(`UPDATE "${schema}"._smithers_tool_calls SET started_at_ms = $1 WHERE run_id = 'open'`, [ago(35)])
     expect(await store.prune({ beforeMs: ago(30) })).toBe(8)
     expect(await ids(schema)).toEqual(['open', 'young'])
@@ -128,7 +128,7 @@ describe.each([15, 18])('a partition for each day, PostgreSQL %i', (version) => 
     expect(left).not.toContain(`_smithers_tool_calls_${dayOf(ago(40)).replaceAll('-', '')}`)
     expect(left).toContain(`_smithers_tool_calls_${dayOf(ago(35)).replaceAll('-', '')}`)
     expect(await store.prune({ beforeMs: ago(30) })).toBe(0)
-    await working.updateToolCall({ ...ref, startedAtMs: Math.trunc(ago(35)) }, { status: 'success' }).catch(() => undefined)
+    await own.pool.query(`UPDATE "${schema}"._smithers_tool_calls SET status = 'success' WHERE run_id = 'open'`)
     await working.close()
     // Everything: the day of new runs stays.
     expect(await store.prune({ beforeMs: Date.now() + 60_000 })).toBe(8)
