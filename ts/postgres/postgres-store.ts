@@ -299,8 +299,8 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
         }
       })())
     },
-    async migrate(options) {
-      const { partition = parsed.partition } = parseOptions('migrate', options ?? {}, migrationChecks)
+    async migrate(migration = {}) {
+      const { partition = parsed.partition } = parseOptions('migrate', migration, migrationChecks)
       const layout = await migrate(session, schema, partition === 'day' ? 'days' : 'table')
       Object.assign(statements, statementsFor(schema, layout))
     },

@@ -2,7 +2,7 @@
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import * as zlib from 'node:zlib'
-import type { ByteWriter, ParquetWriter } from 'hyparquet-writer'
+import type * as Parquet from 'hyparquet-writer'
 import { ToolError } from '../../core/errors.js'
 import type { SqlRow } from '../client.js'
 
@@ -22,12 +22,18 @@ export class ParquetFile {
   readonly #partial: string
   readonly #handle: FileHandle
   readonly #columns: readonly FileColumn[]
-  readonly #bytes: ByteWriter
-  readonly #writer: ParquetWriter
+  readonly #bytes: Parquet.ByteWriter
+  readonly #writer: Parquet.ParquetWriter
   #rows: SqlRow[] = []
   #size = 0
 
-  private constructor(path: string, handle: FileHandle, columns: readonly FileColumn[], bytes: ByteWriter, writer: ParquetWriter) {
+  private constructor(
+    path: string,
+    handle: FileHandle,
+    columns: readonly FileColumn[],
+    bytes: Parquet.ByteWriter,
+    writer: Parquet.ParquetWriter,
+  ) {
     this.path = path
     this.#partial = partialOf(path)
     this.#handle = handle
@@ -116,10 +122,10 @@ const valueOf = (value: unknown, type: FileColumn[1]): bigint | string | undefin
   return type === 'INT64' ? BigInt(String(value)) : String(value)
 }
 
-async function loadWriter(): Promise<typeof import('hyparquet-writer')> {
+async function loadWriter(): Promise<typeof Parquet> {
   const name: string = 'hyparquet-writer'
   try {
-    return (await import(name)) as typeof import('hyparquet-writer')
+    return (await import(name)) as typeof Parquet
   } catch (error) {
     const summary = 'An archive of a journal needs the package hyparquet-writer'
     throw new ToolError({

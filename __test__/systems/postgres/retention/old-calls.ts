@@ -31,7 +31,12 @@ export async function recordOld(own: TestServer, options: PostgresStoreOptions, 
   for (const { runId, calls, isOpen = false } of runs) {
     for (let seq = 1; seq <= calls; seq += 1) {
       const call = await journal.insertToolCall({
-        ...{ runId, nodeId: 'n', attempt: 1, seq, toolName: 'pay', sideEffect: true },
+        runId,
+        nodeId: 'n',
+        attempt: 1,
+        seq,
+        toolName: 'pay',
+        sideEffect: true,
         inputJson: JSON.stringify({ seq, text: 'ä'.repeat(seq) }),
       })
       if (!(isOpen && seq === calls)) await journal.updateToolCall(call, { status: 'success', outputJson: JSON.stringify({ runId, seq }) })
