@@ -41,6 +41,41 @@ describe('a journal at an address', () => {
     expect((await runCli(['calls', where])).stdout).toContain('No calls are recorded')
   })
 
+  test('is partitioned by days and archived by the commands', async () => {
+    const schema = own.schema()
+    const where = address('toolwright', 'postgres', `&schema=${schema}`)
+    const directory = join(makeSandbox().root, 'calls')
+    const journal = await openJournal(where)
+    await journal.insertToolCall({ runId: 'r', nodeId: 'n', attempt: 1, seq: 1, toolName: 'pay', status: 'success', sideEffect: true })
+    await journal.close()
+    expect(await runCli(['journal', 'migrate', where, '--partition', 'day'])).toMatchObject({
+      code: 0,
+      stdout: 'The tables are up to date.\n',
+    })
+    const archive = ['journal', 'archive', where, '--before', '2999-01-01', '--to', directory]
+    expect(await runCli([...archive, '--keep'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/day=[\d-]+\/runs-\d+-0\.parquet\n1 rows written\.\n$/u),
+    })
+    expect(await runCli([...archive, '--json'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\{"rows":1,"files":\[".*"\]\}\n$/u),
+    })
+    expect(await runCli(['calls', where])).toMatchObject({ stdout: expect.stringContaining('No calls are recorded') })
+    expect(await runCli(['journal', 'archive', where, '--before', '1h'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--to <folder>'),
+    })
+    expect(await runCli(['journal', 'prune', where, '--before', '1h', '--keep'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('belongs to archive'),
+    })
+    expect(await runCli(['journal', 'migrate', where, '--partition', 'hour'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('takes day'),
+    })
+  })
+
   test.each([
     ['no server listens', () => 'postgres://toolwright@127.0.0.1:1/postgres', 'JOURNAL_UNREACHABLE'],
     ['no host has the name', () => 'postgres://toolwright@nowhere.invalid/postgres', 'JOURNAL_UNREACHABLE'],
@@ -117,12 +152,22 @@ describe('rights and schemas', () => {
     await journal.close()
   })
 
-  test('the printed script makes the same as the command', async () => {
-    const { stdout } = await runCli(['journal', 'migrate', '--print', '--schema', 'printed'])
+  test.each([
+    ['printed', []],
+    ['printed by days', ['--partition', 'day']],
+    ['it\'s 100 %s "quoted"', ['--partition', 'day']],
+  ])('the printed script makes the same as the command: %s', async (schema, more) => {
+    const { stdout } = await runCli(['journal', 'migrate', '--print', '--schema', schema, ...more])
     await own.pool.query(stdout)
-    const journal = await openJournal(postgresStore(own.pool, { schema: 'printed', migrate: false }))
+    await own.pool.query(stdout)
+    const journal = await openJournal(postgresStore(own.pool, { schema, migrate: false }))
     await (await journal.beginTask({ runId: 'run', nodeId: 'node', iteration: 0 })).lock.release()
+    await journal.insertToolCall({ runId: 'run', nodeId: 'node', attempt: 1, seq: 1, toolName: 'pay', status: 'success', sideEffect: true })
+    expect(await journal.listRun('run')).toHaveLength(1)
     await journal.close()
+    const store = postgresStore(own.pool, { schema })
+    expect(await store.prune({ beforeMs: Date.now() + 60_000 })).toBe(1)
+    await store.close()
   })
 })
 
