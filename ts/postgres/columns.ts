@@ -75,6 +75,13 @@ export function selectList(outline: boolean): string {
 export const UNSAFE_TO_REPEAT = `(c.side_effect IS NULL OR (c.side_effect <> 0 AND coalesce(c.idempotent, 0) = 0))
     AND coalesce(c.tw_acted, 1) <> 0 AND c.revert_status IS DISTINCT FROM 'reverted'`
 
+/** The most recent change of a call `c`. */
+export const CHANGED = 'greatest(c.started_at_ms, coalesce(c.finished_at_ms, 0), coalesce(c.reverted_at_ms, 0))'
+
+/** Whether all calls `c` of a group were over before a time. Without a call there is nothing to keep. */
+export const allOver = (beforeMs: string): string => `coalesce(max(${CHANGED}) < ${beforeMs}
+  AND NOT bool_or(c.status IN ('started', 'intended') OR coalesce(c.revert_status, '') = 'reverting'), true)`
+
 /** The columns as the definition of a record. */
 export const record = (columns: readonly (readonly [string, string])[]): string =>
   columns.map(([name, type]) => `${name} ${type}`).join(', ')

@@ -2,9 +2,9 @@
  * Days whose runs are all over. A day's partition is detached first, and looked at once more when nobody can change it: then it is
  * written to an archive, if one is kept, and dropped. Each step can be taken up by whoever comes after a crash.
  */
+import { allOver } from './columns.js'
 import { DAYS_AHEAD, partitionOf } from './days.js'
 import { isCode, type Session } from './session.js'
-import { allOver } from './old-runs.js'
 import { isTrue } from './rows.js'
 import type { Statements } from './statements.js'
 
@@ -70,7 +70,7 @@ export async function removeDay(
 
 /** The number of rows of a table whose calls were all over before a time; undefined otherwise. */
 async function countOver(session: Session, table: string, beforeMs: number): Promise<number | undefined> {
-  const [row] = await session.ask(`SELECT count(*) AS count, ${allOver('$1')} AS is_over FROM ${table} c`, [beforeMs])
+  const [row] = await session.ask(`SELECT count(*) AS count, ${allOver('$1::text::float8')} AS is_over FROM ${table} c`, [beforeMs])
   return isTrue(row?.['is_over']) ? Number(row?.['count']) : undefined
 }
 

@@ -1,5 +1,6 @@
 /** Runs that are over since a time, and what becomes of them. */
 import type { SqlRow } from './client.js'
+import { allOver } from './columns.js'
 import type { Session } from './session.js'
 import type { Statements } from './statements.js'
 
@@ -11,20 +12,13 @@ export interface OldRun {
   startedAtMs: number
 }
 
-/** The most recent change of a call `c`. */
-const CHANGED = 'greatest(c.started_at_ms, coalesce(c.finished_at_ms, 0), coalesce(c.reverted_at_ms, 0))'
-
-/** Whether all calls `c` of a group were over before the time that a parameter names. Without a call there is nothing to keep. */
-export const allOver = (beforeMs: string): string => `coalesce(max(${CHANGED}) < ${beforeMs}::text::float8
-  AND NOT bool_or(c.status IN ('started', 'intended') OR coalesce(c.revert_status, '') = 'reverting'), true)`
-
 /** The runs that are over, by pages, youngest first. A page costs what it holds, whatever the table does. */
 export async function* oldRuns(session: Session, { calls, prefix, ofRun }: Statements, beforeMs: number): AsyncGenerator<OldRun[]> {
   let last: SqlRow | undefined
   for (;;) {
     const rows = await session.ask(
       `SELECT p.run_id, p.first, n.is_over::int AS is_over FROM ${prefix}_toolwright_runs($1::text::bigint, $2::text::float8, $3::text::bigint, $4::text)
-         AS p(run_id, first) CROSS JOIN LATERAL (SELECT ${allOver('$2')} AS is_over FROM ${calls} c WHERE ${ofRun('p.run_id')}) n
+         AS p(run_id, first) CROSS JOIN LATERAL (SELECT ${allOver('$2::text::float8')} AS is_over FROM ${calls} c WHERE ${ofRun('p.run_id')}) n
        ORDER BY p.first DESC, p.run_id COLLATE "C" DESC`,
       [PAGE_RUNS, beforeMs, last === undefined ? null : Number(last['first']), last === undefined ? null : String(last['run_id'])],
     )
@@ -46,26 +40,20 @@ export const arrayOf = (values: readonly (string | number)[]): string =>
  */
 export async function removeRuns(
   session: Session,
-  { calls, isByDay }: Statements,
+  { prefix }: Statements,
   runs: readonly OldRun[],
   beforeMs: number,
   batchRows: number,
 ): Promise<number> {
-  let removed = 0
-  for (;;) {
-    const rows = await session.ask(
-      `WITH old AS MATERIALIZED (
-         SELECT c.run_id FROM ${calls} c WHERE c.run_id = ANY ($1::text::text[]) GROUP BY c.run_id HAVING ${allOver('$2')}
-       ), few AS MATERIALIZED (
-         SELECT c.tw_row${isByDay ? ', c.tw_day' : ''} FROM ${calls} c JOIN old USING (run_id) LIMIT $3::text::bigint
-       ), gone AS (
-         DELETE FROM ${calls} c USING few WHERE c.tw_row = few.tw_row${isByDay ? ' AND c.tw_day = few.tw_day' : ''}
-           AND ${CHANGED} < $2::text::float8 AND c.status NOT IN ('started', 'intended') RETURNING 1
-       ) SELECT count(*) AS removed FROM gone`,
-      [arrayOf(runs.map(({ runId }) => runId)), beforeMs, batchRows],
+  let [removed, done] = [0, 0]
+  while (done < runs.length) {
+    const left = arrayOf(runs.slice(done).map(({ runId }) => runId))
+    const [row] = await session.ask(
+      `SELECT r.removed, r.done FROM ${prefix}_toolwright_remove($1::text::text[], $2::text::float8, $3::text::bigint) r`,
+      [left, beforeMs, batchRows],
     )
-    const count = Number(rows[0]?.['removed'])
-    removed += count
-    if (count < batchRows) return removed
+    removed += Number(row?.['removed'])
+    done += Number(row?.['done'])
   }
+  return removed
 }

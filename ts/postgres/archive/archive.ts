@@ -138,12 +138,14 @@ export class Archive {
   async #writeDayOfRuns(day: string, runs: readonly OldRun[]): Promise<void> {
     if (runs.length === 0) return
     const { beforeMs, batchRows, keep } = this.#options
-    const { calls } = this.#statements
+    const { calls, ofRun } = this.#statements
     const pages = Array.from({ length: Math.ceil(runs.length / 500) }, (_, index) => runs.slice(index * 500, index * 500 + 500))
     await this.#writeFile(join(`day=${day}`, `runs-${Math.trunc(beforeMs)}-${this.#files.length}`), async (file) => {
       for (const page of pages) {
+        // Run by run, so that no plan reads the whole table where it has no statistics.
         const sizes = await this.#session.ask(
-          `SELECT c.tw_row, ${SIZE} AS size FROM ${calls} c WHERE c.run_id = ANY ($1::text::text[]) ORDER BY c.tw_row`,
+          `SELECT c.tw_row, c.size FROM unnest($1::text::text[]) AS r(run_id) CROSS JOIN LATERAL (
+             SELECT c.tw_row, ${SIZE} AS size FROM ${calls} c WHERE ${ofRun('r.run_id')} OFFSET 0) c`,
           [arrayOf(page.map(({ runId }) => runId))],
         )
         await this.#copy(calls, sizes, file)
