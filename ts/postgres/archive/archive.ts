@@ -4,6 +4,7 @@ import { boolean, type Checks, optional, type Parsed, path, positive } from '../
 import { makeDays, oldDays, removeDay } from '../old-days.js'
 import { arrayOf, type OldRun, oldRuns, removeRuns } from '../old-runs.js'
 import { time } from '../prune.js'
+import type { SqlRow } from '../client.js'
 import type { Session } from '../session.js'
 import type { Statements } from '../statements.js'
 import { type FileColumn, ParquetFile } from './parquet-file.js'
@@ -109,7 +110,7 @@ export class Archive {
     await this.#writeFile(join(`day=${day}`, 'calls'), async (file) => {
       for (;;) {
         const sizes = await this.#session.ask(
-          `SELECT c.tw_row, ${SIZE} AS size FROM ${table} c WHERE c.tw_row > $1::text::bigint ORDER BY c.tw_row LIMIT $2::text::bigint`,
+          `SELECT c.run_id, c.tw_row, ${SIZE} AS size FROM ${table} c WHERE c.tw_row > $1::text::bigint ORDER BY c.tw_row LIMIT $2::text::bigint`,
           [after, WINDOW_ROWS],
         )
         if (sizes.length === 0) return
@@ -142,10 +143,10 @@ export class Archive {
     const pages = Array.from({ length: Math.ceil(runs.length / 500) }, (_, index) => runs.slice(index * 500, index * 500 + 500))
     await this.#writeFile(join(`day=${day}`, `runs-${Math.trunc(beforeMs)}-${this.#files.length}`), async (file) => {
       for (const page of pages) {
-        // Run by run, so that no plan reads the whole table where it has no statistics.
+        // Run by run, for the same reason as row by row below.
         const sizes = await this.#session.ask(
-          `SELECT c.tw_row, c.size FROM unnest($1::text::text[]) AS r(run_id) CROSS JOIN LATERAL (
-             SELECT c.tw_row, ${SIZE} AS size FROM ${calls} c WHERE ${ofRun('r.run_id')} OFFSET 0) c`,
+          `SELECT c.run_id, c.tw_row, c.size FROM unnest($1::text::text[]) AS r(run_id) CROSS JOIN LATERAL (
+             SELECT c.run_id, c.tw_row, ${SIZE} AS size FROM ${calls} c WHERE ${ofRun('r.run_id')} OFFSET 0) c`,
           [arrayOf(page.map(({ runId }) => runId))],
         )
         await this.#copy(calls, sizes, file)
@@ -167,21 +168,28 @@ export class Archive {
     this.#files.push(file.path)
   }
 
-  /** Copies rows in windows of a bounded size: one output may be as large as the limit of the journal says. */
-  async #copy(table: string, sizes: readonly Record<string, unknown>[], file: ParquetFile): Promise<void> {
-    let [numbers, bytes]: [number[], number] = [[], 0]
+  /**
+   * Copies rows in windows of a bounded size: one output may be as large as the limit of the journal says. Each row is looked up by itself,
+   * so that no plan reads the whole table where it has no statistics.
+   */
+  async #copy(table: string, sizes: readonly SqlRow[], file: ParquetFile): Promise<void> {
+    const isDetached = table !== this.#statements.calls
+    const found = `${isDetached ? '' : `${this.#statements.ofRun('r.run_id')} AND `}c.tw_row = r.tw_row`
+    const text = `SELECT c.* FROM unnest($1::text::text[], $2::text::bigint[]) AS r(run_id, tw_row)
+      CROSS JOIN LATERAL (SELECT ${SELECTED} FROM ${table} c WHERE ${found} OFFSET 0) c`
+    let [window, bytes]: [SqlRow[], number] = [[], 0]
     const flush = async (): Promise<void> => {
-      if (numbers.length === 0) return
-      const text = `SELECT ${SELECTED} FROM ${table} c WHERE c.tw_row = ANY ($1::text::bigint[]) ORDER BY c.tw_row`
-      const rows = await this.#session.ask(text, [arrayOf(numbers)])
+      if (window.length === 0) return
+      const values = [arrayOf(window.map((row) => String(row['run_id']))), arrayOf(window.map((row) => Number(row['tw_row'])))]
+      const rows = await this.#session.ask(text, values)
       await file.add(rows, bytes)
       this.#rows += rows.length
-      ;[numbers, bytes] = [[], 0]
+      ;[window, bytes] = [[], 0]
     }
     for (const row of sizes) {
-      numbers.push(Number(row['tw_row']))
+      window.push(row)
       bytes += Number(row['size']) + 200
-      if (bytes >= WINDOW_BYTES || numbers.length >= WINDOW_ROWS) await flush()
+      if (bytes >= WINDOW_BYTES || window.length >= WINDOW_ROWS) await flush()
     }
     await flush()
   }

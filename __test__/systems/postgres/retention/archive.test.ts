@@ -8,7 +8,7 @@ import { openJournal } from 'toolwright'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { RegistryUnreachable } from '../../../support/installed-packages.ts'
 import { useServer } from '../servers.ts'
-import { ago, dayOf, recordOld } from './old-calls.ts'
+import { ago, dayOf, makeDay, recordOld } from './old-calls.ts'
 import { openDuckDb } from './duckdb.ts'
 
 const bun = fileURLToPath(new URL('../../../../node_modules/.bin/bun', import.meta.url))
@@ -127,6 +127,34 @@ describe.each(['table', 'day'] as const)('an archive of a journal: %s', (layout)
     expect(String(ended.stdout)).toContain('ended 60')
     if (duck === undefined) return skip('DuckDB cannot be installed')
     expect(text(await duck(`SELECT ${COLUMNS} FROM read_parquet('${directory}/*/*.parquet') ORDER BY tw_row`))).toEqual(text(before))
+  })
+
+  test('without statistics, no plan reads the whole table', { timeout: 120_000 }, async () => {
+    const opened = options()
+    const store = own.open(opened)
+    await store.migrate()
+    const calls = `"${opened.schema}"._smithers_tool_calls`
+    const day = dayOf(ago(40))
+    if (layout === 'day') await makeDay(own, opened.schema, day)
+    const table = layout === 'day' ? `${calls}_${day.replaceAll('-', '')}` : calls
+    await own.pool.query(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`)
+    await own.pool.query(
+      `INSERT INTO ${calls} (run_id, node_id, attempt, seq, tool_name, started_at_ms, status${layout === 'day' ? ', tw_day' : ''})
+       SELECT 'run ' || r, 'n', 1, s, 'pay', ${Math.trunc(ago(40))} + r, 'success'${layout === 'day' ? `, '${day}'` : ''} FROM generate_series(1, 4000) r, generate_series(1, 5) s`,
+    )
+    if (layout === 'day')
+      await own.pool.query(`INSERT INTO "${opened.schema}"._toolwright_run_days SELECT DISTINCT run_id, tw_day FROM ${calls}`)
+    const read = async (): Promise<number> => {
+      await new Promise((resolve) => setTimeout(resolve, 1_500))
+      const { rows } = await own.pool.query(`SELECT seq_tup_read::int AS n FROM pg_stat_user_tables WHERE relid = '${table}'::regclass`)
+      return rows[0].n
+    }
+    const before = await read()
+    expect(await store.archive({ beforeMs: ago(30), directory: folder(), keep: true })).toMatchObject({ rows: 20_000 })
+    if (layout === 'table') expect(await store.prune({ beforeMs: ago(30) })).toBe(20_000)
+    // A page has 500 runs: a plan that read everything would do so eight times. The test itself has read it once.
+    expect((await read()) - before).toBeLessThan(50_000)
+    await store.close()
   })
 
   test('an archive that is killed loses nothing', { timeout: 240_000 }, async ({ skip }) => {
