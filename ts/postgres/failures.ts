@@ -73,7 +73,12 @@ const FAILURES: readonly [RegExp, ToolErrorCode, string, string][] = [
     'The table of the journal was partitioned under this process',
     'Open the journal again, in a new process or with a new store.',
   ],
-  [/^TW002$/u, 'JOURNAL_BUSY', 'The day of the run is being removed from the journal', 'Call again in some seconds.'],
+  [
+    /^TW002$/u,
+    'JOURNAL_BUSY',
+    'The day of the run is being removed from the journal',
+    'Call again. If it stays so, a removal has ended halfway: `npx toolwright journal prune` completes it.',
+  ],
   [/^53100$/u, 'JOURNAL_DISK_FULL', 'The disk of the database server is full', 'Free space on it.'],
   [/^54000$/u, 'JOURNAL_ROW_TOO_LARGE', 'The call is too large for the journal', 'Lower maxOutputBytes.'],
   [/^ENOTFOUND$/u, 'JOURNAL_UNREACHABLE', 'No server has this name', 'Correct the host of the connection.'],

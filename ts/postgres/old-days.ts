@@ -17,8 +17,15 @@ export async function makeDays(session: Session, { prefix }: Statements): Promis
   }
 }
 
-/** The days that may be removed, `YYYY-MM-DD`: those before the day of the time, and those whose removal was begun. */
-export async function oldDays(session: Session, { prefix }: Statements, beforeMs: number): Promise<string[]> {
+/**
+ * The days that may be removed, `YYYY-MM-DD`: those before the day of the time, and those whose removal was begun. For a role that does not
+ * own the table there are none: its runs are removed row by row.
+ */
+export async function oldDays(session: Session, { calls, prefix }: Statements, beforeMs: number): Promise<string[]> {
+  const [own] = await session.ask(`SELECT pg_has_role(c.relowner, 'USAGE') AS is_own FROM pg_class c WHERE c.oid = to_regclass($1::text)`, [
+    calls,
+  ])
+  if (!isTrue(own?.['is_own'])) return []
   const rows = await session.ask(
     `SELECT d.day::text AS day FROM ${prefix}_toolwright_days d
      WHERE d.is_closing OR (extract(epoch FROM d.day) * 1000 < $1::text::float8 AND d.day <> (
@@ -50,7 +57,12 @@ export async function removeDay(
   if (state === 'attached' && (await countOver(session, table, beforeMs)) === undefined) return undefined
   // From now on a call of one of its runs waits, until it is clear whether the day stays.
   await set(true)
-  if (state === 'attached') await session.ask(`ALTER TABLE ${calls} DETACH PARTITION ${table} CONCURRENTLY`)
+  if (state === 'attached') {
+    await session.ask(`ALTER TABLE ${calls} DETACH PARTITION ${table} CONCURRENTLY`).catch(async (error: unknown) => {
+      if ((await stateOf(session, prefix, day, table)).state === 'attached') await set(false)
+      throw error
+    })
+  }
   if (state === 'pending') await session.ask(`ALTER TABLE ${calls} DETACH PARTITION ${table} FINALIZE`)
   const count = state === 'gone' ? 0 : await countOver(session, table, isForgotten ? Infinity : beforeMs)
   if (count === undefined) {

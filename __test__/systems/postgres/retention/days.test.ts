@@ -228,6 +228,7 @@ describe.each([15, 18])('a partition for each day, PostgreSQL %i', (version) => 
         "${schema}"._toolwright_run_days TO ${role};
       GRANT SELECT ON "${schema}"._toolwright_schema, "${schema}"._toolwright_days TO ${role};
       GRANT USAGE ON SEQUENCE "${schema}"._toolwright_rows, "${schema}"._toolwright_fence, "${schema}"._toolwright_owners_id_seq TO ${role}`)
+    await recordOld(own, { schema, partition }, [{ runId: 'old', days: 40, calls: 3 }])
     // A week in which nobody made partitions.
     await makeDay(own, schema, dayOf(ago(8)))
     await own.pool.query(`DELETE FROM "${schema}"._toolwright_days WHERE day > current_date - 8`)
@@ -237,6 +238,30 @@ describe.each([15, 18])('a partition for each day, PostgreSQL %i', (version) => 
     await journal.insertToolCall({ ...call, runId: 'r', seq: 1, status: 'success' })
     expect(await journal.listRun('r')).toHaveLength(1)
     await journal.close()
+    // It may not drop days, and removes their rows.
+    const pruning = own.openOn(pool, { schema })
+    expect(await pruning.prune({ beforeMs: ago(30) })).toBe(3)
+    expect(await ids(schema)).toEqual(['r'])
+    await pruning.close()
     await pool.end()
+  })
+
+  test('a day that cannot be detached now is as it was', async () => {
+    const { schema, partition } = options()
+    await recordOld(own, { schema, partition }, [{ runId: 'a', days: 40, calls: 3 }])
+    const failing = own.openOn(
+      {
+        query: async (text, values) => {
+          if (text.includes('DETACH')) throw Object.assign(new Error('canceling statement due to lock timeout'), { code: '57014' })
+          return (await own.pool.query(text, [...values])).rows
+        },
+      },
+      { schema },
+    )
+    await expect(failing.prune({ beforeMs: ago(30) })).rejects.toMatchObject({ code: 'JOURNAL_IO_FAILED' })
+    const journal = await openJournal(failing)
+    await journal.insertToolCall({ ...call, runId: 'a', seq: 9, status: 'success' })
+    expect(await journal.listRun('a')).toHaveLength(4)
+    await journal.close()
   })
 })
