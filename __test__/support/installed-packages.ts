@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -23,19 +23,35 @@ export class RegistryUnreachable extends Error {
  */
 export async function installedPackages(name: string, packages: readonly [string, ...string[]], manifest: object = {}): Promise<string> {
   const content = JSON.stringify({ private: true, type: 'module', ...manifest })
+  return installed(name, [['package.json', content]], packages[0], ['install', ...packages])
+}
+
+/**
+ * The same, of a manifest and its lockfile, which are in a folder of the checkout.
+ *
+ * @param asked the package that is asked for at the registry before.
+ * @throws {RegistryUnreachable}
+ */
+export async function installedProject(name: string, project: string, asked: string): Promise<string> {
+  const files = ['package.json', 'package-lock.json'].map((file) => [file, readFileSync(join(project, file), 'utf8')] as const)
+  return installed(name, files, asked, ['ci'])
+}
+
+/** Installs once what these files describe. */
+async function installed(name: string, files: readonly (readonly [string, string])[], asked: string, command: string[]): Promise<string> {
   const version = createHash('sha256')
-    .update(packages.join(' ') + content)
+    .update(command.slice(1).join(' ') + files.map(([, content]) => content).join(''))
     .digest('hex')
   const folder = join(cache, name, version.slice(0, 12))
   if (existsSync(folder)) return folder
-  await expectRegistry(packages[0])
+  await expectRegistry(asked)
   const unfinished = `${folder}.${process.pid}`
   rmSync(unfinished, { recursive: true, force: true })
   mkdirSync(unfinished, { recursive: true })
   try {
-    writeFileSync(join(unfinished, 'package.json'), content)
+    for (const [file, content] of files) writeFileSync(join(unfinished, file), content)
     const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
-    await run('npm', ['install', ...options, ...packages], { cwd: unfinished, maxBuffer: 1 << 26 })
+    await run('npm', [command[0] as string, ...options, ...command.slice(1)], { cwd: unfinished, maxBuffer: 1 << 26 })
     renameSync(unfinished, folder)
   } finally {
     rmSync(unfinished, { recursive: true, force: true })

@@ -52,6 +52,14 @@ declare module 'react' {
   export function useState<T>(initial: T): [T, (value: T) => void]
 }
 
+declare module 'workflow' {
+  export function getWorkflowMetadata(): { workflowRunId: string }
+}
+
+declare module 'workflow/runtime' {
+  export function getWorld(): { start?(): Promise<void> }
+}
+
 // What a file of JSX is compiled against: any element, with event handlers that know their event.
 declare namespace JSX {
   type Element = object

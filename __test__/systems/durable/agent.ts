@@ -14,19 +14,15 @@ export type Mode = 'alone' | 'tell' | 'keys' | 'probe'
 export const DUE: Readonly<Record<number, number>> = { 1: 1, 2: 1, 3: 1, 4: 2, 5: 1 }
 const TURNS = [[1], [2, 3], [4, 4], [5]]
 
-/** The model is made up. Its ids are new in every answer, as those of a real one are. */
-function paymentModel() {
-  const answers = script(...TURNS.map((turn) => turn.map((n) => ({ tool: 'pay', input: { n }, id: `${Math.random()}` }))), 'done')
-  return new MockLanguageModelV4({
-    doGenerate: async ({ prompt }) => {
-      await pause(Math.random() * 20)
-      const turn = prompt.filter(({ role }) => role === 'assistant').length
-      const answer = answers[turn] as (typeof answers)[number]
-      for (const part of answer.content) if (part.type === 'tool-call') part.toolCallId = `call-${Math.random()}`
-      return answer as never
-    },
-  })
+/** The answer of a model that is made up. Its ids are new in every answer, as those of a real one are. */
+export async function paymentAnswer(prompt: readonly { role: string }[], more: object = {}) {
+  await pause(Math.random() * 20)
+  const turns = TURNS.map((turn) => turn.map((n) => ({ tool: 'pay', input: { n, ...more }, id: `call-${Math.random()}` })))
+  return script(...turns, 'done')[prompt.filter(({ role }) => role === 'assistant').length] as ReturnType<typeof script>[number]
 }
+
+const paymentModel = () =>
+  new MockLanguageModelV4({ doGenerate: async ({ prompt }) => (await paymentAnswer(prompt)) as never })
 
 /** Runs the agent of a task. @returns of which payments the model was told that nobody knows whether they were made. */
 export async function runAgent(options: { task: string; mode: Mode; service: string; journal: Journal; step: Step }): Promise<number[]> {
