@@ -11,8 +11,14 @@ const attacks = ['attacks', 'layers', 'leftovers', 'survivors'].map((name) => `_
 /** What it measures is memory, which is given back later on a busy machine. */
 const sizes = '__test__/toolkit/sizes.test.ts'
 
+/** What Bun's own sockets, processes and timers could change; the others start programs that are the same under either runtime. */
+const systemsInBun = ['postgres', 'durable'].map((name) => `__test__/systems/${name}/**/*.test.ts`)
+
 /** One after the other, before the rest. */
-const alone = { include: onlySystems && !inBun ? [systems] : [...attacks, sizes], maxWorkers: 1 }
+const alone = {
+  include: onlySystems ? (inBun ? [...attacks, sizes, ...systemsInBun] : [systems]) : [...attacks, sizes],
+  maxWorkers: 1,
+}
 /** Most of them wait for something most of the time. */
 const together = {
   include: ['__test__/**/*.test.ts'],

@@ -17,6 +17,7 @@ A filter is a part of a test file's path for Node and Bun, and of a test's name 
 Environment:
   TOOLWRIGHT_SEED          seed of the randomised tests; a run prints the one it used
   TOOLWRIGHT_SOAK_FACTOR   multiplies the repetitions; 1 unless set
+  TOOLWRIGHT_TEST_POSTGRES version of the servers of the systems tests: 15, 18; the newest in Node and the oldest in Bun unless set
 `
 
 const suites = {
@@ -28,7 +29,7 @@ const suites = {
     run: (options) => runVitest({ ...options, runtime: 'node', systems: true }),
   },
   'systems-bun': {
-    title: 'attacks on the sandbox, under Bun',
+    title: 'attacks on the sandbox, PostgreSQL and durable engines, under Bun',
     run: (options) => runVitest({ ...options, runtime: 'bun', systems: true }),
   },
 }

@@ -27,14 +27,14 @@ export async function installedPackages(name: string, packages: readonly [string
 }
 
 /**
- * The same, of a manifest and its lockfile, which are in a folder of the checkout.
+ * The same, of a manifest and its lockfile, which are in a folder of the checkout. `npm ci` refuses lockfiles without the optional packages of other platforms.
  *
  * @param asked the package that is asked for at the registry before.
  * @throws {RegistryUnreachable}
  */
 export async function installedProject(name: string, project: string, asked: string): Promise<string> {
   const files = ['package.json', 'package-lock.json'].map((file) => [file, readFileSync(join(project, file), 'utf8')] as const)
-  return installed(name, files, asked, ['ci'])
+  return installed(name, files, asked, ['install'])
 }
 
 /** Installs once what these files describe. */

