@@ -68,7 +68,7 @@ async function killRounds(mode: Mode, kills: number): Promise<Matrix> {
     const first = startServer(project as WorkflowProject, port, env)
     await first.ready()
     const runIds = await Promise.all(tasks.map((task) => first.begin(task)))
-    await pause(Math.random() * 1_500)
+    await pause(Math.random() * 1_000)
     first.child.kill('SIGKILL')
     await first.ended
     matrix.kills += 1

@@ -14,7 +14,7 @@ const checkout = fileURLToPath(new URL('../../../..', import.meta.url))
 const node = join(checkout, 'node_modules/.bin/node')
 
 /** The folder with the engine, in the versions of the lockfile. @throws {RegistryUnreachable} */
-export const installedWorkflows = (): Promise<string> => installedProject('workflow-devkit', here, 'workflow')
+export const installedWorkflows = (): Promise<string> => installedProject('workflow-devkit', join(here, 'packages'), 'workflow')
 
 /** Makes the engine's tables. */
 export async function prepareDatabase(engine: string, url: string): Promise<void> {

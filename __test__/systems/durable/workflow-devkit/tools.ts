@@ -16,7 +16,7 @@ export const tools = {
     name: 'pay',
     schema: z.object({ n: z.number(), task: z.string() }),
     sideEffect: true,
-    execute: async ({ n, task }) => {
+    execute: async ({ n, task }, _ctx) => {
       await fetch(`${service}/?task=${encodeURIComponent(task)}&n=${n}&key=`, { method: 'POST' })
       return `paid ${n}`
     },
