@@ -7,14 +7,14 @@ import { promisify } from 'node:util'
 import { postgresStore } from 'toolwright/postgres'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { startScript } from '../../support/child-script.ts'
+import { type EndedScript, startScript } from '../../support/child-script.ts'
 import { RegistryUnreachable } from '../../support/installed-packages.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
 import { runs } from '../../support/randomised.ts'
 import { anthropicMessage, startEndpoint } from '../../support/scripted-endpoint.ts'
 import type { Mode } from './agent.ts'
 import { installedEngines } from './engines.ts'
-import { judge, killAtRandom, type Matrix, noMatrix, summary } from './kill-rounds.ts'
+import { endsWithin, judge, killAtRandom, type Matrix, noMatrix, summary } from './kill-rounds.ts'
 import { NOTES, recipe } from './recipe.ts'
 import { type Service, startService } from './service.ts'
 
@@ -55,6 +55,14 @@ const results = (stdout: string): { id: string; told: number[] }[] =>
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as { id: string; told: number[] })
 
+/** Says all that is known of tasks that did not end. */
+async function explain({ stdout, stderr }: EndedScript, tasks: readonly string[]): Promise<void> {
+  const pool = new Pool({ ...server?.socket, max: 1 })
+  const { rows } = await pool.query('SELECT * FROM dbos.workflow_status WHERE workflow_uuid = ANY($1)', [tasks])
+  await pool.end()
+  console.log([`printed:\n${stdout}`, stderr.slice(-2_000), JSON.stringify(rows)].join('\n'))
+}
+
 /** Kills a worker in each round, and starts it again until its three tasks are done. */
 async function killRounds(mode: Mode, kills: number): Promise<Matrix> {
   const matrix = noMatrix()
@@ -67,12 +75,10 @@ async function killRounds(mode: Mode, kills: number): Promise<Matrix> {
     matrix.kills += 1
     const killed = performance.now()
     const second = worker(mode, executor, tasks)
-    const timer = setTimeout(() => second.child.kill('SIGKILL'), 30_000)
-    const { stdout, stderr } = await second.ended
-    clearTimeout(timer)
-    const told = results(stdout)
+    const ended = await endsWithin(second, 30_000)
+    const told = results(ended.stdout)
     matrix.stuck += tasks.length - told.length
-    if (told.length < tasks.length) console.log(stderr.slice(-2_000))
+    if (told.length < tasks.length) await explain(ended, tasks)
     for (const one of told) judge(matrix, service, one.id, one.told)
     matrix.recoveryMs.push(performance.now() - killed)
   }
@@ -158,12 +164,10 @@ test('the workflows of an executor that never comes back are given to another on
     matrix.kills += 1
     const killed = performance.now()
     const second = startScript(program, [engines, server?.url ?? '', 'public', 'tell', service.url, other, '500', 'supervise', ...tasks])
-    const timer = setTimeout(() => second.child.kill('SIGKILL'), 30_000)
-    const { stdout, stderr } = await second.ended
-    clearTimeout(timer)
-    const told = results(stdout)
+    const ended = await endsWithin(second, 30_000)
+    const told = results(ended.stdout)
     matrix.stuck += tasks.length - told.length
-    if (told.length < tasks.length) console.log(stderr.slice(-2_000))
+    if (told.length < tasks.length) await explain(ended, tasks)
     for (const one of told) judge(matrix, service, one.id, one.told)
     matrix.recoveryMs.push(performance.now() - killed)
   }

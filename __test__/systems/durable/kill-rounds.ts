@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { StartedScript } from '../../support/child-script.ts'
+import type { EndedScript, StartedScript } from '../../support/child-script.ts'
 import { DUE } from './agent.ts'
 import type { Service } from './service.ts'
 
@@ -32,6 +32,23 @@ export async function killAtRandom(worker: StartedScript, withinMs: number): Pro
   await worker.printed('ready')
   await pause(Math.random() * withinMs)
   return worker.child.kill('SIGKILL')
+}
+
+/** What a worker's start may take: as long as the machine is busy. */
+const START_MS = 120_000
+
+/** Waits for the end of a worker. It is killed when it has been ready for this long. */
+export async function endsWithin(worker: StartedScript, limitMs: number): Promise<EndedScript> {
+  const kill = (): unknown => worker.child.kill('SIGKILL')
+  let timer = setTimeout(kill, START_MS)
+  const onReady = (): void => {
+    clearTimeout(timer)
+    timer = setTimeout(kill, limitMs)
+  }
+  void worker.printed('ready').then(onReady, () => undefined)
+  const ended = await worker.ended
+  clearTimeout(timer)
+  return ended
 }
 
 export const summary = (name: string, { recoveryMs, ...counts }: Matrix): string => {

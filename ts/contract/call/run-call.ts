@@ -63,6 +63,7 @@ export class SessionCalls {
   readonly #recorder: SessionRecorder
   readonly #find: (id: string) => RegisteredTool
   readonly #closing = new AbortController()
+  readonly #takenOver = new AbortController()
   readonly #running = new Set<Promise<unknown>>()
   readonly observers = new CallObservers()
   /** Calls whose end has been reported to observers. Nothing is reported after that. */
@@ -73,6 +74,15 @@ export class SessionCalls {
     this.#scope = scope
     this.#recorder = recorder
     this.#find = find
+    const onLost = (): void =>
+      this.#takenOver.abort(new ContractFailure('aborted', 'The call was aborted: the session may have been taken over by another process.'))
+    if (recorder.lost?.aborted === true) onLost()
+    else recorder.lost?.addEventListener('abort', onLost, { once: true })
+  }
+
+  /** What ends a call. */
+  #ends(own: AbortSignal | undefined): AbortSignal {
+    return AbortSignal.any([...(own === undefined ? [] : [own]), this.closing, this.#takenOver.signal])
   }
 
   get closing(): AbortSignal {
@@ -128,7 +138,7 @@ export class SessionCalls {
       return errorEnvelope(code, text, 0)
     }
     if (message !== undefined) message.toolCallId = made.callId
-    const signal = made.signal === undefined ? this.closing : AbortSignal.any([made.signal, this.closing])
+    const signal = this.#ends(made.signal)
     const { callId } = made
     // A tool may leave a command behind that still prints.
     let isOver = false
@@ -166,7 +176,7 @@ export class SessionCalls {
    */
   async judge(id: string, args: unknown, options: Pick<CallOptions, keyof typeof judgeChecks>, asks = false): Promise<Judgement> {
     const made = parseOptions('session.judge', options, judgeChecks)
-    const signal = made.signal === undefined ? this.closing : AbortSignal.any([made.signal, this.closing])
+    const signal = this.#ends(made.signal)
     try {
       signal.throwIfAborted()
       const { tool, check } = this.#find(id)

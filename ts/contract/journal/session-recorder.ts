@@ -90,6 +90,11 @@ export class SessionRecorder {
     return new SessionRecorder(source, await nativeCallKeys(task), await lockAttempt(journal, task))
   }
 
+  /** Aborted when another process may have taken over the session: this one can record no more effects. */
+  get lost(): AbortSignal | undefined {
+    return this.#lock?.lost
+  }
+
   /** Gives the attempt free. Its rows must be on disk by then, where another process counts them. */
   async close(): Promise<void> {
     try {
