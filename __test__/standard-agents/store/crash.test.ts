@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { expectHandedOver, expectWholeChain } from '../../support/whole-chain.ts'
 import { startScript } from '../../support/child-script.ts'
 import { queryDatabase } from '../../support/query-database.ts'
 import { runs, seed } from '../../support/randomised.ts'
@@ -15,26 +16,8 @@ const program = fileURLToPath(new URL('crash-process.ts', import.meta.url))
 /** Looks whether everything that was committed is there, and nothing by half; gives the calls' statuses. */
 async function inspect(file: string): Promise<string[]> {
   const store = await openThreadStore(file)
-  const calls = (await store.getThread('t')) === undefined ? [] : await store.listCalls('t')
-  if (calls.length > 0) {
-    const [messages, attachments] = [await store.listMessages('t'), await store.listAttachments('t')]
-    const done = calls.filter(({ status }) => status === 'success')
-    // A chain: all but the last are done, and the last one waits or was interrupted.
-    expect(calls.map(({ id }) => id)).toEqual(calls.map((_, n) => `c${n}`))
-    expect(done).toHaveLength(calls.length - 1)
-    expect(messages.map(({ callId }) => callId)).toEqual(done.map(({ id }) => id))
-    expect(attachments.map(({ name }) => name)).toEqual(done.map(({ id }) => id))
-    for (const [n, { path, size, name }] of attachments.entries()) {
-      expect(JSON.parse(messages[n]?.bodyJson ?? '')).toBe(path)
-      expect(JSON.parse(done[n]?.resultJson ?? '')).toBe(path)
-      // Of the older ones an earlier look has read all.
-      const start = n < attachments.length - 4 ? size - 100 : 0
-      expect(Buffer.from(await store.readAttachment('t', path, { start })).equals(Buffer.alloc(size, name).subarray(start))).toBe(true)
-    }
-    const worker = await store.lockThread('t', { waitMs: 0 })
-    expect(worker.interrupted.map(({ id }) => id)).toEqual(calls.flatMap(({ id, status }) => (status === 'running' ? [id] : [])))
-    worker.release()
-  }
+  const calls = (await store.getThread('t')) === undefined ? [] : await expectWholeChain(store)
+  if (calls.length > 0) await expectHandedOver(store, calls, 0)
   await store.close()
   // What was staged and not committed is gone, with the locks.
   const orphans =

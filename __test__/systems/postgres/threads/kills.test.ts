@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { postgresThreads } from 'toolwright/postgres'
 import { expect, test } from 'vitest'
+import { expectHandedOver, expectWholeChain } from '../../../support/whole-chain.ts'
 import { startScript } from '../../../support/child-script.ts'
 import { runs, seed } from '../../../support/randomised.ts'
 import { useServer } from '../servers.ts'
@@ -24,28 +25,11 @@ async function emptySchema(): Promise<string> {
 /** Looks whether everything that was acknowledged is there, and nothing by half; gives the calls' statuses. */
 async function inspect(schema: string, acknowledged: readonly string[]): Promise<string[]> {
   const store = postgresThreads(own.pool, { schema, leaseMs: LEASE_MS })
-  const calls = await store.listCalls('t')
-  const [messages, attachments] = [await store.listMessages('t'), await store.listAttachments('t')]
-  const done = calls.filter(({ status }) => status === 'success')
-  // A chain: all but the last are done, and the last one waits or was interrupted.
-  expect(calls.map(({ id }) => id)).toEqual(calls.map((_, n) => `c${n}`))
-  expect(done).toHaveLength(calls.length - 1)
-  expect(messages.map(({ callId }) => callId)).toEqual(done.map(({ id }) => id))
-  expect(messages.map(({ seq }) => seq)).toEqual(messages.map((_, n) => n + 1))
-  expect(attachments.map(({ name }) => name)).toEqual(done.map(({ id }) => id))
-  const ids = new Set(done.map(({ id }) => id))
-  expect(acknowledged.filter((id) => !ids.has(id))).toEqual([])
-  for (const [n, { path, size, name }] of attachments.entries()) {
-    expect([messages[n]?.bodyJson, done[n]?.resultJson]).toEqual([JSON.stringify(path), JSON.stringify(path)])
-    // Of the older ones an earlier look has read all.
-    const from = n < attachments.length - 4 ? size - 100 : 0
-    const bytes = Buffer.from(await store.readAttachment('t', path, { start: from }))
-    expect(bytes.equals(Buffer.alloc(size, name).subarray(from))).toBe(true)
-  }
-  // Another process works on when the lease of the dead one is over, and is told what it left.
-  const worker = await store.lockThread('t', { waitMs: 10 * LEASE_MS })
-  expect(worker.interrupted.map(({ id }) => id)).toEqual(calls.flatMap(({ id, status }) => (status === 'running' ? [id] : [])))
-  worker.release()
+  const calls = await expectWholeChain(store)
+  const done = new Set(calls.flatMap(({ id, status }) => (status === 'success' ? [id] : [])))
+  expect(acknowledged.filter((id) => !done.has(id))).toEqual([])
+  // When the lease of the dead one is over.
+  await expectHandedOver(store, calls, 10 * LEASE_MS)
   // What the dead had staged is gone.
   const { rows } = await own.pool.query(`SELECT count(*)::int AS n FROM "${schema}"._toolwright_thread_files WHERE staged_by IS NOT NULL`)
   expect(rows).toEqual([{ n: 0 }])
