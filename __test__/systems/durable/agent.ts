@@ -21,8 +21,7 @@ export async function paymentAnswer(prompt: readonly { role: string }[], more: o
   return script(...turns, 'done')[prompt.filter(({ role }) => role === 'assistant').length] as ReturnType<typeof script>[number]
 }
 
-const paymentModel = () =>
-  new MockLanguageModelV4({ doGenerate: async ({ prompt }) => (await paymentAnswer(prompt)) as never })
+const paymentModel = () => new MockLanguageModelV4({ doGenerate: async ({ prompt }) => (await paymentAnswer(prompt)) as never })
 
 /** Runs the agent of a task. @returns of which payments the model was told that nobody knows whether they were made. */
 export async function runAgent(options: { task: string; mode: Mode; service: string; journal: Journal; step: Step }): Promise<number[]> {

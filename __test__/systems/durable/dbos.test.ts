@@ -4,51 +4,22 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { postgresStore } from 'toolwright/postgres'
-import { Pool } from 'pg'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type EndedScript, startScript } from '../../support/child-script.ts'
-import { RegistryUnreachable } from '../../support/installed-packages.ts'
-import { noPostgres, type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
 import { runs } from '../../support/randomised.ts'
 import { anthropicMessage, startEndpoint } from '../../support/scripted-endpoint.ts'
 import type { Mode } from './agent.ts'
 import { installedEngines } from './engines.ts'
 import { endsWithin, judge, killAtRandom, type Matrix, noMatrix, summary } from './kill-rounds.ts'
 import { NOTES, recipe } from './recipe.ts'
-import { type Service, startService } from './service.ts'
+import { useEngines } from './use-engines.ts'
 
 const program = fileURLToPath(new URL('dbos-worker.ts', import.meta.url))
-let server: PostgresServer | undefined
-let service: Service
-let engines = ''
-let reason = noPostgres()
+const own = useEngines(installedEngines)
 let rounds = 0
 
-beforeAll(async () => {
-  try {
-    if (reason === undefined) engines = await installedEngines()
-  } catch (error) {
-    if (!(error instanceof RegistryUnreachable)) throw error
-    reason = error.message
-  }
-  if (reason !== undefined) return console.log(`skipped: DBOS: ${reason}`)
-  server = await startPostgres({ tcp: true })
-  service = await startService()
-  const pool = new Pool({ ...server.socket, max: 1 })
-  await postgresStore(pool).migrate()
-  await pool.end()
-}, 600_000)
-afterAll(async () => {
-  await service?.close()
-  await server?.stop()
-})
-beforeEach(({ skip }) => {
-  if (reason !== undefined) skip(reason)
-})
-
 const worker = (mode: Mode, executor: string, tasks: readonly string[], leaseMs = 500) =>
-  startScript(program, [engines, server?.url ?? '', 'public', mode, service.url, executor, String(leaseMs), ...tasks])
+  startScript(program, [own.engines, own.server.url, 'public', mode, own.service.url, executor, String(leaseMs), ...tasks])
 const results = (stdout: string): { id: string; told: number[] }[] =>
   stdout
     .split('\n')
@@ -57,9 +28,7 @@ const results = (stdout: string): { id: string; told: number[] }[] =>
 
 /** Says all that is known of tasks that did not end. */
 async function explain({ stdout, stderr }: EndedScript, tasks: readonly string[]): Promise<void> {
-  const pool = new Pool({ ...server?.socket, max: 1 })
-  const { rows } = await pool.query('SELECT * FROM dbos.workflow_status WHERE workflow_uuid = ANY($1)', [tasks])
-  await pool.end()
+  const { rows } = await own.pool.query('SELECT * FROM dbos.workflow_status WHERE workflow_uuid = ANY($1)', [tasks])
   console.log([`printed:\n${stdout}`, stderr.slice(-2_000), JSON.stringify(rows)].join('\n'))
 }
 
@@ -79,7 +48,7 @@ async function killRounds(mode: Mode, kills: number): Promise<Matrix> {
     const told = results(ended.stdout)
     matrix.stuck += tasks.length - told.length
     if (told.length < tasks.length) await explain(ended, tasks)
-    for (const one of told) judge(matrix, service, one.id, one.told)
+    for (const one of told) judge(matrix, own.service, one.id, one.told)
     matrix.recoveryMs.push(performance.now() - killed)
   }
   console.log(summary(`DBOS, ${mode}`, matrix))
@@ -122,7 +91,7 @@ async function zombieRounds(mode: Mode, count: number): Promise<Matrix> {
     const found = new Map(ended.toReversed().flatMap(({ stdout }) => results(stdout).map((one) => [one.id, one] as const)))
     const told = [...found.values()]
     matrix.stuck += tasks.length - told.length
-    for (const one of told) judge(matrix, service, one.id, one.told)
+    for (const one of told) judge(matrix, own.service, one.id, one.told)
   }
   console.log(summary(`DBOS, a zombie, ${mode}`, matrix))
   return matrix
@@ -155,7 +124,7 @@ test('the workflows of an executor that never comes back are given to another on
     const other = `other-${rounds}`
     if (matrix.kills === 0) {
       // The control: without a supervisor, they stay where they are.
-      const waiting = startScript(program, [engines, server?.url ?? '', 'public', 'tell', service.url, other, '500', 'wait', ...tasks])
+      const waiting = startScript(program, [own.engines, own.server.url, 'public', 'tell', own.service.url, other, '500', 'wait', ...tasks])
       await waiting.printed('ready')
       await pause(3_000)
       waiting.child.kill('SIGKILL')
@@ -163,12 +132,22 @@ test('the workflows of an executor that never comes back are given to another on
     }
     matrix.kills += 1
     const killed = performance.now()
-    const second = startScript(program, [engines, server?.url ?? '', 'public', 'tell', service.url, other, '500', 'supervise', ...tasks])
+    const second = startScript(program, [
+      own.engines,
+      own.server.url,
+      'public',
+      'tell',
+      own.service.url,
+      other,
+      '500',
+      'supervise',
+      ...tasks,
+    ])
     const ended = await endsWithin(second, 30_000)
     const told = results(ended.stdout)
     matrix.stuck += tasks.length - told.length
     if (told.length < tasks.length) await explain(ended, tasks)
-    for (const one of told) judge(matrix, service, one.id, one.told)
+    for (const one of told) judge(matrix, own.service, one.id, one.told)
     matrix.recoveryMs.push(performance.now() - killed)
   }
   console.log(summary('DBOS, an executor that is gone for good', matrix))
@@ -181,16 +160,14 @@ test.each([
   ['Node', process.execPath],
   ['Bun', bun],
 ])('the recipe of the documentation runs as it stands there, in %s', { timeout: 120_000 }, async (runtime, command) => {
-  const { folder, program: recipeProgram } = recipe('dbos.mjs', engines)
+  const { folder, program: recipeProgram } = recipe('dbos.mjs', own.engines)
   const { url, bodies } = await startEndpoint(NOTES.map((content) => anthropicMessage(...content)))
-  const pool = new Pool({ ...server?.socket, max: 1 })
-  await pool.query(`CREATE DATABASE recipe_${runtime}`)
-  await pool.end()
+  await own.pool.query(`CREATE DATABASE recipe_${runtime}`)
   const env = {
     ...process.env,
     ANTHROPIC_BASE_URL: url,
     ANTHROPIC_API_KEY: 'none',
-    DATABASE_URL: (server?.url ?? '').replace(/postgres$/u, `recipe_${runtime.toLowerCase()}`),
+    DATABASE_URL: own.server.url.replace(/postgres$/u, `recipe_${runtime.toLowerCase()}`),
     HOSTNAME: 'worker-1',
   }
   // It does not end by itself: it is a worker.

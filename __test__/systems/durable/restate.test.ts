@@ -2,63 +2,28 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { postgresStore } from 'toolwright/postgres'
-import { Pool } from 'pg'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type StartedScript, startScript } from '../../support/child-script.ts'
-import { RegistryUnreachable } from '../../support/installed-packages.ts'
-import { freePort, noPostgres, type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
+import { freePort } from '../../support/postgres-server.ts'
 import { runs } from '../../support/randomised.ts'
 import { anthropicMessage, startEndpoint } from '../../support/scripted-endpoint.ts'
 import type { Mode } from './agent.ts'
 import { installedEngines } from './engines.ts'
 import { judge, killAtRandom, type Matrix, noMatrix, summary } from './kill-rounds.ts'
 import { NOTES, recipe } from './recipe.ts'
-import { type RestateServer, restateProgram, startRestate } from './restate-server.ts'
-import { type Service, startService } from './service.ts'
+import { useEngines, useRestate } from './use-engines.ts'
 
 const program = fileURLToPath(new URL('restate-worker.ts', import.meta.url))
-let server: PostgresServer | undefined
-let restate: RestateServer
-let service: Service
-let engines = ''
-let reason = noPostgres()
+const own = useEngines(installedEngines)
+const restate = useRestate(own)
 let rounds = 0
-let workerPort = 0
-
-beforeAll(async () => {
-  try {
-    if (reason === undefined) engines = await installedEngines()
-  } catch (error) {
-    if (!(error instanceof RegistryUnreachable)) throw error
-    reason = error.message
-  }
-  const binary = reason === undefined ? restateProgram(engines) : undefined
-  if (reason === undefined && binary === undefined) reason = 'Restate has no server for this platform'
-  if (reason !== undefined || binary === undefined) return console.log(`skipped: Restate: ${reason}`)
-  server = await startPostgres({ tcp: true })
-  service = await startService()
-  const pool = new Pool({ ...server.socket, max: 1 })
-  await postgresStore(pool).migrate()
-  await pool.end()
-  workerPort = await freePort()
-  restate = await startRestate(binary)
-}, 600_000)
-afterAll(async () => {
-  restate?.stop()
-  await service?.close()
-  await server?.stop()
-})
-beforeEach(({ skip }) => {
-  if (reason !== undefined) skip(reason)
-})
 
 const worker = (mode: Mode, leaseMs = 500): StartedScript =>
-  startScript(program, [engines, server?.url ?? '', mode, service.url, String(workerPort), String(leaseMs)])
+  startScript(program, [own.engines, own.server.url, mode, own.service.url, String(restate.workerPort), String(leaseMs)])
 
 /** Begins a task, or waits for the one that has begun under its id. */
 async function told(task: string, limitMs: number): Promise<number[] | undefined> {
-  const answer = await restate.call(task, task, limitMs).catch(() => undefined)
+  const answer = await restate.server.call(task, task, limitMs).catch(() => undefined)
   return answer?.ok === true ? ((await answer.json()) as number[]) : undefined
 }
 
@@ -68,7 +33,7 @@ async function killRounds(mode: Mode, kills: number): Promise<Matrix> {
     const tasks = [1, 2, 3].map((n) => `${mode} ${(rounds += 1)} ${n}`)
     const first = worker(mode)
     await first.printed('ready')
-    if (rounds <= 3) await restate.register(workerPort)
+    if (rounds <= 3) await restate.server.register(restate.workerPort)
     const answers = tasks.map((task) => told(task, 45_000))
     await killAtRandom(first, 450)
     await first.ended
@@ -78,7 +43,7 @@ async function killRounds(mode: Mode, kills: number): Promise<Matrix> {
     const found = await Promise.all(answers)
     for (const [index, one] of found.entries()) {
       if (one === undefined) matrix.stuck += 1
-      else judge(matrix, service, tasks[index] as string, one)
+      else judge(matrix, own.service, tasks[index] as string, one)
     }
     matrix.recoveryMs.push(performance.now() - killed)
     second.child.kill('SIGKILL')
@@ -108,14 +73,14 @@ test.each([
   ['Node', process.execPath],
   ['Bun', bun],
 ])('the recipe of the documentation runs as it stands there, in %s', { timeout: 120_000 }, async (runtime, command) => {
-  const { folder: project, program: recipeProgram } = recipe('restate.mjs', engines)
+  const { folder: project, program: recipeProgram } = recipe('restate.mjs', own.engines)
   const { url, bodies } = await startEndpoint(NOTES.map((content) => anthropicMessage(...content)))
   const port = await freePort()
-  const env = { ...process.env, ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'none', DATABASE_URL: server?.url, PORT: String(port) }
+  const env = { ...process.env, ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'none', DATABASE_URL: own.server.url, PORT: String(port) }
   const running = spawn(command, [recipeProgram], { cwd: project, env, stdio: 'ignore' })
   try {
-    await restate.register(port)
-    const ask = (): Promise<Response> => restate.call(`recipe ${runtime}`, 'Write notes.txt', 60_000)
+    await restate.server.register(port)
+    const ask = (): Promise<Response> => restate.server.call(`recipe ${runtime}`, 'Write notes.txt', 60_000)
     expect(await (await ask()).json()).toBe('noted it')
     expect(readFileSync(join(project, 'notes.txt'), 'utf8')).toBe('noted')
     expect(await (await ask()).json()).toBe('noted it')

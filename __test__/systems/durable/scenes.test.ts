@@ -2,48 +2,15 @@
 import { fileURLToPath } from 'node:url'
 import { openJournal } from 'toolwright'
 import { postgresStore } from 'toolwright/postgres'
-import { Pool } from 'pg'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type StartedScript, startScript } from '../../support/child-script.ts'
-import { RegistryUnreachable } from '../../support/installed-packages.ts'
-import { freePort, noPostgres, type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
 import { installedEngines } from './engines.ts'
-import { type RestateServer, restateProgram, startRestate } from './restate-server.ts'
 import { dueOf, INQUIRY, type Scene, type SceneEnd, SCENES } from './scenes.ts'
-import { type Service, startService } from './service.ts'
+import { type RestateTest, useEngines, useRestate } from './use-engines.ts'
 
 const program = fileURLToPath(new URL('scene-worker.ts', import.meta.url))
-let server: PostgresServer | undefined
-let pool: Pool | undefined
-let restate: RestateServer | undefined
-let service: Service
-let engines = ''
-let reason = noPostgres()
+const own = useEngines(installedEngines)
 let tasks = 0
-let workerPort = 0
-
-beforeAll(async () => {
-  try {
-    if (reason === undefined) engines = await installedEngines()
-  } catch (error) {
-    if (!(error instanceof RegistryUnreachable)) throw error
-    reason = error.message
-  }
-  if (reason !== undefined) return console.log(`skipped: engines: ${reason}`)
-  server = await startPostgres({ tcp: true })
-  service = await startService()
-  pool = new Pool({ ...server.socket, max: 4 })
-  await postgresStore(pool).migrate()
-  const binary = restateProgram(engines)
-  workerPort = await freePort()
-  if (binary !== undefined) restate = await startRestate(binary)
-}, 600_000)
-afterAll(async () => {
-  restate?.stop()
-  await service?.close()
-  await pool?.end()
-  await server?.stop()
-})
 
 interface Engine {
   /** Runs a task to its end. `dies` is the number of the call of a tool after which its first worker is gone; 0 for none. */
@@ -53,7 +20,7 @@ interface Engine {
 }
 
 const started = (engine: string, dies: number, ...where: string[]): StartedScript =>
-  startScript(program, [engine, engines, server?.url ?? '', service.url, String(dies), ...where])
+  startScript(program, [engine, own.engines, own.server.url, own.service.url, String(dies), ...where])
 
 const dbos: Engine = {
   isParallel: true,
@@ -66,35 +33,32 @@ const dbos: Engine = {
   },
 }
 
-const onRestate: Engine = {
+const onRestate = (restate: RestateTest): Engine => ({
   isParallel: false,
   async run(scene, task, dies) {
-    const first = started('Restate', dies, String(workerPort))
+    const first = started('Restate', dies, String(restate.workerPort))
     await first.printed('ready')
-    await restate?.register(workerPort)
-    const answer = restate?.call(task, { scene, task }, 45_000)
+    await restate.server.register(restate.workerPort)
+    const answer = restate.server.call(task, { scene, task }, 45_000)
     let last = first
     try {
       if (dies > 0) {
         expect(await first.ended).toMatchObject({ signal: 'SIGKILL' })
-        last = started('Restate', 0, String(workerPort))
+        last = started('Restate', 0, String(restate.workerPort))
       }
-      return (await (await answer)?.json()) as SceneEnd
+      return (await (await answer).json()) as SceneEnd
     } finally {
       last.child.kill('SIGKILL')
       await last.ended
     }
   },
-}
+})
 
 describe.each([
-  ['DBOS', dbos],
-  ['Restate', onRestate],
-] as const)('%s', (name, engine) => {
-  beforeEach(({ skip }) => {
-    if (reason !== undefined) skip(reason)
-    if (name === 'Restate' && restate === undefined) skip('Restate has no server for this platform')
-  })
+  ['DBOS', () => dbos],
+  ['Restate', () => onRestate(useRestate(own))],
+] as const)('%s', (name, use) => {
+  const engine = use()
 
   /** Runs a scene, and reads what the service and the journal say of it. */
   async function played(scene: Scene, dies = 0) {
@@ -102,11 +66,11 @@ describe.each([
     const began = performance.now()
     const end = await engine.run(scene, task, dies)
     const tookMs = performance.now() - began
-    const made = Object.fromEntries(Object.keys(dueOf(scene)).map((n) => [n, service.count(task, Number(n))]))
-    const journal = await openJournal(postgresStore(pool as Pool, { readOnly: true }))
+    const made = Object.fromEntries(Object.keys(dueOf(scene)).map((n) => [n, own.service.count(task, Number(n))]))
+    const journal = await openJournal(postgresStore(own.pool, { readOnly: true }))
     const rows = await journal.listRun(task)
     await journal.close()
-    return { task, end, made, rows, tookMs, asked: service.count(task, INQUIRY), atOnce: service.atOnce(task) }
+    return { task, end, made, rows, tookMs, asked: own.service.count(task, INQUIRY), atOnce: own.service.atOnce(task) }
   }
   const paid = (scene: Scene): string[] => SCENES[scene].flat().map(({ input }) => `paid ${input.n}`)
   const LIMIT = { timeout: 90_000 }

@@ -2,7 +2,8 @@ import { postgresStore } from 'toolwright/postgres'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { RegistryUnreachable } from '../../support/installed-packages.ts'
-import { noPostgres, type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
+import { freePort, noPostgres, type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
+import { type RestateServer, restateProgram, startRestate } from './restate-server.ts'
 import { type Service, startService } from './service.ts'
 
 /** What the tests of a file have in common: a server with the tables of a journal, and the service outside. */
@@ -52,4 +53,27 @@ export function useEngines(install: () => Promise<string>): EngineTest {
     if (own.reason !== undefined) skip(own.reason)
   })
   return own
+}
+
+/** A server of Restate, and a port for its workers. */
+export interface RestateTest {
+  server: RestateServer
+  workerPort: number
+}
+
+/** Starts it before the tests of a file or a `describe`, which are skipped where there is none for this platform. */
+export function useRestate(own: EngineTest): RestateTest {
+  const restate = {} as RestateTest
+  beforeAll(async () => {
+    if (own.reason !== undefined) return
+    const program = restateProgram(own.engines)
+    if (program === undefined) return
+    restate.workerPort = await freePort()
+    restate.server = await startRestate(program)
+  }, 120_000)
+  afterAll(() => restate.server?.stop())
+  beforeEach(({ skip }) => {
+    if (restate.server === undefined) skip(own.reason ?? 'Restate has no server for this platform')
+  })
+  return restate
 }

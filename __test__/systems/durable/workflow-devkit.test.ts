@@ -2,57 +2,29 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { postgresStore } from 'toolwright/postgres'
-import { Pool } from 'pg'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { RegistryUnreachable } from '../../support/installed-packages.ts'
-import { freePort, noPostgres, type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freePort } from '../../support/postgres-server.ts'
 import { runs } from '../../support/randomised.ts'
 import { anthropicMessage, startEndpoint } from '../../support/scripted-endpoint.ts'
 import type { Mode } from './agent.ts'
 import { judge, type Matrix, noMatrix, summary } from './kill-rounds.ts'
 import { NOTES } from './recipe.ts'
-import { type Service, startService } from './service.ts'
+import { useEngines } from './use-engines.ts'
 import { buildProject, installedWorkflows, prepareDatabase, startServer, type WorkflowProject } from './workflow-devkit/project.ts'
 
-let server: PostgresServer | undefined
-let service: Service
+const own = useEngines(installedWorkflows)
 let project: WorkflowProject | undefined
-let engine = ''
-let reason = noPostgres()
 let rounds = 0
 
 beforeAll(async () => {
-  try {
-    if (reason === undefined) engine = await installedWorkflows()
-  } catch (error) {
-    if (!(error instanceof RegistryUnreachable)) throw error
-    reason = error.message
-  }
-  if (reason !== undefined) return console.log(`skipped: Workflow DevKit: ${reason}`)
-  server = await startPostgres({ tcp: true })
-  service = await startService()
-  project = await buildProject(engine, false)
-}, 900_000)
-afterAll(async () => {
-  project?.remove()
-  await service?.close()
-  await server?.stop()
-})
-beforeEach(({ skip }) => {
-  if (reason !== undefined) skip(reason)
-})
+  if (own.reason === undefined) project = await buildProject(own.engines, false)
+}, 120_000)
+afterAll(() => project?.remove())
 
 /** A database with the tables of the engine and of a journal. */
 async function database(name: string): Promise<string> {
-  const admin = new Pool({ ...server?.socket, max: 1 })
-  await admin.query(`CREATE DATABASE ${name}`)
-  await admin.end()
-  const pool = new Pool({ ...server?.socket, database: name, max: 1 })
-  await postgresStore(pool).migrate()
-  await pool.end()
-  const url = (server?.url ?? '').replace(/postgres$/u, name)
-  await prepareDatabase(engine, url)
+  const url = await own.database(name)
+  await prepareDatabase(own.engines, url)
   return url
 }
 
@@ -62,7 +34,7 @@ async function killRounds(mode: Mode, kills: number): Promise<Matrix> {
   const url = await database(`kills_${mode}`)
   const port = await freePort()
   const tools = fileURLToPath(new URL('workflow-devkit/tools.ts', import.meta.url))
-  const env = { DATABASE_URL: url, WORKFLOW_POSTGRES_URL: url, SERVICE: service.url, MODE: mode, TOOLS: tools }
+  const env = { DATABASE_URL: url, WORKFLOW_POSTGRES_URL: url, SERVICE: own.service.url, MODE: mode, TOOLS: tools }
   while (matrix.kills < kills) {
     const tasks = [1, 2, 3].map((n) => `${mode} ${(rounds += 1)} ${n}`)
     const first = startServer(project as WorkflowProject, port, env)
@@ -78,7 +50,7 @@ async function killRounds(mode: Mode, kills: number): Promise<Matrix> {
     const results = await Promise.all(runIds.map((runId) => second.result(runId, 45_000)))
     for (const [index, told] of results.entries()) {
       if (told === undefined) matrix.stuck += 1
-      else judge(matrix, service, tasks[index] as string, JSON.parse(told) as number[])
+      else judge(matrix, own.service, tasks[index] as string, JSON.parse(told) as number[])
     }
     matrix.recoveryMs.push(performance.now() - killed)
     if (results.includes(undefined)) console.log(second.printed().slice(-2_000))
@@ -106,7 +78,7 @@ test('the recipe of the documentation runs as it stands there', { timeout: 300_0
   const { url: endpoint, bodies } = await startEndpoint(NOTES.map((content) => anthropicMessage(...content)))
   const url = await database('recipe')
   const port = await freePort()
-  const recipe = await buildProject(engine, true)
+  const recipe = await buildProject(own.engines, true)
   const env = { DATABASE_URL: url, WORKFLOW_POSTGRES_URL: url, ANTHROPIC_BASE_URL: endpoint, ANTHROPIC_API_KEY: 'none' }
   const worker = startServer(recipe, port, env)
   try {

@@ -75,7 +75,9 @@ export class SessionCalls {
     this.#recorder = recorder
     this.#find = find
     const onLost = (): void =>
-      this.#takenOver.abort(new ContractFailure('aborted', 'The call was aborted: the session may have been taken over by another process.'))
+      this.#takenOver.abort(
+        new ContractFailure('aborted', 'The call was aborted: the session may have been taken over by another process.'),
+      )
     if (recorder.lost?.aborted === true) onLost()
     else recorder.lost?.addEventListener('abort', onLost, { once: true })
   }

@@ -31,7 +31,8 @@ export interface WorkflowProject {
 /** @param own whether the agent is the one of the documentation; otherwise it is the one of these tests. */
 export async function buildProject(engine: string, own: boolean): Promise<WorkflowProject> {
   const folder = mkdtempSync(join(engine, 'project-'))
-  for (const name of ['routes', 'nitro.config.mjs', ...(own ? [] : ['agent.mjs'])]) cpSync(join(here, name), join(folder, name), { recursive: true })
+  for (const name of ['routes', 'nitro.config.mjs', ...(own ? [] : ['agent.mjs'])])
+    cpSync(join(here, name), join(folder, name), { recursive: true })
   for (const name of ['workflows', 'plugins', 'node_modules']) mkdirSync(join(folder, name))
   symlinkSync(checkout, join(folder, 'node_modules/toolwright'))
   cpSync(join(here, 'alone.mjs'), join(folder, 'workflows/alone.mjs'))
@@ -85,7 +86,13 @@ export function startServer({ folder }: WorkflowProject, port: number, env: Node
     printed: () => stdout + stderr,
     async ready() {
       for (let tries = 0; ; tries += 1) {
-        if (await fetch(`http://127.0.0.1:${port}/`).then(() => true, () => false)) return
+        if (
+          await fetch(`http://127.0.0.1:${port}/`).then(
+            () => true,
+            () => false,
+          )
+        )
+          return
         if (tries > 1_200 || child.exitCode !== null) throw new Error(`the server does not start:\n${stdout}\n${stderr}`)
         await pause(25)
       }

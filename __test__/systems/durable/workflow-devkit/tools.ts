@@ -39,7 +39,9 @@ export const model = new MockLanguageModelV4({
     const answer = await paymentAnswer(prompt, { task })
     const calls = parts.filter(({ type }) => type === 'tool-call')
     const isUnknown = ({ toolCallId }: Part): boolean =>
-      parts.some((part) => part.type === 'tool-result' && part.toolCallId === toolCallId && JSON.stringify(part.output).includes('OUTCOME_UNKNOWN'))
+      parts.some(
+        (part) => part.type === 'tool-result' && part.toolCallId === toolCallId && JSON.stringify(part.output).includes('OUTCOME_UNKNOWN'),
+      )
     const told = calls.filter(isUnknown).map(({ input }) => input?.n)
     for (const part of answer.content) if (part.type === 'text') part.text = JSON.stringify(told)
     return answer as never
