@@ -17,6 +17,8 @@ const systemsInBun = ['postgres', 'durable'].map((name) => `__test__/systems/${n
 /** One after the other, before the rest. */
 const alone = {
   include: onlySystems ? (inBun ? [...attacks, sizes, ...systemsInBun] : [systems]) : [...attacks, sizes],
+  // A server for Node, whatever the runtime of the test.
+  exclude: [...configDefaults.exclude, ...(inBun ? ['__test__/systems/durable/workflow-devkit.test.ts'] : [])],
   maxWorkers: 1,
 }
 /** Most of them wait for something most of the time. */

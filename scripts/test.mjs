@@ -66,7 +66,7 @@ async function main({ chosen, filters, soak }) {
     TOOLWRIGHT_SOAK_FACTOR: factor,
     PROPTEST_RNG_SEED: seed,
   }
-  // For what never ends: a busy machine takes twice as long as a quiet one.
+  // For what never ends: a busy machine takes twice as long as a quiet one. Systems tests kill hundreds of processes, one after the other.
   const limitMs = 20 * 60_000 * Math.max(1, Number(factor))
   console.log(`test  TOOLWRIGHT_SEED=${seed} TOOLWRIGHT_SOAK_FACTOR=${factor}`)
 
@@ -77,7 +77,7 @@ async function main({ chosen, filters, soak }) {
     const { title, run } = suites[name]
     const start = performance.now()
     console.log(`\ntest  ${title}`)
-    const { counts, failures = [], problem } = await run({ env, filters, limitMs })
+    const { counts, failures = [], problem } = await run({ env, filters, limitMs: name.startsWith('systems') ? 3 * limitMs : limitMs })
     // A suite that breaks off must not pass for want of a failed test.
     if (problem !== undefined) counts.failed += counts.failed === 0 ? 1 : 0
     total = addCounts(total, counts)

@@ -64,12 +64,13 @@ async function killRounds(mode: Mode, kills: number): Promise<Matrix> {
 const KILLS = runs(20)
 const LIMIT = { timeout: KILLS * 90_000 }
 
-test('the control: the engine alone makes effects twice', LIMIT, async () => {
+// They wait most of the time, each with a database and a server of its own.
+test.concurrent('the control: the engine alone makes effects twice', LIMIT, async () => {
   const { double } = await killRounds('alone', KILLS)
   expect(double).toBeGreaterThan(0)
 })
 
-test('no effect is made twice and none is lost: tell', LIMIT, async () => {
+test.concurrent('no effect is made twice and none is lost: tell', LIMIT, async () => {
   const { double, lost, stuck } = await killRounds('tell', KILLS)
   expect({ double, lost, stuck }).toEqual({ double: 0, lost: 0, stuck: 0 })
 })
