@@ -40,6 +40,9 @@ async function killRounds(mode: Mode, kills: number): Promise<Matrix> {
     const first = startServer(project as WorkflowProject, port, env)
     await first.ready()
     const runIds = await Promise.all(tasks.map((task) => first.begin(task)))
+    // In every second round once they pay, however busy the machine is.
+    if (matrix.kills % 2 === 0)
+      await expect.poll(() => tasks.some((task) => own.service.count(task, 1) > 0), { timeout: 20_000 }).toBe(true)
     await pause(Math.random() * 1_000)
     first.child.kill('SIGKILL')
     await first.ended
@@ -64,13 +67,12 @@ async function killRounds(mode: Mode, kills: number): Promise<Matrix> {
 const KILLS = runs(20)
 const LIMIT = { timeout: KILLS * 90_000 }
 
-// They wait most of the time, each with a database and a server of its own.
-test.concurrent('the control: the engine alone makes effects twice', LIMIT, async () => {
+test('the control: the engine alone makes effects twice', LIMIT, async () => {
   const { double } = await killRounds('alone', KILLS)
   expect(double).toBeGreaterThan(0)
 })
 
-test.concurrent('no effect is made twice and none is lost: tell', LIMIT, async () => {
+test('no effect is made twice and none is lost: tell', LIMIT, async () => {
   const { double, lost, stuck } = await killRounds('tell', KILLS)
   expect({ double, lost, stuck }).toEqual({ double: 0, lost: 0, stuck: 0 })
 })
