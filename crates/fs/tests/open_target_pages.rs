@@ -5,7 +5,8 @@ mod support;
 use proptest::prelude::*;
 use support::{NEVER, Tree};
 #[cfg(target_os = "linux")]
-use toolwright_fs::{DirectoryGrant, OpenTarget, Range, Roots};
+use toolwright_fs::DirectoryGrant;
+use toolwright_fs::{OpenTarget, Range, Roots};
 
 #[cfg(target_os = "linux")]
 fn granted(tree: &Tree) -> DirectoryGrant {

@@ -25,10 +25,10 @@ fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-fn umask() -> u32 {
+fn umask() -> u64 {
     let old = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     rustix::process::umask(old);
-    old.as_raw_mode()
+    old.as_raw_mode().into()
 }
 
 #[test]
@@ -38,9 +38,9 @@ fn new_files_and_their_parents_have_the_modes_that_the_umask_leaves() {
         let root = Root::open_with(&tree.root, resolver).unwrap();
         put(&root, "a/b/c/file", b"new").unwrap();
         assert_eq!(tree.get("a/b/c/file"), b"new");
-        assert_eq!(mode(&tree.root.join("a/b/c/file")), 0o666 & !umask());
+        assert_eq!(u64::from(mode(&tree.root.join("a/b/c/file"))), 0o666 & !umask());
         for parent in ["a", "a/b", "a/b/c"] {
-            assert_eq!(mode(&tree.root.join(parent)), 0o777 & !umask());
+            assert_eq!(u64::from(mode(&tree.root.join(parent))), 0o777 & !umask());
         }
         let fsync = WriteOptions { durability: Durability::Fsync, ..WriteOptions::default() };
         write(&root, "a/b/d/synced", b"new", &fsync, &NEVER).unwrap();

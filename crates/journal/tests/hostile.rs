@@ -31,6 +31,7 @@ fn soon<T: Send + 'static>(what: &str, act: impl FnOnce() -> T + Send + 'static)
     done.recv_timeout(SOON).unwrap_or_else(|error| panic!("{what}: {error}"))
 }
 
+#[cfg(target_os = "linux")]
 fn fifo(path: &Path) {
     // macOS has no call for it beside a directory.
     assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
