@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
+import { problemsOf as problemsOfChangelog, released, sections, unreleasedProblems } from '../package/changelog.mjs'
 import { NEEDED, PUBLISHED, platformFiles } from '../package/contents.mjs'
 import { FLOOR, neededGlibc } from '../package/glibc-floor.mjs'
 import { packagesWithoutHash } from '../package/locked-hashes.mjs'
@@ -129,6 +130,21 @@ function* versionProblems(release) {
   }
 }
 
+/** A release has its section; before that, what is unreleased has to be able to become one. */
+function* changelogProblems({ sources, checkout }) {
+  const { version } = readJson(join(root, 'package.json'))
+  const text = readFileSync(join(checkout, 'CHANGELOG.md'), 'utf8')
+  const isRelease = Object.values(sources).some(({ kind }) => kind === 'given')
+  if (isRelease || sections(text).some(({ title }) => title === version)) {
+    yield* isRelease ? unreleasedProblems(text, version) : problemsOfChangelog(text)
+    return
+  }
+  yield* problemsOf(() => {
+    const problems = [...unreleasedProblems(released(text, version, '2000-01-01'), version)]
+    if (problems.length > 0) throw new Error(problems.join('\n'))
+  })
+}
+
 const hashProblems = ({ checkout }) => packagesWithoutHash(checkout)
 
 function* scriptProblems(release) {
@@ -209,6 +225,7 @@ export const checks = [
   { name: 'contents', find: contentProblems },
   { name: 'links', find: linkProblems },
   { name: 'versions', find: versionProblems },
+  { name: 'changelog', find: changelogProblems },
   { name: 'hashes of the lockfiles', find: hashProblems },
   { name: 'no scripts', find: scriptProblems },
   { name: 'imports are declared', find: importProblems },

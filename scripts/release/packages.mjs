@@ -40,7 +40,7 @@ export async function stagePackages(work, artifacts) {
     sources[platform] = addonSource(platform, artifacts)
     copyFileSync(sources[platform].path, join(folder, addonOf(platform)))
   }
-  for (const file of LOCKFILES) {
+  for (const file of [...LOCKFILES, 'CHANGELOG.md']) {
     mkdirSync(join(work, 'checkout', file, '..'), { recursive: true })
     copyFileSync(join(root, file), join(work, 'checkout', file))
   }
