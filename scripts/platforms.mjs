@@ -4,7 +4,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { cache, Skipped } from './platforms/cache.mjs'
-import { remembered } from './platforms/memory.mjs'
+import { isBuilt } from './platforms/build.mjs'
+import { hasShown, recalled, remembered } from './platforms/memory.mjs'
+import { packageOf } from './platforms/packages.mjs'
 import { ROWS } from './platforms/rows.mjs'
 import { attacksTable, packagesTable, promisesTable, withTables } from './platforms/table.mjs'
 import { root } from './setup/paths.mjs'
@@ -22,9 +24,10 @@ What is missing on this machine skips a row, with the reason. Downloads and ever
 ended goes on where it stopped.
 
   --only NAME   the row NAME, or if there is none the rows whose names have NAME as a part (repeatable)
+  --all         also the rows that take the whole beyond 25 minutes on two processors: LONG
   --fresh       run rows again whose inputs are the same
   --list        list the names of all rows
-  --write       write the tables of docs/platforms.md
+  --write       write the tables of docs/platforms.md, with what rows that were not wanted have shown for this source
   --json FILE   write all results
   --help        show this text
 
@@ -38,6 +41,7 @@ The last line is 'N passed, N failed, N skipped'; the exit code is 1 if somethin
 const { values } = parseArgs({
   options: {
     only: { type: 'string', multiple: true },
+    all: { type: 'boolean' },
     fresh: { type: 'boolean' },
     list: { type: 'boolean' },
     write: { type: 'boolean' },
@@ -46,15 +50,33 @@ const { values } = parseArgs({
   },
 })
 if (values.help || values.list) {
-  process.stdout.write(values.help ? HELP : ROWS.map(({ name }) => `${name}\n`).join(''))
+  const long = ROWS.filter(({ isLong }) => isLong).map(({ name }) => name)
+  process.stdout.write(values.help ? HELP.replace('LONG', long.join(', ')) : ROWS.map(({ name }) => `${name}\n`).join(''))
   process.exit(0)
 }
 const isRow = (part) => ROWS.some(({ name }) => name === part)
-const isChosen = ({ name }) => values.only === undefined || values.only.some((part) => (isRow(part) ? name === part : name.includes(part)))
+const isNamed = ({ name }) => values.only.some((part) => (isRow(part) ? name === part : name.includes(part)))
+const isChosen = (row) => (values.only === undefined ? values.all || !row.isLong : isNamed(row))
 const say = (text) => process.stdout.write(`platforms  ${text}\n`)
 const counts = { passed: 0, failed: 0, skipped: 0 }
 /** What each row has come to, by its name. */
 const outcomes = new Map()
+
+function outcomeOf(row, result, date) {
+  const { checks, skipped = 0, failed, problems, promises, attacks } = row.judge(result)
+  const missed = Math.min(checks, failed ?? problems.length)
+  return { row, date, checks, missed, passed: checks - missed, skipped, problems, promises, attacks }
+}
+
+/** Of rows that were not wanted the tables keep what they have shown for this source. */
+function recallOthers() {
+  // To say what a row depends on builds its addon, which nobody has asked for.
+  const isKnown = ({ name, platform }) => !outcomes.has(name) && hasShown(name) && isBuilt(packageOf(platform))
+  for (const row of ROWS.filter(isKnown)) {
+    const kept = recalled(row.name, row.inputs())
+    if (kept !== undefined) outcomes.set(row.name, outcomeOf(row, kept.result, kept.date))
+  }
+}
 
 async function run(row) {
   const { name } = row
@@ -62,20 +84,19 @@ async function run(row) {
   try {
     const isGood = (result) => row.judge(result).problems.length === 0
     const { result, date, seconds, isKept } = await remembered(name, row.inputs(), {
-      // cargo knows by itself what is to be built again.
-      isFresh: values.fresh || row.inputs().length === 0,
+      isFresh: values.fresh,
       isGood,
       run: row.run,
     })
-    const { checks, skipped = 0, failed, problems, promises, attacks } = row.judge(result)
-    const missed = Math.min(checks, failed ?? problems.length)
+    const outcome = outcomeOf(row, result, date)
+    const { checks, missed, skipped, problems } = outcome
     counts.passed += checks - missed
     counts.failed += Math.max(missed, problems.length > 0 ? 1 : 0)
     counts.skipped += skipped
     const what = problems.length === 0 ? `ok, ${checks} checks` : 'FAILED'
     say(`${name} … ${what}${skipped > 0 ? `, ${skipped} skipped` : ''}, ${seconds} s${isKept ? ` on ${date}` : ''}`)
     for (const problem of problems) say(`  ${problem}`)
-    outcomes.set(name, { row, date, checks, passed: checks - missed, problems, promises, attacks })
+    outcomes.set(name, outcome)
   } catch (error) {
     const isSkipped = error instanceof Skipped
     counts[isSkipped ? 'skipped' : 'failed'] += 1
@@ -94,6 +115,7 @@ const next = async () => {
 }
 await Promise.all([next(), next()])
 
+if (values.write) recallOthers()
 const all = ROWS.filter(({ name }) => outcomes.has(name)).map(({ name }) => outcomes.get(name))
 if (values.json) writeFileSync(values.json, JSON.stringify(all, null, 2))
 if (values.write) {

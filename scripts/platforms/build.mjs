@@ -7,7 +7,7 @@ import { root } from '../setup/paths.mjs'
 import { hashInputs } from '../setup/stamp.mjs'
 import { problemsOf } from './binary.mjs'
 import { cache } from './cache.mjs'
-import { packageOf } from './packages.mjs'
+import { isLocal, packageOf } from './packages.mjs'
 import { crossCompiler, toolchain } from './toolchain.mjs'
 
 const LIMIT_MS = 40 * 60_000
@@ -15,11 +15,12 @@ const LIMIT_MS = 40 * 60_000
 const GLIBC = '.2.28'
 /** With the tests of crates. */
 export const sourcesOfAll = () => hashInputs(INPUTS)
+export const sourcesOfAddon = () => hashInputs(INPUTS, isInput)
 
 /** The addon of a package, and what is wrong with it. */
 export function buildAddon({ platform, os, libc, target }) {
   const file = join(cache, 'addons', `toolwright.${platform}.node`)
-  once(`addons/${platform}`, hashInputs(INPUTS, isInput), () => {
+  once(`addons/${platform}`, sourcesOfAddon(), () => {
     cargo(`build-${platform}`, target, [
       'zigbuild',
       '--release',
@@ -32,6 +33,9 @@ export function buildAddon({ platform, os, libc, target }) {
   })
   return { file, problems: problemsOf(readFileSync(file), { os, libc, target }) }
 }
+
+/** Whether the addon of a package is that of the sources. */
+export const isBuilt = (one) => isLocal(one) || isDone(`addons/${one.platform}`, sourcesOfAddon())
 
 /**
  * Checks the types of everything that can be built for a target: every crate, the addon, and all tests.
@@ -113,10 +117,13 @@ function run(name, program, args, env) {
   return String(stdout)
 }
 
+const stampOf = (name) => join(cache, `${name}.stamp`)
+const isDone = (name, inputs) => existsSync(stampOf(name)) && readFileSync(stampOf(name), 'utf8') === inputs
+
 /** Does what was not done with the same inputs. */
 function once(name, inputs, work) {
-  const stamp = join(cache, `${name}.stamp`)
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === inputs) return
+  if (isDone(name, inputs)) return
+  const stamp = stampOf(name)
   mkdirSync(join(stamp, '..'), { recursive: true })
   work()
   writeFileSync(stamp, inputs)

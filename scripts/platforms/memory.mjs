@@ -10,12 +10,9 @@ import { cache } from './cache.mjs'
  * Only what was good is kept: a row that failed runs again.
  */
 export async function remembered(name, inputs, { isFresh, isGood, run }) {
-  const file = join(cache, 'rows', `${name.replaceAll(/[^\w.-]+/gu, '-')}.json`)
-  const key = createHash('sha256').update(inputs.join('\0')).digest('hex')
-  if (!isFresh && existsSync(file)) {
-    const kept = JSON.parse(readFileSync(file, 'utf8'))
-    if (kept.key === key) return { ...kept, isKept: true }
-  }
+  const [file, key] = [fileOf(name), keyOf(inputs)]
+  const kept = isFresh ? undefined : recalled(name, inputs)
+  if (kept !== undefined) return kept
   const start = performance.now()
   const result = await run()
   const row = { key, date: new Date().toISOString().slice(0, 10), seconds: Math.round((performance.now() - start) / 1000), result }
@@ -25,3 +22,15 @@ export async function remembered(name, inputs, { isFresh, isGood, run }) {
   }
   return row
 }
+
+export const hasShown = (name) => existsSync(fileOf(name))
+
+/** What a row has shown for these inputs, if it has. */
+export function recalled(name, inputs) {
+  if (!existsSync(fileOf(name))) return undefined
+  const kept = JSON.parse(readFileSync(fileOf(name), 'utf8'))
+  return kept.key === keyOf(inputs) ? { ...kept, isKept: true } : undefined
+}
+
+const fileOf = (name) => join(cache, 'rows', `${name.replaceAll(/[^\w.-]+/gu, '-')}.json`)
+const keyOf = (inputs) => createHash('sha256').update(inputs.join('\0')).digest('hex')

@@ -5,7 +5,7 @@ import { hashInputs } from '../setup/stamp.mjs'
 import { countResults } from '../test/cargo.mjs'
 import { addonOf, contentsOf } from './application.mjs'
 import { judgeAttacks, readAttacks } from './attacks.mjs'
-import { checkTypes, sourcesOfAll } from './build.mjs'
+import { checkTypes, sourcesOfAddon, sourcesOfAll } from './build.mjs'
 import { withContainers } from './container.mjs'
 import { kernel } from './debian.mjs'
 import { runCrates, runSuites, runTools } from './emulation.mjs'
@@ -65,7 +65,7 @@ const builds = PACKAGES.map((one) => ({
   name: `build ${one.platform}`,
   platform: one.platform,
   isBuild: true,
-  inputs: () => [],
+  inputs: () => [sourcesOfAddon()],
   run: () => addonOf(one),
   judge: ({ problems }) => ({ checks: 1, problems }),
 }))
@@ -94,6 +94,9 @@ const machines = MACHINES.map((one) => {
 /** Another C library and no control groups are the same to them: what holds is the kernel's. */
 const hasAttacks = ({ name }) => !/-musl$|-no-cgroups$/u.test(name)
 
+/** Its attacks are made in every run; those of the others with `--all`. */
+const REPRESENTATIVE = 'linux-6.12'
+
 /** The attacks of the confinement suites, which take some ten times as long as the promises. */
 const attacks = MACHINES.filter(hasAttacks).map((one) => {
   const { name, platform = LOCAL } = one
@@ -101,6 +104,7 @@ const attacks = MACHINES.filter(hasAttacks).map((one) => {
     name: `attacks ${name}`,
     platform,
     isMachine: true,
+    isLong: name !== REPRESENTATIVE,
     inputs: () => [contents(platform), machine(one).image, own('image.mjs', 'machine.mjs'), hashInputs(SOURCES_OF_ATTACKS)],
     run: async () => readAttacks(await machine(one).start(`attacks-${name}`, ' platforms=attacks')),
     judge: (results) => judgeAttacks(name, results),
@@ -148,7 +152,7 @@ const crates = {
 const types = PACKAGES.filter(({ os }) => os === 'darwin').map((one) => ({
   name: `types ${one.platform}`,
   platform: one.platform,
-  inputs: () => [],
+  inputs: () => [sourcesOfAll()],
   run: () => checkTypes(one),
   judge: () => ({ checks: 1, problems: [] }),
 }))
