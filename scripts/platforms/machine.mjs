@@ -24,7 +24,7 @@ const MODELS = {
 /** Boots a kernel, and returns what it printed. It ends when it has switched itself off. */
 export async function boot(name, { architecture = 'x64', kernel, files, parameters = '' }) {
   const { program, options, console, packages } = MODELS[architecture]
-  const args = [...options, '-accel', 'tcg,thread=multi', '-smp', '2', '-m', '2048', '-nographic', '-no-reboot']
+  const args = [...options, '-accel', 'tcg,thread=multi', '-smp', '2', '-m', '3072', '-nographic', '-no-reboot']
   const line = `console=${console} panic=-1 quiet ${parameters}`
   const child = spawn(program, [...args, '-kernel', kernel, '-initrd', files, '-append', line], { stdio: ['ignore', 'pipe', 'pipe'] })
   const file = join(cache, `${name}.log`)

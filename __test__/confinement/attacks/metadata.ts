@@ -68,7 +68,10 @@ export const metadata: readonly Attack[] = [
     async stage(scene) {
       const path = scene.beside('file')
       await scene.beyond('setxattr', path, scene.token)
-      return { run: ['removexattr', path], happened: async () => !(await scene.beyond('getxattr', path)).output.includes(scene.token) }
+      const isThere = async () => (await scene.beyond('getxattr', path)).output.includes(scene.token)
+      // A file system that has none takes none away.
+      const wasThere = await isThere()
+      return { run: ['removexattr', path], happened: async () => wasThere && !(await isThere()) }
     },
   },
   {

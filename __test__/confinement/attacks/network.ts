@@ -2,10 +2,12 @@ import { createSocket } from 'node:dgram'
 import { join } from 'node:path'
 import { answered, answeredByDatagram, freePort } from '../stage/knocking.ts'
 import { outerAddress } from '../stage/listeners.ts'
-import type { Scene } from '../stage/scene.ts'
+import { PATIENCE, type Scene } from '../stage/scene.ts'
 import type { Attack } from './attack.ts'
 
 const TCP = [2, 1, 0] as const
+/** So long a server waits to be reached. */
+const SERVED_MS = String(400 * PATIENCE)
 
 /** The token is sent to a listener of the host. */
 const sends = (name: string, attack: string, listen: 'tcp' | 'udp', more: Partial<Attack> & { host?: string } = {}): Attack => ({
@@ -87,7 +89,7 @@ export const network: readonly Attack[] = [
     async stage(scene) {
       const port = await freePort()
       const answer = answered(port, scene.token)
-      return { run: ['serve', `127.0.0.1:${port}`, scene.token, '400'], happened: () => answer }
+      return { run: ['serve', `127.0.0.1:${port}`, scene.token, SERVED_MS], happened: () => answer }
     },
   },
   {
@@ -95,7 +97,7 @@ export const network: readonly Attack[] = [
     async stage(scene) {
       const port = await freePort()
       const answer = answeredByDatagram(port, scene.token)
-      return { run: ['serve-udp', `127.0.0.1:${port}`, scene.token, '400'], happened: () => answer }
+      return { run: ['serve-udp', `127.0.0.1:${port}`, scene.token, SERVED_MS], happened: () => answer }
     },
   },
   {
@@ -183,7 +185,7 @@ export const network: readonly Attack[] = [
     async stage(scene) {
       const port = await freePort()
       const answer = answered(port, scene.token)
-      return { run: ['serve', `0.0.0.0:${port}`, scene.token, '400'], happened: () => answer }
+      return { run: ['serve', `0.0.0.0:${port}`, scene.token, SERVED_MS], happened: () => answer }
     },
   },
 ]

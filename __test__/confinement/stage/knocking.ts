@@ -3,9 +3,10 @@ import { createSocket } from 'node:dgram'
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { listenTcp } from './listeners.ts'
+import { PATIENCE } from './scene.ts'
 
 /** For so long somebody is knocked for who may still be on their way. */
-const DESCRIPTOR_WAIT_MS = 500
+const DESCRIPTOR_WAIT_MS = 500 * PATIENCE
 
 /**
  * A port that was free a moment ago. The kernel hands out none of these by itself, so that meanwhile
