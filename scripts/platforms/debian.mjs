@@ -18,9 +18,9 @@ function mirror() {
 function configuration(suite, architecture) {
   const folder = join(cache, 'apt', `${suite}-${architecture}`)
   const file = join(folder, 'apt.conf')
-  if (existsSync(join(folder, 'ready'))) return file
+  const isReady = existsSync(join(folder, 'ready'))
   for (const name of ['lists/partial', 'cache/archives/partial']) mkdirSync(join(folder, name), { recursive: true })
-  writeFileSync(join(folder, 'status'), '')
+  if (!isReady) writeFileSync(join(folder, 'status'), '')
   writeFileSync(join(folder, 'sources.list'), `deb [signed-by=${KEYS}] ${mirror()} ${suite} main\n`)
   const settings = {
     'Dir::Etc::sourcelist': join(folder, 'sources.list'),
@@ -35,12 +35,14 @@ function configuration(suite, architecture) {
     'Acquire::Check-Valid-Until': 'false',
     'APT::Sandbox::User': '',
   }
+  // It has the paths of the checkout, which may have been moved.
   writeFileSync(
     file,
     Object.entries(settings)
       .map(([name, value]) => `${name} "${value}";\n`)
       .join(''),
   )
+  if (isReady) return file
   apt(file, 'apt-get', ['update', '-qq'])
   writeFileSync(join(folder, 'ready'), '')
   return file

@@ -37,5 +37,6 @@ export const expected = {
   'docker: root': { ...noMounts, ...root },
   'docker: user': noMounts,
   'docker: user, no capabilities, read-only': noMounts,
+  'docker: user, namespaces allowed': {},
   'docker: user, seccomp unconfined': {},
 }

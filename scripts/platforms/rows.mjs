@@ -13,6 +13,7 @@ import { expected } from './expected.mjs'
 import { initialFileSystem, rootFolder, SOURCES_OF_ATTACKS } from './image.mjs'
 import { boot } from './machine.mjs'
 import { PACKAGES, packageOf } from './packages.mjs'
+import { profileWithNamespaces, RULES } from './profile.mjs'
 import { judge, read } from './results.mjs'
 
 const LOCAL = 'linux-x64-gnu'
@@ -34,6 +35,7 @@ const CONTAINERS = [
     mode: 'user, no capabilities, read-only',
     options: ['--user', '1000', '--cap-drop', 'ALL', '--read-only', '--tmpfs', '/tmp:exec,mode=1777'],
   },
+  { mode: 'user, namespaces allowed', options: ['--user', '1000'], hasNamespaces: true },
   { mode: 'user, seccomp unconfined', options: ['--user', '1000', '--security-opt', 'seccomp=unconfined'] },
 ]
 
@@ -115,11 +117,14 @@ const docker = {
   name: 'docker',
   platform: LOCAL,
   isRun: true,
-  inputs: () => [contents(LOCAL), own('image.mjs', 'container.mjs')],
+  inputs: () => [contents(LOCAL), own('image.mjs', 'container.mjs', 'profile.mjs'), hashInputs([RULES])],
   run: async () => {
     const results = []
     await withContainers(await rootFolder(packageOf(LOCAL)), async (run) => {
-      for (const { mode, options } of CONTAINERS) results.push(...read(run(mode, options)))
+      for (const { mode, options, hasNamespaces } of CONTAINERS) {
+        const profile = hasNamespaces ? ['--security-opt', `seccomp=${profileWithNamespaces()}`] : []
+        results.push(...read(run(mode, [...options, ...profile])))
+      }
     })
     return results
   },
