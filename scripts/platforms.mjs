@@ -62,6 +62,13 @@ const counts = { passed: 0, failed: 0, skipped: 0 }
 /** What each row has come to, by its name. */
 const outcomes = new Map()
 
+/** Of this process and all that it has started, which says on any machine how long two free processors take. */
+function processorSeconds() {
+  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1).split(' ')
+  // In hundredths: own, of the system, and both of children.
+  return Math.round(fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / 100)
+}
+
 function outcomeOf(row, result, date) {
   const { checks, skipped = 0, failed, problems, promises, attacks } = row.judge(result)
   const missed = Math.min(checks, failed ?? problems.length)
@@ -123,5 +130,6 @@ if (values.write) {
   const tables = { packages: packagesTable(all), promises: promisesTable(all), attacks: attacksTable(all) }
   writeFileSync(page, withTables(readFileSync(page, 'utf8'), tables))
 }
+if (chosen.length > 0) say(`${Math.round(performance.now() / 1000)} s, ${processorSeconds()} s of processor time`)
 process.stdout.write(`\n${packagesTable(all)}\n\n${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`)
 process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0
