@@ -53,13 +53,24 @@ export function judgeAttacks(place, modes) {
   }
 }
 
+/**
+ * Where signals reach the other processes of the user, a command can end or stop the one that would have told what it printed:
+ * that is the effect, and nothing else shows it.
+ */
+const isSilenced = (result, layers) =>
+  result.kind === 'supervisor' &&
+  result.tried === false &&
+  admitting(result, layers).length > 0 &&
+  /its end could not be observed|aborted due to timeout/u.test(result.account)
+
 const keyOf = ({ kind, name }) => `${kind}: ${name}`
 
 function judgeMode(place, { mode, layers, results, isConfinedOnly }, proven) {
   const problems = []
   const effects = []
   let [tried, skipped, wrong] = [0, 0, 0]
-  for (const one of results) {
+  for (const result of results) {
+    const one = isSilenced(result, layers) ? { ...result, tried: true, happened: true } : result
     const key = keyOf(one)
     // Where it was shown to work, what it is on may be missing now: a namespace of a process, for one.
     const isPossible = isConfinedOnly ? proven.has(key) && !(one.isUnstaged && one.needs !== undefined) : one.control

@@ -7,19 +7,17 @@ import { cache } from './cache.mjs'
 /**
  * What `run` returns, with its date and how long it took; or what it has returned for the same inputs.
  *
- * Only what was good is kept: a row that failed runs again.
+ * A row that failed runs again, unless it is judged otherwise by now.
  */
 export async function remembered(name, inputs, { isFresh, isGood, run }) {
   const [file, key] = [fileOf(name), keyOf(inputs)]
   const kept = isFresh ? undefined : recalled(name, inputs)
-  if (kept !== undefined) return kept
+  if (kept !== undefined && isGood(kept.result)) return kept
   const start = performance.now()
   const result = await run()
   const row = { key, date: new Date().toISOString().slice(0, 10), seconds: Math.round((performance.now() - start) / 1000), result }
-  if (isGood(result)) {
-    mkdirSync(join(cache, 'rows'), { recursive: true })
-    writeFileSync(file, JSON.stringify(row))
-  }
+  mkdirSync(join(cache, 'rows'), { recursive: true })
+  writeFileSync(file, JSON.stringify(row))
   return row
 }
 

@@ -4,13 +4,17 @@
 mod support;
 
 use std::io::Write;
+#[cfg(target_os = "linux")]
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use support::{NEVER, Tree};
-use toolwright_fs::{FsError, FsErrorKind, Root, read};
+#[cfg(target_os = "linux")]
+use toolwright_fs::Root;
+use toolwright_fs::{FsError, FsErrorKind, read};
 
+#[cfg(target_os = "linux")]
 fn slash() -> Root {
     Root::open(Path::new("/")).unwrap()
 }
