@@ -78,7 +78,8 @@ function outcomeOf(row, result, date) {
 /** Of rows that were not wanted the tables keep what they have shown for this source. */
 function recallOthers() {
   // To say what a row depends on builds its addon, which nobody has asked for.
-  const isKnown = ({ name, platform }) => !outcomes.has(name) && hasShown(name) && isBuilt(packageOf(platform))
+  const isKnown = ({ name, platform, isMachine, isRun }) =>
+    !outcomes.has(name) && hasShown(name) && (!(isMachine || isRun) || isBuilt(packageOf(platform)))
   for (const row of ROWS.filter(isKnown)) {
     const kept = recalled(row.name, row.inputs())
     if (kept !== undefined) outcomes.set(row.name, outcomeOf(row, kept.result, kept.date))

@@ -1,4 +1,5 @@
 // Builds the site from the documentation, the sources and the package. See HELP.
+import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -150,9 +151,10 @@ function writeGroups(titles) {
 
 /** The reference of the crates, as rustdoc writes it, below /rust/. */
 function writeRust() {
-  capture('cargo', ['doc', '--no-deps', '--workspace', '--exclude', 'toolwright', '--target-dir', join(home, 'rust'), '--quiet'], {
-    cwd: root,
-  })
+  const args = ['doc', '--no-deps', '--workspace', '--exclude', 'toolwright', '--target-dir', join(home, 'rust'), '--quiet']
+  // Without a limit: the first time it compiles what the crates depend on.
+  const { status, error } = spawnSync('cargo', args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
+  if (error || status !== 0) throw error ?? new Error(`cargo doc ended with ${status}`)
   cpSync(join(home, 'rust', 'doc'), join(home, 'dist', 'rust'), { recursive: true })
 }
 
