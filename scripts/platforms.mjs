@@ -24,7 +24,7 @@ What is missing on this machine skips a row, with the reason. Downloads and ever
 ended goes on where it stopped.
 
   --only NAME   the row NAME, or if there is none the rows whose names have NAME as a part (repeatable)
-  --all         also the rows that take the whole beyond 25 minutes on two processors: LONG
+  --all         also the rows that take the whole beyond 25 minutes on two processors: attacks, suites, crates, linux-6.12-no-cgroups
   --fresh       run rows again whose inputs are the same
   --list        list the names of all rows
   --write       write the tables of docs/platforms.md, with what rows that were not wanted have shown for this source
@@ -50,8 +50,7 @@ const { values } = parseArgs({
   },
 })
 if (values.help || values.list) {
-  const long = ROWS.filter(({ isLong }) => isLong).map(({ name }) => name)
-  process.stdout.write(values.help ? HELP.replace('LONG', long.join(', ')) : ROWS.map(({ name }) => `${name}\n`).join(''))
+  process.stdout.write(values.help ? HELP : ROWS.map(({ name }) => `${name}\n`).join(''))
   process.exit(0)
 }
 const isRow = (part) => ROWS.some(({ name }) => name === part)

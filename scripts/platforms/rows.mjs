@@ -96,9 +96,6 @@ const machines = MACHINES.map((one) => {
 /** Another C library and no control groups are the same to them: what holds is the kernel's. */
 const hasAttacks = ({ name }) => !/-musl$|-no-cgroups$/u.test(name)
 
-/** Its attacks are made in every run; those of the others with `--all`. */
-const REPRESENTATIVE = 'linux-6.12'
-
 /** The attacks of the confinement suites, which take some ten times as long as the promises. */
 const attacks = MACHINES.filter(hasAttacks).map((one) => {
   const { name, platform = LOCAL } = one
@@ -106,7 +103,6 @@ const attacks = MACHINES.filter(hasAttacks).map((one) => {
     name: `attacks ${name}`,
     platform,
     isMachine: true,
-    isLong: name !== REPRESENTATIVE,
     inputs: () => [contents(platform), machine(one).image, own('image.mjs', 'machine.mjs'), hashInputs(SOURCES_OF_ATTACKS)],
     run: async () => readAttacks(await machine(one).start(`attacks-${name}`, ' platforms=attacks')),
     judge: (results) => judgeAttacks(name, results),
@@ -181,4 +177,10 @@ const profiles = {
   judge: counted,
 }
 
-export const ROWS = [profiles, ...builds, ...types, ...emulated, crates, ...machines, ...attacks, docker]
+/** With these the whole takes longer than 25 minutes on two processors. They run with `--all`, or when they are named. */
+const isLong = ({ name }) => /^(?:attacks|suites|crates) |-no-cgroups$/u.test(name)
+
+export const ROWS = [profiles, ...builds, ...types, ...emulated, crates, ...machines, ...attacks, docker].map((row) => ({
+  ...row,
+  isLong: isLong(row),
+}))
