@@ -37,12 +37,12 @@ export async function boot(name, { architecture = 'x64', kernel, files, paramete
     })
   }
   const timer = setTimeout(() => child.kill('SIGKILL'), MAX_MS)
-  await new Promise((resolve, reject) => {
-    child.once('close', resolve)
+  const end = await new Promise((resolve, reject) => {
+    child.once('close', (code, signal) => resolve(signal ?? code))
     child.once('error', (error) => {
       reject(error.code === 'ENOENT' ? new Skipped(`there is no ${program}: apt-get install ${packages}`) : error)
     })
   }).finally(() => clearTimeout(timer))
-  if (!/^DONE\r?$/mu.test(log)) throw new Error(`the machine did not finish; see ${file}`)
+  if (!/^DONE\r?$/mu.test(log)) throw new Error(`the machine did not finish, and ended with ${end}; see ${file}`)
   return log
 }

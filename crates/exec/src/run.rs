@@ -35,7 +35,7 @@ pub struct Finished {
     pub exit: Exit,
     /// Its output: stdout and stderr in the order of arrival, or stdout alone.
     pub output: Output,
-    /// Its output on stderr, with [`Streams::Apart`].
+    /// Its output on stderr, with `Streams::Apart`.
     pub stderr: Option<Output>,
     /// From before its start until it was reaped.
     pub duration: Duration,

@@ -9,7 +9,7 @@
 //! that runs another program, writes to a file, or changes what later commands mean.
 //!
 //! A line comes from a model. However it is made, it is answered without recursion beyond a limit,
-//! in time and memory that grow with its length: see [`limits`].
+//! in time and memory that grow with its length: see `limits`.
 
 mod bash_only;
 mod compound;
