@@ -54,10 +54,14 @@ interface Pg {
   }
 }
 
+/** A name in a constant and comments, so that bundlers leave a package alone that may be missing. */
+const CLIENT: string = 'pg'
+
 async function loadPg(): Promise<Pg> {
-  const name: string = 'pg'
   try {
-    const loaded = (await import(name)) as Partial<Pg> & { default?: Pg }
+    const loaded = (await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ CLIENT)) as Partial<Pg> & {
+      default?: Pg
+    }
     return { Pool: (loaded.Pool ?? loaded.default?.Pool) as Pg['Pool'] }
   } catch (error) {
     const summary = 'A store in PostgreSQL needs the package pg'

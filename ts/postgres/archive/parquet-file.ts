@@ -122,10 +122,12 @@ const valueOf = (value: unknown, type: FileColumn[1]): bigint | string | undefin
   return type === 'INT64' ? BigInt(String(value)) : String(value)
 }
 
+/** A name in a constant and comments, so that bundlers leave a package alone that may be missing. */
+const WRITER: string = 'hyparquet-writer'
+
 async function loadWriter(): Promise<typeof Parquet> {
-  const name: string = 'hyparquet-writer'
   try {
-    return (await import(name)) as typeof Parquet
+    return (await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ WRITER)) as typeof Parquet
   } catch (error) {
     const summary = 'An archive of a journal needs the package hyparquet-writer'
     throw new ToolError({
