@@ -73,13 +73,13 @@ export function serverUser(): { uid?: number; gid?: number } {
   }
 }
 
-/** Starts an empty server. Its data is in memory where that is possible, so that a commit costs no wait for a disk. */
-export async function startPostgres(options: { version?: number; settings?: string[]; tcp?: boolean } = {}): Promise<PostgresServer> {
+/** Starts an empty server. Its data is in memory where that is possible, unless a commit has to wait for a disk. */
+export async function startPostgres(options: { version?: number; settings?: string[]; tcp?: boolean; disk?: boolean } = {}): Promise<PostgresServer> {
   const programs = postgresPrograms(options.version)
   if (programs === undefined) throw new Error(noPostgres(options.version))
   const { bin, version } = programs
   const user = serverUser()
-  const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'tw-pg-'))
+  const folder = mkdtempSync(join(existsSync('/dev/shm') && options.disk !== true ? '/dev/shm' : tmpdir(), 'tw-pg-'))
   // The path of a socket has at most 107 bytes.
   const sockets = mkdtempSync('/tmp/tw-pg-')
   const data = join(folder, 'data')

@@ -1,5 +1,5 @@
 // The cost of a recorded call beside bare inserts by the same client, interleaved in one run:
-// `node bench/postgres/calls.ts [ROUNDS]`. The server is one of its own, with its data in memory.
+// `node bench/postgres/calls.ts [ROUNDS [disk]]`. The server is one of its own, with its data in memory, or on the disk of temporary files.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ const AT_ONCE = 4_000
 const output = JSON.stringify('x'.repeat(230))
 const input = JSON.stringify({ path: 'a/b/c.txt', content: 'x', mode: 1 })
 
-const server = await startPostgres()
+const server = await startPostgres({ disk: process.argv[3] === 'disk' })
 const pool = new Pool({ ...server.socket, max: 16 })
 const bare = new Pool({ ...server.socket, max: 8 })
 await bare.query('CREATE TABLE bare (run TEXT, node TEXT, seq BIGINT, input TEXT, output TEXT, status TEXT)')
