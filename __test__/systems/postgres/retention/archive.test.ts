@@ -175,7 +175,8 @@ describe.each(['table', 'day'] as const)('an archive of a journal: %s', (layout)
       const begun = new Promise<void>((resolve) => child.stdout.on('data', (data) => /begun/u.test((said += String(data))) && resolve()))
       const ended = once(child, 'exit')
       await begun
-      await new Promise((resolve) => setTimeout(resolve, 150 * Math.random()))
+      // Later and later: a whole archive takes some tens of milliseconds.
+      await new Promise((resolve) => setTimeout(resolve, 8 * round * Math.random()))
       child.kill('SIGKILL')
       await ended
       if (said.includes('ended')) break
