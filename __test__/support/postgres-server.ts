@@ -74,7 +74,9 @@ export function serverUser(): { uid?: number; gid?: number } {
 }
 
 /** Starts an empty server. Its data is in memory where that is possible, unless a commit has to wait for a disk. */
-export async function startPostgres(options: { version?: number; settings?: string[]; tcp?: boolean; disk?: boolean } = {}): Promise<PostgresServer> {
+export async function startPostgres(
+  options: { version?: number; settings?: string[]; tcp?: boolean; disk?: boolean } = {},
+): Promise<PostgresServer> {
   const programs = postgresPrograms(options.version)
   if (programs === undefined) throw new Error(noPostgres(options.version))
   const { bin, version } = programs

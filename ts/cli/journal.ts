@@ -18,7 +18,7 @@ them when those are on the disk.
   --json           print what was removed or written as JSON
   --help           print this text
 
-Runs with a call that has no outcome stay. The exit code is 1 if the server or the folder refuses. An archive needs the package
+Runs with a call that is under way stay. The exit code is 1 if the server or the folder refuses. An archive needs the package
 hyparquet-writer.
 `
 

@@ -64,7 +64,7 @@ export async function removeDay(
     })
   }
   if (state === 'pending') await session.ask(`ALTER TABLE ${calls} DETACH PARTITION ${table} FINALIZE`)
-  const count = state === 'gone' ? 0 : await countOver(session, table, isForgotten ? Infinity : beforeMs)
+  const count = state === 'gone' ? 0 : await countOver(session, table, state === 'detached' && isForgotten ? Infinity : beforeMs)
   if (count === undefined) {
     await session.ask(`ALTER TABLE ${calls} ATTACH PARTITION ${table} FOR VALUES FROM ('${day}') TO (DATE '${day}' + 1)`)
     await set(false)

@@ -5,7 +5,7 @@ import type { Session } from './session.js'
 import type { Statements } from './statements.js'
 
 /** Runs that are looked at together. */
-const PAGE_RUNS = 500
+export const PAGE_RUNS = 500
 
 export interface OldRun {
   runId: string
@@ -29,9 +29,9 @@ export async function* oldRuns(session: Session, { calls, prefix, ofRun }: State
   }
 }
 
-/** A list as PostgreSQL reads it. */
+/** A list as PostgreSQL reads it: a backslash stands before a character that is meant as it is, and nothing else is escaped. */
 export const arrayOf = (values: readonly (string | number)[]): string =>
-  `{${values.map((value) => (typeof value === 'number' ? value : JSON.stringify(value))).join(',')}}`
+  `{${values.map((value) => (typeof value === 'number' ? value : `"${value.replaceAll(/["\\]/gu, '\\$&')}"`)).join(',')}}`
 
 /**
  * Removes the rows of runs that are over, a few at a time. A run that somebody goes on with meanwhile stays.

@@ -55,7 +55,7 @@ describe('a journal at an address', () => {
     const archive = ['journal', 'archive', where, '--before', '2999-01-01', '--to', directory]
     expect(await runCli([...archive, '--keep'])).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/day=[\d-]+\/runs-\d+-0\.parquet\n1 rows written\.\n$/u),
+      stdout: expect.stringMatching(/day=[\d-]+\/calls-[\w-]+\.parquet\n1 rows written\.\n$/u),
     })
     expect(await runCli([...archive, '--json'])).toMatchObject({
       code: 0,

@@ -1,8 +1,9 @@
 /** Old runs as Parquet files, which any number of years may stay, and which no journal has to carry. */
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { boolean, type Checks, optional, type Parsed, path, positive } from '../../core/options.js'
 import { makeDays, oldDays, removeDay } from '../old-days.js'
-import { arrayOf, type OldRun, oldRuns, removeRuns } from '../old-runs.js'
+import { arrayOf, type OldRun, oldRuns, PAGE_RUNS, removeRuns } from '../old-runs.js'
 import { time } from '../prune.js'
 import type { SqlRow } from '../client.js'
 import type { Session } from '../session.js'
@@ -31,7 +32,7 @@ export const archiveChecks = {
 /** What was archived. */
 export interface Archived {
   rows: number
-  /** The paths of the files, `DIRECTORY/day=YYYY-MM-DD/NAME.parquet`. */
+  /** The paths of the files, `DIRECTORY/day=YYYY-MM-DD/calls-UUID.parquet`. */
   files: string[]
 }
 
@@ -104,10 +105,10 @@ export class Archive {
     return { rows: this.#rows, files: this.#files }
   }
 
-  /** A partition that nobody can change any more. Written again after a crash, it replaces its file. */
+  /** A partition that nobody can change any more. */
   async #writeDay(day: string, table: string): Promise<void> {
     let after = -1
-    await this.#writeFile(join(`day=${day}`, 'calls'), async (file) => {
+    await this.#writeFile(day, async (file) => {
       for (;;) {
         const sizes = await this.#session.ask(
           `SELECT c.run_id, c.tw_row, ${SIZE} AS size FROM ${table} c WHERE c.tw_row > $1::text::bigint ORDER BY c.tw_row LIMIT $2::text::bigint`,
@@ -125,10 +126,10 @@ export class Archive {
     let [day, runs]: [string, OldRun[]] = ['', []]
     for await (const page of oldRuns(this.#session, this.#statements, this.#options.beforeMs)) {
       for (const run of page) {
-        const its = new Date(run.startedAtMs).toISOString().slice(0, 10)
-        if (its !== day || runs.length >= FILE_RUNS) {
+        const runDay = new Date(run.startedAtMs).toISOString().slice(0, 10)
+        if (runDay !== day || runs.length >= FILE_RUNS) {
           await this.#writeDayOfRuns(day, runs)
-          ;[day, runs] = [its, []]
+          ;[day, runs] = [runDay, []]
         }
         runs.push(run)
       }
@@ -140,8 +141,10 @@ export class Archive {
     if (runs.length === 0) return
     const { beforeMs, batchRows, keep } = this.#options
     const { calls, ofRun } = this.#statements
-    const pages = Array.from({ length: Math.ceil(runs.length / 500) }, (_, index) => runs.slice(index * 500, index * 500 + 500))
-    await this.#writeFile(join(`day=${day}`, `runs-${Math.trunc(beforeMs)}-${this.#files.length}`), async (file) => {
+    const pages = Array.from({ length: Math.ceil(runs.length / PAGE_RUNS) }, (_, index) =>
+      runs.slice(index * PAGE_RUNS, (index + 1) * PAGE_RUNS),
+    )
+    await this.#writeFile(day, async (file) => {
       for (const page of pages) {
         // Run by run, for the same reason as row by row below.
         const sizes = await this.#session.ask(
@@ -155,9 +158,10 @@ export class Archive {
     if (!keep) for (const page of pages) await removeRuns(this.#session, this.#statements, page, beforeMs, batchRows)
   }
 
-  async #writeFile(name: string, fill: (file: ParquetFile) => Promise<void>): Promise<void> {
+  /** Under a name of its own: no archive replaces a file of another one, whose rows are nowhere else. */
+  async #writeFile(day: string, fill: (file: ParquetFile) => Promise<void>): Promise<void> {
     const about = { 'toolwright.before_ms': String(this.#options.beforeMs), 'toolwright.journal': this.#session.place }
-    const file = await ParquetFile.create(join(this.#options.directory, `${name}.parquet`), COLUMNS, about)
+    const file = await ParquetFile.create(join(this.#options.directory, `day=${day}`, `calls-${randomUUID()}.parquet`), COLUMNS, about)
     try {
       await fill(file)
       await file.finish()

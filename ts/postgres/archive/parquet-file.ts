@@ -47,8 +47,6 @@ export class ParquetFile {
     const parquet = await loadWriter()
     try {
       await mkdir(dirname(path), { recursive: true })
-      // What a process has left that was killed. A link that somebody has put there is not followed.
-      await rm(partialOf(path), { force: true })
       const handle = await open(partialOf(path), 'wx')
       const bytes = new parquet.ByteWriter()
       const writer = new parquet.ParquetWriter({
@@ -142,7 +140,7 @@ async function loadWriter(): Promise<typeof Parquet> {
 
 function fileFailure(error: unknown, path: string): unknown {
   const code = String((error as NodeJS.ErrnoException).code ?? '')
-  if (code === '') return error
+  if (code === '' || ToolError.isInstance(error)) return error
   const isFull = code === 'ENOSPC' || code === 'EDQUOT'
   const summary = isFull ? 'The disk of the archive is full' : 'The archive cannot be written'
   return new ToolError({

@@ -7,7 +7,11 @@ const pool = new Pool({ host, port: 5432, user: 'toolwright', database: 'postgre
 const store = postgresStore(pool, { schema, leaseMs: 200 })
 await store.lastRow()
 console.log('begun')
-const { rows } = await store.archive({ beforeMs: Date.now() - 30 * 86_400_000, directory, batchRows: 50 })
-console.log(`ended ${rows}`)
+try {
+  const { rows } = await store.archive({ beforeMs: Date.now() - 30 * 86_400_000, directory, batchRows: 50 })
+  console.log(`ended ${rows}`)
+} catch (error) {
+  console.log(`refused ${(error as { code?: string }).code}`)
+}
 await store.close()
 await pool.end()

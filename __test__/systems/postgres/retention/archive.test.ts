@@ -43,7 +43,7 @@ describe.each(['table', 'day'] as const)('an archive of a journal: %s', (layout)
     const opened = options()
     await recordOld(own, opened, [
       { runId: 'a', days: 40, calls: 3 },
-      { runId: 'b "quoted", \\ and {braces}', days: 40, calls: 4 },
+      { runId: 'b "quoted", \\ and {braces},\n\t\u0001 NULL ä', days: 40, calls: 4 },
       { runId: 'c', days: 35, calls: 30 },
       { runId: 'young', days: 3, calls: 5 },
     ])
@@ -64,6 +64,19 @@ describe.each(['table', 'day'] as const)('an archive of a journal: %s', (layout)
       `SELECT count(*) AS n, min(day)::text AS day FROM read_parquet('${directory}/**/*.parquet', hive_partitioning = true) WHERE run_id = 'c'`,
     )
     expect(text([one as object])).toEqual([{ n: '30', day: dayOf(ago(35)) }])
+  })
+
+  test('no archive replaces the file of another one', async () => {
+    const [opened, other, directory, beforeMs] = [options(), options(), folder(), Math.trunc(ago(30))]
+    for (const { schema } of [opened, other, opened]) {
+      // The next run that is over since the same time, and the same day of another journal.
+      const runId = `run ${folders.length}`
+      await recordOld(own, { ...opened, schema }, [{ runId, days: 40, calls: 3 }])
+      const store = own.open({ schema })
+      expect(await store.archive({ beforeMs, directory })).toMatchObject({ rows: 3 })
+      await store.close()
+    }
+    expect(globSync('**/*.parquet', { cwd: directory })).toHaveLength(3)
   })
 
   test('keep leaves the rows where they are', async () => {
@@ -110,7 +123,7 @@ describe.each(['table', 'day'] as const)('an archive of a journal: %s', (layout)
       opened.schema,
       directory,
     ])
-    expect(String(full.stderr)).toContain('JOURNAL_DISK_FULL')
+    expect(String(full.stdout)).toContain('refused JOURNAL_DISK_FULL')
     const store = own.open({ schema: opened.schema })
     await expect
       .poll(() => store.archive({ beforeMs: ago(30), directory }).catch(() => undefined), { timeout: 10_000 })
