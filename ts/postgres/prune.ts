@@ -1,5 +1,5 @@
 /** Removing old runs. */
-import { type Checks, must, optional, positive } from '../core/options.js'
+import { type Checks, must, optional, wholeNumber } from '../core/options.js'
 import { oldRuns, removeRuns } from './old-runs.js'
 import { makeDays, oldDays, removeDay } from './old-days.js'
 import type { Session } from './session.js'
@@ -16,7 +16,7 @@ export interface PruneOptions {
 /** A time. */
 export const time = must<number>(Number.isFinite, 'a time in milliseconds since 1970')
 
-export const pruneChecks = { beforeMs: time, batchRows: optional(positive(), 5_000) } satisfies Checks<PruneOptions>
+export const pruneChecks = { beforeMs: time, batchRows: optional(wholeNumber(1), 5_000) } satisfies Checks<PruneOptions>
 
 /**
  * Removes whole runs: days whose runs are all over together with their partition, others a few rows at a time. Runs with a call

@@ -1,7 +1,7 @@
 /** Old runs as Parquet files, which any number of years may stay, and which no journal has to carry. */
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { boolean, type Checks, optional, type Parsed, path, positive } from '../../core/options.js'
+import { boolean, type Checks, optional, type Parsed, path, wholeNumber } from '../../core/options.js'
 import { makeDays, oldDays, removeDay } from '../old-days.js'
 import { arrayOf, type OldRun, oldRuns, PAGE_RUNS, removeRuns } from '../old-runs.js'
 import { time } from '../prune.js'
@@ -26,7 +26,7 @@ export const archiveChecks = {
   beforeMs: time,
   directory: path,
   keep: optional(boolean, false),
-  batchRows: optional(positive(), 5_000),
+  batchRows: optional(wholeNumber(1), 5_000),
 } satisfies Checks<ArchiveOptions>
 
 /** What was archived. */
