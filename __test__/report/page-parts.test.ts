@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { activityOf } from '../../ts/report/page/activity.ts'
 import { makeLanes } from '../../ts/report/page/lanes.ts'
+import { amountStep, multiples, timeStep } from '../../ts/report/page/scale.ts'
 import { readSelection, selectCalls, selectionHash, type Selection } from '../../ts/report/page/selection.ts'
 import { endingNames, remarks, summary } from '../../ts/report/page/words.ts'
 import type { ReportCall } from '../../ts/report/report-data.ts'
@@ -132,5 +134,33 @@ describe('words', () => {
         "It changes nothing, so it can be repeated.",
       ]
     `)
+  })
+})
+
+describe('the plot', () => {
+  test('has every millisecond at work and every byte once', () => {
+    fc.assert(
+      fc.property(fc.array(someCall, { minLength: 1, maxLength: 40 }), fc.integer({ min: 1, max: 100 }), (calls, parts) => {
+        const { workMs, bytes, from, partMs } = activityOf(calls, parts)
+        const sum = (amounts: number[]): number => amounts.reduce((total, amount) => total + amount, 0)
+        expect([workMs.length, bytes.length]).toEqual([parts, parts])
+        expect(sum(workMs)).toBeCloseTo(sum(calls.map(({ startedAtMs, finishedAtMs }) => (finishedAtMs ?? startedAtMs) - startedAtMs)), 3)
+        expect(sum(bytes)).toBe(calls.length)
+        expect(from + parts * partMs).toBeCloseTo(Math.max(from + 1, ...calls.map((one) => one.finishedAtMs ?? one.startedAtMs)), 6)
+      }),
+      { seed, numRuns: runs(200) },
+    )
+  })
+
+  test('does not count a task, whose calls are at work', () => {
+    const { workMs, bytes } = activityOf([call({ finishedAtMs: 100, isTask: true }), call({ startedAtMs: 50, finishedAtMs: 60 })], 10)
+    expect(workMs.map((ms) => Math.round(ms))).toEqual([0, 0, 0, 0, 0, 10, 0, 0, 0, 0])
+    expect(bytes).toEqual([0, 0, 0, 0, 0, 0, 1, 0, 0, 0])
+  })
+
+  test('has marks at round times and amounts', () => {
+    expect([0, 3, 400, 7_000, 90_000, 2e8].map(timeStep)).toEqual([1, 5, 500, 10_000, 120_000, 3 * 864e5])
+    expect([0, 1, 3, 30, 4_096, 1e9 + 1].map(amountStep)).toEqual([1, 1, 5, 50, 5_000, 2e9])
+    expect([multiples(5, 3, 21), multiples(10, 1, 9), multiples(2, 4, 4)]).toEqual([[5, 10, 15, 20], [], [4]])
   })
 })

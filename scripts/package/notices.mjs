@@ -56,7 +56,7 @@ function npmRows() {
 }
 
 /** What the build bundles into `dist`: the page of `toolwright report`, and the programs of threads. */
-export const BUNDLED = ['@cfworker/json-schema', '@mdream/js', 'diff', 'preact', 'uplot']
+export const BUNDLED = ['@cfworker/json-schema', '@mdream/js', 'diff', 'preact']
 
 function bundledSection(name) {
   const folder = join(root, 'node_modules', name)

@@ -1,5 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './paths.mjs'
 
@@ -10,6 +9,5 @@ export async function buildReportPage(dist) {
   const bundle = await rolldown({ input: join(page, 'main.tsx'), platform: 'browser', tsconfig: join(page, 'tsconfig.json') })
   await bundle.write({ file: join(dist, 'report', 'page', 'page.js'), format: 'iife', minify: true })
   await bundle.close()
-  const plotStyle = readFileSync(createRequire(import.meta.url).resolve('uplot/dist/uPlot.min.css'), 'utf8')
-  writeFileSync(join(dist, 'report', 'page', 'page.css'), `${plotStyle}\n${readFileSync(join(page, 'page.css'), 'utf8')}`)
+  cpSync(join(page, 'page.css'), join(dist, 'report', 'page', 'page.css'))
 }

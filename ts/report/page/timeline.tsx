@@ -2,7 +2,9 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { formatDuration, formatTime } from '../format.js'
 import type { ReportCall } from '../report-data.js'
 import { type Bar, type Lane, makeLanes } from './lanes.js'
+import { multiples, timeStep } from './scale.js'
 import { colour, onThemeChange } from './theme.jsx'
+import { useWidth } from './use-width.js'
 import { durationMs, endings } from './words.js'
 
 interface Props {
@@ -232,9 +234,6 @@ function paintBar(
   }
 }
 
-/** Steps of a ruler, in milliseconds. */
-const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 3e4, 6e4, 12e4, 3e5, 6e5, 18e5, 36e5, 72e5, 216e5, 864e5]
-
 function paintRuler(
   context: CanvasRenderingContext2D,
   span: Span,
@@ -244,10 +243,10 @@ function paintRuler(
   colours: Colours,
 ): void {
   const target = (span.to - span.from) / Math.max(1, (width - LABEL) / 110)
-  const step = STEPS.find((one) => one >= target) ?? Math.ceil(target / 864e5) * 864e5
+  const step = timeStep(target)
   context.strokeStyle = colours.line
   context.fillStyle = colours.quiet
-  for (let ms = Math.ceil(span.from / step) * step; ms <= span.to; ms += step) {
+  for (const ms of multiples(step, span.from, span.to)) {
     const at = Math.round(x(ms)) + 0.5
     context.beginPath()
     context.moveTo(at, RULER - 4)
@@ -279,17 +278,6 @@ function findBar(rows: readonly LaneRow[], span: Span, width: number, x: number,
     if (distance < least) [nearest, least] = [bar, distance]
   }
   return nearest
-}
-
-function useWidth(canvas: { current: HTMLCanvasElement | null }): number {
-  const [width, setWidth] = useState(0)
-  useEffect(() => {
-    const element = canvas.current as HTMLCanvasElement
-    const observer = new ResizeObserver(() => setWidth(element.clientWidth))
-    observer.observe(element)
-    return () => observer.disconnect()
-  }, [canvas])
-  return width
 }
 
 /** The time, again each second while something runs. */
