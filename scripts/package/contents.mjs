@@ -1,6 +1,6 @@
-/** The files that the root package may hold. Decisions and pictures of the repository are not among them. */
+/** The files that the root package may hold: no decisions, no pictures, and no example that needs a checkout. */
 export const PUBLISHED =
-  /^(?:package\.json|README\.md|LICENSE|THIRD-PARTY-NOTICES\.md|llms\.txt|AGENTS\.md|index\.c?js|examples\/.+\.(?:mjs|jsx?|json|md)|dist\/(?:[\w-]+\/)*[\w-]+\.(?:js|d\.ts)|dist\/report\/page\/page\.css)$/
+  /^(?:package\.json|README\.md|LICENSE|THIRD-PARTY-NOTICES\.md|llms\.txt|AGENTS\.md|index\.c?js|examples\/(?!demo\/|durable\/).+\.(?:mjs|jsx?|json|md)|dist\/(?:[\w-]+\/)*[\w-]+\.(?:js|d\.ts)|dist\/report\/page\/page\.css)$/
 
 /** The files without which it is of no use, or breaks a promise. */
 export const NEEDED = [
@@ -16,7 +16,7 @@ export const NEEDED = [
   'dist/cli.js',
   'dist/report/page/page.js',
   'examples/README.md',
-  'examples/demo/run.mjs',
+  'examples/minimal-agent.mjs',
 ]
 
 /** The files of a platform package. */

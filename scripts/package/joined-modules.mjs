@@ -34,6 +34,20 @@ const withImports = (code) => code.replaceAll(/__leftAlone\((`[^`]*`|"[^"]*"|[\w
 const isPackage = (id) => !/^[./]/.test(id)
 const inputsOf = (folder, names, suffix) => Object.fromEntries(names.map((name) => [name, join(folder, `${name}${suffix}`)]))
 
+const OUTSIDE_THE_COMMAND = /^(?!.*\/(?:cli|report)\/)/
+/**
+ * What entry points share would be a hundred files, one for each set of entry points that share something. To read a file takes
+ * longer than to compile what an entry point does not use of it, so what many share is in two.
+ */
+const GROUPS = [
+  // The module that finds the addon tells by its own name whether somebody has bundled it. It is alone, for a bundler that
+  // splits a program keeps it in the entry then, beside which the addon lies.
+  { name: 'core-addon', test: /\/core\/addon\.js$/, priority: 2 },
+  // What nearly everything is made of, which is all that `toolwright/addon` and the start of the command need.
+  { name: 'core', test: OUTSIDE_THE_COMMAND, minShareCount: 12, priority: 1 },
+  { name: 'shared', test: OUTSIDE_THE_COMMAND, minShareCount: 4 },
+]
+
 async function joinPrograms(compiled, dist, { modules, programs }) {
   const { rolldown } = await importTool(installedTools('package/tools'), 'rolldown')
   const bundle = await rolldown({
@@ -46,10 +60,8 @@ async function joinPrograms(compiled, dist, { modules, programs }) {
   const { output } = await bundle.generate({
     format: 'esm',
     entryFileNames: `${PARTS}/[name].js`,
-    // The module that finds the addon tells by its own name whether somebody has bundled it. It is alone, for a bundler that
-    // splits a program keeps it in the entry then, beside which the addon lies.
     chunkFileNames: ({ name }) => (name === 'core-addon' ? 'core/addon.js' : `${PARTS}/part-[name].js`),
-    codeSplitting: { includeDependenciesRecursively: false, groups: [{ name: 'core-addon', test: /\/core\/addon\.js$/, priority: 2 }] },
+    codeSplitting: { includeDependenciesRecursively: false, groups: GROUPS },
     // A class says its name in messages.
     minify: {
       compress: true,
@@ -75,7 +87,15 @@ async function joinTypes(compiled, dist, { modules }) {
   const [{ rolldown }, { dts }] = await Promise.all([importTool(tools, 'rolldown'), importTool(tools, 'rolldown-plugin-dts')])
   const input = inputsOf(compiled, modules, '.d.ts')
   const bundle = await rolldown({ input, external: isPackage, plugins: [dts({ dtsOnly: true, generator: 'oxc', tsconfig: false })] })
-  await bundle.write({ dir: dist, format: 'esm', entryFileNames: '[name].ts', chunkFileNames: `${PARTS}/types-[name].ts` })
+  await bundle.write({
+    dir: dist,
+    format: 'esm',
+    entryFileNames: '[name].ts',
+    chunkFileNames: `${PARTS}/[name].ts`,
+    // What entry points share is in one file: nothing waits for a declaration, and twenty files named each other's at length.
+    codeSplitting: { groups: [{ name: 'types.d', minShareCount: 2 }] },
+    minifyInternalExports: false,
+  })
   await bundle.close()
 }
 

@@ -1,4 +1,4 @@
-// The root package as a folder to publish: `stage-root.mjs FOLDER`. The release publishes that folder, and every check of the package
+// The root package as a folder to pack: `stage-root.mjs FOLDER`. The release publishes what is packed from it, and every check of the package
 // installs what is packed from it.
 //
 // It differs from the checkout: the modules are joined, links lead to the repository where the package has not the file, and the

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { LOCKFILES } from '../package/locked-hashes.mjs'
 import { capture } from '../package/npm.mjs'
 import { pack } from '../package/pack.mjs'
+import { writeSmaller } from '../package/small-tarball.mjs'
 import { stageRoot } from '../package/stage-root.mjs'
 import { localAddon } from '../package/tarballs.mjs'
 import { root } from '../setup/paths.mjs'
@@ -48,21 +49,22 @@ export async function stagePackages(work, artifacts) {
 }
 
 /**
- * Packs the folders and unpacks them again: what is checked is what users get. `only` names the packages, all unless it is given.
+ * Packs the folders and unpacks them again: what is checked is what users get. `only` names the packages, all unless it is given;
+ * with `isSmall` the tarball of the root package is written as it is published, which takes some seconds.
  */
-export function packPackages(work, only) {
+export async function packPackages(work, { only, isSmall = true } = {}) {
   const destination = join(work, 'tarballs')
   mkdirSync(destination, { recursive: true })
-  return Object.fromEntries(
-    ['toolwright', ...platforms.map((platform) => `toolwright-${platform}`)]
-      .filter((name) => existsSync(join(work, name)) && (only?.includes(name) ?? true))
-      .map((name) => {
-        const { tarball, files } = pack(join(work, name), destination)
-        const folder = join(work, 'unpacked', name)
-        rmSync(folder, { recursive: true, force: true })
-        mkdirSync(folder, { recursive: true })
-        capture('tar', ['-xzf', tarball, '-C', folder, '--strip-components=1'], { cwd: work })
-        return [name, { name, tarball, files, folder, manifest: readJson(join(folder, 'package.json')), bytes: statSync(tarball).size }]
-      }),
-  )
+  const names = ['toolwright', ...platforms.map((platform) => `toolwright-${platform}`)]
+  const packages = {}
+  for (const name of names.filter((one) => existsSync(join(work, one)) && (only?.includes(one) ?? true))) {
+    const { tarball, files } = pack(join(work, name), destination)
+    if (isSmall && name === 'toolwright') await writeSmaller(tarball)
+    const folder = join(work, 'unpacked', name)
+    rmSync(folder, { recursive: true, force: true })
+    mkdirSync(folder, { recursive: true })
+    capture('tar', ['-xzf', tarball, '-C', folder, '--strip-components=1'], { cwd: work })
+    packages[name] = { name, tarball, files, folder, manifest: readJson(join(folder, 'package.json')), bytes: statSync(tarball).size }
+  }
+  return packages
 }

@@ -4,7 +4,7 @@ import { createWriteStream, mkdirSync, readdirSync, rmSync, writeFileSync } from
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { capture, cleanEnvironment, npm } from '../package/npm.mjs'
+import { cleanEnvironment, npm } from '../package/npm.mjs'
 import { installedTools } from '../package/tools.mjs'
 import { binDir, root } from '../setup/paths.mjs'
 
@@ -56,7 +56,7 @@ export async function startRegistry(folder) {
       ({ ok }) => ok,
       () => false,
     )
-    if (isUp) return { address, stop, publish: (tarball, tag) => publish(tarball, { folder, address, tag }) }
+    if (isUp) return { address, stop, options: npmOptions(folder, address) }
     if (tries === 100 || child.exitCode !== null) {
       await stop()
       throw new Error(`the registry does not start; see ${join(folder, 'registry.log')}`)
@@ -65,9 +65,9 @@ export async function startRegistry(folder) {
   }
 }
 
-function publish(tarball, { folder, address, tag }) {
+/** What npm needs to publish there. */
+function npmOptions(folder, address) {
   const rc = join(folder, 'npmrc')
   writeFileSync(rc, `registry=${address}\n${address.replace('http:', '')}:_authToken=rehearsal\n`)
-  const args = ['publish', tarball, '--ignore-scripts', '--userconfig', rc, '--registry', address, '--access', 'public', '--loglevel=error']
-  capture('npm', tag === undefined ? args : [...args, '--tag', tag], { cwd: folder })
+  return ['--userconfig', rc, '--registry', address]
 }

@@ -14,6 +14,7 @@ import { makeProject, managerNames, prepareCaches } from './managers.mjs'
 import { packPackages, platforms, readJson, stagePackages, writeJson } from './packages.mjs'
 import { plants } from './plants.mjs'
 import { Skipped, startRows } from './progress.mjs'
+import { integrityOf, publish, RELEASE } from './publication.mjs'
 import { startRegistry } from './registry.mjs'
 import { auditSignatures, writeLists } from './sbom.mjs'
 import { breakPlatform, peers, platformsTaken, upgrade, useDemo, useInBun, useInNode } from './uses.mjs'
@@ -67,32 +68,38 @@ const ownFiles = () =>
       .map((entry) => join(entry.parentPath, entry.name)),
   )
 
-const releaseOf = (work, sources) => ({ packages: packPackages(work), sources, checkout: join(work, 'checkout') })
+const releaseOf = async (work, sources) => ({ packages: await packPackages(work), sources, checkout: join(work, 'checkout') })
 
 function report(problems) {
   if (problems.length > 0) throw new Error(problems.map(({ check, problem }) => `${check}: ${problem}`).join('\n'))
 }
 
-/** Plants a fault in a copy of what it changes. Returns what the checks find. */
-function plantFault(name, release, chosen) {
+/** Plants a fault in a copy of what it changes. Returns what the checks find, all unless some are chosen. */
+async function plantFault(name, release, chosen) {
   const work = join(home, 'planted')
   rmSync(work, { recursive: true, force: true })
   const { platform } = localAddon()
   const changed = [plants[name].of?.(platform)].filter((one) => one !== undefined)
   for (const folder of [...changed, 'checkout']) cpSync(join(staged, folder), join(work, folder), { recursive: true })
   plants[name].plant(work, platform)
-  const packages = { ...release.packages, ...packPackages(work, changed) }
+  const packages = { ...release.packages, ...(await packPackages(work, { only: changed, isSmall: chosen === undefined })) }
   return problemsOfRelease({ ...release, packages, checkout: join(work, 'checkout') }, chosen)
 }
 
 /** The same packages under a lower number, or those of the version before. */
 async function publishBefore(registry) {
+  const publishAs = (version, tarballs) =>
+    publish(
+      { version, packages: Object.entries(tarballs).map(([name, tarball]) => ({ name, tarball, integrity: integrityOf(tarball) })) },
+      { options: [...registry.options, '--tag', 'before'], view: registry.options },
+    )
   if (values.before !== undefined) {
     const names = ['', ...platforms.map((platform) => `-${platform}`)]
     const { version } = readJson(join(root, 'package.json'))
     const tarballs = readdirSync(values.before).filter((file) => names.some((name) => file.startsWith(`toolwright${name}-`)))
-    for (const tarball of tarballs) registry.publish(resolve(values.before, tarball), 'before')
-    return tarballs.map((file) => /^toolwright-(\d.*)\.tgz$/.exec(file)?.[1]).find((found) => found !== undefined && found !== version)
+    const found = tarballs.map((file) => /^toolwright-(\d.*)\.tgz$/.exec(file)?.[1]).find((one) => one !== undefined && one !== version)
+    publishAs(found, Object.fromEntries(tarballs.map((file) => [file.slice(0, -`-${found}.tgz`.length), resolve(values.before, file)])))
+    return found
   }
   const before = '0.0.1'
   const work = join(home, 'before')
@@ -105,7 +112,8 @@ async function publishBefore(registry) {
     if (name === 'toolwright') manifest.optionalDependencies = { [local]: before }
     writeJson(join(work, name, 'package.json'), manifest)
   }
-  for (const { tarball } of Object.values(packPackages(work, ['toolwright', local]))) registry.publish(tarball, 'before')
+  const packed = Object.values(await packPackages(work, { only: ['toolwright', local], isSmall: false }))
+  publishAs(before, Object.fromEntries(packed.map(({ name, tarball }) => [name, tarball])))
   return before
 }
 
@@ -154,7 +162,7 @@ async function rehearseInstalls({ row, isKept }, { registry, packages, before })
     await row(`${manager}: the demo repairs its project`, () => {
       const project = projectOf(`demo-${manager.replaceAll(' ', '-')}`, manager)
       project.install()
-      useDemo(project, join(packages.toolwright.folder, 'examples'))
+      useDemo(project, join(root, 'examples'))
     })
   }
   await row(`npm: upgrades from ${before}`, () => upgrade(projectOf('upgrade', 'npm', peers()), { before, version, platform }))
@@ -188,7 +196,7 @@ async function main() {
   if (isPlaceholder) say("the repository's owner is a placeholder, with which the release itself refuses to publish")
 
   if (values.plant !== undefined) {
-    const problems = plantFault(values.plant, releaseOf(staged, sources))
+    const problems = await plantFault(values.plant, await releaseOf(staged, sources))
     for (const { check, problem } of problems) say(`${check}: ${problem}`)
     process.stdout.write(
       `\n${checks.length - new Set(problems.map(({ check }) => check)).size} passed, ${new Set(problems.map(({ check }) => check)).size} failed\n`,
@@ -197,8 +205,18 @@ async function main() {
     return
   }
 
-  const release = releaseOf(staged, sources)
+  rmSync(RELEASE, { force: true })
+  const release = await releaseOf(staged, sources)
   const tarballs = Object.values(release.packages).map(({ tarball }) => tarball)
+  const publication = {
+    version: release.packages.toolwright.manifest.version,
+    packages: Object.values(release.packages).map(({ name, tarball }) => ({
+      name,
+      tarball,
+      integrity: integrityOf(tarball),
+      kind: sources[name.slice('toolwright-'.length)]?.kind,
+    })),
+  }
   const file = join(home, 'passed.json')
   if (values.fresh) rmSync(file, { force: true })
   const rows = startRows(file, await hashOf([...tarballs, ...ownFiles()]))
@@ -211,9 +229,9 @@ async function main() {
     })
   }
   for (const name of Object.keys(plants)) {
-    await rows.row(`planted: ${name}`, () => {
+    await rows.row(`planted: ${name}`, async () => {
       const wanted = checks.filter((check) => check.name === plants[name].check)
-      const found = plantFault(name, release, wanted)
+      const found = await plantFault(name, release, wanted)
       const problem = found.map((one) => one.problem).find((text) => plants[name].says.test(text))
       if (problem === undefined) throw new Error(`the check ${plants[name].check} does not find it`)
       return problem
@@ -228,16 +246,25 @@ async function main() {
     installedTools('release/tools')
     const registry = await startRegistry(join(home, 'registry'))
     try {
-      // The platform packages first, as the release does.
       const before = await publishBefore(registry)
-      for (const tarball of tarballs.toReversed()) registry.publish(tarball)
-      say(`published ${tarballs.length} packages to ${registry.address}`)
+      const published = []
+      const publishAll = () =>
+        publish(publication, { options: registry.options, view: registry.options, say: (text) => published.push(text) })
+      publishAll()
+      say(`published ${published.length} packages to ${registry.address}`)
+      await rows.row('what is published already is left alone', () => {
+        publishAll()
+        const again = published.slice(tarballs.length).filter((text) => text.endsWith('is published already'))
+        if (again.length !== tarballs.length) throw new Error(`${again.length} of ${tarballs.length} packages`)
+      })
       await rehearseInstalls(rows, { registry, packages: release.packages, before })
     } finally {
       await registry.stop()
     }
   }
-  process.exitCode = rows.end() ? 0 : 1
+  const hasPassed = rows.end()
+  if (hasPassed && !values.checks) writeJson(RELEASE, publication)
+  process.exitCode = hasPassed ? 0 : 1
 }
 
 if (values.help) process.stdout.write(HELP)
