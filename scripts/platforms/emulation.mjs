@@ -3,14 +3,11 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { binDir, root } from '../setup/paths.mjs'
-import { countResults } from '../test/cargo.mjs'
-import { addCounts, noCounts } from '../test/counts.mjs'
 import { countReport } from '../test/vitest.mjs'
 import { application } from './application.mjs'
-import { buildTests } from './build.mjs'
 import { cache, Skipped } from './cache.mjs'
 import { systemFolder } from './image.mjs'
 
@@ -26,11 +23,6 @@ const SUITES = [
   'toolkit/argument-shapes',
   'contract/tools',
 ]
-/** The crates below the sandbox. */
-const CRATES = ['patch', 'policy', 'fs', 'search', 'journal', 'sqlite', 'checkpoints', 'thread-store', 'process'].map(
-  (name) => `toolwright-${name}`,
-)
-
 /** A script that starts a program in emulation, with the libraries of its system and no other file of it. */
 function emulator(one) {
   try {
@@ -104,24 +96,4 @@ export function runSuites(one, addon) {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-}
-
-/** The tests of the crates that start no command. */
-export function runCrates(one) {
-  const { program } = emulator(one)
-  let counts = noCounts()
-  const problems = []
-  for (const { executable, manifest, name } of buildTests(one, CRATES)) {
-    const options = { cwd: dirname(manifest), encoding: 'utf8', timeout: LIMIT_MS, maxBuffer: 2 ** 26 }
-    const env = { ...process.env, CARGO_MANIFEST_DIR: dirname(manifest), PROPTEST_CASES: '8' }
-    const { stdout, stderr, status, signal } = spawnSync(program, [executable], { ...options, env })
-    const own = countResults(stdout)
-    counts = addCounts(counts, own)
-    for (const [, test] of stdout.matchAll(/^test (.+) \.\.\. FAILED$/gmu)) problems.push(`${name}: ${test}`)
-    if (status !== 0 && own.failed === 0) {
-      counts.failed += 1
-      problems.push(`${name} ended with ${signal ?? status}: ${stderr.trim().slice(-200)}`)
-    }
-  }
-  return { counts, problems }
 }

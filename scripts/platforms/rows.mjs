@@ -8,13 +8,14 @@ import { judgeAttacks, readAttacks } from './attacks.mjs'
 import { checkTypes, sourcesOfAddon, sourcesOfAll } from './build.mjs'
 import { withContainers } from './container.mjs'
 import { kernel } from './debian.mjs'
-import { runCrates, runSuites, runTools } from './emulation.mjs'
+import { runSuites, runTools } from './emulation.mjs'
 import { expected } from './expected.mjs'
 import { initialFileSystem, rootFolder, SOURCES_OF_ATTACKS } from './image.mjs'
 import { boot } from './machine.mjs'
 import { PACKAGES, packageOf } from './packages.mjs'
 import { profileWithNamespaces, RULES } from './profile.mjs'
 import { judge, read } from './results.mjs'
+import { readTests, testsFileSystem } from './tests-machine.mjs'
 
 const LOCAL = 'linux-x64-gnu'
 const MACHINES = [
@@ -142,11 +143,19 @@ const emulated = ['linux-arm64-gnu', 'linux-arm64-musl'].flatMap((platform) => {
     },
   ]
 })
+const arm64 = packageOf('linux-arm64-gnu')
+const kernelOfTests = () => kernel('trixie', 'arm64')
 const crates = {
-  name: 'crates linux-arm64-gnu',
-  platform: 'linux-arm64-gnu',
-  inputs: () => [sourcesOfAll(), own('image.mjs', 'emulation.mjs')],
-  run: () => runCrates(packageOf('linux-arm64-gnu')),
+  name: `crates ${arm64.platform}`,
+  platform: arm64.platform,
+  isMachine: true,
+  inputs: () => [
+    sourcesOfAll(),
+    kernelOfTests(),
+    hashInputs(['image.mjs', 'machine.mjs', 'tests-machine.mjs', 'tests'].map((name) => `scripts/platforms/${name}`)),
+  ],
+  run: async () =>
+    readTests(await boot('crates', { architecture: arm64.architecture, kernel: kernelOfTests(), files: testsFileSystem(arm64) })),
   judge: counted,
 }
 
