@@ -2,8 +2,8 @@ import { useMemo, useRef, useState } from 'preact/hooks'
 import { formatBytes, formatDuration, formatTime } from '../format.js'
 import type { ReportCall } from '../report-data.js'
 import { activityOf } from './activity.js'
+import { useWidth } from './hooks.js'
 import { amountStep, multiples, timeStep } from './scale.js'
-import { useWidth } from './use-width.js'
 
 const PARTS = 80
 const HEIGHT = 160

@@ -1,10 +1,10 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { formatDuration, formatTime } from '../format.js'
 import type { ReportCall } from '../report-data.js'
+import { useNow, useWheel, useWidth } from './hooks.js'
 import { type Bar, type Lane, makeLanes } from './lanes.js'
 import { multiples, timeStep } from './scale.js'
 import { colour, onThemeChange } from './theme.jsx'
-import { useWidth } from './use-width.js'
 import { durationMs, endings } from './words.js'
 
 interface Props {
@@ -278,27 +278,4 @@ function findBar(rows: readonly LaneRow[], span: Span, width: number, x: number,
     if (distance < least) [nearest, least] = [bar, distance]
   }
   return nearest
-}
-
-/** The time, again each second while something runs. */
-function useNow(isRunning: boolean): number {
-  const [now, setNow] = useState(Date.now)
-  useEffect(() => {
-    if (!isRunning) return undefined
-    const timer = setInterval(() => setNow(Date.now()), 1_000)
-    return () => clearInterval(timer)
-  }, [isRunning])
-  return now
-}
-
-/** A wheel that is taken must be listened to as such; the listener of a component cannot say so. */
-function useWheel(canvas: { current: HTMLCanvasElement | null }, listener: (event: WheelEvent) => void): void {
-  const latest = useRef(listener)
-  latest.current = listener
-  useEffect(() => {
-    const element = canvas.current
-    const listen = (event: WheelEvent): void => latest.current(event)
-    element?.addEventListener('wheel', listen, { passive: false })
-    return () => element?.removeEventListener('wheel', listen)
-  }, [canvas])
 }
