@@ -26,35 +26,34 @@ export function* objections({ version, packages }, wanted) {
   }
 }
 
+/** By these npm finds its registry and rights in a workflow; `cleanEnvironment` takes them for variables of an `npm run`. */
+const OWN = /^npm_config_(?:userconfig|provenance)$/i
+const environment = () => ({ ...cleanEnvironment(), ...Object.fromEntries(Object.entries(process.env).filter(([name]) => OWN.test(name))) })
+const npm = (args) => capture('npm', [...args, '--loglevel=error'], { cwd: root, env: environment() })
+
 /** The hash of a version that is published, if it is. */
-function publishedIntegrity(name, version, options) {
+function publishedIntegrity(name, version, registry) {
   try {
-    return (
-      capture('npm', ['view', `${name}@${version}`, 'dist.integrity', '--prefer-online', ...options], { cwd: root }).trim() || undefined
-    )
+    return npm(['view', `${name}@${version}`, 'dist.integrity', '--prefer-online', ...registry]).trim() || undefined
   } catch (error) {
     if (/E404|ETARGET/.test(error.message)) return undefined
     throw error
   }
 }
 
-/** Publishes what is not yet. `options` are npm's. `say` gets a line for each package. */
-export function publish({ version, packages }, { options = [], view = [], say = () => {} } = {}) {
+/** Publishes what is not yet. `registry` and `options` are npm's. `say` gets a line for each package. */
+export function publish({ version, packages }, { registry = [], options = [], say = () => {} } = {}) {
   const tag = version.includes('-') ? ['--tag', 'next'] : []
   for (const { name, tarball, integrity } of inOrder(packages)) {
-    const published = publishedIntegrity(name, version, view)
-    if (published !== undefined && published !== integrity)
+    const published = publishedIntegrity(name, version, registry)
+    if (published !== undefined && published !== integrity) {
       throw new Error(`${name}@${version} is published with other contents: ${published}`)
+    }
     if (published === integrity) {
       say(`${name}@${version} is published already`)
       continue
     }
-    const args = ['publish', tarball, '--ignore-scripts', '--access', 'public', '--loglevel=error', ...tag, ...options]
-    capture('npm', args, { cwd: root, env: { ...cleanEnvironment(), ...ownVariables() } })
-    say(`${name}@${version} is published`)
+    npm(['publish', tarball, '--ignore-scripts', '--access', 'public', ...tag, ...registry, ...options])
+    say(`${name}@${version} ${options.includes('--dry-run') ? 'would be' : 'is'} published`)
   }
 }
-
-/** The variables by which npm finds its rights in a workflow, which `cleanEnvironment` takes for those of an `npm run`. */
-const ownVariables = () =>
-  Object.fromEntries(Object.entries(process.env).filter(([name]) => /^npm_config_(?:userconfig|provenance)$/i.test(name)))

@@ -27,7 +27,7 @@ function main() {
   const problems = [...objections(release, readJson(join(root, 'package.json')).version)]
   if (problems.length > 0) throw new Error(problems.join('\n'))
   const options = [...(values.provenance ? ['--provenance'] : []), ...(values['dry-run'] ? ['--dry-run'] : [])]
-  publish(release, { options, say: (text) => process.stdout.write(`publish  ${text}${values['dry-run'] ? ', or would be' : ''}\n`) })
+  publish(release, { options, say: (text) => process.stdout.write(`publish  ${text}\n`) })
 }
 
 if (values.help) process.stdout.write(HELP)

@@ -91,7 +91,7 @@ async function publishBefore(registry) {
   const publishAs = (version, tarballs) =>
     publish(
       { version, packages: Object.entries(tarballs).map(([name, tarball]) => ({ name, tarball, integrity: integrityOf(tarball) })) },
-      { options: [...registry.options, '--tag', 'before'], view: registry.options },
+      { registry: registry.options, options: ['--tag', 'before'] },
     )
   if (values.before !== undefined) {
     const names = ['', ...platforms.map((platform) => `-${platform}`)]
@@ -248,8 +248,7 @@ async function main() {
     try {
       const before = await publishBefore(registry)
       const published = []
-      const publishAll = () =>
-        publish(publication, { options: registry.options, view: registry.options, say: (text) => published.push(text) })
+      const publishAll = () => publish(publication, { registry: registry.options, say: (text) => published.push(text) })
       publishAll()
       say(`published ${published.length} packages to ${registry.address}`)
       await rows.row('what is published already is left alone', () => {
