@@ -49,17 +49,17 @@ export async function stagePackages(work, artifacts) {
 }
 
 /**
- * Packs the folders and unpacks them again: what is checked is what users get. `only` names the packages, all unless it is given;
- * with `isSmall` the tarball of the root package is written as it is published, which takes some seconds.
+ * Packs the folders and unpacks them again: what is checked is what users get. `only` names the packages, all unless it is given.
+ * Those for which `isSmall` says so are packed as they are published: the root package takes some seconds, an addon half a minute.
  */
-export async function packPackages(work, { only, isSmall = true } = {}) {
+export async function packPackages(work, { only, isSmall = () => false } = {}) {
   const destination = join(work, 'tarballs')
   mkdirSync(destination, { recursive: true })
   const names = ['toolwright', ...platforms.map((platform) => `toolwright-${platform}`)]
   const packages = {}
   for (const name of names.filter((one) => existsSync(join(work, one)) && (only?.includes(one) ?? true))) {
     const { tarball, files } = pack(join(work, name), destination)
-    if (isSmall && name === 'toolwright') await writeSmaller(tarball)
+    if (isSmall(name)) await writeSmaller(tarball)
     const folder = join(work, 'unpacked', name)
     rmSync(folder, { recursive: true, force: true })
     mkdirSync(folder, { recursive: true })

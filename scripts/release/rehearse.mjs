@@ -68,7 +68,13 @@ const ownFiles = () =>
       .map((entry) => join(entry.parentPath, entry.name)),
   )
 
-const releaseOf = async (work, sources) => ({ packages: await packPackages(work), sources, checkout: join(work, 'checkout') })
+/** An addon of this checkout is of another profile than a release's, and its size is not judged. */
+const isSmall = (sources) => (name) => name === 'toolwright' || sources[name.slice('toolwright-'.length)].kind === 'given'
+const releaseOf = async (work, sources) => ({
+  packages: await packPackages(work, { isSmall: isSmall(sources) }),
+  sources,
+  checkout: join(work, 'checkout'),
+})
 
 function report(problems) {
   if (problems.length > 0) throw new Error(problems.map(({ check, problem }) => `${check}: ${problem}`).join('\n'))
@@ -82,7 +88,10 @@ async function plantFault(name, release, chosen) {
   const changed = [plants[name].of?.(platform)].filter((one) => one !== undefined)
   for (const folder of [...changed, 'checkout']) cpSync(join(staged, folder), join(work, folder), { recursive: true })
   plants[name].plant(work, platform)
-  const packages = { ...release.packages, ...(await packPackages(work, { only: changed, isSmall: chosen === undefined })) }
+  const packages = {
+    ...release.packages,
+    ...(await packPackages(work, { only: changed, ...(chosen === undefined && { isSmall: isSmall(release.sources) }) })),
+  }
   return problemsOfRelease({ ...release, packages, checkout: join(work, 'checkout') }, chosen)
 }
 
@@ -112,7 +121,7 @@ async function publishBefore(registry) {
     if (name === 'toolwright') manifest.optionalDependencies = { [local]: before }
     writeJson(join(work, name, 'package.json'), manifest)
   }
-  const packed = Object.values(await packPackages(work, { only: ['toolwright', local], isSmall: false }))
+  const packed = Object.values(await packPackages(work, { only: ['toolwright', local] }))
   publishAs(before, Object.fromEntries(packed.map(({ name, tarball }) => [name, tarball])))
   return before
 }
