@@ -211,5 +211,12 @@ export function handOver(path: string, user: User): void {
   if (user.uid === process.getuid?.()) return
   lchownSync(path, user.uid, user.uid)
   if (!lstatSync(path).isDirectory()) return
-  for (const entry of readdirSync(path, { recursive: true, encoding: 'utf8' })) lchownSync(join(path, entry), user.uid, user.uid)
+  for (const entry of readdirSync(path, { recursive: true, encoding: 'utf8' })) {
+    try {
+      lchownSync(join(path, entry), user.uid, user.uid)
+    } catch (error) {
+      // What another attack has made beside it may be gone by now.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    }
+  }
 }
