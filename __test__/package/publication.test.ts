@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { inOrder, integrityOf, objections, type RehearsedPackage } from '../../scripts/release/publication.mjs'
 import { makeSandbox } from '../support/sandbox.ts'
 
-const platforms = readdirSync(fileURLToPath(new URL('../../npm', import.meta.url)))
+const platforms = readdirSync(fileURLToPath(new URL('../../npm', import.meta.url))).toSorted()
 
 /** Seven tarballs, as a rehearsal has left them. */
 function rehearsed() {
