@@ -265,6 +265,16 @@ async function main() {
         const again = published.slice(tarballs.length).filter((text) => text.endsWith('is published already'))
         if (again.length !== tarballs.length) throw new Error(`${again.length} of ${tarballs.length} packages`)
       })
+      await rows.row('a version that is published with other contents is not published over', () => {
+        const others = publication.packages.map((one) => ({ ...one, integrity: integrityOf(join(root, 'package.json')) }))
+        try {
+          publish({ ...publication, packages: others }, { registry: registry.options })
+        } catch (error) {
+          if (/is published with other contents: sha512-/.test(error.message)) return
+          throw error
+        }
+        throw new Error('it is')
+      })
       await rehearseInstalls(rows, { registry, packages: release.packages, before })
     } finally {
       await registry.stop()

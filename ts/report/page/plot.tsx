@@ -27,7 +27,8 @@ export function Plot({ calls }: { calls: readonly ReportCall[] }) {
   const most = { ms: Math.max(1, ...workMs), bytes: Math.max(1, ...bytes) }
   const y = (amount: number, whole: number): number => bottom - (amount / whole) * (bottom - TOP)
   const rows = (bottom - TOP) / APART.amounts
-  const times = multiples(timeStep((PARTS * partMs * APART.times) / inner), from, from + PARTS * partMs)
+  const step = timeStep((PARTS * partMs * APART.times) / inner)
+  const times = multiples(step, from, from + PARTS * partMs)
   const amountOf = (amount: string): string => (pointed === null ? '' : ` ${amount}`)
   return (
     <div ref={panel} class="plot">
@@ -36,14 +37,17 @@ export function Plot({ calls }: { calls: readonly ReportCall[] }) {
         height={HEIGHT}
         role="img"
         aria-label="Time at work and bytes returned over time; the table below has the totals"
-        onMouseMove={({ offsetX }) => setPointed(Math.min(PARTS - 1, Math.max(0, Math.floor((offsetX - SIDE) / apart))))}
+        onMouseMove={({ currentTarget, clientX }) => {
+          const at = clientX - currentTarget.getBoundingClientRect().left - SIDE
+          setPointed(Math.min(PARTS - 1, Math.max(0, Math.floor(at / apart))))
+        }}
         onMouseLeave={() => setPointed(null)}
       >
         {times.map((ms) => (
           <g key={ms} transform={`translate(${Math.round(SIDE + ((ms - from) / partMs) * apart)}.5)`}>
             <path class="grid" d={`M0 ${TOP}V${bottom + 5}`} />
             <text y={HEIGHT - 4} text-anchor="middle">
-              {formatTime(ms).slice(0, 8)}
+              {step < 1_000 ? formatTime(ms) : formatTime(ms).slice(0, 8)}
             </text>
           </g>
         ))}
