@@ -1,0 +1,8 @@
+//! Git's files as data.
+//!
+//! A command works on a fork of a repository. What it leaves there is read by this crate, which parses
+//! every byte, and writes what it accepts into the repository itself. No process of git takes part, nothing
+//! of the fork is copied as it is, and nothing in it is followed or obeyed.
+
+pub mod directory;
+pub mod object;
