@@ -1,0 +1,98 @@
+//! Making forks.
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{Mode, OFlags, XattrFlags, fsetxattr, mkdirat, openat};
+use rustix::io::Errno;
+use rustix::mount::{MoveMountFlags, UnmountFlags, move_mount, unmount};
+
+use crate::overlay::{memory, overlay};
+
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+/// What makes a directory hide the one below it.
+const OPAQUE: &str = "user.overlay.opaque";
+
+/// A directory of this mount namespace that nothing else reaches. What a fork writes to has to be attached
+/// somewhere while the fork is made.
+#[derive(Debug)]
+pub struct Hidden(OwnedFd);
+
+impl Hidden {
+    /// Takes the directory. Nothing may be attached to it.
+    #[must_use]
+    pub fn new(directory: OwnedFd) -> Self {
+        Self(directory)
+    }
+
+    /// Its descriptor.
+    #[must_use]
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+
+    /// Runs `make` while a new file system in memory is attached.
+    fn with_memory<T>(&self, make: impl FnOnce(&OwnedFd) -> Result<T, Errno>) -> Result<T, Errno> {
+        let memory = memory()?;
+        let flags =
+            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+        move_mount(&memory, c"", &self.0, c"", flags)?;
+        let made = make(&memory);
+        let path = format!("/proc/self/fd/{}", memory.as_raw_fd());
+        // A descriptor or an overlay keeps the file system itself.
+        unmount(path, UnmountFlags::DETACH)?;
+        made
+    }
+}
+
+/// A fork of a directory.
+#[derive(Debug)]
+pub struct Fork {
+    /// What to attach: the directory with the changes.
+    pub mount: OwnedFd,
+    /// The changes alone, as the kernel keeps them. Deleted names are character devices of number 0; a
+    /// directory that replaces another one has the extended attribute `user.overlay.opaque`.
+    pub changes: OwnedFd,
+}
+
+impl Fork {
+    /// Makes a fork of `base`, a directory on a mount of this namespace. `replaced` names a directory in it that is
+    /// empty in the fork; `fill` makes the first entries of that.
+    pub fn new(
+        hidden: &Hidden,
+        base: impl AsFd,
+        replaced: Option<&str>,
+        fill: impl FnOnce(BorrowedFd<'_>) -> Result<(), Errno>,
+    ) -> Result<Self, Errno> {
+        hidden.with_memory(|memory| {
+            for name in ["upper", "work"] {
+                mkdirat(memory, name, Mode::from_raw_mode(0o755))?;
+            }
+            let changes = openat(memory, "upper", DIRECTORY, Mode::empty())?;
+            let work = openat(memory, "work", DIRECTORY, Mode::empty())?;
+            // Also finds out whether this file system has such attributes. Without them some calls of
+            // commands would fail much later.
+            fsetxattr(&changes, "user.toolwright", b"y", XattrFlags::empty())?;
+            if let Some(name) = replaced {
+                mkdirat(&changes, name, Mode::from_raw_mode(0o755))?;
+                let directory = openat(&changes, name, DIRECTORY, Mode::empty())?;
+                fsetxattr(&directory, OPAQUE, b"y", XattrFlags::empty())?;
+                fill(directory.as_fd())?;
+            }
+            let mount = overlay(base.as_fd(), changes.as_fd(), work.as_fd())?;
+            Ok(Self { mount, changes })
+        })
+    }
+
+    /// An empty directory that only its maker attaches, as a fork of nothing.
+    pub fn empty(hidden: &Hidden, mode: Mode) -> Result<Self, Errno> {
+        hidden.with_memory(|memory| {
+            mkdirat(memory, "upper", mode)?;
+            let changes = openat(memory, "upper", DIRECTORY, Mode::empty())?;
+            let flags = rustix::mount::OpenTreeFlags::AT_EMPTY_PATH
+                | rustix::mount::OpenTreeFlags::OPEN_TREE_CLONE
+                | rustix::mount::OpenTreeFlags::OPEN_TREE_CLOEXEC;
+            let mount = rustix::mount::open_tree(&changes, c"", flags)?;
+            Ok(Self { mount, changes })
+        })
+    }
+}
