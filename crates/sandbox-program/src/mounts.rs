@@ -7,6 +7,7 @@
 
 mod devices;
 mod error;
+mod forks;
 mod kernel;
 mod layout;
 mod older_kernel;
@@ -27,10 +28,11 @@ use std::path::Path;
 
 use error::At;
 pub use error::{GRANTED, MountError};
+use forks::Forks;
 use kernel::Attributes;
 use layout::Layout;
 use placeholder::Placeholder;
-use placement::Placement;
+use placement::{Placed, Placement};
 pub use proc::{close_proc, worker_proc};
 use programs::Programs;
 use renewal::Renewal;
@@ -43,6 +45,7 @@ pub use shared::{Shared, own_mounts};
 use views::Views;
 pub use watch::Watch;
 
+use toolwright_sandbox::layers::Layer;
 use toolwright_sandbox::plan::Plan;
 
 /// A built tree, and the placeholders that the host sees.
@@ -52,6 +55,7 @@ pub struct Tree {
     renewal: Option<Renewal>,
     programs: Option<Programs>,
     views: Option<Views>,
+    forks: Option<Forks>,
 }
 
 impl Tree {
@@ -64,7 +68,35 @@ impl Tree {
     /// The descriptors of directories on mounts that can be written, which are for the supervisor alone.
     pub(crate) fn writable_descriptors(&self) -> impl Iterator<Item = RawFd> {
         let views = self.views.as_ref().map(|views| views.as_fd().as_raw_fd());
-        self.programs.as_ref().map(Programs::descriptor).into_iter().chain(views)
+        let programs = self.programs.as_ref().map(Programs::descriptor);
+        programs.into_iter().chain(views).chain(self.forks.iter().flat_map(Forks::descriptors))
+    }
+
+    /// Whether commands work on forks of git directories.
+    pub(crate) fn forks(&self) -> Layer {
+        self.forks.as_ref().map_or(Layer::Unused, |forks| forks.layer)
+    }
+
+    /// What commands have changed in a git directory. If they have no fork of it yet, they get one; with
+    /// `anew`, the one that they have is replaced by another.
+    pub(crate) fn fork(&mut self, path: &Path, anew: bool) -> Result<BorrowedFd<'_>, Errno> {
+        let forks = self.forks.as_mut().ok_or(Errno::NOSYS)?;
+        if !forks.has(path) {
+            let renewal = self.renewal.as_ref().ok_or(Errno::NOSYS)?;
+            let base = Forks::base(path)?;
+            without_umask(|| {
+                renewal.cover(path, &mut self.placeholders)?;
+                forks.add(path, base)
+            })?;
+        } else if anew {
+            without_umask(|| forks.replace(path))?;
+        }
+        forks.changes(path).ok_or(Errno::NOENT)
+    }
+
+    /// The git directories of which there are forks, themselves.
+    pub(crate) fn git_directories(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.forks.iter().flat_map(Forks::bases)
     }
 
     /// The directory of the commands' views, for the host.
@@ -124,8 +156,9 @@ fn build_in_place(plan: &Plan, shared: Option<&Shared>, tree: &mut Tree) -> Resu
         let all = always | Attributes::READ_ONLY;
         kernel::set_at(root, all).at("make read-only the tree at", root)?;
     }
-    let (scratch, programs, views) = placement.place(&layout, plan, &mut tree.placeholders)?;
-    (tree.programs, tree.views) = (programs, views);
+    let placed = placement.place(&layout, plan, &mut tree.placeholders)?;
+    let Placed { scratch, programs, views, forks } = placed;
+    (tree.programs, tree.views, tree.forks) = (programs, views, forks);
     proc::mask()?;
     // The working directory may now lie below a cover.
     chdir("/").at("enter", root)?;

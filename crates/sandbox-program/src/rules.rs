@@ -129,6 +129,9 @@ fn build(plan: &Plan, ground: Ground<'_>) -> io::Result<Ruleset> {
     let writable = plan.writable.iter().chain(ground.temporary).map(PathBuf::as_path);
     let writable =
         writable.chain(private.iter().map(Path::new)).chain(views.then_some(Path::new(VIEWS)));
+    // Where a git directory has no fork, its mount is read-only.
+    let forks = if ground.mounts_hold { &plan.forks[..] } else { &[] };
+    let writable = writable.chain(forks.iter().map(PathBuf::as_path));
 
     let root = openat(CWD, "/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let mut read = reading::Outcome::default();

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::{limits, mounts, namespaces};
@@ -12,7 +13,8 @@ use toolwright_sandbox::layers::{Layer, Layers, is_shortage};
 use toolwright_sandbox::plan::Files;
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{
-    Inbox, NETWORK, Order, PROGRAMS, Progress, Reply, VIEWS, WORKER, read_order, send,
+    Inbox, NETWORK, Order, PROGRAMS, Progress, Reply, VIEWS, WORKER, read_fork_frame, read_order,
+    send,
 };
 
 use crate::activity::Activity;
@@ -81,6 +83,21 @@ impl Environment {
         let is_missing = tree.renew(since.is_some_and(|since| since.elapsed() > SAVE_TIME));
         self.missing_since = is_missing.then(|| since.unwrap_or_else(Instant::now));
         is_missing
+    }
+
+    /// Makes a fork, and sends what has changed in it.
+    fn answer_fork(&mut self, root: &Path, path: &Path, anew: bool, socket: &OwnedFd) {
+        let was_stale =
+            self.watch.as_ref().is_some_and(|watch| watch.has_changed().unwrap_or(true));
+        let fork = self.tree.as_mut().ok_or(Errno::NOSYS).and_then(|tree| tree.fork(path, anew));
+        let _ = match fork {
+            Ok(changes) => send(socket, &Reply::Fork.frame(), &[changes]),
+            Err(errno) => send(socket, &Reply::NoFork(errno.raw_os_error()).frame(), &[]),
+        };
+        // Its mounts are no change of the host's.
+        if !was_stale && let Some(tree) = &self.tree {
+            self.watch = mounts::Watch::of(tree, root).ok();
+        }
     }
 
     /// How long to wait before looking again for a missing path.
@@ -217,6 +234,7 @@ fn prepare(
         match mounts::build_beside(&order.plan, shared.as_ref()) {
             Ok(built) => {
                 watch = mounts::Watch::of(&built, &order.plan.root).ok();
+                layers.forks = built.forks();
                 if built.is_visible() {
                     idle_ms = idle_ms.min(IDLE_VISIBLE_MS);
                 }
@@ -269,7 +287,9 @@ fn serve(
 ) -> io::Result<()> {
     loop {
         while let Some(message) = inbox.take().map_err(io::Error::other)? {
+            let fork = read_fork_frame(&message);
             let is_known = [WORKER, PROGRAMS, NETWORK, VIEWS].contains(&&*message);
+            let is_known = is_known || fork.is_some();
             let Some(socket) = inbox.take_descriptor().filter(|_| is_known) else {
                 return Err(io::ErrorKind::InvalidData.into());
             };
@@ -285,6 +305,10 @@ fn serve(
                     Some(views) => send(&socket, &Reply::Views.frame(), &[views]),
                     None => send(&socket, &Reply::NoViews.frame(), &[]),
                 };
+                continue;
+            }
+            if let Some((path, anew)) = fork {
+                environment.answer_fork(&order.plan.root, path, anew, &socket);
                 continue;
             }
             if message == PROGRAMS {

@@ -54,6 +54,8 @@ pub struct Layers {
     pub closed: Layer,
     /// Protected paths below writable ones are read-only.
     pub protected: Layer,
+    /// Commands work on forks of git directories. Refused: these directories are read-only.
+    pub forks: Layer,
     /// The broker makes connections, or gets them from the host.
     pub broker: Layer,
     /// A resolver answers names, and the settings of commands name no other.

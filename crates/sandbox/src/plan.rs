@@ -14,6 +14,9 @@ pub const APPLY_PATCH: &str = "apply_patch";
 /// Where commands have their views of files. Each has a directory of its own there, named by its place in
 /// [`Plan::views`].
 pub const VIEWS: &str = "/dev/toolwright-git";
+/// Where commands find the objects of the git directories that they have forks of, for reading. Each has a
+/// directory there, named by a number.
+pub const OBJECTS: &str = "/dev/toolwright-objects";
 
 /// The modification time of everything that stands for an absent protected path, in seconds: in the year
 /// 2001, when nothing of this existed. Every file system can store whole and even seconds.
@@ -60,6 +63,9 @@ pub struct Plan {
     /// The directory of a repository that is not there yet. Commands see their own in its place, in
     /// [`NEW_REPOSITORY`], and the host takes over what is harmless of one that they make.
     pub new_repository: Option<PathBuf>,
+    /// Git directories of which commands have forks: they see them as they are, and what they write stays with
+    /// them. The host parses it, and writes what it accepts. All of them exist.
+    pub forks: Vec<PathBuf>,
     /// Where the host looks after commands for repositories that they have made or changed.
     pub looks_below: Option<PathBuf>,
     /// Absent paths that programs on the host would obey. The host sets aside what commands make there.

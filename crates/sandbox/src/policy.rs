@@ -142,6 +142,7 @@ pub fn plan(options: &Options<'_>) -> Plan {
         readable,
         protected,
         views,
+        forks: Vec::new(),
         new_repository: is_new.then_some(own),
         looks_below: is_guarded.then(|| options.root.to_owned()),
         set_aside,

@@ -25,8 +25,8 @@ pub use gate::{
 };
 pub use message::{
     FRAME_HEADER, HostMessage, NETWORK, PROGRAMS, Request, RequestFrame, VIEWS, WORKER,
-    connect_frame, frame_length, kill_frame, plain_frame, read_request_frame, run_frame,
-    signal_frame, watch_frame,
+    connect_frame, fork_frame, frame_length, kill_frame, plain_frame, read_fork_frame,
+    read_request_frame, run_frame, signal_frame, watch_frame,
 };
 pub use order::{Order, read_order, write_order};
 pub use patch_note::{

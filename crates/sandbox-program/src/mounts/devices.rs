@@ -27,6 +27,8 @@ const LINKS: [(&str, &str); 5] = [
 const OUR_PROGRAMS: &str = "toolwright";
 /// The last part of [`VIEWS`](toolwright_sandbox::plan::VIEWS).
 const OUR_VIEWS: &str = "toolwright-git";
+/// The last part of [`OBJECTS`](toolwright_sandbox::plan::OBJECTS).
+const OUR_OBJECTS: &str = "toolwright-objects";
 
 /// Processors and machines beside the main one, for commands whose files are not confined. By how
 /// their names begin; some are directories.
@@ -84,6 +86,7 @@ impl Devices {
             .and_then(|()| {
                 if has_views { scratch.directory(cover.join(OUR_VIEWS), 0o755) } else { Ok(()) }
             })
+            .and_then(|()| scratch.directory(cover.join(OUR_OBJECTS), 0o755))
             .and_then(|()| {
                 LINKS.iter().try_for_each(|(name, to)| scratch.link(cover.join(name), to))
             })

@@ -26,6 +26,8 @@ pub(super) enum Kind {
     Protected,
     /// A link to the commands' own view of a file.
     View,
+    /// A fork of the host's, on a cover that is read-only.
+    Fork,
     /// Nothing.
     Closed,
 }
@@ -118,7 +120,10 @@ impl Layout {
         ] {
             planned.extend(paths.iter().map(|path| (path.as_path(), kind)));
         }
-        for (paths, kind) in [(protected, Kind::Protected), (views, Kind::View)] {
+        let forks = plan.forks.iter().collect();
+        for (paths, kind) in
+            [(protected, Kind::Protected), (views, Kind::View), (forks, Kind::Fork)]
+        {
             planned.extend(paths.into_iter().map(|path| (path.as_path(), kind)));
         }
         planned.retain(|(path, _)| *path != root);
@@ -143,7 +148,7 @@ impl Layout {
                     on_writable && below.is_none_or(|index| layout.entries[index].path != path)
                 }
                 Kind::Protected | Kind::View => on_writable,
-                Kind::Closed => !under.is_some_and(Kind::hides),
+                Kind::Fork | Kind::Closed => !under.is_some_and(Kind::hides),
             };
             if makes_a_difference {
                 layout.entries.push(Entry { path: path.to_owned(), kind, below });

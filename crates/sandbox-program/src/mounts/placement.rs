@@ -11,6 +11,7 @@ use rustix::process::geteuid;
 use crate::errno;
 use crate::mounts::devices::Devices;
 use crate::mounts::error::{At, GRANTED, MountError};
+use crate::mounts::forks::Forks;
 use crate::mounts::kernel::{self, Attributes};
 use crate::mounts::layout::{Entry, Kind, Layout};
 use crate::mounts::placeholder::Placeholder;
@@ -32,6 +33,14 @@ pub(super) struct Placement {
     /// For each temporary directory: that of another tree, if there is one.
     shared: Vec<Option<OwnedFd>>,
     devices: Option<Devices>,
+}
+
+/// What a tree keeps of its making.
+pub(super) struct Placed {
+    pub(super) scratch: Scratch,
+    pub(super) programs: Option<Programs>,
+    pub(super) views: Option<Views>,
+    pub(super) forks: Option<Forks>,
 }
 
 impl Placement {
@@ -58,7 +67,7 @@ impl Placement {
                     devices = Some(Devices::take(path, plan.files == Files::Full)?);
                     None
                 }
-                Kind::Temporary | Kind::Protected | Kind::View | Kind::Closed => None,
+                Kind::Temporary | Kind::Protected | Kind::View | Kind::Fork | Kind::Closed => None,
             };
             trees.push(tree);
         }
@@ -77,12 +86,13 @@ impl Placement {
         layout: &Layout,
         plan: &Plan,
         placeholders: &mut Vec<Placeholder>,
-    ) -> Result<(Scratch, Option<Programs>, Option<Views>), MountError> {
+    ) -> Result<Placed, MountError> {
         let scratch = self.prepare(layout)?;
         let temporary = self.take_temporary(layout, &scratch)?;
         let mut programs =
             self.devices.as_ref().map(|_| Programs::prepare(&scratch)).transpose()?;
         let mut views = Views::prepare(&scratch, layout, plan)?;
+        let mut forks = self.devices.as_ref().map(|_| Forks::prepare(&scratch)).transpose()?;
         scratch.seal().at("make read-only the covers in", Path::new("/"))?;
         let mut protector = Protector::new(layout, placeholders);
         let mut frozen = HashSet::new();
@@ -104,6 +114,9 @@ impl Placement {
                     }
                     if let Some(views) = &mut views {
                         views.attach()?;
+                    }
+                    if let Some(forks) = &mut forks {
+                        forks.attach()?;
                     }
                 }
                 Kind::Readable | Kind::Writable => {
@@ -128,9 +141,17 @@ impl Placement {
                 }
                 Kind::Protected => protector.protect(path)?,
                 Kind::View => protector.view(path, || scratch.take_cover(index), &scratch)?,
+                Kind::Fork => {
+                    let base = Forks::base(path);
+                    protector.protect(path)?;
+                    if let (Some(forks), Ok(base)) = (&mut forks, base) {
+                        // Without a fork the cover remains.
+                        let _ = forks.add(path, base);
+                    }
+                }
             }
         }
-        Ok((scratch, programs, views))
+        Ok(Placed { scratch, programs, views, forks })
     }
 
     /// Makes every directory and every place that will be needed in our own file system.
@@ -170,7 +191,7 @@ impl Placement {
         let directory = match kind {
             Kind::Temporary | Kind::Devices => true,
             Kind::Readable | Kind::Writable => self.trees[index].as_ref()?.1,
-            Kind::Pinned | Kind::Protected | Kind::View | Kind::Closed => return None,
+            Kind::Pinned | Kind::Protected | Kind::View | Kind::Fork | Kind::Closed => return None,
         };
         let cover = &layout.entries()[(*below)?];
         let relative = cover.kind.hides().then(|| path.strip_prefix(&cover.path).ok()).flatten()?;

@@ -7,6 +7,7 @@
 
 use std::cell::Cell;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::fstat;
@@ -14,6 +15,7 @@ use rustix::io::Errno;
 use rustix::mount::{MountPropagationFlags, mount_change};
 
 use crate::mounts::error::{At, MountError};
+use crate::mounts::forks::Forks;
 use crate::mounts::layout::{Kind, Layout};
 use crate::mounts::placeholder::Placeholder;
 use crate::mounts::protection::Protector;
@@ -48,23 +50,36 @@ impl Renewal {
         self.scratch.as_fd()
     }
 
+    /// Makes a path read-only, and keeps it in its place.
+    pub(super) fn cover(
+        &self,
+        path: &Path,
+        placeholders: &mut Vec<Placeholder>,
+    ) -> Result<(), Errno> {
+        Protector::new(&self.layout, placeholders)
+            .protect(path)
+            .map_err(|error| Errno::from_raw_os_error(error.errno))
+    }
+
     /// Covers what has no cover, and what could not be covered the last time. A program that saves
     /// a file is about to replace a missing path, so placeholders are made only `for_absent`.
     pub(super) fn renew(
         &self,
         placeholders: &mut Vec<Placeholder>,
+        forks: Option<&Forks>,
         for_absent: bool,
     ) -> Result<(), MountError> {
         if !self.events.have_come().unwrap_or(true) && !self.is_missing.get() {
             return Ok(());
         }
         self.is_missing.set(true);
-        without_umask(|| self.renew_all(placeholders, for_absent))
+        without_umask(|| self.renew_all(placeholders, forks, for_absent))
     }
 
     fn renew_all(
         &self,
         placeholders: &mut Vec<Placeholder>,
+        forks: Option<&Forks>,
         for_absent: bool,
     ) -> Result<(), MountError> {
         placeholders.retain(Placeholder::is_in_place);
@@ -91,6 +106,11 @@ impl Renewal {
                 }
                 _ => {}
             }
+        }
+        // A fork that is lost has lost its cover too. The directory gets the cover alone: its changes would be
+        // those of another directory.
+        for path in forks.into_iter().flat_map(Forks::lost) {
+            protector.protect(path)?;
         }
         self.is_missing.set(is_missing || protector.is_missing);
         Ok(())
@@ -119,7 +139,7 @@ impl Tree {
     pub fn renew(&mut self, for_absent: bool) -> bool {
         let Some(renewal) = &self.renewal else { return false };
         // What cannot be covered now may be the next time, and the rest is worth covering.
-        let _ = renewal.renew(&mut self.placeholders, for_absent);
+        let _ = renewal.renew(&mut self.placeholders, self.forks.as_ref(), for_absent);
         renewal.is_missing.get()
     }
 }

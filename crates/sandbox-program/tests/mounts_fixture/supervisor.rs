@@ -31,6 +31,7 @@ pub(super) fn hand_over(plan: &Plan, command: &mut Command) {
         ("CLOSED", &plan.closed),
         ("READABLE", &plan.readable),
         ("PROTECTED", &plan.protected),
+        ("FORKS", &plan.forks),
     ] {
         for (number, path) in paths.iter().enumerate() {
             command.env(format!("STAGE_{name}_{number}"), path);
@@ -58,6 +59,7 @@ fn take_over(root: PathBuf) -> Plan {
         closed: paths("CLOSED"),
         readable: paths("READABLE"),
         protected: paths("PROTECTED"),
+        forks: paths("FORKS"),
         granted: paths("GRANTED").into_iter().zip(paths("IDENTITY")).map(granted).collect(),
         ..Plan::default()
     }

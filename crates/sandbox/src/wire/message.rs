@@ -1,5 +1,9 @@
 //! The messages of a host to a worker.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
 use super::codec::{Malformed, Reader, Wire};
 use crate::background::{TerminalSize, WatchedFacts};
 
@@ -169,6 +173,29 @@ pub const NETWORK: &[u8] = b"network";
 /// [`Reply::Views`]: super::Reply::Views
 /// [`Reply::NoViews`]: super::Reply::NoViews
 pub const VIEWS: &[u8] = b"views";
+
+/// Asks a supervisor for the fork of a git directory, together with a socket for the answer:
+/// [`Reply::Fork`] and the descriptor of what has changed in it, or [`Reply::NoFork`]. If there is none, it
+/// is made; with `anew`, one that is there is replaced.
+///
+/// [`Reply::Fork`]: super::Reply::Fork
+/// [`Reply::NoFork`]: super::Reply::NoFork
+#[must_use]
+pub fn fork_frame(path: &Path, anew: bool) -> Vec<u8> {
+    let tag = if anew { FORK_ANEW } else { FORK };
+    plain_frame(&[tag, path.as_os_str().as_bytes()].concat())
+}
+
+/// Reads the content of a frame that [`fork_frame`] made: the path, and whether it is to be made anew.
+#[must_use]
+pub fn read_fork_frame(content: &[u8]) -> Option<(&Path, bool)> {
+    let path =
+        |tag: &[u8]| content.strip_prefix(tag).map(|path| Path::new(OsStr::from_bytes(path)));
+    path(FORK).map(|path| (path, false)).or_else(|| path(FORK_ANEW).map(|path| (path, true)))
+}
+
+const FORK: &[u8] = b"fork:";
+const FORK_ANEW: &[u8] = b"fork-anew:";
 
 pub(super) fn framed(mut frame: Vec<u8>) -> Vec<u8> {
     let length = u32::try_from(frame.len() - FRAME_HEADER).unwrap_or(u32::MAX);

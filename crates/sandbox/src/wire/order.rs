@@ -31,11 +31,13 @@ wire_enum!(Files { 0 = Confined, 1 = Full });
 /// it out.
 impl Wire for Plan {
     fn write(&self, to: &mut Vec<u8>) {
-        let Self { root, network, files, writable, closed, readable, protected, views, .. } = self;
+        let Self {
+            root, network, files, writable, closed, readable, protected, views, forks, ..
+        } = self;
         root.write(to);
         network.write(to);
         files.write(to);
-        for paths in [writable, closed, readable, protected, views] {
+        for paths in [writable, closed, readable, protected, views, forks] {
             paths.write(to);
         }
         self.new_repository.write(to);
@@ -54,6 +56,7 @@ impl Wire for Plan {
             readable: Wire::read(from)?,
             protected: Wire::read(from)?,
             views: Wire::read(from)?,
+            forks: Wire::read(from)?,
             new_repository: Wire::read(from)?,
             looks_below: None,
             set_aside: Vec::new(),

@@ -43,6 +43,10 @@ pub enum Reply {
     Views,
     /// It has none.
     NoViews,
+    /// What commands have changed in a fork comes with the frame: a directory.
+    Fork,
+    /// There is no such fork, for this reason.
+    NoFork(i32),
 }
 
 wire_enum!(Reply {
@@ -61,6 +65,8 @@ wire_enum!(Reply {
     13 = Network(has_temporary),
     14 = Views,
     15 = NoViews,
+    16 = Fork,
+    17 = NoFork(errno),
 });
 wire_struct!(Usage { user_us, system_us, peak_bytes });
 wire_enum!(InputState { 0 = Busy, 1 = Waiting, 2 = Unknown });
@@ -93,6 +99,7 @@ wire_struct!(Layers {
     scope,
     closed,
     protected,
+    forks,
     broker,
     resolver,
     processes,

@@ -1,0 +1,185 @@
+//! Forks of git directories.
+//!
+//! A command sees a git directory as it is, and what it writes there stays in its fork. Below the fork lies a
+//! cover that is read-only, so the directory itself cannot be written at any moment, also while one fork is
+//! replaced by the next. Where the kernel makes no fork, the cover alone remains.
+//!
+//! Git would copy a pack of any size when it touches one, so the objects of the directory are not a part of the
+//! fork. It begins with an empty directory of objects, which names those as its alternates.
+
+use std::io::Write;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags, fstat, mkdirat, openat};
+use rustix::io::Errno;
+use rustix::mount::{UnmountFlags, unmount};
+use toolwright_fork::{Fork, Hidden};
+use toolwright_sandbox::layers::Layer;
+use toolwright_sandbox::plan::OBJECTS;
+
+use crate::errno;
+use crate::mounts::error::{At, MountError};
+use crate::mounts::kernel::{self, Attributes};
+use crate::mounts::scratch::Scratch;
+
+/// The directories in the scratch file system.
+const MEMORY: &str = "forks";
+const PLACES: &str = "objects";
+/// The directory of objects in a git directory.
+const OBJECTS_DIRECTORY: &str = "objects";
+
+/// The forks of a tree.
+#[derive(Debug)]
+pub(super) struct Forks {
+    hidden: Hidden,
+    /// Where the objects of each are attached: for commands until it is attached, and for this process.
+    shown: Option<OwnedFd>,
+    places: OwnedFd,
+    made: u32,
+    forks: Vec<Attached>,
+    pub(super) layer: Layer,
+}
+
+/// A fork in its place.
+#[derive(Debug)]
+struct Attached {
+    path: PathBuf,
+    /// The directory itself, on a mount that can be written if the host can write it.
+    base: OwnedFd,
+    /// Where its objects are for commands.
+    objects: PathBuf,
+    mount: OwnedFd,
+    changes: OwnedFd,
+}
+
+impl Forks {
+    /// Has to be called before the file system is sealed.
+    pub(super) fn prepare(scratch: &Scratch) -> Result<Self, MountError> {
+        let prepare = || {
+            scratch.directory(MEMORY, 0o700)?;
+            scratch.directory(PLACES, 0o755)?;
+            let hidden = openat(
+                scratch.as_fd(),
+                MEMORY,
+                OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+                Mode::empty(),
+            )?;
+            Ok(Self {
+                hidden: Hidden::new(hidden),
+                shown: Some(kernel::restricted(scratch.take(PLACES)?, Attributes::READ_ONLY)?),
+                places: scratch.take(PLACES)?,
+                made: 0,
+                forks: Vec::new(),
+                layer: Layer::Unused,
+            })
+        };
+        prepare().at("prepare the directory", Path::new(OBJECTS))
+    }
+
+    /// Attaches the directory of objects to its place in the small `/dev`.
+    pub(super) fn attach(&mut self) -> Result<(), MountError> {
+        let Some(shown) = self.shown.take() else { return Ok(()) };
+        kernel::open_followed(Path::new(OBJECTS))
+            .and_then(|place| kernel::attach(shown, place))
+            .at("attach the directory", Path::new(OBJECTS))
+    }
+
+    /// Opens a directory before it is covered.
+    pub(super) fn base(path: &Path) -> Result<OwnedFd, Errno> {
+        let base = kernel::open_plain(path)?;
+        if kernel::is_directory(&base)? { Ok(base) } else { Err(Errno::NOTDIR) }
+    }
+
+    /// Attaches a fork on a cover.
+    pub(super) fn add(&mut self, path: &Path, base: OwnedFd) -> Result<(), Errno> {
+        let added = self.try_add(path, base);
+        self.layer = match added {
+            Ok(()) if matches!(self.layer, Layer::Unused) => Layer::Holds,
+            Err(errno) if !matches!(self.layer, Layer::Holds) => {
+                Layer::Refused(errno.raw_os_error())
+            }
+            _ => self.layer,
+        };
+        added
+    }
+
+    fn try_add(&mut self, path: &Path, base: OwnedFd) -> Result<(), Errno> {
+        let number = self.made.to_string();
+        let objects = Path::new(OBJECTS).join(&number);
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let real = openat(&base, OBJECTS_DIRECTORY, flags, Mode::empty())?;
+        let fork = new_fork(&self.hidden, &base, &objects)?;
+        mkdirat(&self.places, &number, Mode::from_raw_mode(0o755))?;
+        self.made += 1;
+        let real = kernel::restricted(kernel::copy(real)?, READABLE)?;
+        kernel::attach(real, kernel::open_followed(&objects)?)?;
+        kernel::attach(&fork.mount, kernel::open_plain(path)?)?;
+        let Fork { mount, changes } = fork;
+        self.forks.push(Attached { path: path.to_owned(), base, objects, mount, changes });
+        Ok(())
+    }
+
+    /// What has changed in a fork.
+    pub(super) fn changes(&self, path: &Path) -> Option<BorrowedFd<'_>> {
+        let fork = self.forks.iter().find(|fork| fork.path == path);
+        fork.map(|fork| fork.changes.as_fd())
+    }
+
+    /// Puts a new fork in the place of one. Commands that run see the new one at once.
+    pub(super) fn replace(&mut self, path: &Path) -> Result<(), Errno> {
+        let fork = self.forks.iter_mut().find(|fork| fork.path == path).ok_or(Errno::NOENT)?;
+        let new = new_fork(&self.hidden, &fork.base, &fork.objects)?;
+        let old = format!("/proc/self/fd/{}", fork.mount.as_raw_fd());
+        unmount(old, UnmountFlags::DETACH)?;
+        // The cover, or nothing of ours if the host has moved the directory away.
+        kernel::attach(&new.mount, kernel::open_plain(path)?)?;
+        (fork.mount, fork.changes) = (new.mount, new.changes);
+        Ok(())
+    }
+
+    /// Whether there is one for this path.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        self.forks.iter().any(|fork| fork.path == path)
+    }
+
+    /// Those that the host has moved away with the directory.
+    pub(super) fn lost(&self) -> impl Iterator<Item = &Path> {
+        self.forks.iter().filter(|fork| !fork.is_in_place()).map(|fork| fork.path.as_path())
+    }
+
+    /// The git directories themselves.
+    pub(super) fn bases(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.forks.iter().map(|fork| fork.base.as_fd())
+    }
+
+    /// What no worker needs.
+    pub(super) fn descriptors(&self) -> impl Iterator<Item = RawFd> {
+        let of = |fork: &Attached| {
+            [fork.base.as_raw_fd(), fork.mount.as_raw_fd(), fork.changes.as_raw_fd()]
+        };
+        let own = [self.places.as_raw_fd(), self.hidden.descriptor().as_raw_fd()];
+        own.into_iter().chain(self.forks.iter().flat_map(of))
+    }
+}
+
+impl Attached {
+    fn is_in_place(&self) -> bool {
+        let found = kernel::open_plain(&self.path).and_then(fstat);
+        found.is_ok_and(|found| fstat(&self.mount).is_ok_and(|own| own.st_dev == found.st_dev))
+    }
+}
+
+const READABLE: Attributes = Attributes::READ_ONLY;
+
+fn new_fork(hidden: &Hidden, base: &OwnedFd, objects: &Path) -> Result<Fork, Errno> {
+    Fork::new(hidden, base, Some(OBJECTS_DIRECTORY), |directory| {
+        let mode = Mode::from_raw_mode(0o755);
+        mkdirat(directory, "pack", mode)?;
+        mkdirat(directory, "info", mode)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file = openat(directory, "info/alternates", flags, Mode::from_raw_mode(0o644))?;
+        let line = format!("{}\n", objects.display());
+        std::fs::File::from(file).write_all(line.as_bytes()).map_err(|error| errno::of(&error))
+    })
+}
