@@ -4,5 +4,12 @@
 //! every byte, and writes what it accepts into the repository itself. No process of git takes part, nothing
 //! of the fork is copied as it is, and nothing in it is followed or obeyed.
 
+mod bounds;
+pub mod database;
 pub mod directory;
+pub mod incoming;
+mod inflate;
+pub mod loose;
 pub mod object;
+mod pack;
+mod temporary;
