@@ -13,7 +13,7 @@ pub struct Bounds {
     pub loose_objects: usize,
     /// Bytes of all loose objects together, compressed or not.
     pub loose_bytes: u64,
-    /// Packs.
+    /// Packs. Two files are open for each.
     pub packs: usize,
     /// Objects of all packs together. Each takes about 70 bytes of memory while its pack is read.
     pub pack_objects: u64,
@@ -39,7 +39,7 @@ impl Default for Bounds {
             entries: 400_000,
             loose_objects: 200_000,
             loose_bytes: 2 << 30,
-            packs: 1000,
+            packs: 200,
             pack_objects: 4_000_000,
             pack_bytes: 4 << 30,
             inflated_bytes: 64 << 30,

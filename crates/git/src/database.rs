@@ -7,6 +7,7 @@ mod alternates;
 mod store;
 
 use std::io;
+use std::sync::Arc;
 
 use crate::directory::{Directory, ReadError};
 use crate::object::{Id, Kind};
@@ -54,7 +55,7 @@ impl Database {
     }
 
     /// The repository's own directory of objects.
-    pub(crate) fn directory(&self) -> Option<&Directory> {
+    pub(crate) fn directory(&self) -> Option<&Arc<Directory>> {
         self.stores.first().map(Store::directory)
     }
 

@@ -60,7 +60,7 @@ impl<'a> Incoming<'a> {
             base,
             loose: BTreeMap::new(),
             packs: Vec::new(),
-            spool: Spool::new(directory)?,
+            spool: Spool::new(directory),
             left_out: Vec::new(),
             unnamed: 0,
         };

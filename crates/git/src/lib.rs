@@ -9,6 +9,7 @@ pub mod database;
 pub mod directory;
 pub mod incoming;
 mod inflate;
+pub mod lfs;
 pub mod loose;
 pub mod object;
 mod pack;

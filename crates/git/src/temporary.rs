@@ -4,8 +4,8 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
 use std::process;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{
@@ -24,45 +24,48 @@ const CREATE: OFlags = OFlags::RDWR
 /// A file without its final name. It is removed unless it is published.
 #[derive(Debug)]
 pub(crate) struct Temporary {
-    directory: Directory,
+    directory: Arc<Directory>,
     name: String,
-    file: File,
 }
 
 impl Temporary {
     /// Creates a file whose name begins with `prefix`, readable by those whom the umask allows.
-    pub(crate) fn create(directory: &Directory, prefix: &str, mode: u32) -> io::Result<Self> {
+    pub(crate) fn create(
+        directory: &Arc<Directory>,
+        prefix: &str,
+        mode: u32,
+    ) -> io::Result<(Self, File)> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let directory = Directory::from(directory.as_fd().try_clone_to_owned()?);
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let name = format!("{prefix}{:x}_{number:x}", process::id());
-            match openat(&directory, &name, CREATE, Mode::from_raw_mode(mode)) {
-                Ok(file) => return Ok(Self { directory, name, file: file.into() }),
+            match openat(&**directory, &name, CREATE, Mode::from_raw_mode(mode)) {
+                Ok(file) => {
+                    return Ok((Self { directory: Arc::clone(directory), name }, file.into()));
+                }
                 Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno.into()),
             }
         }
     }
 
-    /// The file, open for reading and writing.
-    pub(crate) fn file(&self) -> &File {
-        &self.file
-    }
-
     /// Moves the file to its name in a directory of the same file system. `false`: something has that name
     /// already, and stays.
     pub(crate) fn publish(&self, target: &Directory, name: &str) -> io::Result<bool> {
         let flags = RenameFlags::NOREPLACE;
-        match renameat_with(&self.directory, &self.name, target, name, flags) {
+        match renameat_with(&*self.directory, &self.name, target, name, flags) {
             Ok(()) => Ok(true),
             Err(Errno::EXIST) => Ok(false),
+            // It was published before.
+            Err(Errno::NOENT) if statat(target, name, AtFlags::SYMLINK_NOFOLLOW).is_ok() => {
+                Ok(false)
+            }
             // A file system without this flag. Another writer of the same object writes the same content.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 if statat(target, name, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
                     return Ok(false);
                 }
-                renameat(&self.directory, &self.name, target, name)?;
+                renameat(&*self.directory, &self.name, target, name)?;
                 Ok(true)
             }
             Err(errno) => Err(errno.into()),
@@ -73,11 +76,11 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         // After it was published, there is nothing of its name.
-        let _ = unlinkat(&self.directory, &self.name, AtFlags::empty());
+        let _ = unlinkat(&*self.directory, &self.name, AtFlags::empty());
     }
 }
 
 /// A file without any name, which goes when it is closed.
-pub(crate) fn unnamed(directory: &Directory) -> io::Result<File> {
-    Temporary::create(directory, "tmp_obj_", 0o600)?.file.try_clone()
+pub(crate) fn unnamed(directory: &Arc<Directory>) -> io::Result<File> {
+    Temporary::create(directory, "tmp_obj_", 0o600).map(|(_, file)| file)
 }

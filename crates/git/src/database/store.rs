@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, BufReader};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{AtFlags, FileType, Stat, statat};
@@ -25,7 +25,7 @@ const UNSETTLED: Duration = Duration::from_millis(50);
 /// A directory of objects, with the packs that are open.
 #[derive(Debug)]
 pub(super) struct Store {
-    objects: Directory,
+    objects: Arc<Directory>,
     packs: Mutex<Packs>,
 }
 
@@ -52,10 +52,10 @@ type Version = (u64, i64, u64);
 
 impl Store {
     pub(super) fn new(objects: Directory) -> Self {
-        Self { objects, packs: Mutex::default() }
+        Self { objects: Arc::new(objects), packs: Mutex::default() }
     }
 
-    pub(super) fn directory(&self) -> &Directory {
+    pub(super) fn directory(&self) -> &Arc<Directory> {
         &self.objects
     }
 

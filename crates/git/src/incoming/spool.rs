@@ -2,8 +2,8 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 use crate::directory::Directory;
 use crate::temporary::unnamed;
@@ -14,7 +14,7 @@ const MAX_MEMORY: usize = 8 << 20;
 /// Bytes in the order in which they came: the first in memory, the others in a file without a name.
 #[derive(Debug)]
 pub(super) struct Spool {
-    directory: Directory,
+    directory: Arc<Directory>,
     memory: Vec<u8>,
     file: Option<File>,
     length: u64,
@@ -22,9 +22,8 @@ pub(super) struct Spool {
 
 impl Spool {
     /// The file, if one is needed, is made in this directory.
-    pub(super) fn new(directory: &Directory) -> io::Result<Self> {
-        let directory = Directory::from(directory.as_fd().try_clone_to_owned()?);
-        Ok(Self { directory, memory: Vec::new(), file: None, length: 0 })
+    pub(super) fn new(directory: &Arc<Directory>) -> Self {
+        Self { directory: Arc::clone(directory), memory: Vec::new(), file: None, length: 0 }
     }
 
     /// Where the next bytes will be.

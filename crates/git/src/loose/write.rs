@@ -2,6 +2,7 @@
 
 use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::AsFd;
+use std::sync::Arc;
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
@@ -26,18 +27,17 @@ pub fn write(
 ) -> io::Result<()> {
     let hex = id.to_string();
     let mut attempts = 3;
-    let temporary = loop {
-        let directory = subdirectory(objects, &hex[..2])?;
+    let (directory, temporary, file) = loop {
+        let directory = Arc::new(subdirectory(objects, &hex[..2])?);
         match Temporary::create(&directory, "tmp_obj_", 0o444) {
-            Ok(temporary) => break (directory, temporary),
+            Ok((temporary, file)) => break (directory, temporary, file),
             // Garbage collection has removed the directory while it was empty.
             Err(error) if error.kind() == io::ErrorKind::NotFound && attempts > 0 => attempts -= 1,
             Err(error) => return Err(error),
         }
     };
-    let (directory, temporary) = temporary;
     // The level that git uses for loose objects.
-    let mut encoder = ZlibEncoder::new(BufWriter::new(temporary.file()), Compression::fast());
+    let mut encoder = ZlibEncoder::new(BufWriter::new(file), Compression::fast());
     write!(encoder, "{} {size}\0", kind.name())?;
     let mut hash = ObjectHash::new(kind, size);
     let mut written = 0;

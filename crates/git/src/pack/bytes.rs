@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufWriter, Write};
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 use super::PackError;
 use super::region::Inflated;
@@ -24,7 +25,7 @@ impl Bytes {
     pub(super) fn read(
         mut input: Inflated<'_, impl BufRead>,
         size: u64,
-        staging: &Directory,
+        staging: &Arc<Directory>,
     ) -> Result<Self, PackError> {
         if size <= LARGE {
             return Ok(Self::Memory(input.read_all()?));

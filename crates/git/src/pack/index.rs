@@ -3,6 +3,7 @@
 //! It is read by position, not mapped: a mapped file that is cut off beneath a reader ends the process.
 
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
 
 use super::PackError;
@@ -50,6 +51,10 @@ impl Index {
             return Err(DAMAGED);
         }
         Ok(index)
+    }
+
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
     }
 
     /// How many objects the pack has.

@@ -1,6 +1,7 @@
 //! Reading objects of a pack whose index is trusted.
 
 use std::fs::File;
+use std::io;
 
 use super::delta::Delta;
 use super::entry::{Form, Header};
@@ -26,6 +27,12 @@ impl Pack {
     pub(crate) fn new(index: Index, data: File) -> Result<Self, PackError> {
         let length = data.metadata()?.len();
         Ok(Self { index, data, length })
+    }
+
+    /// Waits until the pack and its index are on the disk.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.data.sync_data()?;
+        self.index.sync()
     }
 
     /// Where the pack has this object.

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::mem;
+use std::sync::Arc;
 
 use super::read::Pack;
 use super::references::References;
@@ -34,24 +35,24 @@ pub(crate) struct Received {
 pub(crate) fn receive(
     source: &File,
     length: u64,
-    staging: &Directory,
+    staging: &Arc<Directory>,
     budget: &mut Budget,
     borders: &Borders,
     mut is_known: impl FnMut(&Id) -> io::Result<bool>,
 ) -> Result<Received, Fault> {
     let stop = |error: io::Error| Fault::Stop(Problem::Io(error));
-    let data = Temporary::create(staging, "tmp_pack_", 0o444).map_err(stop)?;
+    let (data, data_file) = Temporary::create(staging, "tmp_pack_", 0o444).map_err(stop)?;
     let mut found = References::new(borders);
-    let mut scan = scan(source, length, data.file(), budget, &mut found)?;
-    resolve(&mut scan, data.file(), staging, budget, &mut found)?;
+    let mut scan = scan(source, length, &data_file, budget, &mut found)?;
+    resolve(&mut scan, &data_file, staging, budget, &mut found)?;
 
     scan.offset_deltas = Vec::new();
     scan.id_deltas = Vec::new();
     let mut entries = scan.entries;
     entries.sort_unstable_by_key(|entry| entry.id);
     if entries.is_sorted_by(|one, other| one.id < other.id) {
-        let index = Temporary::create(staging, "tmp_idx_", 0o444).map_err(stop)?;
-        write_index(entries.iter(), &scan.checksum, index.file()).map_err(stop)?;
+        let (index, index_file) = Temporary::create(staging, "tmp_idx_", 0o444).map_err(stop)?;
+        write_index(entries.iter(), &scan.checksum, &index_file).map_err(stop)?;
         let mut all_known = true;
         for entry in &entries {
             budget.check_time()?;
@@ -77,7 +78,7 @@ pub(crate) fn receive(
         if is_wrong {
             return Err(Reason::Missing.into());
         }
-        let pack = open(&data, &index).map_err(|error| match error {
+        let pack = open(data_file, index_file).map_err(|error| match error {
             PackError::Io(error) => stop(error),
             error => Reason::from(error).into(),
         })?;
@@ -88,8 +89,8 @@ pub(crate) fn receive(
     Err(Reason::Damaged("an object that is there twice").into())
 }
 
-fn open(data: &Temporary, index: &Temporary) -> Result<Pack, PackError> {
-    Pack::new(Index::open(index.file().try_clone()?)?, data.file().try_clone()?)
+fn open(data: File, index: File) -> Result<Pack, PackError> {
+    Pack::new(Index::open(index)?, data)
 }
 
 impl Received {
@@ -148,8 +149,8 @@ impl Received {
     /// a pack.
     pub(crate) fn store(&self, objects: &Directory) -> io::Result<()> {
         let packs = subdirectory(objects, "pack")?;
+        self.pack.sync()?;
         for (temporary, extension) in [(&self.data, ".pack"), (&self.index, ".idx")] {
-            temporary.file().sync_data()?;
             temporary.publish(&packs, &format!("{}{extension}", self.name))?;
         }
         Ok(())

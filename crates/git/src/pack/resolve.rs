@@ -7,6 +7,7 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::PackError;
 use super::bytes::{Bytes, LARGE};
@@ -29,7 +30,7 @@ const MAX_HELD: u64 = 4 * LARGE;
 pub(super) fn resolve(
     scan: &mut Scan,
     file: &File,
-    staging: &Directory,
+    staging: &Arc<Directory>,
     budget: &mut Budget,
     found: &mut References<'_>,
 ) -> Result<(), Fault> {
@@ -117,7 +118,7 @@ struct Resolver<'a, 'b> {
     scan: &'a mut Scan,
     children: Children,
     file: &'a File,
-    staging: &'a Directory,
+    staging: &'a Arc<Directory>,
     budget: &'a mut Budget,
     found: &'a mut References<'b>,
     inflater: Inflater,

@@ -1,0 +1,193 @@
+//! Large files, which Git LFS keeps beside the objects under the SHA-256 of their content.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, FileType, statat};
+use rustix::io::Errno;
+use sha2::{Digest, Sha256};
+
+use crate::bounds::{Bound, Bounds, Budget, Problem};
+use crate::directory::{Directory, ReadError};
+use crate::incoming::{Fault, LeftOut, Reason};
+use crate::loose::subdirectory;
+use crate::temporary::Temporary;
+
+const OBJECTS: &str = "lfs/objects";
+
+/// The accepted large files of a command. They wait in `lfs/tmp`, which Git LFS itself cleans.
+#[derive(Debug)]
+pub struct LargeFiles {
+    files: BTreeMap<String, Temporary>,
+    left_out: Vec<LeftOut>,
+}
+
+impl LargeFiles {
+    /// Reads the large files of a git directory that has only what a command added. Those that the
+    /// repository's own git directory has are skipped.
+    ///
+    /// Of the bounds, those of entries, loose objects, packs as they are and time hold for these files.
+    pub fn read(added: &Directory, own: &Directory, bounds: &Bounds) -> Result<Self, Problem> {
+        let files = Self { files: BTreeMap::new(), left_out: Vec::new() };
+        let mut reader =
+            Reader { files, added, own, bounds, budget: Budget::new(bounds), staging: None };
+        reader.read()?;
+        Ok(reader.files)
+    }
+
+    /// Whether there is nothing to store.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Files that were not accepted. They are named up to a number.
+    #[must_use]
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
+    }
+
+    /// Moves them to their places in a git directory. What is there already stays.
+    pub fn store(&self, own: &Directory) -> io::Result<()> {
+        for (name, file) in &self.files {
+            let mut directory = subdirectory(&subdirectory(own, "lfs")?, "objects")?;
+            for part in [&name[..2], &name[2..4]] {
+                directory = subdirectory(&directory, part)?;
+            }
+            file.publish(&directory, name)?;
+        }
+        Ok(())
+    }
+}
+
+struct Reader<'a> {
+    files: LargeFiles,
+    added: &'a Directory,
+    own: &'a Directory,
+    bounds: &'a Bounds,
+    budget: Budget,
+    /// Made when it is needed.
+    staging: Option<Arc<Directory>>,
+}
+
+impl Reader<'_> {
+    fn read(&mut self) -> Result<(), Problem> {
+        for first in self.directories(OBJECTS)? {
+            let path = format!("{OBJECTS}/{first}");
+            for second in self.directories(&path)? {
+                let prefix = format!("{first}{second}");
+                let directory = format!("{path}/{second}");
+                for (name, kind) in self.entries(&directory)? {
+                    self.read_file(&prefix, &directory, &name, kind)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The directories that are named by two digits.
+    fn directories(&mut self, path: &str) -> Result<Vec<String>, Problem> {
+        let mut names = Vec::new();
+        for (name, kind) in self.entries(path)? {
+            match name.to_str().filter(|name| is_hex(name, 2)) {
+                Some(name) if kind == FileType::Directory => names.push(name.to_owned()),
+                _ if kind == FileType::CharacterDevice => {}
+                _ => self.leave_out(Path::new(path).join(&name).as_path(), Reason::Unknown),
+            }
+        }
+        Ok(names)
+    }
+
+    fn read_file(
+        &mut self,
+        prefix: &str,
+        directory: &str,
+        name: &OsStr,
+        kind: FileType,
+    ) -> Result<(), Problem> {
+        let path = Path::new(directory).join(name);
+        let name = name.to_str().filter(|name| is_hex(name, 64) && name.starts_with(prefix));
+        let reason = match (name, kind) {
+            (_, FileType::CharacterDevice) => return Ok(()),
+            (None, _) => Reason::Unknown,
+            (Some(name), FileType::RegularFile | FileType::Unknown) => {
+                match statat(&self.own, &path, AtFlags::SYMLINK_NOFOLLOW) {
+                    Ok(_) => return Ok(()),
+                    Err(Errno::NOENT | Errno::NOTDIR) => {}
+                    Err(errno) => return Err(io::Error::from(errno).into()),
+                }
+                self.budget.take(Bound::LooseObjects, 1)?;
+                match self.stage(&path, name) {
+                    Ok(file) => {
+                        self.files.files.insert(name.to_owned(), file);
+                        return Ok(());
+                    }
+                    Err(Fault::Refused(reason)) => reason,
+                    Err(Fault::Stop(problem)) => return Err(problem),
+                }
+            }
+            (Some(_), _) => Reason::WrongKind,
+        };
+        self.leave_out(&path, reason);
+        Ok(())
+    }
+
+    /// Copies a file while its hash is computed.
+    fn stage(&mut self, path: &Path, name: &str) -> Result<Temporary, Fault> {
+        let stop = |error: io::Error| Fault::Stop(error.into());
+        let opened = self.added.file(path).map_err(Reason::from)?;
+        let (mut file, stat) = opened.ok_or(Reason::Unreadable(io::ErrorKind::NotFound.into()))?;
+        if u64::try_from(stat.st_size).unwrap_or(0) > self.budget.left().pack_bytes {
+            return Err(Problem::Bound(Bound::PackBytes).into());
+        }
+        let staging = match &mut self.staging {
+            Some(staging) => staging,
+            none => {
+                let made = subdirectory(self.own, "lfs").and_then(|lfs| subdirectory(&lfs, "tmp"));
+                none.insert(Arc::new(made.map_err(stop)?))
+            }
+        };
+        let (staged, mut copy) = Temporary::create(staging, name, 0o666).map_err(stop)?;
+        let mut hash = Sha256::new();
+        let mut part = vec![0; 256 << 10];
+        loop {
+            let length = file.read(&mut part).map_err(Reason::Unreadable)?;
+            if length == 0 {
+                break;
+            }
+            self.budget.take(Bound::PackBytes, length as u64)?;
+            hash.update(&part[..length]);
+            copy.write_all(&part[..length]).map_err(stop)?;
+        }
+        let digits: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        if digits == name { Ok(staged) } else { Err(Reason::Forged.into()) }
+    }
+
+    fn entries(&mut self, path: &str) -> Result<Vec<(std::ffi::OsString, FileType)>, Problem> {
+        match self.added.entries(path, self.budget.left().entries) {
+            Ok(entries) => {
+                let entries = entries.unwrap_or_default();
+                self.budget.take(Bound::Entries, entries.len() as u64)?;
+                Ok(entries.into_iter().map(|entry| (entry.name, entry.kind)).collect())
+            }
+            Err(ReadError::TooLarge(_)) => Err(Problem::Bound(Bound::Entries)),
+            Err(error) => {
+                self.leave_out(Path::new(path), error.into());
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    fn leave_out(&mut self, name: &Path, reason: Reason) {
+        if self.files.left_out.len() < self.bounds.named {
+            self.files.left_out.push(LeftOut { name: name.to_owned(), reason });
+        }
+    }
+}
+
+fn is_hex(text: &str, length: usize) -> bool {
+    text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
