@@ -11,6 +11,7 @@ pub mod incoming;
 pub mod lfs;
 pub mod log;
 pub mod loose;
+pub mod name;
 pub mod object;
 pub mod refs;
 pub mod upper;
