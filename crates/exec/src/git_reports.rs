@@ -1,9 +1,9 @@
-//! What of the configuration of git that a command has changed did not reach the host.
+//! What a command has changed of what git obeys: what of it did not reach the host, and what is there.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// What was not carried over to one file.
+/// What was not carried over to one file, or was found there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GitReport {
     /// The file, from the root on if it lies below it.
@@ -12,10 +12,14 @@ pub struct GitReport {
     pub refused: Vec<String>,
     /// Settings that somebody else has changed too.
     pub changed_meanwhile: Vec<String>,
-    /// Files beside it, or in it, that git would run or obey. They have another name now.
+    /// Settings of a repository below the root that may run programs or lead elsewhere. They are new, and
+    /// were left as they are.
+    pub obeyed: Vec<String>,
+    /// Files beside it, or in it, that programs on the host would run or obey. They are new or changed, and
+    /// were left as they are.
+    pub left: Vec<String>,
+    /// Files beside it, or in it, that programs on the host would run or obey. They have another name now.
     pub disabled: Vec<String>,
-    /// Those of them that are there again as they were.
-    pub put_back: Vec<String>,
     /// Why nothing was carried over at all.
     pub problem: Option<GitProblem>,
 }
@@ -25,6 +29,8 @@ pub struct GitReport {
 pub enum GitProblem {
     /// It is none that git reads, or is too long.
     Unreadable,
+    /// As `Unreadable`, of a file that was left as it is.
+    Unjudged,
     /// There are too many changes.
     TooMany,
     /// Commands go on in a repository that is not in its place yet.

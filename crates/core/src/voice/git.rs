@@ -1,7 +1,11 @@
-//! What of git's configuration stayed in the sandbox.
+//! What of git's configuration stayed in the sandbox, and what a command left for git to obey.
+
+use std::path::Path;
 
 use toolwright_exec::{GitProblem, GitReport};
 
+/// How many files are named.
+const MAX_FILES: usize = 20;
 /// How many settings are named.
 const MAX_NAMES: usize = 10;
 /// No name that is shown is longer.
@@ -9,11 +13,25 @@ const MAX_NAME: usize = 80;
 
 /// A sentence for each reason, for a model.
 pub(crate) fn notes(reports: &[GitReport]) -> Vec<String> {
-    reports.iter().flat_map(of_file).collect()
+    let mut notes: Vec<String> = reports.iter().take(MAX_FILES).flat_map(of_file).collect();
+    if reports.len() > MAX_FILES {
+        notes.push(format!("The same goes for {} more files of git.", reports.len() - MAX_FILES));
+    }
+    notes
+}
+
+/// A directory as it is shown. The root itself has no path.
+fn directory(path: &Path) -> String {
+    if path.as_os_str().is_empty() { ".".to_owned() } else { plain(&path.to_string_lossy()) }
+}
+
+/// A command may have chosen any name.
+fn plain(name: &str) -> String {
+    name.chars().map(|it| if it.is_control() || it == '`' { '?' } else { it }).collect()
 }
 
 fn of_file(report: &GitReport) -> Vec<String> {
-    let file = report.file.display();
+    let file = plain(&report.file.to_string_lossy());
     let mut notes = Vec::new();
     if let Some(names) = names(&report.refused) {
         notes.push(format!(
@@ -25,17 +43,32 @@ fn of_file(report: &GitReport) -> Vec<String> {
             "In `{file}`, somebody else has changed {names} meanwhile, and that value stays. Look at it before changing it again."
         ));
     }
+    if let Some(names) = names(&report.obeyed) {
+        notes.push(format!(
+            "`{file}` has new settings that can run programs or lead elsewhere: {names}. They were left as they are, and git obeys them outside of the sandbox. Unset what is not meant, and tell the user of the rest before git is used there."
+        ));
+    }
+    if let Some(names) = names(&report.left) {
+        notes.push(format!(
+            "In `{}`, these are new or changed, and programs of the user run or obey them outside of the sandbox: {names}. They were left as they are. Undo what is not meant, and tell the user of the rest.",
+            directory(&report.file)
+        ));
+    }
     if let Some(names) = names(&report.disabled) {
         notes.push(format!(
-            "In `{}`, {names} got the ending `.disabled`, because programs of the user would run or obey it outside of the sandbox.{} If it is meant, tell the user to rename it.",
-            if file.to_string().is_empty() { ".".to_owned() } else { file.to_string() },
-            self::names(&report.put_back)
-                .map_or_else(String::new, |names| format!(" {names} is there again as it was before the command."))
+            "In `{}`, {names} got the ending `.disabled`, because programs of the user would run or obey it outside of the sandbox. If it is meant, tell the user to rename it.",
+            directory(&report.file)
         ));
     }
     if let Some(GitProblem::InUse) = report.problem {
         notes.push(format!(
             "The new repository `{file}` is seen by commands alone until no process of a command runs. Stop the processes that were kept."
+        ));
+        return notes;
+    }
+    if let Some(GitProblem::Unjudged) = report.problem {
+        notes.push(format!(
+            "`{file}` is new or changed, and what git obeys in it is not known: git would not read it, or it is too long. It was left as it is. Change it by `git config`, or tell the user before git is used there."
         ));
         return notes;
     }
@@ -48,7 +81,7 @@ fn of_file(report: &GitReport) -> Vec<String> {
 
 fn problem_words(problem: GitProblem) -> (String, &'static str) {
     match problem {
-        GitProblem::Unreadable => (
+        GitProblem::Unreadable | GitProblem::Unjudged => (
             "git would not read the new one, or it is too long".to_owned(),
             "Change it by `git config`.",
         ),
@@ -74,10 +107,10 @@ fn names(names: &[String]) -> Option<String> {
     if names.is_empty() {
         return None;
     }
-    let shown = names.iter().take(MAX_NAMES).map(|name| {
-        let plain = name.chars().map(|it| if it.is_control() || it == '`' { '?' } else { it });
-        format!("`{}`", plain.take(MAX_NAME).collect::<String>())
-    });
+    let shown = names
+        .iter()
+        .take(MAX_NAMES)
+        .map(|name| format!("`{}`", plain(name).chars().take(MAX_NAME).collect::<String>()));
     let shown: Vec<String> = shown.collect();
     Some(match names.len() - shown.len() {
         0 => shown.join(", "),
@@ -95,16 +128,33 @@ mod tests {
             file: ".git/config".into(),
             refused: vec!["alias.x".into(), "core.`y\n".into()],
             changed_meanwhile: (0..12).map(|number| format!("user.{number}")).collect(),
-            disabled: vec!["pre-commit".into()],
-            put_back: vec!["pre-commit".into()],
+            obeyed: vec!["core.fsmonitor".into()],
+            left: vec!["pre-commit".into()],
+            disabled: vec![".vscode".into()],
             problem: Some(GitProblem::Locked),
         };
         let notes = notes(&[report, GitReport::default()]);
-        assert_eq!(notes.len(), 4);
+        assert_eq!(notes.len(), 6);
         assert!(notes[0].contains("`.git/config`, `alias.x`, `core.?y?` held"), "{}", notes[0]);
         assert!(notes[1].contains("`user.9` and 2 more meanwhile"), "{}", notes[1]);
-        assert!(notes[2].contains("`pre-commit` got the ending `.disabled`"), "{}", notes[2]);
-        assert!(notes[2].contains("`pre-commit` is there again as it was"), "{}", notes[2]);
-        assert!(notes[3].contains("remove the `.lock` file"), "{}", notes[3]);
+        assert!(notes[2].contains("elsewhere: `core.fsmonitor`. They were left"), "{}", notes[2]);
+        assert!(notes[3].contains("sandbox: `pre-commit`. They were left"), "{}", notes[3]);
+        assert!(notes[4].contains("`.vscode` got the ending `.disabled`"), "{}", notes[4]);
+        assert!(notes[5].contains("remove the `.lock` file"), "{}", notes[5]);
+    }
+
+    #[test]
+    fn what_was_left_is_not_said_to_be_undone() {
+        let report = |file: &str, problem| GitReport {
+            file: file.into(),
+            left: vec![".husky".into()],
+            problem,
+            ..GitReport::default()
+        };
+        let notes = notes(&vec![report("", Some(GitProblem::Unjudged)); MAX_FILES + 2]);
+        assert_eq!(notes.len(), 2 * MAX_FILES + 1);
+        assert!(notes[0].starts_with("In `.`, these are new"), "{}", notes[0]);
+        assert!(notes[1].contains("It was left as it is"), "{}", notes[1]);
+        assert!(notes[2 * MAX_FILES].contains("2 more files"), "{}", notes[2 * MAX_FILES]);
     }
 }

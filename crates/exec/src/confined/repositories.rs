@@ -1,11 +1,13 @@
 //! Repositories that commands make or change below their root.
 //!
 //! Mounts protect the repository of the root, and no mount can protect one that is made while a command
-//! runs. So the host looks after each command: what is new in a repository below the root is looked at as if
-//! it were a view, and what git would obey on the host is undone or set aside. Between its making and
-//! the end of the command, a person who runs git there is not protected.
+//! runs. So the host looks after each command, and reports what is new in a repository below the root that
+//! git would obey on the host. It only reads: a file that leads to a repository is a command's word, and acting
+//! on it would change what the command itself could not. Two places are written all the same: the repository
+//! that a command makes in the root itself ([`adopt`]), and absent paths of the plan, where an entry gets
+//! another name.
 //!
-//! A repository that a command makes in the root itself is not in its place before that: see [`adopt`].
+//! Every read is bounded and waits for nothing, because the lock of the root is held meanwhile.
 //!
 //! What is there when a command begins is a person's, or was looked at before.
 
@@ -16,11 +18,14 @@ mod found;
 mod known;
 mod watch;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use toolwright_sandbox::plan::{Files, Plan};
+use rustix::fs::{AtFlags, CWD, statat};
+use toolwright_sandbox::plan::{Files, MAX_VIEW_BYTES, Plan};
 
 use self::adopt::NewRepository;
 use self::followed::Followed;
@@ -30,22 +35,42 @@ use crate::git_reports::GitReport;
 
 /// How many roots are watched at once.
 const MAX_ROOTS: usize = 16;
+/// How many bytes of configurations are read and remembered at once.
+const MAX_BYTES: u64 = 16 << 20;
+/// More reports of one command are dropped.
+const MAX_REPORTS: usize = 64;
 
 /// What decides whether something in a repository is harmless.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Grounds {
     root: PathBuf,
-    writable: Vec<PathBuf>,
-    is_full: bool,
+    plan: Plan,
+    /// How many bytes may still be read.
+    left: AtomicU64,
     /// Whether repositories are looked at.
     of_git: bool,
-    new_repository: Option<PathBuf>,
-    set_aside: Vec<PathBuf>,
 }
 
 impl Grounds {
     fn is_writable(&self, path: &Path) -> bool {
-        self.is_full || self.writable.iter().any(|writable| path.starts_with(writable))
+        let Plan { files, writable, .. } = &self.plan;
+        *files == Files::Full || writable.iter().any(|writable| path.starts_with(writable))
+    }
+
+    /// Whether commands read and write at a path without links.
+    fn is_open(&self, path: &Path) -> bool {
+        self.is_writable(path)
+            && !self.plan.closes(path)
+            && !self.plan.protected.iter().any(|protected| path.starts_with(protected))
+    }
+
+    /// What a configuration says; `None` where there is none.
+    fn read(&self, directory: &OwnedFd, name: &str) -> std::io::Result<Option<Vec<u8>>> {
+        let left = self.left.load(Ordering::Relaxed);
+        let text = known::read_file(directory, name, left.min(MAX_VIEW_BYTES))?;
+        let length = text.as_ref().map_or(0, Vec::len) as u64;
+        self.left.fetch_sub(length.min(left), Ordering::Relaxed);
+        Ok(text)
     }
 
     /// The path of a report.
@@ -72,6 +97,8 @@ struct State {
     followed: Followed,
     /// What was made in the root since no command ran. One may end before the one that made it.
     names: Names,
+    /// What lay at paths that are set aside before a command ran.
+    of_person: HashMap<PathBuf, (u64, u64)>,
 }
 
 /// The repositories of a root while one command runs there.
@@ -93,17 +120,15 @@ pub(super) fn begin(plan: &Plan) -> Option<Look> {
     let grounds = Grounds {
         root: below.clone(),
         of_git: plan.looks_below.is_some(),
-        set_aside: plan.set_aside.clone(),
-        writable: plan.writable.clone(),
-        is_full: plan.files == Files::Full,
-        new_repository: plan.new_repository.clone(),
+        plan: plan.clone(),
+        left: AtomicU64::new(MAX_BYTES),
     };
     let root = of(below);
     let new_repository;
     {
         let mut state = root.lock();
         let is_first = state.users == 0;
-        let new = grounds.new_repository.as_deref();
+        let new = grounds.plan.new_repository.as_deref();
         new_repository = new.and_then(|new| NewRepository::begin(new, &grounds, is_first));
         if is_first {
             state.remember(&grounds);
@@ -123,14 +148,15 @@ impl Look {
         state.users = state.users.saturating_sub(1);
         let mut reports = Vec::new();
         if let Some((new, git)) =
-            self.new_repository.take().zip(self.grounds.new_repository.as_ref())
+            self.new_repository.take().zip(self.grounds.plan.new_repository.as_ref())
         {
             reports.extend(adopt::adopt(new, git, &self.grounds, state.users == 0));
         }
         state.look(&self.grounds, &mut reports);
-        let made = self.grounds.set_aside.iter().filter(|path| state.names.may_hold(path));
+        let State { names, of_person, .. } = &*state;
+        let made = self.grounds.plan.set_aside.iter().filter(|path| names.may_hold(path));
         reports.extend(made.filter_map(|path| {
-            disarm::set_path_aside(path).map(|report| GitReport {
+            disarm::set_path_aside(path, of_person.get(path)).map(|report| GitReport {
                 file: self.grounds.shown(path.parent().unwrap_or(path)),
                 ..report
             })
@@ -166,6 +192,9 @@ impl State {
     fn remember(&mut self, grounds: &Grounds) {
         let News { places, .. } = self.news(&grounds.root);
         self.names = Names::none(&grounds.root);
+        let there = |path: &PathBuf| Some((path.clone(), identity_of(path)?));
+        self.of_person = grounds.plan.set_aside.iter().filter_map(there).collect();
+        self.reserve(grounds);
         if !grounds.of_git {
             return;
         }
@@ -177,10 +206,17 @@ impl State {
         self.followed.remember(grounds);
     }
 
-    /// Disarms what is new or has changed.
+    /// What is remembered counts as read.
+    fn reserve(&self, grounds: &Grounds) {
+        let kept: u64 = self.known.values().map(Known::length).sum();
+        grounds.left.store(MAX_BYTES.saturating_sub(kept), Ordering::Relaxed);
+    }
+
+    /// Reports what is new or has changed.
     fn look(&mut self, grounds: &Grounds, reports: &mut Vec<GitReport>) {
         let News { places, names } = self.news(&grounds.root);
         self.names.add(names);
+        self.reserve(grounds);
         if !grounds.of_git {
             return;
         }
@@ -188,7 +224,7 @@ impl State {
             if self.known.contains_key(&place) {
                 continue;
             }
-            let identity = known::identity_at(&place, &grounds.root);
+            let identity = known::identity_at(&place, grounds);
             let moved = self.known.values().find(|known| known.is_at(identity)).cloned();
             self.known.insert(place, moved.unwrap_or_default());
         }
@@ -196,16 +232,36 @@ impl State {
         let directories: Vec<PathBuf> =
             self.known.values().filter_map(|known| known.directory.clone()).collect();
         let first = reports.len();
-        self.known
-            .retain(|place, known| known.look(&Place::new(place), grounds, &directories, reports));
+        let mut led = Vec::new();
+        self.known.retain(|place, known| match found::find(place, grounds) {
+            None => known.forget(place),
+            Some(found) if found.lead.is_some() => {
+                led.push((place.clone(), found));
+                true
+            }
+            Some(found) => {
+                known.look(&found, &Place::new(place), grounds, &directories, reports);
+                true
+            }
+        });
+        // One that has a place of its own here was looked at there.
+        let own: HashSet<(u64, u64)> =
+            self.known.values().filter_map(Known::own_identity).collect();
+        for (place, found) in led {
+            let Some(known) = self.known.get_mut(&place) else { continue };
+            if known::identity_of(&found).is_none_or(|identity| !own.contains(&identity)) {
+                known.look(&found, &Place::new(&place), grounds, &directories, reports);
+            }
+        }
         self.followed.look(grounds, reports);
         reports[first..].sort_by(|one, other| one.file.cmp(&other.file));
+        reports.truncate(MAX_REPORTS);
     }
 
     /// Adds the repositories of submodules, which lie in that of the root and in the others.
     fn with_modules(&mut self, grounds: &Grounds) {
         // A new repository is looked at where it is taken over.
-        let own = grounds.new_repository.is_none().then(|| grounds.root.join(".git"));
+        let own = grounds.plan.new_repository.is_none().then(|| grounds.root.join(".git"));
         let mut holders: Vec<PathBuf> = own.into_iter().collect();
         holders.extend(self.known.values().filter_map(|known| known.directory.clone()));
         for holder in holders {
@@ -214,6 +270,11 @@ impl State {
             }
         }
     }
+}
+
+fn identity_of(path: &Path) -> Option<(u64, u64)> {
+    let stat = statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    Some((stat.st_dev, stat.st_ino))
 }
 
 fn of(root: &Path) -> Arc<Root> {

@@ -19,7 +19,7 @@ use rustix::fs::{
     openat2, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
-use toolwright_sandbox::plan::{NEW_REPOSITORY, NEW_REPOSITORY_MARK};
+use toolwright_sandbox::plan::{MAX_VIEW_BYTES, NEW_REPOSITORY, NEW_REPOSITORY_MARK};
 
 use super::Grounds;
 use super::disarm::{failed_write, with_write_access};
@@ -99,7 +99,7 @@ impl NewRepository {
 }
 
 fn is_begun(above: &OwnedFd) -> bool {
-    let text = read_file(above, "config").ok().flatten();
+    let text = read_file(above, "config", MAX_VIEW_BYTES).ok().flatten();
     text.is_some_and(|text| text.starts_with(NEW_REPOSITORY_MARK))
 }
 
@@ -150,9 +150,9 @@ pub(super) fn adopt(
         let mut own = Vec::new();
         let seen = git.join(place.strip_prefix(&whole).unwrap_or(Path::new("")));
         let top = git.parent().filter(|_| *place == whole);
-        let seen = Place { at: place, seen: Some(&seen), top };
+        let seen = Place { seen: Some(&seen), top };
         let found = Found { directory: place.clone(), lead: None };
-        Known::default().look_at(&found, &seen, grounds, &places, &mut own);
+        Known::default().look_at(&found, &seen, true, grounds, &places, &mut own);
         let shown = grounds.shown(&whole);
         reports.extend(own.into_iter().map(|report| match report.file.strip_prefix(&shown) {
             Ok(below) => GitReport { file: grounds.shown(&git.join(below)), ..report },
@@ -171,7 +171,7 @@ pub(super) fn adopt(
 }
 
 fn take_over(above: &OwnedFd, new: &OwnedFd) -> Result<(), GitProblem> {
-    let read = |name| read_file(new, name).map_err(|_| GitProblem::Unreadable);
+    let read = |name| read_file(new, name, MAX_VIEW_BYTES).map_err(|_| GitProblem::Unreadable);
     let (config, more) = (read("config")?.unwrap_or_default(), read("config.worktree")?);
     write(above, "config", &[NEW_REPOSITORY_MARK, &config].concat())?;
     if let Some(more) = more {

@@ -1,4 +1,6 @@
 //! What git obeys in one repository, and what of it a command may have changed.
+//!
+//! It is reported. Only in the repository that the host is about to take over, it is also disarmed.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -17,9 +19,9 @@ use rustix::io::Errno;
 use toolwright_sandbox::git_config::{Change, Config, changes, with_changes};
 
 use super::Grounds;
-use super::found::{self, Found};
+use super::found::{self, Found, MAX_LEAD};
 use super::known::{
-    CONFIGURATIONS, DIRECTORY, Known, LEADS, Place, Stamp, active_hooks, read_file,
+    CONFIGURATIONS, DIRECTORY, Known, LEADS, Place, Stamp, active_hooks, open, read_file,
 };
 use crate::confined::settings;
 use crate::git_reports::{GitProblem, GitReport};
@@ -34,6 +36,8 @@ pub(super) struct Repository<'r> {
     pub(super) found: &'r Found,
     pub(super) directory: &'r OwnedFd,
     pub(super) place: &'r Place<'r>,
+    /// Whether what git would obey is taken away, and not only reported.
+    pub(super) disarms: bool,
     pub(super) grounds: &'r Grounds,
     /// The directories of the others.
     pub(super) known: &'r [PathBuf],
@@ -53,24 +57,28 @@ impl Repository<'_> {
             let text = known.as_ref().map(|(_, text)| &**text);
             let mut report = self.report(name);
             match self.settle(name, text) {
-                Ok(refused) => report.refused = refused,
+                Ok(refused) if self.disarms => report.refused = refused,
+                Ok(obeyed) => report.obeyed = obeyed,
                 Err(problem) => report.problem = Some(problem),
             }
-            if !report.refused.is_empty() || report.problem.is_some() {
+            if report.has_news() {
                 reports.push(report);
             }
         }
     }
 
-    /// Undoes what of a configuration is not harmless, and names it.
+    /// Names what of a configuration is not harmless, and undoes it where that is to be done.
     fn settle(&self, name: &str, before: Option<&[u8]>) -> Result<Vec<String>, GitProblem> {
-        let now = read_file(self.directory, name);
+        let now = self.grounds.read(self.directory, name);
         if matches!(now, Ok(None)) {
             return Ok(Vec::new());
         }
         let parsed = now.ok().flatten().and_then(|text| Config::parse(&text));
         let known = Config::parse(before.unwrap_or_default());
         let (Some(after), Some(known)) = (parsed, known) else {
+            if !self.disarms {
+                return Err(GitProblem::Unjudged);
+            }
             self.replace(name, before.unwrap_or_default())?;
             return Err(GitProblem::Unreadable);
         };
@@ -83,8 +91,8 @@ impl Repository<'_> {
             holds_worktree_config: true,
         };
         let (_, refused) = settings::divide(all, &after, &grounds);
-        if refused.is_empty() {
-            return Ok(Vec::new());
+        if refused.is_empty() || !self.disarms {
+            return Ok(settings::names(&refused));
         }
         let undone: Vec<Change> = refused
             .iter()
@@ -111,7 +119,7 @@ impl Repository<'_> {
         if !is_inside || has_links() {
             return false;
         }
-        let back = std::fs::read(tree.join(".git")).ok();
+        let back = open(&tree).ok().and_then(|tree| read_file(&tree, ".git", MAX_LEAD).ok()?);
         let back = back.as_deref().and_then(|text| text.strip_prefix(b"gitdir: "));
         let back = back.map(|path| plain(&tree.join(found::path_of(path))));
         back.as_deref() == Some(seen)
@@ -136,7 +144,7 @@ impl Repository<'_> {
                 };
                 for (name, stamp) in active {
                     if before.active.get(&name) != Some(&stamp) {
-                        report.take_aside(&hooks, &name);
+                        self.take(&mut report, &hooks, &name);
                     }
                 }
             }
@@ -144,10 +152,10 @@ impl Repository<'_> {
             // A link, which may lead to any directory.
             Err(_) => {
                 report = self.report("");
-                report.take_aside(self.directory, OsStr::new("hooks"));
+                self.take(&mut report, self.directory, OsStr::new("hooks"));
             }
         }
-        if !report.disabled.is_empty() || report.problem.is_some() {
+        if report.has_news() {
             reports.push(report);
         }
     }
@@ -162,11 +170,20 @@ impl Repository<'_> {
                 || Stamp::is_empty_directory(&stat, self.directory, name)
                 || *name == "commondir" && self.is_known(&self.found.directory.join(name));
             if !is_harmless {
-                report.take_aside(self.directory, OsStr::new(name));
+                self.take(&mut report, self.directory, OsStr::new(name));
             }
         }
-        if !report.disabled.is_empty() || report.problem.is_some() {
+        if report.has_news() {
             reports.push(report);
+        }
+    }
+
+    /// Sets a file aside where that is to be done, and names it.
+    fn take(&self, report: &mut GitReport, directory: &OwnedFd, name: &OsStr) {
+        if self.disarms {
+            report.take_aside(directory, name);
+        } else {
+            report.left.push(name.to_string_lossy().into_owned());
         }
     }
 
@@ -181,6 +198,11 @@ impl Repository<'_> {
 }
 
 impl GitReport {
+    fn has_news(&self) -> bool {
+        let all = [&self.refused, &self.obeyed, &self.left, &self.disabled];
+        self.problem.is_some() || all.iter().any(|names| !names.is_empty())
+    }
+
     pub(super) fn take_aside(&mut self, directory: impl AsFd, name: &OsStr) {
         match set_aside(directory, name) {
             Ok(()) => self.disabled.push(name.to_string_lossy().into_owned()),
@@ -221,14 +243,22 @@ pub(super) fn replace(
     renamed
 }
 
-/// Sets aside what a command has made where there was nothing.
-pub(super) fn set_path_aside(path: &Path) -> Option<GitReport> {
-    path.symlink_metadata().ok()?;
-    let above = openat2(CWD, path.parent()?, DIRECTORY, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+/// Sets aside what a command has made where there was nothing, unless it is what a person had there. The name
+/// itself is moved, and no link is followed on the way to it.
+pub(super) fn set_path_aside(path: &Path, of_person: Option<&(u64, u64)>) -> Option<GitReport> {
+    let (above, name) = path.parent().zip(path.file_name())?;
     let mut report = GitReport::default();
-    match above {
-        Ok(above) => report.take_aside(above, path.file_name()?),
-        Err(errno) => report.problem = Some(GitProblem::NotWritten(errno.raw_os_error())),
+    match openat2(CWD, above, DIRECTORY, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        Ok(above) => {
+            let stat = statat(&above, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            if of_person == Some(&(stat.st_dev, stat.st_ino)) {
+                return None;
+            }
+            report.take_aside(above, name);
+        }
+        Err(_) if path.symlink_metadata().is_err() => return None,
+        // A link on the way: what it leads to is not touched.
+        Err(_) => report.left.push(name.to_string_lossy().into_owned()),
     }
     Some(report)
 }

@@ -3,25 +3,22 @@
 //!
 //! They are often under version control, and installers of hooks write them anew each time. A mount over
 //! them would have `git checkout` and `npm install` fail. So they are remembered with their
-//! contents before a command. When it has ended, what has another content is set aside, and what was there
-//! is put back. The same content under a new date is none of a command's doing that matters.
+//! contents before a command. When it has ended, what is new or has another content is reported. The same
+//! content under a new date is none of a command's doing that matters.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
+use rustix::fs::{AtFlags, CWD, statat};
 use toolwright_sandbox::policy::{Follows, follows};
 
 use super::Grounds;
-use super::disarm::{replace, set_aside};
-use super::known::{DIRECTORY, Stamp};
-use crate::git_reports::{GitProblem, GitReport};
+use super::known::{Stamp, open, read_file};
+use crate::git_reports::GitReport;
 
 /// How deep below a directory of hooks a file may lie that they read.
 const MAX_DEPTH: usize = 3;
@@ -29,7 +26,7 @@ const MAX_DEPTH: usize = 3;
 const MAX_FILES: usize = 256;
 /// How many names are read to find them.
 const MAX_READ: usize = 4096;
-/// A longer file is set aside when it changes, and is not put back.
+/// A longer file is known by its date alone.
 const MAX_BYTES: u64 = 256 << 10;
 
 /// The hooks that git runs by their names.
@@ -79,7 +76,23 @@ pub(super) struct Followed {
 struct Known {
     stamp: Stamp,
     /// `None`: it is too long, or no file.
-    content: Option<(Vec<u8>, Mode)>,
+    content: Option<(Vec<u8>, u32)>,
+}
+
+impl Known {
+    /// What lies there now. `None`: nothing, or nothing that commands read and write.
+    fn at(path: &Path, grounds: &Grounds, before: Option<&Self>) -> Option<Self> {
+        let (above, name) = (directory_of(path, grounds)?, path.file_name()?);
+        let stat = statat(&above, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let stamp = Stamp::of(&stat);
+        if let Some(known) = before.filter(|known| known.stamp == stamp) {
+            return Some(known.clone());
+        }
+        let text = name.to_str().and_then(|name| read_file(&above, name, MAX_BYTES).ok()?);
+        // Only what has a content is compared by it.
+        let stamp = if text.is_some() { stamp.settled() } else { stamp };
+        Some(Self { stamp, content: text.map(|text| (text, stat.st_mode)) })
+    }
 }
 
 impl Followed {
@@ -96,77 +109,66 @@ impl Followed {
             if self.files.len() >= MAX_FILES {
                 break;
             }
-            let Some(stamp) = Stamp::at(CWD, &path) else { continue };
-            let known = before.files.get(&path).filter(|known| known.stamp == stamp).cloned();
-            let known =
-                known.unwrap_or_else(|| Known { stamp: stamp.settled(), content: read(&path) });
-            self.files.insert(path, known);
+            if let Some(known) = Known::at(&path, grounds, before.files.get(&path)) {
+                self.files.insert(path, known);
+            }
         }
     }
 
-    /// Puts back what has changed.
+    /// Reports what has changed, and remembers it.
     pub(super) fn look(&mut self, grounds: &Grounds, reports: &mut Vec<GitReport>) {
         let mut all: BTreeMap<PathBuf, GitReport> = BTreeMap::new();
         for link in links_to(&self.follows, &grounds.root) {
-            if self.links.get(&link).copied() != Stamp::at(CWD, &link) {
-                self.undo(&link, grounds, &mut all);
+            let now = Stamp::at(CWD, &link);
+            if self.links.get(&link).copied() != now {
+                report(&link, grounds, &mut all);
+                self.links.extend(now.map(|stamp| (link, stamp)));
             }
         }
         // New files that git does not look for are read by nothing that was there.
         let mut paths: BTreeSet<PathBuf> = obeyed(&self.follows).collect();
         paths.extend(self.files.keys().cloned());
         for path in paths {
-            let Some(stamp) = Stamp::at(CWD, &path) else { continue };
-            match self.files.get(&path) {
-                Some(known) if known.stamp == stamp => continue,
-                Some(known) if known.content.is_some() && known.content == read(&path) => {}
-                _ => self.undo(&path, grounds, &mut all),
+            let before = self.files.get(&path);
+            let Some(now) = Known::at(&path, grounds, before) else { continue };
+            match before {
+                Some(known) if known.stamp == now.stamp => continue,
+                Some(known) if known.content.is_some() && known.content == now.content => {}
+                _ => report(&path, grounds, &mut all),
             }
-            if let Some(known) = self.files.get_mut(&path)
-                && let Some(stamp) = Stamp::at(CWD, &path)
-            {
-                known.stamp = stamp.settled();
-            }
+            self.files.insert(path, now);
         }
-        reports.extend(all.into_values());
-        // What is included is as it was again, so that only a person can have led git elsewhere.
-        if follows(&grounds.root) != self.follows {
+        let now = follows(&grounds.root);
+        if now != self.follows {
+            // A changed include leads git to what was there before, too.
+            let known: BTreeSet<PathBuf> = obeyed(&self.follows).collect();
+            for path in obeyed(&now).filter(|path| !known.contains(path)) {
+                if Known::at(&path, grounds, None).is_some() {
+                    report(&path, grounds, &mut all);
+                }
+            }
             self.remember(grounds);
         }
+        reports.extend(all.into_values());
     }
+}
 
-    fn undo(&self, path: &Path, grounds: &Grounds, all: &mut BTreeMap<PathBuf, GitReport>) {
-        let Some((above, name)) = path.parent().zip(path.file_name()) else { return };
-        let shown = grounds.shown(above);
-        // What commands cannot write, they have not changed.
-        let Ok(above) = fs::canonicalize(above) else { return };
-        if !grounds.is_writable(&above) {
-            return;
-        }
-        let report = all
-            .entry(above.clone())
-            .or_insert_with(|| GitReport { file: shown, ..GitReport::default() });
-        let opened = openat2(CWD, &above, DIRECTORY, Mode::empty(), ResolveFlags::NO_SYMLINKS);
-        let failed = |errno: rustix::io::Errno| GitProblem::NotWritten(errno.raw_os_error());
-        let named = name.to_string_lossy().into_owned();
-        let undone = opened.map_err(failed).and_then(|above| {
-            set_aside(&above, name).map_err(failed)?;
-            report.disabled.push(named.clone());
-            self.put_back(path, &above, name)
-        });
-        match undone {
-            Ok(true) => report.put_back.push(named),
-            Ok(false) => {}
-            Err(problem) => report.problem = Some(problem),
-        }
-    }
+fn report(path: &Path, grounds: &Grounds, all: &mut BTreeMap<PathBuf, GitReport>) {
+    let Some((above, name)) = path.parent().zip(path.file_name()) else { return };
+    let file = grounds.shown(above);
+    let report =
+        all.entry(above.to_owned()).or_insert_with(|| GitReport { file, ..GitReport::default() });
+    report.left.push(name.to_string_lossy().into_owned());
+}
 
-    fn put_back(&self, path: &Path, above: &OwnedFd, name: &OsStr) -> Result<bool, GitProblem> {
-        let Some(known) = self.files.get(path) else { return Ok(false) };
-        let Some((content, mode)) = &known.content else { return Ok(false) };
-        replace(above, name, content, *mode)?;
-        Ok(true)
+/// The directory in which a file is, unless commands could not write or read there: those have changed nothing,
+/// and nothing is said of these. Links of the project lead to it.
+fn directory_of(path: &Path, grounds: &Grounds) -> Option<OwnedFd> {
+    let above = fs::canonicalize(path.parent()?).ok()?;
+    if !grounds.is_writable(&above) || grounds.plan.closes(&above) {
+        return None;
     }
+    open(&above).ok()
 }
 
 /// The paths at which git looks by itself, whether something is there or not.
@@ -209,7 +211,7 @@ fn files_of(follows: &Follows, before: &BTreeMap<PathBuf, Known>) -> Vec<PathBuf
 fn add_files(directory: &Path, depth: usize, files: &mut Vec<((i64, i64), PathBuf)>) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     let mut below = Vec::new();
-    for entry in entries.flatten() {
+    for entry in entries.take(MAX_READ).flatten() {
         if files.len() >= MAX_READ {
             return;
         }
@@ -223,17 +225,4 @@ fn add_files(directory: &Path, depth: usize, files: &mut Vec<((i64, i64), PathBu
     for directory in below.into_iter().filter(|_| depth < MAX_DEPTH) {
         add_files(&directory, depth + 1, files);
     }
-}
-
-/// What is in a file, and what may be done with it. Nothing is waited for.
-fn read(path: &Path) -> Option<(Vec<u8>, Mode)> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = openat(CWD, path, flags, Mode::empty()).ok()?;
-    let stat = fstat(&file).ok()?;
-    if !FileType::from_raw_mode(stat.st_mode).is_file() {
-        return None;
-    }
-    let mut content = Vec::new();
-    File::from(file).take(MAX_BYTES + 1).read_to_end(&mut content).ok()?;
-    (content.len() as u64 <= MAX_BYTES).then(|| (content, Mode::from_raw_mode(stat.st_mode)))
 }

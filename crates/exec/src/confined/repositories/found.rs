@@ -5,12 +5,17 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::Grounds;
+use super::known::{open, read_file};
+
 /// Git reads no longer file that leads elsewhere. Line feeds may follow the path.
-const MAX_LEAD: u64 = 1 << 20;
+pub(super) const MAX_LEAD: u64 = 1 << 20;
 /// Names of submodules have slashes in them, and submodules have submodules.
 const MAX_MODULE_DEPTH: usize = 8;
 /// More are not looked at.
 const MAX_MODULES: usize = 512;
+/// How many entries are read to find them.
+const MAX_MODULE_ENTRIES: usize = 1 << 14;
 
 /// The directory of a repository, and what leads there if it is another one than `.git`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,30 +24,47 @@ pub(super) struct Found {
     pub(super) lead: Option<Vec<u8>>,
 }
 
-/// The repository that git finds in a directory. `None` where there is none that commands could have made.
-pub(super) fn find(place: &Path, root: &Path) -> Option<Found> {
+/// The repository that git finds in a directory. `None` where there is none that commands could have made, or
+/// that they could not read: to say what is there would be an answer about a place that is closed to them.
+pub(super) fn find(place: &Path, grounds: &Grounds) -> Option<Found> {
+    let root = &*grounds.root;
     let git = place.join(".git");
     let kind = git.symlink_metadata().ok().map(|found| found.file_type());
     match kind {
-        // That of the root is protected by mounts.
-        Some(_) if place == root && !is_bare(root) => None,
-        Some(kind) if kind.is_dir() && git.join("HEAD").symlink_metadata().is_ok() => {
-            Some(Found { directory: git, lead: None })
-        }
+        // That of the root is a person's, and protected by mounts. Git looks no further where there is one.
+        Some(kind) if place == root && (!kind.is_dir() || is_one(&git) || !is_bare(root)) => None,
+        Some(kind) if kind.is_dir() && is_one(&git) => Some(Found { directory: git, lead: None }),
         Some(kind) if kind.is_file() => {
             let text = read_lead(&git)?;
-            let path = path_of(text.strip_prefix(b"gitdir: ")?);
-            let directory = fs::canonicalize(place.join(path)).ok()?;
-            Some(Found { directory, lead: Some(text) })
+            let path = place.join(path_of(text.strip_prefix(b"gitdir: ")?));
+            led(&path, text, grounds)
         }
         Some(kind) if kind.is_symlink() => {
             let target = fs::read_link(&git).ok()?;
-            let directory = fs::canonicalize(&git).ok()?;
-            Some(Found { directory, lead: Some(target.into_os_string().as_bytes().to_vec()) })
+            led(&git, target.into_os_string().as_bytes().to_vec(), grounds)
         }
         _ if is_bare(place) => Some(Found { directory: place.to_owned(), lead: None }),
         _ => None,
     }
+}
+
+fn is_one(git: &Path) -> bool {
+    git.join("HEAD").symlink_metadata().is_ok()
+}
+
+/// The repository to which a command's file or link leads. That of the root is a person's.
+fn led(path: &Path, lead: Vec<u8>, grounds: &Grounds) -> Option<Found> {
+    let directory = fs::canonicalize(path).ok()?;
+    let own = fs::canonicalize(grounds.root.join(".git")).ok();
+    let is_one = || is_bare(&directory) || is_linked(&directory);
+    let is_other = own.as_deref() != Some(&directory);
+    (grounds.is_open(&directory) && is_other && is_one())
+        .then_some(Found { directory, lead: Some(lead) })
+}
+
+/// Whether it is the directory of a working tree, which has the rest of a repository elsewhere.
+fn is_linked(directory: &Path) -> bool {
+    ["HEAD", "commondir"].iter().all(|name| directory.join(name).symlink_metadata().is_ok())
 }
 
 /// Whether git takes a directory for a repository by its contents.
@@ -64,34 +86,40 @@ pub(super) fn path_of(text: &[u8]) -> &OsStr {
     OsStr::from_bytes(&text[..end])
 }
 
+/// The text of a file that leads elsewhere. Nothing is waited for, and no link is followed.
 fn read_lead(file: &Path) -> Option<Vec<u8>> {
-    let found = file.symlink_metadata().ok()?;
-    let is_short = found.is_file() && found.len() <= MAX_LEAD;
-    is_short.then(|| fs::read(file).ok()).flatten()
+    let above = open(file.parent()?).ok()?;
+    read_file(&above, file.file_name()?.to_str()?, MAX_LEAD).ok().flatten()
 }
 
 /// The repositories of the submodules of a repository.
 pub(super) fn modules(holder: &Path) -> Vec<PathBuf> {
     let mut all = Vec::new();
-    add_modules(&holder.join("modules"), 0, &mut all);
+    let mut left = MAX_MODULE_ENTRIES;
+    add_modules(&holder.join("modules"), 0, &mut left, &mut all);
     all
 }
 
-fn add_modules(directory: &Path, depth: usize, all: &mut Vec<PathBuf>) {
+fn add_modules(directory: &Path, depth: usize, left: &mut usize, all: &mut Vec<PathBuf>) {
+    // A link in its place leads to where a person's directories may be.
+    if !directory.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+        return;
+    }
     let Ok(entries) = fs::read_dir(directory) else { return };
     for entry in entries.flatten() {
-        if depth >= MAX_MODULE_DEPTH || all.len() >= MAX_MODULES {
+        if depth >= MAX_MODULE_DEPTH || all.len() >= MAX_MODULES || *left == 0 {
             return;
         }
+        *left -= 1;
         let path = entry.path();
         if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }
         if is_bare(&path) {
-            add_modules(&path.join("modules"), depth + 1, all);
+            add_modules(&path.join("modules"), depth + 1, left, all);
             all.push(path);
         } else {
-            add_modules(&path, depth + 1, all);
+            add_modules(&path, depth + 1, left, all);
         }
     }
 }

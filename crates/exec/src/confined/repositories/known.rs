@@ -13,7 +13,6 @@ use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2, statat,
 };
 use rustix::io::Errno;
-use toolwright_sandbox::plan::MAX_VIEW_BYTES;
 
 use super::Grounds;
 use super::disarm::Repository;
@@ -29,6 +28,9 @@ pub(super) const LEADS: [&str; 3] = ["commondir", "branches", "remotes"];
 const FILE: OFlags =
     OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 pub(super) const DIRECTORY: OFlags = FILE.union(OFlags::DIRECTORY);
+
+/// More entries of a directory of hooks are not looked at.
+const MAX_HOOKS: usize = 1024;
 
 /// No clock of a file system is coarser.
 const UNSETTLED: Duration = Duration::from_millis(20);
@@ -67,8 +69,8 @@ impl Stamp {
     pub(super) fn is_empty_directory(stat: &Stat, directory: impl AsFd, name: &str) -> bool {
         FileType::from_raw_mode(stat.st_mode).is_dir()
             && openat(directory, name, DIRECTORY, Mode::empty()).and_then(Dir::new).is_ok_and(
-                |mut entries| {
-                    entries.all(|entry| {
+                |entries| {
+                    entries.take(MAX_HOOKS).all(|entry| {
                         entry.is_ok_and(|one| matches!(one.file_name().to_bytes(), b"." | b".."))
                     })
                 },
@@ -90,6 +92,22 @@ pub(super) struct Known {
 }
 
 impl Known {
+    /// How many bytes are remembered.
+    pub(super) fn length(&self) -> u64 {
+        self.configurations.iter().flatten().map(|(_, text)| text.len() as u64).sum()
+    }
+
+    /// Which repository it is, unless a file leads to it.
+    pub(super) fn own_identity(&self) -> Option<(u64, u64)> {
+        self.identity.filter(|_| self.lead.is_none())
+    }
+
+    /// `false`: nothing is in its place that could become a repository.
+    pub(super) fn forget(&mut self, place: &Path) -> bool {
+        *self = Self::default();
+        may_become_one(place)
+    }
+
     /// Whether it was known in another place before.
     pub(super) fn is_at(&self, other: Option<(u64, u64)>) -> bool {
         other.is_some() && self.lead.is_none() && self.identity == other
@@ -97,68 +115,64 @@ impl Known {
 
     /// Takes what is there for a person's. `false`: nothing is there that could become a repository.
     pub(super) fn remember(&mut self, place: &Path, grounds: &Grounds) -> bool {
-        let Some(found) = found::find(place, &grounds.root) else {
-            *self = Self::default();
-            return may_become_one(place);
-        };
+        let Some(found) = found::find(place, grounds) else { return self.forget(place) };
         if let Ok(directory) = open(&found.directory) {
-            self.read(&found, &directory);
+            self.read(&found, &directory, grounds);
         }
         true
     }
 
-    fn read(&mut self, found: &Found, directory: &OwnedFd) {
+    fn read(&mut self, found: &Found, directory: &OwnedFd, grounds: &Grounds) {
         self.directory = Some(found.directory.clone());
         self.identity = identity(directory);
         self.lead.clone_from(&found.lead);
         for (name, known) in CONFIGURATIONS.iter().zip(&mut self.configurations) {
             let now = Stamp::at(directory, *name);
             if now != known.as_ref().map(|(stamp, _)| *stamp) {
-                let text = read_file(directory, name).ok().flatten();
-                *known = now.map(Stamp::settled).zip(text);
+                *known = now.map(|now| match grounds.read(directory, name) {
+                    Ok(text) => (now.settled(), text.unwrap_or_default()),
+                    Err(_) => (now, Vec::new()),
+                });
             }
         }
         for (name, known) in LEADS.iter().zip(&mut self.leads) {
             *known = Stamp::at(directory, *name);
         }
-        let hooks = Stamp::at(directory, "hooks");
-        if hooks != self.hooks {
-            self.active = active_hooks(directory);
-        } else if let Ok(hooks) = openat(directory, "hooks", DIRECTORY, Mode::empty()) {
-            for (name, stamp) in &mut self.active {
-                if let Some(now) = Stamp::at(&hooks, &**name) {
-                    *stamp = now;
-                }
+        let now = Stamp::at(directory, "hooks");
+        let hooks = openat(directory, "hooks", DIRECTORY, Mode::empty());
+        self.active = match &hooks {
+            Ok(hooks) if now == self.hooks => {
+                let now = |name: OsString| Stamp::at(hooks, &*name).map(|stamp| (name, stamp));
+                std::mem::take(&mut self.active).into_keys().filter_map(now).collect()
             }
-        }
-        self.hooks = hooks.map(Stamp::settled);
+            Ok(_) => active_hooks(directory),
+            Err(_) => BTreeMap::new(),
+        };
+        self.hooks = if hooks.is_ok() { now.map(Stamp::settled) } else { now };
     }
 
-    /// Sets aside what is new, and remembers the rest. `false`, as for [`remember`](Self::remember).
+    /// Reports what is new, and remembers it.
     pub(super) fn look(
         &mut self,
+        found: &Found,
         place: &Place<'_>,
         grounds: &Grounds,
         known: &[PathBuf],
         reports: &mut Vec<GitReport>,
-    ) -> bool {
-        let Some(found) = found::find(place.at, &grounds.root) else {
-            *self = Self::default();
-            return may_become_one(place.at);
-        };
-        // What commands cannot write, they have not made.
-        if !grounds.is_writable(&found.directory) {
-            return true;
+    ) {
+        // What commands cannot write, they have not made. Of what they cannot read, nothing is said.
+        if grounds.is_writable(&found.directory) && !grounds.plan.closes(&found.directory) {
+            self.look_at(found, place, false, grounds, known, reports);
         }
-        self.look_at(&found, place, grounds, known, reports);
-        true
     }
 
-    /// As [`look`](Self::look), for a directory that is a repository or becomes one.
+    /// As [`look`](Self::look). With `disarms`, nothing that git obeys is left there: it lies in a directory
+    /// that the host made for commands, where nothing else can be.
     pub(super) fn look_at(
         &mut self,
         found: &Found,
         place: &Place<'_>,
+        disarms: bool,
         grounds: &Grounds,
         known: &[PathBuf],
         reports: &mut Vec<GitReport>,
@@ -168,18 +182,17 @@ impl Known {
         if self.lead != found.lead || self.identity != identity(&directory) {
             *self = Self::default();
         }
-        let look = Repository { found, directory: &directory, place, grounds, known };
+        let look = Repository { found, directory: &directory, place, disarms, grounds, known };
         look.configurations(self, reports);
         look.hooks(self, reports);
         look.leads(self, reports);
-        self.read(found, &directory);
+        self.read(found, &directory, grounds);
     }
 }
 
-/// A place in which a repository was found.
+/// What matters of the place in which a repository was found.
 #[derive(Debug)]
 pub(super) struct Place<'p> {
-    pub(super) at: &'p Path,
     /// The path under which commands know the repository, if that is another one.
     pub(super) seen: Option<&'p Path>,
     /// Where relative addresses begin.
@@ -189,13 +202,16 @@ pub(super) struct Place<'p> {
 impl<'p> Place<'p> {
     pub(super) fn new(at: &'p Path) -> Self {
         let top = at.join(".git").symlink_metadata().is_ok().then_some(at);
-        Self { at, seen: None, top }
+        Self { seen: None, top }
     }
 }
 
 /// The identity of the repository in a place.
-pub(super) fn identity_at(place: &Path, root: &Path) -> Option<(u64, u64)> {
-    let found = found::find(place, root).filter(|found| found.lead.is_none())?;
+pub(super) fn identity_at(place: &Path, grounds: &Grounds) -> Option<(u64, u64)> {
+    identity_of(&found::find(place, grounds).filter(|found| found.lead.is_none())?)
+}
+
+pub(super) fn identity_of(found: &Found) -> Option<(u64, u64)> {
     identity(&open(&found.directory).ok()?)
 }
 
@@ -207,7 +223,7 @@ fn may_become_one(place: &Path) -> bool {
     [".git", "HEAD"].iter().any(|name| place.join(name).symlink_metadata().is_ok())
 }
 
-fn open(directory: &Path) -> Result<OwnedFd, Errno> {
+pub(super) fn open(directory: &Path) -> Result<OwnedFd, Errno> {
     openat2(CWD, directory, DIRECTORY, Mode::empty(), ResolveFlags::NO_SYMLINKS)
 }
 
@@ -216,7 +232,7 @@ pub(super) fn active_hooks(directory: &OwnedFd) -> BTreeMap<OsString, Stamp> {
     let mut active = BTreeMap::new();
     let Ok(hooks) = openat(directory, "hooks", DIRECTORY, Mode::empty()) else { return active };
     let Ok(entries) = Dir::read_from(&hooks) else { return active };
-    for entry in entries.flatten() {
+    for entry in entries.take(MAX_HOOKS).flatten() {
         let name = entry.file_name().to_bytes();
         // Git runs no hook whose name has a dot in it.
         if name.contains(&b'.') {
@@ -230,8 +246,12 @@ pub(super) fn active_hooks(directory: &OwnedFd) -> BTreeMap<OsString, Stamp> {
     active
 }
 
-/// What a configuration says; `None` where there is none.
-pub(super) fn read_file(directory: &OwnedFd, name: &str) -> io::Result<Option<Vec<u8>>> {
+/// What a regular file of at most `limit` bytes says; `None` where there is none. Nothing is waited for.
+pub(super) fn read_file(
+    directory: &OwnedFd,
+    name: &str,
+    limit: u64,
+) -> io::Result<Option<Vec<u8>>> {
     let file = match openat(directory, name, FILE, Mode::empty()) {
         Ok(file) => file,
         Err(Errno::NOENT) => return Ok(None),
@@ -241,8 +261,8 @@ pub(super) fn read_file(directory: &OwnedFd, name: &str) -> io::Result<Option<Ve
         return Err(Errno::INVAL.into());
     }
     let mut text = Vec::new();
-    File::from(file).take(MAX_VIEW_BYTES + 1).read_to_end(&mut text)?;
-    if text.len() as u64 > MAX_VIEW_BYTES {
+    File::from(file).take(limit + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > limit {
         return Err(Errno::FBIG.into());
     }
     Ok(Some(text))

@@ -22,6 +22,8 @@ const MAX_DEPTH: usize = 3;
 const MAX_DIRECTORIES: usize = 4096;
 /// How many are read once there are more, and where none is watched.
 const MAX_READ: usize = 1024;
+/// How many entries are read at once, of all directories.
+const MAX_ENTRIES: usize = 1 << 17;
 /// How many names made in the root are remembered.
 const MAX_NAMES: usize = 4096;
 /// Directories of which nobody would make one, with very many in them.
@@ -77,7 +79,7 @@ impl Watch {
     fn read(&mut self, first: PathBuf, depth: usize) -> Vec<PathBuf> {
         let mut places = Vec::new();
         let mut queue = VecDeque::from([(first, depth)]);
-        let mut left = MAX_READ;
+        let (mut left, mut entries_left) = (MAX_READ, MAX_ENTRIES);
         while let Some((directory, depth)) = queue.pop_front() {
             match &mut self.events {
                 // What is made before it is read is read, and what is made later is reported.
@@ -95,6 +97,10 @@ impl Watch {
             let Ok(entries) = fs::read_dir(&directory) else { continue };
             let mut holds_one = false;
             for entry in entries.flatten() {
+                if entries_left == 0 {
+                    break;
+                }
+                entries_left -= 1;
                 let name = entry.file_name();
                 holds_one |= is_sign(&name, depth);
                 let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
