@@ -18,4 +18,5 @@ pub mod object;
 mod pack;
 pub mod refs;
 mod temporary;
+pub mod transaction;
 pub mod upper;

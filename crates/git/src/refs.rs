@@ -8,10 +8,12 @@ mod changes;
 mod map;
 mod name;
 pub mod packed;
+mod update;
 mod value;
 
 pub use changes::{Changes, LeftOut, RefChange, Refusal, changes, head_change};
 pub use map::{RefMap, Unreadable, Unsupported, read_head};
 pub use name::{BadName, RefName};
 pub use packed::Packed;
+pub use update::{Outcome, update, update_head};
 pub use value::{BadValue, Head, RefValue};
