@@ -4,6 +4,8 @@
 //! files. It makes workers, which run one command after the other. Both are kept for a while, because
 //! making them takes several times as long as starting a command does, and both end with the host.
 
+mod answer;
+mod forks;
 mod gate;
 mod host_leads;
 mod host_questions;

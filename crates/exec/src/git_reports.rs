@@ -1,7 +1,9 @@
 //! What a command has changed of what git obeys: what of it did not reach the host, and what is there.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+
+pub use toolwright_git::import::Note as GitNote;
 
 /// What was not carried over to one file, or was found there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,6 +24,14 @@ pub struct GitReport {
     pub disabled: Vec<String>,
     /// Why nothing was carried over at all.
     pub problem: Option<GitProblem>,
+    /// What there is to know about a repository of which the command had a fork.
+    pub of_fork: Option<GitNote>,
+}
+
+impl GitReport {
+    pub(crate) fn of_fork(repository: &Path, note: GitNote) -> Self {
+        Self { file: repository.to_owned(), of_fork: Some(note), ..Self::default() }
+    }
 }
 
 /// Why nothing of a file was carried over.

@@ -7,6 +7,8 @@
 mod bounds;
 pub mod database;
 pub mod directory;
+pub mod discovery;
+pub mod import;
 pub mod incoming;
 pub mod index;
 mod inflate;
@@ -17,6 +19,7 @@ pub mod name;
 pub mod object;
 mod pack;
 pub mod refs;
+pub mod repository;
 mod temporary;
 pub mod transaction;
 pub mod upper;

@@ -37,7 +37,7 @@ fn orders() -> impl Strategy<Value = Order> {
     ];
     let files = prop_oneof![Just(Files::Confined), Just(Files::Full)];
     let limits = [(); 4].map(|()| option::of(any::<u64>()));
-    let paths = [(); 5].map(|()| vec(path(), 0..4));
+    let paths = [(); 6].map(|()| vec(path(), 0..4));
     let identity = (any::<u64>(), any::<u64>(), option::of(any::<u64>()))
         .prop_map(|(device, inode, born)| FileIdentity { device, inode, born });
     let granted = (path(), identity).prop_map(|(path, identity)| Granted { path, identity });
@@ -47,22 +47,20 @@ fn orders() -> impl Strategy<Value = Order> {
             root,
             network,
             files,
-            [writable, closed, readable, protected, views],
+            [writable, closed, readable, protected, views, forks],
             (new_repository, granted),
             limits,
         )| Plan {
             root,
             network,
-            names: None,
             files,
             writable,
             closed,
             readable,
             protected,
             views,
+            forks,
             new_repository,
-            looks_below: None,
-            set_aside: Vec::new(),
             granted,
             limits: Limits {
                 processes: limits[0],
@@ -70,7 +68,7 @@ fn orders() -> impl Strategy<Value = Order> {
                 cpu_seconds: limits[2],
                 file_size_bytes: limits[3],
             },
-            origin: None,
+            ..Plan::default()
         },
     );
     (plan, option::of(any::<i32>()), any::<u32>(), any::<[bool; 2]>()).prop_map(

@@ -1,5 +1,7 @@
 //! What of git's configuration stayed in the sandbox, and what a command left for git to obey.
 
+mod forks;
+
 use std::path::Path;
 
 use toolwright_exec::{GitProblem, GitReport};
@@ -33,6 +35,9 @@ fn plain(name: &str) -> String {
 fn of_file(report: &GitReport) -> Vec<String> {
     let file = plain(&report.file.to_string_lossy());
     let mut notes = Vec::new();
+    if let Some(note) = &report.of_fork {
+        notes.push(forks::sentence(&report.file, note));
+    }
     if let Some(names) = names(&report.refused) {
         notes.push(format!(
             "What git obeys on the host is protected: in `{file}`, {names} held for this command alone, because such settings can run programs or lead elsewhere. Use `git -c` for one command, or have the user make the setting outside of the sandbox."
@@ -132,6 +137,7 @@ mod tests {
             left: vec!["pre-commit".into()],
             disabled: vec![".vscode".into()],
             problem: Some(GitProblem::Locked),
+            ..GitReport::default()
         };
         let notes = notes(&[report, GitReport::default()]);
         assert_eq!(notes.len(), 6);

@@ -172,15 +172,9 @@ pub(crate) mod tests {
             files,
             writable: vec!["/srv/root".into()],
             closed: vec!["/home/u/.ssh".into()],
-            readable: Vec::new(),
             protected: vec!["/srv/root/.git/hooks".into(), "/srv/root/.git/config".into()],
-            views: Vec::new(),
-            new_repository: None,
-            looks_below: None,
-            set_aside: Vec::new(),
-            granted: Vec::new(),
             limits: Limits { processes: Some(64), ..Limits::default() },
-            origin: None,
+            ..Plan::default()
         }
     }
 

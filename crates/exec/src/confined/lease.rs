@@ -11,6 +11,7 @@ use toolwright_sandbox::layers::Layers;
 use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::step::FailedStep;
 
+use super::forks::{ForkUse, Forks};
 use super::identity::Identities;
 use super::network::{self, NetworkId, Place, SharedNetwork};
 use super::pool::{Acquired, Host, Pool, acquire, order};
@@ -39,6 +40,10 @@ pub(crate) struct Lease {
     /// The views of its supervisor, and their use by the command.
     views: Option<Arc<Views>>,
     view_use: Option<ViewUse>,
+    /// The use of forks of git directories by the command.
+    fork_use: Option<ForkUse>,
+    /// How often the supervisor had changed the tree when the worker was taken.
+    renewals: u64,
     /// The repositories that the command may make or change.
     look: Option<Box<Look>>,
     /// What was reported at the end of that.
@@ -83,6 +88,9 @@ impl Lease {
         if let Some(mut view_use) = self.view_use.take() {
             reports.extend(view_use.end());
         }
+        if let Some(mut fork_use) = self.fork_use.take() {
+            reports.extend(fork_use.end());
+        }
         if let Some(mut look) = self.look.take() {
             reports.extend(look.end());
         }
@@ -103,7 +111,7 @@ impl Lease {
         self.reports = self.end_views();
         let Some(worker) = self.worker.take() else { return };
         let mut state = self.pool.lock();
-        if state.generation == self.generation {
+        if state.generation == self.generation && state.renewals == self.renewals {
             state.put_back(worker);
         }
     }
@@ -184,11 +192,15 @@ fn lease(
     loop {
         let pool = if is_isolated { Arc::default() } else { pools::of(plan) };
         let call = Call { plan, is_isolated, pool: &pool, cancel, deadline };
+        // A new fork changes the tree, which is done before a worker is taken.
+        let forks = pool.lock().forks.clone();
+        let known = forks.and_then(|forks| forks.begin(&pool, false).ok());
         let Acquired { worker, generation, is_new } = acquire(&call, || pool.lock())?;
         if is_new && !is_isolated {
             pools::enforce_share(&pool);
         }
         let layers = worker.layers;
+        let renewals = pool.lock().renewals;
         let has_views = !plan.views.is_empty() && layers.mount.holds();
         let mut lease = Lease {
             worker: Some(worker),
@@ -196,10 +208,25 @@ fn lease(
             generation,
             views: None,
             view_use: None,
+            fork_use: known.filter(|known| known.generation() == generation),
+            renewals,
             look: None,
             reports: Vec::new(),
             _network: None,
         };
+        if lease.fork_use.is_none() && layers.forks.holds() {
+            let forks = Forks::of(plan, &lease.pool, generation);
+            match forks.and_then(|forks| forks.begin(&lease.pool, true)) {
+                Ok(fork_use) => lease.fork_use = Some(fork_use),
+                Err(_) => {
+                    lease.release();
+                    if started.elapsed() > MAX_START_TIME {
+                        return Err(NoWorker::TooLong);
+                    }
+                    continue;
+                }
+            }
+        }
         if has_views {
             match views::of(plan, &lease.pool, generation) {
                 Found::Views(views) => lease.views = Some(views),

@@ -14,6 +14,7 @@ use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::Order;
 
+use super::forks::Forks;
 use super::identity::Identities;
 use super::network::{NetworkId, SharedNetwork};
 use super::supervisor::Supervisor;
@@ -92,6 +93,10 @@ pub(super) struct State<S: SupervisorHandle> {
     pub(super) network: Option<NetworkId>,
     /// The views of the supervisor, once they have been asked for.
     pub(super) views: Option<Arc<Views>>,
+    /// The forks of the supervisor, once they have been asked for.
+    pub(super) forks: Option<Arc<Forks>>,
+    /// Counts changes of the tree. A worker from before one is not put back.
+    pub(super) renewals: u64,
 }
 
 impl<S: SupervisorHandle> Default for State<S> {
@@ -107,6 +112,8 @@ impl<S: SupervisorHandle> Default for State<S> {
             without_mounts: None,
             network: None,
             views: None,
+            forks: None,
+            renewals: 0,
         }
     }
 }
@@ -278,6 +285,12 @@ impl<S: SupervisorHandle> State<S> {
         }
     }
 
+    /// Drops the workers of a tree that changes.
+    pub(super) fn drop_idle(&mut self) {
+        self.idle.clear();
+        self.renewals += 1;
+    }
+
     /// How many descriptors it keeps open while nothing runs.
     pub(super) fn descriptors(&self) -> usize {
         2 * (self.idle.len() + usize::from(self.supervisor.is_some()))
@@ -315,6 +328,7 @@ impl<S: SupervisorHandle> State<S> {
         self.without_mounts = None;
         self.network = None;
         self.views = None;
+        self.forks = None;
     }
 }
 

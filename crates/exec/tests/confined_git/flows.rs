@@ -12,7 +12,7 @@ const MODULE: &str =
 const TRACKED: &str = "git clone -q $BESIDE/up.git . && git switch -qc topic --track origin/feature && git switch -q main";
 
 /// What a person has prepared, and what a command does.
-const FLOWS: &[(&str, &str, &str)] = &[
+pub(super) const FLOWS: &[(&str, &str, &str)] = &[
     ("status", REPOSITORY, "echo two >> a; echo new > n; git status --short"),
     (
         "add and commit",

@@ -1,0 +1,109 @@
+//! What of a command's changes to a repository did not come back, or came back as something else.
+
+use std::path::{Path, PathBuf};
+
+use toolwright_exec::GitNote;
+
+/// How many names are shown.
+const MAX_NAMES: usize = 10;
+/// No name that is shown is longer.
+const MAX_NAME: usize = 80;
+
+/// A sentence for a model.
+pub(super) fn sentence(repository: &Path, note: &GitNote) -> String {
+    let repository = shown(&repository.to_string_lossy());
+    match note {
+        GitNote::ReferenceKept { name, kept: Some(kept) } => format!(
+            "Somebody else has changed {} in {repository} while the command ran, and that stays. What the command made of it is kept as {}: merge or rebase it.",
+            shown(name),
+            shown(kept)
+        ),
+        GitNote::ReferenceKept { name, kept: None } => format!(
+            "Somebody else has changed {} in {repository} while the command ran, and that stays. Look at it before changing it again.",
+            shown(name)
+        ),
+        GitNote::StagedMeanwhile(paths) => format!(
+            "Somebody else has staged something else in {repository} while the command ran, and that stays: {}. Stage them again if that is meant.",
+            paths_of(paths)
+        ),
+        GitNote::SettingsRefused(names) => format!(
+            "In {repository}, {} held for this command alone, because such settings can run programs, lead elsewhere or hide files. Use `git -c` for one command, or have the user make the setting outside of the sandbox.",
+            names_of(names)
+        ),
+        GitNote::SettingsMeanwhile(names) => format!(
+            "Somebody else has changed {} in {repository} while the command ran, and that stays. Look at it before changing it again.",
+            names_of(names)
+        ),
+        GitNote::SettingsChanged(names) => format!(
+            "The command has changed where {repository} is fetched from or pushed to: {}. Tell the user.",
+            names_of(names)
+        ),
+        GitNote::LeftOut(names) => format!(
+            "In {repository}, {} stayed in the sandbox and is gone with it: only objects, references, the index and harmless settings come back. If it is meant, have the user make it outside of the sandbox.",
+            names_of(names)
+        ),
+        GitNote::StateLeftOut { operation, reason } => format!(
+            "The {} in {repository} stayed in the sandbox and is gone with it ({}). Begin it again in one command, or have the user do so.",
+            plain(operation),
+            plain(reason)
+        ),
+        GitNote::Locked(lock) => format!(
+            "Another git holds {} in {repository}, so the command's changes to the repository wait for the next command. If no other git runs there, have the user remove that file.",
+            shown(&lock.to_string_lossy())
+        ),
+        GitNote::Failed(reason) => format!(
+            "Nothing of the command's changes to {repository} came back: {}. The repository is as it was.",
+            plain(reason)
+        ),
+    }
+}
+
+fn paths_of(paths: &[PathBuf]) -> String {
+    listed(paths.iter().map(|path| path.as_path()).map(Path::to_string_lossy), paths.len())
+}
+
+fn names_of(names: &[String]) -> String {
+    listed(names.iter(), names.len())
+}
+
+fn listed<N: AsRef<str>>(names: impl Iterator<Item = N>, count: usize) -> String {
+    let names: Vec<String> = names.take(MAX_NAMES).map(|name| shown(name.as_ref())).collect();
+    match count - names.len() {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
+}
+
+fn shown(name: &str) -> String {
+    format!("`{}`", plain(name))
+}
+
+/// Without what could end the quotes of a name, or move the cursor of a terminal.
+fn plain(text: &str) -> String {
+    let plain = text.chars().map(|it| if it.is_control() || it == '`' { '?' } else { it });
+    plain.take(MAX_NAME).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_note_says_what_happened_and_what_to_do() {
+        let of = |note: GitNote| sentence(Path::new(".git"), &note);
+        let kept = of(GitNote::ReferenceKept {
+            name: "refs/heads/main".into(),
+            kept: Some("refs/toolwright/0123456789/heads/main".into()),
+        });
+        assert!(kept.contains("`refs/heads/main` in `.git`"), "{kept}");
+        assert!(
+            kept.ends_with("kept as `refs/toolwright/0123456789/heads/main`: merge or rebase it.")
+        );
+        let refused = of(GitNote::SettingsRefused(vec!["alias.x".into(), "core.`y\n".into()]));
+        assert!(refused.contains("`alias.x`, `core.?y?` held for this command alone"), "{refused}");
+        let many = of(GitNote::StagedMeanwhile((0..12).map(|it| it.to_string().into()).collect()));
+        assert!(many.contains("`9` and 2 more"), "{many}");
+        let locked = of(GitNote::Locked("index.lock".into()));
+        assert!(locked.contains("holds `index.lock`"), "{locked}");
+    }
+}

@@ -1,0 +1,171 @@
+//! A command that works on a fork of a repository: what it commits comes back, and nothing else that it wrote.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use super::flows::{FLOWS, REPOSITORY};
+use super::{Scene, has_namespaces};
+use toolwright_exec::GitNote;
+use toolwright_sandbox::plan::Plan;
+
+/// Those of which everything comes back as objects, references, logs and what is staged.
+const COMPLETE: &[&str] = &[
+    "status",
+    "add and commit",
+    "amend",
+    "branch and switch",
+    "merge",
+    "a conflict that is given up",
+    "a conflict that is resolved",
+    "rebase",
+    "a rebase with commands",
+    "cherry-pick",
+    "revert",
+    "stash",
+    "tags",
+    "reset",
+    "bisect",
+    "gc",
+    "notes",
+    "names",
+    "clean",
+    "blame and diff",
+    "ignored files",
+];
+
+/// Has commands work on a fork of the repository of the root.
+fn with_fork(plan: &mut Plan) {
+    plan.forks = toolwright_git::repository::directories(&plan.root);
+    plan.views.clear();
+    plan.looks_below = None;
+}
+
+#[test]
+fn git_works_on_a_fork_as_outside() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut wrong = Vec::new();
+    for (name, prepare, script) in FLOWS.iter().filter(|(name, ..)| COMPLETE.contains(name)) {
+        let scene = Scene::new(prepare);
+        let by_person = scene.on_host(&scene.place.root, script);
+        let expected = scene.state();
+        scene.prepare(prepare);
+        let (by_command, reports) = scene.confined_by(script, with_fork);
+        let reports = reports.take();
+        if by_person != by_command || !reports.is_empty() {
+            wrong.push(format!("{name}:\n{by_person}\nbut inside:\n{by_command}\n{reports:?}"));
+        }
+        let found = scene.state();
+        if expected != found {
+            wrong.push(format!("{name}, afterwards:\n{expected}\nbut inside:\n{found}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}\n\n{}", wrong.len(), COMPLETE.len(), wrong.join("\n\n"));
+}
+
+#[test]
+fn nothing_that_git_obeys_comes_back() {
+    if !has_namespaces() {
+        return;
+    }
+    let scene = Scene::new(REPOSITORY);
+    let root = &scene.place.root;
+    fs::write(root.join("victim"), "mine").expect("written");
+    let plants = [
+        "rm -f .git/logs/HEAD; ln -s ../../victim .git/logs/HEAD",
+        "ln -sf ../victim .git/COMMIT_EDITMSG; ln -sf ../victim .git/packed-refs",
+        "rm -f .git/index; ln -s ../victim .git/index",
+        "printf '#!/bin/sh\\necho evil >> victim' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit",
+        "git config core.fsmonitor 'echo evil >> victim; false'; git config alias.status '!echo evil'",
+        "mkfifo .git/MERGE_MSG .git/refs/heads/pipe .git/config.worktree",
+        "mkdir -p .git/objects/info; echo /nowhere > .git/objects/info/alternates; echo x > .git/commondir",
+        "rm -rf .git/logs; ln -s .. .git/logs; rm -rf .git/refs/tags; ln -s ../.. .git/refs/tags",
+    ];
+    let before = scene.state();
+    for plant in plants {
+        let (printed, reports) = scene.confined_by(&format!("{plant}; true"), with_fork);
+        assert!(printed.ends_with("[Some(0)]"), "{plant}: {printed}");
+        drop(reports);
+        scene.on_host(root, "git status; git diff; git log -1; git commit --allow-empty -m x; git reset -q --soft HEAD~1; git reflog delete HEAD@{0}; git reflog delete HEAD@{0}");
+        assert_eq!(fs::read_to_string(root.join("victim")).expect("read"), "mine", "{plant}");
+    }
+    fs::remove_file(root.join("victim")).expect("removed");
+    let after = scene.state();
+    assert_eq!(after.replace("?? victim\n", ""), before.replace("?? victim\n", ""));
+}
+
+#[test]
+fn what_a_person_commits_meanwhile_stays_and_the_command_keeps_its_own() {
+    if !has_namespaces() {
+        return;
+    }
+    let scene = Scene::new(REPOSITORY);
+    let root = &scene.place.root;
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            while !root.join("ready").exists() {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            scene.on_host(root, "git commit -q --allow-empty -m person; : > go");
+        });
+        let script = "git status -s; : > ready; until [ -e go ]; do sleep 0.01; done; \
+            rm ready go; echo c > c; git add c; git commit -qm command";
+        let (printed, reports) = scene.confined_by(script, with_fork);
+        assert_eq!(printed, "[Some(0)]");
+        let reports = reports.take();
+        let [report] = &reports[..] else { panic!("{reports:?}") };
+        let Some(GitNote::ReferenceKept { name, kept: Some(kept) }) = &report.of_fork else {
+            panic!("{reports:?}")
+        };
+        assert_eq!(name, "refs/heads/main");
+        let log = scene.on_host(root, &format!("git log --format=%s -1; git log --format=%s {kept} -1"));
+        assert_eq!(log, "person\ncommand\n[Some(0)]");
+        assert_eq!(scene.on_host(root, "git fsck --strict"), "[Some(0)]");
+    });
+}
+
+#[test]
+fn a_lock_of_a_person_is_waited_for_and_never_removed() {
+    if !has_namespaces() {
+        return;
+    }
+    let scene = Scene::new(REPOSITORY);
+    let root = &scene.place.root;
+    let lock = root.join(".git/index.lock");
+    fs::write(&lock, "").expect("written");
+    let (printed, reports) =
+        scene.confined_by("rm -f .git/index.lock; echo c > c; git add c; git commit -qm command", with_fork);
+    assert_eq!(printed, "[Some(0)]");
+    let reports = reports.take();
+    assert!(
+        matches!(&reports[..], [one] if matches!(one.of_fork, Some(GitNote::Locked(_)))),
+        "{reports:?}"
+    );
+    assert!(lock.exists());
+    let (printed, _) = scene.confined_by("git log --format=%s -1", with_fork);
+    assert_eq!(printed, "command\n[Some(0)]", "it waits in the fork");
+    fs::remove_file(&lock).expect("removed");
+    let (_, reports) = scene.confined_by("true", with_fork);
+    assert_eq!(reports.take(), []);
+    assert_eq!(scene.on_host(root, "git log --format=%s -1; git status -s"), "command\n[Some(0)]");
+}
+
+#[test]
+fn the_next_command_sees_what_a_person_has_done() {
+    if !has_namespaces() {
+        return;
+    }
+    let scene = Scene::new(REPOSITORY);
+    let root = &scene.place.root;
+    symlink("a", root.join("link")).expect("made");
+    for number in 0..5 {
+        let script = format!("git add -A; git commit -q --allow-empty -m command{number}; git log --format=%s -2");
+        let (printed, reports) = scene.confined_by(&script, with_fork);
+        let before = if number == 0 { "first".to_owned() } else { format!("person{}", number - 1) };
+        assert_eq!(printed, format!("command{number}\n{before}\n[Some(0)]"));
+        assert_eq!(reports.take(), []);
+        let script = format!("git commit -q --allow-empty -m person{number}; git log --format=%s -2");
+        assert_eq!(scene.on_host(root, &script), format!("person{number}\ncommand{number}\n[Some(0)]"));
+    }
+}

@@ -1,0 +1,208 @@
+//! Where git would discover a repository below a directory.
+//!
+//! Git takes a directory for a repository if there is a `.git` in it, or if it looks like a git directory itself: a
+//! `HEAD`, with `objects` and `refs` or with a `commondir`, whatever kinds of files these are. The first look
+//! reads all directories. Later ones read those that have changed: the kernel reports names that are made, and
+//! where it does not, the times at which directories changed tell. Both are exact once a command has ended.
+
+mod events;
+mod signs;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ffi::{OsStr, OsString};
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, Stat, statat};
+
+use crate::directory::{Directory, Entry, ReadError};
+use events::Events;
+pub use signs::{Sign, sign_of};
+
+/// How many directories are looked at. Where there are more, those near the root count.
+const MAX_DIRECTORIES: usize = 1_000_000;
+/// How many entries of a directory are read.
+const MAX_ENTRIES: usize = 2_000_000;
+/// How many directories the kernel reports on. Each costs it about a kilobyte.
+const MAX_WATCHED: usize = 8_192;
+/// A directory that has changed within this time before it was read may change again without another time.
+const GRANULARITY_NS: i128 = 20_000_000;
+
+/// What is known about a tree.
+#[derive(Debug)]
+pub struct Discovery {
+    top: Directory,
+    events: Option<Events>,
+    directories: BTreeMap<PathBuf, Known>,
+    found: BTreeMap<PathBuf, Sign>,
+    /// Whether some directories were not looked at.
+    is_partial: bool,
+}
+
+/// A directory as it was when it was read.
+#[derive(Debug)]
+struct Known {
+    version: Version,
+    is_watched: bool,
+    /// The directories in it.
+    below: BTreeSet<OsString>,
+}
+
+/// Which directory it is, and when it changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Version {
+    device: u64,
+    inode: u64,
+    changed: i128,
+    is_settled: bool,
+}
+
+impl Discovery {
+    /// Reads all directories below `top`.
+    pub fn begin(top: &Path) -> Result<Self, ReadError> {
+        let top = Directory::open(top)?;
+        let mut discovery = Self {
+            top,
+            events: Events::new(),
+            directories: BTreeMap::new(),
+            found: BTreeMap::new(),
+            is_partial: false,
+        };
+        discovery.read(vec![PathBuf::from(".")]);
+        Ok(discovery)
+    }
+
+    /// The places below the top at which git would discover a repository, and by what.
+    #[must_use]
+    pub fn found(&self) -> &BTreeMap<PathBuf, Sign> {
+        &self.found
+    }
+
+    /// Whether there are more directories than are looked at.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        self.is_partial
+    }
+
+    /// Looks again at what has changed.
+    pub fn look(&mut self) {
+        let mut changed: Vec<PathBuf> = Vec::new();
+        match self.events.as_mut().map(Events::take) {
+            Some(Some(reported)) => changed.extend(reported),
+            // Some were lost, or nothing is reported.
+            Some(None) => {
+                self.events = None;
+                self.directories.values_mut().for_each(|known| known.is_watched = false);
+            }
+            None => {}
+        }
+        for (path, known) in &self.directories {
+            if !known.is_watched {
+                let now = Version::of(&self.top, path);
+                if now.is_none_or(|now| now != known.version || !known.version.is_settled) {
+                    changed.push(path.clone());
+                }
+            }
+        }
+        changed.sort_unstable();
+        changed.dedup();
+        self.read(changed);
+    }
+
+    /// Reads directories, and those below them that were not known.
+    fn read(&mut self, first: Vec<PathBuf>) {
+        let mut left = VecDeque::from(first);
+        while let Some(path) = left.pop_front() {
+            if self.directories.len() >= MAX_DIRECTORIES && !self.directories.contains_key(&path) {
+                self.is_partial = true;
+                return;
+            }
+            // What is made before it is read is read, and what is made later is reported.
+            let watched = self.directories.len() < MAX_WATCHED;
+            let is_watched = match self.events.as_mut().filter(|_| watched) {
+                Some(events) => events.add(&self.top, &path),
+                None => false,
+            };
+            let version = Version::of(&self.top, &path);
+            let entries = self.top.entries(&path, MAX_ENTRIES).ok().flatten();
+            let (Some(version), Some(entries)) = (version, entries) else {
+                self.forget(&path);
+                continue;
+            };
+            let sign = signs::in_entries(&self.top, &path, &entries);
+            let is_entered = |entry: &Entry| {
+                entry.kind == FileType::Directory && !is_repository_itself(&entry.name)
+            };
+            let inside: BTreeSet<OsString> =
+                entries.into_iter().filter(is_entered).map(|entry| entry.name).collect();
+            let now = Known { version, is_watched, below: inside.clone() };
+            if let Some(was) = self.directories.insert(path.clone(), now) {
+                for gone in was.below.difference(&inside) {
+                    self.forget(&below(&path, gone));
+                }
+            }
+            match sign {
+                Some(sign) => drop(self.found.insert(path.clone(), sign)),
+                None => drop(self.found.remove(&path)),
+            }
+            for name in inside {
+                let below = below(&path, &name);
+                let is_known = self.directories.get(&below).is_some_and(|known| {
+                    let now = Version::of(&self.top, &below);
+                    now.is_some_and(|now| now.is_same_directory(&known.version))
+                });
+                if !is_known {
+                    left.push_back(below);
+                }
+            }
+        }
+    }
+
+    fn forget(&mut self, path: &Path) {
+        self.directories.remove(path);
+        self.found.remove(path);
+        self.forget_below(path);
+    }
+
+    fn forget_below(&mut self, path: &Path) {
+        let from = (Bound::Excluded(path), Bound::Unbounded);
+        let is_below = |one: &&PathBuf| path == Path::new(".") || one.starts_with(path);
+        let gone = self.directories.range::<Path, _>(from).map(|(one, _)| one).take_while(is_below);
+        for one in gone.cloned().collect::<Vec<_>>() {
+            self.directories.remove(&one);
+            self.found.remove(&one);
+        }
+    }
+}
+
+/// Nothing below a git directory is a place where git looks for another.
+fn is_repository_itself(name: &OsStr) -> bool {
+    name == ".git"
+}
+
+fn below(directory: &Path, name: &OsStr) -> PathBuf {
+    if directory == Path::new(".") { PathBuf::from(name) } else { directory.join(name) }
+}
+
+impl Version {
+    fn of(top: &Directory, path: &Path) -> Option<Self> {
+        let stat = statat(top, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        FileType::from_raw_mode(stat.st_mode).is_dir().then(|| Self::new(&stat))
+    }
+
+    fn is_same_directory(&self, other: &Self) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
+
+    fn new(stat: &Stat) -> Self {
+        let changed = i128::from(stat.st_ctime) * 1_000_000_000 + i128::from(stat.st_ctime_nsec);
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let now = now.map_or(0, |now| i128::try_from(now.as_nanos()).unwrap_or(0));
+        Self {
+            device: stat.st_dev,
+            inode: stat.st_ino,
+            changed,
+            is_settled: now - changed > GRANULARITY_NS,
+        }
+    }
+}

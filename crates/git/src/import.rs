@@ -1,0 +1,97 @@
+//! What a command has changed in its fork of a repository, brought back as data.
+//!
+//! The law: the repository changes as if the command had been a remote that was fetched from, and a work tree
+//! that was edited. Everything is parsed, bounded and written anew. Nothing of the fork is copied as it is,
+//! followed or obeyed, and git never has it as its own.
+
+mod apply;
+mod changes;
+mod generation;
+mod indexes;
+mod note;
+mod read;
+mod snapshot;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::database::Database;
+use crate::directory::Directory;
+use crate::transaction;
+use crate::upper::Upper;
+use apply::NotWritten;
+use read::{Failure, Received};
+
+pub use changes::{has_changes, is_quiet};
+pub use note::Note;
+pub use snapshot::Snapshot;
+
+/// What decides about settings and addresses that come back.
+pub struct Terms<'t> {
+    /// Where relative addresses begin: the top of the work tree, if there is one.
+    pub top: Option<PathBuf>,
+    /// Whether commands can write at a path.
+    pub is_writable: Box<dyn Fn(&Path) -> bool + 't>,
+    /// Whether commands can read at a path.
+    pub is_readable: Box<dyn Fn(&Path) -> bool + 't>,
+}
+
+impl fmt::Debug for Terms<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Terms").field("top", &self.top).finish_non_exhaustive()
+    }
+}
+
+/// What came of the changes.
+#[derive(Debug, Default)]
+pub struct Imported {
+    /// What a reader has to know.
+    pub notes: Vec<Note>,
+    /// Nothing was written, because another program holds a lock of the repository.
+    pub is_waiting: bool,
+}
+
+/// Brings back what commands have changed in a fork of a repository.
+///
+/// Either everything that is accepted is written, or nothing is. What collides with what somebody else has done
+/// meanwhile is kept under another name, or left out, and noted.
+pub fn import(
+    git: &Directory,
+    snapshot: &Snapshot,
+    changes: &Directory,
+    terms: &Terms<'_>,
+) -> Imported {
+    let _ = terms;
+    match try_import(git, snapshot, changes) {
+        Ok(notes) => Imported { notes, is_waiting: false },
+        Err(NotWritten::Locked(lock)) => {
+            let mut name = lock.into_os_string();
+            name.push(".lock");
+            let name = name.into();
+            Imported { notes: vec![Note::Locked(name)], is_waiting: true }
+        }
+        Err(NotWritten::Failed(failure)) => {
+            Imported { notes: vec![Note::Failed(failure.to_string())], is_waiting: false }
+        }
+    }
+}
+
+fn try_import(
+    git: &Directory,
+    snapshot: &Snapshot,
+    changes: &Directory,
+) -> Result<Vec<Note>, NotWritten> {
+    // What a host that was killed has begun is finished first.
+    transaction::recover(git)?;
+    let objects = git.below("objects").map_err(Failure::from)?;
+    let objects = objects.ok_or_else(|| Failure::Unreadable("it has no objects".to_owned()))?;
+    let database = Database::open(objects).map_err(Failure::from)?;
+    let upper = changes.below(".").map_err(Failure::from)?;
+    let upper = Upper::from(upper.ok_or_else(|| Failure::Unreadable("it is gone".to_owned()))?);
+    let received = Received::read(git, &database, snapshot, &upper)?;
+    let mut notes = apply::apply(git, snapshot, &upper, &received)?;
+    if !received.left_out.is_empty() {
+        notes.push(Note::LeftOut(received.left_out));
+    }
+    Ok(notes)
+}

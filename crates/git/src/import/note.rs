@@ -1,0 +1,36 @@
+//! What a reader has to know about changes that came back, or did not.
+
+use std::path::PathBuf;
+
+/// One thing to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Note {
+    /// Somebody else has changed this reference meanwhile. The command's value is kept under another name.
+    ReferenceKept {
+        /// The reference, or `HEAD`.
+        name: String,
+        /// Where the value of the command is. `None`: it was a deletion, or is kept nowhere.
+        kept: Option<String>,
+    },
+    /// Somebody else has staged something else at these paths meanwhile, and that stays.
+    StagedMeanwhile(Vec<PathBuf>),
+    /// These settings may run programs, or lead elsewhere. They were not carried over.
+    SettingsRefused(Vec<String>),
+    /// Somebody else has changed these settings meanwhile, and their values stay.
+    SettingsMeanwhile(Vec<String>),
+    /// These settings came back, and a user may want to know: a remote has another address.
+    SettingsChanged(Vec<String>),
+    /// These files stayed in the fork, and are gone with it.
+    LeftOut(Vec<String>),
+    /// This state of an operation stayed in the fork: a file of it has a form that git does not write.
+    StateLeftOut {
+        /// The operation: `merge`, `rebase`.
+        operation: String,
+        /// What was found.
+        reason: String,
+    },
+    /// Another program holds this lock. The changes wait for the next command.
+    Locked(PathBuf),
+    /// Nothing came back, for this reason.
+    Failed(String),
+}

@@ -1,0 +1,205 @@
+//! Reading what a command has changed. Nothing is written before all of it has been read.
+
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FileType;
+
+use super::Snapshot;
+use super::indexes;
+use crate::bounds::Problem;
+use crate::database::Database;
+use crate::directory::{Directory, ReadError};
+use crate::incoming::{Borders, Incoming};
+use crate::index::{EMPTY_BLOB, Index, IndexError};
+use crate::object::{Id, Kind};
+use crate::refs::{self, Head, RefChange, RefValue, Refusal};
+use crate::upper::{Bounds, Upper};
+
+/// Trees are read to expand a sparse index. No larger one is.
+const MAX_TREE: u64 = 16 << 20;
+/// How many entries of a directory are named.
+const MAX_NAMED: usize = 100;
+/// What git leaves behind, and what is read elsewhere. Nobody misses the rest of these.
+const PASSED_OVER: [&str; 22] = [
+    "objects",
+    "refs",
+    "logs",
+    "index",
+    "HEAD",
+    "packed-refs",
+    "config",
+    "COMMIT_EDITMSG",
+    "ORIG_HEAD",
+    "FETCH_HEAD",
+    "AUTO_MERGE",
+    "MERGE_MSG",
+    "SQUASH_MSG",
+    "MERGE_RR",
+    "gc.pid",
+    "gc.log",
+    "info",
+    "lfs",
+    "rr-cache",
+    "worktrees",
+    "modules",
+    "shallow",
+];
+
+/// Why nothing is brought back.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    #[error("{0}")]
+    Unreadable(String),
+    #[error("its objects were not accepted: {0}")]
+    Objects(#[from] Problem),
+    #[error("it cannot be read: {0}")]
+    Read(#[from] ReadError),
+    #[error("its index was not accepted: {0}")]
+    Index(#[from] IndexError),
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// What a command has changed, as far as it is accepted.
+pub(super) struct Received<'b> {
+    pub(super) objects: Incoming<'b>,
+    pub(super) refs: Vec<RefChange>,
+    pub(super) head: Option<Head>,
+    /// The index before, and as the command left it. `None`: it has not touched it.
+    pub(super) indexes: Option<(Index, Index)>,
+    pub(super) config: Option<Vec<u8>>,
+    pub(super) left_out: Vec<String>,
+}
+
+impl<'b> Received<'b> {
+    pub(super) fn read(
+        git: &Directory,
+        database: &'b Database,
+        snapshot: &Snapshot,
+        upper: &Upper,
+    ) -> Result<Self, Failure> {
+        let (map, head_before) =
+            snapshot.refs.as_ref().map_err(|error| Failure::Unreadable(error.to_string()))?;
+        let added = upper.directory().below("objects")?;
+        let added = added.ok_or_else(|| Failure::Unreadable("it has no objects".to_owned()))?;
+        let borders = borders(git)?;
+        let objects =
+            Incoming::read(&added, database, &borders, &crate::bounds::Bounds::default())?;
+        let mut left_out = named(upper)?;
+        let changes = refs::changes(map, upper, Bounds::default())?;
+        left_out.extend(changes.left_out.iter().map(|one| printable(&one.path)));
+        let mut accepted = Vec::new();
+        for change in changes.refs {
+            if has_value(&objects, &change)? {
+                accepted.push(change);
+            } else {
+                left_out.push(change.name.to_string());
+            }
+        }
+        let head = match refs::head_change(head_before, upper) {
+            Ok(Some(Head::Detached(id))) if objects.kind(&id)? != Some(Kind::Commit) => {
+                left_out.push("HEAD".to_owned());
+                None
+            }
+            Ok(head) => head,
+            Err(Refusal::Deleted) => None,
+            Err(_) => {
+                left_out.push("HEAD".to_owned());
+                None
+            }
+        };
+        let indexes = read_indexes(git, snapshot, upper, &objects)?;
+        let config = upper.read("config", super::snapshot::MAX_CONFIG).ok().flatten();
+        left_out.sort_unstable();
+        left_out.dedup();
+        left_out.truncate(MAX_NAMED);
+        Ok(Self { objects, refs: accepted, head, indexes, config, left_out })
+    }
+
+    /// Whether an entry of the index may be staged.
+    pub(super) fn accepts(&self, entry: &crate::index::Entry<'_>) -> bool {
+        use crate::index::Mode;
+        let is_there = |id: &Id| matches!(self.objects.kind(id), Ok(Some(Kind::Blob)));
+        match entry.mode() {
+            // Where no git directory of a command lies on the host, it leads to nothing of a command's.
+            Mode::Gitlink => true,
+            _ => is_there(&entry.id()) || entry.is_intent_to_add() && entry.id() == EMPTY_BLOB,
+        }
+    }
+}
+
+/// The commits at which the history of a shallow repository ends.
+fn borders(git: &Directory) -> Result<Borders, Failure> {
+    let shallow = git.read("shallow", 64 << 20)?.unwrap_or_default();
+    let shallow = shallow.split(|byte| *byte == b'\n').filter_map(|line| Id::from_hex(line).ok());
+    let packs = git.entries("objects/pack", usize::MAX).ok().flatten().unwrap_or_default();
+    let is_promisor =
+        |name: &std::ffi::OsStr| Path::new(name).extension() == Some("promisor".as_ref());
+    let is_partial = packs.iter().any(|entry| is_promisor(&entry.name));
+    Ok(Borders { shallow: shallow.collect(), is_partial })
+}
+
+/// Whether the new value of a reference is an object that is there, and of a kind that fits.
+fn has_value(objects: &Incoming<'_>, change: &RefChange) -> Result<bool, Failure> {
+    let Some(RefValue::Id(id)) = &change.after else { return Ok(true) };
+    let kind = objects.kind(id)?;
+    Ok(if change.name.is_branch() { kind == Some(Kind::Commit) } else { kind.is_some() })
+}
+
+fn read_indexes(
+    git: &Directory,
+    snapshot: &Snapshot,
+    upper: &Upper,
+    objects: &Incoming<'_>,
+) -> Result<Option<(Index, Index)>, Failure> {
+    let Some(view) = indexes::read(upper.directory())? else { return Ok(None) };
+    let before = snapshot.index()?;
+    let tree = |id: &Id| match objects.object(id, MAX_TREE) {
+        Ok(Some((Kind::Tree, content))) => Some(content),
+        _ => None,
+    };
+    let shared =
+        |id: &Id| indexes::shared(upper.directory(), id).or_else(|| indexes::shared(git, id));
+    let length = before.as_ref().map_or(0, Vec::len);
+    let before = match before {
+        Some(bytes) => indexes::of_person(&bytes, &|id| indexes::shared(git, id), &tree)?,
+        None => Index::default(),
+    };
+    let view = indexes::of_command(&view, length, &shared, &tree)?;
+    Ok(Some((before, view)))
+}
+
+/// Names that a user may miss: hooks, attributes, and whatever else git has no part in.
+fn named(upper: &Upper) -> Result<Vec<String>, Failure> {
+    let mut names = Vec::new();
+    for (directory, known) in [
+        (".", &PASSED_OVER[..]),
+        ("hooks", &[]),
+        ("info", &["refs", "packs", "exclude", "sparse-checkout"]),
+    ] {
+        let entries = match upper.directory().entries(directory, 10_000) {
+            Ok(entries) => entries.unwrap_or_default(),
+            Err(ReadError::WrongKind) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        for entry in entries {
+            let is_known = known.iter().any(|one| entry.name == *one);
+            let name = Path::new(&entry.name);
+            let is_lock =
+                name.extension().is_some_and(|ending| ending == "lock" || ending == "sample");
+            let is_holder = directory == "." && entry.name == "hooks";
+            if !is_known && !is_lock && !is_holder && entry.kind != FileType::CharacterDevice {
+                names.push(printable(&if directory == "." {
+                    name.to_owned()
+                } else {
+                    Path::new(directory).join(name)
+                }));
+            }
+        }
+    }
+    Ok(names)
+}
+
+fn printable(path: &Path) -> String {
+    PathBuf::from(path).to_string_lossy().into_owned()
+}

@@ -1,0 +1,97 @@
+//! A repository as commands saw it.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+
+use rustix::fs::{Stat, fstat};
+
+use super::generation::Generation;
+use super::indexes;
+use crate::directory::{Directory, ReadError};
+use crate::index::{Index, Limits};
+use crate::refs::{self, Head, RefMap, Unreadable};
+use crate::upper::Bounds;
+
+/// A longer configuration is not read.
+pub(super) const MAX_CONFIG: u64 = 4 << 20;
+
+/// A repository as it was when a fork of it was made.
+#[derive(Debug)]
+pub struct Snapshot {
+    generation: Generation,
+    pub(super) refs: Result<(RefMap, Head), Unreadable>,
+    pub(super) config: Vec<u8>,
+    /// Git replaces its index, so an open one stays as it was.
+    index: Option<File>,
+    /// The index of a fork that says the same as this one.
+    same_index: Option<FileVersion>,
+}
+
+/// A file, and when it was changed.
+type FileVersion = (u64, i64, i64, u64);
+
+impl Snapshot {
+    /// Takes it. The fork has been made before.
+    pub fn take(git: &Directory) -> Result<Self, ReadError> {
+        let generation = Generation::now(git)?;
+        let index = git.file("index")?.map(|(file, _)| file);
+        let refs = RefMap::read(git, Bounds::default());
+        let refs = refs.and_then(|map| refs::read_head(git).map(|head| (map, head)));
+        let config = git.read("config", MAX_CONFIG)?.unwrap_or_default();
+        Ok(Self { generation, refs, config, index, same_index: None })
+    }
+
+    /// Whether the repository is still as it was.
+    #[must_use]
+    pub fn is_current(&self, git: &Directory) -> bool {
+        self.generation.is_current(git)
+    }
+
+    /// The index. `None`: there was none.
+    pub(super) fn index(&self) -> Result<Option<Vec<u8>>, ReadError> {
+        let Some(mut file) = self.index.as_ref() else { return Ok(None) };
+        file.seek(SeekFrom::Start(0))?;
+        let mut content = Vec::new();
+        file.take(Limits::PERSON.bytes as u64).read_to_end(&mut content)?;
+        Ok(Some(content))
+    }
+
+    /// Whether the index of a fork says the same as that of the repository: git has looked at files again.
+    pub(super) fn has_index_of(&mut self, changes: &Directory) -> bool {
+        let Ok(Some((file, _))) = changes.file("index") else { return false };
+        let Ok(now) = fstat(&file).map(|stat| version(&stat)) else { return false };
+        if self.same_index == Some(now) {
+            return true;
+        }
+        let says_same = self.says_same_index(changes).unwrap_or(false);
+        if says_same {
+            self.same_index = Some(now);
+        }
+        says_same
+    }
+
+    fn says_same_index(&self, changes: &Directory) -> Option<bool> {
+        let before = self.index().ok()?;
+        let none = |_: &_| None;
+        let before = match before {
+            Some(bytes) => indexes::of_person(&bytes, &none, &none).ok()?,
+            None => Index::default(),
+        };
+        let bytes = changes.read("index", Limits::PERSON.bytes as u64).ok()??;
+        let now = indexes::of_command(&bytes, before.len(), &none, &none).ok()?;
+        let value = |entry: crate::index::Entry<'_>| {
+            (entry.mode(), entry.id(), entry.stage(), entry.skips_worktree())
+        };
+        Some(
+            before.len() == now.len()
+                && before
+                    .entries()
+                    .zip(now.entries())
+                    .all(|(one, other)| one.path() == other.path() && value(one) == value(other)),
+        )
+    }
+}
+
+fn version(stat: &Stat) -> FileVersion {
+    (stat.st_ino, stat.st_size, stat.st_ctime, stat.st_ctime_nsec)
+}
