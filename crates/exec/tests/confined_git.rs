@@ -18,6 +18,8 @@ use toolwright_sandbox::policy::{Options, ReadScope, Resolved, plan};
 mod flows;
 #[path = "confined_git/followed.rs"]
 mod followed;
+#[path = "confined_git/forks.rs"]
+mod forks;
 #[path = "confined_git/new_repository.rs"]
 mod new_repository;
 #[path = "confined_git/only_read.rs"]
