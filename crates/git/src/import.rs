@@ -5,6 +5,7 @@
 //! followed or obeyed, and git never has it as its own.
 
 mod apply;
+mod area;
 mod changes;
 mod generation;
 mod indexes;
@@ -61,8 +62,7 @@ pub fn import(
     changes: &Directory,
     terms: &Terms<'_>,
 ) -> Imported {
-    let _ = terms;
-    match try_import(git, snapshot, changes) {
+    match try_import(git, snapshot, changes, terms) {
         Ok(notes) => Imported { notes, is_waiting: false },
         Err(NotWritten::Locked(lock)) => {
             let mut name = lock.into_os_string();
@@ -80,6 +80,7 @@ fn try_import(
     git: &Directory,
     snapshot: &Snapshot,
     changes: &Directory,
+    terms: &Terms<'_>,
 ) -> Result<Vec<Note>, NotWritten> {
     // What a host that was killed has begun is finished first.
     transaction::recover(git)?;
@@ -88,8 +89,8 @@ fn try_import(
     let database = Database::open(objects).map_err(Failure::from)?;
     let upper = changes.below(".").map_err(Failure::from)?;
     let upper = Upper::from(upper.ok_or_else(|| Failure::Unreadable("it is gone".to_owned()))?);
-    let received = Received::read(git, &database, snapshot, &upper)?;
-    let mut notes = apply::apply(git, snapshot, &upper, &received)?;
+    let received = Received::read(git, &database, snapshot, &upper, &terms.is_writable)?;
+    let mut notes = apply::apply(git, &upper, &received)?;
     if !received.left_out.is_empty() {
         notes.push(Note::LeftOut(received.left_out));
     }

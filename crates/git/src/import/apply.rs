@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::Note;
+use super::area::{After, place};
 use super::indexes;
 use super::read::{Failure, Received};
-use super::{Note, Snapshot};
 use crate::directory::Directory;
 use crate::index::{self, Index, SkipWorktree};
 use crate::log::{self, Change, Line, LogName};
@@ -44,7 +45,6 @@ impl From<TransactionError> for NotWritten {
 /// Writes everything, or nothing.
 pub(super) fn apply(
     git: &Directory,
-    snapshot: &Snapshot,
     upper: &Upper,
     received: &Received<'_>,
 ) -> Result<Vec<Note>, NotWritten> {
@@ -57,12 +57,21 @@ pub(super) fn apply(
         transaction: Transaction::begin(git)?,
         notes: Vec::new(),
         applied: BTreeSet::new(),
-        head_stays: false,
         is_empty: true,
     };
-    apply.references(snapshot, received)?;
-    apply.head(snapshot, received)?;
-    apply.index(received)?;
+    apply.references(received)?;
+    for area in &received.areas {
+        match &area.new {
+            Some((lead, lines)) => apply.new_area(area, lead, lines)?,
+            None => {
+                let head_stays = apply.head(area, received)?;
+                if !head_stays {
+                    apply.log_of_head(area, upper)?;
+                }
+            }
+        }
+        apply.index(area, received)?;
+    }
     apply.logs(upper)?;
     if apply.is_empty {
         return Ok(apply.notes);
@@ -81,17 +90,12 @@ struct Apply<'g> {
     notes: Vec<Note>,
     /// The references that get the command's value.
     applied: BTreeSet<RefName>,
-    /// Whether the branch that is checked out does not.
-    head_stays: bool,
+    /// Whether nothing is to be written.
     is_empty: bool,
 }
 
 impl Apply<'_> {
-    fn references(
-        &mut self,
-        snapshot: &Snapshot,
-        received: &Received<'_>,
-    ) -> Result<(), NotWritten> {
+    fn references(&mut self, received: &Received<'_>) -> Result<(), NotWritten> {
         let has_deletions = received.refs.iter().any(|change| change.after.is_none());
         if has_deletions {
             self.transaction.lock(Path::new("packed-refs"), MODE)?;
@@ -130,7 +134,6 @@ impl Apply<'_> {
             rest.update(removed);
             self.transaction.write(Path::new("packed-refs"), &packed::write(&rest))?;
         }
-        let _ = snapshot;
         Ok(())
     }
 
@@ -150,24 +153,43 @@ impl Apply<'_> {
         Ok(())
     }
 
-    fn head(&mut self, snapshot: &Snapshot, received: &Received<'_>) -> Result<(), NotWritten> {
-        let Ok((_, before)) = &snapshot.refs else { return Ok(()) };
-        self.transaction.lock(Path::new("HEAD"), MODE)?;
+    /// Returns whether the log of `HEAD` is to stay as it is: its branch has another value than the command's.
+    fn head(&mut self, area: &After, received: &Received<'_>) -> Result<bool, NotWritten> {
+        let Some(before) = &area.head_before else { return Ok(true) };
+        let path = area.prefix.join("HEAD");
+        self.transaction.lock(&path, MODE)?;
         let unreadable = |error: refs::Unreadable| Failure::Unreadable(error.to_string());
-        let now = refs::read_head(self.git).map_err(unreadable)?;
-        let Some(wanted) = &received.head else {
-            self.head_stays = !self.holds(&now, received);
-            return Ok(());
-        };
+        let directory = self.git.below(place(&area.prefix)).map_err(Failure::from)?;
+        let Some(directory) = directory else { return Ok(true) };
+        let now = refs::read_head(&directory).map_err(unreadable)?;
+        let Some(wanted) = &area.head else { return Ok(!self.holds(&now, received)) };
         if now == *wanted {
-            self.head_stays = !self.holds(&now, received);
-        } else if now == *before {
-            self.transaction.write(Path::new("HEAD"), &wanted.content())?;
-            self.is_empty = false;
-        } else {
-            self.head_stays = true;
-            self.notes.push(Note::ReferenceKept { name: "HEAD".to_owned(), kept: None });
+            return Ok(!self.holds(&now, received));
         }
+        if now != *before {
+            let name = path.to_string_lossy().into_owned();
+            self.notes.push(Note::ReferenceKept { name, kept: None });
+            return Ok(true);
+        }
+        self.transaction.write(&path, &wanted.content())?;
+        self.is_empty = false;
+        Ok(false)
+    }
+
+    /// The files of a linked work tree that the command has made.
+    fn new_area(&mut self, area: &After, lead: &Path, lines: &[Line]) -> Result<(), NotWritten> {
+        use std::os::unix::ffi::OsStrExt;
+        let Some(head) = &area.head else { return Ok(()) };
+        let path = |name: &str| area.prefix.join(name);
+        self.transaction.lock(&path("HEAD"), MODE)?;
+        self.transaction.put(&path("commondir"), b"../..\n", MODE)?;
+        let lead = [lead.as_os_str().as_bytes(), b"\n"].concat();
+        self.transaction.put(&path("gitdir"), &lead, MODE)?;
+        self.transaction.write(&path("HEAD"), &head.content())?;
+        if !lines.is_empty() {
+            self.transaction.put(&path("logs/HEAD"), &text(lines), MODE)?;
+        }
+        self.is_empty = false;
         Ok(())
     }
 
@@ -178,11 +200,16 @@ impl Apply<'_> {
         !is_changed || self.applied.contains(name)
     }
 
-    fn index(&mut self, received: &Received<'_>) -> Result<(), NotWritten> {
-        let Some((before, view)) = &received.indexes else { return Ok(()) };
-        self.transaction.lock(Path::new("index"), MODE)?;
-        let bytes = indexes::read(self.git).map_err(Failure::from)?;
-        let written_at = match self.git.file("index").map_err(Failure::from)? {
+    fn index(&mut self, area: &After, received: &Received<'_>) -> Result<(), NotWritten> {
+        let Some((before, view)) = &area.indexes else { return Ok(()) };
+        let path = area.prefix.join("index");
+        self.transaction.lock(&path, MODE)?;
+        let directory = self.git.below(place(&area.prefix)).map_err(Failure::from)?;
+        let bytes = match &directory {
+            Some(directory) => indexes::read(directory).map_err(Failure::from)?,
+            None => None,
+        };
+        let written_at = match self.git.file(&path).map_err(Failure::from)? {
             Some((file, _)) => file.metadata()?.mtime(),
             None => 0,
         };
@@ -209,8 +236,21 @@ impl Apply<'_> {
             self.notes.push(Note::LeftOut(names));
         }
         if merged.is_changed {
-            self.transaction.write(Path::new("index"), &merged.index.to_bytes())?;
+            self.transaction.write(&path, &merged.index.to_bytes())?;
             self.is_empty = false;
+        }
+        Ok(())
+    }
+
+    /// The log of a `HEAD` that has the command's value.
+    fn log_of_head(&mut self, area: &After, upper: &Upper) -> Result<(), NotWritten> {
+        let directory = self.git.below(place(&area.prefix)).map_err(Failure::from)?;
+        let changed = upper.directory().below(place(&area.prefix)).map_err(Failure::from)?;
+        let (Some(directory), Some(changed)) = (directory, changed) else { return Ok(()) };
+        let changes = log::changes(&directory, &Upper::from(changed), Bounds::default());
+        let logs = changes.map_err(Failure::from)?.logs;
+        for log in logs.into_iter().filter(|log| log.name == LogName::Head) {
+            self.log(&area.prefix.join("logs/HEAD"), log.change, false)?;
         }
         Ok(())
     }
@@ -218,28 +258,29 @@ impl Apply<'_> {
     fn logs(&mut self, upper: &Upper) -> Result<(), NotWritten> {
         let changes = log::changes(self.git, upper, Bounds::default()).map_err(Failure::from)?;
         for log in changes.logs {
-            let is_wanted = match &log.name {
-                LogName::Head => !self.head_stays,
-                LogName::Ref(name) => self.applied.contains(name),
-            };
-            if !is_wanted {
-                continue;
+            let LogName::Ref(name) = &log.name else { continue };
+            if self.applied.contains(name) {
+                let is_stash = name.as_str() == "refs/stash";
+                self.log(&log.name.path(), log.change, is_stash)?;
             }
-            let path = log.name.path();
-            let is_stash = matches!(&log.name, LogName::Ref(name) if name.as_str() == "refs/stash");
-            match log.change {
-                Change::Rewritten { whole, .. } if is_stash => {
-                    self.transaction.put(&path, &text(&whole), MODE)?;
-                }
-                Change::Appended(lines) | Change::Rewritten { lines, .. } => {
-                    if !lines.is_empty() {
-                        self.transaction.append(&path, &text(&lines))?;
-                    }
-                }
-                Change::Deleted => self.transaction.discard(&path)?,
-            }
-            self.is_empty = false;
         }
+        Ok(())
+    }
+
+    fn log(&mut self, path: &Path, change: Change, is_stash: bool) -> Result<(), NotWritten> {
+        match change {
+            Change::Rewritten { whole, .. } if is_stash => {
+                self.transaction.put(path, &text(&whole), MODE)?;
+            }
+            Change::Appended(lines) | Change::Rewritten { lines, .. } => {
+                if lines.is_empty() {
+                    return Ok(());
+                }
+                self.transaction.append(path, &text(&lines))?;
+            }
+            Change::Deleted => self.transaction.discard(path)?,
+        }
+        self.is_empty = false;
         Ok(())
     }
 }

@@ -5,18 +5,16 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FileType;
 
 use super::Snapshot;
-use super::indexes;
+use super::area;
 use crate::bounds::Problem;
 use crate::database::Database;
 use crate::directory::{Directory, ReadError};
 use crate::incoming::{Borders, Incoming};
-use crate::index::{EMPTY_BLOB, Index, IndexError};
+use crate::index::{EMPTY_BLOB, IndexError};
 use crate::object::{Id, Kind};
-use crate::refs::{self, Head, RefChange, RefValue, Refusal};
+use crate::refs::{self, RefChange, RefValue};
 use crate::upper::{Bounds, Upper};
 
-/// Trees are read to expand a sparse index. No larger one is.
-const MAX_TREE: u64 = 16 << 20;
 /// How many entries of a directory are named.
 const MAX_NAMED: usize = 100;
 /// What git leaves behind, and what is read elsewhere. Nobody misses the rest of these.
@@ -64,9 +62,7 @@ pub(super) enum Failure {
 pub(super) struct Received<'b> {
     pub(super) objects: Incoming<'b>,
     pub(super) refs: Vec<RefChange>,
-    pub(super) head: Option<Head>,
-    /// The index before, and as the command left it. `None`: it has not touched it.
-    pub(super) indexes: Option<(Index, Index)>,
+    pub(super) areas: Vec<area::After>,
     pub(super) config: Option<Vec<u8>>,
     pub(super) left_out: Vec<String>,
 }
@@ -77,9 +73,9 @@ impl<'b> Received<'b> {
         database: &'b Database,
         snapshot: &Snapshot,
         upper: &Upper,
+        is_writable: &dyn Fn(&Path) -> bool,
     ) -> Result<Self, Failure> {
-        let (map, head_before) =
-            snapshot.refs.as_ref().map_err(|error| Failure::Unreadable(error.to_string()))?;
+        let map = snapshot.refs.as_ref().map_err(|error| Failure::Unreadable(error.to_string()))?;
         let added = upper.directory().below("objects")?;
         let added = added.ok_or_else(|| Failure::Unreadable("it has no objects".to_owned()))?;
         let borders = borders(git)?;
@@ -96,24 +92,15 @@ impl<'b> Received<'b> {
                 left_out.push(change.name.to_string());
             }
         }
-        let head = match refs::head_change(head_before, upper) {
-            Ok(Some(Head::Detached(id))) if objects.kind(&id)? != Some(Kind::Commit) => {
-                left_out.push("HEAD".to_owned());
-                None
-            }
-            Ok(head) => head,
-            Err(Refusal::Deleted) => None,
-            Err(_) => {
-                left_out.push("HEAD".to_owned());
-                None
-            }
-        };
-        let indexes = read_indexes(git, snapshot, upper, &objects)?;
+        let mut reader =
+            area::Reader { git, upper, objects: &objects, is_writable, left_out: Vec::new() };
+        let areas = reader.all(&snapshot.areas)?;
+        left_out.append(&mut reader.left_out);
         let config = upper.read("config", super::snapshot::MAX_CONFIG).ok().flatten();
         left_out.sort_unstable();
         left_out.dedup();
         left_out.truncate(MAX_NAMED);
-        Ok(Self { objects, refs: accepted, head, indexes, config, left_out })
+        Ok(Self { objects, refs: accepted, areas, config, left_out })
     }
 
     /// Whether an entry of the index may be staged.
@@ -144,29 +131,6 @@ fn has_value(objects: &Incoming<'_>, change: &RefChange) -> Result<bool, Failure
     let Some(RefValue::Id(id)) = &change.after else { return Ok(true) };
     let kind = objects.kind(id)?;
     Ok(if change.name.is_branch() { kind == Some(Kind::Commit) } else { kind.is_some() })
-}
-
-fn read_indexes(
-    git: &Directory,
-    snapshot: &Snapshot,
-    upper: &Upper,
-    objects: &Incoming<'_>,
-) -> Result<Option<(Index, Index)>, Failure> {
-    let Some(view) = indexes::read(upper.directory())? else { return Ok(None) };
-    let before = snapshot.index()?;
-    let tree = |id: &Id| match objects.object(id, MAX_TREE) {
-        Ok(Some((Kind::Tree, content))) => Some(content),
-        _ => None,
-    };
-    let shared =
-        |id: &Id| indexes::shared(upper.directory(), id).or_else(|| indexes::shared(git, id));
-    let length = before.as_ref().map_or(0, Vec::len);
-    let before = match before {
-        Some(bytes) => indexes::of_person(&bytes, &|id| indexes::shared(git, id), &tree)?,
-        None => Index::default(),
-    };
-    let view = indexes::of_command(&view, length, &shared, &tree)?;
-    Ok(Some((before, view)))
 }
 
 /// Names that a user may miss: hooks, attributes, and whatever else git has no part in.

@@ -1,15 +1,13 @@
 //! A repository as commands saw it.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
-
 use rustix::fs::{Stat, fstat};
 
+use super::area::Before;
 use super::generation::Generation;
 use super::indexes;
 use crate::directory::{Directory, ReadError};
 use crate::index::{Index, Limits};
-use crate::refs::{self, Head, RefMap, Unreadable};
+use crate::refs::{self, RefMap, Unreadable};
 use crate::upper::Bounds;
 
 /// A longer configuration is not read.
@@ -19,10 +17,10 @@ pub(super) const MAX_CONFIG: u64 = 4 << 20;
 #[derive(Debug)]
 pub struct Snapshot {
     generation: Generation,
-    pub(super) refs: Result<(RefMap, Head), Unreadable>,
+    pub(super) refs: Result<RefMap, Unreadable>,
+    /// The main work tree first.
+    pub(super) areas: Vec<Before>,
     pub(super) config: Vec<u8>,
-    /// Git replaces its index, so an open one stays as it was.
-    index: Option<File>,
     /// The index of a fork that says the same as this one.
     same_index: Option<FileVersion>,
 }
@@ -34,26 +32,17 @@ impl Snapshot {
     /// Takes it. The fork has been made before.
     pub fn take(git: &Directory) -> Result<Self, ReadError> {
         let generation = Generation::now(git)?;
-        let index = git.file("index")?.map(|(file, _)| file);
-        let refs = RefMap::read(git, Bounds::default());
-        let refs = refs.and_then(|map| refs::read_head(git).map(|head| (map, head)));
+        let refs =
+            RefMap::read(git, Bounds::default()).and_then(|map| refs::read_head(git).map(|_| map));
+        let areas = Before::all(git)?;
         let config = git.read("config", MAX_CONFIG)?.unwrap_or_default();
-        Ok(Self { generation, refs, config, index, same_index: None })
+        Ok(Self { generation, refs, areas, config, same_index: None })
     }
 
     /// Whether the repository is still as it was.
     #[must_use]
     pub fn is_current(&self, git: &Directory) -> bool {
         self.generation.is_current(git)
-    }
-
-    /// The index. `None`: there was none.
-    pub(super) fn index(&self) -> Result<Option<Vec<u8>>, ReadError> {
-        let Some(mut file) = self.index.as_ref() else { return Ok(None) };
-        file.seek(SeekFrom::Start(0))?;
-        let mut content = Vec::new();
-        file.take(Limits::PERSON.bytes as u64).read_to_end(&mut content)?;
-        Ok(Some(content))
     }
 
     /// Whether the index of a fork says the same as that of the repository: git has looked at files again.
@@ -71,7 +60,7 @@ impl Snapshot {
     }
 
     fn says_same_index(&self, changes: &Directory) -> Option<bool> {
-        let before = self.index().ok()?;
+        let before = self.areas.first()?.index().ok()?;
         let none = |_: &_| None;
         let before = match before {
             Some(bytes) => indexes::of_person(&bytes, &none, &none).ok()?,
