@@ -136,7 +136,14 @@ proptest! {
         }
         let person = read.unwrap();
         prop_assert_eq!(listed(&person), &*by_git);
-        let command = repository.parsed(Source::Command).unwrap();
+        let command = repository.parsed(Source::Command);
+        if let Err(IndexError::FileAndDirectory(path)) = &command {
+            // Git 2.47 lets this happen where a path such as `a-` is the last one.
+            let above = |entry: Entry<'_>| path.starts_with(&[entry.path(), b"/"].concat());
+            prop_assert!(person.entries().any(above));
+            return Ok(());
+        }
+        let command = command.unwrap();
         prop_assert_eq!(without_stat(listed(&command)), without_stat(by_git.clone()));
         prop_assert!(command.entries().all(|entry| *entry.stat() == [0; 36] && !entry.is_assumed_valid()));
         repository.set_index(&person.to_bytes());
