@@ -8,7 +8,6 @@
 
 mod cache_tree;
 mod check;
-mod component;
 mod entry;
 mod ewah;
 mod merge;

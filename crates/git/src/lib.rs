@@ -5,6 +5,7 @@
 //! of the fork is copied as it is, and nothing in it is followed or obeyed.
 
 mod bounds;
+pub mod config;
 pub mod database;
 pub mod directory;
 pub mod discovery;

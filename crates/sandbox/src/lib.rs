@@ -74,7 +74,6 @@
 //! * A fault of the kernel is a way out.
 
 pub mod background;
-pub mod git_config;
 pub mod layers;
 pub mod plan;
 pub mod policy;

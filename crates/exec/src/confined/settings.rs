@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use toolwright_sandbox::git_config::{Change, Config, Terms, is_carried};
+use toolwright_git::config::{Change, Config, Scope, Terms, is_listed};
 
 /// What the answer depends on besides the settings.
 pub(super) struct Grounds<'g> {
@@ -36,12 +36,16 @@ pub(super) fn divide(
         all.into_iter().partition(|change| change.name.ends_with(b".url"));
     for change in addresses.into_iter().chain(others) {
         let terms = Terms {
+            scope: Scope::Repository,
             top: grounds.top,
             is_writable: grounds.is_writable,
-            has_remote: &|name| known.iter().any(|known| known == name),
+            is_readable: &|_| true,
             holds_worktree_config: grounds.holds_worktree_config,
+            is_strict: false,
+            others: &[],
         };
-        if !is_carried(&change, &terms) || leaves_name(&change, after) {
+        let is_listed = is_of_new_repository(&change) || is_listed(&change, &terms);
+        if !is_listed || names_unknown(&change, &known) || leaves_name(&change, after) {
             refused.push(change);
             continue;
         }
@@ -56,6 +60,36 @@ pub(super) fn divide(
     (harmless, refused)
 }
 
+/// What `git init` writes, and what it finds out about the file system.
+fn is_of_new_repository(change: &Change) -> bool {
+    let [Some(value)] = &*change.after else { return false };
+    let is_boolean = matches!(&**value, b"true" | b"false");
+    let fits = match &*change.name {
+        b"core.bare"
+        | b"core.filemode"
+        | b"core.ignorecase"
+        | b"core.precomposeunicode"
+        | b"core.symlinks" => is_boolean,
+        b"core.repositoryformatversion" => matches!(&**value, b"0" | b"1"),
+        b"extensions.objectformat" => matches!(&**value, b"sha1" | b"sha256"),
+        b"extensions.refstorage" => matches!(&**value, b"files" | b"reftable"),
+        _ => false,
+    };
+    fits && (change.before.is_empty() || &*change.name == b"core.repositoryformatversion")
+}
+
+/// Whether a change names a remote that has no harmless address.
+fn names_unknown(change: &Change, known: &[Vec<u8>]) -> bool {
+    let mut new = change.after.iter().filter(|value| !change.before.contains(value)).flatten();
+    names_remotes(&change.name) && new.any(|name| name != b"." && !known.contains(name))
+}
+
+fn names_remotes(name: &[u8]) -> bool {
+    let of_branch = name.ends_with(b".remote") || name.ends_with(b".pushremote");
+    name.starts_with(b"branch.") && of_branch
+        || matches!(name, b"remote.pushdefault" | b"checkout.defaultremote")
+}
+
 /// The names of changed settings, for a report.
 pub(super) fn names(changes: &[Change]) -> Vec<String> {
     changes.iter().map(|change| String::from_utf8_lossy(&change.name).into_owned()).collect()
@@ -65,11 +99,6 @@ pub(super) fn names(changes: &[Change]) -> Vec<String> {
 fn leaves_name(change: &Change, after: &Config) -> bool {
     let remote = change.name.strip_prefix(b"remote.").and_then(|name| name.strip_suffix(b".url"));
     let Some(remote) = remote.filter(|_| change.after.is_empty()) else { return false };
-    let names = |name: &[u8]| {
-        let of_branch = name.ends_with(b".remote") || name.ends_with(b".pushremote");
-        name.starts_with(b"branch.") && of_branch
-            || matches!(name, b"remote.pushdefault" | b"checkout.defaultremote")
-    };
     let mut settings = after.settings().iter();
-    settings.any(|one| names(&one.name) && one.value.as_deref() == Some(remote))
+    settings.any(|one| names_remotes(&one.name) && one.value.as_deref() == Some(remote))
 }

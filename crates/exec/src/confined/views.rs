@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, retry_on_intr};
-use toolwright_sandbox::git_config::{Change, Config, changes, with_changes};
+use toolwright_git::config::{Change, Config, changes, with_changes};
 use toolwright_sandbox::plan::{Files, Plan};
 use toolwright_sandbox::wire::{Inbox, Progress, Reply};
 

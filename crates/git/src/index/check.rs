@@ -2,6 +2,7 @@
 
 use super::entry::{Mode, Record};
 use super::{Index, IndexError};
+use crate::name::is_allowed_tree_entry;
 use crate::object::Id;
 
 /// The longest path that a system call takes.
@@ -66,11 +67,7 @@ pub(super) fn entries(index: &Index) -> Result<(), IndexError> {
 fn is_path_after(path: &[u8], before: &[u8]) -> bool {
     let slash = before.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
     let own = before.get(..slash).and_then(|above| path.strip_prefix(above)).unwrap_or(path);
-    path.len() <= MAX_PATH && own.split(|byte| *byte == b'/').all(is_component)
-}
-
-fn is_component(name: &[u8]) -> bool {
-    super::component::is_allowed(name)
+    path.len() <= MAX_PATH && own.split(|byte| *byte == b'/').all(is_allowed_tree_entry)
 }
 
 /// Git reads this file in a work tree. It refuses links with that name, and so do we.

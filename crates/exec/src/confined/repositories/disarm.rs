@@ -16,7 +16,7 @@ use rustix::fs::{
     renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
-use toolwright_sandbox::git_config::{Change, Config, changes, with_changes};
+use toolwright_git::config::{Change, Config, changes, with_changes};
 
 use super::Grounds;
 use super::found::{self, Found, MAX_LEAD};

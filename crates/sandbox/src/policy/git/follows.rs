@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use toolwright_git::config::Config;
+
 use super::{COMMON, WORKTREE_CONFIG, led_to, read};
-use crate::git_config::Config;
 use crate::plan::MAX_VIEW_BYTES;
 
 /// Git reads no more includes within each other.

@@ -1,5 +1,6 @@
 //! The syntax, as `config.c` of git has it.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// The value of a setting. `None` is a name without an equals sign, which counts as true.
@@ -82,6 +83,15 @@ impl Config {
     /// The values of one setting, in their order.
     pub fn values<'c>(&'c self, name: &'c [u8]) -> impl Iterator<Item = &'c Value> + 'c {
         self.settings.iter().filter(move |one| one.name == name).map(|one| &one.value)
+    }
+
+    /// All values of each setting.
+    pub(super) fn by_name(&self) -> HashMap<&[u8], Vec<&Value>> {
+        let mut all: HashMap<&[u8], Vec<&Value>> = HashMap::new();
+        for one in &self.settings {
+            all.entry(&one.name).or_default().push(&one.value);
+        }
+        all
     }
 
     /// The last value of one setting, which counts.

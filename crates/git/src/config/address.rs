@@ -1,11 +1,15 @@
 //! Where git would go to fetch and to push.
 //!
-//! Pushing to a directory runs its hooks, so no address may lead to one that commands write. Other
-//! transports are programs that git finds by name: those that speak to a server over the network
-//! are known, and every other one is refused.
+//! Pushing to a directory runs its hooks, so no address may lead to one that commands write. Fetching
+//! from one copies it to where commands read, so none may lead to one that is closed to them. Other
+//! transports are programs that git finds by name: those that speak to a server over the network are
+//! known, and every other one is refused.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+
+use super::carry::Terms;
+use super::value::is_unseen;
 
 const SCHEMES: [&str; 6] = ["https", "http", "ssh", "git", "git+ssh", "ssh+git"];
 
@@ -22,23 +26,26 @@ pub(super) fn is_harmless_remote_name(name: &str) -> bool {
         && !name.contains("//")
 }
 
-/// Whether an address leads to a server, or to a directory that no command can write.
-pub(super) fn is_harmless_url(
-    url: &str,
-    top: Option<&Path>,
-    is_writable: &dyn Fn(&Path) -> bool,
-) -> bool {
-    let is_odd = |it: char| it.is_control() || it.is_whitespace();
+/// Whether an address leads to a server, or to a directory that commands may read and cannot write.
+pub(super) fn is_harmless_url(url: &str, terms: &Terms<'_>) -> bool {
+    let is_odd = |it: char| is_unseen(it) || it.is_whitespace();
     if url.is_empty() || url.len() > MAX_BYTES || url.starts_with('-') || url.contains(is_odd) {
+        return false;
+    }
+    // Git and its helpers decode these, into lines of their protocols.
+    let lower = url.to_ascii_lowercase();
+    if ["%00", "%0a", "%0d"].iter().any(|code| lower.contains(code)) {
         return false;
     }
     if let Some((scheme, rest)) = url.split_once("://") {
         if scheme.eq_ignore_ascii_case("file") {
-            return rest.starts_with('/') && is_directory_elsewhere(rest, top, is_writable);
+            let is_local = rest.starts_with('/') && !rest.contains('%');
+            return is_local && is_directory_elsewhere(rest, terms);
         }
-        let is_known = SCHEMES.contains(&scheme);
-        let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
-        return is_known && !rest.starts_with('-') && !host.starts_with('-') && !host.is_empty();
+        let host = rest.split('/').next().unwrap_or_default();
+        // Git decodes the others as a whole, so a host could turn into an option.
+        let is_plain = scheme.starts_with("http") || !host.contains('%');
+        return SCHEMES.contains(&scheme) && is_plain && is_host(rest) && is_host(host);
     }
     // The name of a program that git would run.
     if url.contains("::") {
@@ -47,20 +54,20 @@ pub(super) fn is_harmless_url(
     let slash = url.find('/').unwrap_or(url.len());
     match url.find(':') {
         // `host:path`, as ssh has it.
-        Some(colon) if colon < slash => {
-            let host = &url[..colon];
-            let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-            !host.is_empty() && !host.starts_with('-')
-        }
-        _ => is_directory_elsewhere(url, top, is_writable),
+        Some(colon) if colon < slash => is_host(&url[..colon]),
+        _ => is_directory_elsewhere(url, terms),
     }
 }
 
-fn is_directory_elsewhere(
-    path: &str,
-    top: Option<&Path>,
-    is_writable: &dyn Fn(&Path) -> bool,
-) -> bool {
+/// No option, in brackets or not, and behind a name of a user or not.
+fn is_host(host: &str) -> bool {
+    let own = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    let is_option = |host: &str| host.trim_start_matches('[').starts_with('-');
+    !own.is_empty() && !is_option(own) && !is_option(host)
+}
+
+fn is_directory_elsewhere(path: &str, terms: &Terms<'_>) -> bool {
+    let Terms { top, is_writable, is_readable, .. } = *terms;
     let path = Path::new(path);
     let whole =
         if path.is_absolute() { Some(path.to_owned()) } else { top.map(|top| top.join(path)) };
@@ -84,9 +91,9 @@ fn is_directory_elsewhere(
             return false;
         }
     }
-    if is_writable(&plain) {
+    if is_writable(&plain) || !is_readable(&plain) {
         return false;
     }
     // Where it leads now must exist, so that nobody makes something else of it.
-    fs::canonicalize(&plain).is_ok_and(|real| !is_writable(&real))
+    fs::canonicalize(&plain).is_ok_and(|real| !is_writable(&real) && is_readable(&real))
 }

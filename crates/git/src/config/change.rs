@@ -1,5 +1,7 @@
 //! What differs between two configurations, and a third one with these differences.
 
+use std::collections::{HashMap, HashSet};
+
 use super::parse::{Config, Value};
 
 /// A setting that has other values than before, or none any more.
@@ -18,19 +20,24 @@ pub struct Change {
 /// What one has to change in `before` to have the settings of `after`.
 #[must_use]
 pub fn changes(before: &Config, after: &Config) -> Vec<Change> {
-    let values = |config: &Config, name: &[u8]| config.values(name).cloned().collect::<Vec<_>>();
+    let (old, new) = (before.by_name(), after.by_name());
+    let values = |all: &HashMap<&[u8], Vec<&Value>>, name: &[u8]| -> Vec<Value> {
+        all.get(name).into_iter().flatten().map(|value| (*value).clone()).collect()
+    };
+    let mut seen: HashSet<&[u8]> = HashSet::new();
     let mut changes: Vec<Change> = Vec::new();
-    let all = [after, before].into_iter().flat_map(|from| {
-        from.settings().iter().map(move |one| (one, &from.text[one.spelled.clone()]))
-    });
-    for (setting, key) in all {
-        let name = &setting.name;
-        if changes.iter().any(|known| known.name == *name) {
-            continue;
-        }
-        let (before, after) = (values(before, name), values(after, name));
-        if before != after {
-            changes.push(Change { name: name.clone(), key: key.to_vec(), before, after });
+    for from in [after, before] {
+        for setting in from.settings() {
+            let name = &*setting.name;
+            if !seen.insert(name) || old.get(name) == new.get(name) {
+                continue;
+            }
+            changes.push(Change {
+                name: name.to_vec(),
+                key: from.text[setting.spelled.clone()].to_vec(),
+                before: values(&old, name),
+                after: values(&new, name),
+            });
         }
     }
     changes
@@ -47,16 +54,14 @@ pub fn with_changes(config: &Config, changes: &[Change]) -> Option<Vec<u8>> {
         result = Config::parse(&with_change(&result, change)?)?;
     }
     // Every setting has the values it should have, and no other one is there.
-    let is_meant = |name: &[u8]| {
-        let now = result.values(name);
-        match changes.iter().find(|change| change.name == name) {
-            Some(change) => now.eq(&change.after),
-            None => now.eq(config.values(name)),
+    let mut meant = config.by_name();
+    for change in changes {
+        meant.remove(&*change.name);
+        if !change.after.is_empty() {
+            meant.insert(&change.name, change.after.iter().collect());
         }
-    };
-    let names = config.settings().iter().chain(result.settings()).map(|one| &one.name);
-    let mut names = names.chain(changes.iter().map(|change| &change.name));
-    names.all(|name| is_meant(name)).then_some(result.text)
+    }
+    (result.by_name() == meant).then_some(result.text)
 }
 
 fn with_change(config: &Config, change: &Change) -> Option<Vec<u8>> {

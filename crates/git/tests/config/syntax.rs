@@ -1,42 +1,18 @@
 //! The parser and the writer of git's configuration, beside git itself.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use toolwright_sandbox::git_config::{Config, Value, changes, with_changes};
+use toolwright_git::config::{Config, Value, changes, with_changes};
 
-/// What git reads in a file: names and values in their order; `None` where it refuses the file.
-fn by_git(text: &[u8]) -> Option<Vec<(Vec<u8>, Value)>> {
-    let directory = tempfile::tempdir().expect("dir");
-    let file = directory.path().join("config");
-    fs::write(&file, text).expect("written");
-    let mut git = Command::new("git");
-    git.args(["config", "--list", "-z", "--file"]).arg(&file).current_dir(Path::new("/"));
-    let listed = git.env_clear().env("PATH", std::env::var_os("PATH")?).output().expect("git runs");
-    if !listed.status.success() {
-        return None;
-    }
-    let entries = listed.stdout.split(|byte| *byte == 0).filter(|entry| !entry.is_empty());
-    let entry = |entry: &[u8]| match entry.iter().position(|byte| *byte == b'\n') {
-        // The first break ends the name, but a name may have breaks only in theory.
-        Some(at) => (entry[..at].to_vec(), Some(entry[at + 1..].to_vec())),
-        None => (entry.to_vec(), None),
-    };
-    Some(entries.map(entry).collect())
-}
+use super::by_git::{by_git, has_git};
+use super::times;
 
 fn by_us(text: &[u8]) -> Option<Vec<(Vec<u8>, Value)>> {
     let config = Config::parse(text)?;
     let settings = config.settings().iter();
     Some(settings.map(|one| (one.name.clone(), one.value.clone())).collect())
-}
-
-fn has_git() -> bool {
-    Command::new("git").arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
 /// Pieces of which most texts make some sense, and many none.
@@ -127,7 +103,7 @@ fn as_map(settings: Vec<(Vec<u8>, Value)>) -> BTreeMap<Vec<u8>, Vec<Value>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: times(200), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn texts_are_read_as_git_reads_them(text in text()) {
