@@ -132,12 +132,7 @@ fn packs_come_back() {
     ] {
         let base = seeded();
         let fork = Fork::of(&base);
-        let mut text = String::new();
-        for number in 0..25 {
-            text.push_str(&format!("line {number} of a file that grows\n"));
-            fork.repository.write("grows", &text);
-            fork.repository.commit("grow");
-        }
+        fork.repository.grow(60);
         fork.repository.git(arguments);
         fork.repository.write("grows", "loose, beside the pack\n");
         let tip = fork.repository.commit("last");

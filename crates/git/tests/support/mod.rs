@@ -2,6 +2,10 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub(crate) mod packs;
+pub(crate) mod pair;
+
+use std::fmt::Write as _;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -105,6 +109,27 @@ impl Repository {
             contents.push((words[0].parse().unwrap(), kind, content));
         }
         contents
+    }
+
+    /// Makes commits, each with a longer file, in one process.
+    pub(crate) fn grow(&self, count: usize) {
+        let mut stream = String::new();
+        let mut text = String::new();
+        for number in 0..count {
+            writeln!(text, "line {number} of a file that grows, {}", number * 7919).unwrap();
+            let from = if number == 0 { "from refs/heads/main^0\n" } else { "" };
+            write!(
+                stream,
+                "commit refs/heads/main\ncommitter C <c> {} +0000\ndata 4\ngrow\n{from}\
+                 M 644 inline grows\ndata {}\n{text}\n",
+                1_700_000_000 + number,
+                text.len()
+            )
+            .unwrap();
+        }
+        let output = self.run(&["fast-import", "--quiet"], stream.as_bytes());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        self.git(&["reset", "-q", "--hard"]);
     }
 
     /// What fsck says of it, without what is merely unreachable.
