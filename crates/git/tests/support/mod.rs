@@ -132,12 +132,11 @@ impl Repository {
         self.git(&["reset", "-q", "--hard"]);
     }
 
-    /// What fsck says of it, without what is merely unreachable.
-    pub(crate) fn fsck(&self) -> String {
+    /// Asserts that fsck finds nothing wrong.
+    pub(crate) fn fsck(&self) {
         let output = self.run(&["fsck", "--strict", "--full", "--no-dangling"], b"");
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{text}");
-        text
     }
 }
 
