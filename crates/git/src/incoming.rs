@@ -6,6 +6,7 @@
 
 mod borders;
 mod closure;
+mod entries;
 mod lookup;
 mod loose;
 mod packs;
@@ -14,7 +15,7 @@ mod spool;
 mod store;
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -22,12 +23,13 @@ use rustix::fs::FileType;
 
 pub use crate::bounds::{Bound, Bounds, Problem};
 pub use borders::Borders;
+pub(crate) use entries::Entries;
 pub(crate) use reason::{Fault, check_size};
 pub use reason::{LeftOut, Reason};
 
 use crate::bounds::Budget;
 use crate::database::Database;
-use crate::directory::{Directory, ReadError};
+use crate::directory::Directory;
 use crate::object::{Id, Kind};
 use crate::pack::Received;
 use lookup::Lookup;
@@ -138,14 +140,14 @@ struct Reader<'a, 'b> {
 
 impl Reader<'_, '_> {
     fn read(&mut self) -> Result<(), Problem> {
-        for (name, kind) in self.entries(".")? {
+        let mut entries = self.list(".")?;
+        while let Some((name, kind)) = self.next(&mut entries, ".")? {
             let path = Path::new(&name);
             match (name.to_str(), kind) {
-                // A whiteout. The host deletes no object.
-                (_, FileType::CharacterDevice) => {}
+                // A whiteout: the host deletes no object. Neither alternates nor commit graphs nor lists of
+                // packs come back.
+                (_, FileType::CharacterDevice) | (Some("info"), FileType::Directory) => {}
                 (Some("pack"), FileType::Directory) => self.read_packs()?,
-                // Neither alternates nor commit graphs nor lists of packs come back.
-                (Some("info"), FileType::Directory) => {}
                 (Some(hex), FileType::Directory) if is_first_byte(hex) => self.read_loose(hex)?,
                 (Some(text), _) if text.starts_with("tmp_") => {}
                 (Some(text), _) if is_first_byte(text) || text == "pack" => {
@@ -157,18 +159,25 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// The entries of a directory of the command. What cannot be read is left out.
-    fn entries(&mut self, path: &str) -> Result<Vec<(std::ffi::OsString, FileType)>, Problem> {
-        match self.added.entries(path, self.budget.left().entries) {
-            Ok(entries) => {
-                let entries = entries.unwrap_or_default();
-                self.budget.take(Bound::Entries, entries.len() as u64)?;
-                Ok(entries.into_iter().map(|entry| (entry.name, entry.kind)).collect())
-            }
-            Err(ReadError::TooLarge(_)) => Err(Problem::Bound(Bound::Entries)),
-            Err(error) => {
-                self.leave_out(Path::new(path), error.into());
-                Ok(Vec::new())
+    /// Lists a directory of the command. One that cannot be read is left out.
+    fn list(&mut self, path: &str) -> Result<Option<Entries>, Problem> {
+        match Entries::open(self.added, path) {
+            Ok(entries) => Ok(Some(entries)),
+            Err(reason) => self.refuse(path.as_ref(), reason.into()).map(|()| None),
+        }
+    }
+
+    fn next(
+        &mut self,
+        entries: &mut Option<Entries>,
+        path: &str,
+    ) -> Result<Option<(OsString, FileType)>, Problem> {
+        let Some(listed) = entries else { return Ok(None) };
+        match listed.next(&mut self.budget) {
+            Ok(entry) => Ok(entry),
+            Err(fault) => {
+                *entries = None;
+                self.refuse(path.as_ref(), fault).map(|()| None)
             }
         }
     }
@@ -182,11 +191,11 @@ impl Reader<'_, '_> {
     }
 
     /// Leaves a file out for a reason that is its own.
-    fn refuse(&mut self, path: PathBuf, fault: Fault) -> Result<(), Problem> {
+    fn refuse(&mut self, path: &Path, fault: Fault) -> Result<(), Problem> {
         match fault {
             Fault::Stop(problem) => Err(problem),
             Fault::Refused(reason) => {
-                self.leave_out(&path, reason);
+                self.leave_out(path, reason);
                 Ok(())
             }
         }

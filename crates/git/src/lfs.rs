@@ -1,7 +1,7 @@
 //! Large files, which Git LFS keeps beside the objects under the SHA-256 of their content.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
 use crate::bounds::{Bound, Bounds, Budget, Problem};
-use crate::directory::{Directory, ReadError};
-use crate::incoming::{Fault, LeftOut, Reason};
+use crate::directory::Directory;
+use crate::incoming::{Entries, Fault, LeftOut, Reason};
 use crate::loose::subdirectory;
 use crate::temporary::Temporary;
 
@@ -80,7 +80,8 @@ impl Reader<'_> {
             for second in self.directories(&path)? {
                 let prefix = format!("{first}{second}");
                 let directory = format!("{path}/{second}");
-                for (name, kind) in self.entries(&directory)? {
+                let mut entries = self.list(&directory);
+                while let Some((name, kind)) = self.next(&mut entries, &directory)? {
                     self.read_file(&prefix, &directory, &name, kind)?;
                 }
             }
@@ -91,7 +92,8 @@ impl Reader<'_> {
     /// The directories that are named by two digits.
     fn directories(&mut self, path: &str) -> Result<Vec<String>, Problem> {
         let mut names = Vec::new();
-        for (name, kind) in self.entries(path)? {
+        let mut entries = self.list(path);
+        while let Some((name, kind)) = self.next(&mut entries, path)? {
             match name.to_str().filter(|name| is_hex(name, 2)) {
                 Some(name) if kind == FileType::Directory => names.push(name.to_owned()),
                 _ if kind == FileType::CharacterDevice => {}
@@ -114,7 +116,7 @@ impl Reader<'_> {
             (_, FileType::CharacterDevice) => return Ok(()),
             (None, _) => Reason::Unknown,
             (Some(name), FileType::RegularFile | FileType::Unknown) => {
-                match statat(&self.own, &path, AtFlags::SYMLINK_NOFOLLOW) {
+                match statat(self.own, &path, AtFlags::SYMLINK_NOFOLLOW) {
                     Ok(_) => return Ok(()),
                     Err(Errno::NOENT | Errno::NOTDIR) => {}
                     Err(errno) => return Err(io::Error::from(errno).into()),
@@ -162,21 +164,28 @@ impl Reader<'_> {
             hash.update(&part[..length]);
             copy.write_all(&part[..length]).map_err(stop)?;
         }
-        let digits: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        if digits == name { Ok(staged) } else { Err(Reason::Forged.into()) }
+        if is_name(&hash.finalize(), name) { Ok(staged) } else { Err(Reason::Forged.into()) }
     }
 
-    fn entries(&mut self, path: &str) -> Result<Vec<(std::ffi::OsString, FileType)>, Problem> {
-        match self.added.entries(path, self.budget.left().entries) {
-            Ok(entries) => {
-                let entries = entries.unwrap_or_default();
-                self.budget.take(Bound::Entries, entries.len() as u64)?;
-                Ok(entries.into_iter().map(|entry| (entry.name, entry.kind)).collect())
-            }
-            Err(ReadError::TooLarge(_)) => Err(Problem::Bound(Bound::Entries)),
-            Err(error) => {
-                self.leave_out(Path::new(path), error.into());
-                Ok(Vec::new())
+    fn list(&mut self, path: &str) -> Option<Entries> {
+        Entries::open(self.added, path)
+            .map_err(|reason| self.leave_out(Path::new(path), reason))
+            .ok()
+    }
+
+    fn next(
+        &mut self,
+        entries: &mut Option<Entries>,
+        path: &str,
+    ) -> Result<Option<(OsString, FileType)>, Problem> {
+        let Some(listed) = entries else { return Ok(None) };
+        match listed.next(&mut self.budget) {
+            Ok(entry) => Ok(entry),
+            Err(Fault::Stop(problem)) => Err(problem),
+            Err(Fault::Refused(reason)) => {
+                *entries = None;
+                self.leave_out(Path::new(path), reason);
+                Ok(None)
             }
         }
     }
@@ -186,6 +195,15 @@ impl Reader<'_> {
             self.files.left_out.push(LeftOut { name: name.to_owned(), reason });
         }
     }
+}
+
+/// Whether a text is these bytes in digits.
+fn is_name(hash: &[u8], name: &str) -> bool {
+    let mut pairs = name.as_bytes().chunks_exact(2);
+    hash.iter().all(|byte| {
+        let pair = pairs.next().and_then(|pair| std::str::from_utf8(pair).ok());
+        pair.and_then(|pair| u8::from_str_radix(pair, 16).ok()) == Some(*byte)
+    }) && pairs.next().is_none()
 }
 
 fn is_hex(text: &str, length: usize) -> bool {

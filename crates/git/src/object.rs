@@ -40,24 +40,3 @@ impl Kind {
             .find(|kind| kind.name().as_bytes() == name)
     }
 }
-
-/// Whether an entry of a tree may have this name.
-fn is_allowed_name(name: &[u8]) -> bool {
-    if matches!(name, b"" | b"." | b"..") || name.contains(&b'/') || name.contains(&0) {
-        return false;
-    }
-    let text = String::from_utf8_lossy(name);
-    let visible: String = text.chars().filter(|letter| !is_ignored_by_hfs(*letter)).collect();
-    visible.split(['\\', ':']).all(|part| {
-        let part = part.trim_end_matches([' ', '.']).to_ascii_lowercase();
-        let short = part.strip_prefix("git~").is_some_and(|number| number.parse::<u32>().is_ok());
-        part != ".git" && !short
-    })
-}
-
-fn is_ignored_by_hfs(letter: char) -> bool {
-    matches!(
-        letter,
-        '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}'
-    )
-}

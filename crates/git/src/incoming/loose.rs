@@ -26,7 +26,8 @@ pub(super) struct Loose {
 impl Reader<'_, '_> {
     pub(super) fn read_loose(&mut self, first: &str) -> Result<(), Problem> {
         let mut inflater = Inflater::new();
-        for (name, kind) in self.entries(first)? {
+        let mut entries = self.list(first)?;
+        while let Some((name, kind)) = self.next(&mut entries, first)? {
             let path = below(first, &name);
             let id = loose::id(first, &name);
             match (id, kind) {
@@ -44,7 +45,7 @@ impl Reader<'_, '_> {
                         }
                         Err(fault) => {
                             self.incoming.spool.truncate(place);
-                            self.refuse(path, fault)?;
+                            self.refuse(&path, fault)?;
                         }
                     }
                 }

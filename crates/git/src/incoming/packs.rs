@@ -17,14 +17,15 @@ const DERIVED: [&str; 8] =
 
 impl Reader<'_, '_> {
     pub(super) fn read_packs(&mut self) -> Result<(), Problem> {
-        for (name, kind) in self.entries("pack")? {
+        let mut entries = self.list("pack")?;
+        while let Some((name, kind)) = self.next(&mut entries, "pack")? {
             let path = below("pack", &name);
             match (is_pack(&name), kind) {
                 (_, FileType::CharacterDevice) => {}
                 (true, FileType::RegularFile | FileType::Unknown) => match self.read_pack(&path) {
                     Ok(pack) if pack.is_known() => {}
                     Ok(pack) => self.incoming.packs.push(Some(pack)),
-                    Err(fault) => self.refuse(path, fault)?,
+                    Err(fault) => self.refuse(&path, fault)?,
                 },
                 (true, _) => self.leave_out(&path, Reason::WrongKind),
                 (false, _) if is_derived(&name) => {}

@@ -81,7 +81,7 @@ impl From<ReadError> for Reason {
         match error {
             ReadError::Io(error) => Self::Unreadable(error),
             ReadError::TooLarge(limit) => Self::TooLarge(limit),
-            _ => Self::WrongKind,
+            ReadError::WrongKind => Self::WrongKind,
         }
     }
 }

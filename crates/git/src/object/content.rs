@@ -97,4 +97,5 @@ fn text(content: &[u8]) -> Result<&[u8], Malformed> {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 mod tests;

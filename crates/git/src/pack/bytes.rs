@@ -68,7 +68,7 @@ impl Bytes {
                 }
             }
             Self::File(file, _) => {
-                let mut part = [0; 32 << 10];
+                let mut part = [0; 8 << 10];
                 let (mut offset, mut left) = (offset, length);
                 while left > 0 {
                     let length = usize::try_from(left).map_or(part.len(), |n| n.min(part.len()));

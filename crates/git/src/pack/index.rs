@@ -12,7 +12,7 @@ use crate::object::Id;
 const FANOUT: usize = 256;
 const DAMAGED: PackError = PackError::Damaged("an index");
 /// So many entries are read at once when a search has come that near.
-const BLOCK: u64 = 128;
+const BLOCK: usize = 128;
 
 /// An index of version 1 or 2.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl Index {
         let mut low = if first == 0 { 0 } else { u64::from(self.fanout[first - 1]) };
         let mut high = u64::from(self.fanout[first]);
         let width = self.version.width();
-        while high - low > BLOCK {
+        while high - low > BLOCK as u64 {
             let middle = low + (high - low) / 2;
             let mut bytes = [0; Id::LENGTH];
             self.file.read_exact_at(&mut bytes, self.name_at(middle))?;
@@ -78,7 +78,7 @@ impl Index {
                 high = middle;
             }
         }
-        let mut block = [0; 24 * BLOCK as usize];
+        let mut block = [0; 24 * BLOCK];
         let count = usize::try_from(high - low).map_err(|_| DAMAGED)?;
         let block = &mut block[..count * width];
         self.file.read_exact_at(block, self.name_at(low) - self.version.skip())?;

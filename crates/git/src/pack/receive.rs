@@ -80,7 +80,7 @@ pub(crate) fn receive(
         }
         let pack = open(data_file, index_file).map_err(|error| match error {
             PackError::Io(error) => stop(error),
-            error => Reason::from(error).into(),
+            error @ PackError::Damaged(_) => Reason::from(error).into(),
         })?;
         let name = format!("pack-{}", Id::new(scan.checksum));
         return Ok(Received { data, index, pack, name, references, is_known: all_known });

@@ -280,6 +280,6 @@ fn drop_excess(stack: &mut [Frame]) {
 fn staged(error: PackError) -> Fault {
     match error {
         PackError::Io(error) => Fault::Stop(error.into()),
-        error => Reason::from(error).into(),
+        error @ PackError::Damaged(_) => Reason::from(error).into(),
     }
 }

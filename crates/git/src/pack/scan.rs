@@ -17,8 +17,8 @@ use crate::object::{Id, Kind, ObjectHash};
 
 /// The shortest entry: a header of one byte, and a stream of zlib that is empty.
 const SHORTEST_ENTRY: u64 = 9;
-const HEADER: u64 = 12;
-const TRAILER: u64 = 20;
+const HEADER: usize = 12;
+const TRAILER: usize = 20;
 
 /// An entry of a pack.
 #[derive(Debug, Clone)]
@@ -91,14 +91,14 @@ impl<'a> Input<'a> {
     }
 
     fn scan(&mut self, length: u64, found: &mut References<'_>) -> Result<Scan, Fault> {
-        let mut head = [0; HEADER as usize];
+        let mut head = [0; HEADER];
         self.read_exact(&mut head).map_err(unreadable)?;
         let version = u32::from_be_bytes([head[4], head[5], head[6], head[7]]);
         if !head.starts_with(b"PACK") || !matches!(version, 2 | 3) {
             return Err(Reason::Damaged("header of a pack").into());
         }
         let count = u32::from_be_bytes([head[8], head[9], head[10], head[11]]);
-        if u64::from(count) > length.saturating_sub(HEADER + TRAILER) / SHORTEST_ENTRY {
+        if u64::from(count) > length.saturating_sub((HEADER + TRAILER) as u64) / SHORTEST_ENTRY {
             return Err(Reason::Damaged("number of objects").into());
         }
         self.budget.take(Bound::PackObjects, u64::from(count))?;
@@ -117,7 +117,7 @@ impl<'a> Input<'a> {
         }
         scan.end = self.offset;
         scan.checksum = self.hash.clone().finalize().into();
-        let mut trailer = [0; TRAILER as usize];
+        let mut trailer = [0; TRAILER];
         self.source.read_exact(&mut trailer).map_err(unreadable)?;
         if trailer != scan.checksum {
             return Err(Reason::Damaged("checksum of a pack").into());

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::iter;
 
 use super::Malformed;
+use crate::name::is_allowed_tree_entry;
 use crate::object::{Id, Kind};
 
 /// What an entry of a tree is.
@@ -90,7 +91,7 @@ pub(super) fn references(content: &[u8]) -> Result<Vec<(Id, Kind)>, Malformed> {
     let mut before: Option<TreeEntry<'_>> = None;
     for entry in tree_entries(content) {
         let entry = entry?;
-        if !crate::object::is_allowed_name(entry.name) {
+        if !is_allowed_tree_entry(entry.name) {
             return Err(Malformed::Name);
         }
         if entry.id == Id::NONE {

@@ -1,7 +1,5 @@
 //! Laws over random objects and histories, with git as the judge.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
@@ -9,8 +7,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use crate::support::{Fork, Repository, has_git};
 use proptest::prelude::*;
-use support::{Fork, Repository, has_git};
 use toolwright_git::database::Database;
 use toolwright_git::directory::Directory;
 use toolwright_git::incoming::{Borders, Bounds, Incoming};
@@ -189,7 +187,7 @@ fn a_kill_leaves_the_repository_whole() {
     let paths = [fork.repository.objects(), base.objects(), base.objects()];
     for attempt in 0..20_u64 {
         let mut child = Command::new(env::current_exe().unwrap())
-            .args(["--exact", "stores_for_another_test"])
+            .args(["--exact", "laws::stores_for_another_test"])
             .env(STORE, env::join_paths(&paths).unwrap())
             .stdout(Stdio::null())
             .spawn()

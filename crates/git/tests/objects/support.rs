@@ -1,7 +1,5 @@
 //! Repositories that real git makes.
 
-#![allow(dead_code, reason = "each test uses a part of it")]
-
 pub(crate) mod packs;
 pub(crate) mod pair;
 

@@ -14,7 +14,7 @@ fn open(path: &Path) -> Directory {
 }
 
 fn hex(content: &[u8]) -> String {
-    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(content).iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"))
 }
 
 fn place(git: &Path, name: &str) -> PathBuf {

@@ -1,10 +1,8 @@
 //! What a command's git adds comes back as the same objects.
 
-mod support;
-
 use std::fs;
 
-use support::{Fork, Repository, has_git};
+use crate::support::{Fork, Repository, has_git};
 use toolwright_git::database::Database;
 use toolwright_git::incoming::{Borders, Bounds, Incoming};
 use toolwright_git::object::Kind;

@@ -1,15 +1,13 @@
 //! What a command plants among its objects.
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use support::pair::{Pair, entry, hex_path, listed, open};
-use support::{deflate, plant, plant_object, raw};
+use crate::support::pair::{Pair, entry, hex_path, listed, open};
+use crate::support::{deflate, plant, plant_object, raw};
 use toolwright_git::incoming::{Borders, Bound, Bounds, Incoming, Problem, Reason};
 use toolwright_git::object::{Id, Kind};
 

@@ -42,7 +42,7 @@ impl Pair {
         incoming.store(&open(&self.person())).unwrap();
         let after = listed(&self.person());
         let added = after.into_iter().filter(|id| !before.contains(id)).collect();
-        Ok((added, reasons(incoming)))
+        Ok((added, reasons(&incoming)))
     }
 
     pub(crate) fn reasons(&self) -> Vec<Reason> {
@@ -62,7 +62,7 @@ pub(crate) fn open(path: &Path) -> Directory {
     Directory::open(&path.canonicalize().unwrap()).unwrap()
 }
 
-pub(crate) fn reasons(incoming: Incoming<'_>) -> Vec<Reason> {
+pub(crate) fn reasons(incoming: &Incoming<'_>) -> Vec<Reason> {
     let count = incoming.left_out().len();
     let mut reasons: Vec<Reason> = Vec::new();
     for left in incoming.left_out() {
