@@ -16,6 +16,7 @@ pub mod visibility;
 
 use std::path::{Path, PathBuf};
 
+use toolwright_fs::GitBorder;
 use toolwright_sandbox::policy::{follows, presets};
 
 /// The paths below a root that neither file tools nor commands write; the usual ones without a list.
@@ -32,6 +33,19 @@ pub fn protected_below(option: Option<&[PathBuf]>, root: &Path) -> Vec<PathBuf> 
     // A path below the root is compared as it is; another one would have to be followed each time.
     paths.extend(led_to.filter_map(|path| path.strip_prefix(root).ok().map(Path::to_owned)));
     paths
+}
+
+/// Whether file tools leave git's own directories alone, for paths that are protected: wherever `@git` stands for
+/// some of them.
+#[must_use]
+pub fn git_border(protected: &[PathBuf]) -> GitBorder {
+    let holds = |path: PathBuf| protected.contains(&path);
+    let mut hooks = protected.iter().filter(|path| path.ends_with(".git/hooks"));
+    if hooks.any(|hooks| holds(hooks.with_file_name("config"))) {
+        GitBorder::Closed
+    } else {
+        GitBorder::Open
+    }
 }
 
 /// Hooks in another directory where those of git are protected, and included configurations where that is.

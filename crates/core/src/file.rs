@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use toolwright_fs::{DirectoryGrant, Durability, FsError, UpdateError, WriteOptions};
 
-use crate::access::protected_below;
 use crate::access::target::Target;
+use crate::access::{git_border, protected_below};
 use crate::failure::Unfinished;
 
 /// A file at either door.
@@ -42,6 +42,7 @@ impl Publish {
     /// For several files that are changed together.
     pub(crate) fn options_for_all(&self, protected: Vec<PathBuf>) -> WriteOptions {
         WriteOptions {
+            git: git_border(&protected),
             durability: if self.fsync { Durability::Fsync } else { Durability::Process },
             allow_in_place: false,
             wait: self.wait,
@@ -54,8 +55,9 @@ impl Publish {
             File::Below { root, .. } => {
                 self.options_below(root.real_path().map_or(root.path(), |(real, _)| real))
             }
-            File::Opened(_) => WriteOptions {
+            File::Opened(target) => WriteOptions {
                 allow_in_place: self.allow_in_place,
+                git: target.policy.git(),
                 ..self.options_for_all(Vec::new())
             },
         }

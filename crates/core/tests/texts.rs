@@ -10,7 +10,8 @@ use toolwright_core::failure::{Unfinished, files};
 use toolwright_core::voice::{self, Door, commands, patches, searches};
 use toolwright_exec::{ExecError, Missing, Output, Requirement, SpawnReason};
 use toolwright_fs::{
-    FileKind, FsErrorKind, NAME_DESCRIPTOR, Refusal, RootChange, SYNC_DIRECTORY, WRITE_IN_PLACE,
+    FileKind, FsErrorKind, GitRule, NAME_DESCRIPTOR, Refusal, RootChange, SYNC_DIRECTORY,
+    WRITE_IN_PLACE,
 };
 use toolwright_sandbox::report::{Advice, Choice, Gap, Mechanism};
 use toolwright_search::GrepError;
@@ -29,6 +30,7 @@ fn file_operations() {
         FsErrorKind::Escape { via_link: false }.at(path()),
         FsErrorKind::Escape { via_link: true }.at(path()),
         FsErrorKind::Protected { protected: ".git/hooks".to_owned() }.at(path()),
+        FsErrorKind::Git { rule: GitRule::Completes }.at(path()),
         FsErrorKind::Reserved.at(path()),
         FsErrorKind::NotFound.at(path()),
         FsErrorKind::NotAFile { kind: FileKind::Directory }.at(path()),

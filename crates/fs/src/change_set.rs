@@ -17,6 +17,7 @@
 
 mod execute;
 mod locate;
+mod marks;
 mod plan;
 mod publish;
 mod replace;
@@ -28,7 +29,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 pub(crate) use execute::open_below;
-pub(crate) use settle::{is_left, plan_in, settle};
+pub(crate) use settle::{Judge, is_left, plan_in, settle};
 
 use crate::cancel::checkpoint;
 use crate::{FsError, FsErrorKind, OpenTarget, Root, UpdateError, WriteOptions};

@@ -51,15 +51,18 @@ impl Root {
         let entry = Entry { parent: location.descriptor, name: name.to_owned() };
         let place: PathBuf = location.relative.join(name);
         protection.check_file(path, &place)?;
+        protection.check_around(path, entry.parent.as_fd())?;
         let stat = rustix::fs::statat(&entry.parent, &entry.name, AtFlags::SYMLINK_NOFOLLOW)
             .map_err(|errno| FsError::at(path, "looking at it", errno))?;
         reserved::check(path, &stat)?;
-        if FileKind::of(&stat) == Some(FileKind::Directory) && toolwright_reserved::is_any() {
+        let is_searched = toolwright_reserved::is_any() || protection.closes_git();
+        if is_searched && FileKind::of(&stat) == Some(FileKind::Directory) {
             let directory = open_directory(entry.parent.as_fd(), &entry.name)
                 .map_err(|errno| FsError::at(path, "opening", errno))?;
-            if holds_reserved(&directory, 0) {
+            if toolwright_reserved::is_any() && holds_reserved(&directory, 0) {
                 return Err(FsErrorKind::Reserved.at(path));
             }
+            protection.check_tree(path, &directory)?;
         }
         Ok((entry, stat))
     }

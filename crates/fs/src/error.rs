@@ -43,6 +43,32 @@ impl Refusal {
     }
 }
 
+/// How a path belongs to what git runs and obeys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GitRule {
+    /// A name in it is one that git, on some file system, takes for `.git`.
+    Name,
+    /// It lies in a directory that git takes for its own, under whatever name.
+    Below,
+    /// With it, git would take its directory for its own.
+    Completes,
+    /// A directory of git lies in it.
+    Around,
+}
+
+impl GitRule {
+    /// The rule in words, for the end of a sentence.
+    #[must_use]
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Name => "git takes a name in it for its own directory",
+            Self::Below => "it lies in a directory that git takes for a repository",
+            Self::Completes => "git would take its directory for a repository",
+            Self::Around => "a directory of git lies in it",
+        }
+    }
+}
+
 /// What went wrong with a file below a root.
 ///
 /// Nothing is changed on disk when one of these is returned, with three exceptions, which
@@ -75,6 +101,11 @@ pub enum FsErrorKind {
     Protected {
         /// The protected path, as the host wrote it.
         protected: String,
+    },
+    /// It is part of a directory that git takes for its own, or would make one.
+    Git {
+        /// What it is.
+        rule: GitRule,
     },
     /// The file belongs to an open journal or thread store of this process.
     Reserved,
@@ -169,6 +200,7 @@ impl fmt::Display for FsError {
         }
         match kind {
             Kind::Protected { protected } => write!(f, ", by `{protected}`"),
+            Kind::Git { rule } => write!(f, ": {}", rule.reason()),
             Kind::Reserved => f.write_str(" belongs to an open journal or thread store"),
             Kind::NotAFile { kind } => write!(f, " is {}", kind.word()),
             Kind::Permission { operation, .. } | Kind::Io { operation, .. } => {
@@ -199,7 +231,9 @@ impl FsError {
             Kind::PathInvalid { reason } => (*reason, None),
             Kind::Escape { via_link: false } => ("Path escapes sandbox root", None),
             Kind::Escape { via_link: true } => ("Path escapes sandbox root (via symlink)", None),
-            Kind::Protected { .. } | Kind::Reserved => ("Path is protected", None),
+            Kind::Protected { .. } | Kind::Git { .. } | Kind::Reserved => {
+                ("Path is protected", None)
+            }
             Kind::NotFound => ("File not found", None),
             Kind::Exists => ("File already exists", None),
             Kind::TooManyFiles { count, .. } => return format!("Too many files ({count})"),

@@ -99,7 +99,8 @@ pub use entry::list::{ListOptions, Listed, Listing, list};
 pub use entry::names::{Named, NamedKind, names};
 pub use entry::rename::{Placed, rename};
 pub use error::{
-    FsError, FsErrorKind, NAME_DESCRIPTOR, PUT_BACK, Refusal, SYNC_DIRECTORY, WRITE_IN_PLACE,
+    FsError, FsErrorKind, GitRule, NAME_DESCRIPTOR, PUT_BACK, Refusal, SYNC_DIRECTORY,
+    WRITE_IN_PLACE,
 };
 pub use file_kind::FileKind;
 pub use grant::{DirectoryGrant, RootChange, led_out_of};
@@ -109,6 +110,7 @@ pub use lines::{LineRange, Lines, read_lines};
 pub use listed::Opener;
 pub use location::FileLocation;
 pub use open_target::{OpenTarget, Roots, TargetKind};
+pub use protection::border::{GitBorder, NewName, is_git_directory};
 pub use range::{Range, is_binary, read_part, whole_characters};
 pub use read::read;
 pub use remove::abandoned::remove_abandoned;

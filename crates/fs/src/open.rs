@@ -124,6 +124,7 @@ impl Root {
             WalkEnd::Entry { parent, name, resolved } => {
                 protection.check_file(display_path, &resolved)?;
                 let parent = parent.map_or_else(|| self.reopen(display_path), Ok)?;
+                protection.check_entry(display_path, parent.as_fd(), &name)?;
                 Ok((parent, name))
             }
             WalkEnd::Directory(_) => {
@@ -159,8 +160,10 @@ impl Root {
         match walk::read_link(parent.as_fd(), name) {
             Ok(_) => Ok(None),
             Err(Errno::INVAL | Errno::NOENT) => {
-                resolved
-                    .map_or(Ok(()), |resolved| protection.check_file(display_path, &resolved))?;
+                if let Some(resolved) = resolved {
+                    protection.check_file(display_path, &resolved)?;
+                    protection.check_entry(display_path, parent.as_fd(), name)?;
+                }
                 Ok(Some((parent, name.to_os_string())))
             }
             Err(errno) => Err(FsError::at(display_path, "opening", errno)),

@@ -17,6 +17,7 @@ pub use roots::Roots;
 pub(crate) use roots::open_below;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
+use toolwright_reserved::FileId;
 
 use crate::cancel::checkpoint;
 use crate::location::{name_of, unnamed};
@@ -26,8 +27,8 @@ use crate::update::update_target;
 use crate::walk::CreatedDirectories;
 use crate::write::write_target;
 use crate::{
-    Content, DirectoryGrant, FileKind, FsError, FsErrorKind, Opener, Range, Resolver, Root,
-    UpdateError, Updated, WriteOptions, publish, range, walk,
+    Content, DirectoryGrant, FileKind, FsError, FsErrorKind, GitBorder, Opener, Range, Resolver,
+    Root, UpdateError, Updated, WriteOptions, publish, range, walk,
 };
 
 /// How often a write begins anew when its file is exchanged meanwhile.
@@ -84,6 +85,8 @@ pub struct OpenTarget {
     /// The name in the last of them.
     name: OsString,
     file: Option<File>,
+    /// The root that it was found in.
+    root: FileId,
     /// Why it cannot be opened. Revealed only after its path is allowed.
     open_error: Option<FsError>,
     resolver: Resolver,
@@ -95,7 +98,7 @@ impl OpenTarget {
         display_path: &str,
         directory: OwnedFd,
         directory_path: PathBuf,
-        resolver: Resolver,
+        (root, resolver): (FileId, Resolver),
     ) -> Self {
         Self {
             display_path: display_path.to_owned(),
@@ -106,6 +109,7 @@ impl OpenTarget {
             missing: Vec::new(),
             name: OsString::new(),
             file: None,
+            root,
             open_error: None,
             resolver,
         }
@@ -244,8 +248,10 @@ impl OpenTarget {
     ) -> Result<Target, FsError> {
         let failed = |errno| FsError::at(&self.display_path, "opening its directory", errno);
         self.unmoved_directory()?;
+        self.check_git(options.git)?;
         let mut directory = rustix::io::fcntl_dupfd_cloexec(&self.directory, 0).map_err(failed)?;
         for name in &self.missing {
+            let _new = options.git.new_name(&self.display_path, directory.as_fd(), name)?;
             walk::make_directory(directory.as_fd(), name, created)
                 .map_err(|errno| FsError::at(&self.display_path, "creating a directory", errno))?;
             let flags = O_PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -267,6 +273,14 @@ impl OpenTarget {
             return Err(self.conflict());
         }
         Ok((&self.directory, &self.missing))
+    }
+
+    /// Fails if the target lies in a directory of git below its root, or would make one.
+    fn check_git(&self, git: GitBorder) -> Result<(), FsError> {
+        let (path, directory) = (&self.display_path, self.directory.as_fd());
+        git.check_up_to(path, directory, self.root)?;
+        let first = self.missing.first().unwrap_or(&self.name);
+        git.check_new(path, directory, first)
     }
 
     fn conflict(&self) -> FsError {

@@ -6,17 +6,20 @@
 
 use std::cell::OnceCell;
 use std::ffi::OsStr;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::CWD;
 
+use crate::open::identity;
 use crate::path::Step;
 use crate::walk::MAX_LINKS;
-use crate::{FsError, FsErrorKind, Root, location, path, walk};
+use crate::{FsError, FsErrorKind, Root, WriteOptions, location, path, walk};
 
+pub(crate) mod border;
 mod git;
 
+use border::{GitBorder, NewName};
 use git::Repository;
 
 /// Apple's file systems usually ignore case in names. Here that applies to ASCII letters only:
@@ -28,6 +31,7 @@ const CASE_COUNTS: bool = !cfg!(target_vendor = "apple");
 pub(crate) struct Protection<'a> {
     root: &'a Root,
     paths: &'a [PathBuf],
+    border: GitBorder,
     /// The paths that the protected ones lead to.
     led_to: OnceCell<LedTo<'a>>,
 }
@@ -44,12 +48,65 @@ struct LedTo<'a> {
 }
 
 impl<'a> Protection<'a> {
-    pub(crate) fn new(root: &'a Root, paths: &'a [PathBuf]) -> Self {
-        Self { root, paths, led_to: OnceCell::new() }
+    pub(crate) fn new(root: &'a Root, paths: &'a [PathBuf], border: GitBorder) -> Self {
+        Self { root, paths, border, led_to: OnceCell::new() }
+    }
+
+    pub(crate) fn of(root: &'a Root, options: &'a WriteOptions) -> Self {
+        Self::new(root, &options.protected, options.git)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.paths.is_empty()
+        self.paths.is_empty() && !self.closes_git()
+    }
+
+    /// Whether git's own directories are closed.
+    pub(crate) fn closes_git(&self) -> bool {
+        self.border == GitBorder::Closed
+    }
+
+    /// See [`GitBorder::check_tree`].
+    pub(crate) fn check_tree(
+        &self,
+        display_path: &str,
+        directory: &OwnedFd,
+    ) -> Result<(), FsError> {
+        self.border.check_tree(display_path, directory)
+    }
+
+    /// Fails if something in an open directory below the root would be changed in a directory of git.
+    pub(crate) fn check_around(
+        &self,
+        display_path: &str,
+        directory: BorrowedFd<'_>,
+    ) -> Result<(), FsError> {
+        if !self.closes_git() {
+            return Ok(());
+        }
+        let top = rustix::fs::fstat(self.root)
+            .map_err(|errno| FsError::at(display_path, "looking at the root", errno))?;
+        self.border.check_up_to(display_path, directory, identity(&top))
+    }
+
+    /// As [`Self::check_around`], for a name in the directory that may be new there.
+    pub(crate) fn check_entry(
+        &self,
+        display_path: &str,
+        directory: BorrowedFd<'_>,
+        name: &OsStr,
+    ) -> Result<(), FsError> {
+        self.check_around(display_path, directory)?;
+        self.border.check_new(display_path, directory, name)
+    }
+
+    /// See [`GitBorder::new_name`].
+    pub(crate) fn new_name(
+        &self,
+        display_path: &str,
+        directory: BorrowedFd<'_>,
+        name: &OsStr,
+    ) -> Result<NewName, FsError> {
+        self.border.new_name(display_path, directory, name)
     }
 
     /// Fails if the file at `relative`, a path below the root without links and `..`, is protected, or
@@ -57,7 +114,8 @@ impl<'a> Protection<'a> {
     pub(crate) fn check_file(&self, display_path: &str, relative: &Path) -> Result<(), FsError> {
         self.refuse(display_path, relative, true, |protected| {
             meet(relative, protected, CASE_COUNTS)
-        })
+        })?;
+        self.border.check_path(display_path, relative)
     }
 
     /// Fails if a new directory would be protected or below a protected path. One above is allowed,
@@ -70,7 +128,8 @@ impl<'a> Protection<'a> {
         let depth = relative.components().count();
         self.refuse(display_path, relative, false, |protected| {
             depth >= protected.components().count() && meet(relative, protected, CASE_COUNTS)
-        })
+        })?;
+        self.border.check_path(display_path, relative)
     }
 
     fn refuse(

@@ -16,6 +16,9 @@ use crate::deferred_close::with_space;
 use crate::error::{SYNC_DIRECTORY, WRITE_IN_PLACE};
 use crate::{Content, Durability, FsError, FsErrorKind};
 
+/// A lock on a directory that is held for longer belongs to another program.
+const MAX_LOCK_WAIT: Duration = Duration::from_millis(500);
+
 /// Bytes written between two checks of the cancel flag.
 const STRIDE: usize = 1 << 20;
 
@@ -213,13 +216,19 @@ impl OpenDirectory {
         wait: Duration,
         cancel: &AtomicBool,
     ) -> Result<ExchangeGuard<'_>, FsError> {
-        const MAX_LOCK_WAIT: Duration = Duration::from_millis(500);
         if let Some(directory) = &self.0 {
             lock_exclusively(directory, MAX_LOCK_WAIT, display_path, wait, cancel)?;
         }
         let guard = ExchangeGuard(self.0.as_ref());
         checkpoint(cancel)?; // the last moment at which nothing has happened
         Ok(guard)
+    }
+
+    /// As [`Self::lock`], until the descriptor is closed. A cancellation does not count.
+    pub(crate) fn hold(self, cancel: &AtomicBool, wait: Duration) -> Option<OwnedFd> {
+        let directory = self.0?;
+        let _ = lock_exclusively(&directory, MAX_LOCK_WAIT, "", wait, cancel);
+        Some(directory)
     }
 
     /// Waits until the directory's entries are on the disk, if that is asked for.
@@ -276,14 +285,14 @@ impl OpenDirectoryLock {
         wait: Duration,
         cancel: &AtomicBool,
     ) -> Result<Self, FsError> {
-        const MAX_LOCK_WAIT: Duration = Duration::from_secs(10);
+        const MAX_SET_WAIT: Duration = Duration::from_secs(10);
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = match rustix::fs::openat(directory, ".", flags, Mode::empty()) {
             Ok(directory) => directory,
             Err(Errno::ACCESS) => return Ok(Self { _directory: None }),
             Err(errno) => return Err(FsError::at(display_path, "opening the root", errno)),
         };
-        lock_exclusively(&directory, MAX_LOCK_WAIT, display_path, wait, cancel)?;
+        lock_exclusively(&directory, MAX_SET_WAIT, display_path, wait, cancel)?;
         Ok(Self { _directory: Some(directory) })
     }
 }

@@ -86,7 +86,7 @@ fn settle_sets(directory: BorrowedFd<'_>, sets: &[SetId], around: &Around<'_>) {
     }
     let (Ok(root), Ok(here)) = (name_of(around.root.as_fd()), name_of(directory)) else { return };
     let Ok(here) = here.strip_prefix(&root) else { return };
-    let protection = Protection::new(around.root, around.protected);
+    let protection = Protection::new(around.root, around.protected, around.git);
     let started = Instant::now();
     for set in sets {
         // A command can make up any number of plans, as large as it likes.
@@ -98,7 +98,8 @@ fn settle_sets(directory: BorrowedFd<'_>, sets: &[SetId], around: &Around<'_>) {
             let Ok(Some(open)) = change_set::open_below(around.root.as_fd(), base) else { break };
             if let Some(state) = change_set::plan_in(open.as_fd(), *set) {
                 let may_change = |path: &Path| protection.check_file("", &base.join(path)).is_ok();
-                let _ = change_set::settle(open.as_fd(), *set, state, &may_change);
+                let judge = change_set::Judge { may_change: &may_change, git: around.git };
+                let _ = change_set::settle(open.as_fd(), *set, state, judge);
                 break;
             }
         }

@@ -17,8 +17,8 @@ use crate::protection::Protection;
 use crate::temporary::Temporary;
 use crate::walk::CreatedDirectories;
 use crate::{
-    Content, Durability, FileKind, FsError, FsErrorKind, Refusal, Root, WriteOptions, attributes,
-    open, publish, reserved, sweep,
+    Content, Durability, FileKind, FsError, FsErrorKind, GitBorder, Refusal, Root, WriteOptions,
+    attributes, open, publish, reserved, sweep,
 };
 
 /// A name in an open directory, and this call's turn on it.
@@ -35,6 +35,13 @@ pub(crate) struct Target {
 pub(crate) struct Around<'a> {
     pub(crate) root: &'a Root,
     pub(crate) protected: &'a [PathBuf],
+    pub(crate) git: GitBorder,
+}
+
+impl<'a> Around<'a> {
+    pub(crate) fn of(root: &'a Root, options: &'a WriteOptions) -> Self {
+        Self { root, protected: &options.protected, git: options.git }
+    }
 }
 
 /// The existing file before the change.
@@ -64,9 +71,9 @@ impl Target {
         cancel: &AtomicBool,
     ) -> Result<Self, FsError> {
         let relative = root.relative(path)?;
-        let protection = Protection::new(root, &options.protected);
+        let protection = Protection::of(root, options);
         let (directory, name) = root.parent_of(path, &relative, created, &protection)?;
-        let around = Around { root, protected: &options.protected };
+        let around = Around::of(root, options);
         Self::open_at(directory, name, path, options, cancel, Some(&around))
     }
 

@@ -250,6 +250,10 @@ impl Edit<'_> {
         if !self.is_what_was_read(self.target.name()) {
             return Err(self.conflict());
         }
+        // The directory is locked.
+        let (directory, name) = (self.target.directory(), self.target.name());
+        let _turn = self.options.git.turn([name]);
+        self.options.git.check_new(self.path, directory, name)?;
         match temporary.rename_over(self.target.name()) {
             Ok(()) => Ok(()),
             Err(errno) => Err(self.failed("renaming", errno)),

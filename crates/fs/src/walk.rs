@@ -138,6 +138,8 @@ pub(crate) fn walk(
                         look_ahead(root, display_path, relative, protection)?;
                     }
                     protection.check_directory(display_path, &resolved_path(&stack, &name))?;
+                    protection.check_around(display_path, here)?;
+                    let _new = protection.new_name(display_path, here, &name)?;
                     make_directory(here, &name, created).map_err(|errno| {
                         FsError::at(display_path, "creating a directory", errno)
                     })?;

@@ -10,7 +10,9 @@ use crate::cancel::checkpoint;
 use crate::publish::OpenDirectory;
 use crate::target::{PublishMethod, Target};
 use crate::walk::CreatedDirectories;
-use crate::{Content, FsError, FsErrorKind, Refusal, Root, deferred_close, publish, target};
+use crate::{
+    Content, FsError, FsErrorKind, GitBorder, Refusal, Root, deferred_close, publish, target,
+};
 
 /// What the new bytes survive once the call has returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,6 +47,12 @@ pub struct WriteOptions {
     /// the case of ASCII letters only. Elsewhere case always counts, even on a file system that
     /// ignores it.
     pub protected: Vec<PathBuf>,
+    /// Whether git's own directories are closed: nothing in them is changed, and nothing becomes one. The call
+    /// fails with [`FsErrorKind::Git`] then.
+    ///
+    /// They are those with a name that git, on any file system, takes for `.git`, and those with the entries by
+    /// which git knows a repository. Names are judged where the file lies, whatever links led there.
+    pub git: GitBorder,
 }
 
 impl Default for WriteOptions {
@@ -54,6 +62,7 @@ impl Default for WriteOptions {
             allow_in_place: false,
             wait: Duration::from_secs(60),
             protected: Vec::new(),
+            git: GitBorder::Open,
         }
     }
 }
@@ -144,6 +153,7 @@ pub(crate) fn write_target(
         PublishMethod::InPlace => PublishMethod::InPlace,
         PublishMethod::Atomic(mut temporary) => {
             target::fill(&temporary, path, content, old.as_ref(), options, cancel)?;
+            let _new = options.git.new_name(path, target.directory(), target.name())?;
             match temporary.rename_over(target.name()) {
                 Ok(()) => PublishMethod::Atomic(temporary),
                 Err(Errno::BUSY) => {

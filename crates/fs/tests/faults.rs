@@ -20,6 +20,7 @@ const IN_PLACE: WriteOptions = WriteOptions {
     allow_in_place: true,
     wait: Duration::from_secs(60),
     protected: Vec::new(),
+    git: toolwright_fs::GitBorder::Open,
 };
 
 fn put(root: &Root, path: &str, bytes: &[u8]) -> Result<(), FsError> {

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use support::{NEVER, RESOLVERS, Tree, fifo, is_root, kind};
 use toolwright_fs::{
-    FsError, FsErrorKind, OpenTarget, Range, Resolver, Roots, TargetKind, UpdateError, WriteOptions,
+    FsError, FsErrorKind, GitBorder, OpenTarget, Range, Resolver, Roots, TargetKind, UpdateError,
+    WriteOptions,
 };
 
 fn roots(workspace: &[&Path], others: &[&Path], resolver: Resolver) -> Roots {
@@ -290,16 +291,24 @@ fn protected_paths_count_where_they_lie_whatever_led_there() {
     let protected = [PathBuf::from(".git/hooks"), PathBuf::from(".git/config")];
     let absolute = tree.root.join(".git/hooks/pre-commit");
     for path in ["innocent/config", ".git/hooks/new/x", absolute.to_str().unwrap()] {
-        let target = roots.open_target(path).unwrap();
+        let mut target = roots.open_target(path).unwrap();
         assert!(
             matches!(
-                roots.check_protected(&target, &protected),
+                roots.check_protected(&mut target, &protected, GitBorder::Open),
                 Err(FsError { kind: FsErrorKind::Protected { .. }, .. })
             ),
             "{path}"
         );
     }
-    assert!(roots.check_protected(&roots.open_target(".git/info").unwrap(), &protected).is_ok());
+    assert!(
+        roots
+            .check_protected(
+                &mut roots.open_target(".git/info").unwrap(),
+                &protected,
+                GitBorder::Open
+            )
+            .is_ok()
+    );
 }
 
 #[test]

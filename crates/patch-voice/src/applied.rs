@@ -147,6 +147,7 @@ pub fn refused(error: &FsError) -> Option<Cow<'static, str>> {
         FsErrorKind::PathInvalid { .. }
         | FsErrorKind::Escape { .. }
         | FsErrorKind::Protected { .. }
+        | FsErrorKind::Git { .. }
         | FsErrorKind::Reserved
         | FsErrorKind::NotFound
         | FsErrorKind::NotAFile { .. }

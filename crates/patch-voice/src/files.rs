@@ -21,6 +21,9 @@ pub fn hint(error: &FsError) -> &'static str {
         FsErrorKind::Protected { .. } => {
             "Leave it as it is; the host can change sandbox.denyWrite."
         }
+        FsErrorKind::Git { .. } => {
+            "File tools write nothing that git runs or obeys. Use git itself, by a command; the host can change sandbox.denyWrite."
+        }
         FsErrorKind::Reserved => {
             "Do without it: only the host reads and writes it, and its tools and commands do not."
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
-use toolwright_fs::{DirectoryGrant, FsError, Roots};
+use toolwright_fs::{DirectoryGrant, FsError, GitBorder, Roots};
 use toolwright_policy::shell::{self, Dialect};
 use toolwright_policy::{
     Access, CompileError, Declared, Effective, Host, RequirementSet, Union, Variables,
@@ -14,7 +14,7 @@ use toolwright_sandbox::plan;
 use toolwright_sandbox::policy::{ClosedNames, stores};
 
 use super::directories::{Directories, GrantedName};
-use super::{led_to, protected_paths};
+use super::{git_border, led_to, protected_paths};
 use crate::failure::{Failure, Unfinished, access};
 
 /// A set of requirements as it was written, and where it stands.
@@ -224,6 +224,11 @@ impl Policy {
     pub(crate) fn deny_write(&self) -> Vec<PathBuf> {
         let led_to = self.workspace.iter().flat_map(|root| led_to(&self.deny_write, root));
         self.deny_write.iter().cloned().chain(led_to).collect()
+    }
+
+    /// Whether file tools leave git's own directories alone.
+    pub(crate) fn git(&self) -> GitBorder {
+        git_border(&self.deny_write)
     }
 
     /// Whether a real path lies in one of the session's own directories and needs no rule.

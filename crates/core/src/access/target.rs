@@ -132,7 +132,7 @@ pub fn open(
     let denied = || access::path_denied(purpose.capabilities(), path);
     let roots = policy.open_roots(Path::new(path)).map_err(refused)?;
     if purpose.access() == Access::Write {
-        roots.settle(&policy.deny_write());
+        roots.settle(&policy.deny_write(), policy.git());
     }
     let mut file = roots.open_target(path).map_err(|error| {
         let is_absolute = Path::new(path).is_absolute();
@@ -181,10 +181,10 @@ fn check(
         Purpose::Read | Purpose::Search => file.check_readable(),
         Purpose::Write => {
             file.check_writable()?;
-            roots.check_protected(file, &policy.deny_write())
+            roots.check_protected(file, &policy.deny_write(), policy.git())
         }
         Purpose::Edit => {
-            roots.check_protected(file, &policy.deny_write())?;
+            roots.check_protected(file, &policy.deny_write(), policy.git())?;
             file.check_readable()
         }
         Purpose::Workdir => {

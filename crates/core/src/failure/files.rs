@@ -34,6 +34,7 @@ impl From<&FsError> for Unfinished {
                 failure.with("files", *count).with("limitFiles", *limit)
             }
             FsErrorKind::Protected { protected } => failure.with("protected", protected.as_str()),
+            FsErrorKind::Git { .. } => failure.with("protected", "@git"),
             FsErrorKind::RootChanged { grant, .. } => failure.with("grant", grant.as_str()),
             FsErrorKind::NotAFile { kind } => failure.with("kind", kind.word()),
             _ => failure,
@@ -46,7 +47,9 @@ fn code_of(error: &FsError) -> Option<Code> {
     Some(match &error.kind {
         FsErrorKind::PathInvalid { .. } => Code::PathInvalid,
         FsErrorKind::Escape { .. } => Code::PathEscape,
-        FsErrorKind::Protected { .. } | FsErrorKind::Reserved => Code::PathProtected,
+        FsErrorKind::Protected { .. } | FsErrorKind::Git { .. } | FsErrorKind::Reserved => {
+            Code::PathProtected
+        }
         FsErrorKind::NotFound => Code::FileNotFound,
         FsErrorKind::Exists => Code::FileExists,
         FsErrorKind::TooManyFiles { .. } => Code::PatchTooLarge,

@@ -18,11 +18,12 @@ use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::plan::Plan;
-use super::step::{Position, Step, Work, look};
+use super::step::{Position, Step, StepKind, Work, look};
+use crate::error::GitRule;
 use crate::publish::OpenDirectory;
 use crate::root::O_PATH;
 use crate::temporary::{Residue, SetId};
-use crate::{Durability, reserved};
+use crate::{Durability, GitBorder, reserved};
 
 /// The most directories that are open at once when a plan is finished later.
 const MAX_OPEN: usize = 64;
@@ -39,6 +40,8 @@ pub(super) struct Execution<'a> {
     pub(super) open: RefCell<HashMap<usize, Arc<OwnedFd>>>,
     /// The directories that this call has made, with the directory that each is in.
     pub(super) made: Vec<(Arc<OwnedFd>, OsString)>,
+    /// Whether git's own directories are closed.
+    pub(super) git: GitBorder,
     /// The index of the directory that this call has locked already.
     pub(super) locked: Option<usize>,
     /// Directories that can be locked, by their index.
@@ -122,6 +125,9 @@ impl Execution<'_> {
         }
         for step in rest {
             let made = self.at(step, |work| {
+                if step.kind == StepKind::Create && self.rule_of(&work)?.is_some() {
+                    return Ok(false);
+                }
                 work.make(|name| {
                     look(work.directory, name).is_ok_and(|current| current == step.out)
                 })
@@ -131,6 +137,11 @@ impl Execution<'_> {
             }
         }
         Ok(true)
+    }
+
+    /// Why git's own directories forbid a step that gives a name.
+    pub(super) fn rule_of(&self, work: &Work<'_>) -> Result<Option<GitRule>, Errno> {
+        self.git.rule_of_new(work.directory, &work.step.name)
     }
 
     /// Undoes the steps, the last one first, and removes the directories that were made.

@@ -1,7 +1,7 @@
 //! The files of a change set: found, and read in their turn.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use std::sync::atomic::AtomicBool;
 use rustix::io::Errno;
 use toolwright_reserved::FileId;
 
-use super::plan;
 use super::step::{Print, StepKind};
 use super::{Change, ChangeLimits, ChangeSet, ChangedFile, Place, failed};
+use super::{marks, plan};
 use crate::attributes;
 use crate::cancel::checkpoint;
 use crate::file_queue::{Key, QueueSlot};
@@ -53,6 +53,11 @@ impl Located {
         Key { directory: self.identity, name }
     }
 
+    /// The names that it may give or take.
+    pub(super) fn names(&self) -> impl Iterator<Item = &OsStr> {
+        self.missing.iter().chain([&self.name]).map(|name| &**name)
+    }
+
     /// How many components of the place exist already.
     pub(super) fn depth(&self) -> usize {
         self.place.components().count() - self.missing.len() - 1
@@ -70,7 +75,7 @@ pub(super) fn locate(
     let mut search = Search {
         root: set.root,
         real_root,
-        protection: Protection::new(set.root, &options.protected),
+        protection: Protection::of(set.root, options),
         directories: HashMap::new(),
         located: Vec::new(),
     };
@@ -93,6 +98,7 @@ pub(super) fn locate(
             search.add(index, StepKind::Create, to)?;
         }
     }
+    marks::check(&search.located, options.git)?;
     Ok(search.located)
 }
 
@@ -128,7 +134,8 @@ impl Search<'_> {
         let path = target.display_path();
         let place = target.real_path().strip_prefix(&self.real_root);
         let place = place.map_err(|_| FsErrorKind::Escape { via_link: true }.at(path))?;
-        self.protection.check_file(path, place)
+        self.protection.check_file(path, place)?;
+        self.protection.check_around(path, target.directory().as_fd())
     }
 
     fn take(&mut self, change: usize, kind: StepKind, target: &OpenTarget) -> Result<(), FsError> {
@@ -226,7 +233,7 @@ pub(super) fn take_turns(
         }
     }
     refuse_files_as_directories(&ordered)?;
-    let around = Around { root: set.root, protected: &options.protected };
+    let around = Around::of(set.root, options);
     let mut swept = None;
     let mut items = Vec::with_capacity(ordered.len());
     for (key, located) in ordered {

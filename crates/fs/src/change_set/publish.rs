@@ -1,6 +1,6 @@
 //! Makes the changes of a committed set.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -14,8 +14,8 @@ use super::execute::Execution;
 use super::locate::{Item, Set};
 use super::settle::finish;
 use super::stage::display_of;
-use super::step::Step;
-use crate::error::PUT_BACK;
+use super::step::{Step, StepKind};
+use crate::error::{GitRule, PUT_BACK};
 use crate::open::{READ, identity};
 use crate::read::holds;
 use crate::temporary::PlanState;
@@ -29,17 +29,17 @@ pub(super) fn publish(execution: &Execution<'_>, set: &Set) -> Result<(), FsErro
         let place = execution.plan.directories[step.directory].join(&step.name);
         let content = items.get(&place).map(|item| Expected { item, set });
         let made = make(execution, step, content.as_ref());
-        if let Err(error) = made {
-            let error = match error {
-                None => FsErrorKind::Conflict.at(display_of(set, execution.plan, step)),
-                Some(Errno::BUSY) => FsErrorKind::NotReplaceable {
+        if let Err(unmade) = made {
+            let path = display_of(set, execution.plan, step);
+            let error = match unmade {
+                Unmade::Conflict => FsErrorKind::Conflict.at(path),
+                Unmade::Git(rule) => FsErrorKind::Git { rule }.at(path),
+                Unmade::System(Errno::BUSY) => FsErrorKind::NotReplaceable {
                     refusal: Refusal::MountPoint,
                     source: Errno::BUSY.into(),
                 }
-                .at(display_of(set, execution.plan, step)),
-                Some(errno) => {
-                    FsError::at(&display_of(set, execution.plan, step), "publishing", errno)
-                }
+                .at(path),
+                Unmade::System(errno) => FsError::at(&path, "publishing", errno),
             };
             return Err(put_back(execution, set, step).err().unwrap_or(error));
         }
@@ -56,18 +56,31 @@ pub(super) fn publish(execution: &Execution<'_>, set: &Set) -> Result<(), FsErro
     Ok(())
 }
 
-/// Makes one step. `None` as an error is a conflict.
+/// Why a step was not made.
+enum Unmade {
+    Conflict,
+    Git(GitRule),
+    System(Errno),
+}
+
+/// Makes one step.
 fn make(
     execution: &Execution<'_>,
     step: &Step,
     expected: Option<&Expected<'_>>,
-) -> Result<(), Option<Errno>> {
-    let unreadable = Cell::new(None);
+) -> Result<(), Unmade> {
+    let unmade = RefCell::new(Unmade::Conflict);
     let made = execution.at(step, |work| {
+        if step.kind == StepKind::Create
+            && let Some(rule) = execution.rule_of(&work)?
+        {
+            unmade.replace(Unmade::Git(rule));
+            return Ok(false);
+        }
         work.make(|name| match expected.map(|one| one.is_at(work.directory, name)) {
             Some(Ok(is_expected)) => is_expected,
             Some(Err(errno)) => {
-                unreadable.set(Some(errno));
+                unmade.replace(Unmade::System(errno));
                 false
             }
             None => true,
@@ -75,8 +88,8 @@ fn make(
     });
     match made {
         Ok(Some(true)) => Ok(()),
-        Ok(_) => Err(unreadable.get()),
-        Err(errno) => Err(Some(errno)),
+        Ok(_) => Err(unmade.into_inner()),
+        Err(errno) => Err(Unmade::System(errno)),
     }
 }
 

@@ -27,10 +27,10 @@ use toolwright_process::ShortId;
 use super::execute::Execution;
 use super::plan::{MAX_BYTES, Plan};
 use super::step::look;
-use crate::Durability;
 use crate::open::open_entry;
 use crate::read::read_open;
 use crate::temporary::{PlanState, SetId};
+use crate::{Durability, GitBorder};
 
 /// How long to wait for another process that settles the same set.
 const MAX_WAIT: Duration = Duration::from_secs(2);
@@ -88,15 +88,21 @@ pub(super) fn hold(draft: &File, base: BorrowedFd<'_>, set: SetId) -> Result<boo
     }
 }
 
-/// Whether a path below the directory of a plan may be changed by one.
-pub(crate) type Judge<'a> = &'a dyn Fn(&Path) -> bool;
+/// What a plan may do.
+#[derive(Clone, Copy)]
+pub(crate) struct Judge<'a> {
+    /// Whether it may change a path below its directory.
+    pub(crate) may_change: &'a dyn Fn(&Path) -> bool,
+    /// Whether git's own directories are closed to it.
+    pub(crate) git: GitBorder,
+}
 
 /// Settles the set whose plan is in `base`.
 pub(crate) fn settle(
     base: BorrowedFd<'_>,
     set: SetId,
     state: PlanState,
-    may_change: Judge<'_>,
+    judge: Judge<'_>,
 ) -> Result<(), Errno> {
     let name = set.plan(state);
     let name = OsStr::new(&name);
@@ -126,17 +132,19 @@ pub(crate) fn settle(
     }
     let targets = plan.steps.iter().map(|step| plan.directories[step.directory].join(&step.name));
     let all = targets.chain(plan.made.iter().chain(&plan.emptied).cloned());
-    if !all.into_iter().all(|path| may_change(&path)) {
+    if !all.into_iter().all(|path| (judge.may_change)(&path)) {
         return Err(Errno::PERM);
     }
     // The steps of a draft are not needed: its files are found by their names.
     let plan = if state == PlanState::Draft { Plan { steps: Vec::new(), ..plan } } else { plan };
+    let _turn = judge.git.turn(plan.steps.iter().map(|step| &*step.name));
     let execution = Execution {
         base,
         set,
         plan: &plan,
         open: RefCell::new(HashMap::new()),
         made: Vec::new(),
+        git: judge.git,
         locked: None,
         lockable: RefCell::new(HashMap::new()),
         is_later: true,

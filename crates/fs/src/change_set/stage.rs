@@ -37,6 +37,8 @@ pub(super) fn run(
         return Ok(Vec::new());
     }
     let base = change_set.root.as_fd();
+    let names = set.items.iter().flat_map(|item| item.located.names());
+    let _turn = options.git.turn(names);
     let (id, _active, draft) = draft(base, &change_set.root.path().to_string_lossy())?;
     let mut staging = Staging {
         change_set,
@@ -60,6 +62,7 @@ pub(super) fn run(
         open: RefCell::new(open),
         made: made.into_iter().map(|made| (made.parent, made.name)).collect(),
         // The root, if it is one of them: its path is the empty one, and the first.
+        git: options.git,
         locked: plan.directories.first().filter(|path| path.as_os_str().is_empty()).map(|_| 0),
         lockable: RefCell::new(HashMap::new()),
         is_later: false,
@@ -184,6 +187,11 @@ impl Staging<'_> {
         let mut place: PathBuf = located.place.components().take(located.depth()).collect();
         for name in &located.missing {
             place.push(name);
+            let git = self.options.git;
+            // The root is locked by the set.
+            let is_root = place.parent() == Some(Path::new(""));
+            let _locked = if is_root { None } else { git.lock(directory.as_fd(), name) };
+            git.check_new(path, directory.as_fd(), name)?;
             match with_space(|| rustix::fs::mkdirat(&directory, name, Mode::from_raw_mode(0o777))) {
                 Ok(()) => {
                     let (parent, name) = (Arc::clone(&directory), name.clone());

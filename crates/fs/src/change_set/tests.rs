@@ -7,10 +7,10 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use super::{Change, ChangeLimits, ChangeSet, FileChange, Place, plan_in, settle, stage};
+use super::{Change, ChangeLimits, ChangeSet, FileChange, Judge, Place, plan_in, settle, stage};
 use crate::publish::WITHOUT_FLAGS;
 use crate::temporary::PlanState;
-use crate::{FsErrorKind, Root, UpdateError, WriteOptions};
+use crate::{FsErrorKind, GitBorder, Root, UpdateError, WriteOptions};
 
 fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).unwrap();
@@ -75,9 +75,10 @@ fn a_second_copy_of_the_library_leaves_a_running_set_alone() {
     let root = Root::open(directory.path()).unwrap();
     let (set, active, draft) = stage::draft(root.as_fd(), "").unwrap();
     drop(active); // the other copy has its own list of them
-    settle(root.as_fd(), set, PlanState::Draft, &|_| true).unwrap();
+    let judge = Judge { may_change: &|_| true, git: GitBorder::Open };
+    settle(root.as_fd(), set, PlanState::Draft, judge).unwrap();
     assert_eq!(plan_in(root.as_fd(), set), Some(PlanState::Draft));
     drop(draft);
-    settle(root.as_fd(), set, PlanState::Draft, &|_| true).unwrap();
+    settle(root.as_fd(), set, PlanState::Draft, judge).unwrap();
     assert_eq!(plan_in(root.as_fd(), set), None);
 }

@@ -50,6 +50,7 @@ pub fn create(
         .map_err(|errno| failed("creating a file beside it", errno))?;
     target::fill(&temporary, path, Content::Bytes(bytes), None, options, cancel)?;
     let (parent, name) = (target.directory(), target.name());
+    let _new = options.git.new_name(path, parent, name)?;
     // A link never replaces a file. The temporary name goes afterwards.
     match rustix::fs::linkat(parent, temporary.name(), parent, name, AtFlags::empty()) {
         Ok(()) => {}

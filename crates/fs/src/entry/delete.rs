@@ -33,7 +33,7 @@ pub fn delete(
     cancel: &AtomicBool,
 ) -> Result<(), FsError> {
     checkpoint(cancel)?;
-    let (entry, stat) = root.entry(path, &Protection::new(root, &options.protected))?;
+    let (entry, stat) = root.entry(path, &Protection::of(root, options))?;
     let is_directory = FileKind::of(&stat) == Some(FileKind::Directory);
     if is_directory && deletable == Deletable::Files {
         return Err(FsErrorKind::NotAFile { kind: FileKind::Directory }.at(path));

@@ -31,7 +31,7 @@ pub fn rename(
     cancel: &AtomicBool,
 ) -> Result<Placed, FsError> {
     checkpoint(cancel)?;
-    let protection = Protection::new(root, &options.protected);
+    let protection = Protection::of(root, options);
     let (entry, _) = root.entry(from, &protection)?;
     let mut created = CreatedDirectories::default();
     // `to/` names the same entry, also for a directory that is not there yet.
@@ -47,6 +47,7 @@ pub fn rename(
         Durability::Process => None,
         Durability::Fsync => Some((sync(entry.parent.as_fd())?, sync(parent.as_fd())?)),
     };
+    let _new = protection.new_name(to, parent.as_fd(), &name)?;
     let (from_directory, to_directory) = (entry.parent.as_fd(), parent.as_fd());
     match rename_unless_taken(from_directory, &entry.name, to_directory, &name) {
         Ok(()) => created.keep(),

@@ -24,6 +24,7 @@ pub(super) fn open_target(root: &DirectoryGrant, display_path: &str) -> Option<O
     let directory = O_PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
     let root = root.try_open_cached()?;
+    let top = identity(&rustix::fs::fstat(root.as_fd()).ok()?);
     let parent = open(root.as_fd(), parent.unwrap_or(Path::new(".")), directory, inside)?;
     // Checked before it is opened: opening a device can act on it, and a FIFO can wait.
     let seen = open(parent.as_fd(), Path::new(name), OFlags::PATH | OFlags::CLOEXEC, inside)?;
@@ -39,7 +40,7 @@ pub(super) fn open_target(root: &DirectoryGrant, display_path: &str) -> Option<O
         kind: TargetKind::File { bytes: u64::try_from(stat.st_size).ok()? },
         name: OsString::from(name),
         file: Some(File::from(file)),
-        ..OpenTarget::of_directory(display_path, parent, directory_path, Resolver::Automatic)
+        ..OpenTarget::of_directory(display_path, parent, directory_path, (top, Resolver::Automatic))
     })
 }
 

@@ -6,13 +6,15 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
+use toolwright_reserved::FileId;
 
 use super::{OpenTarget, TargetKind, real_path_of};
 use crate::location::{name_of, unnamed};
+use crate::open::identity;
 use crate::protection::Protection;
 use crate::root::O_PATH;
 use crate::target::Around;
-use crate::{FileKind, FsError, FsErrorKind, Resolver, Root, open, path, sweep};
+use crate::{FileKind, FsError, FsErrorKind, GitBorder, Resolver, Root, open, path, sweep};
 
 /// How often to try again when a target changes while it is opened.
 const MAX_ATTEMPTS: usize = 64;
@@ -79,9 +81,9 @@ impl Roots {
     }
 
     /// Finishes or undoes the change sets that killed processes left in the workspace.
-    pub fn settle(&self, protected: &[PathBuf]) {
+    pub fn settle(&self, protected: &[PathBuf], git: GitBorder) {
         for root in &self.workspace {
-            sweep::sweep_root(&Around { root, protected });
+            sweep::sweep_root(&Around { root, protected, git });
         }
     }
 
@@ -109,17 +111,32 @@ impl Roots {
         first.unwrap_or_else(|| Err(FsErrorKind::Escape { via_link: false }.at(path)))
     }
 
-    /// Fails if the target is at a protected path of any root of the workspace.
+    /// Fails if the target is at a protected path of any root of the workspace, or belongs to a directory of git
+    /// in the roots that it lies in: those of the workspace, or else the others.
     pub fn check_protected(
         &self,
-        target: &OpenTarget,
+        target: &mut OpenTarget,
         protected: &[PathBuf],
+        git: GitBorder,
     ) -> Result<(), FsError> {
-        for root in &self.workspace {
-            let real =
-                name_of(root.as_fd()).map_err(|errno| unnamed(&target.display_path, errno))?;
-            if let Ok(relative) = target.real_path.strip_prefix(&real) {
-                Protection::new(root, protected).check_file(&target.display_path, relative)?;
+        let is_around = |root: &&Root| {
+            let real = name_of(root.as_fd());
+            real.map(|real| target.real_path.strip_prefix(&real).ok().map(Path::to_owned))
+        };
+        let mut judged = false;
+        for (roots, protected) in [(&self.workspace, protected), (&self.others, &[])] {
+            for root in roots {
+                let path = &target.display_path;
+                let Some(relative) = is_around(&root).map_err(|errno| unnamed(path, errno))? else {
+                    continue;
+                };
+                Protection::new(root, protected, git).check_file(path, &relative)?;
+                target.root = found_in(path, root)?.0;
+                target.check_git(git)?;
+                judged = true;
+            }
+            if judged {
+                break;
             }
         }
         Ok(())
@@ -157,7 +174,7 @@ fn open_once(
     if path::split_last(relative).is_none() {
         return open_directory(root, display_path, root.open_directory(display_path)?);
     }
-    let nothing = Protection::new(root, &[]);
+    let nothing = Protection::new(root, &[], GitBorder::Open);
     let (directory, name) = match root.parent_of(display_path, relative, None, &nothing) {
         Ok(opened) => opened,
         // For example a link to the root itself, which has no name.
@@ -200,8 +217,19 @@ fn open_once(
         };
     let Some(directory_path) = real_path_of(display_path, &directory)? else { return Ok(None) };
     let real_path = directory_path.join(&name);
-    let parent = OpenTarget::of_directory(display_path, directory, directory_path, root.resolver());
+    let parent = OpenTarget::of_directory(
+        display_path,
+        directory,
+        directory_path,
+        found_in(display_path, root)?,
+    );
     Ok(Some(OpenTarget { real_path, kind, name, file, open_error, ..parent }))
+}
+
+fn found_in(display_path: &str, root: &Root) -> Result<(FileId, Resolver), FsError> {
+    let stat = rustix::fs::fstat(root)
+        .map_err(|errno| FsError::at(display_path, "looking at the root", errno))?;
+    Ok((identity(&stat), root.resolver()))
 }
 
 fn open_directory(
@@ -210,7 +238,12 @@ fn open_directory(
     directory: OwnedFd,
 ) -> Result<Option<OpenTarget>, FsError> {
     let Some(real_path) = real_path_of(display_path, &directory)? else { return Ok(None) };
-    Ok(Some(OpenTarget::of_directory(display_path, directory, real_path, root.resolver())))
+    Ok(Some(OpenTarget::of_directory(
+        display_path,
+        directory,
+        real_path,
+        found_in(display_path, root)?,
+    )))
 }
 
 /// Opens the deepest existing ancestor of a path.
@@ -249,8 +282,12 @@ fn open_around(
             || path::asks_for_directory(relative))
         .then_some(open_error);
         let kind = TargetKind::Missing;
-        let deepest =
-            OpenTarget::of_directory(display_path, directory, directory_path, root.resolver());
+        let deepest = OpenTarget::of_directory(
+            display_path,
+            directory,
+            directory_path,
+            found_in(display_path, root)?,
+        );
         return Ok(OpenTarget { real_path, kind, missing, name, open_error, ..deepest });
     }
     Err(open_error)

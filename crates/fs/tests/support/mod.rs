@@ -42,7 +42,9 @@ pub fn kind(error: &FsError) -> &'static str {
     match error.kind {
         FsErrorKind::PathInvalid { .. } => "PathInvalid",
         FsErrorKind::Escape { .. } => "Escape",
-        FsErrorKind::Protected { .. } | FsErrorKind::Reserved => "Protected",
+        FsErrorKind::Protected { .. } | FsErrorKind::Git { .. } | FsErrorKind::Reserved => {
+            "Protected"
+        }
         FsErrorKind::NotFound => "NotFound",
         FsErrorKind::Exists => "Exists",
         FsErrorKind::TooManyFiles { .. } => "TooManyFiles",
