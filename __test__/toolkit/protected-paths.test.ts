@@ -50,9 +50,27 @@ describe('sandbox.denyWrite binds write and edit: TOOL_PATH_PROTECTED', () => {
   test('what only looks like it is not protected', async () => {
     const { fixture, write } = repository()
     mkdirSync(fixture.at('vendor'))
-    for (const path of ['.github/hooks/a', '.git/description', 'vendor/.git/info/exclude', 'vendor/git/config', '.gitignore']) {
+    for (const path of ['.github/hooks/a', 'vendor/HEAD', 'vendor/git/config', '.gitignore']) {
       expect(await write.execute({ path, content: 'x' })).toBe('ok')
     }
+  })
+
+  test('nothing of a git directory is written, whatever its name, and nothing becomes one', async () => {
+    const { fixture, write, edit } = repository()
+    fixture.put('store/HEAD', 'ref: refs/heads/main\n')
+    fixture.put('store/objects/x', '')
+    fixture.put('.git/description', 'old\n')
+    for (const path of ['.git/description', 'vendor/.git/info/exclude', '.GIT/x', 'git~1/x', '.git\u200c/x', 'store/refs/heads/x']) {
+      const error = await refusal(write.execute({ path, content: 'x' }))
+      expect({ path, code: error.code }).toEqual({ path, code: 'TOOL_PATH_PROTECTED' })
+      expect(error.message).toMatch(/git/u)
+    }
+    expect((await refusal(edit.execute({ path: '.git/description', patch }))).code).toBe('TOOL_PATH_PROTECTED')
+    // All at once, in every order.
+    const parts = ['z/HEAD', 'z/objects/x', 'z/refs/x', 'z/commondir']
+    await Promise.allSettled(Array.from({ length: 100 }, (_, index) => write.execute({ path: parts[index % 4]!, content: 'ref: refs/heads/x' })))
+    const names = readdirSync(fixture.at('z'))
+    expect(names.includes('HEAD') && (names.includes('commondir') || (names.includes('objects') && names.includes('refs')))).toBe(false)
   })
 
   test('denyWrite replaces the default, for commands and file tools alike', async () => {

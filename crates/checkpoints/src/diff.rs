@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 use similar::{Algorithm, TextDiff};
+use toolwright_names::printable;
 
 use crate::content;
 use crate::error::{Result, Tx};
@@ -186,7 +187,7 @@ impl Checkpoints {
         }
         let old_text = self.text_of(connection, old)?;
         let new_text = self.text_of(connection, new)?;
-        output.add(&String::from_utf8_lossy(path), (old, old_text), (new, new_text));
+        output.add(path, (old, old_text), (new, new_text));
         Ok(())
     }
 
@@ -229,15 +230,16 @@ impl UnifiedText {
 
     fn add(
         &mut self,
-        path: &str,
+        path: &[u8],
         (old, old_text): (Option<&State>, Option<String>),
         (new, new_text): (Option<&State>, Option<String>),
     ) {
-        let side = |prefix: &str, state: Option<&State>| match state {
-            Some(_) => format!("{prefix}/{path}"),
-            None => "/dev/null".to_owned(),
+        let name = |prefix: &str| printable(&[prefix.as_bytes(), path].concat()).into_owned();
+        let (a, b) = (name("a/"), name("b/"));
+        let side = |name: &str, state: Option<&State>| {
+            if state.is_some() { name.to_owned() } else { "/dev/null".to_owned() }
         };
-        let (from, to) = (side("a", old), side("b", new));
+        let (from, to) = (side(&a, old), side(&b, new));
         let mut file = String::new();
         if let (Some(old), Some(new)) = (old, new)
             && old.mode != new.mode
@@ -260,7 +262,7 @@ impl UnifiedText {
         if file.is_empty() {
             return;
         }
-        let heading = format!("diff a/{path} b/{path}\n");
+        let heading = format!("diff {a} {b}\n");
         let max = self.max.unwrap_or(0);
         if self.text.len() + heading.len() + file.len() > max {
             self.is_cut = true;

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use toolwright_names::{printable, printable_path};
 use toolwright_sqlite::{SqliteError, SqliteErrorKind, TxError};
 
 /// Why an operation on checkpoints failed. Unless the variant says otherwise, nothing was changed.
@@ -12,7 +13,7 @@ pub enum CheckpointError {
     #[error("{}", .0.to_string())]
     Store(#[from] SqliteError),
     /// The directory cannot be opened or listed.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {source}", printable_path(path))]
     Root {
         /// The directory.
         path: PathBuf,
@@ -20,7 +21,7 @@ pub enum CheckpointError {
         source: io::Error,
     },
     /// The store would lie in the directory that it keeps.
-    #[error("{} lies in {}", store.display(), root.display())]
+    #[error("{} lies in {}", printable_path(store), printable_path(root))]
     StoreInside {
         /// The store.
         store: PathBuf,
@@ -28,7 +29,12 @@ pub enum CheckpointError {
         root: PathBuf,
     },
     /// The store keeps another directory.
-    #[error("{} keeps {}, not {}", store.display(), kept.display(), root.display())]
+    #[error(
+        "{} keeps {}, not {}",
+        printable_path(store),
+        printable_path(kept),
+        printable_path(root)
+    )]
     OtherRoot {
         /// The store.
         store: PathBuf,
@@ -74,13 +80,13 @@ pub enum CheckpointError {
         message: String,
     },
     /// A path does not lie in the directory.
-    #[error("{path} lies outside")]
+    #[error("{} lies outside", printable(path.as_bytes()))]
     Outside {
         /// The path.
         path: String,
     },
     /// A file or directory could not be prepared for its restoration.
-    #[error("{}: {operation}: {source}", path.display())]
+    #[error("{}: {operation}: {source}", printable_path(path))]
     File {
         /// Its path, relative to the directory.
         path: PathBuf,

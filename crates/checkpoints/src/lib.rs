@@ -43,6 +43,7 @@
 mod alone;
 mod checkpoints;
 mod content;
+mod descent;
 mod diff;
 mod error;
 mod gc;

@@ -1,20 +1,21 @@
 //! What a restoration would do.
 
-use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::os::fd::AsFd;
 use std::path::{Component, Path, PathBuf};
 
 use rusqlite::Connection;
 use rustix::fs::AtFlags;
+use toolwright_fs::{GitBorder, GitRule};
 
+use crate::descent::Descent;
 use crate::diff::{Change, Span, change_between, check_exists, path_of, spans};
 use crate::error::{Conflict, ConflictReason, Result, Tx};
 use crate::head::Head;
 use crate::look::Look;
+use crate::restore::split;
 use crate::state::{State, What};
 use crate::swap::Print;
-use crate::walk::open_below;
 use crate::{CheckpointError, Checkpoints};
 
 /// What to restore.
@@ -57,6 +58,8 @@ pub(crate) struct Plan {
     pub(crate) directories: Vec<Item>,
     pub(crate) changes: Vec<Change>,
     pub(crate) conflicts: Vec<Conflict>,
+    /// What is not restored because it would be git's.
+    pub(crate) refused: Vec<(PathBuf, GitRule)>,
     /// The times of directories at the target.
     pub(crate) directory_times: BTreeMap<Box<[u8]>, i64>,
 }
@@ -84,13 +87,33 @@ pub(crate) fn relative_paths(root: &Path, paths: &[String]) -> Result<Vec<Vec<u8
     paths.iter().map(relative).collect()
 }
 
-fn is_at_or_below(path: &[u8], top: &[u8]) -> bool {
+pub(crate) fn is_at_or_below(path: &[u8], top: &[u8]) -> bool {
     top.is_empty()
         || path.strip_prefix(top).is_some_and(|rest| rest.first().is_none_or(|next| *next == b'/'))
 }
 
-fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
-    path.iter().enumerate().rev().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at])
+/// What the target does not know, because it was ignored or skipped there.
+struct Unknown<'a> {
+    paths: HashSet<&'a [u8]>,
+    /// How long they are. Most paths have none of them around, which a few lengths tell.
+    lengths: BTreeSet<usize>,
+}
+
+impl<'a> Unknown<'a> {
+    fn of(spans: &'a BTreeMap<Box<[u8]>, Span>) -> Self {
+        let is_unknown = |span: &Span| span.old.as_ref().is_some_and(|old| !old.is_kept());
+        let paths = spans.iter().filter(|(_, span)| is_unknown(span));
+        let paths: HashSet<&[u8]> = paths.map(|(path, _)| &path[..]).collect();
+        let lengths = paths.iter().map(|path| path.len()).collect();
+        Self { paths, lengths }
+    }
+
+    /// Whether a path is unknown, or lies in a directory that is.
+    fn holds(&self, path: &[u8]) -> bool {
+        let is_end = |length: usize| path.get(length).is_none_or(|next| *next == b'/');
+        let lengths = self.lengths.range(..=path.len()).copied().filter(|length| is_end(*length));
+        lengths.into_iter().any(|length| self.paths.contains(&path[..length]))
+    }
 }
 
 impl Checkpoints {
@@ -108,6 +131,8 @@ impl Checkpoints {
         check_exists(connection, end)?;
         let tops = relative_paths(&self.root, paths)?;
         let spans = spans(connection, target.min(end), end)?;
+        let unknown = Unknown::of(&spans);
+        let descent = Descent::new(self.directory.as_fd());
         let mut plan = Plan::default();
         for (path, span) in &spans {
             if let (None, Some(State { what: What::Directory, mtime, .. })) = (until, &span.old) {
@@ -117,8 +142,7 @@ impl Checkpoints {
                 continue;
             }
             // What the target does not know must not be touched.
-            let unknown = |span: &Span| span.old.as_ref().is_some_and(|old| !old.is_kept());
-            if unknown(span) || ancestors(path).any(|above| spans.get(above).is_some_and(unknown)) {
+            if unknown.holds(path) {
                 continue;
             }
             let current = head.rows.get(path).map(|row| &row.state);
@@ -152,7 +176,7 @@ impl Checkpoints {
                 continue;
             }
             if let (None, Some(new)) = (old, new) {
-                match self.untracked_at(path, new) {
+                match untracked_at(&descent, path, new) {
                     Untracked::Nothing => {}
                     Untracked::Same => continue,
                     Untracked::Other => {
@@ -162,32 +186,34 @@ impl Checkpoints {
                     }
                 }
             }
+            if let Some(rule) = GitBorder::Closed.rule_of_path(&path_of(path)) {
+                plan.refused.push((path_of(path), rule));
+                continue;
+            }
             plan.changes.extend(change_between(path, old, new));
             plan.add(path, old, new);
         }
         plan.removed_directories.reverse();
         Ok(plan)
     }
+}
 
-    /// What is at a path that the newest checkpoint does not keep.
-    fn untracked_at(&self, path: &[u8], wanted: &State) -> Untracked {
-        let slash = path.iter().rposition(|byte| *byte == b'/');
-        let (above, name) = slash.map_or((&path[..0], path), |at| (&path[..at], &path[at + 1..]));
-        let name = OsStr::from_bytes(name);
-        let Ok(Some(directory)) = open_below(&self.directory, above) else {
-            // The directory will be made, or something is in its place, which is noticed then.
-            return Untracked::Nothing;
-        };
-        let Ok(stat) = rustix::fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) else {
-            return Untracked::Nothing;
-        };
-        let is_same = match wanted.what {
-            What::Directory => Look::of(&stat).kind == rustix::fs::FileType::Directory,
-            _ => Print::at(std::os::fd::AsFd::as_fd(&directory), name)
-                .is_ok_and(|print| print.as_ref() == Some(&Print::of(wanted))),
-        };
-        if is_same { Untracked::Same } else { Untracked::Other }
-    }
+/// What is at a path that the newest checkpoint does not keep.
+fn untracked_at(descent: &Descent<'_>, path: &[u8], wanted: &State) -> Untracked {
+    let (above, name) = split(path);
+    let Ok(Some(directory)) = descent.open(above) else {
+        // The directory will be made, or something is in its place, which is noticed then.
+        return Untracked::Nothing;
+    };
+    let Ok(stat) = rustix::fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) else {
+        return Untracked::Nothing;
+    };
+    let is_same = match wanted.what {
+        What::Directory => Look::of(&stat).kind == rustix::fs::FileType::Directory,
+        _ => Print::at(directory.as_fd(), name)
+            .is_ok_and(|print| print.as_ref() == Some(&Print::of(wanted))),
+    };
+    if is_same { Untracked::Same } else { Untracked::Other }
 }
 
 enum Untracked {

@@ -11,8 +11,9 @@
 mod attributes;
 mod work;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsStr;
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -20,6 +21,7 @@ use std::sync::atomic::AtomicBool;
 use rusqlite::Connection;
 
 use crate::alone::Alone;
+use crate::descent::Descent;
 use crate::diff::{Change, path_of};
 use crate::error::{Conflict, ConflictReason, Result, Tx};
 use crate::look::now;
@@ -29,7 +31,7 @@ use crate::swap::Print;
 use crate::take::Writing;
 use crate::windows::WindowKind;
 use crate::{CheckpointError, Checkpoints, Origin, Progress, Take};
-use work::Work;
+use work::{Unmade, Work, nearest_directory};
 
 /// What a restoration did, or would do.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -90,7 +92,8 @@ impl Checkpoints {
             if !restore.dry_run && !conflicts.is_empty() && !restore.force {
                 return Err(CheckpointError::Conflicts { conflicts });
             }
-            return Ok(Restored { before, changes, conflicts, ..Restored::default() });
+            let left = refused(&plan);
+            return Ok(Restored { before, changes, conflicts, left, ..Restored::default() });
         }
         if !conflicts.is_empty() && !restore.force {
             return Err(CheckpointError::Conflicts { conflicts: conflicts.clone() });
@@ -115,16 +118,20 @@ impl Alone<'_> {
         progress: &Progress,
     ) -> Result<Restored> {
         let store = self.store;
+        let descent = Descent::new(store.directory.as_fd());
         let mut steps = Vec::new();
         for (number, item) in (0_i64..).zip(plan.items()) {
             let (above, _) = split(&item.path);
-            steps.push(Step { number, item, stage: store.nearest_directory(above)? });
+            let stage = nearest_directory(&descent, above)?;
+            steps.push(Step { number, item, stage });
         }
         let id =
             store.database.transaction("recording a restoration", |connection| -> Tx<i64> {
                 record(connection, restore.target, before, &steps)
             })?;
-        let mut work = Work { store, id, steps, touched: BTreeSet::new(), done: Vec::new() };
+        let (touched, done) = (BTreeSet::new(), Vec::new());
+        let refused_steps = BTreeMap::new();
+        let mut work = Work { store, id, steps, descent, touched, done, refused: refused_steps };
         if let Err(error) = work.stage(cancel, progress) {
             work.unstage();
             store.database.transaction("giving a restoration up", |connection| -> Tx<()> {
@@ -134,7 +141,7 @@ impl Alone<'_> {
             })?;
             return Err(error);
         }
-        let mut restored = Restored { before, ..Restored::default() };
+        let mut restored = Restored { before, left: refused(plan), ..Restored::default() };
         let mut failed = BTreeSet::new();
         for index in 0..work.steps.len() {
             let path = path_of(&work.steps[index].item.path);
@@ -145,7 +152,11 @@ impl Alone<'_> {
                     let reason = ConflictReason::ChangedMeanwhile;
                     restored.conflicts.push(Conflict { path, reason });
                 }
-                Err(errno) => {
+                Err(Unmade::Git(rule)) => {
+                    failed.insert(path.clone());
+                    restored.left.push((path, rule.reason().to_owned()));
+                }
+                Err(Unmade::System(errno)) => {
                     failed.insert(path.clone());
                     restored.left.push((path, std::io::Error::from(errno).to_string()));
                 }
@@ -205,6 +216,11 @@ impl Alone<'_> {
             }
         }
     }
+}
+
+/// What a plan leaves as it is because it would be git's.
+fn refused(plan: &Plan) -> Vec<(PathBuf, String)> {
+    plan.refused.iter().map(|(path, rule)| (path.clone(), rule.reason().to_owned())).collect()
 }
 
 /// Records the steps before the first is made.

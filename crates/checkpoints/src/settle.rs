@@ -6,16 +6,18 @@
 //! file then is the old one, the new one or somebody else's, and the store says which.
 
 use std::collections::{HashMap, HashSet};
+use std::os::fd::AsFd;
 use std::sync::atomic::AtomicBool;
 
 use rustix::fs::Mode;
 use rustix::io::Errno;
+use toolwright_fs::GitBorder;
 
 use crate::alone::Alone;
+use crate::descent::Descent;
 use crate::error::{Result, Tx};
 use crate::restore::{finish, split};
 use crate::swap::{self, Place, Print, StepNames, place};
-use crate::walk::open_below;
 use crate::{Checkpoints, Origin, Progress, Take};
 
 struct LeftStep {
@@ -64,11 +66,12 @@ impl Alone<'_> {
             let span = paths.entry(&step.path).or_insert(Span { old, new: None });
             span.new = step.new.as_ref();
         }
+        let descent = Descent::new(store.directory.as_fd());
         let mut outcomes = HashMap::new();
         let mut ours = HashSet::new();
         for step in &steps {
             let span = paths[&step.path[..]];
-            let outcome = match store.settle_step(id, step, span) {
+            let outcome = match store.settle_step(&descent, id, step, span) {
                 Ok(found) => span.outcome(found.as_ref()),
                 Err(_) => "other",
             };
@@ -119,28 +122,32 @@ impl Checkpoints {
     /// Settles a step, and gives what is in place.
     fn settle_step(
         &self,
+        descent: &Descent<'_>,
         restore: i64,
         step: &LeftStep,
         span: Span<'_>,
     ) -> Result<Option<Print>, Errno> {
         let StepNames { new, out } = self.step_names(restore, step.number);
         let (above, name) = split(&step.path);
-        let stage = open_below(&self.directory, &step.stage)?;
-        let Some(parent) = open_below(&self.directory, above)? else {
+        let stage = descent.open(&step.stage)?;
+        let Some(parent) = descent.open(above)? else {
             if let Some(stage) = &stage {
                 place(stage, &new).unlink()?;
             }
             return Ok(None);
         };
         let (target, out) = (place(&parent, name), place(&parent, &out));
+        let _turn = GitBorder::Closed.turn([name]);
+        let is_gits = parent.is_in_git || GitBorder::Closed.rule_of_new(&parent, name)?.is_some();
         put_back_left(step, target, out)?;
         // The old entry has been taken away already, and was of another kind: the new one follows.
         if step.new.as_ref() == span.new && step.old.is_none() && span.old.is_some() {
-            let is_gone = target.print()?.is_none();
+            let is_gone = !is_gits && target.print()?.is_none();
             match (&stage, span.new) {
                 (_, Some(print)) if is_gone && print.is_directory() => {
                     let mode = Mode::RWXU | Mode::RGRP | Mode::XGRP | Mode::ROTH | Mode::XOTH;
                     rustix::fs::mkdirat(&parent, name, mode)?;
+                    descent.forget(&step.path);
                 }
                 (Some(stage), Some(print)) if is_gone => {
                     let new = place(stage, &new);

@@ -8,7 +8,7 @@ mod names;
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -30,7 +30,7 @@ use entries::Reserved;
 use names::Names;
 
 /// Directories are opened with these flags.
-const DIRECTORY: OFlags =
+pub(crate) const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 /// Files that are read. A pipe that has come in place of a file must not be waited for.
 pub(crate) const FILE: OFlags = OFlags::RDONLY
@@ -284,17 +284,4 @@ impl Walk<'_> {
             _ => false,
         })
     }
-}
-
-/// Opens a directory below another, without links; `None` if it is gone.
-pub(crate) fn open_below(root: impl AsFd, path: &[u8]) -> Result<Option<OwnedFd>, Errno> {
-    let mut here = rustix::fs::openat(root, ".", DIRECTORY, Mode::empty())?;
-    for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
-        here = match rustix::fs::openat(&here, OsStr::from_bytes(name), DIRECTORY, Mode::empty()) {
-            Ok(next) => next,
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => return Ok(None),
-            Err(errno) => return Err(errno),
-        };
-    }
-    Ok(Some(here))
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use rustix::io::Errno;
+use toolwright_names::printable;
 
 use crate::errno::{errno_name, reason_of};
 use crate::file_kind::FileKind;
@@ -192,14 +193,16 @@ impl fmt::Display for FsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use FsErrorKind as Kind;
         let Self { kind, path } = self;
-        let summary = self.summary();
+        let (summary, path) = (self.summary(), printable(path.as_bytes()));
         match kind {
             Kind::Cancelled => return f.write_str("cancelled"),
             Kind::RootChanged { grant, .. } => write!(f, "{summary}: {grant} `{path}`")?,
             _ => write!(f, "{summary}: `{path}`")?,
         }
         match kind {
-            Kind::Protected { protected } => write!(f, ", by `{protected}`"),
+            Kind::Protected { protected } => {
+                write!(f, ", by `{}`", printable(protected.as_bytes()))
+            }
             Kind::Git { rule } => write!(f, ": {}", rule.reason()),
             Kind::Reserved => f.write_str(" belongs to an open journal or thread store"),
             Kind::NotAFile { kind } => write!(f, " is {}", kind.word()),

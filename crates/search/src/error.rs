@@ -4,6 +4,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use toolwright_names::printable_path;
+
 /// A search that could not be made, or did not come to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum GrepError {
@@ -24,13 +26,13 @@ pub enum GrepError {
         message: String,
     },
     /// There is nothing at the start path.
-    #[error("{}: No such file or directory (os error 2)", path.display())]
+    #[error("{}: No such file or directory (os error 2)", printable_path(path))]
     Missing {
         /// The start path as displayed.
         path: PathBuf,
     },
     /// The start path exists and could not be opened or read.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {source}", printable_path(path))]
     Unreadable {
         /// The start path as displayed.
         path: PathBuf,
@@ -38,13 +40,16 @@ pub enum GrepError {
         source: io::Error,
     },
     /// The start path is a FIFO, a socket or a device.
-    #[error("{}: not a regular file or a directory", path.display())]
+    #[error("{}: not a regular file or a directory", printable_path(path))]
     NotSearchable {
         /// The start path as displayed.
         path: PathBuf,
     },
     /// The deadline passed before the search was complete.
-    #[error("The search ran out of time in `{}` after {matches} matching lines", path.display())]
+    #[error(
+        "The search ran out of time in `{}` after {matches} matching lines",
+        printable_path(path)
+    )]
     TimedOut {
         /// Where the search was.
         path: PathBuf,
@@ -54,7 +59,7 @@ pub enum GrepError {
         matches: u64,
     },
     /// The cancel flag was set.
-    #[error("The search was cancelled in `{}`", path.display())]
+    #[error("The search was cancelled in `{}`", printable_path(path))]
     Cancelled {
         /// Where the search was.
         path: PathBuf,

@@ -4,6 +4,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use toolwright_names::printable_path;
+
 use crate::query::CutAdvice;
 
 /// Below this limit a marker would displace the very lines that it is about.
@@ -95,7 +97,7 @@ impl Output {
     }
 
     fn marker(&self, stopped_in: &Path, advice: CutAdvice<'_>) -> String {
-        let (path, limit) = (printable(stopped_in), self.limit);
+        let (path, limit) = (bounded(stopped_in), self.limit);
         let (what, advice) = if self.bytes.is_empty() {
             let what =
                 format!(": the first matching line, in {path}, does not fit into {limit} bytes");
@@ -143,7 +145,7 @@ impl Unsearched {
         for count in (0..=self.named.len()).rev() {
             notes.clear();
             for (path, reason) in &self.named[..count] {
-                let _ = writeln!(notes, "[not searched: {}: {reason}]", printable(path));
+                let _ = writeln!(notes, "[not searched: {}: {reason}]", bounded(path));
             }
             let rest = self.total - count as u64;
             if rest > 0 {
@@ -159,21 +161,13 @@ impl Unsearched {
     }
 }
 
-/// A path for a note: bounded, and without control characters, which could forge lines.
-fn printable(path: &Path) -> String {
-    let mut text = String::new();
-    for character in path.to_string_lossy().chars() {
-        if text.len() >= MAX_PATH_BYTES {
-            text.push('…');
-            break;
-        }
-        if character.is_control() {
-            text.extend(character.escape_default());
-        } else {
-            text.push(character);
-        }
+/// A path for a note: bounded, and without what could forge lines.
+fn bounded(path: &Path) -> String {
+    let text = printable_path(path);
+    match text.char_indices().find(|(at, _)| *at >= MAX_PATH_BYTES) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.into_owned(),
     }
-    text
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The steps of a restoration at work.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -10,18 +10,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rusqlite::Connection;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
+use toolwright_fs::{GitBorder, GitRule};
 
 use super::attributes::{set_attributes, set_attributes_if, set_link_attributes, times};
 use super::{Step, split};
 use crate::content;
+use crate::descent::Descent;
 use crate::diff::path_of;
 use crate::error::{Result, Tx};
 use crate::look::{Look, UNSETTLED};
-use crate::plan::{Plan, Restore};
+use crate::plan::{Item, Plan, Restore};
 use crate::state::{State, What};
 use crate::swap::{self, Print, StepNames, place};
 use crate::take::Writing;
-use crate::walk::open_below;
 use crate::{CheckpointError, Checkpoints, Progress};
 
 /// The steps at work.
@@ -29,28 +30,15 @@ pub(super) struct Work<'a> {
     pub(super) store: &'a Checkpoints,
     pub(super) id: i64,
     pub(super) steps: Vec<Step<'a>>,
+    pub(super) descent: Descent<'a>,
     /// The directories whose entries have changed.
     pub(super) touched: BTreeSet<Vec<u8>>,
     pub(super) done: Vec<usize>,
+    /// The steps that git's own directories forbid.
+    pub(super) refused: BTreeMap<i64, GitRule>,
 }
 
 impl Checkpoints {
-    /// The innermost directory on the way to `path` that is there.
-    pub(super) fn nearest_directory(&self, path: &[u8]) -> Result<Vec<u8>> {
-        let mut path = path;
-        loop {
-            let failed = |errno: Errno| CheckpointError::File {
-                path: path_of(path),
-                operation: "opening a directory",
-                source: errno.into(),
-            };
-            if path.is_empty() || open_below(&self.directory, path).map_err(failed)?.is_some() {
-                return Ok(path.to_vec());
-            }
-            path = split(path).0;
-        }
-    }
-
     /// The names that a step uses.
     pub(crate) fn step_names(&self, restore: i64, step: i64) -> StepNames {
         let prefix = format!(".toolwright-{}-{restore:x}-{step:x}", self.id);
@@ -58,11 +46,36 @@ impl Checkpoints {
     }
 }
 
+/// Why a step was not made.
+pub(super) enum Unmade {
+    /// git would take it for a part of its own directory.
+    Git(GitRule),
+    /// The system refused.
+    System(Errno),
+}
+
+impl From<Errno> for Unmade {
+    fn from(errno: Errno) -> Self {
+        Self::System(errno)
+    }
+}
+
+/// The innermost directory on the way to `path` that is there.
+pub(super) fn nearest_directory(descent: &Descent<'_>, path: &[u8]) -> Result<Vec<u8>> {
+    let nearest = descent.nearest(path).map_err(|errno| CheckpointError::File {
+        path: path_of(path),
+        operation: "opening a directory",
+        source: errno.into(),
+    })?;
+    Ok(nearest.to_vec())
+}
+
 impl Work<'_> {
     /// Writes every new file and link beside its place.
     pub(super) fn stage(&mut self, cancel: &AtomicBool, progress: &Progress) -> Result<()> {
         let store = self.store;
         store.database.read("restoring files", |connection| -> Tx<()> {
+            self.refused.clear();
             for step in &self.steps {
                 if cancel.load(Ordering::Relaxed) {
                     return Err(CheckpointError::Cancelled.into());
@@ -78,13 +91,20 @@ impl Work<'_> {
                         CheckpointError::File { path, operation, source }
                     }
                 };
-                let directory = open_below(&store.directory, &step.stage)
+                let directory = self
+                    .descent
+                    .open(&step.stage)
                     .map_err(|errno| failed("opening its directory")(errno.into()))?
                     .ok_or_else(|| failed("opening its directory")(Errno::NOENT.into()))?;
+                if directory.is_in_git {
+                    self.refused.insert(step.number, GitRule::Below);
+                    continue;
+                }
+                let directory = &*directory.directory;
                 let name = store.step_names(self.id, step.number).new;
                 // Left by a transaction that had to begin again.
-                let _ = place(&directory, &name).unlink();
-                self.prepare(connection, &directory, &name, new, failed("writing"))?;
+                let _ = place(directory, &name).unlink();
+                self.prepare(connection, directory, &name, new, failed("writing"))?;
                 if let What::File { size, .. } = new.what {
                     progress.add(0, size);
                 }
@@ -128,7 +148,7 @@ impl Work<'_> {
     /// Removes what was prepared and not put in place.
     pub(super) fn unstage(&self) {
         for step in &self.steps {
-            if let Ok(Some(directory)) = open_below(&self.store.directory, &step.stage) {
+            if let Ok(Some(directory)) = self.descent.open(&step.stage) {
                 let name = self.store.step_names(self.id, step.number).new;
                 let _ = place(&directory, &name).unlink();
             }
@@ -136,44 +156,61 @@ impl Work<'_> {
     }
 
     /// Makes a step. False if the entry is not what it was.
-    pub(super) fn publish(&mut self, index: usize) -> Result<bool, Errno> {
+    pub(super) fn publish(&mut self, index: usize) -> Result<bool, Unmade> {
         let Self { store, id, .. } = *self;
         let step = &self.steps[index];
         let (above, name) = split(&step.item.path);
-        let Some(parent) = open_below(&store.directory, above)? else { return Ok(false) };
+        if let Some(rule) = self.refused.get(&step.number) {
+            return Err(Unmade::Git(*rule));
+        }
+        let Some(parent) = self.descent.open(above)? else { return Ok(false) };
+        if parent.is_in_git {
+            return Err(Unmade::Git(GitRule::Below));
+        }
+        let _turn = GitBorder::Closed.turn([name]);
+        if step.item.new.is_some()
+            && let Some(rule) = GitBorder::Closed.rule_of_new(&parent, name)?
+        {
+            return Err(Unmade::Git(rule));
+        }
         let target = place(&parent, name);
         let names = store.step_names(id, step.number);
         let out = place(&parent, &names.out);
         let done = match (&step.item.old, &step.item.new) {
             (Some(old), Some(new)) if old.is_directory() && new.is_directory() => {
-                let Some(directory) = open_below(&parent, name.as_bytes())? else {
+                let Some(directory) = self.descent.open(&step.item.path)? else {
                     return Ok(false);
                 };
+                if directory.is_in_git {
+                    return Err(Unmade::Git(GitRule::Below));
+                }
                 let time = Look::of(&rustix::fs::fstat(&directory)?).mtime;
                 set_attributes(&directory, &State { mtime: time, ..new.clone() })?;
                 return Ok(true);
             }
             (Some(old), Some(new)) if old.what == new.what => {
-                return set_attributes_if(target, old, new);
+                return Ok(set_attributes_if(target, old, new)?);
             }
             (None, Some(new)) if new.is_directory() => {
                 match rustix::fs::mkdirat(&parent, name, Mode::RWXU) {
                     Ok(()) | Err(Errno::EXIST) => {}
-                    Err(errno) => return Err(errno),
+                    Err(errno) => return Err(errno.into()),
                 }
                 // Another's mode comes last: it may forbid to make what is in it.
-                open_below(&parent, name.as_bytes())?.is_some()
+                self.descent.forget(&step.item.path);
+                self.descent.open(&step.item.path)?.is_some()
             }
             (Some(old), None) if old.is_directory() => {
+                self.descent.forget(&step.item.path);
                 match rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR) {
                     Ok(()) => true,
                     Err(Errno::NOENT) => false,
-                    Err(errno) => return Err(errno),
+                    Err(errno) => return Err(errno.into()),
                 }
             }
             (Some(old), None) => swap::remove(target, out, &Print::of(old))?,
             (old, Some(_)) => {
-                let stage = open_below(&store.directory, &step.stage)?.ok_or(Errno::NOENT)?;
+                let stage = self.descent.open(&step.stage)?.ok_or(Errno::NOENT)?;
                 let new = place(&stage, &names.new);
                 match old {
                     Some(old) => swap::update(new, out, target, &Print::of(old))?,
@@ -191,15 +228,17 @@ impl Work<'_> {
     /// their modes: innermost first, because a mode may forbid the rest.
     pub(super) fn set_directory_times(&self, plan: &Plan, restore: &Restore<'_>) {
         let head = toolwright_sqlite::sync::lock(&self.store.head);
-        let made: BTreeSet<&[u8]> =
-            plan.made_directories.iter().map(|item| &item.path[..]).collect();
+        let made: BTreeMap<&[u8], &Item> =
+            plan.made_directories.iter().map(|item| (&item.path[..], item)).collect();
         let touched = self.touched.iter().map(|path| &path[..]);
-        let all: BTreeSet<&[u8]> = touched.chain(made.iter().copied()).collect();
+        let all: BTreeSet<&[u8]> = touched.chain(made.keys().copied()).collect();
         for path in all.into_iter().rev() {
             let current = head.rows.get(path).map(|row| &row.state);
-            let Ok(Some(directory)) = open_below(&self.store.directory, path) else { continue };
-            let item = plan.made_directories.iter().find(|item| &item.path[..] == path);
-            let item = item.filter(|_| made.contains(path)).and_then(|item| item.new.as_ref());
+            let Ok(Some(directory)) = self.descent.open(path) else { continue };
+            if directory.is_in_git {
+                continue;
+            }
+            let item = made.get(path).and_then(|item| item.new.as_ref());
             let at_target = plan.directory_times.get(path).filter(|_| restore.until.is_none());
             if let Some(state) = item {
                 let _ = set_attributes(&directory, state);
@@ -217,7 +256,7 @@ impl Work<'_> {
         state: Option<&State>,
     ) -> Tx<()> {
         let (above, name) = split(path);
-        let looked = match open_below(&self.store.directory, above) {
+        let looked = match self.descent.open(above) {
             Ok(Some(parent)) if !name.is_empty() => {
                 let stat = rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW);
                 stat.ok().map(|stat| Look::of(&stat))

@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::FileType;
+use toolwright_git::name::is_git_directory_name;
 use toolwright_search::IgnoreMarkers;
 
 /// The names of files that this library is writing. They are not part of the tree.
@@ -34,8 +35,8 @@ impl Names {
                 return;
             }
             self.markers.note(OsStr::from_bytes(name));
-            // Whatever it is: a directory, the file of a worktree, a link.
-            if name == b".git" {
+            // Whatever it is: a directory, the file of a worktree, a link. No spelling of it comes back either.
+            if is_git_directory_name(name) {
                 return;
             }
             let start = self.bytes.len();

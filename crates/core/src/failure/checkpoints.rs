@@ -4,6 +4,7 @@ use std::io::{Error, ErrorKind};
 
 use serde_json::{Value, json};
 use toolwright_checkpoints::{CheckpointError, Conflict, SqliteErrorKind};
+use toolwright_names::printable_path;
 
 use super::{Failure, Unfinished};
 use crate::code::Code;
@@ -130,7 +131,7 @@ fn conflict(conflicts: &[Conflict]) -> Failure {
     };
     let names = conflicts.iter().take(MAX_NAMED);
     let mut names: Vec<_> =
-        names.map(|conflict| format!("`{}`", conflict.path.to_string_lossy())).collect();
+        names.map(|conflict| format!("`{}`", printable_path(&conflict.path))).collect();
     if count > MAX_NAMED {
         names.push("…".to_owned());
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use toolwright_fs::{FsError, FsErrorKind};
+use toolwright_names::printable_path;
 use toolwright_search::GrepError;
 
 use super::{Failure, Unfinished};
@@ -66,7 +67,7 @@ pub(crate) fn overview(error: &GrepError, tool: &str, timeout: Duration) -> Unfi
         GrepError::TimedOut { path, .. } => {
             let summary = format!("Overview timed out after {}ms", timeout.as_millis());
             let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-            let place = format!("{summary}: {tool}. It was in `{}`", path.display());
+            let place = format!("{summary}: {tool}. It was in `{}`", printable_path(path));
             let failure = Failure::new(Code::ProcessTimeout, summary, place);
             failure.with_hint(OVERVIEW_TIMED_OUT).with("command", tool).into()
         }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use toolwright_names::printable;
 use toolwright_search::DirectoryTally;
 
 /// A directory of the text.
@@ -16,7 +17,7 @@ struct TreeRow<'a> {
 
 impl<'a> TreeRow<'a> {
     fn folded(name: &[u8], tally: &'a DirectoryTally) -> Self {
-        Self { name: printable(name), tally, directories: 0, names: 0, first: 0 }
+        Self { name: printable(name).into_owned(), tally, directories: 0, names: 0, first: 0 }
     }
 
     /// The files that are neither named nor in a directory that is shown.
@@ -88,15 +89,4 @@ fn write(rows: &[TreeRow<'_>], index: usize, depth: usize, text: &mut String) {
 
 fn files(count: u64) -> String {
     if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
-}
-
-/// A name without control characters, which could forge lines.
-fn printable(name: &[u8]) -> String {
-    let name = String::from_utf8_lossy(name);
-    if !name.chars().any(char::is_control) {
-        return name.into_owned();
-    }
-    let escape =
-        |one: char| if one.is_control() { one.escape_default().to_string() } else { one.into() };
-    name.chars().map(escape).collect()
 }

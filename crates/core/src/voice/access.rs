@@ -1,5 +1,6 @@
 //! Next moves after refusals by a session's policy, and after policies that cannot be compiled.
 
+use toolwright_names::printable_path;
 use toolwright_sandbox::policy::GrantProblem;
 
 pub(crate) const PATH_DENIED: &str = "Use a path that is granted, most often one in the workspace.";
@@ -37,8 +38,8 @@ pub(crate) fn grant_problem(problem: &GrantProblem) -> String {
         GrantProblem::Unreadable(error) => error.to_string(),
         GrantProblem::LedOut { directory, real_path } => format!(
             "leads through a link in `{}`, which commands can write, to `{}`; name that directory itself",
-            directory.display(),
-            real_path.display(),
+            printable_path(directory),
+            printable_path(real_path),
         ),
     }
 }

@@ -5,6 +5,7 @@ mod forks;
 use std::path::Path;
 
 use toolwright_exec::{GitProblem, GitReport};
+use toolwright_names::printable_path;
 
 /// How many files are named.
 const MAX_FILES: usize = 20;
@@ -33,7 +34,7 @@ fn plain(name: &str) -> String {
 }
 
 fn of_file(report: &GitReport) -> Vec<String> {
-    let file = plain(&report.file.to_string_lossy());
+    let file = printable_path(&report.file);
     let mut notes = Vec::new();
     if let Some(note) = &report.of_fork {
         notes.push(forks::sentence(&report.file, note));

@@ -12,6 +12,7 @@ pub use network::{CommandEnd, explain_line, explain_program};
 
 use crate::voice::Door;
 use crate::voice::remedy::Remedy;
+use toolwright_names::printable_path;
 use toolwright_sandbox::layers::refuses_without_mounts;
 use toolwright_sandbox::plan::{Files, Network, Plan};
 
@@ -89,7 +90,8 @@ pub fn explain(printed: &str, plan: &Plan, door: Door) -> Option<String> {
     if plan.files == Files::Confined && (read_only || busy) {
         match protected(&printed, plan) {
             Some(path) => {
-                let what = format!("`{}` is protected; leave it as it is, or", path.display());
+                let what =
+                    format!("`{}` is protected; leave it as it is, or", printable_path(path));
                 return hint(&what, Remedy::PROTECTED);
             }
             None if read_only => {
@@ -110,7 +112,7 @@ pub fn explain(printed: &str, plan: &Plan, door: Door) -> Option<String> {
     if has_any(&REFUSED) {
         let is_printed = |path: &&PathBuf| printed.contains(&path.to_string_lossy().to_lowercase());
         if let Some(path) = plan.closed.iter().find(is_printed) {
-            let what = format!("`{}` is closed; do without it, or", path.display());
+            let what = format!("`{}` is closed; do without it, or", printable_path(path));
             return hint(&what, Remedy::READABLE);
         }
     }
