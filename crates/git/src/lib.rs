@@ -21,6 +21,7 @@ pub mod object;
 mod pack;
 pub mod refs;
 pub mod repository;
+pub mod state;
 mod temporary;
 pub mod transaction;
 pub mod upper;

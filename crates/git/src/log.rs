@@ -7,4 +7,5 @@ mod changes;
 mod line;
 
 pub use changes::{Appended, Change, Changes, LogChange, LogName, appended, changes};
+pub(crate) use line::is_printable;
 pub use line::{BadLine, Line, parse};

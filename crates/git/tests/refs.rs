@@ -166,6 +166,8 @@ fn entries() -> impl Strategy<Value = Packed> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn packed_refs_are_parsed_as_they_are_written(packed in entries()) {
         prop_assert_eq!(packed::parse(&packed::write(&packed)), Ok(packed));

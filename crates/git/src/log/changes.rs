@@ -1,13 +1,15 @@
 //! What a command has added to logs.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::FileType;
 
 use super::line::{self, Line};
 use crate::directory::{Directory, ReadError};
 use crate::refs::{LeftOut, RefName, Refusal};
-use crate::upper::{Bounds, Kind, Upper};
+use crate::upper::{Bounds, Kind, Touched, Upper};
 
 /// Whose log it is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,28 +123,77 @@ pub fn appended(now: &[u8], command: &[u8]) -> Appended {
 
 /// Compares the command's logs with those of a repository as they are now. `Err`: there are more than the
 /// bound.
+///
+/// A log that a command has deleted goes with its reference: without that, the deletion is for the caller to
+/// ignore.
 pub fn changes(git: &Directory, upper: &Upper, bounds: Bounds) -> Result<Changes, ReadError> {
-    let mut changes = Changes::default();
+    let touched = upper.walk("logs", bounds)?;
+    let mut logs = BTreeMap::new();
+    let mut left_out = Vec::new();
     let mut left = bounds.bytes;
-    for touched in upper.walk("logs", bounds)? {
-        let is_lock = touched.path.extension().is_some_and(|extension| extension == "lock");
-        let name = LogName::at(&touched.path);
-        let change = match (touched.kind, &name) {
-            (Kind::Directory { .. }, _) => continue,
+    for Touched { path, kind } in &touched {
+        let is_lock = path.extension().is_some_and(|extension| extension == "lock");
+        let name = LogName::at(path);
+        let change = match (kind, &name) {
+            (Kind::Whiteout | Kind::Directory { .. }, _) => Ok(None),
             (Kind::File, None) if is_lock => continue,
             (Kind::Odd, _) => Err(Refusal::NotAFile),
-            (Kind::File | Kind::Whiteout, None) if touched.kind == Kind::Whiteout => continue,
-            (_, None) => Err(Refusal::Name),
-            (Kind::Whiteout, Some(_)) => Ok(Some(Change::Deleted)),
-            (Kind::File, Some(_)) => compare(git, upper, &touched.path, &mut left),
+            (Kind::File, None) => Err(Refusal::Name),
+            (Kind::File, Some(_)) => compare(git, upper, path, &mut left),
         };
         match (change, name) {
-            (Ok(Some(change)), Some(name)) => changes.logs.push(LogChange { name, change }),
-            (Ok(_), _) => {}
-            (Err(reason), _) => changes.left_out.push(LeftOut { path: touched.path, reason }),
+            (Ok(change), name) => {
+                // What has the place of a log, or hides a directory of logs, has deleted them.
+                let below = !matches!(kind, Kind::Directory { is_opaque: false });
+                for hidden in hidden(git, path, *kind != Kind::File, below, bounds)? {
+                    logs.entry(hidden).or_insert(Change::Deleted);
+                }
+                if let (Some(change), Some(name)) = (change, name) {
+                    logs.insert(name, change);
+                }
+            }
+            (Err(reason), _) => left_out.push(LeftOut { path: path.clone(), reason }),
         }
     }
-    Ok(changes)
+    // A file of the command in an opaque directory was not deleted.
+    for Touched { path, .. } in touched.iter().filter(|touched| touched.kind == Kind::File) {
+        if let Some(name) = LogName::at(path) {
+            if logs.get(&name) == Some(&Change::Deleted) {
+                logs.remove(&name);
+            }
+        }
+    }
+    let logs = logs.into_iter().map(|(name, change)| LogChange { name, change });
+    Ok(Changes { logs: logs.collect(), left_out })
+}
+
+/// The logs of the repository at a path, and below it.
+fn hidden(
+    git: &Directory,
+    path: &Path,
+    at: bool,
+    below: bool,
+    bounds: Bounds,
+) -> Result<Vec<LogName>, ReadError> {
+    let mut found = Vec::new();
+    if at && matches!(git.file(path), Ok(Some(_))) {
+        found.extend(LogName::at(path));
+    }
+    let mut directories = if below { vec![path.to_owned()] } else { Vec::new() };
+    let mut seen = 0;
+    while let Some(path) = directories.pop() {
+        let Ok(Some(directory)) = git.below(&path) else { continue };
+        for entry in directory.entries(".", bounds.entries - seen)?.unwrap_or_default() {
+            seen += 1;
+            let below = path.join(&entry.name);
+            match entry.kind {
+                FileType::Directory => directories.push(below),
+                FileType::RegularFile => found.extend(LogName::at(&below)),
+                _ => {}
+            }
+        }
+    }
+    Ok(found)
 }
 
 fn compare(

@@ -155,12 +155,17 @@ impl Staging {
 
     /// Releases the lock of a path, if it is this staged file.
     pub(super) fn release(&self, git: &Directory, number: Number, path: &Path) -> io::Result<()> {
-        if let Some(location) = files::locate(git, path)? {
-            if self.has_lock(number, &location)? {
-                files::unlink(&location.parent, location.lock())?;
-            }
-            files::remove_empty_parents(git, path);
+        let location = match files::locate(git, path) {
+            Ok(Some(location)) => location,
+            // A file is in the place of its directory: the lock was not taken.
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::NOTDIR) => return Ok(()),
+            Ok(None) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        if self.has_lock(number, &location)? {
+            files::unlink(&location.parent, location.lock())?;
         }
+        files::remove_empty_parents(git, path);
         Ok(())
     }
 

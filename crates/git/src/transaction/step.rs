@@ -125,25 +125,19 @@ impl Step {
             *number = std::str::from_utf8(words.next()?).ok()?.parse().ok()?;
         }
         let path = target(Path::new(OsStr::from_bytes(words.next()?)))?;
-        let content =
-            Content { size: u64::try_from(numbers[1]).ok()?, sum: u64::try_from(numbers[2]).ok()? };
-        let number = Number::try_from(numbers[0]);
+        let natural = |index: usize| u64::try_from(numbers[index]).ok();
+        if kind == b"discard" {
+            let changed = i64::try_from(numbers[1]).ok()?;
+            let identity = Identity { inode: natural(0)?, changed, nanoseconds: natural(2)? };
+            return Some(Self::Discard { identity, path });
+        }
+        let number = Number::try_from(numbers[0]).ok()?;
+        let content = Content { size: natural(1)?, sum: natural(2)? };
         Some(match kind {
-            b"replace" => Self::Replace { number: number.ok()?, content, path },
-            b"put" => Self::Put { number: number.ok()?, content, path },
-            b"append" => {
-                let at = u64::try_from(numbers[3]).ok()?;
-                Self::Append { number: number.ok()?, content, at, path }
-            }
-            b"remove" => Self::Remove { number: number.ok()?, path },
-            _ => {
-                let identity = Identity {
-                    inode: u64::try_from(numbers[0]).ok()?,
-                    changed: i64::try_from(numbers[1]).ok()?,
-                    nanoseconds: u64::try_from(numbers[2]).ok()?,
-                };
-                Self::Discard { identity, path }
-            }
+            b"replace" => Self::Replace { number, content, path },
+            b"put" => Self::Put { number, content, path },
+            b"append" => Self::Append { number, content, at: natural(3)?, path },
+            _ => Self::Remove { number, path },
         })
     }
 }

@@ -322,3 +322,114 @@ fn a_staged_file_that_a_crash_has_emptied_replaces_nothing() {
     assert_eq!(fs::read(path.join("index")).expect("an index"), b"old index");
     assert!(!path.join("index.lock").exists() && !path.join("toolwright").exists());
 }
+
+fn git(repository: &Path, arguments: &[&str]) -> (bool, String) {
+    let output = Command::new("git")
+        .args([
+            "-c",
+            "user.name=A",
+            "-c",
+            "user.email=a@example.com",
+            "-c",
+            "core.fsync=none",
+            "-C",
+        ])
+        .arg(repository)
+        .args(arguments)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output();
+    let Ok(output) = output else { return (false, String::new()) };
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8_lossy(&text).trim().to_owned())
+}
+
+/// Moves `main` from one commit to the other and writes both logs, as a commit does.
+fn commit(git_directory: &Directory, old: &str, new: &str) -> Result<(), TransactionError> {
+    let mut transaction = Transaction::begin(git_directory).expect("a transaction");
+    transaction.lock("HEAD".as_ref(), 0o644)?;
+    transaction.lock("refs/heads/main".as_ref(), 0o644)?;
+    transaction.write("refs/heads/main".as_ref(), format!("{new}\n").as_bytes())?;
+    let line = format!("{old} {new} A <a@example.com> 1700000000 +0000\tcommit: by us\n");
+    transaction.append("logs/HEAD".as_ref(), line.as_bytes())?;
+    transaction.append("logs/refs/heads/main".as_ref(), line.as_bytes())?;
+    let unfinished = transaction.commit()?;
+    assert!(unfinished.is_empty(), "{unfinished:?}");
+    Ok(())
+}
+
+#[test]
+#[ignore = "runs as the child of another test"]
+fn child_that_commits() {
+    let Some(directory) = child_repository() else { return };
+    let ids = std::env::var("TOOLWRIGHT_GIT_IDS").expect("ids");
+    let (old, new) = ids.split_once(' ').expect("two ids");
+    // The person's git may have a lock at this moment.
+    while let Err(TransactionError::Held(_)) = commit(&directory, old, new) {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn git_finds_nothing_wrong_after_any_kill_while_a_person_commits() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path();
+    if !git(path, &["init", "-q", "-b", "main", "."]).0 {
+        return;
+    }
+    git(path, &["commit", "-q", "--allow-empty", "-m", "one"]);
+    git(path, &["branch", "person"]);
+    git(path, &["worktree", "add", "-q", "linked", "person"]);
+    let (mut ours, mut killed, mut theirs) = (0, 0, 0);
+    for steps in (0..).step_by(3) {
+        let old = git(path, &["rev-parse", "main"]).1;
+        let tree = git(path, &["rev-parse", "main^{tree}"]).1;
+        let new = git(path, &["commit-tree", "-p", &old, "-m", "ours", &tree]).1;
+        let child = Command::new(std::env::current_exe().expect("a path"))
+            .args([
+                "transaction::tests::child_that_commits",
+                "--exact",
+                "--ignored",
+                "--test-threads=1",
+            ])
+            .env(STEP, steps.to_string())
+            .env(REPOSITORY, path.join(".git"))
+            .env("TOOLWRIGHT_GIT_IDS", format!("{old} {new}"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut child = child.expect("a process");
+        let linked = path.join("linked");
+        if git(&linked, &["commit", "-q", "--allow-empty", "-m", "theirs"]).0 {
+            theirs += 1;
+        }
+        let was_killed = !child.wait().expect("a process").success();
+        let recovered = recover(&open(&path.join(".git"))).expect("a recovery");
+        assert!(recovered.unfinished.is_empty() && recovered.alive == 0, "{recovered:?}");
+        killed += u32::from(was_killed);
+        ours += u32::from(git(path, &["rev-parse", "main"]).1 == new);
+        let log = git(path, &["log", "-g", "--format=%gs", "main"]).1;
+        assert_eq!(
+            log.lines().filter(|line| *line == "commit: by us").count(),
+            ours as usize,
+            "{log}"
+        );
+        let head = git(path, &["log", "-g", "--format=%gs", "HEAD"]).1;
+        assert_eq!(
+            head.lines().filter(|line| *line == "commit: by us").count(),
+            ours as usize,
+            "{head}"
+        );
+        assert_eq!(git(path, &["status", "--porcelain", "-uno"]), (true, String::new()));
+        if !was_killed {
+            break;
+        }
+    }
+    assert!(killed > 10 && ours > 2, "{killed} {ours}");
+    let count = git(path, &["rev-list", "--count", "person"]).1;
+    assert_eq!(count, (theirs + 1).to_string(), "nothing of the person is lost");
+    assert_eq!(git(path, &["fsck", "--strict", "--no-dangling", "--no-progress"]).1, "");
+    let locks = Command::new("find").arg(path).args(["-name", "*.lock"]).output().expect("find");
+    assert!(locks.stdout.is_empty(), "{locks:?}");
+    assert!(!path.join(".git/toolwright").exists());
+}
