@@ -11,7 +11,9 @@ mod generation;
 mod indexes;
 mod note;
 mod read;
+mod settings;
 mod snapshot;
+mod states;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -35,6 +37,8 @@ pub struct Terms<'t> {
     pub is_writable: Box<dyn Fn(&Path) -> bool + 't>,
     /// Whether commands can read at a path.
     pub is_readable: Box<dyn Fn(&Path) -> bool + 't>,
+    /// Whether existing targets of fetches and pushes stay what they are.
+    pub is_strict: bool,
 }
 
 impl fmt::Debug for Terms<'_> {
@@ -90,7 +94,7 @@ fn try_import(
     let upper = changes.below(".").map_err(Failure::from)?;
     let upper = Upper::from(upper.ok_or_else(|| Failure::Unreadable("it is gone".to_owned()))?);
     let received = Received::read(git, &database, snapshot, &upper, &terms.is_writable)?;
-    let mut notes = apply::apply(git, &upper, &received)?;
+    let mut notes = apply::apply(git, snapshot, &upper, (&received, &database), terms)?;
     if !received.left_out.is_empty() {
         notes.push(Note::LeftOut(received.left_out));
     }

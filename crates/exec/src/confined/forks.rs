@@ -228,6 +228,7 @@ impl Forks {
                     || plan.writable.iter().any(|writable| path.starts_with(writable))
             }),
             is_readable: Box::new(|path| !plan.closes(path)),
+            is_strict: false,
         }
     }
 }

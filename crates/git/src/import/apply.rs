@@ -4,10 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::Note;
 use super::area::{After, place};
 use super::indexes;
 use super::read::{Failure, Received};
+use super::settings::Settings;
+use super::states;
+use super::{Note, Snapshot, Terms};
+use crate::database::Database;
 use crate::directory::Directory;
 use crate::index::{self, Index, SkipWorktree};
 use crate::log::{self, Change, Line, LogName};
@@ -16,7 +19,7 @@ use crate::transaction::{Transaction, TransactionError};
 use crate::upper::{Bounds, Upper};
 
 /// The mode of a new file, before the mask of the process.
-const MODE: u32 = 0o666;
+pub(super) const MODE: u32 = 0o666;
 /// How many digits of a commit name what is kept of it.
 const KEPT_DIGITS: usize = 10;
 
@@ -43,21 +46,37 @@ impl From<TransactionError> for NotWritten {
 }
 
 /// Writes everything, or nothing.
-pub(super) fn apply(
-    git: &Directory,
+pub(super) fn apply<'g>(
+    git: &'g Directory,
+    snapshot: &Snapshot,
     upper: &Upper,
-    received: &Received<'_>,
+    (received, base): (&Received<'_>, &Database),
+    terms: &Terms<'_>,
 ) -> Result<Vec<Note>, NotWritten> {
     let objects = git.below("objects").map_err(Failure::from)?;
     let objects = objects.ok_or_else(|| Failure::Unreadable("it has no objects".to_owned()))?;
     // Objects that nothing refers to do no harm, should the rest fail.
     received.objects.store(&objects)?;
+    // A path may be left out of the work tree where it is, and where somebody has asked for that.
+    let is_absent = |path: &[u8]| {
+        use std::os::unix::ffi::OsStrExt;
+        let path = Path::new(std::ffi::OsStr::from_bytes(path));
+        terms.top.as_ref().is_some_and(|top| top.join(path).symlink_metadata().is_err())
+    };
+    let is_sparse = [git, upper.directory()]
+        .iter()
+        .any(|place| matches!(place.file("info/sparse-checkout"), Ok(Some(_))));
     let mut apply = Apply {
         git,
         transaction: Transaction::begin(git)?,
         notes: Vec::new(),
         applied: BTreeSet::new(),
         is_empty: true,
+        skip_worktree: if is_sparse {
+            SkipWorktree::Allowed(&is_absent)
+        } else {
+            SkipWorktree::Refused
+        },
     };
     apply.references(received)?;
     for area in &received.areas {
@@ -73,6 +92,13 @@ pub(super) fn apply(
         apply.index(area, received)?;
     }
     apply.logs(upper)?;
+    let notes = &mut apply.notes;
+    let mut settings = Settings { git, transaction: &mut apply.transaction, notes };
+    apply.is_empty &= !settings.carry(snapshot, upper, terms)?;
+    let objects = (received, base);
+    let transaction = &mut apply.transaction;
+    let marks = &snapshot.marks;
+    apply.is_empty &= !states::write(git, upper, marks, objects, transaction, &mut apply.notes)?;
     if apply.is_empty {
         return Ok(apply.notes);
     }
@@ -92,6 +118,7 @@ struct Apply<'g> {
     applied: BTreeSet<RefName>,
     /// Whether nothing is to be written.
     is_empty: bool,
+    skip_worktree: SkipWorktree<'g>,
 }
 
 impl Apply<'_> {
@@ -220,8 +247,7 @@ impl Apply<'_> {
             None => Index::default(),
         };
         let accept = |entry: &index::Entry<'_>| received.accepts(entry);
-        let terms =
-            index::Terms { accept: &accept, skip_worktree: SkipWorktree::Refused, written_at };
+        let terms = index::Terms { accept: &accept, skip_worktree: self.skip_worktree, written_at };
         let merged = index::merge(before, view, &host, &terms);
         let paths = |paths: Vec<Vec<u8>>| -> Vec<PathBuf> {
             use std::os::unix::ffi::OsStringExt;

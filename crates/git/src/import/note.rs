@@ -20,6 +20,8 @@ pub enum Note {
     SettingsMeanwhile(Vec<String>),
     /// These settings came back, and a user may want to know: a remote has another address.
     SettingsChanged(Vec<String>),
+    /// This file came back, and hides other files from git.
+    HidesFiles(String),
     /// These files stayed in the fork, and are gone with it.
     LeftOut(Vec<String>),
     /// This state of an operation stayed in the fork: a file of it has a form that git does not write.

@@ -13,12 +13,13 @@ use crate::incoming::{Borders, Incoming};
 use crate::index::{EMPTY_BLOB, IndexError};
 use crate::object::{Id, Kind};
 use crate::refs::{self, RefChange, RefValue};
+use crate::state;
 use crate::upper::{Bounds, Upper};
 
 /// How many entries of a directory are named.
 const MAX_NAMED: usize = 100;
-/// What git leaves behind, and what is read elsewhere. Nobody misses the rest of these.
-const PASSED_OVER: [&str; 22] = [
+/// What is read elsewhere, and what git leaves behind that nobody misses.
+const PASSED_OVER: [&str; 15] = [
     "objects",
     "refs",
     "logs",
@@ -26,21 +27,14 @@ const PASSED_OVER: [&str; 22] = [
     "HEAD",
     "packed-refs",
     "config",
-    "COMMIT_EDITMSG",
-    "ORIG_HEAD",
-    "FETCH_HEAD",
-    "AUTO_MERGE",
-    "MERGE_MSG",
-    "SQUASH_MSG",
+    "config.worktree",
     "MERGE_RR",
     "gc.pid",
     "gc.log",
-    "info",
     "lfs",
     "rr-cache",
     "worktrees",
     "modules",
-    "shallow",
 ];
 
 /// Why nothing is brought back.
@@ -63,7 +57,6 @@ pub(super) struct Received<'b> {
     pub(super) objects: Incoming<'b>,
     pub(super) refs: Vec<RefChange>,
     pub(super) areas: Vec<area::After>,
-    pub(super) config: Option<Vec<u8>>,
     pub(super) left_out: Vec<String>,
 }
 
@@ -96,11 +89,10 @@ impl<'b> Received<'b> {
             area::Reader { git, upper, objects: &objects, is_writable, left_out: Vec::new() };
         let areas = reader.all(&snapshot.areas)?;
         left_out.append(&mut reader.left_out);
-        let config = upper.read("config", super::snapshot::MAX_CONFIG).ok().flatten();
         left_out.sort_unstable();
         left_out.dedup();
         left_out.truncate(MAX_NAMED);
-        Ok(Self { objects, refs: accepted, areas, config, left_out })
+        Ok(Self { objects, refs: accepted, areas, left_out })
     }
 
     /// Whether an entry of the index may be staged.
@@ -136,11 +128,9 @@ fn has_value(objects: &Incoming<'_>, change: &RefChange) -> Result<bool, Failure
 /// Names that a user may miss: hooks, attributes, and whatever else git has no part in.
 fn named(upper: &Upper) -> Result<Vec<String>, Failure> {
     let mut names = Vec::new();
-    for (directory, known) in [
-        (".", &PASSED_OVER[..]),
-        ("hooks", &[]),
-        ("info", &["refs", "packs", "exclude", "sparse-checkout"]),
-    ] {
+    for (directory, known) in
+        [(".", &PASSED_OVER[..]), ("hooks", &[]), ("info", &["refs", "packs"])]
+    {
         let entries = match upper.directory().entries(directory, 10_000) {
             Ok(entries) => entries.unwrap_or_default(),
             Err(ReadError::WrongKind) => continue,
@@ -151,13 +141,17 @@ fn named(upper: &Upper) -> Result<Vec<String>, Failure> {
             let name = Path::new(&entry.name);
             let is_lock =
                 name.extension().is_some_and(|ending| ending == "lock" || ending == "sample");
-            let is_holder = directory == "." && entry.name == "hooks";
-            if !is_known && !is_lock && !is_holder && entry.kind != FileType::CharacterDevice {
-                names.push(printable(&if directory == "." {
-                    name.to_owned()
-                } else {
-                    Path::new(directory).join(name)
-                }));
+            let is_holder = directory == "." && (entry.name == "hooks" || entry.name == "info");
+            let path =
+                if directory == "." { name.to_owned() } else { Path::new(directory).join(name) };
+            let is_state = state::kind(&path).is_some() || state::kind(&path.join("x")).is_some();
+            if !is_known
+                && !is_state
+                && !is_lock
+                && !is_holder
+                && entry.kind != FileType::CharacterDevice
+            {
+                names.push(printable(&path));
             }
         }
     }

@@ -5,13 +5,12 @@ use rustix::fs::{Stat, fstat};
 use super::area::Before;
 use super::generation::Generation;
 use super::indexes;
+use super::settings;
 use crate::directory::{Directory, ReadError};
 use crate::index::{Index, Limits};
 use crate::refs::{self, RefMap, Unreadable};
+use crate::state::Marks;
 use crate::upper::Bounds;
-
-/// A longer configuration is not read.
-pub(super) const MAX_CONFIG: u64 = 4 << 20;
 
 /// A repository as it was when a fork of it was made.
 #[derive(Debug)]
@@ -20,7 +19,9 @@ pub struct Snapshot {
     pub(super) refs: Result<RefMap, Unreadable>,
     /// The main work tree first.
     pub(super) areas: Vec<Before>,
-    pub(super) config: Vec<u8>,
+    /// As in [`settings::FILES`].
+    pub(super) configs: [Vec<u8>; 2],
+    pub(super) marks: Marks,
     /// The index of a fork that says the same as this one.
     same_index: Option<FileVersion>,
 }
@@ -35,8 +36,8 @@ impl Snapshot {
         let refs =
             RefMap::read(git, Bounds::default()).and_then(|map| refs::read_head(git).map(|_| map));
         let areas = Before::all(git)?;
-        let config = git.read("config", MAX_CONFIG)?.unwrap_or_default();
-        Ok(Self { generation, refs, areas, config, same_index: None })
+        let (configs, marks) = (settings::read(git), Marks::read(git)?);
+        Ok(Self { generation, refs, areas, configs, marks, same_index: None })
     }
 
     /// Whether the repository is still as it was.

@@ -38,6 +38,10 @@ pub(super) fn sentence(repository: &Path, note: &GitNote) -> String {
             "The command has changed where {repository} is fetched from or pushed to: {}. Tell the user.",
             names_of(names)
         ),
+        GitNote::HidesFiles(file) => format!(
+            "The command has changed {} in {repository}, which hides files from git. Tell the user.",
+            shown(file)
+        ),
         GitNote::LeftOut(names) => format!(
             "In {repository}, {} stayed in the sandbox and is gone with it: only objects, references, the index and harmless settings come back. If it is meant, have the user make it outside of the sandbox.",
             names_of(names)

@@ -1,0 +1,95 @@
+//! Settings that a command has changed.
+
+use std::path::{Path, PathBuf};
+
+use super::apply::{MODE, NotWritten};
+use super::read::Failure;
+use super::{Note, Snapshot, Terms};
+use crate::config::{self, Carried, Scope};
+use crate::directory::Directory;
+use crate::transaction::Transaction;
+use crate::upper::{Node, Upper};
+
+/// The settings of a repository, and those of its main work tree.
+pub(super) const FILES: [(&str, Scope); 2] =
+    [("config", Scope::Repository), ("config.worktree", Scope::Worktree)];
+/// A longer file is not read.
+pub(super) const MAX_CONFIG: u64 = config::MAX_BYTES as u64 + 1;
+
+/// What is written, and where.
+pub(super) struct Settings<'s, 'g> {
+    pub(super) git: &'g Directory,
+    pub(super) transaction: &'s mut Transaction<'g>,
+    pub(super) notes: &'s mut Vec<Note>,
+}
+
+impl Settings<'_, '_> {
+    /// Writes the changes that do no harm. Returns whether there are any.
+    pub(super) fn carry(
+        &mut self,
+        snapshot: &Snapshot,
+        upper: &Upper,
+        terms: &Terms<'_>,
+    ) -> Result<bool, NotWritten> {
+        let mut is_changed = false;
+        for (number, (name, scope)) in FILES.into_iter().enumerate() {
+            let path = Path::new(name);
+            if !matches!(upper.entry(path), Ok(Node::File(_))) {
+                continue;
+            }
+            let Ok(Some(view)) = upper.read(path, MAX_CONFIG) else {
+                self.notes.push(Note::LeftOut(vec![name.to_owned()]));
+                continue;
+            };
+            let before = &snapshot.configs[number];
+            if view == *before {
+                continue;
+            }
+            self.transaction.lock(path, MODE)?;
+            let real = self.git.read(path, MAX_CONFIG).map_err(Failure::from)?.unwrap_or_default();
+            let other = &snapshot.configs[1 - number];
+            let others = [&other[..]];
+            let terms = config::Terms {
+                scope,
+                top: terms.top.as_deref(),
+                is_writable: &terms.is_writable,
+                is_readable: &terms.is_readable,
+                holds_worktree_config: true,
+                is_strict: terms.is_strict,
+                others: &others,
+            };
+            match config::carry(before, &view, &real, &terms) {
+                Ok(carried) => is_changed |= self.write(path, carried)?,
+                Err(error) => self.notes.push(Note::LeftOut(vec![format!("{name} ({error})")])),
+            }
+        }
+        Ok(is_changed)
+    }
+
+    fn write(&mut self, path: &Path, carried: Carried) -> Result<bool, NotWritten> {
+        let Carried { text, refused, changed_meanwhile, told } = carried;
+        if !refused.is_empty() {
+            self.notes.push(Note::SettingsRefused(refused));
+        }
+        if !changed_meanwhile.is_empty() {
+            self.notes.push(Note::SettingsMeanwhile(changed_meanwhile));
+        }
+        if !told.is_empty() {
+            let told = told.into_iter().map(|told| {
+                let held = if told.is_held { " (held back)" } else { "" };
+                format!("{}={}{held}", told.setting, told.after.join(","))
+            });
+            self.notes.push(Note::SettingsChanged(told.collect()));
+        }
+        let Some(text) = text else { return Ok(false) };
+        self.transaction.write(path, &text)?;
+        Ok(true)
+    }
+}
+
+/// The settings of a repository as commands saw them.
+pub(super) fn read(git: &Directory) -> [Vec<u8>; 2] {
+    FILES.map(|(name, _)| {
+        git.read(PathBuf::from(name), MAX_CONFIG).ok().flatten().unwrap_or_default()
+    })
+}
