@@ -985,6 +985,8 @@ export interface GrantForCall {
   subject: string
   /** Device and inode of a directory, as `DEVICE:INODE`. */
   identity?: string
+  /** What the grant opens and what stays closed, for the user who is asked. */
+  opens: string
 }
 
 /** What commands are granted besides the root. */

@@ -94,9 +94,11 @@ pub struct GrantForCall {
     pub subject: String,
     /// Device and inode of a directory, as `DEVICE:INODE`.
     pub identity: Option<String>,
+    /// What the grant opens and what stays closed, for the user who is asked.
+    pub opens: String,
 }
 
-cross! { CallGrant => GrantForCall { subject, identity } }
+cross! { CallGrant => GrantForCall { subject, identity, opens } }
 
 /// Whether one command may be granted `wanted`, if the user agrees. `kind` is `writable`, `readable` or `network`. The
 /// variables of the host are those of `Command.hostEnv`.

@@ -37,6 +37,54 @@ test('lists what programs run or obey, and nothing else', async () => {
   expect(shown.stdout).toMatch(/git runs it:\n {2}\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ {2}\.git\/hooks\/pre-commit\n/u)
 })
 
+const ACTS_WHEN_OPENED = [
+  '.aider.conf.yml',
+  '.amp/settings.json',
+  '.bazelrc',
+  '.cargo/config.toml',
+  '.continue/config.yaml',
+  '.crush.json',
+  '.devcontainer/devcontainer.json',
+  '.dir-locals.el',
+  '.envrc',
+  '.exrc',
+  '.fleet/run.json',
+  '.helix/languages.toml',
+  '.husky/pre-commit',
+  '.junie/mcp/mcp.json',
+  '.kiro/hooks/x',
+  '.lefthook.yml',
+  '.mise.toml',
+  '.mvn/extensions.xml',
+  '.npmrc',
+  '.nvim.lua',
+  '.opencode/plugin/x.ts',
+  '.pre-commit-config.yaml',
+  '.qwen/settings.json',
+  '.roo/mcp.json',
+  '.tool-versions',
+  '.trae/mcp.json',
+  '.venv/bin/activate',
+  '.venv/lib/python3/site-packages/x.pth',
+  '.vimrc',
+  '.windsurf/hooks.json',
+  '.yarnrc.yml',
+  '.zed/tasks.json',
+  'a.code-workspace',
+  'a.sublime-project',
+  'flake.nix',
+  'gradle.properties',
+  'opencode.json',
+  'rust-toolchain.toml',
+]
+
+test('lists what acts when a project is opened', async () => {
+  const box = makeSandbox()
+  for (const path of ACTS_WHEN_OPENED) box.put(path, 'x')
+  const { stdout } = await runCli(['audit', box.root, '--json'])
+  expect((JSON.parse(stdout) as Audited).files.map(({ path }) => path)).toEqual([...ACTS_WHEN_OPENED].sort())
+})
+
 test('lists what has changed since the first call of a journal', async () => {
   const box = makeSandbox()
   box.put('Makefile', 'old')

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, realpathSync } from 'node:fs'
+import { existsSync, readdirSync, readlinkSync, realpathSync, symlinkSync } from 'node:fs'
 import { createTools, sandboxReport } from 'toolwright'
 import { describe, expect, test } from 'vitest'
 import { refusal } from '../support/refusal.ts'
@@ -29,11 +29,12 @@ function tools(denyWrite?: string[]) {
 
 const EDITORS = ['.vscode/tasks.json', '.idea/workspace.xml', '.zed/settings.json']
 const AGENTS = ['.claude/settings.json', '.codex/config.toml', '.cursor/mcp.json', '.gemini/settings.json', '.agents/a.md', '.mcp.json']
+const TOOLS = ['.devcontainer/devcontainer.json', '.windsurf/hooks.json', 'opencode.json', '.nvim.lua', '.helix/languages.toml']
 const CI = ['.github/workflows/x.yml', '.gitlab-ci.yml', 'Jenkinsfile']
 const GIT = ['.git/hooks/pre-commit', '.git/config', 'sub/.git/hooks/post-checkout', 'sub/.git/config', 'sub/.git']
 
 describe('write and edit', () => {
-  test.each([...EDITORS, ...AGENTS, ...GIT])('refuses %s by default, present or not', async (path) => {
+  test.each([...EDITORS, ...AGENTS, ...TOOLS, ...GIT])('refuses %s by default, present or not', async (path) => {
     const { box, write } = tools()
     expect((await refusal(write(path))).code).toBe('TOOL_PATH_PROTECTED')
     expect(readdirSync(box.root)).toEqual([])
@@ -78,12 +79,23 @@ describe('write and edit', () => {
   })
 
   test('an unknown name is refused, and a path with it is not', () => {
-    expect(() => createTools({ sandbox: { denyWrite: ['@editor'] } })).toThrow(/"@editor" is none of @git, @editors, @agents, @ci, @host/u)
+    expect(() => createTools({ sandbox: { denyWrite: ['@editor'] } })).toThrow(/"@editor" is none of @git, @editors, @agents, @tools, @ci, @host/u)
     createTools({ sandbox: { denyWrite: ['@scope/package', './@editor'] } })
   })
 })
 
 describe.runIf(isConfined)('commands', () => {
+  test('a link in a protected place is pinned, and what it leads to is protected', async () => {
+    const { box, run } = tools()
+    box.put('tools/vscode/tasks.json', 'mine')
+    symlinkSync('tools/vscode', `${box.root}/.vscode`)
+    const tries = ['rm .vscode', 'ln -sfn x .vscode', 'mv .vscode y', 'echo x > tools/vscode/tasks.json', 'mv tools z']
+    const shown = await run(tries.map((line) => `${line} || echo kept`).join('; '))
+    expect(shown.match(/kept/gu)).toHaveLength(tries.length)
+    expect(readlinkSync(`${box.root}/.vscode`)).toBe('tools/vscode')
+    expect(box.text('tools/vscode/tasks.json')).toBe('mine')
+  })
+
   test('what is there is read-only', async () => {
     const { box, run } = tools()
     for (const path of [...EDITORS, ...AGENTS]) box.put(path, 'mine')
@@ -120,20 +132,17 @@ describe.runIf(isConfined)('commands', () => {
     expect(existsSync(`${box.root}/.vscode.disabled`)).toBe(true)
   })
 
-  test('changed hooks in the project are left, and the result says so', async () => {
+  test('hooks in the project are written to a private copy, and stay as they are', async () => {
     const { box, run } = tools()
     box.put('.git/HEAD', 'ref: refs/heads/main\n')
     box.put('.git/objects/x', '')
     box.put('.git/refs/x', '')
     box.put('.git/config', '[core]\n\thooksPath = .husky/_\n')
     box.put('.husky/_/pre-commit', 'mine')
-    expect(await run('printf mine > .husky/_/pre-commit; rm -f no')).toBe('(no output)')
     const shown = await run('echo evil > .husky/_/pre-commit; cp .husky/_/pre-commit .husky/_/post-merge')
-    expect(shown).toContain('In `.husky/_`, these are new or changed')
-    expect(shown).toContain('outside of the sandbox: `post-merge`, `pre-commit`. They were left as they are.')
-    expect(box.text('.husky/_/pre-commit')).toBe('evil\n')
-    expect(readdirSync(`${box.root}/.husky/_`).sort()).toEqual(['post-merge', 'pre-commit'])
-    expect(await run('true')).toBe('(no output)')
+    expect(shown).not.toContain('these are new or changed')
+    expect(box.text('.husky/_/pre-commit')).toBe('mine')
+    expect(readdirSync(`${box.root}/.husky/_`)).toEqual(['pre-commit'])
   })
 
   test('git init makes a repository of the root', async () => {

@@ -5,10 +5,11 @@ import { type Check, invalid, paths } from './options.js'
 
 /**
  * Names that stand for several paths in `denyWrite`. `@git`: what git runs or obeys. `@editors`: `.vscode`, `.idea`, `.zed`.
- * `@agents`: `.claude`, `.codex`, `.cursor`, `.gemini`, `.agents`, `.mcp.json`. `@ci`: files of continuous integration. `@host`: the
+ * `@agents`: `.claude`, `.codex`, `.cursor`, `.gemini`, `.agents`, `.mcp.json`. `@tools`: what else acts when a project is
+ * opened, such as `.devcontainer`, `.windsurf` and `.nvim.lua` (docs/security.md). `@ci`: files of continuous integration. `@host`: the
  * program of this process and its packages.
  */
-export const PROTECTED_PLACES = ['@git', '@editors', '@agents', '@ci', '@host'] as const
+export const PROTECTED_PLACES = ['@git', '@editors', '@agents', '@tools', '@ci', '@host'] as const
 
 /** Paths that are not written, with `@host` replaced by its paths. @throws {ToolError} INVALID_INPUT */
 export const protectedPaths: Check<string[]> = (value, name) =>

@@ -16,6 +16,8 @@ export interface GrantQuestion {
   readonly grant: keyof BashGrant
   /** The real path, or the host with its port. It may differ from what the model wrote. */
   readonly subject: string
+  /** What it opens and what stays protected, in words for the user. */
+  readonly opens: string
   /** The command that gets it, and no other. */
   readonly cmd: string
   readonly args: readonly string[]

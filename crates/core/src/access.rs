@@ -17,7 +17,7 @@ pub mod visibility;
 use std::path::{Path, PathBuf};
 
 use toolwright_fs::GitBorder;
-use toolwright_sandbox::policy::{follows, presets};
+use toolwright_sandbox::policy::{self as plans, follows, presets};
 
 /// The paths below a root that neither file tools nor commands write; the usual ones without a list.
 #[must_use]
@@ -48,16 +48,20 @@ pub fn git_border(protected: &[PathBuf]) -> GitBorder {
     }
 }
 
-/// Hooks in another directory where those of git are protected, and included configurations where that is.
+/// Hooks in another directory where those of git are protected, and included configurations and the files that
+/// settings name where that is.
 pub(crate) fn led_to(protected: &[PathBuf], root: &Path) -> Vec<PathBuf> {
     let holds = |path: &str| protected.iter().any(|one| one == Path::new(path));
-    let (hooks, config) = (holds(".git/hooks"), holds(".git/config"));
-    if !hooks && !config {
+    let guards = (holds(".git/hooks"), holds(".git/config"));
+    if guards == (false, false) {
         return Vec::new();
     }
     let follows = follows(root);
-    let hooks = follows.hooks.iter().filter(|_| hooks);
-    hooks.chain(follows.files.iter().filter(|_| config)).cloned().collect()
+    let hooks = follows.hooks.iter().filter(|_| guards.0);
+    let files = follows.files.iter().filter(|_| guards.1);
+    let mut all: Vec<PathBuf> = hooks.chain(files).cloned().collect();
+    all.extend(plans::led_to(root, guards).into_iter().filter(|path| path.starts_with(root)));
+    all
 }
 
 /// The list of these paths, in which a name may stand for several.

@@ -9,6 +9,7 @@
 
 mod inject;
 mod secret;
+mod value;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -44,7 +45,7 @@ pub struct Filter {
 pub enum Reason {
     /// It is named like a secret.
     SecretName,
-    /// Its value holds a password, in an address.
+    /// Its value holds a password or a token.
     SecretValue,
     /// It leads to a process that acts for the user, or to what opens the screen.
     Agent,
@@ -107,7 +108,7 @@ pub fn reason(name: &OsStr, value: &OsStr) -> Option<Reason> {
         Some(Reason::Agent)
     } else if secret::is_secret_name(&name) {
         Some(Reason::SecretName)
-    } else if secret::is_secret_value(value.as_bytes()) {
+    } else if value::is_secret_value(value.as_bytes()) {
         Some(Reason::SecretValue)
     } else {
         None

@@ -16,10 +16,10 @@ use toolwright_sandbox::policy::{Options, ReadScope, Resolved, plan};
 
 #[path = "confined_git/flows.rs"]
 mod flows;
-#[path = "confined_git/followed.rs"]
-mod followed;
 #[path = "confined_git/forks.rs"]
 mod forks;
+#[path = "confined_git/led_to.rs"]
+mod led_to;
 #[path = "confined_git/new_repository.rs"]
 mod new_repository;
 #[path = "confined_git/only_read.rs"]

@@ -29,7 +29,8 @@ fn names_of_secrets() {
         AZURE_DEVOPS_EXT_PAT GITHUB_PAT_RO PAT2 SENTRY_DSN SENTRYDSN COOKIE SESSION_COOKIES \
         MYSQL_PWD DB_PWD SUPABASE_JWT AUTHOR_TOKEN MONKEY_KEY KEYBOARD_AUTH GITHUBAUTHORTOKEN \
         SSLKEYLOGFILE PGPASSFILE AZURE_STORAGE_CONNECTION_STRING SQLCONNSTR_MAIN \
-        SLACK_WEBHOOK_URL a.key a-key-b"
+        SLACK_WEBHOOK_URL a.key a-key-b BUNDLE_GEMS__EXAMPLE__COM BUNDLE_EXAMPLE__COM OP_SESSION_me \
+        BW_SESSION AzureWebJobsStorage IDENTITY_HEADER ETCDCTL_USER MNEMONIC SEED_PHRASE"
             .split(' ')
     {
         assert_eq!(why(name, "x"), Some(Reason::SecretName), "{name}");
@@ -124,6 +125,16 @@ fn ordinary_work_goes_on() {
         ("GIT_PAGER", "cat"),
         ("http_proxy", "http://proxy:3128"),
         ("BUILD", "x"),
+        ("BUNDLE_PATH", "vendor"),
+        ("BUNDLE_BUILD__NOKOGIRI", "--use-system-libraries"),
+        ("BUNDLE_LOCAL__RACK", "/x"),
+        ("BUNDLE_WITHOUT", "test"),
+        ("OP_ACCOUNT", "me"),
+        ("MNEMONICS", "on"),
+        ("SESSION_MANAGER", "local/x"),
+        ("GIT_BRANCH", "sk-a-branch-of-somebody-with-a-long-name-2"),
+        ("npm_config_cache", "/home/me/.npm"),
+        ("LS_COLORS", "rs=0:di=01;34:ln=01;36:*.tar=01;31"),
         ("OLD_PWD", "/"),
         ("", "x"),
         ("_", "/x"),

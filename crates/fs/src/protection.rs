@@ -178,8 +178,10 @@ impl<'a> Protection<'a> {
             if is_clean(path) && !self.holds_link(path, without_links) {
                 // The next path is usually beside this one.
                 without_links = path.parent();
-            } else if let Some(target) = self.follow(path) {
-                targets.push((target, path));
+            } else {
+                // A link on the way that is removed would lead elsewhere.
+                let target = self.follow_through(path, &mut |link| targets.push((link, path)));
+                targets.extend(target.map(|target| (target, path)));
             }
         }
         let repositories = self.find_repositories(&mut targets);
@@ -253,6 +255,11 @@ impl<'a> Protection<'a> {
     /// the system does for other programs, out of the root and back. `None` if it leads outside or
     /// in a circle; empty if it leads to the root or above it.
     fn follow(&self, path: &Path) -> Option<PathBuf> {
+        self.follow_through(path, &mut |_| {})
+    }
+
+    /// As [`follow`](Self::follow), and names each link on the way that lies below the root.
+    fn follow_through(&self, path: &Path, on_link: &mut dyn FnMut(PathBuf)) -> Option<PathBuf> {
         let root = location::name_of(self.root.as_fd())
             .ok()
             .or_else(|| self.root.canonical().map(Path::to_path_buf))
@@ -276,6 +283,11 @@ impl<'a> Protection<'a> {
                 if links > MAX_LINKS {
                     return None;
                 }
+                if let Some(link) =
+                    below(&current, &root).filter(|link| !link.as_os_str().is_empty())
+                {
+                    on_link(link);
+                }
                 let target = Path::new(&target);
                 if target.is_absolute() {
                     current = PathBuf::from("/");
@@ -285,9 +297,14 @@ impl<'a> Protection<'a> {
                 steps.extend(path::steps_reversed(target));
             }
         }
-        let depth = root.components().count();
-        meet(&current, &root, CASE_COUNTS).then(|| current.components().skip(depth).collect())
+        below(&current, &root)
     }
+}
+
+/// The part of a path below the root; empty for the root and what lies above it.
+fn below(path: &Path, root: &Path) -> Option<PathBuf> {
+    let depth = root.components().count();
+    meet(path, root, CASE_COUNTS).then(|| path.components().skip(depth).collect())
 }
 
 /// Whether `path` is a path below the root, if none of its parts is a link.

@@ -431,3 +431,34 @@ fn a_root_that_is_a_repository_itself_is_protected() {
     refused(&tree, &GIT, &["modules/a/config"], "modules/a/config");
     allowed(&tree, &GIT, &["info/exclude", "src/config"]);
 }
+
+/// A link that is removed or given another name leaves the place free for something else.
+#[test]
+fn links_on_the_way_to_a_protected_path_are_neither_deleted_nor_renamed() {
+    use toolwright_fs::{Deletable, delete, rename};
+
+    let tree = repository();
+    tree.put("conf/real/c", "config");
+    tree.link("real", "conf/link");
+    tree.link("conf/link/c", "settings");
+    tree.link("conf", "short");
+    let absolute = tree.root.join("short/link").to_string_lossy().into_owned();
+    let before = everything(&tree);
+    for resolver in RESOLVERS {
+        let root = Root::open_with(&tree.root, resolver).unwrap();
+        for protected in ["settings", "short/link/c", &absolute] {
+            let options = options(&[protected]);
+            for path in ["conf/link", "conf", "conf/real"] {
+                let deleted = delete(&root, path, Deletable::Trees, &options, &NEVER);
+                assert!(deleted.is_err(), "{protected}: {path}");
+                assert!(
+                    rename(&root, path, "other", &options, &NEVER).is_err(),
+                    "{protected}: {path}"
+                );
+            }
+        }
+        let named = options(&["settings"]);
+        assert!(delete(&root, "settings", Deletable::Files, &named, &NEVER).is_err());
+    }
+    assert_eq!(everything(&tree), before);
+}

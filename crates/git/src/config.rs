@@ -20,7 +20,7 @@ mod value;
 pub use carry::{Carried, ConfigError, Scope, Terms, Told, carry};
 pub use change::{Change, changes, with_changes};
 pub use fresh::{New, fresh};
-pub use list::{Group, groups, is_listed};
+pub use list::{Group, groups, is_known, is_listed};
 pub use parse::{Config, Setting, Value};
 
 /// A longer file is none of a person, and none that a command changes.

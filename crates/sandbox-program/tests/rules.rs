@@ -311,6 +311,10 @@ fn protected_paths_are_reported() {
     assert_eq!(protected(&plan, false), Layer::Refused(libc::EOPNOTSUPP));
     assert_eq!(protected(&plan, true), Layer::Unused, "the mounts hold it");
     plan.protected.pop();
+    // A link that commands cannot write, and what it leads to, which they can.
+    plan.protected.extend([dir.join("out/link"), root.join("end")]);
+    assert_eq!(protected(&plan, false), Layer::Refused(libc::EOPNOTSUPP));
+    plan.protected.truncate(1);
     plan.files = Files::Full;
     assert_eq!(protected(&plan, false), Layer::Refused(libc::EOPNOTSUPP));
 }

@@ -66,6 +66,9 @@ pub struct Plan {
     /// Git directories of which commands have forks: they see them as they are, and what they write stays with
     /// them. The host parses it, and writes what it accepts. All of them exist.
     pub forks: Vec<PathBuf>,
+    /// Directories of hooks in the project of which commands have forks too: what they write there reaches nobody
+    /// else. All of them exist and are [`protected`](Self::protected).
+    pub hooks: Vec<PathBuf>,
     /// Where the host looks after commands for repositories that they have made or changed.
     pub looks_below: Option<PathBuf>,
     /// Absent paths that programs on the host would obey. The host sets aside what commands make there.

@@ -1,12 +1,13 @@
 //! From the caller's options to a [`Plan`].
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use self::denied::Denied;
 use crate::plan::{Files, Limits, Names, Network, Plan};
 
+mod denied;
 mod git;
 mod grants;
 mod origin;
@@ -15,8 +16,10 @@ mod reserved;
 mod scope;
 mod sessions;
 pub mod stores;
+mod trail;
 
-pub use git::follows::{Follows, follows};
+pub use denied::led_to;
+pub use git::follows::{Follows, Lead, LeadKind, follows};
 pub use grants::{
     ClosedNames, GrantError, GrantProblem, Grants, NamedGrant, RequestedPath, RequestedPaths,
     Resolved, refuse_led_out,
@@ -42,7 +45,8 @@ pub struct Options<'a> {
     pub writable_roots: &'a [PathBuf],
     /// Readable paths below closed ones, as the caller wrote them.
     pub readable: &'a [PathBuf],
-    /// Paths below the root that may not be written, and [names](presets) for several. `.git/hooks` and `.git/config` include every
+    /// Paths below the root that may not be written, and [names](presets) for several, which hold in every
+    /// writable directory. `.git/hooks` and `.git/config` include every
     /// other file of the repository and of its submodules that git runs or obeys. Of configurations
     /// commands have a view of their own.
     pub deny_write: &'a [PathBuf],
@@ -73,7 +77,6 @@ pub enum ReadScope {
 /// Resolves options as the file system is now.
 #[must_use]
 pub fn plan(options: &Options<'_>) -> Plan {
-    let at = |path: &Path| absolute(path, options.root, options.home);
     let Resolved { writable, readable, closed: by_name, granted, .. } = options.resolved.clone();
     let (mut writable, mut readable) = (writable, readable);
     writable.push(options.root.to_owned());
@@ -96,36 +99,22 @@ pub fn plan(options: &Options<'_>) -> Plan {
     readable.retain(|path| {
         asked_for.contains(path) || !by_name.iter().any(|closed| path.starts_with(closed))
     });
-    let (mut denied, mut set_aside) = (Vec::new(), Vec::new());
-    for entry in presets::expanded(options.deny_write) {
-        let path = at(&entry.path);
-        if entry.is_set_aside && path.symlink_metadata().is_err() {
-            set_aside.push(path);
-        } else {
-            denied.push(path);
-        }
-    }
-    let mut protected: Vec<PathBuf> =
-        denied.iter().map(|path| resolved(path, options.root)).collect();
+    let besides_root: Vec<PathBuf> =
+        writable.iter().filter(|path| *path != options.root).cloned().collect();
+    let Denied { mut protected, set_aside, hooks, repositories } =
+        Denied::find(options, &besides_root);
     let is_writable = |path: &Path| {
         options.files == Files::Full || writable.iter().any(|writable| path.starts_with(writable))
     };
     protected.extend(stores.absent().filter(|path| is_writable(path)));
-    let mut repositories: Vec<(&Path, Vec<&str>)> = Vec::new();
-    for (directory, name) in denied.iter().filter_map(|path| of_repository(path)) {
-        match repositories.iter_mut().find(|(known, _)| *known == directory) {
-            Some((_, names)) => names.push(name),
-            None => repositories.push((directory, vec![name])),
-        }
-    }
     let mut views = Vec::new();
     let own = options.root.join(".git");
     let is_guarded = repositories
         .iter()
-        .any(|(directory, names)| *directory == own && names.len() == git::NAMES.len());
+        .any(|repository| repository.git == own && repository.names.len() == git::NAMES.len());
     let is_new = is_guarded && is_writable(&own) && git::is_new(&own);
-    for (directory, names) in repositories {
-        git::protect(options.root, directory, &names, is_writable, &mut protected, &mut views);
+    for repository in &repositories {
+        git::protect(repository, is_writable, &mut protected, &mut views);
     }
     reserved::close(&mut closed, &mut readable);
     for paths in [&mut closed, &mut readable, &mut writable] {
@@ -145,6 +134,7 @@ pub fn plan(options: &Options<'_>) -> Plan {
         forks: Vec::new(),
         new_repository: is_new.then_some(own),
         looks_below: is_guarded.then(|| options.root.to_owned()),
+        hooks,
         set_aside,
         granted,
         limits: options.limits,
@@ -207,7 +197,6 @@ fn of_repository(path: &Path) -> Option<(&Path, &'static str)> {
     Some((directory, name))
 }
 
-/// Without `.`, `..` and doubled slashes; links are not looked at.
 /// The path without `.`, `..` and `~/`. Relative paths start at the root. No link is followed.
 #[must_use]
 pub fn absolute(path: &Path, root: &Path, home: Option<&Path>) -> PathBuf {
@@ -226,28 +215,6 @@ pub fn absolute(path: &Path, root: &Path, home: Option<&Path>) -> PathBuf {
         }
     }
     clean
-}
-
-/// The path with the links in that part of it which exists followed.
-fn resolved(path: &Path, root: &Path) -> PathBuf {
-    // There are hardly ever links, and then a look at each step below the root is all it takes.
-    if let Ok(below) = path.strip_prefix(root) {
-        let mut at = root.to_owned();
-        let has_link = below.components().any(|part| {
-            at.push(part);
-            at.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink())
-        });
-        if !has_link {
-            return path.to_owned();
-        }
-    }
-    for ancestor in path.ancestors() {
-        if let Ok(real_path) = fs::canonicalize(ancestor) {
-            let rest = path.strip_prefix(ancestor).unwrap_or(Path::new(""));
-            return if rest.as_os_str().is_empty() { real_path } else { real_path.join(rest) };
-        }
-    }
-    path.to_owned()
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ fn orders() -> impl Strategy<Value = Order> {
     ];
     let files = prop_oneof![Just(Files::Confined), Just(Files::Full)];
     let limits = [(); 4].map(|()| option::of(any::<u64>()));
-    let paths = [(); 6].map(|()| vec(path(), 0..4));
+    let paths = [(); 7].map(|()| vec(path(), 0..4));
     let identity = (any::<u64>(), any::<u64>(), option::of(any::<u64>()))
         .prop_map(|(device, inode, born)| FileIdentity { device, inode, born });
     let granted = (path(), identity).prop_map(|(path, identity)| Granted { path, identity });
@@ -47,7 +47,7 @@ fn orders() -> impl Strategy<Value = Order> {
             root,
             network,
             files,
-            [writable, closed, readable, protected, views, forks],
+            [writable, closed, readable, protected, views, forks, hooks],
             (new_repository, granted),
             limits,
         )| Plan {
@@ -60,6 +60,7 @@ fn orders() -> impl Strategy<Value = Order> {
             protected,
             views,
             forks,
+            hooks,
             new_repository,
             granted,
             limits: Limits {

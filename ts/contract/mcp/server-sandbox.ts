@@ -24,7 +24,7 @@ export interface McpSandbox {
   denyRead?: string[] | undefined
   /**
    * Paths that it may not write, besides the session's. Relative paths lie below each of `writableRoots`.
-   * @default ['@git', '@editors', '@agents']
+   * @default ['@git', '@editors', '@agents', '@tools']
    */
   denyWrite?: string[] | undefined
   /** Whether it reaches every host. @default false */
@@ -85,7 +85,7 @@ export interface ServerPlace {
 }
 
 /** The default of `denyWrite`, below each writable directory. */
-const PROTECTED = ['@git', '@editors', '@agents']
+const PROTECTED = ['@git', '@editors', '@agents', '@tools']
 
 /** The options of one server for the addon, with the paths of a session. */
 export function sandboxOptions(sandbox: McpSandbox, { roots, sandbox: session }: ServerPlace, cwd: string): SandboxOptions {

@@ -44,7 +44,8 @@ export async function withGrant(input: BashInput, { settings, signal }: CallSett
   const { cmd, args, cwd } = checkCommand(input)
   const check = (): Promise<Addon.GrantForCall> => checkGrant(settings, kind, wanted, signal)
   const found = await check()
-  const question: GrantQuestion = { grant: kind, subject: found.subject, cmd, args: [...args], cwd, signal }
+  const { subject, opens } = found
+  const question: GrantQuestion = { grant: kind, subject, opens, cmd, args: [...args], cwd, signal }
   if (!(await agrees(onGrant, question))) throw refused(kind, found.subject, 'the user has not agreed to it', 'Go on without it.')
   const now = await check()
   if (now.subject !== found.subject || now.identity !== found.identity) {

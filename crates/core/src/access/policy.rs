@@ -220,9 +220,11 @@ impl Policy {
         self.directories.open_for(path, &self.roots)
     }
 
-    /// Paths below a workspace root that are not written, and what git is led to there now.
+    /// Paths below every granted directory that are not written, and what git is led to there now.
     pub(crate) fn deny_write(&self) -> Vec<PathBuf> {
-        let led_to = self.workspace.iter().flat_map(|root| led_to(&self.deny_write, root));
+        let directories =
+            self.workspace.iter().chain(&self.other_directories).chain(&self.implicit_write);
+        let led_to = directories.flat_map(|root| led_to(&self.deny_write, root));
         self.deny_write.iter().cloned().chain(led_to).collect()
     }
 

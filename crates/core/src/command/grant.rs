@@ -16,7 +16,9 @@ use toolwright_sandbox::policy::{self, Grants, Resolved, stores};
 
 use super::hosts;
 use super::plan::{Loopback, SandboxOptions, home_of};
+use crate::access::protected_list;
 use crate::failure::{Unfinished, grants as failure};
+use crate::voice::grants as words;
 
 /// File systems of the kernel, of which nothing can be granted.
 const OF_THE_KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
@@ -61,6 +63,8 @@ pub struct CallGrant {
     pub subject: String,
     /// Device and inode of a directory, as `DEVICE:INODE`.
     pub identity: Option<String>,
+    /// What the grant opens and what stays closed, for the user who is asked.
+    pub opens: String,
 }
 
 /// Why something is not granted, whatever the user says.
@@ -142,7 +146,8 @@ impl SandboxOptions {
         }
         let identity = metadata.is_dir().then(|| format!("{}:{}", metadata.dev(), metadata.ino()));
         let subject = path.into_os_string().into_string().map_err(|_| GrantProblem::NotText)?;
-        Ok(CallGrant { subject, identity })
+        let opens = words::opens(kind, &protected_list(self.deny_write.as_deref()));
+        Ok(CallGrant { subject, identity, opens })
     }
 
     fn check_readable(
@@ -173,7 +178,8 @@ impl SandboxOptions {
             None => {}
             Some(names) => hosts::may_be_granted(names, &host)?,
         }
-        Ok(CallGrant { subject: host.to_string(), identity: None })
+        let opens = words::opens(GrantKind::Network, &[]);
+        Ok(CallGrant { subject: host.to_string(), identity: None, opens })
     }
 }
 

@@ -84,6 +84,8 @@ impl OpenDirectories {
         Resolved {
             root: root.to_owned(),
             named_root: root.to_owned(),
+            // What is protected by name is so in each of them.
+            writable: self.writable.clone(),
             readable: self.readable.clone(),
             closed,
             ..Resolved::default()

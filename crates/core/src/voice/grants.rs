@@ -1,6 +1,49 @@
-//! Why something is not granted to one command, and the next move.
+//! What a grant for one command opens, why something is not granted, and the next move.
 
-use crate::command::grant::GrantProblem;
+use std::path::{Path, PathBuf};
+
+use crate::command::grant::{GrantKind, GrantProblem};
+
+/// What the names of protected paths stand for, to a user.
+const PROTECTED: [(&str, &str); 5] = [
+    ("@git", "hooks and settings of git"),
+    ("@editors", "settings of editors"),
+    ("@agents", "settings of agents"),
+    ("@tools", "settings of tools that act when the directory is opened"),
+    ("@ci", "pipelines"),
+];
+
+/// What a grant opens, for the user who is asked. `protected` is the list of what commands may not write.
+pub(crate) fn opens(kind: GrantKind, protected: &[PathBuf]) -> String {
+    match kind {
+        GrantKind::Writable => {
+            let (held, open): (Vec<_>, Vec<_>) = PROTECTED
+                .iter()
+                .partition(|(name, _)| protected.iter().any(|one| one == Path::new(name)));
+            let words = |all: &[&(&str, &str)]| {
+                all.iter().map(|(_, words)| *words).collect::<Vec<_>>().join(", ")
+            };
+            let mut text = "The command may create, change and remove everything in this directory, also programs and \
+                 scripts that you run from there later."
+                .to_owned();
+            if !held.is_empty() {
+                text.push_str(&format!(
+                    " It cannot change what is protected there: {}.",
+                    words(&held)
+                ));
+            }
+            if !open.is_empty() {
+                text.push_str(&format!(" It can change: {}.", words(&open)));
+            }
+            text
+        }
+        GrantKind::Readable => {
+            "The command may read all of it, and pass it on wherever it may write or connect."
+                .to_owned()
+        }
+        GrantKind::Network => "The command may send to this host whatever it can read.".to_owned(),
+    }
+}
 
 /// What follows the kind and the subject of the grant.
 pub(crate) fn reason(problem: GrantProblem) -> &'static str {

@@ -1,5 +1,4 @@
-//! Secrets, by name or by value, and the ways to programs that hold them. All names are in capitals
-//! here.
+//! Secrets by name, and the ways to programs that hold them. All names are in capitals here.
 
 use super::{find, is_one_of};
 
@@ -25,6 +24,20 @@ const ENDINGS: &[&str] = &["PASS", "PASSWD", "CREDS"];
 
 /// Names with a `PWD` that is a directory.
 const DIRECTORIES: &[&str] = &["PWD", "OLDPWD", "OLD_PWD", "INIT_PWD"];
+
+/// Whole names of secrets that no word gives away.
+const NAMES: &[&str] = &[
+    "AZUREWEBJOBSSTORAGE", // a connection string
+    "ETCDCTL_USER",        // `user:password`
+    "IDENTITY_HEADER",
+    "MNEMONIC",
+    "SEED_PHRASE",
+    "WALLET_MNEMONIC",
+    "WALLET_SEED",
+];
+
+/// How the names of open sessions of password stores begin.
+const SESSIONS: &[&str] = &["OP_SESSION_", "BW_SESSION", "LPASS_SESSION"];
 
 /// Programs that act for the user unasked, or give access to the keyboard and the screen.
 /// `SSH_AUTH_SOCK` and most others would match by name too; they are here for their reason.
@@ -55,10 +68,27 @@ pub(super) fn is_agent(name: &[u8]) -> bool {
 }
 
 pub(super) fn is_secret_name(name: &[u8]) -> bool {
+    if is_one_of(NAMES, name) || is_of_account(name) {
+        return true;
+    }
     // A fragment has letters only, so it never spans two words.
     name.split(|byte| !byte.is_ascii_alphanumeric()).any(is_secret_word)
         && !is_one_of(DIRECTORIES, name)
         || find(name, b"CONNECTION_STRING").is_some()
+}
+
+/// Settings of Bundler that have a name behind them, and no host.
+const OF_BUNDLER: &[&str] = &["BUILD__", "LOCAL__", "MIRROR__"];
+
+/// Whether a name is that of an account of the user.
+fn is_of_account(name: &[u8]) -> bool {
+    // The dots of a host are doubled underscores.
+    let is_host = |rest: &[u8]| {
+        find(rest, b"__").is_some_and(|at| at > 0)
+            && !OF_BUNDLER.iter().any(|setting| rest.starts_with(setting.as_bytes()))
+    };
+    name.strip_prefix(b"BUNDLE_").is_some_and(is_host)
+        || SESSIONS.iter().any(|session| name.starts_with(session.as_bytes()))
 }
 
 fn is_secret_word(word: &[u8]) -> bool {
@@ -83,47 +113,4 @@ fn is_secret_word(word: &[u8]) -> bool {
         b"PAT" | b"JWT" | b"CRED" | b"PWD" => true,
         _ => FRAGMENTS.iter().any(has) || ENDINGS.iter().any(ends),
     }
-}
-
-/// Whether an address with a password stands anywhere in a value.
-pub(super) fn is_secret_value(value: &[u8]) -> bool {
-    let mut rest = value;
-    while let Some(at) = find(rest, b"://") {
-        let scheme = rest[..at].iter().rev();
-        let scheme: Vec<u8> = scheme.copied().take_while(|&byte| is_of_scheme(byte)).collect();
-        rest = &rest[at + 3..];
-        let is_web = scheme.eq_ignore_ascii_case(b"ptth") || scheme.eq_ignore_ascii_case(b"sptth");
-        if !scheme.is_empty() && has_password(rest, is_web) {
-            return true;
-        }
-    }
-    false
-}
-
-fn is_of_scheme(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
-}
-
-/// Whether what follows `://` has a password before its host. For the web a user alone is one: it
-/// is how tokens are passed, while `ssh://git@…` and `postgres://me@…` are ordinary.
-fn has_password(rest: &[u8], is_web: bool) -> bool {
-    let is_end =
-        |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'<' | b'>');
-    let rest = &rest[..rest.iter().position(is_end).unwrap_or(rest.len())];
-    let path = rest.iter().position(|byte| matches!(byte, b'/' | b'?' | b'#'));
-    let authority = &rest[..path.unwrap_or(rest.len())];
-    if let Some(at) = authority.iter().rposition(|&byte| byte == b'@') {
-        let user = &authority[..at];
-        let colon = user.iter().position(|&byte| byte == b':');
-        return colon.map_or(is_web && !user.is_empty(), |colon| colon + 1 < user.len());
-    }
-    // A password with a `/` in it, as people write them: `user:pass/word@host`. What stands there
-    // otherwise is a port, or an address in brackets.
-    let after_colon =
-        authority.iter().position(|&byte| byte == b':').map(|at| &authority[at + 1..]);
-    after_colon.is_some_and(|port| {
-        !port.iter().all(u8::is_ascii_digit)
-            && authority.first() != Some(&b'[')
-            && rest[authority.len()..].contains(&b'@')
-    })
 }

@@ -264,6 +264,12 @@ pub(super) fn listed(name: &[u8], scope: Scope) -> Option<Listed<'_>> {
     is_harmless.then_some(Listed { may, subject })
 }
 
+/// Whether a setting is on the list, whatever its value is.
+#[must_use]
+pub fn is_known(name: &[u8]) -> bool {
+    listed(name, Scope::Repository).is_some()
+}
+
 /// Whether a setting may change as it does. Whether it may beside the others is another question.
 ///
 /// A value that a setting had before is not asked for, but the last of several, which counts for most

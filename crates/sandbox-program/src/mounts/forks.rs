@@ -6,6 +6,8 @@
 //!
 //! Git would copy a pack of any size when it touches one, so the objects of the directory are not a part of the
 //! fork. It begins with an empty directory of objects, which names those as its alternates.
+//!
+//! A directory of hooks in the project has a fork too. It has no objects, and the host asks for nothing of it.
 
 use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -47,8 +49,8 @@ struct Attached {
     path: PathBuf,
     /// The directory itself, on a mount that can be written if the host can write it.
     base: OwnedFd,
-    /// Where its objects are for commands.
-    objects: PathBuf,
+    /// Where its objects are for commands. A directory of hooks has none.
+    objects: Option<PathBuf>,
     mount: OwnedFd,
     changes: OwnedFd,
 }
@@ -104,18 +106,27 @@ impl Forks {
         added
     }
 
+    /// Attaches a fork of a directory without objects on a cover.
+    pub(super) fn add_hooks(&mut self, path: &Path, base: OwnedFd) -> Result<(), Errno> {
+        let Fork { mount, changes } = new_fork(&self.hidden, &base, None)?;
+        kernel::attach(&mount, kernel::open_plain(path)?)?;
+        self.forks.push(Attached { path: path.to_owned(), base, objects: None, mount, changes });
+        Ok(())
+    }
+
     fn try_add(&mut self, path: &Path, base: OwnedFd) -> Result<(), Errno> {
         let number = self.made.to_string();
         let objects = Path::new(OBJECTS).join(&number);
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let real = openat(&base, OBJECTS_DIRECTORY, flags, Mode::empty())?;
-        let fork = new_fork(&self.hidden, &base, &objects)?;
+        let fork = new_fork(&self.hidden, &base, Some(&objects))?;
         mkdirat(&self.places, &number, Mode::from_raw_mode(0o755))?;
         self.made += 1;
         let real = kernel::restricted(kernel::copy(real)?, READABLE)?;
         kernel::attach(real, kernel::open_followed(&objects)?)?;
         kernel::attach(&fork.mount, kernel::open_plain(path)?)?;
         let Fork { mount, changes } = fork;
+        let objects = Some(objects);
         self.forks.push(Attached { path: path.to_owned(), base, objects, mount, changes });
         Ok(())
     }
@@ -129,7 +140,7 @@ impl Forks {
     /// Puts a new fork in the place of one. Commands that run see the new one at once.
     pub(super) fn replace(&mut self, path: &Path) -> Result<(), Errno> {
         let fork = self.forks.iter_mut().find(|fork| fork.path == path).ok_or(Errno::NOENT)?;
-        let new = new_fork(&self.hidden, &fork.base, &fork.objects)?;
+        let new = new_fork(&self.hidden, &fork.base, fork.objects.as_deref())?;
         let old = format!("/proc/self/fd/{}", fork.mount.as_raw_fd());
         unmount(old, UnmountFlags::DETACH)?;
         // The cover, or nothing of ours if the host has moved the directory away.
@@ -150,7 +161,7 @@ impl Forks {
 
     /// The git directories themselves.
     pub(super) fn bases(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.forks.iter().map(|fork| fork.base.as_fd())
+        self.forks.iter().filter(|fork| fork.objects.is_some()).map(|fork| fork.base.as_fd())
     }
 
     /// What no worker needs.
@@ -172,7 +183,8 @@ impl Attached {
 
 const READABLE: Attributes = Attributes::READ_ONLY;
 
-fn new_fork(hidden: &Hidden, base: &OwnedFd, objects: &Path) -> Result<Fork, Errno> {
+fn new_fork(hidden: &Hidden, base: &OwnedFd, objects: Option<&Path>) -> Result<Fork, Errno> {
+    let Some(objects) = objects else { return Fork::new(hidden, base, None, |_| Ok(())) };
     Fork::new(hidden, base, Some(OBJECTS_DIRECTORY), |directory| {
         let mode = Mode::from_raw_mode(0o755);
         mkdirat(directory, "pack", mode)?;

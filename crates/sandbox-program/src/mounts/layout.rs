@@ -106,8 +106,10 @@ impl Layout {
             plan.granted.iter().map(|granted| granted.path.clone()).collect();
         // The views lie below the small `/dev`.
         let (has_views, is_view) = (devices.is_some(), |path| plan.views.contains(path));
+        // The cover of a fork comes with it.
+        let uncovered = plan.protected.iter().filter(|path| !plan.hooks.contains(path));
         let (views, protected): (Vec<&PathBuf>, Vec<&PathBuf>) =
-            plan.protected.iter().partition(|path| has_views && is_view(*path));
+            uncovered.partition(|path| has_views && is_view(*path));
         let mut planned: Vec<(&Path, Kind)> =
             temporary.iter().map(|path| (path.as_path(), Kind::Temporary)).collect();
         planned.extend(devices.as_deref().map(|path| (path, Kind::Devices)));
@@ -120,7 +122,7 @@ impl Layout {
         ] {
             planned.extend(paths.iter().map(|path| (path.as_path(), kind)));
         }
-        let forks = plan.forks.iter().collect();
+        let forks = plan.forks.iter().chain(&plan.hooks).collect();
         for (paths, kind) in
             [(protected, Kind::Protected), (views, Kind::View), (forks, Kind::Fork)]
         {

@@ -146,7 +146,11 @@ impl Placement {
                     protector.protect(path)?;
                     if let (Some(forks), Ok(base)) = (&mut forks, base) {
                         // Without a fork the cover remains.
-                        let _ = forks.add(path, base);
+                        let _ = if plan.hooks.contains(path) {
+                            forks.add_hooks(path, base)
+                        } else {
+                            forks.add(path, base)
+                        };
                     }
                 }
             }

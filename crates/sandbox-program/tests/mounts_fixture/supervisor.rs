@@ -32,6 +32,7 @@ pub(super) fn hand_over(plan: &Plan, command: &mut Command) {
         ("READABLE", &plan.readable),
         ("PROTECTED", &plan.protected),
         ("FORKS", &plan.forks),
+        ("HOOKS", &plan.hooks),
     ] {
         for (number, path) in paths.iter().enumerate() {
             command.env(format!("STAGE_{name}_{number}"), path);
@@ -60,6 +61,7 @@ fn take_over(root: PathBuf) -> Plan {
         readable: paths("READABLE"),
         protected: paths("PROTECTED"),
         forks: paths("FORKS"),
+        hooks: paths("HOOKS"),
         granted: paths("GRANTED").into_iter().zip(paths("IDENTITY")).map(granted).collect(),
         ..Plan::default()
     }

@@ -18,6 +18,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use super::denied::Repository;
+use super::trail::Trail;
 use crate::plan::{MAX_VIEW_BYTES, NEW_REPOSITORY, NEW_REPOSITORY_MARK, PLACEHOLDER_TIME};
 
 /// The file that locates the shared part of a repository.
@@ -36,30 +38,31 @@ const MAX_MODULES: usize = 512;
 /// The same for working trees that are protected. Each is some mounts.
 const MAX_WORKTREES: usize = 512;
 
+/// How many entries of a directory of hooks are looked at.
+const MAX_HOOKS: usize = 512;
+
 /// The two names that stand for all files with the same effect.
 pub(super) const NAMES: [&str; 2] = ["hooks", "config"];
 
-/// Adds the files of the repository whose directory is `git`, beside those of [`NAMES`] that are
-/// protected in it. `root` is a path without links, and `is_writable` says what commands could
-/// write; nothing else needs protection.
+/// Adds the files of a repository, beside those of [`NAMES`] that are protected in it. `is_writable` says what
+/// commands could write; nothing else needs protection.
 pub(super) fn protect(
-    root: &Path,
-    git: &Path,
-    names: &[&str],
+    repository: &Repository,
     is_writable: impl Fn(&Path) -> bool,
     protected: &mut Vec<PathBuf>,
     views: &mut Vec<PathBuf>,
 ) {
+    let Repository { git, names, top } = repository;
     let known = protected.iter().cloned().collect();
     let mut finder = Finder { names, is_writable, protected, views, known, modules: 0 };
-    // There are no links in the root's own path, so that this is the usual end of it.
-    if git.parent() == Some(root) && git.symlink_metadata().is_ok_and(|it| it.is_dir()) {
+    // There are no links in the path of the top, so that this is the usual end of it.
+    if git.parent() == Some(top) && git.symlink_metadata().is_ok_and(|it| it.is_dir()) {
         return finder.repository(git, true);
     }
     let Ok(real) = fs::canonicalize(git) else {
         if !exists(git) {
             // Held with the directory, should it come into being.
-            finder.add(git.join(COMMON));
+            finder.add(&git.join(COMMON));
             finder.named(git);
         }
         // Without one, the directory itself may be a repository.
@@ -70,7 +73,7 @@ pub(super) fn protect(
     };
     let directory = if real.is_dir() { Some(real) } else { led_to(git, b"gitdir: ") };
     if let Some(directory) = directory {
-        finder.repository(&directory, directory == git);
+        finder.repository(&directory, directory == *git);
     }
 }
 
@@ -101,9 +104,22 @@ struct Finder<'a, W> {
 }
 
 impl<W: Fn(&Path) -> bool> Finder<'_, W> {
-    fn add(&mut self, path: PathBuf) {
-        if (self.is_writable)(&path) && self.known.insert(path.clone()) {
-            self.protected.push(path);
+    /// A path without links above it, and where it leads if it is a link itself.
+    fn add(&mut self, path: &Path) {
+        for path in Trail::of(path, path.parent().unwrap_or(path)).paths() {
+            if (self.is_writable)(&path) && self.known.insert(path.clone()) {
+                self.protected.push(path);
+            }
+        }
+    }
+
+    /// What hooks lead to that are links.
+    fn hooks(&mut self, directory: &Path) {
+        let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+        for entry in entries.take(MAX_HOOKS) {
+            if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+                self.add(&entry.path());
+            }
         }
     }
 
@@ -122,9 +138,9 @@ impl<W: Fn(&Path) -> bool> Finder<'_, W> {
             return;
         }
         let more = directory.join(WORKTREE_CONFIG);
-        self.add(more.clone());
+        self.add(&more);
         for name in ["branches", "remotes"] {
-            self.add(directory.join(name));
+            self.add(&directory.join(name));
         }
         // A view of an absent file is one of the placeholder.
         let has_config = can_have_view(&directory.join("config"));
@@ -136,7 +152,7 @@ impl<W: Fn(&Path) -> bool> Finder<'_, W> {
     /// `is_named`: the hooks and the configuration in the directory are protected already.
     fn repository(&mut self, directory: &Path, is_named: bool) {
         // The placeholder of an absent one leads to its own directory.
-        self.add(directory.join(COMMON));
+        self.add(&directory.join(COMMON));
         if is_named {
             self.named(directory);
         }
@@ -148,18 +164,21 @@ impl<W: Fn(&Path) -> bool> Finder<'_, W> {
         let common = leads.as_deref().and_then(|leads| led_to(leads, b""));
         let common = common.as_deref().unwrap_or(directory);
         if let Some(leads) = leads {
-            self.add(leads);
+            self.add(&leads);
         }
         if !is_named || common != directory {
             for name in names {
-                self.add(common.join(name));
+                self.add(&common.join(name));
             }
+        }
+        if names.contains(&"hooks") {
+            self.hooks(&common.join("hooks"));
         }
         if names.contains(&"config") {
             self.view(&common.join("config"));
             let more = directory.join(WORKTREE_CONFIG);
             if exists(&more) || asks_for_more(&common.join("config")) {
-                self.add(more.clone());
+                self.add(&more);
                 self.view(&more);
             }
         }
@@ -177,7 +196,7 @@ impl<W: Fn(&Path) -> bool> Finder<'_, W> {
             }
             self.modules += 1;
             if depth >= MAX_MODULE_DEPTH || self.modules > MAX_MODULES {
-                return self.add(directory.to_owned());
+                return self.add(directory);
             }
             // Hooks that were protected once cannot be removed, so that it is known again.
             if ["hooks", "config", "HEAD"].iter().any(|name| exists(&real.join(name))) {
@@ -199,7 +218,7 @@ impl<W: Fn(&Path) -> bool> Finder<'_, W> {
         let obeys_more = asks_for_more(&above.join("config"));
         let outside = worktrees::outside(directory, &self.is_writable);
         let Some(outside) = outside.filter(|trees| trees.len() <= MAX_WORKTREES) else {
-            return self.add(directory.to_owned());
+            return self.add(directory);
         };
         for tree in outside {
             // A command that changes the link back would have it taken for one inside.
@@ -207,7 +226,7 @@ impl<W: Fn(&Path) -> bool> Finder<'_, W> {
             let is_read =
                 |part: &PathBuf| exists(part) || obeys_more && part.ends_with(WORKTREE_CONFIG);
             for part in parts.into_iter().filter(is_read) {
-                self.add(part);
+                self.add(&part);
             }
         }
     }
@@ -219,8 +238,13 @@ fn can_have_view(path: &Path) -> bool {
     found.is_ok_and(|found| found.is_file() && found.len() <= MAX_VIEW_BYTES)
 }
 
+/// Whether a path lies in a directory of git's.
+pub(super) fn is_within_git(path: &Path) -> bool {
+    path.components().any(|name| name.as_os_str() == ".git")
+}
+
 /// Whether git takes a directory for a repository by its contents.
-fn is_bare(directory: &Path) -> bool {
+pub(super) fn is_bare(directory: &Path) -> bool {
     exists(&directory.join("HEAD"))
         && ["objects", "refs"].iter().all(|name| directory.join(name).is_dir())
 }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-pub use table::{HELD_WHEN_ABSENT, Moves, STORES, SYSTEM_STORES, VARIABLES};
+pub use table::{HELD_WHEN_ABSENT, Moves, SERVICE_STORES, STORES, SYSTEM_STORES, VARIABLES};
 
 /// A directory that was changed so lately may change again without a difference in its time: clocks of
 /// file systems tick some hundred times in a second, and where they have no fractions, each other second.
@@ -144,6 +144,9 @@ impl Located {
                 search.look(Path::new("/"), &store[1..], false);
             }
             search.is_of_system = false;
+        }
+        for store in SERVICE_STORES {
+            search.look(Path::new("/"), &store[1..], false);
         }
         for home in homes {
             for store in STORES {

@@ -32,12 +32,22 @@ wire_enum!(Files { 0 = Confined, 1 = Full });
 impl Wire for Plan {
     fn write(&self, to: &mut Vec<u8>) {
         let Self {
-            root, network, files, writable, closed, readable, protected, views, forks, ..
+            root,
+            network,
+            files,
+            writable,
+            closed,
+            readable,
+            protected,
+            views,
+            forks,
+            hooks,
+            ..
         } = self;
         root.write(to);
         network.write(to);
         files.write(to);
-        for paths in [writable, closed, readable, protected, views, forks] {
+        for paths in [writable, closed, readable, protected, views, forks, hooks] {
             paths.write(to);
         }
         self.new_repository.write(to);
@@ -57,6 +67,7 @@ impl Wire for Plan {
             protected: Wire::read(from)?,
             views: Wire::read(from)?,
             forks: Wire::read(from)?,
+            hooks: Wire::read(from)?,
             new_repository: Wire::read(from)?,
             looks_below: None,
             set_aside: Vec::new(),

@@ -246,6 +246,11 @@ pub(super) fn replace(
 /// Sets aside what a command has made where there was nothing, unless it is what a person had there. The name
 /// itself is moved, and no link is followed on the way to it.
 pub(super) fn set_path_aside(path: &Path, of_person: Option<&(u64, u64)>) -> Option<GitReport> {
+    // A plan has no link on the way, so that one is new: it goes, and with it what it leads to from here.
+    let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
+    above.reverse();
+    let link = above.into_iter().find(|above| above.is_symlink());
+    let path = link.filter(|_| path.symlink_metadata().is_ok()).unwrap_or(path);
     let (above, name) = path.parent().zip(path.file_name())?;
     let mut report = GitReport::default();
     match openat2(CWD, above, DIRECTORY, Mode::empty(), ResolveFlags::NO_SYMLINKS) {

@@ -1,8 +1,12 @@
-//! What the configuration of the root's repository leads git to: hooks in another directory, and more
-//! configurations.
+//! What git is led to in a working tree: hooks in another directory, more configurations, and the programs and
+//! files that settings name.
 //!
-//! Both are files of the project, and often under version control. Nobody asks for them but git, so
-//! they are found by reading the configurations as git does, whichever condition an include has.
+//! These are often files of the project, and under version control. Nobody asks for them but git, so
+//! they are found by reading the configurations as git does: the system's, the user's, those of the repository
+//! and of the working tree, whichever condition an include has.
+
+mod scopes;
+mod words;
 
 use std::collections::HashMap;
 use std::fs;
@@ -14,37 +18,70 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use toolwright_git::config::Config;
 
+use self::scopes::Scopes;
 use super::{COMMON, WORKTREE_CONFIG, led_to, read};
 use crate::plan::MAX_VIEW_BYTES;
+use crate::policy::trail::Trail;
 
 /// Git reads no more includes within each other.
 const MAX_DEPTH: usize = 10;
 /// More are not followed.
-const MAX_FILES: usize = 64;
+const MAX_FILES: usize = 96;
+/// More paths are not looked at before a command.
+const MAX_LEADS: usize = 512;
 /// For how many roots the answer is remembered.
 const MAX_ROOTS: usize = 64;
 /// Clocks of file systems are coarse: a file that has changed just now may change again and look the same.
 const UNSETTLED: Duration = Duration::from_millis(20);
 
-/// Paths below a root that git obeys because a configuration says so. Nothing has to be there.
+/// Paths that git obeys because a configuration says so. Nothing has to be there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Follows {
-    /// The directories of hooks. The last one counts, and a condition may take it away.
+    /// The directories of hooks below the root, outside of its repository. The last one counts, and a
+    /// condition may take it away.
     pub hooks: Vec<PathBuf>,
-    /// Included configurations.
+    /// Included configurations below the root, outside of its repository.
     pub files: Vec<PathBuf>,
+    /// All of it, wherever it lies.
+    pub leads: Vec<Lead>,
+}
+
+/// A path that git is led to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lead {
+    /// What git does there.
+    pub kind: LeadKind,
+    /// The path as it is named: absolute, without `.` and `..`.
+    pub path: PathBuf,
+}
+
+/// What git does at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LeadKind {
+    /// It runs hooks in this directory.
+    Hooks,
+    /// It reads this configuration.
+    Included,
+    /// It runs this program, if it is one.
+    Program,
+    /// A setting that is not known to be harmless names this file, if it is one.
+    #[default]
+    Named,
 }
 
 /// What git is led to in the working tree `root`, a path without links.
 #[must_use]
 pub fn follows(root: &Path) -> Arc<Follows> {
     static KNOWN: LazyLock<Mutex<HashMap<PathBuf, Known>>> = LazyLock::new(Mutex::default);
-    let is_current = |known: &Known| known.read.iter().all(|(file, seen)| Seen::of(file) == *seen);
+    let scopes = Scopes::of_process();
+    let is_current = |known: &Known| {
+        known.scopes == scopes && known.read.iter().all(|(file, seen)| Seen::of(file) == *seen)
+    };
     let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get(root).cloned();
     if let Some(known) = known.filter(is_current) {
         return known.follows;
     }
-    let known = find(root);
+    let known = find(root, &scopes);
     let follows = Arc::clone(&known.follows);
     let mut all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if known.read.iter().any(|(_, seen)| seen.is_unsettled()) {
@@ -60,6 +97,8 @@ pub fn follows(root: &Path) -> Arc<Follows> {
 
 #[derive(Debug, Clone)]
 struct Known {
+    /// Where else git looked.
+    scopes: Scopes,
     /// What was asked for, and which version was there.
     read: Vec<(PathBuf, Seen)>,
     follows: Arc<Follows>,
@@ -87,27 +126,50 @@ impl Seen {
     }
 }
 
-fn find(root: &Path) -> Known {
-    let git = root.join(".git");
+fn find(root: &Path, scopes: &Scopes) -> Known {
     let mut finder =
-        Finder { root, read: vec![(git.clone(), Seen::of(&git))], follows: Follows::default() };
-    // A directory that does not exist leads nowhere; a file leads to it.
-    let directory = if git.is_dir() { Some(git.clone()) } else { led_to(&git, b"gitdir: ") };
-    if let Some(directory) = directory {
+        Finder { root, top: root, scopes, read: Vec::new(), follows: Follows::default() };
+    let repository = finder.repository();
+    for file in &scopes.files {
+        finder.configuration(file, 0);
+    }
+    if let Some(directory) = repository {
         let common = led_to(&directory.join(COMMON), b"").unwrap_or_else(|| directory.clone());
         finder.configuration(&common.join("config"), 0);
         finder.configuration(&directory.join(WORKTREE_CONFIG), 0);
+        // Those of a repository in the root are protected with it.
+        if finder.top != root {
+            finder.lead(LeadKind::Hooks, common.join("hooks"));
+        }
     }
-    Known { read: finder.read, follows: Arc::new(finder.follows) }
+    Known { scopes: scopes.clone(), read: finder.read, follows: Arc::new(finder.follows) }
 }
 
 struct Finder<'f> {
     root: &'f Path,
+    /// The top of the working tree that the root lies in.
+    top: &'f Path,
+    scopes: &'f Scopes,
     read: Vec<(PathBuf, Seen)>,
     follows: Follows,
 }
 
 impl Finder<'_> {
+    /// The directory of the repository that git finds in the root: there, or above.
+    fn repository(&mut self) -> Option<PathBuf> {
+        for above in self.root.ancestors() {
+            let git = above.join(".git");
+            let seen = Seen::of(&git);
+            self.read.push((git.clone(), seen));
+            if seen.0.is_some() {
+                self.top = above;
+                // A directory that does not exist leads nowhere; a file leads to it.
+                return if git.is_dir() { Some(git) } else { led_to(&git, b"gitdir: ") };
+            }
+        }
+        None
+    }
+
     fn configuration(&mut self, file: &Path, depth: usize) {
         if self.read.len() >= MAX_FILES || self.read.iter().any(|(known, _)| known == file) {
             return;
@@ -120,22 +182,40 @@ impl Finder<'_> {
             let Some(value) = setting.value.as_deref().filter(|value| !value.is_empty()) else {
                 continue;
             };
-            let path = &at_home(Path::new(std::ffi::OsStr::from_bytes(value)));
+            let path = &self.scopes.at_home(Path::new(std::ffi::OsStr::from_bytes(value)));
             if setting.name == b"core.hookspath" {
                 // Git runs hooks at the top of the working tree.
-                if let Some(below) = self.below_root(&self.root.join(path)) {
+                let hooks = plain(&self.top.join(path));
+                if let Some(below) = self.below_root(&hooks) {
                     add(&mut self.follows.hooks, below);
                 }
+                self.lead(LeadKind::Hooks, hooks);
             } else if is_include(&setting.name) {
                 let Some(above) = file.parent() else { continue };
                 let included = plain(&above.join(path));
                 if let Some(below) = self.below_root(&included) {
                     add(&mut self.follows.files, below);
                 }
+                self.lead(LeadKind::Included, included.clone());
                 if depth < MAX_DEPTH {
                     self.configuration(&included, depth + 1);
                 }
+            } else {
+                let named = words::named(&setting.name, value);
+                // Some programs begin where git was called.
+                for directory in [self.top, self.root] {
+                    for path in named.paths(directory, self.scopes) {
+                        self.lead(named.kind, path);
+                    }
+                }
             }
+        }
+    }
+
+    fn lead(&mut self, kind: LeadKind, path: PathBuf) {
+        let all = &mut self.follows.leads;
+        if all.len() < MAX_LEADS && !all.iter().any(|known| known.path == path) {
+            all.push(Lead { kind, path });
         }
     }
 
@@ -144,22 +224,10 @@ impl Finder<'_> {
     fn below_root(&self, path: &Path) -> Option<PathBuf> {
         let path = plain(path);
         // An absolute path may lead to the root through links.
-        let path = if path.starts_with(self.root) {
-            path
-        } else {
-            super::super::resolved(&path, self.root)
-        };
+        let path = if path.starts_with(self.root) { path } else { Trail::of(&path, self.root).end };
         let below = path.strip_prefix(self.root).ok()?;
         let first = below.components().next()?;
         (first.as_os_str() != ".git").then_some(path)
-    }
-}
-
-/// Git takes `~/` for the home directory of the person who runs it.
-fn at_home(path: &Path) -> PathBuf {
-    match (path.strip_prefix("~"), std::env::home_dir()) {
-        (Ok(below), Some(home)) => home.join(below),
-        _ => path.to_owned(),
     }
 }
 
@@ -179,95 +247,4 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Tree(tempfile::TempDir);
-
-    impl Tree {
-        fn new(config: &str) -> Self {
-            let tree = Self(tempfile::tempdir().expect("made"));
-            tree.put(".git/config", config);
-            tree
-        }
-
-        fn root(&self) -> PathBuf {
-            self.0.path().canonicalize().expect("real")
-        }
-
-        fn put(&self, path: &str, text: &str) {
-            let path = self.0.path().join(path);
-            fs::create_dir_all(path.parent().expect("above")).expect("made");
-            fs::write(path, text).expect("written");
-        }
-
-        fn found(&self) -> (Vec<String>, Vec<String>) {
-            let root = self.root();
-            let found = follows(&root);
-            let shown = |paths: &[PathBuf]| {
-                let below = paths.iter().map(|path| path.strip_prefix(&root).expect("below"));
-                below.map(|path| path.display().to_string()).collect()
-            };
-            (shown(&found.hooks), shown(&found.files))
-        }
-    }
-
-    fn strings(all: &[&str]) -> Vec<String> {
-        all.iter().map(|&one| one.to_owned()).collect()
-    }
-
-    #[test]
-    fn hooks_and_includes_of_the_project_are_found() {
-        let cases: [(&str, &[&str], &[&str]); 9] = [
-            ("[core]\n\thooksPath = .husky/_", &[".husky/_"], &[]),
-            ("[core]\n\tHOOKSPATH = ./a/../h/", &["h"], &[]),
-            ("[core]\nhooksPath = a\n[core]\nhooksPath = b", &["a", "b"], &[]),
-            ("[core]\nhooksPath = .\n[include]\npath = config.more", &[], &[]),
-            ("[core]\nhooksPath = /usr/share/hooks\n[include]\npath = ~/.gitconfig", &[], &[]),
-            ("[include]\n\tpath = ../.gitconfig", &[], &[".gitconfig"]),
-            ("[includeIf \"gitdir:/x/\"]\n\tpath = ../x/y", &[], &["x/y"]),
-            ("[include]\n\tpath\n[core]\nhooksPath =", &[], &[]),
-            ("[core\nhooksPath = h", &[], &[]),
-        ];
-        for (config, hooks, files) in cases {
-            assert_eq!(Tree::new(config).found(), (strings(hooks), strings(files)), "{config}");
-        }
-    }
-
-    #[test]
-    fn what_is_included_leads_on_and_circles_end() {
-        let tree = Tree::new("[include]\npath = ../a");
-        tree.put("a", "[include]\npath = b/c\n[core]\nhooksPath = h");
-        tree.put("b/c", "[include]\npath = ../a\npath = c");
-        assert_eq!(tree.found(), (strings(&["h"]), strings(&["a", "b/c"])));
-        // What is remembered is not what was there before.
-        tree.put("b/c", "[core]\nhooksPath = other");
-        assert_eq!(tree.found(), (strings(&["other", "h"]), strings(&["a", "b/c"])));
-    }
-
-    #[test]
-    fn absolute_paths_lead_to_the_root_by_any_name() {
-        let tree = Tree::new("");
-        let other = tempfile::tempdir().expect("made");
-        let link = other.path().join("link");
-        std::os::unix::fs::symlink(tree.root(), &link).expect("made");
-        tree.put(".git/config", &format!("[core]\nhooksPath = {}/h/x", link.display()));
-        assert_eq!(tree.found(), (strings(&["h/x"]), strings(&[])));
-        let home = std::env::home_dir().expect("a home directory");
-        assert_eq!(at_home(Path::new("~/a")), home.join("a"));
-        assert_eq!(at_home(Path::new("~other/a")), Path::new("~other/a"));
-    }
-
-    #[test]
-    fn a_working_tree_of_another_repository_reads_that_one() {
-        let tree = Tree::new("[core]\nhooksPath = h");
-        let main = tree.root();
-        let other = tempfile::tempdir().expect("made");
-        tree.put(".git/worktrees/w/commondir", "../..\n");
-        tree.put(".git/worktrees/w/config.worktree", "[core]\nhooksPath = own");
-        let root = other.path().canonicalize().expect("real");
-        fs::write(root.join(".git"), format!("gitdir: {}/.git/worktrees/w\n", main.display()))
-            .expect("written");
-        assert_eq!(follows(&root).hooks, [root.join("h"), root.join("own")]);
-    }
-}
+mod tests;

@@ -3,7 +3,9 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use super::{Fixture, Settings, put, *};
-use crate::policy::stores::{HELD_WHEN_ABSENT, Moves, STORES, SYSTEM_STORES, VARIABLES};
+use crate::policy::stores::{
+    HELD_WHEN_ABSENT, Moves, SERVICE_STORES, STORES, SYSTEM_STORES, VARIABLES,
+};
 
 /// The closed paths below the place, without the two stores that every place has.
 fn closed(fixture: &Fixture, settings: &Settings) -> Vec<String> {
@@ -91,6 +93,8 @@ fn the_page_has_the_same_list() {
     assert_eq!(stores, STORES.map(|store| format!("~/{store}")));
     let of_system = between("<!-- system-stores -->", "<!-- /system-stores -->");
     assert_eq!(of_system, SYSTEM_STORES);
+    let of_services = between("<!-- service-stores -->", "<!-- /service-stores -->");
+    assert_eq!(of_services, SERVICE_STORES);
     let variables = between("<!-- variables -->", "<!-- /variables -->");
     assert_eq!(variables, VARIABLES.map(|(name, _)| name));
     let listed = between("<!-- held -->", "<!-- /held -->");

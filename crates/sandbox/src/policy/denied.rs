@@ -1,0 +1,187 @@
+//! What may not be written, from the caller's list and the disk.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::git::{self, follows::LeadKind};
+use super::presets;
+use super::trail::Trail;
+use super::{Options, absolute, follows};
+
+/// How many entries of a directory of hooks are looked at.
+const MAX_HOOKS: usize = 512;
+
+/// What may not be written.
+#[derive(Debug, Default)]
+pub(super) struct Denied {
+    /// Every link on the way to a denied path as it is named, and the end of the way.
+    pub(super) protected: Vec<PathBuf>,
+    /// Absent paths, which get no placeholder.
+    pub(super) set_aside: Vec<PathBuf>,
+    /// Directories of hooks, of which commands have a private copy.
+    pub(super) hooks: Vec<PathBuf>,
+    /// The repositories of which something is denied.
+    pub(super) repositories: Vec<Repository>,
+}
+
+/// A repository of which something is denied.
+#[derive(Debug)]
+pub(super) struct Repository {
+    /// Its directory, as it is named.
+    pub(super) git: PathBuf,
+    /// Which of [`git::NAMES`].
+    pub(super) names: Vec<&'static str>,
+    /// The directory without links that it lies in, or the root.
+    pub(super) top: PathBuf,
+}
+
+/// What git is led to in a working tree, a path without links: every path that stays as it is where the hooks or
+/// the configuration of git are protected, whether something is there or not.
+#[must_use]
+pub fn led_to(top: &Path, guards: (bool, bool)) -> Vec<PathBuf> {
+    let mut denied = Denied::default();
+    denied.add_leads(top, guards, |_| true);
+    denied.protected.extend(denied.set_aside);
+    denied.protected
+}
+
+impl Denied {
+    /// `writable` are the directories besides the root that commands write, without links.
+    pub(super) fn find(options: &Options<'_>, writable: &[PathBuf]) -> Self {
+        let mut denied = Self::default();
+        let mut guards = (false, false);
+        for entry in presets::expanded(options.deny_write) {
+            let path = absolute(&entry.path, options.root, options.home);
+            denied.add(&path, entry.is_set_aside, options.root);
+            // What has a name of its own holds in every directory that commands write.
+            for directory in writable.iter().filter(|_| entry.is_everywhere) {
+                denied.add_in(directory, &entry, options.root);
+            }
+            guards.0 |= path == options.root.join(".git/hooks");
+            guards.1 |= path == options.root.join(".git/config");
+        }
+        if guards.0 || guards.1 {
+            let is_writable = |path: &Path| {
+                path.starts_with(options.root)
+                    || options.files == crate::plan::Files::Full
+                    || writable.iter().any(|writable| path.starts_with(writable))
+            };
+            for top in [options.root].into_iter().chain(writable.iter().map(PathBuf::as_path)) {
+                denied.add_leads(top, guards, is_writable);
+            }
+        }
+        denied.hooks.sort_unstable();
+        denied.hooks.dedup();
+        denied
+    }
+
+    /// A path as it is named, with the repository that it belongs to.
+    fn add(&mut self, path: &Path, is_set_aside: bool, top: &Path) {
+        self.add_path(path, is_set_aside, top);
+        let Some((git, name)) = super::of_repository(path) else { return };
+        if let Some(known) = self.repositories.iter_mut().find(|known| known.git == git) {
+            known.names.push(name);
+        } else {
+            let (git, top) = (git.to_owned(), top.to_owned());
+            self.repositories.push(Repository { git, names: vec![name], top });
+        }
+    }
+
+    /// A path of a name in a directory besides the root.
+    fn add_in(&mut self, directory: &Path, entry: &presets::Protected, root: &Path) {
+        let path = directory.join(&entry.path);
+        if super::of_repository(&path).is_none() {
+            return self.add_path(&path, true, directory);
+        }
+        let git = directory.join(".git");
+        if git.symlink_metadata().is_ok() || git::is_bare(directory) {
+            self.add(&path, false, directory);
+        } else if !directory.starts_with(root) {
+            // No placeholder stands for a repository here: it would be seen by whoever uses the directory.
+            push(&mut self.set_aside, git);
+        }
+    }
+
+    fn add_path(&mut self, path: &Path, is_set_aside: bool, top: &Path) {
+        let trail = Trail::of(path, top);
+        // Where a link leads, a placeholder stands for what is not there.
+        if is_set_aside && !trail.exists && trail.links.is_empty() {
+            push(&mut self.set_aside, trail.end);
+        } else {
+            trail.paths().for_each(|path| push(&mut self.protected, path));
+        }
+    }
+
+    /// What git is led to in a working tree.
+    fn add_leads(
+        &mut self,
+        top: &Path,
+        (hooks, config): (bool, bool),
+        is_writable: impl Fn(&Path) -> bool + Copy,
+    ) {
+        for lead in &follows(top).leads {
+            let is_guarded = if lead.kind == LeadKind::Hooks { hooks } else { config };
+            if !is_guarded {
+                continue;
+            }
+            let trail = Trail::of(&lead.path, top);
+            match lead.kind {
+                LeadKind::Hooks => self.add_hooks(trail, top, is_writable),
+                LeadKind::Included => self.add_led_to(trail, is_writable),
+                LeadKind::Program if !trail.exists => {
+                    // A name alone is a program of the system.
+                    if lead.path.parent() != Some(top) {
+                        self.add_led_to(trail, is_writable);
+                    }
+                }
+                LeadKind::Program | LeadKind::Named => {
+                    if trail.end.metadata().is_ok_and(|found| found.is_file()) {
+                        self.add_led_to(trail, is_writable);
+                    }
+                }
+            }
+        }
+    }
+
+    fn add_led_to(&mut self, trail: Trail, is_writable: impl Fn(&Path) -> bool) {
+        if !trail.exists && trail.links.is_empty() {
+            if is_writable(&trail.end) {
+                push(&mut self.set_aside, trail.end);
+            }
+            return;
+        }
+        trail
+            .paths()
+            .filter(|path| is_writable(path))
+            .for_each(|path| push(&mut self.protected, path));
+    }
+
+    /// A directory of hooks, and what its entries lead to.
+    fn add_hooks(&mut self, trail: Trail, top: &Path, is_writable: impl Fn(&Path) -> bool + Copy) {
+        let directory = trail.end.clone();
+        // A directory that holds others is more than one of hooks.
+        if top.starts_with(&directory) || !trail.exists && git::is_within_git(&directory) {
+            return;
+        }
+        let is_directory = trail.exists && directory.is_dir();
+        if is_directory && is_writable(&directory) && !git::is_within_git(&directory) {
+            push(&mut self.hooks, directory.clone());
+        }
+        self.add_led_to(trail, is_writable);
+        if is_directory {
+            let entries = fs::read_dir(&directory).into_iter().flatten().flatten();
+            for entry in entries.take(MAX_HOOKS) {
+                if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+                    self.add_led_to(Trail::of(&entry.path(), top), is_writable);
+                }
+            }
+        }
+    }
+}
+
+/// There are a hundred paths, and this happens before each command: their bytes are compared, not their parts.
+fn push(all: &mut Vec<PathBuf>, path: PathBuf) {
+    if !all.iter().any(|known| known.as_os_str() == path.as_os_str()) {
+        all.push(path);
+    }
+}
