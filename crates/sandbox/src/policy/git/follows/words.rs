@@ -7,9 +7,10 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use toolwright_git::config::is_known;
+
 use super::scopes::Scopes;
 use super::{LeadKind, plain};
-use toolwright_git::config::is_known;
 
 /// A longer value is looked at as far as this.
 const MAX_BYTES: usize = 16 << 10;
@@ -54,8 +55,8 @@ pub(super) struct Named {
 /// The words of the value of a setting that may be files.
 pub(super) fn named(name: &[u8], value: &[u8]) -> Named {
     // The values of these are text, words of git and addresses, but for a command and a helper of git.
-    let is_program = value.starts_with(b"!") || value.windows(2).any(|two| two == b"::");
-    if is_known(name) && !is_program {
+    let runs_something = value.starts_with(b"!") || value.windows(2).any(|two| two == b"::");
+    if is_known(name) && !runs_something {
         return Named::default();
     }
     let is_part = |part: &&[u8]| match part.strip_prefix(b".") {
