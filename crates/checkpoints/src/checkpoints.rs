@@ -54,6 +54,7 @@ impl Checkpoints {
     ///
     /// [`CheckpointError::StoreInside`], [`CheckpointError::OtherRoot`], [`CheckpointError::Root`],
     /// [`CheckpointError::Pattern`], and those of the store.
+    #[expect(clippy::disallowed_methods, reason = "the root is a directory of the host")]
     pub fn open(root: &Path, store: &Path, mut options: Options) -> Result<Self> {
         let unreadable = |path: &Path| {
             let path = path.to_path_buf();

@@ -119,6 +119,8 @@ pub(crate) fn hash_of(file: &mut File) -> std::io::Result<Hash> {
     rewind(file)?;
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 64 << 10];
+    // What grows as fast as it is read would never end. One byte more makes it another content.
+    let mut file = file.take(file.metadata()?.len().saturating_add(1));
     loop {
         match file.read(&mut buffer)? {
             0 => return Ok(hasher.finalize().into()),
@@ -146,9 +148,12 @@ pub(crate) fn store_large(connection: &Connection, mut file: File) -> Tx<(i64, u
     let id = insert(connection, &provisional, 0, CHUNKED, None)?;
     let failed = |source| CheckpointError::File { path: "".into(), operation: "reading", source };
     rewind(&mut file).map_err(failed)?;
+    // What grows as fast as it is read would never end.
+    let length = file.metadata().map_err(failed)?.len();
+    let mut file = (&file).take(length);
     for seq in 0_i64.. {
         let mut bytes = Vec::with_capacity(CHUNK_BYTES);
-        (&file).take(CHUNK_BYTES as u64).read_to_end(&mut bytes).map_err(failed)?;
+        (&mut file).take(CHUNK_BYTES as u64).read_to_end(&mut bytes).map_err(failed)?;
         if bytes.is_empty() {
             break;
         }

@@ -40,6 +40,8 @@
 //! a file open for writing while it is replaced keeps it; where the system cannot tell that it is open
 //! (elsewhere than on Linux), what it writes afterwards is lost.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod alone;
 mod checkpoints;
 mod content;

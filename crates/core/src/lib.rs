@@ -4,6 +4,8 @@
 //! This crate puts them together and gives every failure its public [`code::Code`], its text and
 //! its next move. It knows nothing of JavaScript.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 pub mod access;
 pub mod apply_patch;
 pub mod checkpoints;

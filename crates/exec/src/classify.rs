@@ -1,13 +1,17 @@
 //! Finds the reason of a failed start. `posix_spawn` reports one number for the change of
 //! directory, the program and its interpreter, so this module checks them afterwards, in the order
 //! in which the child would have met them. The result is an explanation, never a permission.
+//!
+//! What a confined command does not see is explained without looking at it: this process has other rights,
+//! and another reason for a file that exists would tell the command that it does.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
+use toolwright_git::directory::open_followed;
 
 use crate::error::SpawnReason;
 
@@ -17,32 +21,52 @@ const FIRST_LINE: u64 = 256;
 /// Why `program`, meant from `cwd`, could not be started.
 pub(crate) fn classify(error: &io::Error, program: &Path, cwd: &Path) -> SpawnReason {
     let errno = Errno::from_io_error(error);
-    // Met before there is a child.
-    if matches!(errno, Some(Errno::AGAIN | Errno::NOMEM | Errno::MFILE | Errno::NFILE)) {
-        return SpawnReason::Resources;
-    }
-    if is_bad_cwd(cwd) {
-        return SpawnReason::BadCwd;
+    if let Some(reason) = without_looking(errno, cwd) {
+        return reason;
     }
     let file = cwd.join(program);
     match errno {
+        errno if is_absent(errno) => match open_followed(&file) {
+            Ok(Some((file, _))) => {
+                SpawnReason::MissingInterpreter { interpreter: interpreter(file) }
+            }
+            // It may be executed without being read.
+            _ if file.is_file() => SpawnReason::MissingInterpreter { interpreter: None },
+            _ => SpawnReason::NotFound,
+        },
+        Some(Errno::ACCESS) => denied(&file),
+        _ => SpawnReason::Other,
+    }
+}
+
+/// The reasons that the number of the error tells, and the directory.
+fn without_looking(errno: Option<Errno>, cwd: &Path) -> Option<SpawnReason> {
+    // Met before there is a child.
+    if matches!(errno, Some(Errno::AGAIN | Errno::NOMEM | Errno::MFILE | Errno::NFILE)) {
+        return Some(SpawnReason::Resources);
+    }
+    if is_bad_cwd(cwd) {
+        return Some(SpawnReason::BadCwd);
+    }
+    Some(match errno {
         Some(Errno::TOOBIG) => SpawnReason::TooLong,
         Some(Errno::TXTBSY) => SpawnReason::Busy,
         Some(Errno::NOEXEC) => SpawnReason::UnknownFormat,
-        Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NAMETOOLONG) => {
-            if file.is_file() {
-                SpawnReason::MissingInterpreter { interpreter: interpreter(&file) }
-            } else {
-                SpawnReason::NotFound
-            }
-        }
-        Some(Errno::ACCESS) => match file.metadata() {
-            Ok(metadata) if !metadata.is_file() => SpawnReason::NotExecutable,
-            Ok(_) if access(&file, Access::EXEC_OK).is_err() => SpawnReason::NotExecutable,
-            _ => SpawnReason::PermissionDenied,
-        },
         Some(Errno::PERM) => SpawnReason::PermissionDenied,
-        _ => SpawnReason::Other,
+        _ => return None,
+    })
+}
+
+fn is_absent(errno: Option<Errno>) -> bool {
+    matches!(errno, Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NAMETOOLONG))
+}
+
+/// Why a file may not be executed.
+fn denied(file: &Path) -> SpawnReason {
+    match file.metadata() {
+        Ok(metadata) if !metadata.is_file() => SpawnReason::NotExecutable,
+        Ok(_) if access(file, Access::EXEC_OK).is_err() => SpawnReason::NotExecutable,
+        _ => SpawnReason::PermissionDenied,
     }
 }
 
@@ -51,12 +75,103 @@ pub(crate) fn is_bad_cwd(cwd: &Path) -> bool {
     !cwd.is_dir() || access(cwd, Access::EXEC_OK).is_err()
 }
 
-fn interpreter(script: &Path) -> Option<String> {
+/// What follows `#!` in a script.
+fn interpreter(script: File) -> Option<String> {
     let mut start = Vec::new();
-    File::open(script).ok()?.take(FIRST_LINE).read_to_end(&mut start).ok()?;
+    script.take(FIRST_LINE).read_to_end(&mut start).ok()?;
     let line = start.strip_prefix(b"#!")?.split(|&byte| byte == b'\n').next()?;
     let line = String::from_utf8_lossy(line);
     // Not `trim`: a carriage return belongs to the name, and is often the whole trouble.
     let name = line.trim_start_matches([' ', '\t']).split([' ', '\t']).next()?;
     Some(name.to_owned())
+}
+
+pub(crate) use confined::classify_confined;
+
+mod confined {
+    use std::path::PathBuf;
+
+    use toolwright_git::directory::{Directory, ReadError};
+    use toolwright_sandbox::plan::Plan;
+
+    use super::{
+        Access, Errno, File, Path, SpawnReason, access, denied, fs, interpreter, io, is_absent,
+        without_looking,
+    };
+
+    /// Of which a command has its own.
+    const PRIVATE: [&str; 4] = ["/tmp", "/var/tmp", "/dev", "/proc"];
+
+    /// As [`classify`](super::classify), for a command behind a plan. `is_seen`: the command found the file, and not
+    /// its interpreter.
+    pub(crate) fn classify_confined(
+        error: &io::Error,
+        program: &Path,
+        cwd: &Path,
+        plan: &Plan,
+        is_seen: bool,
+    ) -> SpawnReason {
+        let errno = Errno::from_io_error(error);
+        if let Some(reason) = without_looking(errno, cwd) {
+            return reason;
+        }
+        let file = cwd.join(program);
+        match errno {
+            errno if is_absent(errno) && is_seen => {
+                let script = shared(plan, &file).and_then(|real| opened(&real));
+                let interpreter = script.and_then(interpreter);
+                let is_there =
+                    |name: &String| shared(plan, Path::new(name)).is_some_and(|real| real.exists());
+                match interpreter {
+                    // This process sees no problem, because it does not see what the command sees.
+                    Some(name) if is_there(&name) => SpawnReason::Hidden,
+                    interpreter => SpawnReason::MissingInterpreter { interpreter },
+                }
+            }
+            errno if is_absent(errno) => match in_root(plan, program, cwd) {
+                Ok(None) => SpawnReason::NotFound,
+                _ => SpawnReason::Hidden,
+            },
+            Some(Errno::ACCESS) => match shared(plan, &file) {
+                Some(real) if access(&real, Access::EXEC_OK).is_ok() && real.is_file() => {
+                    SpawnReason::Hidden
+                }
+                Some(real) => denied(&real),
+                None => match in_root(plan, program, cwd) {
+                    Err(ReadError::Io(error))
+                        if error.kind() == io::ErrorKind::PermissionDenied =>
+                    {
+                        SpawnReason::PermissionDenied
+                    }
+                    _ => SpawnReason::Hidden,
+                },
+            },
+            _ => SpawnReason::Other,
+        }
+    }
+
+    /// The real path of what the command sees as this process does.
+    fn shared(plan: &Plan, path: &Path) -> Option<PathBuf> {
+        let real = fs::canonicalize(path).ok()?;
+        let is_in = |all: &[PathBuf]| all.iter().any(|one| real.starts_with(one));
+        let is_private = PRIVATE.iter().any(|private| real.starts_with(private));
+        let is_open = !is_private || is_in(&plan.writable) || is_in(&plan.readable);
+        (is_open && !plan.closes(&real)).then_some(real)
+    }
+
+    /// What lies in the root, on a way without links. What lies elsewhere, or behind a link, is an error.
+    fn in_root(plan: &Plan, program: &Path, cwd: &Path) -> Result<Option<File>, ReadError> {
+        if !program.is_relative() {
+            return Err(ReadError::WrongKind);
+        }
+        let cwd = shared(plan, cwd).filter(|cwd| cwd.starts_with(&plan.root));
+        let cwd = cwd.ok_or(ReadError::WrongKind)?;
+        Ok(Directory::open(&cwd)?.file(program)?.map(|(file, _)| file))
+    }
+
+    /// A command may have exchanged it meanwhile.
+    fn opened(real: &Path) -> Option<File> {
+        let above = Directory::open(real.parent()?).ok()?;
+        above.file(real.file_name()?).ok()?.map(|(file, _)| file)
+    }
 }

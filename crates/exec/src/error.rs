@@ -98,7 +98,8 @@ pub enum SpawnReason {
     NotExecutable,
     /// The file may be executed, but has no format the system knows: a script without `#!` line.
     UnknownFormat,
-    /// The script names an interpreter that is not there, or the binary a dynamic loader (`None`).
+    /// The script names an interpreter that is not there for the command, or the binary a dynamic loader
+    /// (`None`).
     MissingInterpreter {
         /// What follows `#!`, up to the first blank.
         interpreter: Option<String>,
@@ -111,7 +112,8 @@ pub enum SpawnReason {
     PermissionDenied,
     /// Out of processes, descriptors or memory.
     Resources,
-    /// It exists, where the sandbox does not let commands look.
+    /// The command does not see it, whether it exists or not: it would lie where the sandbox does not let
+    /// commands look.
     Hidden,
     /// The file is open for writing, and still was after 100 ms.
     Busy,
@@ -133,13 +135,13 @@ impl fmt::Display for SpawnReason {
                 );
             }
             Self::MissingInterpreter { interpreter: None } => {
-                "the dynamic loader it needs does not exist"
+                "the interpreter or dynamic loader it needs does not exist"
             }
             Self::BadCwd => "the directory does not exist or cannot be entered",
             Self::TooLong => "the arguments and the environment are too long together",
             Self::PermissionDenied => "permission denied",
             Self::Resources => "the system is out of processes, file descriptors or memory",
-            Self::Hidden => "it lies outside of what the sandbox lets commands reach",
+            Self::Hidden => "there is no such program, or it lies outside of what the sandbox lets commands reach",
             Self::Busy => "the file is still open for writing",
             Self::Other => "the system refused",
         })

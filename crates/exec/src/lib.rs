@@ -48,6 +48,8 @@
 //! inherited, because `posix_spawn` as the standard library uses it closes none. Confined commands
 //! have neither gap.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod cancel;
 mod capture;
 mod classify;

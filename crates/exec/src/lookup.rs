@@ -1,11 +1,12 @@
 //! Finds a program by name, before anything is started: `posix_spawn` with a changed `PATH` is not
 //! something the standard library does, it forks instead.
 
-use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use rustix::fs::{Access, access};
+use toolwright_sandbox::plan::Plan;
 
 use crate::request::ExecEnv;
 
@@ -21,8 +22,9 @@ pub(crate) enum Lookup {
     NotExecutable,
 }
 
-/// Looks up `cmd` as `execvp` in the child would: in the child's `PATH`, from the child's directory.
-pub(crate) fn lookup(cmd: &str, env: &ExecEnv, cwd: &Path) -> Lookup {
+/// Looks up `cmd` as `execvp` in the child would: in the child's `PATH`, from the child's directory. What the
+/// plan closes is not there for the child.
+pub(crate) fn lookup(cmd: &str, env: &ExecEnv, cwd: &Path, plan: Option<&Plan>) -> Lookup {
     if cmd.contains('/') {
         return Lookup::Program(PathBuf::from(cmd));
     }
@@ -32,7 +34,7 @@ pub(crate) fn lookup(cmd: &str, env: &ExecEnv, cwd: &Path) -> Lookup {
             if dir.as_os_str().is_empty() { Path::new(".").join(cmd) } else { dir.join(cmd) };
         let seen = cwd.join(&program);
         match seen.metadata() {
-            Ok(metadata) if metadata.is_file() => {
+            Ok(metadata) if metadata.is_file() && !is_closed(&seen, plan) => {
                 if access(&seen, Access::EXEC_OK).is_ok() {
                     return Lookup::Program(program);
                 }
@@ -42,6 +44,11 @@ pub(crate) fn lookup(cmd: &str, env: &ExecEnv, cwd: &Path) -> Lookup {
         }
     }
     outcome
+}
+
+fn is_closed(file: &Path, plan: Option<&Plan>) -> bool {
+    // Behind a link, the place of the file itself counts.
+    plan.is_some_and(|plan| fs::canonicalize(file).is_ok_and(|real| plan.closes(&real)))
 }
 
 fn search_path(env: &ExecEnv) -> OsString {

@@ -8,12 +8,11 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Access, access};
 use rustix::io::Errno;
 use toolwright_sandbox::plan::{APPLY_PATCH, PROGRAMS};
 use toolwright_sandbox::step::FailedStep;
 
-use crate::classify::{classify, is_bad_cwd};
+use crate::classify::{classify, classify_confined, is_bad_cwd};
 #[cfg(target_os = "linux")]
 use crate::confined;
 use crate::error::{ExecError, SpawnReason};
@@ -81,7 +80,8 @@ pub(crate) fn find_program(request: &ExecRequest<'_>) -> Result<PathBuf, ExecErr
         let reason = if is_bad_cwd(request.cwd) { SpawnReason::BadCwd } else { reason };
         ExecError::not_started(request, reason, errno.into())
     };
-    match lookup(request.cmd, &request.env, request.cwd) {
+    let plan = request.sandbox.as_ref().map(|sandbox| sandbox.plan);
+    match lookup(request.cmd, &request.env, request.cwd, plan) {
         Lookup::Program(program) => Ok(program),
         // The command finds it where this process has nothing.
         Lookup::Nowhere if is_ours(request) => Ok(Path::new(PROGRAMS).join(request.cmd)),
@@ -216,20 +216,12 @@ pub(crate) fn not_started(
         FailedStep::Directory => SpawnReason::BadCwd,
         FailedStep::Fork => SpawnReason::Resources,
         FailedStep::Execute | FailedStep::Interpreter => {
-            let file = request.cwd.join(program);
-            let seen = step == FailedStep::Interpreter;
-            match classify(&source, program, request.cwd) {
-                // This process sees no problem here, because it does not see what the command sees.
-                SpawnReason::MissingInterpreter { interpreter }
-                    if !seen
-                        || interpreter.as_ref().is_some_and(|name| Path::new(name).exists()) =>
-                {
-                    SpawnReason::Hidden
+            let is_seen = step == FailedStep::Interpreter;
+            match &request.sandbox {
+                Some(sandbox) => {
+                    classify_confined(&source, program, request.cwd, sandbox.plan, is_seen)
                 }
-                SpawnReason::PermissionDenied if access(&file, Access::EXEC_OK).is_ok() => {
-                    SpawnReason::Hidden
-                }
-                reason => reason,
+                None => classify(&source, program, request.cwd),
             }
         }
         step => {

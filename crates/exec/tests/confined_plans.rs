@@ -188,7 +188,7 @@ fn a_tree_that_cannot_be_built_is_done_without_by_all() {
     thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| match place.run("true", &[]) {
-                Err(ExecError::Spawn { reason: SpawnReason::Hidden, .. }) => {}
+                Err(ExecError::Spawn { reason: SpawnReason::NotFound, .. }) => {}
                 Err(ExecError::Unconfined { missing, .. }) if missing.layer == "Landlock" => {}
                 other => panic!("{other:?}"),
             });

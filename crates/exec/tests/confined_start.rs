@@ -147,9 +147,79 @@ fn what_only_the_host_sees() {
     file(&place.root.join("by-it.sh"), script.as_bytes(), 0o755);
     place.plan.closed.push(closed);
     assert_eq!(reason(place.run(&program, &[])), Hidden);
-    assert_eq!(reason(place.run("./by-it.sh", &[])), Hidden);
+    let interpreter = Some(program.clone());
+    assert_eq!(reason(place.run("./by-it.sh", &[])), MissingInterpreter { interpreter });
     place.is_confined = false;
     assert_eq!(text(&place.run(&program, &[]).expect("runs")), "it ran\n");
+}
+
+/// A command learns of a file that it may not read neither that it exists nor what it is.
+#[test]
+fn what_is_closed_fails_as_what_does_not_exist() {
+    let mut place = Place::confined();
+    let closed = place.outside.join("closed");
+    fs::create_dir(&closed).expect("dir");
+    file(&closed.join("key"), b"secret\n", 0o600);
+    file(&closed.join("script"), b"#!/no/such/interpreter\n", 0o755);
+    file(&closed.join("program"), b"#!/bin/sh\n", 0o755);
+    fs::create_dir(closed.join("directory")).expect("dir");
+    let alone = place.outside.join("alone");
+    file(&alone, b"secret\n", 0o600);
+    place.plan.closed.extend([closed.clone(), alone.clone()]);
+    let names = ["key", "script", "program", "directory", "none"];
+    for name in names {
+        symlink(closed.join(name), place.root.join(format!("link-{name}"))).expect("link");
+        let script = format!("#!{}\n", closed.join(name).display());
+        file(&place.root.join(format!("by-{name}")), script.as_bytes(), 0o755);
+    }
+    symlink(&alone, place.root.join("link-alone")).expect("link");
+    fs::create_dir(place.root.join("bin")).expect("dir");
+    symlink(closed.join("program"), place.root.join("bin/closed-program")).expect("link");
+    symlink(closed.join("key"), place.root.join("bin/closed-key")).expect("link");
+    for name in names {
+        let path = closed.join(name).display().to_string();
+        let started = std::time::Instant::now();
+        assert_eq!(reason(place.run(&path, &[])), Hidden, "{name}");
+        assert_eq!(reason(place.run(&format!("./link-{name}"), &[])), Hidden, "{name}");
+        assert_eq!(reason(place.run(&format!("../closed/{name}"), &[])), Hidden, "{name}");
+        let interpreter = Some(path);
+        let by_it = reason(place.run(&format!("./by-{name}"), &[]));
+        // What is no program fails otherwise, for the command too.
+        assert!(
+            by_it == MissingInterpreter { interpreter } || by_it == Hidden,
+            "{name}: {by_it:?}"
+        );
+        assert!(started.elapsed() < Duration::from_secs(20));
+    }
+    assert_eq!(reason(place.run(&alone.display().to_string(), &[])), Hidden);
+    assert_eq!(reason(place.run("./link-alone", &[])), Hidden);
+    assert_eq!(reason(place.run("/no/such/place", &[])), Hidden);
+    let variables =
+        vec![("PATH".into(), format!("{}/bin:{}", place.root.display(), closed.display()).into())];
+    for name in ["closed-program", "closed-key", "program", "key", "none"] {
+        let env = ExecEnv::Exactly(variables.clone().into());
+        assert_eq!(
+            reason(run(&ExecRequest { env, ..place.request(name, &[]) })),
+            NotFound,
+            "{name}"
+        );
+    }
+}
+
+/// What is in the place of a program is not waited for.
+#[test]
+fn a_pipe_in_the_place_of_a_program() {
+    for place in Place::both() {
+        rustix::fs::mkfifoat(rustix::fs::CWD, place.root.join("pipe"), rustix::fs::Mode::RWXU)
+            .expect("made");
+        symlink("pipe", place.root.join("link")).expect("link");
+        file(&place.root.join("by-pipe"), b"#!./pipe\n", 0o755);
+        for name in ["./pipe", "./link", "./by-pipe"] {
+            let started = std::time::Instant::now();
+            assert!(place.run(name, &[]).is_err(), "{name}");
+            assert!(started.elapsed() < Duration::from_secs(20), "{name}");
+        }
+    }
 }
 
 #[test]

@@ -62,6 +62,24 @@ impl From<Errno> for ReadError {
     }
 }
 
+impl ReadError {
+    /// Whether there is nothing at the path.
+    #[must_use]
+    pub fn is_absent(&self) -> bool {
+        matches!(self, Self::Io(error) if error.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+impl From<ReadError> for io::Error {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Io(error) => error,
+            ReadError::WrongKind => Errno::INVAL.into(),
+            ReadError::TooLarge(_) => Errno::FBIG.into(),
+        }
+    }
+}
+
 /// A directory that is held by a descriptor.
 #[derive(Debug)]
 pub struct Directory(OwnedFd);

@@ -73,6 +73,8 @@
 //! * Nothing bounds how much of the disk or of the network a command uses.
 //! * A fault of the kernel is a way out.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 pub mod background;
 pub mod layers;
 pub mod plan;

@@ -1,5 +1,10 @@
 //! Modes, owners and times.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the walk opens each name in the directory before it, with O_NOFOLLOW and O_NONBLOCK"
+)]
+
 use std::ffi::OsStr;
 use std::os::fd::AsFd;
 

@@ -31,7 +31,7 @@ pub fn hint(error: &ExecError, door: Door) -> Cow<'static, str> {
                 "Run it through its interpreter, for example `sh` with the file as argument."
             }
             SpawnReason::MissingInterpreter { .. } => {
-                "Correct the first line of the script (a CR at its end counts too), or run it through an interpreter that is installed."
+                "Correct the first line of the script (a CR at its end counts too), or run it through an interpreter that is installed where commands can read."
             }
             SpawnReason::BadCwd => "Pass a directory that exists, or leave `cwd` out.",
             SpawnReason::TooLong => "Pass less on the command line, for example through a file.",

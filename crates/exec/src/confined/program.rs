@@ -76,6 +76,7 @@ fn on_disk() -> io::Result<Program> {
 }
 
 /// As soon as this process ends, however it does, nothing of it is left.
+#[expect(clippy::disallowed_methods, reason = "the program is a file of this process alone")]
 fn without_a_name(directory: &Path) -> io::Result<File> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     let mut written = File::from(open(directory, flags, Mode::RUSR | Mode::XUSR)?);
@@ -85,6 +86,7 @@ fn without_a_name(directory: &Path) -> io::Result<File> {
 }
 
 /// For file systems that know no files without a name.
+#[expect(clippy::disallowed_methods, reason = "the program is a file of this process alone")]
 fn with_a_name(directory: &Path) -> io::Result<Program> {
     use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
     let directory = directory.join(format!(

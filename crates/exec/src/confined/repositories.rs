@@ -19,12 +19,12 @@ mod known;
 mod watch;
 
 use std::collections::{HashMap, HashSet};
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{AtFlags, CWD, statat};
+use toolwright_git::directory::{Directory, ReadError};
 use toolwright_sandbox::plan::{Files, MAX_VIEW_BYTES, Plan};
 
 use self::adopt::NewRepository;
@@ -65,9 +65,9 @@ impl Grounds {
     }
 
     /// What a configuration says; `None` where there is none.
-    fn read(&self, directory: &OwnedFd, name: &str) -> std::io::Result<Option<Vec<u8>>> {
+    fn read(&self, directory: &Directory, name: &str) -> Result<Option<Vec<u8>>, ReadError> {
         let left = self.left.load(Ordering::Relaxed);
-        let text = known::read_file(directory, name, left.min(MAX_VIEW_BYTES))?;
+        let text = directory.read(name, left.min(MAX_VIEW_BYTES))?;
         let length = text.as_ref().map_or(0, Vec::len) as u64;
         self.left.fetch_sub(length.min(left), Ordering::Relaxed);
         Ok(text)

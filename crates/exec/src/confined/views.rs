@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, retry_on_intr};
 use toolwright_git::config::{Change, Config, changes, with_changes};
+use toolwright_git::directory::Directory;
 use toolwright_sandbox::plan::{Files, Plan};
 use toolwright_sandbox::wire::{Inbox, Progress, Reply};
 
@@ -47,7 +48,7 @@ struct Grounds {
 /// The views of one supervisor.
 #[derive(Debug)]
 pub(crate) struct Views {
-    directory: OwnedFd,
+    directory: Directory,
     grounds: Grounds,
     state: Mutex<State>,
 }
@@ -78,7 +79,7 @@ pub(crate) struct ViewUse {
 }
 
 impl Views {
-    fn new(directory: OwnedFd, plan: &Plan) -> Self {
+    fn new(directory: Directory, plan: &Plan) -> Self {
         let is_worktree_config = |path: &&PathBuf| path.ends_with("config.worktree");
         let grounds = Grounds {
             root: plan.root.clone(),
@@ -267,7 +268,8 @@ pub(super) fn of(plan: &Plan, pool: &Pool, generation: u64) -> Found {
     match answer {
         // Another call may have asked at the same time; all have to count the same users.
         Ok(Some(directory)) => {
-            let views = state.views.get_or_insert_with(|| Arc::new(Views::new(directory, plan)));
+            let views =
+                state.views.get_or_insert_with(|| Arc::new(Views::new(directory.into(), plan)));
             Found::Views(Arc::clone(views))
         }
         Ok(None) => Found::Nothing,

@@ -30,6 +30,7 @@ pub struct LogLimits {
 
 /// A file without a name in `directory`, for [`LogLimits::file`]. Its space is free again when the process
 /// and its owner are gone, however they end.
+#[expect(clippy::disallowed_methods, reason = "it makes a file, and reads none")]
 pub fn unnamed_file(directory: &Path) -> io::Result<File> {
     #[cfg(target_os = "linux")]
     {

@@ -12,11 +12,12 @@ mod worktrees;
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::fs::{self, OpenOptions};
-use std::io::Read;
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use toolwright_git::directory::{Directory, ReadError, read_followed};
 
 use super::denied::Repository;
 use super::trail::Trail;
@@ -35,6 +36,8 @@ const MAX_CONFIG_BYTES: u64 = 1 << 20;
 const MAX_MODULE_DEPTH: usize = 8;
 /// Where there are more, all of them are protected as a whole.
 const MAX_MODULES: usize = 512;
+/// The same for a directory of them with very many entries.
+const MAX_MODULE_ENTRIES: usize = 1 << 14;
 /// The same for working trees that are protected. Each is some mounts.
 const MAX_WORKTREES: usize = 512;
 
@@ -188,9 +191,11 @@ impl<W: Fn(&Path) -> bool> Finder<'_, W> {
 
     /// Their hooks, and their configuration: `git submodule update` rewrites that each time, in its view.
     fn modules(&mut self, directory: &Path, depth: usize) {
-        let Ok(entries) = fs::read_dir(directory) else { return };
-        for entry in entries.flatten() {
-            let Ok(real) = fs::canonicalize(entry.path()) else { continue };
+        let Some(entries) = names(directory, MAX_MODULE_ENTRIES) else {
+            return self.add(directory.to_owned());
+        };
+        for entry in entries {
+            let Ok(real) = fs::canonicalize(entry) else { continue };
             if !real.is_dir() {
                 continue;
             }
@@ -275,15 +280,20 @@ fn asks_for_more(config: &Path) -> bool {
     }
 }
 
-/// The content of a file, if it is one and not too long. A pipe is not waited for.
+/// The content of a file, if it is one and not too long. A person may have put a link in its place.
 fn read(file: &Path, longest: u64) -> Option<Vec<u8>> {
-    let mut options = OpenOptions::new();
-    let file =
-        options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(file).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
+    read_followed(file, longest).ok().flatten()
+}
+
+/// The entries of a directory, which may be a link to it. `None`: there are more than `most`.
+fn names(directory: &Path, most: usize) -> Option<Vec<PathBuf>> {
+    let real = fs::canonicalize(directory).ok();
+    let entries = real.map(|real| Directory::open(&real)?.entries(".", most));
+    match entries {
+        Some(Ok(Some(entries))) => {
+            Some(entries.into_iter().map(|entry| directory.join(entry.name)).collect())
+        }
+        Some(Err(ReadError::TooLarge(_))) => None,
+        _ => Some(Vec::new()),
     }
-    let mut bytes = Vec::new();
-    file.take(longest + 1).read_to_end(&mut bytes).ok()?;
-    u64::try_from(bytes.len()).is_ok_and(|length| length <= longest).then_some(bytes)
 }

@@ -11,20 +11,20 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, flock, openat,
-    openat2, renameat, renameat_with, statat, unlinkat,
+    AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, flock, openat, renameat,
+    renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
+use toolwright_git::directory::Directory;
 use toolwright_sandbox::plan::{MAX_VIEW_BYTES, NEW_REPOSITORY, NEW_REPOSITORY_MARK};
 
 use super::Grounds;
 use super::disarm::{failed_write, with_write_access};
 use super::found::{self, Found};
-use super::known::{CONFIGURATIONS, Known, Place, read_file};
+use super::known::{CONFIGURATIONS, Known, Place};
 use crate::git_reports::{GitProblem, GitReport};
 
 /// What git keeps in a repository and does not obey. The list is closed.
@@ -67,21 +67,18 @@ const MOVED: &[&str] = &[
     "HEAD",
 ];
 
-const DIRECTORY: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-
 /// The directory of a new repository, and the one that commands see in its place.
 #[derive(Debug)]
 pub(super) struct NewRepository {
-    above: OwnedFd,
+    above: Directory,
     /// Locked together with other commands, also of other processes of the host.
-    new: OwnedFd,
+    new: Directory,
 }
 
 impl NewRepository {
     fn open(git: &Path) -> Option<Self> {
-        let above = openat2(CWD, git, DIRECTORY, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()?;
-        let new = openat(&above, NEW_REPOSITORY, DIRECTORY, Mode::empty()).ok()?;
+        let above = Directory::open(git).ok()?;
+        let new = above.below(NEW_REPOSITORY).ok()??;
         Some(Self { above, new })
     }
 
@@ -98,8 +95,8 @@ impl NewRepository {
     }
 }
 
-fn is_begun(above: &OwnedFd) -> bool {
-    let text = read_file(above, "config", MAX_VIEW_BYTES).ok().flatten();
+fn is_begun(above: &Directory) -> bool {
+    let text = above.read("config", MAX_VIEW_BYTES).ok().flatten();
     text.is_some_and(|text| text.starts_with(NEW_REPOSITORY_MARK))
 }
 
@@ -115,7 +112,7 @@ pub(super) fn adopt(
         return Vec::new();
     }
     let is_begun = is_begun(&above);
-    let is = |within: &OwnedFd, name: &str, is_dir: bool| {
+    let is = |within: &Directory, name: &str, is_dir: bool| {
         statat(within, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| {
             let kind = FileType::from_raw_mode(stat.st_mode);
             if is_dir { kind.is_dir() } else { kind.is_file() }
@@ -170,8 +167,8 @@ pub(super) fn adopt(
     reports
 }
 
-fn take_over(above: &OwnedFd, new: &OwnedFd) -> Result<(), GitProblem> {
-    let read = |name| read_file(new, name, MAX_VIEW_BYTES).map_err(|_| GitProblem::Unreadable);
+fn take_over(above: &Directory, new: &Directory) -> Result<(), GitProblem> {
+    let read = |name| new.read(name, MAX_VIEW_BYTES).map_err(|_| GitProblem::Unreadable);
     let (config, more) = (read("config")?.unwrap_or_default(), read("config.worktree")?);
     write(above, "config", &[NEW_REPOSITORY_MARK, &config].concat())?;
     if let Some(more) = more {
@@ -183,7 +180,8 @@ fn take_over(above: &OwnedFd, new: &OwnedFd) -> Result<(), GitProblem> {
 }
 
 /// Writes a settled configuration into a file of the host's, which appears whole.
-fn write(above: &OwnedFd, name: &str, text: &[u8]) -> Result<(), GitProblem> {
+#[expect(clippy::disallowed_methods, reason = "it makes a file, and reads none")]
+fn write(above: &Directory, name: &str, text: &[u8]) -> Result<(), GitProblem> {
     let lock = format!("{name}.lock");
     let _ = unlinkat(above, &*lock, AtFlags::empty());
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -192,7 +190,7 @@ fn write(above: &OwnedFd, name: &str, text: &[u8]) -> Result<(), GitProblem> {
     renameat(above, &*lock, above, name).map_err(failed)
 }
 
-fn move_up(above: &OwnedFd, new: &OwnedFd) -> Result<(), Errno> {
+fn move_up(above: &Directory, new: &Directory) -> Result<(), Errno> {
     for name in MOVED {
         let Ok(stat) = statat(new, *name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
         let kind = FileType::from_raw_mode(stat.st_mode);

@@ -5,24 +5,23 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{
-    AtFlags, CWD, Mode, OFlags, RenameFlags, ResolveFlags, fchmod, fstat, openat, openat2,
-    renameat, renameat_with, statat, unlinkat,
+    AtFlags, Mode, OFlags, RenameFlags, fchmod, fstat, openat, renameat, renameat_with, statat,
+    unlinkat,
 };
 use rustix::io::Errno;
 use toolwright_git::config::{Change, Config, changes, with_changes};
+use toolwright_git::directory::Directory;
 
 use super::Grounds;
 use super::found::{self, Found, MAX_LEAD};
-use super::known::{
-    CONFIGURATIONS, DIRECTORY, Known, LEADS, Place, Stamp, active_hooks, open, read_file,
-};
+use super::known::{CONFIGURATIONS, Known, LEADS, Place, Stamp, active_hooks};
 use crate::confined::settings;
 use crate::git_reports::{GitProblem, GitReport};
 
@@ -34,7 +33,7 @@ const MAX_NUMBER: usize = 10;
 /// One that is looked at now.
 pub(super) struct Repository<'r> {
     pub(super) found: &'r Found,
-    pub(super) directory: &'r OwnedFd,
+    pub(super) directory: &'r Directory,
     pub(super) place: &'r Place<'r>,
     /// Whether what git would obey is taken away, and not only reported.
     pub(super) disarms: bool,
@@ -119,7 +118,7 @@ impl Repository<'_> {
         if !is_inside || has_links() {
             return false;
         }
-        let back = open(&tree).ok().and_then(|tree| read_file(&tree, ".git", MAX_LEAD).ok()?);
+        let back = Directory::open(&tree).ok().and_then(|tree| tree.read(".git", MAX_LEAD).ok()?);
         let back = back.as_deref().and_then(|text| text.strip_prefix(b"gitdir: "));
         let back = back.map(|path| plain(&tree.join(found::path_of(path))));
         back.as_deref() == Some(seen)
@@ -132,8 +131,8 @@ impl Repository<'_> {
     pub(super) fn hooks(&self, before: &Known, reports: &mut Vec<GitReport>) {
         let Some(now) = Stamp::at(self.directory, "hooks") else { return };
         let mut report = self.report("hooks");
-        match openat(self.directory, "hooks", DIRECTORY, Mode::empty()) {
-            Ok(hooks) => {
+        match self.directory.below("hooks").ok().flatten() {
+            Some(hooks) => {
                 let active = if Some(now) == before.hooks {
                     let known = before.active.keys();
                     known
@@ -148,9 +147,9 @@ impl Repository<'_> {
                     }
                 }
             }
-            Err(_) if before.hooks == Some(now) => {}
+            None if before.hooks == Some(now) => {}
             // A link, which may lead to any directory.
-            Err(_) => {
+            None => {
                 report = self.report("");
                 self.take(&mut report, self.directory, OsStr::new("hooks"));
             }
@@ -179,7 +178,7 @@ impl Repository<'_> {
     }
 
     /// Sets a file aside where that is to be done, and names it.
-    fn take(&self, report: &mut GitReport, directory: &OwnedFd, name: &OsStr) {
+    fn take(&self, report: &mut GitReport, directory: &Directory, name: &OsStr) {
         if self.disarms {
             report.take_aside(directory, name);
         } else {
@@ -212,8 +211,9 @@ impl GitReport {
 }
 
 /// Puts another file in the place of one, under a name beside it that no command knows.
+#[expect(clippy::disallowed_methods, reason = "it makes a file, and reads none")]
 pub(super) fn replace(
-    directory: &OwnedFd,
+    directory: &Directory,
     name: &OsStr,
     content: &[u8],
     mode: Mode,
@@ -253,7 +253,7 @@ pub(super) fn set_path_aside(path: &Path, of_person: Option<&(u64, u64)>) -> Opt
     let path = link.filter(|_| path.symlink_metadata().is_ok()).unwrap_or(path);
     let (above, name) = path.parent().zip(path.file_name())?;
     let mut report = GitReport::default();
-    match openat2(CWD, above, DIRECTORY, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+    match Directory::open(above) {
         Ok(above) => {
             let stat = statat(&above, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
             if of_person == Some(&(stat.st_dev, stat.st_ino)) {

@@ -8,16 +8,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, CWD, statat};
+use rustix::fs::{AtFlags, CWD, FileType, statat};
+use toolwright_git::directory::Directory;
 use toolwright_sandbox::policy::{Follows, follows};
 
 use super::Grounds;
-use super::known::{Stamp, open, read_file};
+use super::known::Stamp;
 use crate::git_reports::GitReport;
 
 /// How deep below a directory of hooks a file may lie that they read.
@@ -88,7 +87,7 @@ impl Known {
         if let Some(known) = before.filter(|known| known.stamp == stamp) {
             return Some(known.clone());
         }
-        let text = name.to_str().and_then(|name| read_file(&above, name, MAX_BYTES).ok()?);
+        let text = above.read(name, MAX_BYTES).ok().flatten();
         // Only what has a content is compared by it.
         let stamp = if text.is_some() { stamp.settled() } else { stamp };
         Some(Self { stamp, content: text.map(|text| (text, stat.st_mode)) })
@@ -163,12 +162,12 @@ fn report(path: &Path, grounds: &Grounds, all: &mut BTreeMap<PathBuf, GitReport>
 
 /// The directory in which a file is, unless commands could not write or read there: those have changed nothing,
 /// and nothing is said of these. Links of the project lead to it.
-fn directory_of(path: &Path, grounds: &Grounds) -> Option<OwnedFd> {
+fn directory_of(path: &Path, grounds: &Grounds) -> Option<Directory> {
     let above = fs::canonicalize(path.parent()?).ok()?;
     if !grounds.is_writable(&above) || grounds.plan.closes(&above) {
         return None;
     }
-    open(&above).ok()
+    Directory::open(&above).ok()
 }
 
 /// The paths at which git looks by itself, whether something is there or not.
@@ -201,24 +200,35 @@ fn files_of(follows: &Follows, before: &BTreeMap<PathBuf, Known>) -> Vec<PathBuf
     files.extend(before.keys().filter(is_below).cloned());
     let mut others = Vec::new();
     for directory in &follows.hooks {
-        add_files(directory, 0, &mut others);
+        // A person may have put a link on the way to it.
+        let real = fs::canonicalize(directory).unwrap_or_default();
+        let first = others.len();
+        add_files(&real, 0, &mut others);
+        for (_, path) in &mut others[first..] {
+            if let Ok(below) = path.strip_prefix(&real) {
+                *path = directory.join(below);
+            }
+        }
     }
     others.sort_unstable();
     files.extend(others.into_iter().map(|(_, path)| path));
     files
 }
 
-fn add_files(directory: &Path, depth: usize, files: &mut Vec<((i64, i64), PathBuf)>) {
-    let Ok(entries) = fs::read_dir(directory) else { return };
+fn add_files(path: &Path, depth: usize, files: &mut Vec<((i64, i64), PathBuf)>) {
+    let Ok(directory) = Directory::open(path) else { return };
+    let entries = directory.entries(".", MAX_READ).ok().flatten().unwrap_or_default();
     let mut below = Vec::new();
-    for entry in entries.take(MAX_READ).flatten() {
+    for entry in entries {
         if files.len() >= MAX_READ {
             return;
         }
-        match entry.metadata() {
-            Ok(found) if found.is_dir() => below.push(entry.path()),
-            Ok(found) => files.push(((found.ctime(), found.ctime_nsec()), entry.path())),
-            Err(_) => {}
+        let Ok(Some(found)) = directory.entry(&entry.name) else { continue };
+        if FileType::from_raw_mode(found.st_mode).is_dir() {
+            below.push(path.join(entry.name));
+        } else {
+            let changed = (found.st_ctime, i64::try_from(found.st_ctime_nsec).unwrap_or_default());
+            files.push((changed, path.join(entry.name)));
         }
     }
     // Those in the directory itself are nearer to the hooks.

@@ -5,8 +5,9 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use toolwright_git::directory::Directory;
+
 use super::Grounds;
-use super::known::{open, read_file};
 
 /// Git reads no longer file that leads elsewhere. Line feeds may follow the path.
 pub(super) const MAX_LEAD: u64 = 1 << 20;
@@ -88,8 +89,7 @@ pub(super) fn path_of(text: &[u8]) -> &OsStr {
 
 /// The text of a file that leads elsewhere. Nothing is waited for, and no link is followed.
 fn read_lead(file: &Path) -> Option<Vec<u8>> {
-    let above = open(file.parent()?).ok()?;
-    read_file(&above, file.file_name()?.to_str()?, MAX_LEAD).ok().flatten()
+    Directory::open(file.parent()?).ok()?.read(file.file_name()?, MAX_LEAD).ok().flatten()
 }
 
 /// The repositories of the submodules of a repository.
@@ -102,17 +102,14 @@ pub(super) fn modules(holder: &Path) -> Vec<PathBuf> {
 
 fn add_modules(directory: &Path, depth: usize, left: &mut usize, all: &mut Vec<PathBuf>) {
     // A link in its place leads to where a person's directories may be.
-    if !directory.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-        return;
-    }
-    let Ok(entries) = fs::read_dir(directory) else { return };
-    for entry in entries.flatten() {
+    let entries = Directory::open(directory).and_then(|opened| opened.entries(".", *left));
+    for entry in entries.ok().flatten().unwrap_or_default() {
         if depth >= MAX_MODULE_DEPTH || all.len() >= MAX_MODULES || *left == 0 {
             return;
         }
         *left -= 1;
-        let path = entry.path();
-        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+        let path = directory.join(entry.name);
+        if !entry.kind.is_dir() {
             continue;
         }
         if is_bare(&path) {

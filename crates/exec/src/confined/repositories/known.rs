@@ -1,18 +1,14 @@
 //! How a repository was when it was last looked at.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::fd::{AsFd, OwnedFd};
+use std::ffi::OsString;
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2, statat,
-};
-use rustix::io::Errno;
+use rustix::fs::{AtFlags, FileType, Stat, fstat, statat};
+use toolwright_git::directory::Directory;
 
 use super::Grounds;
 use super::disarm::Repository;
@@ -24,10 +20,6 @@ pub(super) const CONFIGURATIONS: [&str; 2] = ["config", "config.worktree"];
 /// Where git looked for addresses before it had a configuration, and where it looks for the rest of a
 /// repository.
 pub(super) const LEADS: [&str; 3] = ["commondir", "branches", "remotes"];
-
-const FILE: OFlags =
-    OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
-pub(super) const DIRECTORY: OFlags = FILE.union(OFlags::DIRECTORY);
 
 /// More entries of a directory of hooks are not looked at.
 const MAX_HOOKS: usize = 1024;
@@ -66,15 +58,11 @@ impl Stamp {
         ])
     }
 
-    pub(super) fn is_empty_directory(stat: &Stat, directory: impl AsFd, name: &str) -> bool {
+    pub(super) fn is_empty_directory(stat: &Stat, directory: &Directory, name: &str) -> bool {
         FileType::from_raw_mode(stat.st_mode).is_dir()
-            && openat(directory, name, DIRECTORY, Mode::empty()).and_then(Dir::new).is_ok_and(
-                |entries| {
-                    entries.take(MAX_HOOKS).all(|entry| {
-                        entry.is_ok_and(|one| matches!(one.file_name().to_bytes(), b"." | b".."))
-                    })
-                },
-            )
+            && directory
+                .entries(name, 1)
+                .is_ok_and(|entries| entries.is_some_and(|all| all.is_empty()))
     }
 }
 
@@ -116,13 +104,13 @@ impl Known {
     /// Takes what is there for a person's. `false`: nothing is there that could become a repository.
     pub(super) fn remember(&mut self, place: &Path, grounds: &Grounds) -> bool {
         let Some(found) = found::find(place, grounds) else { return self.forget(place) };
-        if let Ok(directory) = open(&found.directory) {
+        if let Ok(directory) = Directory::open(&found.directory) {
             self.read(&found, &directory, grounds);
         }
         true
     }
 
-    fn read(&mut self, found: &Found, directory: &OwnedFd, grounds: &Grounds) {
+    fn read(&mut self, found: &Found, directory: &Directory, grounds: &Grounds) {
         self.directory = Some(found.directory.clone());
         self.identity = identity(directory);
         self.lead.clone_from(&found.lead);
@@ -139,16 +127,16 @@ impl Known {
             *known = Stamp::at(directory, *name);
         }
         let now = Stamp::at(directory, "hooks");
-        let hooks = openat(directory, "hooks", DIRECTORY, Mode::empty());
+        let hooks = directory.below("hooks").ok().flatten();
         self.active = match &hooks {
-            Ok(hooks) if now == self.hooks => {
+            Some(hooks) if now == self.hooks => {
                 let now = |name: OsString| Stamp::at(hooks, &*name).map(|stamp| (name, stamp));
                 std::mem::take(&mut self.active).into_keys().filter_map(now).collect()
             }
-            Ok(_) => active_hooks(directory),
-            Err(_) => BTreeMap::new(),
+            Some(_) => active_hooks(directory),
+            None => BTreeMap::new(),
         };
-        self.hooks = if hooks.is_ok() { now.map(Stamp::settled) } else { now };
+        self.hooks = if hooks.is_some() { now.map(Stamp::settled) } else { now };
     }
 
     /// Reports what is new, and remembers it.
@@ -177,7 +165,7 @@ impl Known {
         known: &[PathBuf],
         reports: &mut Vec<GitReport>,
     ) {
-        let Ok(directory) = open(&found.directory) else { return };
+        let Ok(directory) = Directory::open(&found.directory) else { return };
         // It may have been moved with all that was in it.
         if self.lead != found.lead || self.identity != identity(&directory) {
             *self = Self::default();
@@ -212,10 +200,10 @@ pub(super) fn identity_at(place: &Path, grounds: &Grounds) -> Option<(u64, u64)>
 }
 
 pub(super) fn identity_of(found: &Found) -> Option<(u64, u64)> {
-    identity(&open(&found.directory).ok()?)
+    identity(&Directory::open(&found.directory).ok()?)
 }
 
-fn identity(directory: &OwnedFd) -> Option<(u64, u64)> {
+fn identity(directory: &Directory) -> Option<(u64, u64)> {
     fstat(directory).ok().map(|stat| (stat.st_dev, stat.st_ino))
 }
 
@@ -223,47 +211,15 @@ fn may_become_one(place: &Path) -> bool {
     [".git", "HEAD"].iter().any(|name| place.join(name).symlink_metadata().is_ok())
 }
 
-pub(super) fn open(directory: &Path) -> Result<OwnedFd, Errno> {
-    openat2(CWD, directory, DIRECTORY, Mode::empty(), ResolveFlags::NO_SYMLINKS)
-}
-
 /// The hooks that git would run, by their names.
-pub(super) fn active_hooks(directory: &OwnedFd) -> BTreeMap<OsString, Stamp> {
-    let mut active = BTreeMap::new();
-    let Ok(hooks) = openat(directory, "hooks", DIRECTORY, Mode::empty()) else { return active };
-    let Ok(entries) = Dir::read_from(&hooks) else { return active };
-    for entry in entries.take(MAX_HOOKS).flatten() {
-        let name = entry.file_name().to_bytes();
-        // Git runs no hook whose name has a dot in it.
-        if name.contains(&b'.') {
-            continue;
-        }
-        let name = OsStr::from_bytes(name);
-        if let Some(stamp) = Stamp::at(&hooks, name) {
-            active.insert(name.to_owned(), stamp);
-        }
-    }
-    active
-}
-
-/// What a regular file of at most `limit` bytes says; `None` where there is none. Nothing is waited for.
-pub(super) fn read_file(
-    directory: &OwnedFd,
-    name: &str,
-    limit: u64,
-) -> io::Result<Option<Vec<u8>>> {
-    let file = match openat(directory, name, FILE, Mode::empty()) {
-        Ok(file) => file,
-        Err(Errno::NOENT) => return Ok(None),
-        Err(errno) => return Err(errno.into()),
-    };
-    if !FileType::from_raw_mode(fstat(&file)?.st_mode).is_file() {
-        return Err(Errno::INVAL.into());
-    }
-    let mut text = Vec::new();
-    File::from(file).take(limit + 1).read_to_end(&mut text)?;
-    if text.len() as u64 > limit {
-        return Err(Errno::FBIG.into());
-    }
-    Ok(Some(text))
+pub(super) fn active_hooks(directory: &Directory) -> BTreeMap<OsString, Stamp> {
+    let Ok(Some(hooks)) = directory.below("hooks") else { return BTreeMap::new() };
+    let entries = hooks.entries(".", MAX_HOOKS).ok().flatten().unwrap_or_default();
+    // Git runs no hook whose name has a dot in it.
+    let names = entries.into_iter().map(|entry| entry.name);
+    let names = names.filter(|name| !name.as_bytes().contains(&b'.'));
+    names
+        .filter_map(|name| Some((Stamp::at(&hooks, &*name)?, name)))
+        .map(|(one, name)| (name, one))
+        .collect()
 }

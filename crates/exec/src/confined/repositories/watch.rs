@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
+use toolwright_git::directory::{Directory, Entry};
 
 /// How deep below the root a directory may lie that holds a repository.
 const MAX_DEPTH: usize = 3;
@@ -94,18 +95,15 @@ impl Watch {
                 None if left == 0 => break,
                 None => left -= 1,
             }
-            let Ok(entries) = fs::read_dir(&directory) else { continue };
+            let entries =
+                Directory::open(&directory).and_then(|one| one.entries(".", entries_left));
+            let Ok(Some(entries)) = entries else { continue };
+            entries_left = entries_left.saturating_sub(entries.len());
             let mut holds_one = false;
-            for entry in entries.flatten() {
-                if entries_left == 0 {
-                    break;
-                }
-                entries_left -= 1;
-                let name = entry.file_name();
+            for Entry { name, kind } in entries {
                 holds_one |= is_sign(&name, depth);
-                let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                if is_directory && depth < MAX_DEPTH && !is_passed_over(&name) {
-                    queue.push_back((entry.path(), depth + 1));
+                if kind.is_dir() && depth < MAX_DEPTH && !is_passed_over(&name) {
+                    queue.push_back((directory.join(name), depth + 1));
                 }
             }
             if holds_one {

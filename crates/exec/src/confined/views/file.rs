@@ -2,16 +2,16 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::io::{self, Write};
 use std::path::Path;
 
-use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2, statat,
-    unlinkat,
-};
+use rustix::fs::{AtFlags, Mode, OFlags, Stat, openat, statat, unlinkat};
 use rustix::io::Errno;
+use toolwright_git::directory::Directory;
 use toolwright_sandbox::plan::MAX_VIEW_BYTES;
+
+/// A command that makes more beside a view has it no more.
+const MAX_BESIDE: usize = 1 << 16;
 
 /// Longer files are not read.
 pub(super) const MAX_BYTES: u64 = MAX_VIEW_BYTES;
@@ -38,13 +38,13 @@ impl Stamp {
 
 /// One view. A command may have made anything of its directory, so no link is followed there.
 pub(super) struct ViewFile<'v> {
-    views: &'v OwnedFd,
+    views: &'v Directory,
     number: usize,
     name: &'v OsStr,
 }
 
 impl<'v> ViewFile<'v> {
-    pub(super) fn new(views: &'v OwnedFd, number: usize, path: &'v Path) -> Option<Self> {
+    pub(super) fn new(views: &'v Directory, number: usize, path: &'v Path) -> Option<Self> {
         Some(Self { views, number, name: path.file_name()? })
     }
 
@@ -54,31 +54,21 @@ impl<'v> ViewFile<'v> {
         statat(self.views, path, AtFlags::SYMLINK_NOFOLLOW).ok().map(|stat| Stamp::of(&stat))
     }
 
-    fn directory(&self) -> Result<OwnedFd, Errno> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
-        openat2(self.views, self.number.to_string(), flags, Mode::empty(), beneath)
+    fn directory(&self) -> io::Result<Directory> {
+        Ok(self.views.below(self.number.to_string())?.ok_or(Errno::NOENT)?)
     }
 
     /// What it says; `None` where there is no file.
     pub(super) fn read(&self) -> io::Result<Option<Vec<u8>>> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        match openat(self.directory()?, self.name, flags, Mode::empty()) {
-            Ok(file) => read_file(file).map(Some),
-            Err(Errno::NOENT) => Ok(None),
-            Err(errno) => Err(errno.into()),
-        }
+        Ok(self.directory()?.read(self.name, MAX_BYTES)?)
     }
 
     /// Makes it new, with nothing beside it.
+    #[expect(clippy::disallowed_methods, reason = "it makes a file, and reads none")]
     pub(super) fn write(&self, text: Option<&[u8]>) -> io::Result<()> {
         let directory = self.directory()?;
-        for entry in Dir::read_from(&directory)? {
-            let entry = entry?;
-            let name = entry.file_name();
-            if !matches!(name.to_bytes(), b"." | b"..") {
-                unlinkat(&directory, name, AtFlags::empty())?;
-            }
+        for entry in directory.entries(".", MAX_BESIDE)?.unwrap_or_default() {
+            unlinkat(&directory, entry.name, AtFlags::empty())?;
         }
         let Some(text) = text else { return Ok(()) };
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
@@ -86,17 +76,4 @@ impl<'v> ViewFile<'v> {
         let file = openat(&directory, self.name, flags | OFlags::CLOEXEC, mode)?;
         File::from(file).write_all(text)
     }
-}
-
-/// All of a regular file that is not too long.
-pub(super) fn read_file(file: OwnedFd) -> io::Result<Vec<u8>> {
-    if !FileType::from_raw_mode(fstat(&file)?.st_mode).is_file() {
-        return Err(Errno::INVAL.into());
-    }
-    let mut text = Vec::new();
-    File::from(file).take(MAX_BYTES + 1).read_to_end(&mut text)?;
-    if text.len() as u64 > MAX_BYTES {
-        return Err(Errno::FBIG.into());
-    }
-    Ok(text)
 }

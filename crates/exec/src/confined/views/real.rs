@@ -13,12 +13,12 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, ftruncate, openat, openat2,
-    statat, unlinkat,
+    AtFlags, CWD, FileType, Mode, OFlags, fstat, ftruncate, openat, statat, unlinkat,
 };
 use rustix::io::{Errno, pread, pwrite};
+use toolwright_git::directory::Directory;
 
-use super::file::{MAX_BYTES, Stamp, read_file};
+use super::file::{MAX_BYTES, Stamp};
 use crate::git_reports::GitProblem;
 
 /// How often a lock that another program holds is tried again. Git holds it for a millisecond.
@@ -33,25 +33,27 @@ pub(super) fn stamp(path: &Path) -> Option<Stamp> {
 
 /// What it says; `None` where there is no file.
 pub(super) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match openat2(CWD, path, READ, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-        Ok(file) => read_file(file).map(Some),
-        Err(Errno::NOENT) => Ok(None),
-        Err(errno) => Err(errno.into()),
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
+    match Directory::open(above) {
+        Ok(above) => Ok(above.read(name, MAX_BYTES)?),
+        Err(error) if error.is_absent() => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 
 /// Whether something lies in a directory.
 pub(super) fn has_entries(path: &Path) -> bool {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory = match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-        Ok(directory) => directory,
-        Err(errno) => return errno != Errno::NOENT,
-    };
-    let Ok(mut entries) = Dir::read_from(&directory) else { return true };
-    entries.any(|entry| !entry.is_ok_and(|one| matches!(one.file_name().to_bytes(), b"." | b"..")))
+    match Directory::open(path).and_then(|directory| directory.entries(".", 1)) {
+        Ok(entries) => entries.is_some_and(|all| !all.is_empty()),
+        Err(error) => !error.is_absent(),
+    }
 }
 
 /// Changes the file, if it is there: `changed` makes the new text of the present one.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the file is written too: it is opened as `Directory` opens one"
+)]
 pub(super) fn change(
     path: &Path,
     changed: impl FnOnce(&[u8]) -> Option<Vec<u8>>,
@@ -60,9 +62,9 @@ pub(super) fn change(
         return Err(GitProblem::NotWritten(Errno::INVAL.raw_os_error()));
     };
     let failed = |errno: Errno| GitProblem::NotWritten(errno.raw_os_error());
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let above = openat2(CWD, above, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
-    let above = above.map_err(failed)?;
+    let above = Directory::open(above).map_err(|error| {
+        GitProblem::NotWritten(io::Error::from(error).raw_os_error().unwrap_or_default())
+    })?;
     let _lock = Lock::take(&above, name)?;
     let file = openat(&above, name, READ | OFlags::RDWR, Mode::empty()).map_err(failed)?;
     let stat = fstat(&file).map_err(failed)?;
@@ -113,12 +115,13 @@ fn write_whole(file: &OwnedFd, mut text: Vec<u8>, before: usize) -> Result<(), E
 
 /// The file beside a configuration by which git keeps others from changing it.
 struct Lock<'l> {
-    above: &'l OwnedFd,
+    above: &'l Directory,
     name: OsString,
 }
 
 impl<'l> Lock<'l> {
-    fn take(above: &'l OwnedFd, name: &OsStr) -> Result<Self, GitProblem> {
+    #[expect(clippy::disallowed_methods, reason = "it makes a file, and reads none")]
+    fn take(above: &'l Directory, name: &OsStr) -> Result<Self, GitProblem> {
         let mut lock = name.to_owned();
         lock.push(".lock");
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;

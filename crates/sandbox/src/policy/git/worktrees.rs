@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::path_in;
+use super::{names, path_in};
 use crate::policy::absolute;
 
 /// Fewer are looked at each time: git can move the tree of one without a trace in the directory that
@@ -72,14 +72,12 @@ fn trees(directory: &Path) -> Arc<Trees> {
 /// Them, and how many entries there are.
 fn look(directory: &Path) -> (Trees, usize) {
     let (mut trees, mut count) = (Vec::new(), 0);
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+    let Some(entries) = names(directory, MAX_ENTRIES) else { return (None, MAX_ENTRIES) };
+    for entry in entries {
         count += 1;
-        if count > MAX_ENTRIES {
-            return (None, count);
-        }
         // Most of very many have none, and that is all there is to know of them.
-        let Some(tree) = path_in(&entry.path().join("gitdir"), b"") else { continue };
-        let Ok(git_directory) = fs::canonicalize(entry.path()) else { continue };
+        let Some(tree) = path_in(&entry.join("gitdir"), b"") else { continue };
+        let Ok(git_directory) = fs::canonicalize(&entry) else { continue };
         // The path begins where the file is, behind the links that lead there.
         let tree = path_in(&git_directory.join("gitdir"), b"").unwrap_or(tree);
         let tree =
