@@ -1,6 +1,7 @@
 //! For any three texts: git reads nothing in the result that was not there and is not harmless.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -175,7 +176,7 @@ fn many_settings_take_no_time() {
     assert_eq!(places.carry([b"", view.as_bytes(), b""]).refused, ["a.x"]);
     let mut many = String::new();
     for number in 0..3_000 {
-        many.push_str(&format!("[branch \"{number}\"]\n\tremote = .\n"));
+        writeln!(many, "[branch \"{number}\"]\n\tremote = .").unwrap();
     }
     assert!(places.at("root").exists() && start.elapsed().as_secs() < 5);
     let root = places.at("root");

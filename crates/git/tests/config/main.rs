@@ -11,6 +11,7 @@ mod law;
 mod list;
 mod masked;
 mod new;
+mod refused;
 mod spellings;
 mod syntax;
 

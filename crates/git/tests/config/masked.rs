@@ -173,7 +173,7 @@ fn changed_targets_are_told() {
         let texts = [REAL, view, REAL].map(str::as_bytes);
         let result = places.carry(texts);
         assert!(result.text.is_some() && result.refused.is_empty(), "{view}");
-        assert_eq!(result.told, [expected.clone()], "{view}");
+        assert_eq!(result.told, std::slice::from_ref(&expected), "{view}");
         let strict = places.carry_with(texts, |terms| terms.is_strict = true);
         assert_eq!(strict.told, [Told { is_held: true, ..expected }], "{view}");
         let text = String::from_utf8(strict.text.unwrap_or_default()).unwrap();

@@ -1,7 +1,8 @@
 //! Ways to write one setting. Whichever is taken, git reads nothing in the result that is not harmless.
 
 use super::by_git::{by_git, has_git};
-use super::list::{Places, REFUSED};
+use super::list::Places;
+use super::refused::REFUSED;
 
 /// A setting that git would obey, as section, subsection, key and value.
 const DANGEROUS: [(&str, Option<&str>, &str, &str); 9] = [
@@ -89,13 +90,13 @@ fn no_spelling_of_a_dangerous_setting_is_carried() {
     let places = Places::new();
     let real = b"[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://example.org/\n";
     let before = by_git(real).unwrap();
-    let (mut read, mut carried) = (0, 0);
+    let (mut seen, mut carried) = (0, 0);
     for (section, subsection, key, value) in DANGEROUS {
         for text in spellings(section, subsection, key, value) {
             let view = [&real[..], &text].concat();
             for view in [&view, &text] {
                 let Some(after) = toolwright_git::config::Config::parse(view) else { continue };
-                read += usize::from(!after.settings().is_empty());
+                seen += usize::from(!after.settings().is_empty());
                 let result = places.carry([real, view, real]);
                 let Some(result) = result.text else { continue };
                 carried += 1;
@@ -109,7 +110,7 @@ fn no_spelling_of_a_dangerous_setting_is_carried() {
             }
         }
     }
-    assert!(read > 500 && carried > 50, "{read} {carried}");
+    assert!(seen > 500 && carried > 50, "{seen} {carried}");
 }
 
 #[test]
