@@ -88,7 +88,7 @@ impl Peer {
         let mut out = String::new();
         self.run(before, script, &[]).read_to_string(&mut out).expect("text");
         let done = self.recv();
-        assert!(matches!(done, Some(Reply::Done(0, 0, _))), "{done:?}");
+        assert!(matches!(done, Some(Reply::Done(0, 0, ..))), "{done:?}");
         out
     }
 

@@ -45,7 +45,8 @@
 mod address;
 mod caller;
 mod channel;
-mod listener;
+pub(crate) mod files;
+pub(crate) mod listener;
 mod names;
 mod probe;
 mod program;
@@ -54,8 +55,10 @@ mod serve;
 mod socket;
 mod timer;
 
+pub(crate) use channel::Ends;
 pub use channel::{Channel, install_in_child};
+pub use files::FileRules;
 pub(crate) use names::{NamesBroker, Resolver};
 pub use probe::probe;
-pub use program::{names_program, program};
+pub use program::{Connections, program, program_of};
 pub use serve::Broker;

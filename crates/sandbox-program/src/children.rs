@@ -9,13 +9,17 @@ use std::fs;
 use rustix::process::{Pid, Signal, getpid, kill_process, set_child_subreaper};
 
 use crate::activity::Activity;
+use crate::broker::files::WorkerSocket;
 use crate::limits;
+use crate::mounts::Tree;
 
 pub(crate) struct Child {
     pub(crate) pid: i32,
     /// Its control group, which is removed when the worker has ended.
     pub(crate) group: limits::Group,
     pub(crate) activity: Activity,
+    /// Where it asks for what only a supervisor can do.
+    pub(crate) socket: Option<WorkerSocket>,
 }
 
 pub(crate) struct Children {
@@ -42,6 +46,22 @@ impl Children {
 
     pub(crate) fn add(&mut self, worker: Child) {
         self.workers.insert(worker.pid, worker);
+    }
+
+    /// Where workers ask for something.
+    pub(crate) fn sockets(&self) -> impl Iterator<Item = &WorkerSocket> {
+        self.workers.values().filter_map(|worker| worker.socket.as_ref())
+    }
+
+    /// Answers the workers that have asked for something.
+    pub(crate) fn answer(&mut self, tree: &mut Option<Tree>) {
+        for worker in self.workers.values_mut() {
+            if let Some(socket) = &worker.socket
+                && !socket.answer(tree.as_mut())
+            {
+                worker.socket = None;
+            }
+        }
     }
 
     /// Whether the control group of a worker that has ended is still there.

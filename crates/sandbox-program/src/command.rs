@@ -2,10 +2,13 @@
 
 use std::ffi::c_int;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::broker::{Broker, NamesBroker};
+use crate::broker::files::Session;
+use crate::broker::listener::Listener;
+use crate::broker::{Broker, NamesBroker, Resolver};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -14,10 +17,13 @@ use toolwright_sandbox::wire::{HostMessage, Inbox, Progress, Reply, read_request
 
 use crate::observe::{InputFile, Observation, connect};
 use crate::signals::forget_signals;
-use crate::worker::{Brokered, Worker};
+use crate::worker::Worker;
 
 /// How long killed processes may take to end where they share a namespace with strangers.
 const KILL_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// How long a call may take that was begun for a process that has ended.
+const CALL_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(crate) struct Command<'w> {
     worker: &'w Worker,
@@ -29,23 +35,35 @@ pub(crate) struct Command<'w> {
     /// How many others than the leader have been.
     killed: u32,
     used: Usage,
-    broker: Option<CommandBroker<'w>>,
+    calls: CommandCalls<'w>,
     input: Option<InputFile>,
     observation: Observation,
 }
 
 /// What answers the calls of a command that wait.
-enum CommandBroker<'w> {
+#[derive(Default)]
+pub(crate) struct CommandCalls<'w> {
+    /// Those about connections.
+    pub(crate) broker: Option<CommandBroker<'w>>,
+    /// Those on names, which another thread answers.
+    pub(crate) session: Option<Arc<Session>>,
+}
+
+/// What answers the calls of a command about connections.
+pub(crate) enum CommandBroker<'w> {
     Loopback(Broker),
     Names(NamesBroker<'w>),
 }
 
 impl<'w> CommandBroker<'w> {
-    fn new(brokered: &'w Brokered) -> Option<Self> {
-        let ends = brokered.channel.take_ends().ok().flatten()?;
-        match &brokered.resolver {
-            Some(resolver) => NamesBroker::new(ends, resolver).ok().map(Self::Names),
-            None => Broker::new(ends.listener).ok().map(Self::Loopback),
+    pub(crate) fn new(
+        listener: Listener,
+        gate: Option<OwnedFd>,
+        resolver: Option<&'w Resolver>,
+    ) -> io::Result<Self> {
+        match resolver {
+            Some(resolver) => NamesBroker::new(listener, gate, resolver).map(Self::Names),
+            None => Broker::of(listener).map(Self::Loopback),
         }
     }
 
@@ -75,6 +93,8 @@ pub(crate) struct CommandEnd {
     pub(crate) usage: Usage,
     /// Whether the worker still looked at it.
     pub(crate) was_watched: bool,
+    /// Whether it has made git directories. `None`: a call of it still does not come to its end.
+    pub(crate) made_git_directories: Option<bool>,
 }
 
 pub(crate) enum Event {
@@ -88,9 +108,12 @@ pub(crate) enum Event {
 }
 
 impl<'w> Command<'w> {
-    pub(crate) fn new(worker: &'w Worker, leader: Pid, input: Option<InputFile>) -> Self {
-        // Without one, the kernel refuses the calls that would wait for it.
-        let broker = worker.brokered.as_ref().and_then(CommandBroker::new);
+    pub(crate) fn new(
+        worker: &'w Worker,
+        leader: Pid,
+        input: Option<InputFile>,
+        calls: CommandCalls<'w>,
+    ) -> Self {
         Self {
             worker,
             leader,
@@ -98,7 +121,7 @@ impl<'w> Command<'w> {
             kills: false,
             killed: 0,
             used: Usage::default(),
-            broker,
+            calls,
             input,
             observation: Observation::default(),
         }
@@ -126,7 +149,7 @@ impl<'w> Command<'w> {
                 PollFd::new(&self.worker.children, PollFlags::IN),
                 PollFd::new(&*inbox, PollFlags::IN),
             ];
-            fds.extend(self.broker.as_ref().map(|broker| PollFd::new(broker, PollFlags::IN)));
+            fds.extend(self.calls.broker.as_ref().map(|broker| PollFd::new(broker, PollFlags::IN)));
             match poll(&mut fds, self.observation.interval(&self.worker.sockets).as_ref()) {
                 Ok(0) => {
                     self.look(inbox)?;
@@ -139,12 +162,12 @@ impl<'w> Command<'w> {
                 fds.get(index).is_some_and(|polled| !polled.revents().is_empty())
             });
             if asks
-                && let Some(broker) = &mut self.broker
+                && let Some(broker) = &mut self.calls.broker
                 && broker.handle().is_err()
             {
                 // The kernel refuses the calls that wait for the broker, and those that are still
                 // to come.
-                self.broker = None;
+                self.calls.broker = None;
             }
             if children {
                 forget_signals(&self.worker.children);
@@ -198,7 +221,10 @@ impl<'w> Command<'w> {
     /// The end of a command that has no process left.
     pub(crate) fn end_with(&self, status: c_int) -> CommandEnd {
         let was_watched = self.observation.interval(&self.worker.sockets).is_some();
-        CommandEnd { status, killed: self.killed, usage: self.used, was_watched }
+        let made_git_directories =
+            self.calls.session.as_ref().map_or(Some(false), |session| session.end(CALL_TIMEOUT));
+        let (killed, usage) = (self.killed, self.used);
+        CommandEnd { status, killed, usage, was_watched, made_git_directories }
     }
 
     fn look(&mut self, inbox: &Inbox) -> io::Result<()> {

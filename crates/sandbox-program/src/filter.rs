@@ -64,6 +64,8 @@ pub struct FilterPlan {
     pub own_ipc: bool,
     /// A process namespace holds.
     pub own_pids: bool,
+    /// Calls on names wait for a broker.
+    pub brokers_files: bool,
 }
 
 /// A filter as the kernel takes it.
@@ -89,7 +91,7 @@ fn worker_filter_on(arch: Architecture, plan: FilterPlan) -> Result<Program, Fil
     for &(call, errno) in calls::REFUSED {
         rules.add(call, asm.refuse(errno));
     }
-    if !plan.network.is_brokered() {
+    if !plan.network.is_brokered() && !plan.brokers_files {
         for &call in calls::BROKERING {
             rules.add(call, asm.refuse(libc::EPERM));
         }
@@ -124,7 +126,9 @@ fn worker_filter_on(arch: Architecture, plan: FilterPlan) -> Result<Program, Fil
         for &(call, argument) in calls::OPENS {
             rules.add(call, arguments::open(&mut asm, argument));
         }
-        rules.add(calls::OPENAT2, asm.refuse(libc::ENOSYS));
+        if !plan.brokers_files {
+            rules.add(calls::OPENAT2, asm.refuse(libc::ENOSYS));
+        }
     }
     rules.add(calls::IOCTL, arguments::ioctl(&mut asm));
     rules.add(calls::CLONE, arguments::clone(&mut asm));

@@ -11,8 +11,10 @@ mod forks;
 mod kernel;
 mod layout;
 mod older_kernel;
+mod own_changes;
 mod placeholder;
 mod placement;
+mod private;
 mod proc;
 mod programs;
 mod protection;
@@ -24,15 +26,18 @@ mod views;
 mod watch;
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use error::At;
 pub use error::{GRANTED, MountError};
 use forks::Forks;
 use kernel::Attributes;
 use layout::Layout;
+use own_changes::OwnChanges;
 use placeholder::Placeholder;
 use placement::{Placed, Placement};
+pub(crate) use private::DirectoryIdentity;
+use private::PrivateDirectories;
 pub use proc::{close_proc, worker_proc};
 use programs::Programs;
 use renewal::Renewal;
@@ -56,6 +61,8 @@ pub struct Tree {
     programs: Option<Programs>,
     views: Option<Views>,
     forks: Option<Forks>,
+    private: PrivateDirectories,
+    own_changes: Option<OwnChanges>,
 }
 
 impl Tree {
@@ -69,7 +76,8 @@ impl Tree {
     pub(crate) fn writable_descriptors(&self) -> impl Iterator<Item = RawFd> {
         let views = self.views.as_ref().map(|views| views.as_fd().as_raw_fd());
         let programs = self.programs.as_ref().map(Programs::descriptor);
-        programs.into_iter().chain(views).chain(self.forks.iter().flat_map(Forks::descriptors))
+        let forks = self.forks.iter().flat_map(Forks::descriptors);
+        programs.into_iter().chain(views).chain(forks).chain(self.private.descriptors())
     }
 
     /// Whether commands work on forks of git directories.
@@ -84,14 +92,49 @@ impl Tree {
         if !forks.has(path) {
             let renewal = self.renewal.as_ref().ok_or(Errno::NOSYS)?;
             let base = Forks::base(path)?;
-            without_umask(|| {
+            change(self.own_changes.as_ref(), || {
                 renewal.cover(path, &mut self.placeholders)?;
                 forks.add(path, base)
             })?;
         } else if anew {
-            without_umask(|| forks.replace(path))?;
+            change(self.own_changes.as_ref(), || forks.replace(path))?;
         }
         forks.changes(path).ok_or(Errno::NOENT)
+    }
+
+    /// Has commands see a private directory in the place of an empty one of the host. `false`: it is private
+    /// already, because the host does not see where it lies.
+    pub(crate) fn hide(&mut self, path: &Path, identity: DirectoryIdentity) -> Result<bool, Errno> {
+        let forks = self.forks.as_ref().ok_or(Errno::NOSYS)?;
+        let hidden = forks.hidden();
+        let renewal = self.renewal.as_ref().ok_or(Errno::NOSYS)?;
+        let device = identity.device;
+        if renewal.has_temporary_device(device)
+            || forks.has_device(device)
+            || self.private.has_device(device)
+        {
+            return Ok(false);
+        }
+        let private = &mut self.private;
+        change(self.own_changes.as_ref(), || private.add(hidden, path, identity))?;
+        Ok(true)
+    }
+
+    /// Takes an empty private directory away.
+    pub(crate) fn reveal(&mut self, identity: DirectoryIdentity) -> Result<(), Errno> {
+        let private = &mut self.private;
+        change(self.own_changes.as_ref(), || private.remove_empty(identity))
+    }
+
+    /// The private directory of this index: where it is, its content, and the directory of the host.
+    pub(crate) fn private(&self, index: u32) -> Option<(PathBuf, BorrowedFd<'_>, BorrowedFd<'_>)> {
+        self.private.iter().nth(usize::try_from(index).ok()?)
+    }
+
+    /// Takes a private directory away with what it holds.
+    pub(crate) fn discard_private(&mut self, path: &Path) -> Result<(), Errno> {
+        let private = &mut self.private;
+        change(self.own_changes.as_ref(), || private.discard(path))
     }
 
     /// The git directories of which there are forks, themselves.
@@ -129,7 +172,7 @@ pub fn build(plan: &Plan) -> Result<Tree, MountError> {
 
 /// As [`build`], with the temporary directories of another tree where it has some.
 pub fn build_beside(plan: &Plan, shared: Option<&Shared>) -> Result<Tree, MountError> {
-    let mut tree = Tree::default();
+    let mut tree = Tree { own_changes: OwnChanges::new().ok(), ..Tree::default() };
     if let Err(error) = without_umask(|| build_in_place(plan, shared, &mut tree)) {
         tree.remove_placeholders();
         return Err(error);
@@ -165,6 +208,14 @@ fn build_in_place(plan: &Plan, shared: Option<&Shared>, tree: &mut Tree) -> Resu
     // Without it, what loses its cover stays open until the next command.
     tree.renewal = Renewal::begin(layout, scratch).ok();
     Ok(())
+}
+
+/// Changes the tree, so that the processes that watch it know whose change it is.
+fn change<T>(changes: Option<&OwnChanges>, change: impl FnOnce() -> T) -> T {
+    match changes {
+        Some(changes) => changes.during(|| without_umask(change)),
+        None => without_umask(change),
+    }
 }
 
 /// What is made meanwhile has the modes that are given.

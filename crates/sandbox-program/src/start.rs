@@ -56,7 +56,15 @@ pub(crate) fn confine(worker: &Worker) -> Result<(), Failure> {
     }
     worker.scheduling.apply_in_child().map_err(at(FailedStep::Other))?;
     worker.capabilities.apply_in_child().map_err(at(FailedStep::Capabilities))?;
-    worker.rules.restrict_self().map_err(at(FailedStep::Landlock))
+    // The thread that files are made on has entered the rules, and this process has come from it.
+    if worker.file_thread().is_none() {
+        worker.rules.restrict_self().map_err(at(FailedStep::Landlock))?;
+    }
+    if let Some(brokered) = worker.brokered.as_ref().filter(|brokered| brokered.is_known_early()) {
+        let end = brokered.channel.child_end();
+        install_in_child(&brokered.program, end, None).map_err(at(FailedStep::Broker))?;
+    }
+    Ok(())
 }
 
 /// Comes back only if something failed.
@@ -76,6 +84,7 @@ pub(crate) fn execute(worker: &Worker, start: &Start<'_>) -> Failure {
             return failure;
         }
         if let Some(brokered) = &worker.brokered
+            && !brokered.is_known_early()
             && let Err(error) =
                 install_in_child(&brokered.program, brokered.channel.child_end(), start.gate)
         {

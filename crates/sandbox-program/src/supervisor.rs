@@ -13,11 +13,12 @@ use toolwright_sandbox::layers::{Layer, Layers, is_shortage};
 use toolwright_sandbox::plan::Files;
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{
-    Inbox, NETWORK, Order, PROGRAMS, Progress, Reply, VIEWS, WORKER, read_fork_frame, read_order,
-    send,
+    Inbox, NETWORK, Order, PROGRAMS, PrivateRequest, Progress, Reply, VIEWS, WORKER,
+    read_fork_frame, read_order, read_private_frame, send,
 };
 
 use crate::activity::Activity;
+use crate::broker::files::pair;
 use crate::children::{Child, Children};
 use crate::signals::{child_signals, forget_signals};
 use crate::temporary::Temporary;
@@ -100,6 +101,25 @@ impl Environment {
         }
     }
 
+    /// Sends a private git directory, or forgets one.
+    fn answer_private(&mut self, request: PrivateRequest<'_>, socket: &OwnedFd) {
+        match request {
+            PrivateRequest::Get(index) => {
+                let found = self.tree.as_ref().and_then(|tree| tree.private(index));
+                let _ = match found {
+                    Some((path, content, covered)) => {
+                        send(socket, &Reply::Private(path).frame(), &[content, covered])
+                    }
+                    None => send(socket, &Reply::NoPrivate.frame(), &[]),
+                };
+            }
+            // Closing the socket is the answer.
+            PrivateRequest::Discard(path) => {
+                let _ = self.tree.as_mut().map(|tree| tree.discard_private(path));
+            }
+        }
+    }
+
     /// How long to wait before looking again for a missing path.
     fn pause(&self) -> Option<&'static Timespec> {
         let since = self.missing_since?;
@@ -162,8 +182,10 @@ fn wait_for_workers(
         }
         let mut fds = vec![PollFd::new(ended, PollFlags::IN)];
         fds.extend(environment.changes());
+        fds.extend(workers.sockets().map(|socket| PollFd::new(socket, PollFlags::IN)));
         let _ = poll(&mut fds, environment.pause().or(Some(&POLL_INTERVAL)));
         forget_signals(ended);
+        workers.answer(&mut environment.tree);
     }
 }
 
@@ -289,7 +311,8 @@ fn serve(
         while let Some(message) = inbox.take().map_err(io::Error::other)? {
             let fork = read_fork_frame(&message);
             let is_known = [WORKER, PROGRAMS, NETWORK, VIEWS].contains(&&*message);
-            let is_known = is_known || fork.is_some();
+            let private = read_private_frame(&message);
+            let is_known = is_known || fork.is_some() || private.is_some();
             let Some(socket) = inbox.take_descriptor().filter(|_| is_known) else {
                 return Err(io::ErrorKind::InvalidData.into());
             };
@@ -311,6 +334,10 @@ fn serve(
                 environment.answer_fork(&order.plan.root, path, anew, &socket);
                 continue;
             }
+            if let Some(request) = private {
+                environment.answer_private(request, &socket);
+                continue;
+            }
             if message == PROGRAMS {
                 if let Some(tree) = &environment.tree {
                     tree.make_programs();
@@ -324,7 +351,7 @@ fn serve(
             } else if environment.watch.as_ref().is_some_and(is_stale) {
                 let _ = send(&socket, &Reply::Stale.frame(), &[]);
                 return Ok(());
-            } else if let Some(worker) = make_worker(order, environment, inbox, socket) {
+            } else if let Some(worker) = make_worker(order, environment, inbox, socket, workers) {
                 workers.add(worker);
             }
         }
@@ -332,6 +359,8 @@ fn serve(
         let is_missing = workers.is_active() && environment.renew_covers();
         let mut fds = vec![PollFd::new(&*inbox, PollFlags::IN), PollFd::new(ended, PollFlags::IN)];
         fds.extend(environment.changes());
+        let sockets = fds.len();
+        fds.extend(workers.sockets().map(|socket| PollFd::new(socket, PollFlags::IN)));
         let wait =
             if is_missing { environment.pause() } else { workers.is_empty().then_some(&IDLE) };
         match poll(&mut fds, wait) {
@@ -340,6 +369,11 @@ fn serve(
             Err(error) => return Err(error.into()),
         }
         let [has_message, has_ended] = [0, 1].map(|index: usize| !fds[index].revents().is_empty());
+        let has_questions = fds[sockets..].iter().any(|polled| !polled.revents().is_empty());
+        drop(fds);
+        if has_questions {
+            workers.answer(&mut environment.tree);
+        }
         if has_ended {
             forget_signals(ended);
             workers.collect();
@@ -356,7 +390,10 @@ fn make_worker(
     environment: &mut Environment,
     inbox: &Inbox,
     socket: OwnedFd,
+    others: &Children,
 ) -> Option<Child> {
+    // Without one, the worker reports that git directories of commands are not private.
+    let (asked, asks) = order.plan.hides_git_directories.then(pair).and_then(Result::ok).unzip();
     // The first worker finds out whether there can be process namespaces, in which a control group
     // is hardly ever needed.
     let mut expected = environment.layers;
@@ -368,7 +405,9 @@ fn make_worker(
         namespaces::make_worker(&mut environment.layers).map(|forked| (forked, activity))
     });
     match forked {
-        Ok((namespaces::Forked::Parent(pid), activity)) => Some(Child { pid, group, activity }),
+        Ok((namespaces::Forked::Parent(pid), activity)) => {
+            Some(Child { pid, group, activity, socket: asked })
+        }
         Ok((namespaces::Forked::Child, activity)) => {
             // SAFETY: the child ends below without returning, so nothing uses the descriptors again.
             unsafe {
@@ -377,6 +416,9 @@ fn make_worker(
                 let tree = environment.tree.iter();
                 for descriptor in tree.flat_map(mounts::Tree::writable_descriptors) {
                     libc::close(descriptor);
+                }
+                for socket in others.sockets().chain(&asked) {
+                    libc::close(socket.as_fd().as_raw_fd());
                 }
             }
             (environment.network, environment.mounts) = (None, None);
@@ -389,7 +431,7 @@ fn make_worker(
                 temporary,
                 idle_ms: environment.idle_ms,
             };
-            run_worker(&setup, activity, environment.layers, socket);
+            run_worker(&setup, activity, environment.layers, socket, asks);
             // SAFETY: `_exit` ends the process without running the destructors of the supervisor's
             // values, which would remove what the supervisor has made.
             unsafe { libc::_exit(0) }

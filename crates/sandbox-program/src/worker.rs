@@ -8,12 +8,15 @@ use crate::filter::{self, FilterPlan};
 use crate::{broker, errno, limits, mounts, namespaces, rules};
 use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open};
 use toolwright_sandbox::layers::{Layer, Layers};
-use toolwright_sandbox::plan::{FileIdentity, Files, Network};
+use toolwright_sandbox::plan::{FileIdentity, Files, Network, Plan};
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{HostMessage, Inbox, Order, Reply, read_request_frame, send};
 
 use crate::activity::Activity;
-use crate::command::{Command, CommandEnd, Event};
+use crate::broker::Ends;
+use crate::broker::files::{Confinement, FileThread, SupervisorSocket};
+use crate::broker::listener::Listener;
+use crate::command::{Command, CommandBroker, CommandCalls, CommandEnd, Event};
 use crate::observe::SocketList;
 use crate::prefork::{ForkOutcome, Stack, wait_for_command};
 use crate::scheduling::Scheduling;
@@ -59,8 +62,9 @@ pub(crate) fn run_worker(
     activity: Activity,
     mut layers: Layers,
     socket: OwnedFd,
+    supervisor: Option<SupervisorSocket>,
 ) {
-    match Worker::new(setup, activity, &mut layers) {
+    match Worker::new(setup, activity, &mut layers, supervisor) {
         Ok(worker) => {
             // Without it the host has only the socket to end this process by.
             let own = pidfd_open(getpid(), PidfdFlags::empty()).ok();
@@ -82,8 +86,24 @@ pub(crate) fn run_worker(
 pub(crate) struct Brokered {
     pub(crate) channel: broker::Channel,
     pub(crate) program: filter::Program,
+    /// Which connections wait.
+    connections: Option<broker::Connections>,
     /// Where the plan names hosts.
-    pub(crate) resolver: Option<broker::Resolver>,
+    resolver: Option<broker::Resolver>,
+    /// Makes the calls on names, where these wait.
+    files: Option<FileThread>,
+}
+
+impl Brokered {
+    /// Whether the filter can be installed before the command is known: no gate of a command comes with it.
+    pub(crate) fn is_known_early(&self) -> bool {
+        self.connections.is_none()
+    }
+
+    fn broker(&self, listener: Listener, gate: Option<OwnedFd>) -> Option<CommandBroker<'_>> {
+        self.connections?;
+        CommandBroker::new(listener, gate, self.resolver.as_ref()).ok()
+    }
 }
 
 /// A resolver that the commands of this worker ask, and no other. It has to have a tree of mounts for
@@ -102,23 +122,39 @@ fn resolver(alone: bool, layers: &mut Layers) -> Option<broker::Resolver> {
     opened.ok()
 }
 
-/// The broker of a plan whose connections wait for one.
+/// The broker of a plan whose connections or calls on names wait for one.
 fn brokered(
-    network: Network,
+    plan: &Plan,
     resolver: Option<broker::Resolver>,
+    files: Option<FileThread>,
     layers: &mut Layers,
 ) -> Result<Option<Brokered>, Failure> {
-    if !network.is_brokered() {
+    let at = |error| (FailedStep::Broker, error);
+    let connections = match plan.network {
+        Network::Names => Some(broker::Connections::Names),
+        Network::HostLoopback => Some(broker::Connections::Loopback),
+        _ => None,
+    };
+    if connections.is_none() && files.is_none() {
         return Ok(None);
     }
-    let program = match network {
-        Network::Names => broker::names_program(),
-        _ => broker::program(),
-    };
-    let program = program.map_err(mistake)?;
-    layers.broker = held(broker::probe(&program).as_ref());
-    let channel = broker::Channel::new().map_err(|error| (FailedStep::Broker, error))?;
-    Ok(Some(Brokered { channel, program, resolver }))
+    let channel = broker::Channel::new().map_err(at)?;
+    let mut rules = files.as_ref().map(|files| broker::FileRules {
+        thread: files.number(),
+        waits: true,
+        closes_openat2: plan.files == Files::Confined,
+    });
+    if let (Some(files), Some(rules)) = (&files, &mut rules) {
+        let program = broker::program_of(None, Some(*rules)).map_err(mistake)?;
+        layers.hidden_git = held(files.probe(&program, &channel).as_ref());
+        rules.waits = layers.hidden_git.holds();
+    }
+    if connections.is_some() {
+        let program = broker::program_of(connections, None).map_err(mistake)?;
+        layers.broker = held(broker::probe(&program).as_ref());
+    }
+    let program = broker::program_of(connections, rules).map_err(mistake)?;
+    Ok(Some(Brokered { channel, program, connections, resolver, files }))
 }
 
 fn held<T>(result: Result<&T, &io::Error>) -> Layer {
@@ -133,8 +169,10 @@ impl Worker {
         setup: &WorkerSetup<'_>,
         activity: Activity,
         layers: &mut Layers,
+        supervisor: Option<SupervisorSocket>,
     ) -> Result<Self, Failure> {
         let WorkerSetup { order, group, tree, temporary, .. } = *setup;
+        let hides = order.plan.hides_git_directories && layers.mount.holds();
         let plan = &order.plan;
         let at = |step: FailedStep| move |error: io::Error| (step, error);
         let alone = layers.pid.holds();
@@ -144,6 +182,19 @@ impl Worker {
             // them.
             rustix::process::set_child_subreaper(Some(getpid())).map_err(other)?;
         }
+        let children = child_signals().map_err(at(FailedStep::Other))?;
+        // Before the numbers of processes are bounded, and while there are all rights.
+        let files = match (supervisor.filter(|_| hides && alone), hides) {
+            (Some(supervisor), _) => {
+                let thread = FileThread::start().map_err(at(FailedStep::Broker))?;
+                Some((thread, supervisor))
+            }
+            (None, true) => {
+                layers.hidden_git = Layer::Refused(libc::EOPNOTSUPP);
+                None
+            }
+            (None, false) => None,
+        };
         let prepared = limits::prepare(&plan.limits, layers, group_limits);
         (layers.processes, layers.memory) = (prepared.processes, prepared.memory);
         if alone {
@@ -171,7 +222,6 @@ impl Worker {
         if !plan.closed.contains(&plan.root) && !plan.is_granted(&plan.root, &identity) {
             return Err((FailedStep::Granted, rustix::io::Errno::STALE.into()));
         }
-        let children = child_signals().map_err(at(FailedStep::Other))?;
         let capabilities =
             namespaces::drop_capabilities(layers).map_err(at(FailedStep::Capabilities))?;
         rustix::thread::set_no_new_privs(true).map_err(other)?;
@@ -186,14 +236,23 @@ impl Worker {
             own_net: layers.net.holds() && layers.loopback.holds(),
             own_ipc: layers.ipc.holds(),
             own_pids: alone,
+            brokers_files: files.is_some(),
         })
         .map_err(mistake)?;
         layers.seccomp = match filter::install(&filter) {
             Ok(()) => Layer::Holds,
             Err(error) => Layer::Refused(errno::of(&error).raw_os_error()),
         };
+        let files = match files {
+            Some((thread, supervisor)) => {
+                let confinement = Confinement { rules: &rules, filter: &filter, capabilities };
+                thread.confine(confinement, supervisor).map_err(at(FailedStep::Broker))?;
+                Some(thread)
+            }
+            None => None,
+        };
         let pin = if alone { Vec::new() } else { filter::pin_filter().map_err(mistake)? };
-        let brokered = brokered(plan.network, resolver, layers)?;
+        let brokered = brokered(plan, resolver, files, layers)?;
         if let Some(errno) = layers.shortage() {
             return Err((FailedStep::Other, io::Error::from_raw_os_error(errno)));
         }
@@ -231,13 +290,56 @@ impl Worker {
         self.watch.as_ref().map_or(Ok(false), |watch| Ok(watch.has_changed()?))
     }
 
+    /// The thread that makes the calls on names, where these wait.
+    pub(crate) fn file_thread(&self) -> Option<&FileThread> {
+        self.brokered.as_ref()?.files.as_ref()
+    }
+
+    /// Waits for a command, and takes what answers its calls.
+    fn start_command(
+        &self,
+        inbox: &mut Inbox,
+        idle_ms: u32,
+    ) -> io::Result<(ForkOutcome, CommandCalls<'_>)> {
+        let mut calls = CommandCalls::default();
+        let Some(brokered) = &self.brokered else {
+            return Ok((wait_for_command(self, inbox, idle_ms)?, calls));
+        };
+        let mut start = || -> (io::Result<ForkOutcome>, Option<OwnedFd>, Option<OwnedFd>) {
+            let outcome = wait_for_command(self, inbox, idle_ms);
+            let is_command = matches!(outcome, Ok(ForkOutcome::Command { .. }));
+            let ends = if is_command { brokered.channel.take_ends().ok().flatten() } else { None };
+            let (listener, gate) =
+                ends.map_or((None, None), |Ends { listener, gate }| (Some(listener), gate));
+            (outcome, listener, gate)
+        };
+        // Without a broker, the kernel refuses the calls that would wait for it.
+        let Some(files) = &brokered.files else {
+            let (outcome, listener, gate) = start();
+            let listener = listener.map(Listener::new);
+            calls.broker = listener.and_then(|listener| brokered.broker(listener, gate));
+            return Ok((outcome?, calls));
+        };
+        let is_shared = brokered.connections.is_some();
+        let ((outcome, gate), session) = files.start_command(is_shared, || {
+            let (outcome, listener, gate) = start();
+            ((outcome, gate), listener)
+        })?;
+        if let Some((session, listener)) = session {
+            calls.session = Some(session);
+            calls.broker = listener.and_then(|listener| brokered.broker(listener, gate));
+        }
+        Ok((outcome?, calls))
+    }
+
     fn serve(&self, inbox: &mut Inbox, idle_ms: u32) {
         while let Ok(true) = self.serve_one(inbox, idle_ms) {}
     }
 
     /// Waits for one command and runs it. Returns `false` when the worker has to end.
     fn serve_one(&self, inbox: &mut Inbox, idle_ms: u32) -> io::Result<bool> {
-        let (leader, input) = match wait_for_command(self, inbox, idle_ms)? {
+        let (outcome, calls) = self.start_command(inbox, idle_ms)?;
+        let (leader, input) = match outcome {
             ForkOutcome::Command { leader, is_background, input } => {
                 if is_background {
                     send(&*inbox, &Reply::Started.frame(), &[])?;
@@ -246,7 +348,7 @@ impl Worker {
             }
             other => return self.report_no_command(inbox, other),
         };
-        let mut command = Command::new(self, leader, input);
+        let mut command = Command::new(self, leader, input, calls);
         match command.wait_for_event(inbox)? {
             Event::Kill => {}
             Event::HostGone => {
@@ -271,13 +373,18 @@ impl Worker {
 
     /// The flag is cleared first: as soon as the host knows, it may remove the tree.
     fn report_end(&self, inbox: &Inbox, end: CommandEnd) -> io::Result<bool> {
-        let CommandEnd { status, killed, usage, was_watched } = end;
+        let CommandEnd { status, killed, usage, was_watched, made_git_directories } = end;
         if was_watched {
             self.scheduling.attend(false);
         }
         self.activity.set(false);
-        send(inbox, &Reply::Done(status, killed, usage).frame(), &[])?;
-        Ok(true)
+        send(
+            inbox,
+            &Reply::Done(status, killed, usage, made_git_directories.unwrap_or(true)).frame(),
+            &[],
+        )?;
+        // A call that does not come to its end keeps the thread that makes them.
+        Ok(made_git_directories.is_some())
     }
 
     fn report_no_command(&self, inbox: &Inbox, outcome: ForkOutcome) -> io::Result<bool> {

@@ -56,6 +56,8 @@ pub struct Layers {
     pub protected: Layer,
     /// Commands work on forks of git directories. Refused: these directories are read-only.
     pub forks: Layer,
+    /// Git directories that commands make are private to them.
+    pub hidden_git: Layer,
     /// The broker makes connections, or gets them from the host.
     pub broker: Layer,
     /// A resolver answers names, and the settings of commands name no other.

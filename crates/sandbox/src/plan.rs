@@ -69,6 +69,9 @@ pub struct Plan {
     /// Directories of hooks in the project of which commands have forks too: what they write there reaches nobody
     /// else. All of them exist and are [`protected`](Self::protected).
     pub hooks: Vec<PathBuf>,
+    /// Whether git directories that commands make are private to them: the host sees an empty directory where a
+    /// command made one, and gets the content as data.
+    pub hides_git_directories: bool,
     /// Where the host looks after commands for repositories that they have made or changed.
     pub looks_below: Option<PathBuf>,
     /// Absent paths that programs on the host would obey. The host sets aside what commands make there.

@@ -132,6 +132,7 @@ pub fn plan(options: &Options<'_>) -> Plan {
         protected,
         views,
         forks: Vec::new(),
+        hides_git_directories: false,
         new_repository: is_new.then_some(own),
         looks_below: is_guarded.then(|| options.root.to_owned()),
         hooks,

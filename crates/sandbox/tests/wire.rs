@@ -41,14 +41,14 @@ fn orders() -> impl Strategy<Value = Order> {
     let identity = (any::<u64>(), any::<u64>(), option::of(any::<u64>()))
         .prop_map(|(device, inode, born)| FileIdentity { device, inode, born });
     let granted = (path(), identity).prop_map(|(path, identity)| Granted { path, identity });
-    let granted = (option::of(path()), vec(granted, 0..4));
+    let granted = (option::of(path()), any::<bool>(), vec(granted, 0..4));
     let plan = (path(), network, files, paths, granted, limits).prop_map(
         |(
             root,
             network,
             files,
             [writable, closed, readable, protected, views, forks, hooks],
-            (new_repository, granted),
+            (new_repository, hides_git_directories, granted),
             limits,
         )| Plan {
             root,
@@ -61,6 +61,7 @@ fn orders() -> impl Strategy<Value = Order> {
             views,
             forks,
             hooks,
+            hides_git_directories,
             new_repository,
             granted,
             limits: Limits {
@@ -126,10 +127,12 @@ fn replies() -> impl Strategy<Value = Reply> {
         (step.clone(), any::<i32>(), ".{0,40}")
             .prop_map(|(step, errno, what)| Reply::Failed(step, errno, what)),
         any::<i32>().prop_map(Reply::Ended),
-        (any::<(i32, u32)>(), any::<(u64, u64, u64)>()).prop_map(|((status, killed), used)| {
-            let (user_us, system_us, peak_bytes) = used;
-            Reply::Done(status, killed, Usage { user_us, system_us, peak_bytes })
-        }),
+        (any::<(i32, u32, bool)>(), any::<(u64, u64, u64)>()).prop_map(
+            |((status, killed, made), used)| {
+                let (user_us, system_us, peak_bytes) = used;
+                Reply::Done(status, killed, Usage { user_us, system_us, peak_bytes }, made)
+            }
+        ),
         vec(any::<u16>(), 0..9).prop_map(Reply::Listening),
         prop::sample::select(vec![InputState::Busy, InputState::Waiting, InputState::Unknown])
             .prop_map(Reply::Input),

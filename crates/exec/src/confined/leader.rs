@@ -87,7 +87,7 @@ impl ConfinedLeader {
                 self.ended = Some(ExitStatus::from_raw(status));
                 Ok(CommandState::Ended)
             }
-            Some(Reply::Done(status, killed, _)) => {
+            Some(Reply::Done(status, killed, ..)) => {
                 self.ended = Some(ExitStatus::from_raw(status));
                 self.killed = killed;
                 self.done = true;
@@ -136,7 +136,7 @@ impl ConfinedLeader {
         send(self.lease.worker(), &kill_frame(), &[])?;
         loop {
             match self.lease.worker_mut().recv(KILL_TIMEOUT)? {
-                Some(Reply::Done(status, killed, _)) => {
+                Some(Reply::Done(status, killed, ..)) => {
                     self.ended = Some(ExitStatus::from_raw(status));
                     self.killed = killed;
                     return Ok(true);

@@ -1,8 +1,11 @@
 //! The kernel's end of the filter: notifications of calls that wait, and the answers.
 
+use std::collections::VecDeque;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use libc::c_long;
+use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 
 use crate::errno;
@@ -12,6 +15,9 @@ const RECEIVE: c_long = 0xC050_2100;
 const SEND: c_long = 0xC018_2101;
 const IS_VALID: c_long = 0x4008_2102;
 const ADD_DESCRIPTOR: c_long = 0x4018_2103;
+const SET_FLAGS: c_long = 0x4008_2104;
+/// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP`, since Linux 6.6.
+const SYNC_WAKE_UP: u64 = 1;
 /// `SECCOMP_ADDFD_FLAG_SETFD`.
 const SET_NUMBER: u32 = 1;
 
@@ -22,24 +28,89 @@ struct Received {
     more: [u64; 16],
 }
 
-pub(super) struct Listener(OwnedFd);
+pub(crate) struct Listener {
+    descriptor: Arc<OwnedFd>,
+    /// Where another thread takes the notifications, and leaves those that are for this one.
+    handed: Option<Arc<Handed>>,
+}
 
-pub(super) struct Notification {
-    pub(super) id: u64,
+/// Notifications that one thread has taken for another. Readable when there is one.
+struct Handed {
+    notifications: Mutex<VecDeque<Notification>>,
+    ready: OwnedFd,
+}
+
+impl Handed {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Notification>> {
+        self.notifications.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(crate) struct Notification {
+    pub(crate) id: u64,
     /// The thread that waits; 0 if it is not visible from here.
-    pub(super) thread: u32,
-    pub(super) number: u32,
-    pub(super) args: [u64; 6],
+    pub(crate) thread: u32,
+    pub(crate) number: u32,
+    pub(crate) args: [u64; 6],
 }
 
 impl Listener {
-    pub(super) fn new(descriptor: OwnedFd) -> Self {
-        Self(descriptor)
+    pub(crate) fn new(descriptor: OwnedFd) -> Self {
+        Self { descriptor: Arc::new(descriptor), handed: None }
+    }
+
+    /// A listener for the notifications that [`hand_over`](Self::hand_over) gives it.
+    pub(crate) fn share(&mut self) -> Result<Self, Errno> {
+        let ready = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let handed = Arc::new(Handed { notifications: Mutex::default(), ready });
+        let shared = Self { descriptor: self.descriptor.clone(), handed: Some(handed.clone()) };
+        self.handed = Some(handed);
+        Ok(shared)
+    }
+
+    /// Gives a notification to the listener that shares this one.
+    pub(crate) fn hand_over(&self, notification: Notification) {
+        let Some(handed) = &self.handed else {
+            return self.answer(notification.id, Err(Errno::NOSYS));
+        };
+        handed.lock().push_back(notification);
+        let _ = rustix::io::write(&handed.ready, &1_u64.to_ne_bytes());
+    }
+
+    /// Has the kernel wake the other side on the processor of this one, where it can.
+    pub(crate) fn wake_in_place(&self) {
+        let flags = SYNC_WAKE_UP;
+        // SAFETY: the kernel takes the number itself, not what it points to.
+        unsafe {
+            libc::syscall(libc::SYS_ioctl, self.descriptor.as_raw_fd(), SET_FLAGS, flags);
+        }
+    }
+
+    /// The kernel's end itself.
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+
+    fn take_handed(handed: &Handed) -> Option<Notification> {
+        let mut notifications = handed.lock();
+        let first = notifications.pop_front();
+        if notifications.is_empty() {
+            let _ = rustix::io::read(&handed.ready, &mut [0; 8]);
+        }
+        first
     }
 
     /// Takes the next call, once the descriptor is readable. `None` means that the caller has died
     /// meanwhile.
-    pub(super) fn receive(&self) -> Result<Option<Notification>, Errno> {
+    pub(crate) fn receive(&self) -> Result<Option<Notification>, Errno> {
+        match &self.handed {
+            Some(handed) => Ok(Self::take_handed(handed)),
+            None => self.receive_from_kernel(),
+        }
+    }
+
+    /// As [`receive`](Self::receive), whoever it is for.
+    pub(crate) fn receive_from_kernel(&self) -> Result<Option<Notification>, Errno> {
         // SAFETY: zeros are a valid notification, and the only one that the kernel accepts.
         let mut received: Received = unsafe { std::mem::zeroed() };
         // SAFETY: the kernel writes no more than there is room for.
@@ -55,13 +126,13 @@ impl Listener {
     }
 
     /// Whether its caller still waits, so that its number is not yet another's.
-    pub(super) fn is_valid(&self, id: u64) -> bool {
+    pub(crate) fn is_valid(&self, id: u64) -> bool {
         // SAFETY: the kernel reads the number.
         unsafe { self.ioctl(IS_VALID, (&raw const id).cast_mut()) == 0 }
     }
 
     /// Ends the call. An error means that the caller has died, which needs no answer.
-    pub(super) fn answer(&self, id: u64, result: Result<(), Errno>) {
+    pub(crate) fn answer(&self, id: u64, result: Result<(), Errno>) {
         let error = result.err().map_or(0, |error| -error.raw_os_error());
         let answer = libc::seccomp_notif_resp { id, val: 0, error, flags: 0 };
         // SAFETY: the kernel reads the answer.
@@ -69,7 +140,7 @@ impl Listener {
     }
 
     /// Puts a descriptor of ours in the place of one of the caller's, which waits.
-    pub(super) fn replace(
+    pub(crate) fn replace(
         &self,
         id: u64,
         ours: BorrowedFd<'_>,
@@ -95,12 +166,12 @@ impl Listener {
     /// `argument` must point to the type that the request reads or writes.
     unsafe fn ioctl<T>(&self, request: c_long, place: *mut T) -> c_long {
         // SAFETY: as above.
-        unsafe { libc::syscall(libc::SYS_ioctl, self.0.as_raw_fd(), request, place) }
+        unsafe { libc::syscall(libc::SYS_ioctl, self.descriptor.as_raw_fd(), request, place) }
     }
 }
 
 impl AsFd for Listener {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.handed.as_ref().map_or(self.descriptor.as_fd(), |handed| handed.ready.as_fd())
     }
 }

@@ -1,5 +1,6 @@
 //! The filter that sends a command's calls to the broker.
 
+use super::files::FileRules;
 use crate::filter::assembler::{Assembler, At, Exception, Test, low};
 use crate::filter::{Architecture, FilterTooLong, Program, Rules, calls};
 
@@ -32,41 +33,68 @@ const OF_TCP: [(u32, u32); 4] = [(1, 10), (12, 13), (18, 18), (25, 25)];
 /// refused: fast open, source routes, other interfaces; so are the calls that
 /// [`worker_filter`](crate::filter::worker_filter) leaves open for the broker's own use.
 pub fn program() -> Result<Program, FilterTooLong> {
-    program_on(Architecture::OURS)
+    program_of(Some(Connections::Loopback), None)
 }
 
-pub(super) fn program_on(arch: Architecture) -> Result<Program, FilterTooLong> {
-    assemble(arch, setsockopt)
+/// Which connections wait for the broker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Connections {
+    /// Those to the loopback interface of the host.
+    Loopback,
+    /// Those to hosts by name. The sockets of the command are those of a private network, of all kinds, but for those
+    /// that the host has connected. Options that would lead their packets elsewhere are refused, and the others are
+    /// open.
+    Names,
 }
 
-/// The same for a command that reaches hosts by name. Its sockets are those of a private network, of all
-/// kinds, but for those that the host has connected. Options that would lead their packets elsewhere are
-/// refused, and the others are open.
-pub fn names_program() -> Result<Program, FilterTooLong> {
-    names_program_on(Architecture::OURS)
+/// The filter of a command whose connections, whose calls on names, or both wait for the broker. A process can have
+/// one such filter.
+pub fn program_of(
+    connections: Option<Connections>,
+    files: Option<FileRules>,
+) -> Result<Program, FilterTooLong> {
+    program_of_on(Architecture::OURS, connections, files)
 }
 
-pub(super) fn names_program_on(arch: Architecture) -> Result<Program, FilterTooLong> {
-    assemble(arch, setsockopt_of_names)
+#[cfg(test)]
+fn program_on(arch: Architecture) -> Result<Program, FilterTooLong> {
+    program_of_on(arch, Some(Connections::Loopback), None)
 }
 
-fn assemble(
+#[cfg(test)]
+fn names_program_on(arch: Architecture) -> Result<Program, FilterTooLong> {
+    program_of_on(arch, Some(Connections::Names), None)
+}
+
+pub(super) fn program_of_on(
     arch: Architecture,
-    setsockopt: fn(&mut Assembler) -> At,
+    connections: Option<Connections>,
+    files: Option<FileRules>,
 ) -> Result<Program, FilterTooLong> {
     let mut asm = Assembler::default();
     let mut rules = Rules::new(arch);
-    for call in [calls::CONNECT, calls::BIND, calls::LISTEN] {
-        rules.add(call, asm.ask());
-    }
     for &call in calls::BROKERING {
         rules.add(call, asm.refuse(libc::EPERM));
     }
-    for (call, flags) in [(calls::SENDTO, 3), (calls::SENDMSG, 2), (calls::SENDMMSG, 3)] {
-        rules.add(call, send(&mut asm, flags));
+    if let Some(files) = files {
+        files.add(&mut asm, &mut rules);
     }
-    rules.add(calls::SETSOCKOPT, setsockopt(&mut asm));
+    match connections {
+        None => {}
+        Some(Connections::Loopback) => add_connections(&mut asm, &mut rules, setsockopt),
+        Some(Connections::Names) => add_connections(&mut asm, &mut rules, setsockopt_of_names),
+    }
     rules.finish(asm)
+}
+
+fn add_connections(asm: &mut Assembler, rules: &mut Rules, setsockopt: fn(&mut Assembler) -> At) {
+    for call in [calls::CONNECT, calls::BIND, calls::LISTEN] {
+        rules.add(call, asm.ask());
+    }
+    for (call, flags) in [(calls::SENDTO, 3), (calls::SENDMSG, 2), (calls::SENDMMSG, 3)] {
+        rules.add(call, send(asm, flags));
+    }
+    rules.add(calls::SETSOCKOPT, setsockopt(asm));
 }
 
 /// Options of sockets that are refused to a command with hosts by name: leaving by another interface.

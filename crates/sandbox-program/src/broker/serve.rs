@@ -49,12 +49,15 @@ struct Waiting {
 impl Broker {
     /// Takes over the listener that a filter was installed with.
     pub fn new(listener: OwnedFd) -> io::Result<Self> {
+        Self::of(Listener::new(listener))
+    }
+
+    pub(crate) fn of(listener: Listener) -> io::Result<Self> {
         let ready = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let timer = Timer::new()?;
         for (source, name) in [(listener.as_fd(), LISTENER), (timer.as_fd(), TIMER)] {
             epoll::add(&ready, source, epoll::EventData::new_u64(name), epoll::EventFlags::IN)?;
         }
-        let listener = Listener::new(listener);
         Ok(Self { listener, timer, ready, waiting: BTreeMap::new(), next: FIRST_WAITING })
     }
 

@@ -86,6 +86,20 @@ pub(crate) const SOCKET: Call = call(41, 198);
 pub(crate) const SOCKETPAIR: Call = call(53, 199);
 pub(crate) const UNSHARE: Call = call(272, 97);
 
+pub(crate) const LINK: Call = only_x86_64(86);
+pub(crate) const LINKAT: Call = call(265, 37);
+pub(crate) const MKDIR: Call = only_x86_64(83);
+pub(crate) const MKDIRAT: Call = call(258, 34);
+pub(crate) const MKNOD: Call = only_x86_64(133);
+pub(crate) const MKNODAT: Call = call(259, 33);
+pub(crate) const RENAME: Call = only_x86_64(82);
+pub(crate) const RENAMEAT: Call = call(264, 38);
+pub(crate) const RENAMEAT2: Call = call(316, 276);
+pub(crate) const RMDIR: Call = only_x86_64(84);
+pub(crate) const SYMLINK: Call = only_x86_64(88);
+pub(crate) const SYMLINKAT: Call = call(266, 36);
+pub(crate) const UNLINKAT: Call = call(263, 35);
+
 /// How a process is scheduled, whose number is the first argument. (Core scheduling, by `prctl`, asks
 /// for the right to trace it.)
 pub(crate) const SCHEDULING: &[Call] = &[

@@ -58,14 +58,15 @@ fn is_in(ranges: &[(u32, u32)], number: u32) -> bool {
 }
 
 fn on_x86_64(plan: FilterPlan, request: &Request) -> Answer {
-    let brokering = matches!(plan.network, Network::HostLoopback | Network::Names);
+    let brokering =
+        matches!(plan.network, Network::HostLoopback | Network::Names) || plan.brokers_files;
     let [first, second, third, fourth, ..] = request.args;
     match request.number {
         2 if plan.files == Files::Confined => open(second, third),
         257 if plan.files == Files::Confined => open(third, fourth),
         85 | 90 | 91 | 133 if plan.files == Files::Confined => mode(second),
         259 | 268 | 452 if plan.files == Files::Confined => mode(third),
-        437 if plan.files == Files::Confined => Errno(ENOSYS),
+        437 if plan.files == Files::Confined && !plan.brokers_files => Errno(ENOSYS),
         16 => ioctl(second),
         29..=31 | 64..=71 | 220 | 240 | 241 if !plan.own_ipc => Errno(ENOSYS),
         41 => socket(plan, int(first), int(second), int(third)),
@@ -88,13 +89,14 @@ fn on_x86_64(plan: FilterPlan, request: &Request) -> Answer {
 }
 
 fn on_aarch64(plan: FilterPlan, request: &Request) -> Answer {
-    let brokering = matches!(plan.network, Network::HostLoopback | Network::Names);
+    let brokering =
+        matches!(plan.network, Network::HostLoopback | Network::Names) || plan.brokers_files;
     let [first, second, third, fourth, ..] = request.args;
     match request.number {
         56 if plan.files == Files::Confined => open(third, fourth),
         52 if plan.files == Files::Confined => mode(second),
         33 | 53 | 452 if plan.files == Files::Confined => mode(third),
-        437 if plan.files == Files::Confined => Errno(ENOSYS),
+        437 if plan.files == Files::Confined && !plan.brokers_files => Errno(ENOSYS),
         29 => ioctl(second),
         180 | 181 | 186..=197 if !plan.own_ipc => Errno(ENOSYS),
         198 => socket(plan, int(first), int(second), int(third)),
@@ -219,9 +221,12 @@ fn plans() -> Vec<FilterPlan> {
     let mut plans = Vec::new();
     for network in networks {
         for files in [Files::Confined, Files::Full] {
-            for namespaces in 0..8 {
-                let [own_net, own_ipc, own_pids] = [1, 2, 4].map(|bit| namespaces & bit != 0);
-                plans.push(FilterPlan { network, files, own_net, own_ipc, own_pids });
+            for namespaces in 0..16 {
+                let [own_net, own_ipc, own_pids, brokers_files] =
+                    [1, 2, 4, 8].map(|bit| namespaces & bit != 0);
+                let spaces =
+                    FilterPlan { network, files, own_net, own_ipc, own_pids, brokers_files };
+                plans.push(spaces);
             }
         }
     }
@@ -280,7 +285,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(8_000))]
 
     #[test]
-    fn the_program_answers_as_specified(request in request(), plan in 0..64_usize, arch in 0..2_usize) {
+    fn the_program_answers_as_specified(request in request(), plan in 0..128_usize, arch in 0..2_usize) {
         let answer = run(&PROGRAMS[arch][plan], &request).0;
         prop_assert_eq!(answer, expected(BOTH[arch], plans()[plan], &request));
     }

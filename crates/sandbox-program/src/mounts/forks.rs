@@ -149,6 +149,17 @@ impl Forks {
         Ok(())
     }
 
+    /// Where forks are made.
+    pub(super) fn hidden(&self) -> &Hidden {
+        &self.hidden
+    }
+
+    /// Whether a file system is that of a fork.
+    pub(super) fn has_device(&self, device: u64) -> bool {
+        let is_of = |fork: &Attached| fstat(&fork.mount).is_ok_and(|stat| stat.st_dev == device);
+        self.forks.iter().any(is_of)
+    }
+
     /// Whether there is one for this path.
     pub(super) fn has(&self, path: &Path) -> bool {
         self.forks.iter().any(|fork| fork.path == path)

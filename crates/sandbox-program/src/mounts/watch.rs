@@ -8,6 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, fstat, open};
 use rustix::io::{Errno, fcntl_dupfd_cloexec, retry_on_intr};
 
+use crate::mounts::own_changes::SeenChanges;
 use crate::mounts::{Tree, placeholder};
 
 /// Changes of the mounts of this process. Readable, with priority, when there is one.
@@ -47,13 +48,21 @@ pub struct Watch {
     root: Option<OwnedFd>,
     placeholders: Vec<OwnedFd>,
     changed: Cell<bool>,
+    /// The supervisor's own changes, which are none.
+    own: Option<SeenChanges>,
 }
 
 impl Watch {
     /// Begins to watch the mounts of this process, after the last one of its own.
     pub fn begin() -> Result<Self, Errno> {
         let mounts = MountEvents::open()?;
-        Ok(Self { mounts, root: None, placeholders: Vec::new(), changed: Cell::new(false) })
+        Ok(Self {
+            mounts,
+            root: None,
+            placeholders: Vec::new(),
+            changed: Cell::new(false),
+            own: None,
+        })
     }
 
     /// As [`begin`](Self::begin), and watches the root and the placeholders of the tree too.
@@ -61,6 +70,7 @@ impl Watch {
         let copies = tree.placeholders.iter().map(|one| fcntl_dupfd_cloexec(one.as_fd(), 3));
         Ok(Self {
             root: Some(open(root, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?),
+            own: tree.own_changes.as_ref().map(SeenChanges::of),
             placeholders: copies.collect::<Result<_, Errno>>()?,
             ..Self::begin()?
         })
@@ -68,7 +78,8 @@ impl Watch {
 
     /// Whether it has changed. From then on it always has.
     pub fn has_changed(&self) -> Result<bool, Errno> {
-        let mounts_have = self.mounts.have_come()?;
+        let mounts_have =
+            self.mounts.have_come()? && !self.own.as_ref().is_some_and(SeenChanges::explain);
         let is_gone = |fd: &OwnedFd| fstat(fd).map_or(true, |stat| stat.st_nlink == 0);
         let is_used = |fd: &OwnedFd| fstat(fd).map_or(true, |stat| !placeholder::is_unused(&stat));
         if mounts_have

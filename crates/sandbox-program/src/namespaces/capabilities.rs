@@ -38,6 +38,25 @@ impl RetainedCapabilities {
     }
 }
 
+impl RetainedCapabilities {
+    /// What they are.
+    #[must_use]
+    pub fn set(self) -> CapabilitySet {
+        self.0
+    }
+
+    /// Gives up all others but the right to look into processes of this user namespace, if there is that: for a
+    /// thread that makes calls for commands of any user.
+    pub(crate) fn apply_with_inspection(self) -> io::Result<()> {
+        let _ = clear_ambient_capability_set();
+        let inspection = capabilities(None)?.permitted & CapabilitySet::SYS_PTRACE;
+        let all = self.0 | inspection;
+        let sets =
+            CapabilitySets { effective: all, permitted: all, inheritable: CapabilitySet::empty() };
+        Ok(set_capabilities(None, sets)?)
+    }
+}
+
 /// Gives up all capabilities that commands do not keep. The worker calls this once it is set up.
 pub fn drop_capabilities(layers: &Layers) -> io::Result<RetainedCapabilities> {
     let mut retained = CapabilitySet::empty();

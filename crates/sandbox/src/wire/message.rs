@@ -194,6 +194,44 @@ pub fn read_fork_frame(content: &[u8]) -> Option<(&Path, bool)> {
     path(FORK).map(|path| (path, false)).or_else(|| path(FORK_ANEW).map(|path| (path, true)))
 }
 
+/// Asks a supervisor for one of the private git directories, together with a socket for the answer:
+/// [`Reply::Private`] and the descriptors, or [`Reply::NoPrivate`] after the last one.
+///
+/// [`Reply::Private`]: super::Reply::Private
+/// [`Reply::NoPrivate`]: super::Reply::NoPrivate
+#[must_use]
+pub fn private_frame(index: u32) -> Vec<u8> {
+    plain_frame(&[PRIVATE, &index.to_le_bytes()].concat())
+}
+
+/// Has a supervisor forget the private git directory at a path, together with a socket that it closes when that is
+/// done. Commands then see the directory of the host there.
+#[must_use]
+pub fn discard_private_frame(path: &Path) -> Vec<u8> {
+    plain_frame(&[DISCARD_PRIVATE, path.as_os_str().as_bytes()].concat())
+}
+
+/// What a host asks about private git directories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PrivateRequest<'m> {
+    /// The one of this index.
+    Get(u32),
+    /// Forget the one at this path.
+    Discard(&'m Path),
+}
+
+/// Reads the content of a frame that [`private_frame`] or [`discard_private_frame`] made.
+#[must_use]
+pub fn read_private_frame(content: &[u8]) -> Option<PrivateRequest<'_>> {
+    if let Some(path) = content.strip_prefix(DISCARD_PRIVATE) {
+        return Some(PrivateRequest::Discard(Path::new(OsStr::from_bytes(path))));
+    }
+    let index = content.strip_prefix(PRIVATE)?.try_into().ok()?;
+    Some(PrivateRequest::Get(u32::from_le_bytes(index)))
+}
+
+const PRIVATE: &[u8] = b"private:";
+const DISCARD_PRIVATE: &[u8] = b"discard-private:";
 const FORK: &[u8] = b"fork:";
 const FORK_ANEW: &[u8] = b"fork-anew:";
 

@@ -42,6 +42,7 @@ impl Wire for Plan {
             views,
             forks,
             hooks,
+            hides_git_directories,
             ..
         } = self;
         root.write(to);
@@ -50,6 +51,7 @@ impl Wire for Plan {
         for paths in [writable, closed, readable, protected, views, forks, hooks] {
             paths.write(to);
         }
+        hides_git_directories.write(to);
         self.new_repository.write(to);
         self.granted.write(to);
         self.limits.write(to);
@@ -68,6 +70,7 @@ impl Wire for Plan {
             views: Wire::read(from)?,
             forks: Wire::read(from)?,
             hooks: Wire::read(from)?,
+            hides_git_directories: Wire::read(from)?,
             new_repository: Wire::read(from)?,
             looks_below: None,
             set_aside: Vec::new(),

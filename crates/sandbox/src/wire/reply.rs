@@ -1,5 +1,7 @@
 //! The messages of a worker to its host.
 
+use std::path::PathBuf;
+
 use super::codec::{Malformed, Reader, Wire, read_whole, wire_enum, wire_struct};
 use super::message::{FRAME_HEADER, framed};
 use crate::background::{InputState, Usage};
@@ -17,8 +19,9 @@ pub enum Reply {
     /// when the host asks for that.
     Ended(i32),
     /// The command ended with this status, nothing of it is left, this number of its other processes
-    /// was killed, and this is what all of them used.
-    Done(i32, u32, Usage),
+    /// was killed, and this is what all of them used. The last says whether it has made a git directory, which is
+    /// private then.
+    Done(i32, u32, Usage, bool),
     /// The command was not run.
     NotRun(FailedStep, i32),
     /// Nothing was run: a path that was covered has become another file since. It leaves, and a new
@@ -47,13 +50,18 @@ pub enum Reply {
     Fork,
     /// There is no such fork, for this reason.
     NoFork(i32),
+    /// A private git directory at this path. Its content comes with the frame, and behind it the directory that the
+    /// host sees there.
+    Private(PathBuf),
+    /// There are no more of them.
+    NoPrivate,
 }
 
 wire_enum!(Reply {
     1 = Ready(layers),
     2 = Failed(step, errno, what),
     3 = Ended(status),
-    4 = Done(status, killed, usage),
+    4 = Done(status, killed, usage, made_git_directories),
     5 = NotRun(step, errno),
     6 = Goodbye,
     7 = Stale,
@@ -67,6 +75,8 @@ wire_enum!(Reply {
     15 = NoViews,
     16 = Fork,
     17 = NoFork(errno),
+    18 = Private(path),
+    19 = NoPrivate,
 });
 wire_struct!(Usage { user_us, system_us, peak_bytes });
 wire_enum!(InputState { 0 = Busy, 1 = Waiting, 2 = Unknown });
@@ -100,6 +110,7 @@ wire_struct!(Layers {
     closed,
     protected,
     forks,
+    hidden_git,
     broker,
     resolver,
     processes,

@@ -19,7 +19,6 @@ use super::socket::{
     Progress, call_on, connects_again, is_plain, is_tcp, own_network, progress, take_over, waits,
 };
 use super::waiting::{Asked, Caller, Waiting, Way};
-use crate::broker::channel::Ends;
 use crate::broker::listener::Listener;
 use crate::broker::socket::{Begun, connect_shortly, is_closed, set_limit};
 use crate::broker::timer::Timer;
@@ -55,8 +54,11 @@ pub(crate) struct NamesBroker<'w> {
 
 impl<'w> NamesBroker<'w> {
     /// Takes over what came from the child of a command.
-    pub(crate) fn new(ends: Ends, resolver: &'w Resolver) -> io::Result<Self> {
-        let Ends { listener, gate } = ends;
+    pub(crate) fn new(
+        listener: Listener,
+        gate: Option<OwnedFd>,
+        resolver: &'w Resolver,
+    ) -> io::Result<Self> {
         resolver.clear();
         let ready = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let timer = Timer::new()?;
@@ -70,7 +72,7 @@ impl<'w> NamesBroker<'w> {
             epoll::add(&ready, source, epoll::EventData::new_u64(name), epoll::EventFlags::IN)?;
         }
         Ok(Self {
-            listener: Listener::new(listener),
+            listener,
             resolver,
             gate,
             timer,

@@ -1,0 +1,40 @@
+//! Calls on names, made for commands: no git directory that a command makes comes to lie on the host.
+//!
+//! `mkdir`, `mknod`, `rename`, `link`, `symlink` and `rmdir` of a command wait for a thread of the worker, which makes
+//! the call itself. It reads each path once and looks it up by descriptors, so rewriting memory, moving directories or
+//! exchanging descriptors meanwhile decides nothing. It has the rules of Landlock that the command has, and takes on the
+//! caller's user, groups, capabilities and mask.
+//!
+//! | Call | Answer |
+//! | --- | --- |
+//! | on names that git takes for no git directory | the kernel's |
+//! | `mkdir` of a git directory | an empty directory for the host, a private one in its place for commands |
+//! | `rmdir` of a private one | removes both, or `ENOTEMPTY` |
+//! | `rename` of a directory to such a name, or of a private one | `EXDEV`: programs copy |
+//! | `rename` of a file to such a name | the kernel's |
+//! | `symlink`, `link`, `mknod`, `rename` of anything else to such a name | `EPERM` |
+//!
+//! Opening is not waited for. So a command can make a plain *file* of such a name, which is found when the command has
+//! ended. Another thread of the command can open the empty directory of the host in the moment between its making and
+//! its covering, and keep it open.
+//!
+//! A command that confines a part of itself further by Landlock is answered by the rules of the whole command.
+
+mod call;
+mod caller;
+mod git;
+mod identity;
+mod name;
+mod perform;
+mod performer;
+mod program;
+mod resolve;
+mod session;
+mod supervisor_socket;
+mod thread;
+mod walk;
+
+pub use program::FileRules;
+pub(crate) use session::Session;
+pub(crate) use supervisor_socket::{SupervisorSocket, WorkerSocket, pair};
+pub(crate) use thread::{Confinement, FileThread};

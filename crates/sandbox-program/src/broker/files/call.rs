@@ -1,0 +1,154 @@
+//! The calls on names that wait for the broker, with all that was in the caller's memory.
+
+use std::ffi::CString;
+use std::os::fd::{OwnedFd, RawFd};
+
+use rustix::io::Errno;
+
+use super::caller::FileCaller;
+use crate::broker::listener::Notification;
+use crate::filter::{Architecture, calls};
+
+/// A path, and the directory that it begins in if it is relative.
+#[derive(Debug)]
+pub(super) struct Named {
+    pub(super) base: Option<OwnedFd>,
+    pub(super) path: CString,
+}
+
+impl Named {
+    fn read(caller: &FileCaller<'_>, base: RawFd, address: u64) -> Result<Self, Errno> {
+        let path = caller.text(address)?;
+        let is_absolute = path.to_bytes().first() == Some(&b'/');
+        let base = if is_absolute { None } else { Some(caller.directory(base)?) };
+        Ok(Self { base, path })
+    }
+}
+
+/// A call. Numbers are as the caller passed them.
+#[derive(Debug)]
+pub(super) enum FileCall {
+    MakeDirectory(Named, u32),
+    /// Mode and device.
+    MakeNode(Named, u32, u32),
+    RemoveDirectory(Named),
+    /// From, to, and the flags of `renameat2`.
+    Rename(Named, Named, u32),
+    /// From, to, and the flags of `linkat`.
+    Link(Named, Named, i32),
+    /// What it contains, and its name.
+    MakeLink(CString, Named),
+}
+
+/// The calls, by what they do and where their arguments are.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    MakeDirectory,
+    MakeNode,
+    RemoveDirectory,
+    Rename,
+    Link,
+    MakeLink,
+}
+
+const RENAME_FLAGS: u32 = libc::RENAME_NOREPLACE | libc::RENAME_EXCHANGE | libc::RENAME_WHITEOUT;
+
+/// Whether a call has descriptors beside its paths.
+const AT: bool = true;
+const PLAIN: bool = false;
+
+const CALLS: [(calls::Call, Kind, bool); 13] = [
+    (calls::MKDIR, Kind::MakeDirectory, PLAIN),
+    (calls::MKDIRAT, Kind::MakeDirectory, AT),
+    (calls::MKNOD, Kind::MakeNode, PLAIN),
+    (calls::MKNODAT, Kind::MakeNode, AT),
+    (calls::RMDIR, Kind::RemoveDirectory, PLAIN),
+    (calls::UNLINKAT, Kind::RemoveDirectory, AT),
+    (calls::RENAME, Kind::Rename, PLAIN),
+    (calls::RENAMEAT, Kind::Rename, AT),
+    (calls::RENAMEAT2, Kind::Rename, AT),
+    (calls::LINK, Kind::Link, PLAIN),
+    (calls::LINKAT, Kind::Link, AT),
+    (calls::SYMLINK, Kind::MakeLink, PLAIN),
+    (calls::SYMLINKAT, Kind::MakeLink, AT),
+];
+
+/// The calls that wait, but for `unlinkat`, which waits only when it removes a directory.
+pub(super) fn waiting() -> impl Iterator<Item = calls::Call> {
+    CALLS.iter().map(|(call, ..)| *call).filter(|call| *call != calls::UNLINKAT)
+}
+
+/// Whether a notification is of a call on names.
+pub(in crate::broker) fn is_file_call(notification: &Notification) -> bool {
+    kind(notification).is_some()
+}
+
+fn kind(notification: &Notification) -> Option<(calls::Call, Kind, bool)> {
+    let is = |call: calls::Call| call.number(Architecture::OURS) == Some(notification.number);
+    CALLS.into_iter().find(|(call, ..)| is(*call))
+}
+
+impl FileCall {
+    /// Whether what it makes depends on the caller's mask.
+    pub(super) fn has_mode(&self) -> bool {
+        matches!(self, Self::MakeDirectory(..) | Self::MakeNode(..))
+    }
+
+    /// Reads what a notification is about.
+    pub(super) fn read(
+        notification: &Notification,
+        caller: &FileCaller<'_>,
+    ) -> Result<Self, Errno> {
+        let (call, kind, has_descriptors) = kind(notification).ok_or(Errno::NOSYS)?;
+        let mut arguments = notification.args.into_iter();
+        let mut next = || arguments.next().unwrap_or_default();
+        let named = |next: &mut dyn FnMut() -> u64| -> Result<Named, Errno> {
+            let base = if has_descriptors { int(next()) } else { libc::AT_FDCWD };
+            Named::read(caller, base, next())
+        };
+        Ok(match kind {
+            Kind::MakeDirectory => Self::MakeDirectory(named(&mut next)?, word(next())),
+            Kind::MakeNode => Self::MakeNode(named(&mut next)?, word(next()), word(next())),
+            Kind::RemoveDirectory => {
+                let named = named(&mut next)?;
+                if call == calls::UNLINKAT && int(next()) & !libc::AT_REMOVEDIR != 0 {
+                    return Err(Errno::INVAL);
+                }
+                Self::RemoveDirectory(named)
+            }
+            Kind::Rename => {
+                let (from, to) = (named(&mut next)?, named(&mut next)?);
+                let flags = if call == calls::RENAMEAT2 { word(next()) } else { 0 };
+                let keeps = flags & (libc::RENAME_NOREPLACE | libc::RENAME_WHITEOUT) != 0;
+                let exchanges = flags & libc::RENAME_EXCHANGE != 0;
+                if flags & !RENAME_FLAGS != 0 || keeps && exchanges {
+                    return Err(Errno::INVAL);
+                }
+                Self::Rename(from, to, flags)
+            }
+            Kind::Link => {
+                let (from, to) = (named(&mut next)?, named(&mut next)?);
+                let flags = if call == calls::LINKAT { int(next()) } else { 0 };
+                if flags & !(libc::AT_SYMLINK_FOLLOW | libc::AT_EMPTY_PATH) != 0 {
+                    return Err(Errno::INVAL);
+                }
+                Self::Link(from, to, flags)
+            }
+            Kind::MakeLink => {
+                let content = caller.text(next())?;
+                Self::MakeLink(content, named(&mut next)?)
+            }
+        })
+    }
+}
+
+/// As the kernel takes an `int`.
+#[expect(clippy::cast_possible_truncation, reason = "the kernel truncates")]
+fn int(argument: u64) -> i32 {
+    argument as i32
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the kernel truncates")]
+fn word(argument: u64) -> u32 {
+    argument as u32
+}

@@ -1,0 +1,151 @@
+//! The calls that could leave a git directory on the host.
+
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat};
+use rustix::io::Errno;
+
+use super::perform::{link_descriptor, make_directory, remove_directory, remove_file, rename};
+use super::resolve::Place;
+use super::supervisor_socket::SupervisorSocket;
+use crate::mounts::DirectoryIdentity;
+
+/// How often another process may make a name again that is to be replaced.
+const TRIES: usize = 16;
+
+/// Keeps the git directories of commands away from the host.
+#[derive(Debug)]
+pub(super) struct GitDirectories {
+    supervisor: SupervisorSocket,
+    /// Whether one was made since this was last asked.
+    made: AtomicBool,
+}
+
+impl GitDirectories {
+    pub(super) fn new(supervisor: SupervisorSocket) -> Self {
+        Self { supervisor, made: AtomicBool::new(false) }
+    }
+
+    pub(super) fn take_made(&self) -> bool {
+        self.made.swap(false, Ordering::Relaxed)
+    }
+
+    /// Makes a directory that is empty for the host. When the call returns, commands see another one in its place.
+    pub(super) fn make(&self, place: &Place, mode: u32) -> Result<(), Errno> {
+        make_directory(place, mode)?;
+        if self.hide(place).is_err() {
+            // Whatever commands have put into it meanwhile keeps it, and the look after the command finds that.
+            let _ = remove_directory(place);
+            return Err(Errno::PERM);
+        }
+        Ok(())
+    }
+
+    fn hide(&self, place: &Place) -> Result<(), Errno> {
+        let made = open(place, OFlags::DIRECTORY)?;
+        let identity = DirectoryIdentity::of(&fstat(&made)?);
+        let path = readlinkat(CWD, format!("/proc/self/fd/{}", made.as_raw_fd()), Vec::new())?;
+        if self.supervisor.hide(path_of(&path), identity)? {
+            self.made.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Removes a directory, and what commands see in its place if that is empty.
+    pub(super) fn remove(&self, place: &Place) -> Result<(), Errno> {
+        match remove_directory(place) {
+            // The kernel has found that the caller may remove it.
+            Err(Errno::BUSY) => {}
+            result => return result,
+        }
+        let private = open(place, OFlags::DIRECTORY)?;
+        self.supervisor.reveal(DirectoryIdentity::of(&fstat(&private)?))?;
+        let removed = remove_directory(place);
+        if removed.is_err() {
+            let _ = self.hide(place);
+        }
+        removed
+    }
+
+    /// Renames from or to a name of git directories. No directory gets such a name by it.
+    pub(super) fn rename(&self, from: &Place, to: &Place, flags: u32) -> Result<(), Errno> {
+        if flags & (libc::RENAME_EXCHANGE | libc::RENAME_WHITEOUT) != 0 {
+            // Both ends are looked up, so that what is absent is reported first.
+            open(from, OFlags::empty())?;
+            return Err(Errno::XDEV);
+        }
+        if !to.is_git_directory() {
+            return match rename(from, to, flags) {
+                // It is a private directory. Programs copy it then.
+                Err(Errno::BUSY) if is_directory(from) => Err(Errno::XDEV),
+                result => result,
+            };
+        }
+        let file = open(from, OFlags::empty())?;
+        let stat = fstat(&file)?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            // Programs make the directory and copy what it contains.
+            FileType::Directory => Err(Errno::XDEV),
+            FileType::RegularFile => move_file(&file, &stat, from, to, flags),
+            _ => Err(Errno::PERM),
+        }
+    }
+}
+
+/// Renames a file by steps of which none can rename a directory, whatever other processes do to the names.
+fn move_file(
+    file: &OwnedFd,
+    stat: &Stat,
+    from: &Place,
+    to: &Place,
+    flags: u32,
+) -> Result<(), Errno> {
+    let is_same = |other: &Stat| (other.st_dev, other.st_ino) == (stat.st_dev, stat.st_ino);
+    for _ in 0..TRIES {
+        match link_descriptor(file, to) {
+            Ok(()) => {
+                let removed = match open(from, OFlags::empty()).and_then(fstat) {
+                    Ok(there) if is_same(&there) => remove_file(from),
+                    _ => Ok(()),
+                };
+                if removed.is_err() {
+                    let _ = remove_file(to);
+                }
+                return removed;
+            }
+            Err(Errno::EXIST) if flags & libc::RENAME_NOREPLACE == 0 => {
+                match open(to, OFlags::empty()).and_then(fstat) {
+                    // Two names of one file: the kernel does nothing then.
+                    Ok(there) if is_same(&there) => return Ok(()),
+                    Ok(there) if FileType::from_raw_mode(there.st_mode).is_dir() => {
+                        return Err(Errno::ISDIR);
+                    }
+                    Err(errno) if errno != Errno::NOENT => return Err(errno),
+                    _ => match remove_file(to) {
+                        Ok(()) | Err(Errno::NOENT) => {}
+                        Err(errno) => return Err(errno),
+                    },
+                }
+            }
+            Err(errno) => return Err(errno),
+        }
+    }
+    Err(Errno::BUSY)
+}
+
+fn is_directory(place: &Place) -> bool {
+    let stat = open(place, OFlags::empty()).and_then(fstat);
+    stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir())
+}
+
+/// Opens what is at a place, a link itself.
+fn open(place: &Place, kind: OFlags) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC | kind;
+    place.with_directory(|directory| openat(directory, &place.name, flags, Mode::empty()))
+}
+
+fn path_of(path: &std::ffi::CStr) -> &std::path::Path {
+    use std::os::unix::ffi::OsStrExt;
+    std::path::Path::new(std::ffi::OsStr::from_bytes(path.to_bytes()))
+}

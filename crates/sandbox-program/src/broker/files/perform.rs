@@ -1,0 +1,137 @@
+//! The calls themselves, made for a caller.
+
+use std::ffi::CStr;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use super::call::{FileCall, Named};
+use super::caller::FileCaller;
+use super::git::GitDirectories;
+use super::resolve::{Place, look_up};
+use crate::errno;
+
+/// Makes a call. The rights and the mask of this thread are the caller's.
+pub(super) fn perform(
+    call: FileCall,
+    caller: &FileCaller<'_>,
+    git: &GitDirectories,
+) -> Result<(), Errno> {
+    let place = |named: Named| Place::of(caller, named);
+    match call {
+        FileCall::MakeDirectory(named, mode) => {
+            let place = place(named)?;
+            if place.is_git_directory() {
+                git.make(&place, mode)
+            } else {
+                make_directory(&place, mode)
+            }
+        }
+        FileCall::MakeNode(named, mode, device) => {
+            let place = place(named)?;
+            if place.is_git_directory() {
+                return Err(Errno::PERM);
+            }
+            let (directory, name) = (place.directory(), place.name.as_ptr());
+            // SAFETY: the name ends with a NUL.
+            done(unsafe { libc::syscall(libc::SYS_mknodat, directory, name, mode, device) })
+        }
+        FileCall::RemoveDirectory(named) => {
+            let place = place(named)?;
+            if place.is_git_directory() { git.remove(&place) } else { remove_directory(&place) }
+        }
+        FileCall::Rename(from, to, flags) => {
+            let (from, to) = (place(from)?, place(to)?);
+            if from.is_git_directory() || to.is_git_directory() {
+                git.rename(&from, &to, flags)
+            } else {
+                rename(&from, &to, flags)
+            }
+        }
+        FileCall::Link(from, to, flags) => {
+            let to = place(to)?;
+            link(caller, from, &to, flags)
+        }
+        FileCall::MakeLink(content, named) => {
+            let place = place(named)?;
+            if place.is_git_directory() {
+                return Err(Errno::PERM);
+            }
+            let (directory, name) = (place.directory(), place.name.as_ptr());
+            // SAFETY: both texts end with a NUL.
+            done(unsafe { libc::syscall(libc::SYS_symlinkat, content.as_ptr(), directory, name) })
+        }
+    }
+}
+
+fn link(caller: &FileCaller<'_>, from: Named, to: &Place, flags: i32) -> Result<(), Errno> {
+    let is_empty = from.path.is_empty() && flags & libc::AT_EMPTY_PATH != 0;
+    if to.is_git_directory() {
+        return Err(Errno::PERM);
+    }
+    if is_empty {
+        return link_descriptor(&from.base.ok_or(Errno::BADF)?, to);
+    }
+    if flags & libc::AT_SYMLINK_FOLLOW == 0 {
+        let from = Place::of(caller, from)?;
+        let (directory, name) = (from.directory(), from.name.as_ptr());
+        let (to_directory, to_name) = (to.directory(), to.name.as_ptr());
+        // SAFETY: both names end with a NUL.
+        return done(unsafe {
+            libc::syscall(libc::SYS_linkat, directory, name, to_directory, to_name, 0)
+        });
+    }
+    if from.path.is_empty() {
+        return Err(Errno::NOENT);
+    }
+    link_descriptor(&look_up(caller, from.base, &from.path, OFlags::empty())?, to)
+}
+
+/// Gives the file of a descriptor a name. The kernel never does that to a directory.
+pub(super) fn link_descriptor(from: &OwnedFd, to: &Place) -> Result<(), Errno> {
+    let mut path = [0_u8; 32];
+    let text = format!("/proc/self/fd/{}\0", from.as_raw_fd());
+    path.get_mut(..text.len()).ok_or(Errno::NAMETOOLONG)?.copy_from_slice(text.as_bytes());
+    let from = CStr::from_bytes_until_nul(&path).map_err(|_| Errno::INVAL)?;
+    let (directory, name) = (to.directory(), to.name.as_ptr());
+    let follow = libc::AT_SYMLINK_FOLLOW;
+    // SAFETY: both texts end with a NUL.
+    done(unsafe {
+        libc::syscall(libc::SYS_linkat, libc::AT_FDCWD, from.as_ptr(), directory, name, follow)
+    })
+}
+
+pub(super) fn make_directory(place: &Place, mode: u32) -> Result<(), Errno> {
+    let (directory, name) = (place.directory(), place.name.as_ptr());
+    // SAFETY: the name ends with a NUL.
+    done(unsafe { libc::syscall(libc::SYS_mkdirat, directory, name, mode) })
+}
+
+pub(super) fn remove_directory(place: &Place) -> Result<(), Errno> {
+    remove(place, libc::AT_REMOVEDIR)
+}
+
+/// Removes anything but a directory.
+pub(super) fn remove_file(place: &Place) -> Result<(), Errno> {
+    remove(place, 0)
+}
+
+fn remove(place: &Place, flags: i32) -> Result<(), Errno> {
+    let (directory, name) = (place.directory(), place.name.as_ptr());
+    // SAFETY: the name ends with a NUL.
+    done(unsafe { libc::syscall(libc::SYS_unlinkat, directory, name, flags) })
+}
+
+pub(super) fn rename(from: &Place, to: &Place, flags: u32) -> Result<(), Errno> {
+    let (directory, name) = (from.directory(), from.name.as_ptr());
+    let (to_directory, to_name) = (to.directory(), to.name.as_ptr());
+    // SAFETY: both names end with a NUL.
+    done(unsafe {
+        libc::syscall(libc::SYS_renameat2, directory, name, to_directory, to_name, flags)
+    })
+}
+
+fn done(result: libc::c_long) -> Result<(), Errno> {
+    if result == 0 { Ok(()) } else { Err(errno::last()) }
+}

@@ -1,0 +1,99 @@
+//! The part of a command's filter that sends calls on names to the broker.
+
+use super::call::waiting;
+use crate::filter::assembler::{Assembler, At, Test, low};
+use crate::filter::{Rules, calls};
+
+/// What the filter of a command has to know about the broker of its names.
+#[derive(Debug, Clone, Copy)]
+pub struct FileRules {
+    /// The number of the broker's thread, which commands must not change.
+    pub thread: u32,
+    /// Whether calls wait. If not, only what the worker needs for them is closed.
+    pub waits: bool,
+    /// Whether the filter of the worker leaves `openat2` open for the broker alone.
+    pub closes_openat2: bool,
+}
+
+impl FileRules {
+    pub(in crate::broker) fn add(self, asm: &mut Assembler, rules: &mut Rules) {
+        if self.waits {
+            let (ask, allow) = (asm.ask(), asm.allow());
+            for call in waiting() {
+                rules.add(call, ask);
+            }
+            let directory = asm.branch(Test::AnyBit, libc::AT_REMOVEDIR.unsigned_abs(), ask, allow);
+            rules.add(calls::UNLINKAT, asm.load(low(2), directory));
+        }
+        if self.closes_openat2 {
+            rules.add(calls::OPENAT2, asm.refuse(libc::ENOSYS));
+        }
+        let first = self.on_thread(asm, 0);
+        for &call in calls::SCHEDULING.iter().chain(&[calls::PRLIMIT64]) {
+            rules.add(call, first);
+        }
+        let second = self.on_thread(asm, 1);
+        for call in [calls::SETPRIORITY, calls::IOPRIO_SET] {
+            rules.add(call, second);
+        }
+    }
+
+    /// Refuses a call on the broker's thread.
+    fn on_thread(self, asm: &mut Assembler, argument: u32) -> At {
+        let (allow, refuse) = (asm.allow(), asm.refuse(libc::EPERM));
+        let tested = asm.branch(Test::Equal, self.thread, refuse, allow);
+        asm.load(low(argument), tested)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use libc::{ENOSYS, EPERM};
+
+    use super::*;
+    use crate::broker::program::program_of_on;
+    use crate::filter::Architecture;
+    use crate::filter::specification::Answer::{Allow, Ask, Errno};
+    use crate::filter::specification::{BOTH, Request, run};
+
+    #[test]
+    fn every_number_is_answered_as_specified() {
+        for arch in BOTH {
+            let rules = FileRules { thread: 7, waits: true, closes_openat2: true };
+            let program = program_of_on(arch, None, Some(rules)).expect("short enough");
+            assert!(program.len() <= 80, "{}", program.len());
+            let (asks, removes, first, second): (&[u32], u32, &[u32], &[u32]) = match arch {
+                Architecture::X86_64 => (
+                    &[82, 83, 84, 86, 88, 133, 258, 259, 264, 265, 266, 316],
+                    263,
+                    &[142, 144, 203, 302, 314],
+                    &[141, 251],
+                ),
+                Architecture::Aarch64 => {
+                    (&[33, 34, 36, 37, 38, 276], 35, &[118, 119, 122, 261, 274], &[140, 30])
+                }
+            };
+            let reads = if arch == Architecture::X86_64 { 310 } else { 270 };
+            for number in 0..600 {
+                for args in [[0; 6], [7, 0, 0x200, 0, 0, 0], [0, 7, 0x400, 0, 0, 0]] {
+                    let request = Request { arch: arch.audit_number(), number, args };
+                    let expected =
+                        if asks.contains(&number) || number == removes && args[2] == 0x200 {
+                            Ask
+                        } else if first.contains(&number) && args[0] == 7
+                            || second.contains(&number) && args[1] == 7
+                            || number == 438
+                            || number == reads
+                        {
+                            Errno(EPERM)
+                        } else if number == 437 || number >= 470 {
+                            Errno(ENOSYS)
+                        } else {
+                            Allow
+                        };
+                    assert_eq!(run(&program, &request).0, expected, "{arch:?} {request:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! How a worker has its supervisor hide a git directory: the worker gives up the right to mount, and the supervisor
+//! keeps it. What the supervisor mounts appears in the trees of its workers.
+
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::io::{Errno, retry_on_intr};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair,
+};
+
+use crate::mounts::{DirectoryIdentity, Tree};
+
+const HIDE: u8 = 1;
+const REVEAL: u8 = 2;
+const HEADER: usize = 17;
+/// The longest path that the kernel names.
+const MAX_PATH: usize = 4096;
+
+/// Answers beside error numbers, which are negative.
+const DONE: i32 = 0;
+const IS_PRIVATE: i32 = 1;
+
+/// The end of a worker.
+#[derive(Debug)]
+pub(crate) struct SupervisorSocket(OwnedFd);
+
+/// The end of a supervisor. Readable when the worker asks for something.
+#[derive(Debug)]
+pub(crate) struct WorkerSocket(OwnedFd);
+
+/// A pair, to be made before the worker is.
+pub(crate) fn pair() -> Result<(WorkerSocket, SupervisorSocket), Errno> {
+    let (supervisor, worker) =
+        socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+    Ok((WorkerSocket(supervisor), SupervisorSocket(worker)))
+}
+
+impl SupervisorSocket {
+    /// Hides an empty directory. `false`: there is no need to.
+    pub(super) fn hide(&self, path: &Path, identity: DirectoryIdentity) -> Result<bool, Errno> {
+        Ok(self.ask(HIDE, path, identity)? == DONE)
+    }
+
+    /// Takes the private directory away that commands see at a path. `NOTEMPTY` if it is not empty, `BUSY` if there
+    /// is none.
+    pub(super) fn reveal(&self, identity: DirectoryIdentity) -> Result<(), Errno> {
+        self.ask(REVEAL, Path::new(""), identity).map(drop)
+    }
+
+    fn ask(&self, what: u8, path: &Path, identity: DirectoryIdentity) -> Result<i32, Errno> {
+        let mut message = vec![what];
+        message.extend(identity.device.to_ne_bytes());
+        message.extend(identity.inode.to_ne_bytes());
+        message.extend(path.as_os_str().as_bytes());
+        retry_on_intr(|| send(&self.0, &message, SendFlags::NOSIGNAL))?;
+        let mut answer = [0; 4];
+        let (length, _) = retry_on_intr(|| recv(&self.0, &mut answer, RecvFlags::empty()))?;
+        match i32::from_ne_bytes(answer) {
+            _ if length != answer.len() => Err(Errno::PIPE),
+            errno @ ..0 => Err(Errno::from_raw_os_error(-errno)),
+            done => Ok(done),
+        }
+    }
+}
+
+impl WorkerSocket {
+    /// Answers what the worker asks. `false`: it has ended.
+    pub(crate) fn answer(&self, tree: Option<&mut Tree>) -> bool {
+        let mut message = [0; HEADER + MAX_PATH];
+        let received = recv(&self.0, &mut message, RecvFlags::DONTWAIT);
+        let message = match received {
+            Ok((0, _)) => return false,
+            Ok((length, _)) => &message[..length],
+            Err(Errno::AGAIN | Errno::INTR) => return true,
+            Err(_) => return false,
+        };
+        let answered = tree.ok_or(Errno::NOSYS).and_then(|tree| carry_out(tree, message));
+        let answer = answered.unwrap_or_else(|errno| -errno.raw_os_error());
+        send(&self.0, &answer.to_ne_bytes(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT).is_ok()
+    }
+}
+
+fn carry_out(tree: &mut Tree, message: &[u8]) -> Result<i32, Errno> {
+    let number = |range: std::ops::Range<usize>| -> Result<u64, Errno> {
+        let bytes = message.get(range).and_then(|bytes| bytes.try_into().ok());
+        bytes.map(u64::from_ne_bytes).ok_or(Errno::BADMSG)
+    };
+    let identity = DirectoryIdentity { device: number(1..9)?, inode: number(9..HEADER)? };
+    match message.first() {
+        Some(&HIDE) => {
+            let path = PathBuf::from(OsStr::from_bytes(&message[HEADER..]));
+            tree.hide(&path, identity).map(|hidden| if hidden { DONE } else { IS_PRIVATE })
+        }
+        Some(&REVEAL) => tree.reveal(identity).map(|()| DONE),
+        _ => Err(Errno::BADMSG),
+    }
+}
+
+impl AsFd for WorkerSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}

@@ -1,0 +1,161 @@
+//! Git directories that commands make.
+//!
+//! The host sees an empty directory. A private one lies on it in the trees of the commands, in memory of its own.
+//! A worker asks for it before the call that makes the directory returns; it cannot mount itself.
+
+use std::ffi::OsString;
+use std::fs::read_link;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{
+    CWD, Dir, Gid, Mode, OFlags, ResolveFlags, Stat, Uid, fchmod, fchown, fstat, openat2,
+};
+use rustix::io::Errno;
+use rustix::mount::{UnmountFlags, unmount};
+use toolwright_fork::{Fork, Hidden};
+use toolwright_fs::remove_tree;
+
+use crate::errno;
+use crate::mounts::kernel;
+
+/// The private git directories of a tree, the oldest first.
+#[derive(Debug, Default)]
+pub(super) struct PrivateDirectories(Vec<PrivateDirectory>);
+
+/// One that lies on an empty directory of the host.
+#[derive(Debug)]
+struct PrivateDirectory {
+    mount: OwnedFd,
+    /// The same directory on a mount that is attached nowhere.
+    content: OwnedFd,
+    /// The directory of the host.
+    covered: OwnedFd,
+}
+
+/// Which directory a worker means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DirectoryIdentity {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+}
+
+impl DirectoryIdentity {
+    pub(crate) fn of(stat: &Stat) -> Self {
+        Self { device: stat.st_dev, inode: stat.st_ino }
+    }
+}
+
+impl PrivateDirectories {
+    /// Lays a private directory on the one at a path, which is empty and of this identity.
+    pub(super) fn add(
+        &mut self,
+        hidden: &Hidden,
+        path: &Path,
+        identity: DirectoryIdentity,
+    ) -> Result<(), Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let covered = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
+        let stat = fstat(&covered)?;
+        if DirectoryIdentity::of(&stat) != identity {
+            return Err(Errno::STALE);
+        }
+        let mode = Mode::from_raw_mode(stat.st_mode);
+        let Fork { mount, changes: content } = Fork::empty(hidden, Mode::RWXU)?;
+        // An owner that has no number here stays this process.
+        let owner = (Some(Uid::from_raw(stat.st_uid)), Some(Gid::from_raw(stat.st_gid)));
+        let _ = fchown(&content, owner.0, owner.1);
+        fchmod(&content, mode)?;
+        kernel::attach(&mount, &covered)?;
+        // Whatever another thread of the command has put there since the directory was made.
+        empty(&covered)?;
+        // Those that the host has removed.
+        self.0.retain(|one| one.path().is_some());
+        self.0.push(PrivateDirectory { mount, content, covered });
+        Ok(())
+    }
+
+    /// Takes away the one of this identity, if it is empty.
+    pub(super) fn remove_empty(&mut self, identity: DirectoryIdentity) -> Result<(), Errno> {
+        let index = self.0.iter().position(|one| one.has(identity)).ok_or(Errno::BUSY)?;
+        if !is_empty(&self.0[index].content)? {
+            return Err(Errno::NOTEMPTY);
+        }
+        self.0[index].detach()?;
+        self.0.remove(index);
+        Ok(())
+    }
+
+    /// Takes away the one at a path, whatever it holds.
+    pub(super) fn discard(&mut self, path: &Path) -> Result<(), Errno> {
+        let of = |one: &PrivateDirectory| one.path().is_some_and(|found| found == path);
+        let index = self.0.iter().position(of).ok_or(Errno::NOENT)?;
+        self.0[index].detach()?;
+        self.0.remove(index);
+        Ok(())
+    }
+
+    /// Where each is now, its content, and the directory of the host.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (PathBuf, BorrowedFd<'_>, BorrowedFd<'_>)> {
+        self.0
+            .iter()
+            .filter_map(|one| Some((one.path()?, one.content.as_fd(), one.covered.as_fd())))
+    }
+
+    /// Whether a file system is that of one of them.
+    pub(super) fn has_device(&self, device: u64) -> bool {
+        self.0.iter().any(|one| fstat(&one.content).is_ok_and(|stat| stat.st_dev == device))
+    }
+
+    /// What no worker needs.
+    pub(super) fn descriptors(&self) -> impl Iterator<Item = RawFd> {
+        self.0.iter().flat_map(|one| {
+            [one.mount.as_raw_fd(), one.content.as_raw_fd(), one.covered.as_raw_fd()]
+        })
+    }
+}
+
+impl PrivateDirectory {
+    fn has(&self, identity: DirectoryIdentity) -> bool {
+        fstat(&self.mount).is_ok_and(|stat| DirectoryIdentity::of(&stat) == identity)
+    }
+
+    /// Follows the renames of the directories above it. `None`: the host has removed its directory.
+    fn path(&self) -> Option<PathBuf> {
+        let path = read_link(format!("/proc/self/fd/{}", self.mount.as_raw_fd())).ok()?;
+        let found = kernel::open_plain(&path).and_then(fstat).ok()?;
+        self.has(DirectoryIdentity::of(&found)).then_some(path)
+    }
+
+    fn detach(&self) -> Result<(), Errno> {
+        if self.path().is_none() {
+            return Ok(());
+        }
+        unmount(format!("/proc/self/fd/{}", self.mount.as_raw_fd()), UnmountFlags::DETACH)
+    }
+}
+
+fn names(directory: impl AsFd) -> Result<Vec<OsString>, Errno> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            names.push(OsString::from_vec(name.to_vec()));
+        }
+    }
+    Ok(names)
+}
+
+fn is_empty(directory: impl AsFd) -> Result<bool, Errno> {
+    Ok(names(directory)?.is_empty())
+}
+
+fn empty(directory: &OwnedFd) -> Result<(), Errno> {
+    for name in names(directory)? {
+        let path = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd())).join(name);
+        remove_tree(&path, None).map_err(|error| errno::of(&error))?;
+    }
+    Ok(())
+}
