@@ -5,7 +5,9 @@
 mod attacks;
 mod calls;
 mod connections;
+mod git_directories;
 mod programs;
 mod refusals;
+mod sandbox;
 mod waiting;
 mod worker;

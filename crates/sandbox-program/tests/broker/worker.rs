@@ -19,6 +19,7 @@ pub(crate) const PLAN: FilterPlan = FilterPlan {
     own_net: false,
     own_ipc: true,
     own_pids: true,
+    brokers_files: false,
 };
 
 /// A user without any right.

@@ -38,6 +38,7 @@ const NARROWEST: FilterPlan = FilterPlan {
     own_net: false,
     own_ipc: false,
     own_pids: false,
+    brokers_files: false,
 };
 
 fn filter(plan: FilterPlan) -> Program {

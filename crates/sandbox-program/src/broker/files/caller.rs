@@ -78,10 +78,12 @@ impl FileCaller<'_> {
             let thread = self.thread.cast_signed();
             libc::process_vm_readv(thread, &raw const ours, 1, &raw const theirs, 1, 0)
         };
-        match (usize::try_from(copied), errno::last()) {
-            (Ok(copied), _) => Ok(copied),
-            (Err(_), Errno::PERM | Errno::ACCESS) => self.read_file(address, bytes),
-            (Err(_), errno) => Err(errno),
+        if let Ok(copied) = usize::try_from(copied) {
+            return Ok(copied);
+        }
+        match errno::last() {
+            Errno::PERM | Errno::ACCESS => self.read_file(address, bytes),
+            errno => Err(errno),
         }
     }
 

@@ -61,11 +61,6 @@ impl OwnRights {
         !self.retained.is_empty()
     }
 
-    /// The number of processes and the mask are of no use here.
-    pub(super) fn own(&self) -> &Identity {
-        &self.identity
-    }
-
     /// Makes a call with the rights of its caller.
     pub(super) fn with<T>(
         &self,
@@ -73,10 +68,7 @@ impl OwnRights {
         call: impl FnOnce() -> Result<T, Errno>,
     ) -> Result<T, Errno> {
         let Identity { user, group, groups, capabilities, .. } = caller;
-        let effective = CapabilitySet::from_bits_retain(*capabilities);
-        if !self.retained.contains(effective) {
-            return Err(Errno::PERM);
-        }
+        let effective = CapabilitySet::from_bits_retain(*capabilities) & self.retained;
         let own = &self.identity;
         let changes = user != &own.user || group != &own.group || groups != &own.groups;
         if !changes && effective == self.retained {

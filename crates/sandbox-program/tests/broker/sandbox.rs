@@ -1,0 +1,226 @@
+//! The program itself, as a host has it: a supervisor, and a worker that runs one command after the other.
+
+use std::fs;
+use std::io::{Read, pipe};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use toolwright_sandbox::layers::Layers;
+use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
+use toolwright_sandbox::wire::{
+    Inbox, Order, Reply, Request, WORKER, discard_private_frame, kill_frame, plain_frame,
+    private_frame, run_frame, send, write_order,
+};
+
+/// The same for commands inside and outside.
+pub(crate) const VARIABLES: [(&str, &str); 9] = [
+    ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+    ("HOME", "/nowhere"),
+    ("LC_ALL", "C"),
+    ("GIT_AUTHOR_NAME", "a"),
+    ("GIT_AUTHOR_EMAIL", "a@b"),
+    ("GIT_COMMITTER_NAME", "a"),
+    ("GIT_COMMITTER_EMAIL", "a@b"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("PYTHONDONTWRITEBYTECODE", "1"),
+];
+
+pub(crate) struct Sandbox {
+    supervisor: Child,
+    socket: UnixStream,
+    worker: Inbox,
+    pub(crate) layers: Layers,
+    pub(crate) root: PathBuf,
+    _place: tempfile::TempDir,
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) status: ExitStatus,
+    pub(crate) output: String,
+    pub(crate) made_git_directories: bool,
+}
+
+impl Sandbox {
+    pub(crate) fn new() -> Self {
+        Self::with(true, Network::PrivateLoopback)
+    }
+
+    pub(crate) fn with(hides: bool, network: Network) -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap().join("root");
+        fs::create_dir(&root).unwrap();
+        let plan = Plan {
+            root: root.clone(),
+            network,
+            files: Files::Confined,
+            writable: vec![root.clone()],
+            hides_git_directories: hides,
+            limits: Limits { processes: Some(4096), ..Limits::default() },
+            ..Plan::default()
+        };
+        let (socket, theirs) = UnixStream::pair().unwrap();
+        let supervisor = Command::new(env!("CARGO_BIN_EXE_toolwright-sandbox"))
+            .arg0("toolwright-sandbox")
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::null())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
+        let order = Order {
+            plan,
+            without_mounts: None,
+            idle_ms: 600_000,
+            joins_network: false,
+            shares_temporary: false,
+        };
+        send(&socket, &plain_frame(&write_order(&order)), &[]).unwrap();
+        let (worker, layers) = Self::worker(&socket);
+        Self { supervisor, socket, worker, layers, root, _place: place }
+    }
+
+    fn worker(supervisor: &UnixStream) -> (Inbox, Layers) {
+        let (socket, theirs) = UnixStream::pair().unwrap();
+        send(supervisor, &plain_frame(WORKER), &[theirs.as_fd()]).unwrap();
+        drop(theirs);
+        let mut worker = Inbox::new(socket.into());
+        let reply = Reply::read(&worker.wait().unwrap().unwrap()).unwrap();
+        worker.take_descriptor();
+        let Reply::Ready(layers) = reply else { panic!("{reply:?}") };
+        (worker, layers)
+    }
+
+    /// Has the next commands run in another worker of the same supervisor. The former one is kept.
+    pub(crate) fn exchange_worker(&mut self) -> Inbox {
+        std::mem::replace(&mut self.worker, Self::worker(&self.socket).0)
+    }
+
+    /// Whether git directories of commands are private here.
+    pub(crate) fn holds(&self) -> bool {
+        let holds = self.layers.hidden_git.holds();
+        if !holds {
+            let Layers { mount, pid, .. } = self.layers;
+            assert!(!mount.holds() || !pid.holds(), "{:?}", self.layers);
+            eprintln!("skipped: {:?}", self.layers);
+        }
+        holds
+    }
+
+    /// Starts a shell.
+    pub(crate) fn start(&self, script: &str) -> impl Read + use<> {
+        let (reader, writer) = pipe().unwrap();
+        let request = Request { program: b"/bin/bash", cwd: b"", ..Request::default() };
+        let arguments = ["bash", "-c", script].map(str::as_bytes);
+        let variables = VARIABLES.map(|(name, value)| (name.as_bytes(), value.as_bytes()));
+        let frame = run_frame(&request, arguments.into_iter(), variables.into_iter());
+        send(&self.worker, &frame, &[writer.as_fd()]).unwrap();
+        reader
+    }
+
+    /// Ends what was started.
+    pub(crate) fn end(&mut self) -> (ExitStatus, bool) {
+        loop {
+            match Reply::read(&self.worker.wait().unwrap().unwrap()).unwrap() {
+                Reply::Ended(_) => send(&self.worker, &kill_frame(), &[]).unwrap(),
+                Reply::Done(status, _, _, made) => return (ExitStatus::from_raw(status), made),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    pub(crate) fn kill(&self) {
+        send(&self.worker, &kill_frame(), &[]).unwrap();
+    }
+
+    /// Runs a shell to its end.
+    pub(crate) fn run(&mut self, script: &str) -> Ended {
+        let mut reader = self.start(script);
+        let mut bytes = Vec::new();
+        reader.read_to_end(&mut bytes).unwrap();
+        let (status, made_git_directories) = self.end();
+        let output = String::from_utf8_lossy(&bytes).into_owned();
+        Ended { status, output, made_git_directories }
+    }
+
+    /// Runs a shell that has to succeed.
+    pub(crate) fn output(&mut self, script: &str) -> String {
+        let ended = self.run(&format!("exec 2>&1; set -e; {script}"));
+        assert!(ended.status.success(), "{script}: {ended:?}");
+        ended.output
+    }
+
+    fn ask(&self, frame: &[u8]) -> Inbox {
+        let (socket, theirs) = UnixStream::pair().unwrap();
+        send(&self.socket, frame, &[theirs.as_fd()]).unwrap();
+        Inbox::new(socket.into())
+    }
+
+    /// The private directories: where they are, their content, and what the host sees there.
+    pub(crate) fn private(&self) -> Vec<(PathBuf, OwnedFd, OwnedFd)> {
+        let mut all = Vec::new();
+        loop {
+            let mut answer = self.ask(&private_frame(u32::try_from(all.len()).unwrap()));
+            match Reply::read(&answer.wait().unwrap().unwrap()).unwrap() {
+                Reply::Private(path) => {
+                    let mut next = || answer.take_descriptor().unwrap();
+                    let (content, covered) = (next(), next());
+                    all.push((path, content, covered));
+                }
+                Reply::NoPrivate => return all,
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// Where they are, below the root.
+    pub(crate) fn private_paths(&self) -> Vec<String> {
+        let below = |path: &Path| path.strip_prefix(&self.root).unwrap().display().to_string();
+        self.private().iter().map(|(path, ..)| below(path)).collect()
+    }
+
+    pub(crate) fn discard(&self, path: &Path) {
+        assert!(self.ask(&discard_private_frame(path)).wait().unwrap().is_none());
+    }
+
+    /// The git directories that the host sees, below the root. All of them have to be empty.
+    pub(crate) fn visible(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        find(&self.root, &mut |path| {
+            let name = path.file_name().unwrap().to_string_lossy();
+            if name.eq_ignore_ascii_case(".git") {
+                let metadata = fs::symlink_metadata(path).unwrap();
+                if metadata.is_dir() {
+                    let content: Vec<_> = fs::read_dir(path).unwrap().map(Result::unwrap).collect();
+                    assert!(content.is_empty(), "{path:?}: {content:?}");
+                }
+                found.push(path.strip_prefix(&self.root).unwrap().display().to_string());
+            }
+        });
+        found.sort();
+        found
+    }
+}
+
+/// Calls `on` for each entry below a directory.
+pub(crate) fn find(directory: &Path, on: &mut impl FnMut(&Path)) {
+    for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
+        on(&entry.path());
+        if entry.file_type().unwrap().is_dir() {
+            find(&entry.path(), on);
+        }
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        let _ = rustix::net::shutdown(&self.worker, rustix::net::Shutdown::Both);
+        let _ = self.socket.shutdown(std::net::Shutdown::Both);
+        let _ = self.supervisor.wait();
+    }
+}
