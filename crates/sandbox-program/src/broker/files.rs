@@ -18,6 +18,9 @@
 //! ended. Another thread of the command can open the empty directory of the host in the moment between its making and
 //! its covering, and keep it open.
 //!
+//! A caught signal that comes before the broker has taken a call interrupts it, where its handler does not restart
+//! calls (`EINTR`, which the kernel itself does not return here). The call has not been made then.
+//!
 //! A command that confines a part of itself further by Landlock is answered by the rules of the whole command.
 
 mod call;

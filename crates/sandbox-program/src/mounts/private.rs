@@ -32,6 +32,7 @@ struct PrivateDirectory {
     content: OwnedFd,
     /// The directory of the host.
     covered: OwnedFd,
+    identity: DirectoryIdentity,
 }
 
 /// Which directory a worker means.
@@ -70,9 +71,8 @@ impl PrivateDirectories {
         kernel::attach(&mount, &covered)?;
         // Whatever another thread of the command has put there since the directory was made.
         empty(&covered)?;
-        // Those that the host has removed.
-        self.0.retain(|one| one.path().is_some());
-        self.0.push(PrivateDirectory { mount, content, covered });
+        let identity = DirectoryIdentity::of(&fstat(&content)?);
+        self.0.push(PrivateDirectory { mount, content, covered, identity });
         Ok(())
     }
 
@@ -105,7 +105,7 @@ impl PrivateDirectories {
 
     /// Whether a file system is that of one of them.
     pub(super) fn has_device(&self, device: u64) -> bool {
-        self.0.iter().any(|one| fstat(&one.content).is_ok_and(|stat| stat.st_dev == device))
+        self.0.iter().any(|one| one.identity.device == device)
     }
 
     /// What no worker needs.
@@ -118,7 +118,7 @@ impl PrivateDirectories {
 
 impl PrivateDirectory {
     fn has(&self, identity: DirectoryIdentity) -> bool {
-        fstat(&self.mount).is_ok_and(|stat| DirectoryIdentity::of(&stat) == identity)
+        self.identity == identity
     }
 
     /// Follows the renames of the directories above it. `None`: the host has removed its directory.

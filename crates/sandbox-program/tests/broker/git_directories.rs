@@ -53,7 +53,7 @@ fn every_way_to_make_one() {
         "tar cf t.tar one; mkdir four; tar xf t.tar -C four; git -C four/one log -1 --format=%s",
     );
     sandbox.output(
-        "mkdir five; mkdir -p five/.GIT five/git~1 'five/.git. ' five/.git:x five/.g$'\\u200c'it",
+        "mkdir five; mkdir -p five/.GIT five/git~1 'five/.git. ' five/.git:x five/.g$'\\xe2\\x80\\x8c'it",
     );
     sandbox.output("mkdir six; mkdir six/g; echo x > six/g/f; mv six/g six/.git; cat six/.git/f; test ! -e six/g");
     sandbox.output(
@@ -141,11 +141,14 @@ fn permission_bits_are_those_asked_for() {
     if !sandbox.holds() {
         return;
     }
+    let shared = sandbox.root.join("g");
+    fs::create_dir(&shared).unwrap();
+    fs::set_permissions(&shared, PermissionsExt::from_mode(0o2775)).unwrap();
     let text = sandbox.output(
-        "mkdir -m 2775 g; umask 027; mkdir g/a g/.git; mkdir -m 700 g/.Git; mkdir -m 1777 g/git~1
+        "umask 027; mkdir g/a g/.git; mkdir -m 700 g/.Git; mkdir -m 1755 g/git~1
         stat -c %a g/a g/.git g/.Git g/git~1; touch g/.git/f; stat -c %a g/.git/f",
     );
-    assert_eq!(text, "2750\n2750\n2700\n1777\n640\n");
+    assert_eq!(text, "2750\n2750\n2700\n3755\n640\n");
     let mode = |name: &str| {
         fs::metadata(sandbox.root.join("g").join(name)).unwrap().permissions().mode() & 0o7777
     };

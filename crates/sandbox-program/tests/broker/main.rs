@@ -5,6 +5,7 @@
 mod attacks;
 mod calls;
 mod connections;
+mod file_calls;
 mod git_directories;
 mod programs;
 mod refusals;

@@ -100,6 +100,7 @@ impl FileCall {
         caller: &FileCaller<'_>,
     ) -> Result<Self, Errno> {
         let (call, kind, has_descriptors) = kind(notification).ok_or(Errno::NOSYS)?;
+        check_flags(call, &notification.args)?;
         let mut arguments = notification.args.into_iter();
         let mut next = || arguments.next().unwrap_or_default();
         let named = |next: &mut dyn FnMut() -> u64| -> Result<Named, Errno> {
@@ -109,29 +110,15 @@ impl FileCall {
         Ok(match kind {
             Kind::MakeDirectory => Self::MakeDirectory(named(&mut next)?, word(next())),
             Kind::MakeNode => Self::MakeNode(named(&mut next)?, word(next()), word(next())),
-            Kind::RemoveDirectory => {
-                let named = named(&mut next)?;
-                if call == calls::UNLINKAT && int(next()) & !libc::AT_REMOVEDIR != 0 {
-                    return Err(Errno::INVAL);
-                }
-                Self::RemoveDirectory(named)
-            }
+            Kind::RemoveDirectory => Self::RemoveDirectory(named(&mut next)?),
             Kind::Rename => {
                 let (from, to) = (named(&mut next)?, named(&mut next)?);
                 let flags = if call == calls::RENAMEAT2 { word(next()) } else { 0 };
-                let keeps = flags & (libc::RENAME_NOREPLACE | libc::RENAME_WHITEOUT) != 0;
-                let exchanges = flags & libc::RENAME_EXCHANGE != 0;
-                if flags & !RENAME_FLAGS != 0 || keeps && exchanges {
-                    return Err(Errno::INVAL);
-                }
                 Self::Rename(from, to, flags)
             }
             Kind::Link => {
                 let (from, to) = (named(&mut next)?, named(&mut next)?);
                 let flags = if call == calls::LINKAT { int(next()) } else { 0 };
-                if flags & !(libc::AT_SYMLINK_FOLLOW | libc::AT_EMPTY_PATH) != 0 {
-                    return Err(Errno::INVAL);
-                }
                 Self::Link(from, to, flags)
             }
             Kind::MakeLink => {
@@ -140,6 +127,22 @@ impl FileCall {
             }
         })
     }
+}
+
+/// Refuses flags that the kernel does not know. It looks at them before it looks at the paths.
+fn check_flags(call: calls::Call, arguments: &[u64; 6]) -> Result<(), Errno> {
+    let are_known = if call == calls::UNLINKAT {
+        int(arguments[2]) & !libc::AT_REMOVEDIR == 0
+    } else if call == calls::RENAMEAT2 {
+        let flags = word(arguments[4]);
+        let keeps = flags & (libc::RENAME_NOREPLACE | libc::RENAME_WHITEOUT) != 0;
+        flags & !RENAME_FLAGS == 0 && !(keeps && flags & libc::RENAME_EXCHANGE != 0)
+    } else if call == calls::LINKAT {
+        int(arguments[4]) & !(libc::AT_SYMLINK_FOLLOW | libc::AT_EMPTY_PATH) == 0
+    } else {
+        true
+    };
+    if are_known { Ok(()) } else { Err(Errno::INVAL) }
 }
 
 /// As the kernel takes an `int`.

@@ -3,7 +3,7 @@
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat};
+use rustix::fs::{CWD, FileType, OFlags, Stat, fstat, readlinkat};
 use rustix::io::Errno;
 
 use super::perform::{link_descriptor, make_directory, remove_directory, remove_file, rename};
@@ -43,7 +43,7 @@ impl GitDirectories {
     }
 
     fn hide(&self, place: &Place) -> Result<(), Errno> {
-        let made = open(place, OFlags::DIRECTORY)?;
+        let made = place.open(OFlags::DIRECTORY)?;
         let identity = DirectoryIdentity::of(&fstat(&made)?);
         let path = readlinkat(CWD, format!("/proc/self/fd/{}", made.as_raw_fd()), Vec::new())?;
         if self.supervisor.hide(path_of(&path), identity)? {
@@ -59,7 +59,7 @@ impl GitDirectories {
             Err(Errno::BUSY) => {}
             result => return result,
         }
-        let private = open(place, OFlags::DIRECTORY)?;
+        let private = place.open(OFlags::DIRECTORY)?;
         self.supervisor.reveal(DirectoryIdentity::of(&fstat(&private)?))?;
         let removed = remove_directory(place);
         if removed.is_err() {
@@ -72,7 +72,7 @@ impl GitDirectories {
     pub(super) fn rename(&self, from: &Place, to: &Place, flags: u32) -> Result<(), Errno> {
         if flags & (libc::RENAME_EXCHANGE | libc::RENAME_WHITEOUT) != 0 {
             // Both ends are looked up, so that what is absent is reported first.
-            open(from, OFlags::empty())?;
+            from.open(OFlags::empty())?;
             return Err(Errno::XDEV);
         }
         if !to.is_git_directory() {
@@ -82,7 +82,7 @@ impl GitDirectories {
                 result => result,
             };
         }
-        let file = open(from, OFlags::empty())?;
+        let file = from.open(OFlags::empty())?;
         let stat = fstat(&file)?;
         match FileType::from_raw_mode(stat.st_mode) {
             // Programs make the directory and copy what it contains.
@@ -105,7 +105,7 @@ fn move_file(
     for _ in 0..TRIES {
         match link_descriptor(file, to) {
             Ok(()) => {
-                let removed = match open(from, OFlags::empty()).and_then(fstat) {
+                let removed = match from.open(OFlags::empty()).and_then(fstat) {
                     Ok(there) if is_same(&there) => remove_file(from),
                     _ => Ok(()),
                 };
@@ -115,7 +115,7 @@ fn move_file(
                 return removed;
             }
             Err(Errno::EXIST) if flags & libc::RENAME_NOREPLACE == 0 => {
-                match open(to, OFlags::empty()).and_then(fstat) {
+                match to.open(OFlags::empty()).and_then(fstat) {
                     // Two names of one file: the kernel does nothing then.
                     Ok(there) if is_same(&there) => return Ok(()),
                     Ok(there) if FileType::from_raw_mode(there.st_mode).is_dir() => {
@@ -135,14 +135,8 @@ fn move_file(
 }
 
 fn is_directory(place: &Place) -> bool {
-    let stat = open(place, OFlags::empty()).and_then(fstat);
+    let stat = place.open(OFlags::empty()).and_then(fstat);
     stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir())
-}
-
-/// Opens what is at a place, a link itself.
-fn open(place: &Place, kind: OFlags) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC | kind;
-    place.with_directory(|directory| openat(directory, &place.name, flags, Mode::empty()))
 }
 
 fn path_of(path: &std::ffi::CStr) -> &std::path::Path {

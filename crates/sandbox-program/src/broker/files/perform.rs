@@ -49,10 +49,7 @@ pub(super) fn perform(
                 rename(&from, &to, flags)
             }
         }
-        FileCall::Link(from, to, flags) => {
-            let to = place(to)?;
-            link(caller, from, &to, flags)
-        }
+        FileCall::Link(from, to, flags) => link(caller, from, to, flags),
         FileCall::MakeLink(content, named) => {
             let place = place(named)?;
             if place.is_git_directory() {
@@ -65,27 +62,32 @@ pub(super) fn perform(
     }
 }
 
-fn link(caller: &FileCaller<'_>, from: Named, to: &Place, flags: i32) -> Result<(), Errno> {
-    let is_empty = from.path.is_empty() && flags & libc::AT_EMPTY_PATH != 0;
-    if to.is_git_directory() {
-        return Err(Errno::PERM);
+/// What is linked is looked up before the new name is, and its errors come first.
+fn link(caller: &FileCaller<'_>, from: Named, to: Named, flags: i32) -> Result<(), Errno> {
+    if from.path.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
+        return link_descriptor(&from.base.ok_or(Errno::BADF)?, &new_link(caller, to)?);
     }
-    if is_empty {
-        return link_descriptor(&from.base.ok_or(Errno::BADF)?, to);
+    if flags & libc::AT_SYMLINK_FOLLOW != 0 {
+        if from.path.is_empty() {
+            return Err(Errno::NOENT);
+        }
+        let from = look_up(caller, from.base, &from.path, OFlags::empty())?;
+        return link_descriptor(&from, &new_link(caller, to)?);
     }
-    if flags & libc::AT_SYMLINK_FOLLOW == 0 {
-        let from = Place::of(caller, from)?;
-        let (directory, name) = (from.directory(), from.name.as_ptr());
-        let (to_directory, to_name) = (to.directory(), to.name.as_ptr());
-        // SAFETY: both names end with a NUL.
-        return done(unsafe {
-            libc::syscall(libc::SYS_linkat, directory, name, to_directory, to_name, 0)
-        });
-    }
-    if from.path.is_empty() {
-        return Err(Errno::NOENT);
-    }
-    link_descriptor(&look_up(caller, from.base, &from.path, OFlags::empty())?, to)
+    let from = Place::of(caller, from)?;
+    let to = match new_link(caller, to) {
+        Ok(to) => to,
+        Err(errno) => return from.open(OFlags::empty()).and(Err(errno)),
+    };
+    let (directory, name) = (from.directory(), from.name.as_ptr());
+    let (to_directory, to_name) = (to.directory(), to.name.as_ptr());
+    // SAFETY: both names end with a NUL.
+    done(unsafe { libc::syscall(libc::SYS_linkat, directory, name, to_directory, to_name, 0) })
+}
+
+fn new_link(caller: &FileCaller<'_>, to: Named) -> Result<Place, Errno> {
+    let to = Place::of(caller, to)?;
+    if to.is_git_directory() { Err(Errno::PERM) } else { Ok(to) }
 }
 
 /// Gives the file of a descriptor a name. The kernel never does that to a directory.

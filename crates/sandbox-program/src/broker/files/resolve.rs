@@ -4,9 +4,9 @@
 //! find where a path leads through `/proc/self` or `/proc/thread-self`: those are walked step by step.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
 
 use super::call::Named;
@@ -52,11 +52,10 @@ impl Place {
         self.directory.as_ref().map_or(libc::AT_FDCWD, AsRawFd::as_raw_fd)
     }
 
-    pub(super) fn with_directory<T>(
-        &self,
-        act: impl FnOnce(BorrowedFd<'_>) -> Result<T, Errno>,
-    ) -> Result<T, Errno> {
-        act(self.directory.as_ref().map_or(CWD, AsFd::as_fd))
+    /// Opens what is here, a link itself.
+    pub(super) fn open(&self, kind: OFlags) -> Result<OwnedFd, Errno> {
+        let directory = self.directory.as_ref().map_or(CWD, AsFd::as_fd);
+        openat(directory, &self.name, PLACE | OFlags::NOFOLLOW | kind, Mode::empty())
     }
 
     /// The name without slashes.
