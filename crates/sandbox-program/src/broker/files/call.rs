@@ -3,6 +3,7 @@
 use std::ffi::CString;
 use std::os::fd::{OwnedFd, RawFd};
 
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::caller::FileCaller;
@@ -12,16 +13,24 @@ use crate::filter::{Architecture, calls};
 /// A path, and the directory that it begins in if it is relative.
 #[derive(Debug)]
 pub(super) struct Named {
-    pub(super) base: Option<OwnedFd>,
+    /// An error is that of the call, when it comes to this path.
+    pub(super) base: Result<Option<OwnedFd>, Errno>,
     pub(super) path: CString,
 }
 
 impl Named {
-    fn read(caller: &FileCaller<'_>, base: RawFd, address: u64) -> Result<Self, Errno> {
-        let path = caller.text(address)?;
-        let is_absolute = path.to_bytes().first() == Some(&b'/');
-        let base = if is_absolute { None } else { Some(caller.directory(base)?) };
-        Ok(Self { base, path })
+    fn read(caller: &FileCaller<'_>, base: RawFd, address: u64) -> Self {
+        let path = match caller.text(address) {
+            Ok(path) => path,
+            Err(errno) => return Self { base: Err(errno), path: c".".to_owned() },
+        };
+        let base = match path.to_bytes().first() {
+            Some(b'/') => Ok(None),
+            Some(_) => caller.directory(base, OFlags::DIRECTORY).map(Some),
+            // The descriptor itself is meant, if anything is.
+            None => caller.directory(base, OFlags::empty()).map(Some),
+        };
+        Self { base, path }
     }
 }
 
@@ -103,35 +112,44 @@ impl FileCall {
         check_flags(call, &notification.args)?;
         let mut arguments = notification.args.into_iter();
         let mut next = || arguments.next().unwrap_or_default();
-        let named = |next: &mut dyn FnMut() -> u64| -> Result<Named, Errno> {
+        let named = |next: &mut dyn FnMut() -> u64| -> Named {
             let base = if has_descriptors { int(next()) } else { libc::AT_FDCWD };
             Named::read(caller, base, next())
         };
         Ok(match kind {
-            Kind::MakeDirectory => Self::MakeDirectory(named(&mut next)?, word(next())),
-            Kind::MakeNode => Self::MakeNode(named(&mut next)?, word(next()), word(next())),
-            Kind::RemoveDirectory => Self::RemoveDirectory(named(&mut next)?),
+            Kind::MakeDirectory => Self::MakeDirectory(named(&mut next), word(next())),
+            Kind::MakeNode => Self::MakeNode(named(&mut next), word(next()), word(next())),
+            Kind::RemoveDirectory => Self::RemoveDirectory(named(&mut next)),
             Kind::Rename => {
-                let (from, to) = (named(&mut next)?, named(&mut next)?);
+                let (from, to) = (named(&mut next), named(&mut next));
                 let flags = if call == calls::RENAMEAT2 { word(next()) } else { 0 };
                 Self::Rename(from, to, flags)
             }
             Kind::Link => {
-                let (from, to) = (named(&mut next)?, named(&mut next)?);
+                let (from, to) = (named(&mut next), named(&mut next));
                 let flags = if call == calls::LINKAT { int(next()) } else { 0 };
                 Self::Link(from, to, flags)
             }
             Kind::MakeLink => {
                 let content = caller.text(next())?;
-                Self::MakeLink(content, named(&mut next)?)
+                Self::MakeLink(content, named(&mut next))
             }
         })
     }
 }
 
-/// Refuses flags that the kernel does not know. It looks at them before it looks at the paths.
+/// Refuses flags and kinds that the kernel refuses before it looks at the paths.
 fn check_flags(call: calls::Call, arguments: &[u64; 6]) -> Result<(), Errno> {
-    let are_known = if call == calls::UNLINKAT {
+    let mode = if call == calls::MKNOD { arguments[1] } else { arguments[2] };
+    let are_known = if call == calls::MKNOD || call == calls::MKNODAT {
+        match word(mode) & libc::S_IFMT {
+            libc::S_IFDIR => return Err(Errno::PERM),
+            0 | libc::S_IFREG | libc::S_IFCHR | libc::S_IFBLK | libc::S_IFIFO | libc::S_IFSOCK => {
+                true
+            }
+            _ => false,
+        }
+    } else if call == calls::UNLINKAT {
         int(arguments[2]) & !libc::AT_REMOVEDIR == 0
     } else if call == calls::RENAMEAT2 {
         let flags = word(arguments[4]);

@@ -93,19 +93,14 @@ impl FileCaller<'_> {
     }
 
     /// The directory that relative paths begin in.
-    pub(super) fn directory(&self, descriptor: RawFd) -> Result<OwnedFd, Errno> {
+    pub(super) fn directory(&self, descriptor: RawFd, kind: OFlags) -> Result<OwnedFd, Errno> {
         if descriptor == libc::AT_FDCWD {
-            return self.open("cwd", PATH).map_err(unseen);
+            return self.open("cwd", PATH | kind).map_err(unseen);
         }
-        self.descriptor(descriptor)
-    }
-
-    /// What a descriptor of the caller leads to.
-    pub(super) fn descriptor(&self, descriptor: RawFd) -> Result<OwnedFd, Errno> {
         if descriptor < 0 {
             return Err(Errno::BADF);
         }
-        self.open(&format!("fd/{descriptor}"), PATH).map_err(|error| match error {
+        self.open(&format!("fd/{descriptor}"), PATH | kind).map_err(|error| match error {
             Errno::NOENT => Errno::BADF,
             error => unseen(error),
         })
@@ -171,11 +166,11 @@ mod tests {
             let identity = |stat: &rustix::fs::Stat| (stat.st_dev, stat.st_ino);
             identity(&one.expect("stat")) == identity(&other.expect("stat"))
         };
-        assert!(same(&caller.directory(libc::AT_FDCWD).expect("cwd"), "."));
+        assert!(same(&caller.directory(libc::AT_FDCWD, OFlags::DIRECTORY).expect("cwd"), "."));
         let root = File::open("/").expect("root");
-        assert!(same(&caller.directory(root.as_raw_fd()).expect("root"), "/"));
+        assert!(same(&caller.directory(root.as_raw_fd(), OFlags::DIRECTORY).expect("root"), "/"));
         for absent in [-1, -101, 1 << 20] {
-            assert_eq!(caller.directory(absent).err(), Some(Errno::BADF));
+            assert_eq!(caller.directory(absent, OFlags::DIRECTORY).err(), Some(Errno::BADF));
         }
         assert!(caller.identity().is_ok());
     }

@@ -36,6 +36,7 @@ impl Place {
         let Some(end) = bytes.iter().rposition(|byte| *byte != b'/') else {
             return Ok(Self { directory: None, name: path });
         };
+        let base = base?;
         let start = bytes[..end].iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
         let (above, name) = bytes.split_at(start);
         let name = CString::new(name).map_err(|_| Errno::INVAL)?;
