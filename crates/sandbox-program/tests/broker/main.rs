@@ -5,6 +5,7 @@
 mod attacks;
 mod calls;
 mod connections;
+mod costs;
 mod file_calls;
 mod git_directories;
 mod programs;

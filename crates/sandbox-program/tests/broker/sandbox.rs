@@ -114,11 +114,21 @@ impl Sandbox {
 
     /// Starts a shell.
     pub(crate) fn start(&self, script: &str) -> impl Read + use<> {
+        self.start_program("/bin/bash", &["bash", "-c", script])
+    }
+
+    /// Runs a program without arguments to its end.
+    pub(crate) fn run_program(&mut self, program: &str) {
+        drop(self.start_program(program, &[program]));
+        assert!(self.end().0.success());
+    }
+
+    fn start_program(&self, program: &str, arguments: &[&str]) -> impl Read + use<> {
         let (reader, writer) = pipe().unwrap();
-        let request = Request { program: b"/bin/bash", cwd: b"", ..Request::default() };
-        let arguments = ["bash", "-c", script].map(str::as_bytes);
+        let request = Request { program: program.as_bytes(), cwd: b"", ..Request::default() };
+        let arguments = arguments.iter().map(|argument| argument.as_bytes());
         let variables = VARIABLES.map(|(name, value)| (name.as_bytes(), value.as_bytes()));
-        let frame = run_frame(&request, arguments.into_iter(), variables.into_iter());
+        let frame = run_frame(&request, arguments, variables.into_iter());
         send(&self.worker, &frame, &[writer.as_fd()]).unwrap();
         reader
     }

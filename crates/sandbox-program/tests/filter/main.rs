@@ -28,7 +28,7 @@ const PLANS: [FilterPlan; 6] = [
 ];
 
 const fn plan(network: Network, files: Files, own_net: bool) -> FilterPlan {
-    FilterPlan { network, files, own_net, own_ipc: true, own_pids: true }
+    FilterPlan { network, files, own_net, own_ipc: true, own_pids: true, brokers_files: false }
 }
 
 /// The plan with which the most is refused.
