@@ -103,8 +103,13 @@ impl Tree {
     }
 
     /// Has commands see a private directory in the place of an empty one of the host. `false`: it is private
-    /// already, because the host does not see where it lies.
-    pub(crate) fn hide(&mut self, path: &Path, identity: DirectoryIdentity) -> Result<bool, Errno> {
+    /// already, because the host does not see where it lies. One that `is_new` was made for this.
+    pub(crate) fn hide(
+        &mut self,
+        path: &Path,
+        identity: DirectoryIdentity,
+        is_new: bool,
+    ) -> Result<bool, Errno> {
         let forks = self.forks.as_ref().ok_or(Errno::NOSYS)?;
         let hidden = forks.hidden();
         let renewal = self.renewal.as_ref().ok_or(Errno::NOSYS)?;
@@ -116,7 +121,7 @@ impl Tree {
             return Ok(false);
         }
         let private = &mut self.private;
-        change(self.own_changes.as_ref(), || private.add(hidden, path, identity))?;
+        change(self.own_changes.as_ref(), || private.add(hidden, path, identity, is_new))?;
         Ok(true)
     }
 

@@ -79,9 +79,11 @@ impl Layers {
     #[must_use]
     pub fn shortage(self) -> Option<i32> {
         let Self { user, mount, pid, ipc, net, loopback, .. } = self;
-        let Self { seccomp, landlock, scope, closed, protected, broker, resolver, .. } = self;
+        let Self {
+            seccomp, landlock, scope, closed, protected, hidden_git, broker, resolver, ..
+        } = self;
         let spaces = [user, mount, pid, ipc, net, loopback];
-        let others = [seccomp, landlock, scope, closed, protected, broker, resolver];
+        let others = [seccomp, landlock, scope, closed, protected, hidden_git, broker, resolver];
         spaces.into_iter().chain(others).find_map(|layer| match layer {
             Layer::Refused(errno) if is_shortage(errno) => Some(errno),
             _ => None,

@@ -138,6 +138,8 @@ fn replies() -> impl Strategy<Value = Reply> {
             .prop_map(Reply::Input),
         prop::option::of(any::<i32>()).prop_map(Reply::Connected),
         Just(Reply::Started),
+        path().prop_map(Reply::Private),
+        Just(Reply::NoPrivate),
         Just(Reply::Terminal),
         (step, any::<i32>()).prop_map(|(step, errno)| Reply::NotRun(step, errno)),
         Just(Reply::Stale),

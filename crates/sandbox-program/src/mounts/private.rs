@@ -8,9 +8,11 @@ use std::fs::read_link;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{
-    CWD, Dir, Gid, Mode, OFlags, ResolveFlags, Stat, Uid, fchmod, fchown, fstat, openat2,
+    AtFlags, CWD, Dir, Gid, Mode, OFlags, ResolveFlags, Stat, StatxFlags, Uid, fchmod, fchown,
+    fstat, openat2, statx,
 };
 use rustix::io::Errno;
 use rustix::mount::{UnmountFlags, unmount};
@@ -19,6 +21,9 @@ use toolwright_fs::remove_tree;
 
 use crate::errno;
 use crate::mounts::kernel;
+
+/// How long the making of a directory and its covering may take together.
+const NEW: Duration = Duration::from_secs(3);
 
 /// The private git directories of a tree, the oldest first.
 #[derive(Debug, Default)]
@@ -55,6 +60,7 @@ impl PrivateDirectories {
         hidden: &Hidden,
         path: &Path,
         identity: DirectoryIdentity,
+        is_new: bool,
     ) -> Result<(), Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let covered = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
@@ -69,8 +75,10 @@ impl PrivateDirectories {
         let _ = fchown(&content, owner.0, owner.1);
         fchmod(&content, mode)?;
         kernel::attach(&mount, &covered)?;
-        // Whatever another thread of the command has put there since the directory was made.
-        empty(&covered)?;
+        if is_new && was_just_made(&covered) {
+            // Whatever another thread of the command has put there since.
+            empty(&covered)?;
+        }
         let identity = DirectoryIdentity::of(&fstat(&content)?);
         self.0.push(PrivateDirectory { mount, content, covered, identity });
         Ok(())
@@ -150,6 +158,17 @@ fn names(directory: impl AsFd) -> Result<Vec<OsString>, Errno> {
 
 fn is_empty(directory: impl AsFd) -> Result<bool, Errno> {
     Ok(names(directory)?.is_empty())
+}
+
+/// Whether a directory has come into being within the last seconds, and so is not one of the person's.
+fn was_just_made(directory: &OwnedFd) -> bool {
+    let stat = statx(directory, c"", AtFlags::EMPTY_PATH, StatxFlags::BTIME);
+    let now = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
+    stat.is_ok_and(|stat| {
+        let born = u64::try_from(stat.stx_btime.tv_sec).map(Duration::from_secs);
+        StatxFlags::from_bits_retain(stat.stx_mask).contains(StatxFlags::BTIME)
+            && born.is_ok_and(|born| born + NEW >= now)
+    })
 }
 
 fn empty(directory: &OwnedFd) -> Result<(), Errno> {

@@ -197,6 +197,44 @@ fn private_temporary_directories_need_nothing() {
     assert!(sandbox.private_paths().is_empty());
 }
 
+/// What the host puts into a directory that commands have made is the host's.
+#[test]
+fn nothing_of_the_host_is_removed() {
+    let mut sandbox = Sandbox::new();
+    if !sandbox.holds() {
+        return;
+    }
+    sandbox.output("mkdir -p a/.git");
+    let file = sandbox.root.join("a/.git/HEAD");
+    fs::write(&file, "the host's").unwrap();
+    let ended =
+        sandbox.run("rmdir a/.git; ls -A a/.git; mkdir a/.git; echo x > a/.git/HEAD; rm -rf a");
+    assert!(!ended.status.success(), "{ended:?}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "the host's");
+}
+
+/// A task has one listener: connections and names are told apart by their calls.
+#[test]
+fn connections_and_names_wait_together() {
+    let mut sandbox = Sandbox::with(true, Network::HostLoopback);
+    if !sandbox.holds() {
+        return;
+    }
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    let greets = std::thread::spawn(move || {
+        for _ in 0..20 {
+            std::io::Write::write_all(&mut server.accept().unwrap().0, b"hello\n").unwrap();
+        }
+    });
+    let script = format!(
+        "(for n in $(seq 99); do mkdir $n $n/.git; rm -rf $n; done) &
+        for n in $(seq 20); do exec 3<>/dev/tcp/127.0.0.1/{port}; head -n 1 <&3; done; wait; ls"
+    );
+    assert_eq!(sandbox.output(&script), "hello\n".repeat(20));
+    greets.join().unwrap();
+}
+
 #[test]
 fn without_it_nothing_changes() {
     let mut sandbox = Sandbox::with(false, Network::Nothing);

@@ -1,6 +1,9 @@
 //! The calls that could leave a git directory on the host.
 
+use std::ffi::OsStr;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{CWD, FileType, OFlags, Stat, fstat, readlinkat};
@@ -34,7 +37,8 @@ impl GitDirectories {
     /// Makes a directory that is empty for the host. When the call returns, commands see another one in its place.
     pub(super) fn make(&self, place: &Place, mode: u32) -> Result<(), Errno> {
         make_directory(place, mode)?;
-        if self.hide(place).is_err() {
+        let hide = |path: &Path, identity| self.supervisor.hide(path, identity);
+        if self.hide(place, hide).is_err() {
             // Whatever commands have put into it meanwhile keeps it, and the look after the command finds that.
             let _ = remove_directory(place);
             return Err(Errno::PERM);
@@ -42,11 +46,15 @@ impl GitDirectories {
         Ok(())
     }
 
-    fn hide(&self, place: &Place) -> Result<(), Errno> {
+    fn hide(
+        &self,
+        place: &Place,
+        ask: impl FnOnce(&Path, DirectoryIdentity) -> Result<bool, Errno>,
+    ) -> Result<(), Errno> {
         let made = place.open(OFlags::DIRECTORY)?;
         let identity = DirectoryIdentity::of(&fstat(&made)?);
         let path = readlinkat(CWD, format!("/proc/self/fd/{}", made.as_raw_fd()), Vec::new())?;
-        if self.supervisor.hide(path_of(&path), identity)? {
+        if ask(Path::new(OsStr::from_bytes(path.to_bytes())), identity)? {
             self.made.store(true, Ordering::Relaxed);
         }
         Ok(())
@@ -63,7 +71,8 @@ impl GitDirectories {
         self.supervisor.reveal(DirectoryIdentity::of(&fstat(&private)?))?;
         let removed = remove_directory(place);
         if removed.is_err() {
-            let _ = self.hide(place);
+            let hide = |path: &Path, identity| self.supervisor.hide_again(path, identity);
+            let _ = self.hide(place, hide);
         }
         removed
     }
@@ -137,9 +146,4 @@ fn move_file(
 fn is_directory(place: &Place) -> bool {
     let stat = place.open(OFlags::empty()).and_then(fstat);
     stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir())
-}
-
-fn path_of(path: &std::ffi::CStr) -> &std::path::Path {
-    use std::os::unix::ffi::OsStrExt;
-    std::path::Path::new(std::ffi::OsStr::from_bytes(path.to_bytes()))
 }

@@ -15,6 +15,7 @@ use crate::mounts::{DirectoryIdentity, Tree};
 
 const HIDE: u8 = 1;
 const REVEAL: u8 = 2;
+const HIDE_AGAIN: u8 = 3;
 const HEADER: usize = 17;
 /// The longest path that the kernel names.
 const MAX_PATH: usize = 4096;
@@ -42,6 +43,15 @@ impl SupervisorSocket {
     /// Hides an empty directory. `false`: there is no need to.
     pub(super) fn hide(&self, path: &Path, identity: DirectoryIdentity) -> Result<bool, Errno> {
         Ok(self.ask(HIDE, path, identity)? == DONE)
+    }
+
+    /// As [`hide`](Self::hide), for a directory that was hidden before. The host may have put something into it.
+    pub(super) fn hide_again(
+        &self,
+        path: &Path,
+        identity: DirectoryIdentity,
+    ) -> Result<bool, Errno> {
+        Ok(self.ask(HIDE_AGAIN, path, identity)? == DONE)
     }
 
     /// Takes the private directory away that commands see at a path. `NOTEMPTY` if it is not empty, `BUSY` if there
@@ -90,9 +100,10 @@ fn carry_out(tree: &mut Tree, message: &[u8]) -> Result<i32, Errno> {
     };
     let identity = DirectoryIdentity { device: number(1..9)?, inode: number(9..HEADER)? };
     match message.first() {
-        Some(&HIDE) => {
+        Some(&what @ (HIDE | HIDE_AGAIN)) => {
             let path = PathBuf::from(OsStr::from_bytes(&message[HEADER..]));
-            tree.hide(&path, identity).map(|hidden| if hidden { DONE } else { IS_PRIVATE })
+            tree.hide(&path, identity, what == HIDE)
+                .map(|hidden| if hidden { DONE } else { IS_PRIVATE })
         }
         Some(&REVEAL) => tree.reveal(identity).map(|()| DONE),
         _ => Err(Errno::BADMSG),
