@@ -61,11 +61,6 @@ fn program_on(arch: Architecture) -> Result<Program, FilterTooLong> {
     program_of_on(arch, Some(Connections::Loopback), None)
 }
 
-#[cfg(test)]
-fn names_program_on(arch: Architecture) -> Result<Program, FilterTooLong> {
-    program_of_on(arch, Some(Connections::Names), None)
-}
-
 pub(super) fn program_of_on(
     arch: Architecture,
     connections: Option<Connections>,

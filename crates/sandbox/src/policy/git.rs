@@ -192,7 +192,7 @@ impl<W: Fn(&Path) -> bool> Finder<'_, W> {
     /// Their hooks, and their configuration: `git submodule update` rewrites that each time, in its view.
     fn modules(&mut self, directory: &Path, depth: usize) {
         let Some(entries) = names(directory, MAX_MODULE_ENTRIES) else {
-            return self.add(directory.to_owned());
+            return self.add(directory);
         };
         for entry in entries {
             let Ok(real) = fs::canonicalize(entry) else { continue };
