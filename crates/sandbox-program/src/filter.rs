@@ -53,6 +53,7 @@ pub(crate) use calls::Architecture;
 
 /// What the filter depends on: the plan, and which namespaces hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct FilterPlan {
     /// What of the network commands reach.
     pub network: Network,

@@ -122,6 +122,23 @@ fn resolver(alone: bool, layers: &mut Layers) -> Option<broker::Resolver> {
     opened.ok()
 }
 
+/// The thread that makes calls on names, where these are to wait, and what it asks the supervisor by.
+fn file_thread(
+    hides: bool,
+    supervisor: Option<SupervisorSocket>,
+    layers: &mut Layers,
+) -> Result<Option<(FileThread, SupervisorSocket)>, Failure> {
+    if !hides {
+        return Ok(None);
+    }
+    let Some(supervisor) = supervisor else {
+        layers.hidden_git = Layer::Refused(libc::EOPNOTSUPP);
+        return Ok(None);
+    };
+    let thread = FileThread::start().map_err(|error| (FailedStep::Broker, error))?;
+    Ok(Some((thread, supervisor)))
+}
+
 /// The broker of a plan whose connections or calls on names wait for one.
 fn brokered(
     plan: &Plan,
@@ -184,17 +201,7 @@ impl Worker {
         }
         let children = child_signals().map_err(at(FailedStep::Other))?;
         // Before the numbers of processes are bounded, and while there are all rights.
-        let files = match (supervisor.filter(|_| hides && alone), hides) {
-            (Some(supervisor), _) => {
-                let thread = FileThread::start().map_err(at(FailedStep::Broker))?;
-                Some((thread, supervisor))
-            }
-            (None, true) => {
-                layers.hidden_git = Layer::Refused(libc::EOPNOTSUPP);
-                None
-            }
-            (None, false) => None,
-        };
+        let files = file_thread(hides, supervisor.filter(|_| alone), layers)?;
         let prepared = limits::prepare(&plan.limits, layers, group_limits);
         (layers.processes, layers.memory) = (prepared.processes, prepared.memory);
         if alone {
@@ -243,14 +250,10 @@ impl Worker {
             Ok(()) => Layer::Holds,
             Err(error) => Layer::Refused(errno::of(&error).raw_os_error()),
         };
-        let files = match files {
-            Some((thread, supervisor)) => {
-                let confinement = Confinement { rules: &rules, filter: &filter, capabilities };
-                thread.confine(confinement, supervisor).map_err(at(FailedStep::Broker))?;
-                Some(thread)
-            }
-            None => None,
-        };
+        let confinement = Confinement { rules: &rules, filter: &filter, capabilities };
+        let files = files
+            .map(|(thread, supervisor)| thread.confine(confinement, supervisor).map(|()| thread));
+        let files = files.transpose().map_err(at(FailedStep::Broker))?;
         let pin = if alone { Vec::new() } else { filter::pin_filter().map_err(mistake)? };
         let brokered = brokered(plan, resolver, files, layers)?;
         if let Some(errno) = layers.shortage() {

@@ -78,7 +78,7 @@ impl GitDirectories {
     }
 
     /// Renames from or to a name of git directories. No directory gets such a name by it.
-    pub(super) fn rename(&self, from: &Place, to: &Place, flags: u32) -> Result<(), Errno> {
+    pub(super) fn rename(from: &Place, to: &Place, flags: u32) -> Result<(), Errno> {
         if flags & (libc::RENAME_EXCHANGE | libc::RENAME_WHITEOUT) != 0 {
             // Both ends are looked up, so that what is absent is reported first.
             from.open(OFlags::empty())?;

@@ -44,7 +44,7 @@ pub(super) fn perform(
         FileCall::Rename(from, to, flags) => {
             let (from, to) = (place(from)?, place(to)?);
             if from.is_git_directory() || to.is_git_directory() {
-                git.rename(&from, &to, flags)
+                GitDirectories::rename(&from, &to, flags)
             } else {
                 rename(&from, &to, flags)
             }

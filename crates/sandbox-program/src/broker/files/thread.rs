@@ -28,7 +28,13 @@ use crate::rules::Ruleset;
 use crate::scheduling::Scheduling;
 
 /// What is done on the thread. What comes back is served there then.
-type Job = Box<dyn FnOnce(&mut Option<Performer>) -> Option<Arc<Session>> + Send>;
+type Job = JobWithin<'static>;
+
+/// One that borrows what lives as long.
+type JobWithin<'a> = Box<dyn FnOnce(&mut Option<Performer>) -> Option<Arc<Session>> + Send + 'a>;
+
+/// The calls of a command, and the listener for those that are answered elsewhere.
+pub(crate) type Started = (Arc<Session>, Option<Listener>);
 
 /// A reference to what only one thread uses at a time, because the other one waits.
 struct Lent<T>(*mut T);
@@ -51,6 +57,7 @@ pub(crate) struct FileThread {
 }
 
 /// How the thread is confined.
+#[derive(Clone, Copy)]
 pub(crate) struct Confinement<'a> {
     pub(crate) rules: &'a Ruleset,
     pub(crate) filter: &'a Program,
@@ -114,7 +121,7 @@ impl FileThread {
         &self,
         is_shared: bool,
         start: impl FnOnce() -> (T, Option<OwnedFd>),
-    ) -> io::Result<(T, Option<(Arc<Session>, Option<Listener>)>)> {
+    ) -> io::Result<(T, Option<Started>)> {
         self.run(move |_| {
             let (result, descriptor) = start();
             let session =
@@ -144,8 +151,7 @@ impl FileThread {
             let _ = done.send(());
             session
         };
-        let job: Box<dyn FnOnce(&mut Option<Performer>) -> Option<Arc<Session>> + Send + '_> =
-            Box::new(job);
+        let job: JobWithin<'_> = Box::new(job);
         // SAFETY: what is borrowed lives until `recv` has returned, and the thread does not use it later.
         let job: Job = unsafe { std::mem::transmute(job) };
         self.jobs.send(job).map_err(|_| gone())?;
