@@ -223,6 +223,7 @@ fn what_a_command_has_ended_is_ended_outside() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "it is a table")]
 fn a_file_that_does_not_parse_keeps_its_state_out() {
     let repository = Repository::by_hand_only();
     std::fs::create_dir_all(repository.path().join(".git")).expect("a directory");

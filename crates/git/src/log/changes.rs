@@ -157,10 +157,10 @@ pub fn changes(git: &Directory, upper: &Upper, bounds: Bounds) -> Result<Changes
     }
     // A file of the command in an opaque directory was not deleted.
     for Touched { path, .. } in touched.iter().filter(|touched| touched.kind == Kind::File) {
-        if let Some(name) = LogName::at(path) {
-            if logs.get(&name) == Some(&Change::Deleted) {
-                logs.remove(&name);
-            }
+        if let Some(name) = LogName::at(path)
+            && logs.get(&name) == Some(&Change::Deleted)
+        {
+            logs.remove(&name);
         }
     }
     let logs = logs.into_iter().map(|(name, change)| LogChange { name, change });

@@ -54,15 +54,17 @@ pub fn update(
     };
     let is_bulk = changes.iter().filter(is_new).count() > LOOSE;
     let needs_packed = is_bulk || changes.iter().any(|change| change.after.is_none());
-    let mut outcomes: Vec<Option<Outcome>> = changes
-        .iter()
-        .map(|change| match transaction.lock(change.name.path(), 0o666) {
-            _ if is_bulk && is_new(&change) => None,
-            // A file that is going to be deleted has its place. Its own lock protects this name.
+    let mut lock = |change: &RefChange| {
+        if is_bulk && is_new(&change) {
+            return None;
+        }
+        match transaction.lock(change.name.path(), 0o666) {
+            // A file that is going to be deleted has its place. The lock of that one protects this name.
             Ok(()) | Err(TransactionError::InTheWay(_)) => None,
             Err(error) => Some(Outcome::Refused(error)),
-        })
-        .collect();
+        }
+    };
+    let mut outcomes: Vec<Option<Outcome>> = changes.iter().map(&mut lock).collect();
     let packed_path = Path::new("packed-refs");
     if needs_packed {
         transaction.lock(packed_path, 0o666).map_err(Outcome::Refused)?;

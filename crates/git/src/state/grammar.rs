@@ -173,3 +173,70 @@ fn fetch_head(content: &[u8]) -> bool {
             && fields.next().is_some_and(is_printable)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const DIRECTORY_FILES: [(&str, &str); 12] = [
+        ("rebase-merge", "git-rebase-todo"),
+        ("rebase-merge", "head-name"),
+        ("rebase-merge", "author-script"),
+        ("rebase-merge", "current-fixups"),
+        ("rebase-merge", "rewritten-list"),
+        ("rebase-merge", "update-refs"),
+        ("rebase-merge", "refs-to-delete"),
+        ("rebase-merge", "strategy_opts"),
+        ("rebase-apply", "apply-opt"),
+        ("rebase-apply", "keep"),
+        ("sequencer", "todo"),
+        ("sequencer", "opts"),
+    ];
+
+    fn rules() -> impl Iterator<Item = Rule> {
+        let files = FILES.iter().map(|(.., grammar)| *grammar);
+        let others =
+            DIRECTORY_FILES.iter().filter_map(|(directory, file)| in_directory(directory, file));
+        files.chain(others).filter_map(|grammar| match grammar {
+            Is(rule) => Some(rule),
+            Transient => None,
+        })
+    }
+
+    /// As git reads a list: it skips white space, and takes `x` for `exec`.
+    fn runs_a_program(content: &[u8]) -> bool {
+        content.split(|byte| *byte == b'\n').any(|line| {
+            let line = line.trim_ascii_start();
+            let rest = line.strip_prefix(b"exec").or_else(|| line.strip_prefix(b"x"));
+            rest.is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace))
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_bytes_panic(
+            noise in any::<Vec<u8>>(),
+            text in "(pick|merge|-C|exec|label|[0-9a-f]{40}|'|\\\\|=| |\n|\t|refs/heads/|GIT_AUTHOR_NAME=|#|--ours){0,30}",
+        ) {
+            for rule in rules() {
+                let _ = (rule(&noise), rule(text.as_bytes()));
+            }
+        }
+
+        #[test]
+        fn no_list_runs_a_program(
+            lines in proptest::collection::vec(
+                "[ \t\r]{0,2}(exec|x|pick|p|#|break|label|merge)[ \t\r]{0,2}(touch x|11111111|x|#|)[ \t\r]{0,1}", 0..4,
+            ),
+        ) {
+            let content = lines.iter().fold(String::new(), |text, line| text + line + "\n");
+            if todo::rebase(content.as_bytes()) || todo::pick_or_revert(content.as_bytes()) {
+                prop_assert!(!runs_a_program(content.as_bytes()), "{content:?}");
+            }
+        }
+    }
+}

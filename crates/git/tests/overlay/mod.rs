@@ -20,7 +20,7 @@ pub fn has_git() -> bool {
     let has =
         Command::new("git").arg("--version").output().is_ok_and(|output| output.status.success());
     if !has {
-        println!("left out: git is not there");
+        eprintln!("left out: git is not there");
     }
     has
 }
@@ -82,7 +82,7 @@ impl Repository {
             .output()
             .ok()?;
         if output.status.code() == Some(99) || !self.has_namespaces() {
-            println!("left out: no overlay here: {}", String::from_utf8_lossy(&output.stderr));
+            eprintln!("left out: no overlay here: {}", String::from_utf8_lossy(&output.stderr));
             return None;
         }
         Some((open(&upper), text(script, &output)))
@@ -147,6 +147,9 @@ fn command(program: &str, directory: &Path) -> Command {
         .current_dir(directory)
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_COUNT", "1")
+        .env("GIT_CONFIG_KEY_0", "core.fsync")
+        .env("GIT_CONFIG_VALUE_0", "none")
         .env("GIT_AUTHOR_NAME", "A")
         .env("GIT_AUTHOR_EMAIL", "a@example.com")
         .env("GIT_COMMITTER_NAME", "C")
