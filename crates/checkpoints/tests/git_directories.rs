@@ -78,7 +78,7 @@ fn no_spelling_of_the_name_is_kept() {
 /// Deeper than any path may be long.
 #[test]
 fn deeply_nested_directories_come_back() {
-    const DEPTH: usize = 2500;
+    const DEPTH: usize = 2100;
     let project = Project::with(Options::default());
     let make = |root: &Path| {
         use rustix::fs::{Mode, OFlags};

@@ -11,8 +11,7 @@ use rustix::io::Errno;
 use toolwright_reserved::FileId;
 
 use super::step::{Print, StepKind};
-use super::{Change, ChangeLimits, ChangeSet, ChangedFile, Place, failed};
-use super::{marks, plan};
+use super::{Change, ChangeLimits, ChangeSet, ChangedFile, Place, failed, marks, plan};
 use crate::attributes;
 use crate::cancel::checkpoint;
 use crate::file_queue::{Key, QueueSlot};
