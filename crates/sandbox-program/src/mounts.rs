@@ -142,11 +142,6 @@ impl Tree {
         change(self.own_changes.as_ref(), || private.discard(path))
     }
 
-    /// The git directories of which there are forks, themselves.
-    pub(crate) fn git_directories(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.forks.iter().flat_map(Forks::bases)
-    }
-
     /// The directory of the commands' views, for the host.
     pub(crate) fn views(&self) -> Option<BorrowedFd<'_>> {
         self.views.as_ref().map(Views::as_fd)

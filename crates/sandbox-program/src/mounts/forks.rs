@@ -170,11 +170,6 @@ impl Forks {
         self.forks.iter().filter(|fork| !fork.is_in_place()).map(|fork| fork.path.as_path())
     }
 
-    /// The git directories themselves.
-    pub(super) fn bases(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.forks.iter().filter(|fork| fork.objects.is_some()).map(|fork| fork.base.as_fd())
-    }
-
     /// What no worker needs.
     pub(super) fn descriptors(&self) -> impl Iterator<Item = RawFd> {
         let of = |fork: &Attached| {
