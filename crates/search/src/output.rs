@@ -2,9 +2,10 @@
 //! if the output was cut.
 
 use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use toolwright_names::printable_path;
+use toolwright_names::printable;
 
 use crate::query::CutAdvice;
 
@@ -163,10 +164,18 @@ impl Unsearched {
 
 /// A path for a note: bounded, and without what could forge lines.
 fn bounded(path: &Path) -> String {
-    let text = printable_path(path);
-    match text.char_indices().find(|(at, _)| *at >= MAX_PATH_BYTES) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.into_owned(),
+    let bytes = path.as_os_str().as_bytes();
+    let mut end = bytes.len();
+    loop {
+        let text = printable(&bytes[..end]);
+        if text.len() <= MAX_PATH_BYTES {
+            return if end < bytes.len() { format!("{text}…") } else { text.into_owned() };
+        }
+        end = end.min(MAX_PATH_BYTES + 1) - 1;
+        // No character is cut in two.
+        while end > 0 && bytes[end] & 0xc0 == 0x80 {
+            end -= 1;
+        }
     }
 }
 
@@ -243,7 +252,7 @@ mod tests {
                 assert_eq!(text, "f:1:x\n[not searched: 14 files or directories]\n");
             }
             if limit > 3000 {
-                assert!(text.contains("[not searched: d\\n0/é"), "{text}");
+                assert!(text.contains("[not searched: \"d\\n0/é"), "{text}");
                 assert!(text.ends_with("[not searched: and 4 more]\n"), "{text}");
             }
         }
