@@ -32,7 +32,7 @@ os.mkdir('x'); per_call('rename', lambda n: os.rename('x', 'y'), lambda n: os.re
 "#;
 
 fn script(text: &str) -> String {
-    format!("python3 - <<'E'\n{text}\nE\n")
+    format!("python3 - <<'E'\n{text}\nE\n:")
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn costs() {
         for (sandbox, name) in pair.iter_mut().zip(["without", "with"]) {
             for directory in ["/tmp", "."] {
                 let work =
-                    format!("cd {directory}; mkdir tree; {}; rm -rf tree calls", script(TREE));
+                    format!("cd {directory}; mkdir tree; {}\nrm -rf tree calls", script(TREE));
                 println!("{name} in {directory}: {}", sandbox.output(&work).trim());
             }
         }
