@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { basename, dirname, join, normalize } from 'node:path'
 import { circlesOfImports, importsAgainstTheOrder } from './checks/rooms.mjs'
+import { unknownReaders } from './checks/reads.mjs'
 import { listTree, report } from './checks/tree.mjs'
 import { packagesWithoutHash } from './package/locked-hashes.mjs'
 import { root } from './setup/paths.mjs'
@@ -174,6 +175,7 @@ report('layout', [
   ...cratesThatNameNapi(),
   ...wordsOfTheDoors(),
   ...splitImports(),
+  ...unknownReaders(files, read),
   ...undeclaredModules(),
   ...versions(),
   ...lockfileGaps(),

@@ -4,6 +4,11 @@
 //! that would make a restoration quadratic in the depth of the tree. So on the way to a deep directory, some
 //! descriptors are kept, and the next way begins at the last one that both have in common.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "each name is opened in the directory before it, with O_NOFOLLOW, as a directory"
+)]
+
 use std::cell::{Cell, RefCell};
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -4,6 +4,8 @@
 //! every byte, and writes what it accepts into the repository itself. No process of git takes part, nothing
 //! of the fork is copied as it is, and nothing in it is followed or obeyed.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod bounds;
 pub mod config;
 pub mod database;

@@ -2,6 +2,11 @@
 //!
 //! Their names begin with `tmp_`, so that git's own garbage collection removes what a kill leaves behind.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it makes files in the host's own directories, and opens them again"
+)]
+
 use std::fs::File;
 use std::io;
 use std::process;

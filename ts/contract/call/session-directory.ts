@@ -58,9 +58,13 @@ export class SessionDirectory extends PrivateDirectory {
    * characters. A small limit goes to the beginning alone.
    */
   async ends(path: string, limitBytes: number): Promise<Pick<CommandEnd, 'head' | 'tail' | 'left_out_bytes'>> {
-    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+    const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
+    // Commands write here too: what is in its place is not waited for.
+    const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
     try {
-      const { size } = await file.stat()
+      const stats = await file.stat()
+      if (!stats.isFile()) return { head: '', left_out_bytes: 0 }
+      const { size } = stats
       const tailRoom = limitBytes < BOTH_ENDS_FROM ? 0 : Math.floor(limitBytes / 2)
       // One more byte shows whether the last character is complete.
       const first = await readPart(file, 0, limitBytes - tailRoom + 1)

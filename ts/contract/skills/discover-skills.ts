@@ -1,6 +1,7 @@
-import { lstat, readdir, realpath, stat } from 'node:fs/promises'
+import { lstat, realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { boundedNames } from './bounded-names.js'
 import { parseSkill, readRemoteSkill, ownersOf, readPlainFile, type TrustedOwners } from './skill-file.js'
 import type { SkillOptions, SkillSource } from './skill-source.js'
 
@@ -83,7 +84,7 @@ async function skillsIn(path: string, isChosen: boolean, trusted: TrustedOwners,
       warnings.push(`The skills in ${path} are left out: a link leads to them.`)
       return []
     }
-    names = (await readdir(directory)).filter((name) => !name.startsWith('.')).sort()
+    names = (await boundedNames(directory)).filter((name) => !name.startsWith('.')).sort()
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code !== 'ENOENT' && code !== 'ENOTDIR') warnings.push(`The skills in ${directory} are left out: it cannot be read (${code}).`)

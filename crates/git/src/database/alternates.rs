@@ -1,5 +1,10 @@
 //! The directories whose objects a repository borrows.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the repository's own alternates lead anywhere; nothing but a directory is opened, without waiting"
+)]
+
 use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt;

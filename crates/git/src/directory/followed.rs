@@ -1,5 +1,7 @@
 //! Files behind links.
 
+#![expect(clippy::disallowed_methods, reason = "this is the way to open")]
+
 use std::fs::File;
 #[cfg(target_os = "linux")]
 use std::os::fd::AsRawFd;

@@ -3,6 +3,8 @@
 //! `openat2` does it in one call. Kernels before 5.6 do not have it, filters of containers refuse it, and
 //! other systems have nothing like it. There, each directory is opened by its name in the one before it.
 
+#![expect(clippy::disallowed_methods, reason = "this is the way to open")]
+
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};

@@ -6,6 +6,11 @@
 //!
 //! A lock in git's name is a hard link to a staged file. What is no link to it is somebody else's.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it makes files in the host's own directories, and opens them again"
+)]
+
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
