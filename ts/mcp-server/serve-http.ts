@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
+import { isLocalHost, isLocalOrigin, listenLocally, type LocalServer, pathOf } from '../core/local-server.js'
 import { connection, ToolServer } from './mcp-server.js'
 import { loadNodeAdapter } from './sdk.js'
 import { MAX_MESSAGE_BYTES, report } from './transport.js'
@@ -27,6 +27,8 @@ export interface HttpServer {
 /** The most clients of 2025 at once. A new one replaces the client that was silent longest. */
 const MAX_CLIENTS = 64
 const PATH = '/mcp'
+/** The methods of the transport. */
+const METHODS: readonly string[] = ['POST', 'GET', 'DELETE']
 
 /**
  * Serves clients on the loopback address by streamable HTTP. A request needs the token, a `Host` of this machine, and no
@@ -51,32 +53,30 @@ export async function serveHttp(
     },
     { onerror: report, ...bounds },
   )
-  const [isOwnHost, isOwnOrigin] = [node.localhostHostValidation(), node.localhostOriginValidation()]
-  const http = createServer((request, response) => {
-    if (!isOwnHost(request, response) || !isOwnOrigin(request, response)) return
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (!isLocalHost(request)) return refuse(response, 403, 'The server answers to names of this machine only.')
+    if (!isLocalOrigin(request)) return refuse(response, 403, 'The server does not answer pages of other sites.')
     if (!isAuthorised(request, token)) return refuse(response, 401, 'Send the token that the server printed: Authorization: Bearer <token>')
-    if (new URL(request.url ?? '/', 'http://localhost').pathname !== PATH) return refuse(response, 404, `The server is at ${PATH}.`)
-    handle(request as Parameters<typeof handle>[0], response).catch(() => response.destroy())
-  })
+    if (pathOf(request) !== PATH) return refuse(response, 404, `The server is at ${PATH}.`)
+    if (!METHODS.includes(request.method ?? '')) return refuse(response, 405, `The server answers ${METHODS.join(', ')}.`)
+    // The SDK makes an address of these two. Both are checked above, and the spelling of the client goes no further.
+    request.url = PATH
+    request.headers.host = `127.0.0.1:${http.port}`
+    await handle(request as Parameters<typeof handle>[0], response)
+  }
+
+  let http: LocalServer
   try {
-    await new Promise<void>((resolve, reject) => {
-      http.once('error', reject)
-      http.listen(port, '127.0.0.1', resolve)
-    })
+    http = await listenLocally(port, { answer, fail: refuse, onError: report })
   } catch (error) {
     await server.close()
     throw error
   }
   return {
-    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}${PATH}`,
+    url: `http://127.0.0.1:${http.port}${PATH}`,
     token,
     warnings: server.warnings,
-    async close() {
-      const closed = new Promise<void>((resolve) => http.close(() => resolve()))
-      await Promise.allSettled([server.close(), modern.close(), clients.close()])
-      http.closeAllConnections()
-      await closed
-    },
+    close: () => http.close(Promise.allSettled([server.close(), modern.close(), clients.close()])),
   }
 }
 
@@ -90,6 +90,7 @@ function refuse(response: ServerResponse, status: number, message: string): void
     'content-type': 'application/json',
     'cache-control': 'no-store',
     ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+    ...(status === 405 ? { allow: METHODS.join(', ') } : {}),
   }
   response.writeHead(status, headers).end(JSON.stringify({ jsonrpc: '2.0', error: { code: -32_000, message }, id: null }))
 }

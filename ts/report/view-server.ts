@@ -1,8 +1,8 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
+import { listenLocally } from '../core/local-server.js'
 import type { Journal } from '../journal/journal.js'
 import { callTexts } from './call-texts.js'
 import { reportCall } from './make-report.js'
@@ -39,13 +39,9 @@ const MAX_BATCH = 500
 export async function startViewServer(journal: Journal, { source, runId, port = 0 }: ViewOptions): Promise<ViewServer> {
   const token = randomBytes(24).toString('base64url')
   const stop = new AbortController()
-  const server = createServer((request, response) => {
-    answer(request, response).catch(() => response.destroy())
-  })
-
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [requested = '', ...path] = (request.url ?? '').slice(1).split('/')
-    if (!isOwnHost(request, server)) return refuse(response, 421, 'This address is not served here.')
+    if (!isOwnHost(request, server.port)) return refuse(response, 421, 'This address is not served here.')
     if (!isSame(requested, token)) return refuse(response, 404, 'Open the address that `toolwright view` printed.')
     if (request.method !== 'GET') return refuse(response, 405, 'Only GET is answered.')
     const [name = '', row = ''] = path
@@ -90,18 +86,14 @@ export async function startViewServer(journal: Journal, { source, runId, port = 
     response.end()
   }
 
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, '127.0.0.1', resolve)
-  })
+  // An error of the journal that nobody foresaw reaches the page as an answer; the terminal has nobody who waits for it.
+  const server = await listenLocally(port, { answer, fail: refuse, onError: () => undefined })
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/${token}/`,
-    close: () =>
-      new Promise((resolve) => {
-        stop.abort()
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    url: `http://127.0.0.1:${server.port}/${token}/`,
+    async close() {
+      stop.abort()
+      await server.close()
+    },
   }
 }
 
@@ -124,8 +116,7 @@ function refuse(response: ServerResponse, status: number, message: string): void
 }
 
 /** Refuses other host names, because a page of another site could have pointed one at this machine. */
-function isOwnHost({ headers: { host } }: IncomingMessage, server: Server): boolean {
-  const { port } = server.address() as AddressInfo
+function isOwnHost({ headers: { host } }: IncomingMessage, port: number): boolean {
   return host === `127.0.0.1:${port}` || host === `localhost:${port}`
 }
 
