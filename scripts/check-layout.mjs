@@ -72,6 +72,21 @@ function* toolsThatReachOut() {
   }
 }
 
+/** What the command prints goes through ts/core/terminal.ts, which escapes the texts of others. */
+function* waysToTheTerminal() {
+  // The messages of the protocol, and the page that `--output -` asks for.
+  const allowed = { 'ts/mcp-server/serve-stdio.ts': /stdout\.write/, 'ts/cli/report.ts': /printDocument/ }
+  for (const file of files) {
+    if (!/^ts\/(?:cli\.ts|(?:cli|mcp-server)\/.*\.ts)$/.test(file)) continue
+    for (const [way] of read(file).matchAll(
+      /\.write(?:Sync)?(?=\(|\.bind|\.call|\.apply)|\bstdout\.write|\bconsole\.\w+(?=\()|\bprintDocument\b|\bwriteSync\b/g,
+    )) {
+      if (allowed[file]?.test(way) === true || (file === 'ts/mcp-server/serve-stdio.ts' && way === '.write')) continue
+      yield `${file}: prints by ${way}; ts/core/terminal.ts prints`
+    }
+  }
+}
+
 function* cratesThatNameNapi() {
   for (const file of files) {
     if (!/^crates\/[^/]+\/Cargo\.toml$/.test(file)) continue
@@ -172,6 +187,7 @@ report('layout', [
   ...circlesOfImports(files, read),
   ...addonImports(),
   ...toolsThatReachOut(),
+  ...waysToTheTerminal(),
   ...cratesThatNameNapi(),
   ...wordsOfTheDoors(),
   ...splitImports(),

@@ -2,8 +2,9 @@
 /** The `toolwright` command. */
 import { UsageError, version } from './cli/program.js'
 import { ToolError } from './core/errors.js'
+import { print, shown, shownJson, shownLines, tell } from './core/terminal.js'
 
-const HELP = `Usage: toolwright <command> [options]
+const HELP = shown`Usage: toolwright <command> [options]
 
 Commands:
   audit        list changed files that programs of yours run or obey later
@@ -33,15 +34,15 @@ const commands: Record<string, () => Promise<(args: string[]) => Promise<number>
 async function main([name = '', ...rest]: string[]): Promise<number> {
   if (name === 'help' && rest[0] !== undefined) return main([rest[0], '--help'])
   if (['', 'help', '--help', '-h'].includes(name)) {
-    process.stdout.write(HELP)
+    print(HELP)
     return name === '' ? 2 : 0
   }
   if (name === '--version' || name === '-v') {
-    process.stdout.write(`${version()}\n`)
+    print(shown`${version()}\n`)
     return 0
   }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (command === undefined) throw new UsageError(`unknown command ${JSON.stringify(name)}`)
+  if (command === undefined) throw new UsageError(shown`unknown command ${shownJson(name)}`)
   return (await command())(rest)
 }
 
@@ -53,10 +54,17 @@ try {
     const [name = ''] = args
     const command = Object.hasOwn(commands, name) ? `toolwright ${name}` : 'toolwright'
     const hint = error.exitCode === 2 ? `; see ${command} --help` : ''
-    process.stderr.write(`toolwright: ${error.message}${hint}\n`)
+    tell(shown`toolwright: ${error.text}${hint}\n`)
     process.exitCode = error.exitCode
   } else if (ToolError.isInstance(error)) {
-    process.stderr.write(`toolwright: ${error.message}\n`)
+    tell(shown`toolwright: ${error.message}\n`)
     process.exitCode = 1
-  } else throw error
+  } else {
+    // A defect of this program, whose stack a report needs. Its lines may hold what a file or a server has made up.
+    const { message, stack = message } = error instanceof Error ? error : new Error(String(error))
+    tell(shown`toolwright: unexpected failure: ${message}\n`)
+    if (process.env['TOOLWRIGHT_STACK'] === '1') tell(shown`${shownLines(stack)}\n`)
+    else tell(shown`Please report it, with the stack that TOOLWRIGHT_STACK=1 prints.\n`)
+    process.exitCode = 1
+  }
 }

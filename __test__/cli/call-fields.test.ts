@@ -3,7 +3,8 @@ import { durationOf, errorOf, exitOf, inputBytesOf, jsonLine, outputBytesOf } fr
 import { targetOf } from '../../ts/journal/call-target.ts'
 import { shownTarget } from '../../ts/report/shown-target.ts'
 import { wantsColours } from '../../ts/cli/calls/timeline.ts'
-import { cut, formatBytes, formatDuration, printable } from '../../ts/report/format.ts'
+import { printable } from '../../ts/core/printable.ts'
+import { cut, formatBytes, formatDuration } from '../../ts/report/format.ts'
 import { NOON, recorded } from './recorded-calls.ts'
 
 const given = (input: unknown) => recorded({ inputJson: JSON.stringify(input) })
@@ -164,7 +165,7 @@ describe('text for a terminal', () => {
 
 test('a line of JSON has the row, and what the timeline shows besides', () => {
   const call = recorded({ inputJson: '{"path":"\u009b\u202e"}', outputBytes: 12 })
-  const line = jsonLine(call)
+  const line = String(jsonLine(call))
   expect(line).toMatch(/^[ -~]+\n$/u)
   expect(JSON.parse(line)).toEqual({ ...call, target: '\u009b\u202e', durationMs: 15, inputBytes: 16, outputBytes: 12, exit: '' })
 })

@@ -101,8 +101,7 @@ describe('calls that come one by one', () => {
       recorded({ runId: 'r2', attempt: 2 }),
       recorded({ runId: 'r2', attempt: 2, seq: 2 }),
     ].map((call) =>
-      timeline
-        .next(call)
+      String(timeline.next(call))
         .split('\n')
         .map((line) => line.slice(0, 18)),
     )

@@ -1,11 +1,11 @@
 import { stat } from 'node:fs/promises'
 import { openJournal } from '../journal/open-journal.js'
-import { printableJson } from '../report/format.js'
+import { joined, print, shown, shownJson, type TerminalText } from '../core/terminal.js'
 import { type AuditedFile, changedFiles } from './audit/changed-files.js'
 import { parseCommandLine, UsageError } from './program.js'
 import { startProgress } from './progress.js'
 
-const HELP = `Usage: toolwright audit <directory> [options]
+const HELP = shown`Usage: toolwright audit <directory> [options]
 
 Lists the files below a directory that have changed and that programs of yours run or obey later: scripts of
 packages, Makefiles, node_modules/.bin, hooks and configurations of git, settings of editors and agents,
@@ -29,18 +29,18 @@ export async function audit(args: string[]): Promise<number> {
   if (root === undefined) throw new UsageError('audit: name a directory')
   if (others.length > 0) throw new UsageError('audit: name one directory')
   const found = await stat(root).catch(() => undefined)
-  if (found?.isDirectory() !== true) throw new UsageError(`audit: ${printableJson(root)} is no directory`, 1)
+  if (found?.isDirectory() !== true) throw new UsageError(shown`audit: ${shownJson(root)} is no directory`, 1)
   const { journal, since, json } = parsed.values
   if (journal !== undefined && since !== undefined) throw new UsageError('audit: name either --journal or --since')
   const sinceMs = journal === undefined ? timeOf(since) : await beginOf(journal)
   const files = await listFiles(root, sinceMs)
   if (json === true) {
-    const shown = files.map(({ changedAtMs, ...file }) => ({ ...file, changedAt: new Date(changedAtMs).toISOString() }))
-    const sinceTime = sinceMs === 0 ? null : new Date(sinceMs).toISOString()
-    process.stdout.write(`${JSON.stringify({ root, since: sinceTime, files: shown }, undefined, 2)}\n`)
+    const listed = files.map(({ changedAtMs, ...file }) => ({ ...file, changedAt: isoTime(changedAtMs) }))
+    const sinceTime = sinceMs === 0 ? null : isoTime(sinceMs)
+    print(shown`${shownJson({ root, since: sinceTime, files: listed }, { indented: true })}\n`)
     return 0
   }
-  process.stdout.write(files.length === 0 ? 'Nothing of what programs run or obey has changed.\n' : table(files))
+  print(files.length === 0 ? shown`Nothing of what programs run or obey has changed.\n` : table(files))
   return 0
 }
 
@@ -49,7 +49,7 @@ async function listFiles(root: string, sinceMs: number): Promise<AuditedFile[]> 
   const files: AuditedFile[] = []
   let directories = 0
   try {
-    const onDirectory = (): void => progress.show(`looking at directories: ${(directories += 1)}`)
+    const onDirectory = (): void => progress.show(shown`looking at directories: ${(directories += 1)}`)
     for await (const file of changedFiles(root, sinceMs, onDirectory)) files.push(file)
   } finally {
     progress.end()
@@ -58,17 +58,22 @@ async function listFiles(root: string, sinceMs: number): Promise<AuditedFile[]> 
 }
 
 /** A line for each file, behind a line for what obeys them. */
-function table(files: readonly AuditedFile[]): string {
+function table(files: readonly AuditedFile[]): TerminalText {
   const parts = [...new Set(files.map(({ by }) => by))].map((by) => {
     const members = files.filter((file) => file.by === by)
-    const lines = members.map(({ path, changedAtMs }) => `  ${new Date(changedAtMs).toISOString().slice(0, 19)}Z  ${printable(path)}\n`)
-    return `${by}:\n${lines.join('')}`
+    const lines = members.map(({ path, changedAtMs }) => shown`  ${timeText(changedAtMs)}  ${path}\n`)
+    return shown`${by}:\n${joined(lines)}`
   })
-  return parts.join('\n')
+  return joined(parts, shown`\n`)
 }
 
-/** A name that cannot act on a terminal. */
-const printable = (path: string): string => (/[\p{C}]/u.test(path) ? printableJson(path) : path)
+const isoTime = (ms: number): string | null => (Number.isNaN(new Date(ms).getTime()) ? null : new Date(ms).toISOString())
+
+/** To the second. The change of a file may have any time that its file system can hold. */
+function timeText(ms: number): string {
+  const date = new Date(ms)
+  return Number.isNaN(date.getTime()) ? `${ms} ms` : `${date.toISOString().slice(0, 19)}Z`
+}
 
 const UNITS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
@@ -76,7 +81,7 @@ function timeOf(text: string | undefined): number {
   if (text === undefined) return 0
   const [, count, unit] = /^(\d{1,6})([mhd])$/u.exec(text) ?? []
   const at = count === undefined ? Date.parse(text) : Date.now() - Number(count) * (UNITS[unit ?? ''] ?? 0)
-  if (Number.isNaN(at)) throw new UsageError(`--since is a time such as 2026-01-31T12:00:00Z or 12h, not ${JSON.stringify(text)}`)
+  if (Number.isNaN(at)) throw new UsageError(shown`--since is a time such as 2026-01-31T12:00:00Z or 12h, not ${shownJson(text)}`)
   return at
 }
 

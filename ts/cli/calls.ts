@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import type { Journal } from '../journal/journal.js'
 import { openJournal } from '../postgres/open-journal.js'
-import { wholeRows } from '../journal/read-rows.js'
+import { joined, print as printAtOnce, shown, tell, type TerminalText } from '../core/terminal.js'
+import { outlinesOfRun, readableRows, UnreadCalls } from '../report/readable-calls.js'
 import { makeTimeline, wantsColours } from './calls/timeline.js'
 import { sendCalls, spanTarget } from './calls/send-calls.js'
 import { noProgress, startProgress } from './progress.js'
@@ -10,7 +11,7 @@ import { jsonLine } from '../report/call-fields.js'
 import { chosenRuns, journalArgument, parseCommandLine, shownLocation, UsageError } from './program.js'
 import type { SpanTarget } from '../otel/send-spans.js'
 
-const HELP = `Usage: toolwright calls <journal> [options]
+const HELP = shown`Usage: toolwright calls <journal> [options]
 
 Shows the recorded calls of a journal: file:runs.db, a path, or postgres://user@host/database. The journal is not
 changed. Each run and each task lists its calls: start, number, tool, status, duration, bytes of input → output, and target.
@@ -30,8 +31,8 @@ everything, a part, or nothing), or started (it has not ended).
 OTEL_EXPORTER_OTLP_HEADERS sets headers for the collector, OTEL_SERVICE_NAME the name of the service.
 Sending calls again gives the same ids.
 
-The exit code is 1 if the journal cannot be read or has no such run, or if the collector does not take
-the spans.
+The exit code is 1 if the journal or one of its calls cannot be read, if it has no such run, or if the
+collector does not take the spans. A call that cannot be read is named, and left out.
 `
 
 const options = {
@@ -86,50 +87,58 @@ async function show(journal: Journal, { runId, location, isJson }: Choice, stop:
   const progress = process.stdout.isTTY ? noProgress : startProgress(process.stderr)
   const all = runs.reduce((sum, { calls: count }) => sum + count, 0)
   let done = 0
+  const unread = new UnreadCalls()
   try {
     for (const run of runs) {
       if (stop.aborted) break
       // A timeline needs only outlines. The whole row of a JSON line is read when the line is written.
-      const recorded = await journal.listRun(run.runId, { outline: true })
+      const recorded = await outlinesOfRun(journal, run, unread)
       if (isJson) {
-        for await (const batch of wholeRows(journal, recorded)) {
-          for (const call of batch) await print(jsonLine(call), stop)
-          progress.show(`writing calls: ${(done += batch.length)} of ${all}`)
+        for await (const batch of readableRows(journal, recorded, unread)) {
+          for (const line of unread.shown(batch, jsonLine)) await print(line, stop)
+          progress.show(shown`writing calls: ${(done += batch.length)} of ${all}`)
         }
         continue
       }
-      for (const lines of timeline.parts(recorded)) await print(lines, stop)
-      progress.show(`writing calls: ${(done += recorded.length)} of ${all}`)
+      for (const lines of timeline.parts(recorded, (call, error) => unread.addCall(call, error))) await print(lines, stop)
+      progress.show(shown`writing calls: ${(done += recorded.length)} of ${all}`)
     }
   } finally {
     progress.end()
   }
-  if (runs.length === 0 && !isJson) process.stdout.write(`No calls are recorded in ${shownLocation(journal, location)}.\n`)
-  return 0
+  if (runs.length === 0 && !isJson) printAtOnce(shown`No calls are recorded in ${shownLocation(journal, location)}.\n`)
+  return toldUnread(unread)
 }
 
 /** Waits until the reader has taken the output, which is in memory until then. */
-async function print(text: string, stop: AbortSignal): Promise<void> {
-  if (stop.aborted || process.stdout.write(text)) return
+async function print(text: TerminalText, stop: AbortSignal): Promise<void> {
+  if (stop.aborted || printAtOnce(text)) return
   await once(process.stdout, 'drain', { signal: stop }).catch(() => undefined)
 }
 
 async function follow(journal: Journal, { runId, isJson }: Choice, stop: AbortSignal): Promise<number> {
   const timeline = timelineOfTerminal()
+  const unread = new UnreadCalls()
   // On a terminal, running calls are redrawn below the others, and printed when they have ended.
   using running = isJson || !process.stdout.isTTY || process.env['TERM'] === 'dumb' ? undefined : new RunningCalls(process.stdout)
   try {
     for await (const call of journal.tail({ runId, signal: stop })) {
       if (running?.take(call) === false) continue
       running?.clear()
-      await print(isJson ? jsonLine(call) : timeline.next(call), stop)
+      for (const text of unread.shown([call], (one) => (isJson ? jsonLine(one) : timeline.next(one)))) await print(text, stop)
     }
   } catch (error) {
     if (!stop.aborted) throw error
   }
   running?.clear()
-  for (const call of running?.rest ?? []) process.stdout.write(timeline.next(call))
-  return 0
+  printAtOnce(joined(unread.shown(running?.rest ?? [], (call) => timeline.next(call))))
+  return toldUnread(unread)
+}
+
+/** Names what was left out. @returns the exit code */
+function toldUnread({ lines }: UnreadCalls): number {
+  for (const line of lines) tell(shown`toolwright: calls: ${line}\n`)
+  return lines.length === 0 ? 0 : 1
 }
 
 function timelineOfTerminal() {

@@ -1,10 +1,11 @@
 import { openToLook } from '../journal/checkpoints/open-checkpoints.js'
 import type { Checkpoints, RestoreCheckpointOptions, UndoTarget } from '../journal/checkpoints/checkpoints.js'
 import { ageOf, bytesOf, collectedText, diffText, listText, restoredText } from './checkpoints/texts.js'
+import { print, shown, shownJson, type TerminalText } from '../core/terminal.js'
 import { parseCommandLine, UsageError } from './program.js'
 import { startProgress } from './progress.js'
 
-const HELP = `Usage: toolwright checkpoints <list|diff|restore|gc> [options]
+const HELP = shown`Usage: toolwright checkpoints <list|diff|restore|gc> [options]
 
   list                     show the checkpoints, the newest first, with the calls that ended with them
   diff <id> [<other id>]   show what changed between two checkpoints, or since one
@@ -49,7 +50,7 @@ const DIFF_BYTES = 4 << 20
 const POLL_MS = 100
 
 type Line = NonNullable<ReturnType<typeof parseLine>>
-type Action = (store: Checkpoints, line: Line, names: string[]) => Promise<{ json: unknown; text: string; code?: number }>
+type Action = (store: Checkpoints, line: Line, names: string[]) => Promise<{ json: unknown; text: TerminalText; code?: number }>
 
 const parseLine = (args: string[]) => parseCommandLine(HELP, { args, allowPositionals: true, options })
 
@@ -96,12 +97,12 @@ export async function checkpoints(args: string[]): Promise<number> {
   const [what, ...names] = positionals
   const action = what !== undefined && Object.hasOwn(actions, what) ? actions[what] : undefined
   if (action === undefined) {
-    throw new UsageError(what === undefined ? 'checkpoints: list, diff, restore or gc?' : `checkpoints: no command ${JSON.stringify(what)}`)
+    throw new UsageError(what === undefined ? 'checkpoints: list, diff, restore or gc?' : shown`checkpoints: no command ${shownJson(what)}`)
   }
   const store = await openToLook(values.dir ?? '.', values.store)
   try {
     const { json, text, code = 0 } = await withProgress(store, () => action(store, line, names))
-    process.stdout.write(values.json === true ? `${JSON.stringify(json)}\n` : text)
+    print(values.json === true ? shown`${shownJson(json)}\n` : text)
     return code
   } finally {
     await store.close()
@@ -112,7 +113,7 @@ async function withProgress<T>(store: Checkpoints, work: () => Promise<T>): Prom
   const progress = startProgress(process.stderr)
   const show = (): void => {
     const { files, bytes } = store.progress()
-    progress.show(`${files} files, ${Math.round(bytes / 1e6)} MB`)
+    progress.show(shown`${files} files, ${Math.round(bytes / 1e6)} MB`)
   }
   const timer = setInterval(show, POLL_MS)
   try {
@@ -130,11 +131,11 @@ function undoTarget({ call, turn }: { call?: string | undefined; turn?: string |
 }
 
 function checkpointId(text: string): number {
-  if (!/^\d{1,15}$/u.test(text)) throw new UsageError(`a checkpoint is a number, not ${JSON.stringify(text)}`)
+  if (!/^\d{1,15}$/u.test(text)) throw new UsageError(shown`a checkpoint is a number, not ${shownJson(text)}`)
   return Number(text)
 }
 
 function count(option: string, text: string): number {
-  if (!/^[1-9]\d{0,8}$/u.test(text)) throw new UsageError(`checkpoints: ${option} is a whole number from 1, not ${JSON.stringify(text)}`)
+  if (!/^[1-9]\d{0,8}$/u.test(text)) throw new UsageError(shown`checkpoints: ${option} is a whole number from 1, not ${shownJson(text)}`)
   return Number(text)
 }

@@ -3,9 +3,10 @@ import { runsIn } from '../contract/mcp/connect-error.js'
 import { mcpServers } from '../contract/mcp/server-config.js'
 import { ToolError } from '../core/errors.js'
 import { sandboxKinds, sandboxReport, type SandboxReport } from '../toolkit/sandbox-report.js'
+import { joined, print, shown, shownJson, type TerminalText } from '../core/terminal.js'
 import { parseCommandLine, UsageError, versions } from './program.js'
 
-const HELP = `Usage: toolwright doctor [options]
+const HELP = shown`Usage: toolwright doctor [options]
 
 Runs a command in the sandbox with the default options. Shows how well each protection holds on this
 system (kernel, best-effort or none), by which mechanism, and after an arrow how to improve it. The first
@@ -36,7 +37,7 @@ export async function doctor(args: string[]): Promise<number> {
   const servers = mcp === undefined ? undefined : howServersRun(mcp)
   const report = await sandboxReport({ rootDir: root ?? process.cwd(), allowNetwork })
   const all = { versions: versions(), ...report, ...(servers === undefined ? {} : { mcpServers: servers }) }
-  process.stdout.write(json === true ? `${JSON.stringify(all, undefined, 2)}\n` : `${render(report)}${renderServers(servers)}`)
+  print(json === true ? shown`${shownJson(all, { indented: true })}\n` : shown`${render(report)}${renderServers(servers)}`)
   return allowNetwork || report.network.level === 'kernel' ? 0 : 1
 }
 
@@ -55,17 +56,17 @@ function howServersRun(file: string): Record<string, string> {
   }
 }
 
-function renderServers(servers: Record<string, string> = {}): string {
-  const lines = Object.entries(servers).map(([name, runs]) => `mcp server ${name} runs ${runs}\n`)
-  return lines.length === 0 ? '' : `\n${lines.join('')}`
+function renderServers(servers: Record<string, string> = {}): TerminalText {
+  const lines = Object.entries(servers).map(([name, runs]) => shown`mcp server ${name} runs ${runs}\n`)
+  return lines.length === 0 ? shown`` : shown`\n${joined(lines)}`
 }
 
-function render(report: SandboxReport): string {
+function render(report: SandboxReport): TerminalText {
   const lines = Object.entries(sandboxKinds).map(([kind, name]) => {
     const { level, mechanism, advice } = report[kind as keyof typeof sandboxKinds]
-    const line = `${name.padEnd(14)} ${level.padEnd(12)} ${mechanism}\n`
-    return advice === '' ? line : `${line}${' '.repeat(28)}→ ${advice}\n`
+    const line = shown`${name.padEnd(14)} ${level.padEnd(12)} ${mechanism}\n`
+    return advice === '' ? line : shown`${line}${' '.repeat(28)}→ ${advice}\n`
   })
   const { toolwright, runtime, system } = versions()
-  return `toolwright ${toolwright}, ${runtime}, ${system}\n\n${lines.join('')}\n${report.summary}\n`
+  return shown`toolwright ${toolwright}, ${runtime}, ${system}\n\n${joined(lines)}\n${report.summary}\n`
 }

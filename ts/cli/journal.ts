@@ -1,8 +1,9 @@
 import { openServerStore } from '../postgres/open-journal.js'
 import { type MigrationOptions, migrationScript } from '../postgres/schema.js'
+import { joined, print, shown, shownJson, shownLines, tell, type TerminalText } from '../core/terminal.js'
 import { journalArgument, parseCommandLine, UsageError } from './program.js'
 
-const HELP = `Usage: toolwright journal migrate <postgres://…> [options]
+const HELP = shown`Usage: toolwright journal migrate <postgres://…> [options]
        toolwright journal prune <postgres://…> --before <age> [options]
        toolwright journal archive <postgres://…> --before <age> --to <folder> [options]
 
@@ -18,7 +19,8 @@ them when those are on the disk.
   --json           print what was removed or written as JSON
   --help           print this text
 
-Runs with a call that is under way stay. The exit code is 1 if the server or the folder refuses. An archive needs the package
+Runs with a call that is under way stay. The exit code is 1 if the server or the folder refuses, or if
+a run stays because no archive can hold it; the others are archived. An archive needs the package
 hyparquet-writer.
 `
 
@@ -52,7 +54,9 @@ export async function journal(args: string[]): Promise<number> {
   if (values.partition !== undefined && values.partition !== 'day') throw new UsageError('journal: --partition takes day')
   const layout: MigrationOptions = values.partition === undefined ? {} : { partition: 'day' }
   if (values.print === true) {
-    process.stdout.write(migrationScript(values.schema, layout))
+    // The script is for psql, and shows the name as it stands.
+    if (/[\p{C}\p{Zl}\p{Zp}]/u.test(values.schema ?? '')) throw new UsageError('journal: --schema has characters that no terminal shows')
+    print(shownLines(migrationScript(values.schema, layout)))
     return 0
   }
   if (values.schema !== undefined) throw new UsageError('journal: --schema belongs to --print; an address says ?schema=<name>')
@@ -61,24 +65,28 @@ export async function journal(args: string[]): Promise<number> {
   const beforeMs = action === 'migrate' ? 0 : timeOf(values.before)
   if (action === 'archive' && values.to === undefined) throw new UsageError('journal: archive takes --to <folder>')
   const store = await openServerStore(location, { migrates: action === 'migrate' })
-  const print = (result: object, text: string): void => {
-    process.stdout.write(values.json === true ? `${JSON.stringify(result)}\n` : `${text}\n`)
+  const answer = (result: object, text: TerminalText): void => {
+    print(values.json === true ? shown`${shownJson(result)}\n` : shown`${text}\n`)
   }
+  let code = 0
   try {
     if (action === 'migrate') {
       await store.migrate(layout)
-      process.stdout.write('The tables are up to date.\n')
+      print(shown`The tables are up to date.\n`)
     } else if (action === 'prune') {
       const removed = await store.prune({ beforeMs })
-      print({ removed }, `${removed} rows removed.`)
+      answer({ removed }, shown`${removed} rows removed.`)
     } else {
       const written = await store.archive({ beforeMs, directory: String(values.to), keep: values.keep === true })
-      print(written, [...written.files, `${written.rows} rows written${values.keep === true ? '' : ', and removed'}.`].join('\n'))
+      const sum = shown`${written.rows} rows written${values.keep === true ? '' : ', and removed'}.`
+      answer(written, joined([...written.files, sum], shown`\n`))
+      for (const what of written.left) tell(shown`toolwright: journal archive: left in the journal: ${what}\n`)
+      if (written.left.length > 0) code = 1
     }
   } finally {
     await store.close()
   }
-  return 0
+  return code
 }
 
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }

@@ -5,9 +5,10 @@ import { loadSdk, loadStdio, PackageMissing } from '../mcp-server/sdk.js'
 import { interrupted } from '../mcp-server/transport.js'
 import { defaultTools, offeredTools, readOnlyTools, runsCommands, type ServerSettings } from '../mcp-server/tool-sessions.js'
 import { keepCompiledCode } from './compiled-code.js'
+import { print, shown, shownJson, tell } from '../core/terminal.js'
 import { parseCommandLine, portNumber, UsageError, version } from './program.js'
 
-const HELP = `Usage: toolwright mcp [options]
+const HELP = shown`Usage: toolwright mcp [options]
 
 Serves tools to a client of the Model Context Protocol over stdin and stdout: read, grep, glob, write,
 edit and bash, in the directories of --root. Reading files needs no answer; the server asks the client's
@@ -118,9 +119,9 @@ async function serveUntilInterrupted(settings: ServerSettings, { port, token, is
     const { code, message } = error as NodeJS.ErrnoException
     throw code === 'EADDRINUSE' || code === 'EACCES' ? new UsageError(`mcp: ${message}`, 1) : error
   })
-  for (const warning of server.warnings) process.stderr.write(`toolwright: ${warning}\n`)
-  if (isJson) process.stdout.write(`${JSON.stringify({ url: server.url, token: server.token })}\n`)
-  else process.stderr.write(`${server.url}\nAuthorization: Bearer ${server.token}\n`)
+  for (const warning of server.warnings) tell(shown`toolwright: ${warning}\n`)
+  if (isJson) print(shown`${shownJson({ url: server.url, token: server.token })}\n`)
+  else tell(shown`${server.url}\nAuthorization: Bearer ${server.token}\n`)
   await end
   await server.close()
 }

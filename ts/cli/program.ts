@@ -3,7 +3,7 @@ import { release } from 'node:os'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import type { Journal } from '../journal/journal.js'
 import type { RunSummary } from '../journal/journal-store.js'
-import { printableJson } from '../report/format.js'
+import { print, shown, shownJson, joined, type TerminalText } from '../core/terminal.js'
 
 /** An invalid command line. It is reported without a stack. */
 export class UsageError extends Error {
@@ -11,8 +11,13 @@ export class UsageError extends Error {
   /** The exit code of the command: 2 for an invalid command line, 1 for a failure. */
   readonly exitCode: 1 | 2
 
-  constructor(message: string, exitCode: 1 | 2 = 2) {
-    super(message)
+  readonly text: TerminalText
+
+  /** @param message a text of others in it is escaped */
+  constructor(message: TerminalText | string, exitCode: 1 | 2 = 2) {
+    const text = shown`${message}`
+    super(text.toString())
+    this.text = text
     this.exitCode = exitCode
   }
 }
@@ -22,12 +27,12 @@ export class UsageError extends Error {
  *
  * @throws {UsageError}
  */
-export function parseCommandLine<CONFIG extends ParseArgsConfig>(help: string, config: CONFIG) {
+export function parseCommandLine<CONFIG extends ParseArgsConfig>(help: TerminalText, config: CONFIG) {
   try {
     const options = { ...config.options, help: { type: 'boolean', short: 'h' } } as const
     const parsed = parseArgs({ ...config, options })
     if ((parsed.values as { help?: boolean }).help !== true) return parsed as ReturnType<typeof parseArgs<CONFIG>>
-    process.stdout.write(help)
+    print(help)
     return undefined
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
@@ -66,10 +71,12 @@ export async function chosenRuns(journal: Journal, runId: string | undefined, lo
   const runs = all.filter((run) => runId === undefined || run.runId === runId)
   if (runs.length === 0 && runId !== undefined) {
     // One line, whatever the ids are.
-    const newest = all.slice(-NAMED_RUNS).map((run) => printableJson(run.runId.slice(0, MAX_ID)))
+    const newest = all.slice(-NAMED_RUNS).map((run) => shownJson(run.runId.slice(0, MAX_ID)))
     const there =
-      newest.length === 0 ? 'which has no calls' : `whose ${all.length > newest.length ? 'newest are' : 'runs are'} ${newest.join(', ')}`
-    throw new UsageError(`no run ${printableJson(runId)} in ${shownLocation(journal, location)}, ${there}`, 1)
+      newest.length === 0
+        ? 'which has no calls'
+        : shown`whose ${all.length > newest.length ? 'newest are' : 'runs are'} ${joined(newest, shown`, `)}`
+    throw new UsageError(shown`no run ${shownJson(runId)} in ${shownLocation(journal, location)}, ${there}`, 1)
   }
   return runs
 }

@@ -1,7 +1,9 @@
+import { controls, shown, type TerminalText, writeTo } from '../core/terminal.js'
+
 /** Progress of long work, on a terminal only: one line that is rewritten, and removed at the end. */
 export interface Progress {
   /** Replaces the line, at most ten times a second. */
-  show(text: string): void
+  show(text: TerminalText): void
   /** Removes the line. Ending again does nothing. */
   end(): void
 }
@@ -25,11 +27,14 @@ export function startProgress(stream: NodeJS.WriteStream): Progress {
       if (now < next) return
       next = now + INTERVAL_MS
       frame = (frame + 1) % FRAMES.length
-      stream.write(`\r\u{1b}[K${FRAMES[frame]} ${text.slice(0, Math.max(10, (stream.columns || 80) - 3))}`)
+      writeTo(
+        stream,
+        shown`${controls.clearLine}${FRAMES[frame] ?? ''} ${text.toString().slice(0, Math.max(10, (stream.columns || 80) - 3))}`,
+      )
       isShown = true
     },
     end() {
-      if (isShown) stream.write('\r\u{1b}[K')
+      if (isShown) writeTo(stream, controls.clearLine)
       isShown = false
     },
   }

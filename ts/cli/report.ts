@@ -4,10 +4,12 @@ import { openJournal } from '../postgres/open-journal.js'
 import { packReport } from '../report/make-report.js'
 import { pageHtml } from '../report/page-html.js'
 import { formatBytes } from '../report/format.js'
+import { print, printDocument, shown, shownJson, tell } from '../core/terminal.js'
+import { printable } from '../core/printable.js'
 import { startProgress } from './progress.js'
 import { chosenRuns, journalArgument, parseCommandLine, shownLocation, UsageError } from './program.js'
 
-const HELP = `Usage: toolwright report <journal> [options]
+const HELP = shown`Usage: toolwright report <journal> [options]
 
 Writes one HTML page that shows the recorded calls of a journal (file:runs.db, or a path): a timeline, the
 arguments and results of each call, failures, retries, totals. The page needs no network and no server,
@@ -21,7 +23,8 @@ and opens without toolwright. The journal is not changed.
 Long texts are cut to keep the page below 5 MB, and the page says where. A journal of tens of thousands of
 calls needs more than that: choose one run with --run.
 
-The exit code is 1 if the journal cannot be read or has no such run, or if the page cannot be written.
+The exit code is 1 if the journal or one of its calls cannot be read, if it has no such run, or if the page
+cannot be written. A call that cannot be read is named, and left out.
 `
 
 const options = {
@@ -41,22 +44,22 @@ export async function report(args: string[]): Promise<number> {
   const progress = startProgress(process.stderr)
   try {
     await chosenRuns(journal, values.run, location)
-    const onProgress = (done: number, all: number): void => progress.show(`reading calls: ${done} of ${all}`)
-    const { base64, calls, isCut } = await packReport(journal, { source, runId: values.run, onProgress })
-    const page = pageHtml({ title: `${source} · toolwright`, base64 })
+    const onProgress = (done: number, all: number): void => progress.show(shown`reading calls: ${done} of ${all}`)
+    const { base64, calls, isCut, unread } = await packReport(journal, { source, runId: values.run, onProgress })
+    const page = pageHtml({ title: `${printable(source)} · toolwright`, base64 })
     progress.end()
-    if (output === '-') process.stdout.write(page)
+    if (output === '-') printDocument(page)
     else await writeWhole(output, page)
     const bytes = Buffer.byteLength(page)
-    if (bytes > MAX_PAGE_BYTES)
-      process.stderr.write(`toolwright: ${calls} calls make a page of ${formatBytes(bytes)}; --run takes one run\n`)
+    if (bytes > MAX_PAGE_BYTES) tell(shown`toolwright: ${calls} calls make a page of ${formatBytes(bytes)}; --run takes one run\n`)
     if (values.json === true && output !== '-') {
-      process.stdout.write(`${JSON.stringify({ path: resolve(output), calls, bytes, isCut })}\n`)
+      print(shown`${shownJson({ path: resolve(output), calls, bytes, isCut })}\n`)
     } else if (output !== '-') {
       const cut = isCut ? '; long texts were cut' : ''
-      process.stdout.write(`${output}: ${calls} ${calls === 1 ? 'call' : 'calls'}, ${formatBytes(bytes)}${cut}\n`)
+      print(shown`${output}: ${calls} ${calls === 1 ? 'call' : 'calls'}, ${formatBytes(bytes)}${cut}\n`)
     }
-    return 0
+    for (const what of unread) tell(shown`toolwright: report: ${what}\n`)
+    return unread.length === 0 ? 0 : 1
   } finally {
     progress.end()
     await journal.close()

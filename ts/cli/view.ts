@@ -2,9 +2,10 @@ import { basename } from 'node:path'
 import { once } from 'node:events'
 import { openJournal } from '../postgres/open-journal.js'
 import { startViewServer } from '../report/view-server.js'
+import { print, shown, shownJson, tell } from '../core/terminal.js'
 import { journalArgument, parseCommandLine, portNumber, shownLocation, UsageError } from './program.js'
 
-const HELP = `Usage: toolwright view <journal> [options]
+const HELP = shown`Usage: toolwright view <journal> [options]
 
 Shows the recorded calls of a journal (file:runs.db, or a path) in a browser, and new calls as they are
 recorded, until Ctrl-C. Prints the address of the page. The address holds a secret, and only this machine
@@ -38,8 +39,8 @@ export async function view(args: string[]): Promise<number> {
       port,
     })
     const interrupted = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
-    process.stdout.write(values.json === true ? `${JSON.stringify({ url: server.url })}\n` : `${server.url}\n`)
-    if (values.json !== true) process.stderr.write('Open the address in a browser; ^C ends the viewer.\n')
+    print(values.json === true ? shown`${shownJson({ url: server.url })}\n` : shown`${server.url}\n`)
+    if (values.json !== true) tell(shown`Open the address in a browser; ^C ends the viewer.\n`)
     await interrupted
     await server.close()
   } finally {

@@ -1,6 +1,7 @@
 import { Console } from 'node:console'
 import { once } from 'node:events'
 import { Writable } from 'node:stream'
+import { shown, tell } from '../core/terminal.js'
 import { ToolServer } from './mcp-server.js'
 import { interrupted, MAX_MESSAGE_BYTES, report } from './transport.js'
 import { loadStdio } from './sdk.js'
@@ -26,7 +27,7 @@ export async function serveStdio(settings: ServerSettings): Promise<void> {
 
 async function openServer(settings: ServerSettings): Promise<ToolServer> {
   const server = await ToolServer.open(settings)
-  for (const warning of server.warnings) process.stderr.write(`toolwright: ${warning}\n`)
+  for (const warning of server.warnings) tell(shown`toolwright: ${warning}\n`)
   return server
 }
 

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { shown, tell } from '../core/terminal.js'
 
 /** Parts that the transports share: the longest message, the report of errors, and the end of the process. */
 
@@ -7,7 +8,7 @@ export const MAX_MESSAGE_BYTES = 32_000_000
 
 /** Reports an error to the host that a client must not see. */
 export function report(error: Error): void {
-  process.stderr.write(`toolwright: ${error.message}\n`)
+  tell(shown`toolwright: ${error.message}\n`)
 }
 
 /** Settles when a signal asks this process to end. */

@@ -1,7 +1,7 @@
 /** The fields that the command shows for a call, computed from its row. */
 import type { ToolCallRow } from '../journal/journal-store.js'
 import { parseObject } from '../core/parse-rows.js'
-import { printableJson } from './format.js'
+import { shown, shownJson, type TerminalText } from '../core/terminal.js'
 import { shownTarget } from './shown-target.js'
 
 /** Why a call failed, in one line; empty if the row does not say. */
@@ -61,7 +61,7 @@ export function durationOf({ startedAtMs, finishedAtMs }: ToolCallRow): number |
 }
 
 /** A call as one line of JSON: its row, and the fields that the timeline computes from it. */
-export function jsonLine(call: ToolCallRow): string {
+export function jsonLine(call: ToolCallRow): TerminalText {
   const fields = {
     ...call,
     target: shownTarget(call),
@@ -70,5 +70,5 @@ export function jsonLine(call: ToolCallRow): string {
     outputBytes: outputBytesOf(call),
     exit: exitOf(call),
   }
-  return `${printableJson(fields)}\n`
+  return shown`${shownJson(fields)}\n`
 }

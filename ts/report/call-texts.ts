@@ -11,12 +11,18 @@ export function callTexts(row: ToolCallRow, limit: number): CallTexts {
   const input = parsed(row.inputJson)
   const output = parsed(row.outputJson)
   const error = parsed(row.errorJson)
-  const shown = (value: unknown, json: string | null): ReportText | null =>
-    value === undefined ? (json === null ? null : cut(json, 'text', limit)) : textOf(value, limit)
+  const shown = (value: unknown, json: string | null): ReportText | null => {
+    try {
+      if (value !== undefined) return textOf(value, limit)
+    } catch {
+      // What is nested too deeply can be parsed, and not written again.
+    }
+    return json === null ? null : cut(json, 'text', limit)
+  }
   return {
     input: shown(input, row.inputJson),
     output: shown(isEnvelope(output) ? output.data : output, row.outputJson),
-    error: error === undefined ? shown(error, row.errorJson) : textOf(messageOf(error), limit),
+    error: shown(messageOf(error), row.errorJson),
     notes: notesOf(output) ?? notesOf(error) ?? [],
     diff: patchOf(input, limit),
     replacement: replacementOf(input, limit),

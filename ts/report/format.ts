@@ -39,32 +39,9 @@ function twoDigits(amount: number): string {
   return String(amount).padStart(2, '0')
 }
 
-/**
- * Characters that a terminal obeys instead of showing: control characters, marks that change the direction of text, and
- * halves of characters. The texts in a journal come from a model and its tools.
- */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
-
-const short: Record<string, string> = { '\n': String.raw`\n`, '\r': String.raw`\r`, '\t': String.raw`\t` }
-
-/** `text` on one line, with escapes for characters that a terminal would obey. */
-export function printable(text: string): string {
-  return text.replaceAll(UNPRINTABLE, (character) => short[character] ?? escaped(character))
-}
-
-/** JSON on one line, with escapes for characters that a terminal would obey. Its value does not change. */
-export function printableJson(value: unknown): string {
-  return JSON.stringify(value).replaceAll(UNPRINTABLE, escaped)
-}
-
 /** At most `length` characters. If some are left out, the last is an ellipsis. */
 export function cut(text: string, length: number): string {
   // A character has at most two code units, so the rest of a long text need not be split.
   const characters = Array.from(text.slice(0, 2 * length + 2))
   return characters.length <= length ? text : `${characters.slice(0, Math.max(0, length - 1)).join('')}…`
-}
-
-function escaped(character: string): string {
-  const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index))
-  return units.map((unit) => String.raw`\u${unit.toString(16).padStart(4, '0')}`).join('')
 }

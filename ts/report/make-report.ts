@@ -2,9 +2,9 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Journal } from '../journal/journal.js'
 import type { ToolCallRow } from '../journal/journal-store.js'
-import { wholeRows } from '../journal/read-rows.js'
 import { endingOf, errorOf, exitOf, inputBytesOf, outputBytesOf } from './call-fields.js'
 import { callTexts, waitedMs } from './call-texts.js'
+import { outlinesOfRun, readableRows, UnreadCalls } from './readable-calls.js'
 import type { CallTexts, ReportCall, ReportData } from './report-data.js'
 import { shownTarget } from './shown-target.js'
 
@@ -34,36 +34,49 @@ export interface PackedReport {
   calls: number
   /** Whether texts were cut to fit, beyond what the journal itself had cut. */
   isCut: boolean
+  /** What could not be read and is not on the page, each in one line. */
+  unread: readonly string[]
 }
 
 /** Reads a journal and packs the data of its page. */
 export async function packReport(journal: Journal, options: ReportOptions): Promise<PackedReport> {
-  const rows = await outlinesOf(journal, options.runId)
+  const unreadRuns = new UnreadCalls()
+  const rows = await outlinesOf(journal, options.runId, unreadRuns)
   let limit = Math.min(MAX_TEXT, Math.max(MIN_TEXT, Math.floor(MAX_CHARACTERS / Math.max(1, 2 * rows.length))))
   const { maxBytes = MAX_BYTES } = options
   for (;;) {
-    const data = await readReport(journal, rows, limit, options)
+    const unread = new UnreadCalls()
+    const data = await readReport(journal, rows, limit, options, unread)
     const base64 = (await promisify(gzip)(JSON.stringify(data))).toString('base64')
-    if (base64.length <= maxBytes || limit <= MIN_TEXT) return { base64, calls: rows.length, isCut: isAnyCut(data) }
+    if (base64.length <= maxBytes || limit <= MIN_TEXT) {
+      return { base64, calls: data.calls.length, isCut: isAnyCut(data), unread: [...unreadRuns.lines, ...unread.lines] }
+    }
     limit = Math.max(MIN_TEXT, Math.floor(limit * Math.min(0.5, maxBytes / base64.length)))
   }
 }
 
-async function outlinesOf(journal: Journal, runId: string | undefined): Promise<ToolCallRow[]> {
+async function outlinesOf(journal: Journal, runId: string | undefined, unread: UnreadCalls): Promise<ToolCallRow[]> {
   const runs = (await journal.listRuns()).filter((run) => runId === undefined || run.runId === runId)
   const rows: ToolCallRow[] = []
-  for (const run of runs) for (const row of await journal.listRun(run.runId, { outline: true })) rows.push(row)
+  for (const run of runs) for (const row of await outlinesOfRun(journal, run, unread)) rows.push(row)
   return rows
 }
 
-async function readReport(journal: Journal, rows: ToolCallRow[], limit: number, options: ReportOptions): Promise<ReportData> {
+async function readReport(
+  journal: Journal,
+  rows: ToolCallRow[],
+  limit: number,
+  options: ReportOptions,
+  unread: UnreadCalls,
+): Promise<ReportData> {
   const data: ReportData = { source: options.source, madeAtMs: Date.now(), calls: [], texts: {} }
-  for await (const batch of wholeRows(journal, rows)) {
-    for (const row of batch) {
-      data.calls.push(reportCall(row))
-      data.texts[row.row] = callTexts(row, limit)
+  let done = 0
+  for await (const batch of readableRows(journal, rows, unread)) {
+    for (const [call, texts] of unread.shown(batch, (row) => [reportCall(row), callTexts(row, limit)] as const)) {
+      data.calls.push(call)
+      data.texts[call.row] = texts
     }
-    options.onProgress?.(data.calls.length, rows.length)
+    options.onProgress?.((done += batch.length), rows.length)
   }
   return data
 }

@@ -7,6 +7,7 @@ import type { Journal } from '../journal/journal.js'
 import { callTexts } from './call-texts.js'
 import { reportCall } from './make-report.js'
 import { contentSecurityPolicy, pageHtml } from './page-html.js'
+import { UnreadCalls } from './readable-calls.js'
 import type { ReportCall } from './report-data.js'
 
 /** Options of {@link startViewServer}. */
@@ -62,6 +63,7 @@ export async function startViewServer(journal: Journal, { source, runId, port = 
     const gone = new AbortController()
     response.on('close', () => gone.abort())
     const signal = AbortSignal.any([gone.signal, stop.signal])
+    const unread = new UnreadCalls()
     let batch: ReportCall[] = []
     let sending: Promise<void> | undefined
     const flush = async (): Promise<void> => {
@@ -73,7 +75,9 @@ export async function startViewServer(journal: Journal, { source, runId, port = 
     }
     try {
       for await (const row of journal.tail({ runId, signal })) {
-        batch.push(reportCall(row))
+        batch.push(...unread.shown([row], reportCall))
+        // The page shows the rest; the lines would only grow.
+        unread.lines.length = 0
         sending ??= flush()
         sending.catch(() => undefined)
         if (batch.length >= MAX_BATCH) await sending

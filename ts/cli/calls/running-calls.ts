@@ -1,6 +1,8 @@
 import type { ToolCallRow } from '../../journal/journal-store.js'
 import { shownTarget } from '../../report/shown-target.js'
-import { cut, formatDuration, printable } from '../../report/format.js'
+import { cut, formatDuration } from '../../report/format.js'
+import { printable } from '../../core/printable.js'
+import { controls, joined, shown, writeTo } from '../../core/terminal.js'
 import { FRAMES } from '../progress.js'
 
 /** The most running calls that are shown. The last line has the number of the others. */
@@ -38,7 +40,7 @@ export class RunningCalls implements Disposable {
 
   /** Removes the lines to make room for output. The next tick draws them again. */
   clear(): void {
-    if (this.#lines > 0) this.#stream.write(`\u{1b}[${this.#lines}A\u{1b}[J`)
+    if (this.#lines > 0) writeTo(this.#stream, controls.clearAbove(this.#lines))
     this.#lines = 0
   }
 
@@ -53,7 +55,7 @@ export class RunningCalls implements Disposable {
     })
     const others = this.#calls.size - lines.length
     if (others > 0) lines.push(`  and ${others} more`)
-    this.#stream.write(`${lines.join('\n')}\n`)
+    writeTo(this.#stream, shown`${joined(lines, shown`\n`)}\n`)
     this.#lines = lines.length
   }
 

@@ -1,8 +1,8 @@
 import type { Journal } from '../../journal/journal.js'
-import { wholeRows } from '../../journal/read-rows.js'
 import { callSpan, type Contents, runSpan } from '../../otel/journal-spans.js'
 import { SendError, SpanSender, type SpanTarget } from '../../otel/send-spans.js'
-import { printable } from '../../report/format.js'
+import { print, shown, shownJson, tell } from '../../core/terminal.js'
+import { outlinesOfRun, readableRows, UnreadCalls } from '../../report/readable-calls.js'
 import { chosenRuns, UsageError, version } from '../program.js'
 import { startProgress } from '../progress.js'
 
@@ -19,7 +19,7 @@ export interface SendChoice {
 export function spanTarget(address: string, env: NodeJS.ProcessEnv): SpanTarget {
   const url = URL.canParse(address) ? new URL(address) : undefined
   if (url === undefined || !/^https?:$/u.test(url.protocol)) {
-    throw new UsageError(`calls: --otlp takes an address such as http://localhost:4318, not ${JSON.stringify(address)}`)
+    throw new UsageError(shown`calls: --otlp takes an address such as http://localhost:4318, not ${shownJson(address)}`)
   }
   if (url.username !== '' || url.password !== '') {
     throw new UsageError('calls: --otlp takes no password; set OTEL_EXPORTER_OTLP_HEADERS, as in authorization=Basic%20…')
@@ -38,7 +38,7 @@ function headersOf(list: string | undefined): Record<string, string> {
     try {
       headers.set(name.trim(), decodeURIComponent(value.join('=').trim()))
     } catch {
-      throw new UsageError(`calls: the environment's OTLP headers have no valid value for ${JSON.stringify(name.trim())}`)
+      throw new UsageError(shown`calls: the environment's OTLP headers have no valid value for ${shownJson(name.trim())}`)
     }
   }
   return Object.fromEntries(headers)
@@ -51,32 +51,33 @@ export async function sendCalls(journal: Journal, { location, runId, isJson, con
   const progress = startProgress(process.stderr)
   const all = runs.reduce((sum, { calls }) => sum + calls, 0)
   let running = 0
+  const unread = new UnreadCalls()
   try {
     for (const run of runs) {
       await sender.add(runSpan(run))
-      const outlines = await journal.listRun(run.runId, { outline: true })
-      for await (const batch of wholeRows(journal, outlines)) {
-        for (const row of batch) {
-          const span = callSpan(run, row, contents)
+      const outlines = await outlinesOfRun(journal, run, unread)
+      for await (const batch of readableRows(journal, outlines, unread)) {
+        for (const span of unread.shown(batch, (row) => callSpan(run, row, contents))) {
           if (span === undefined) running += 1
           else await sender.add(span)
         }
-        progress.show(`sending calls: ${sender.sent} of ${all}`)
+        progress.show(shown`sending calls: ${sender.sent} of ${all}`)
       }
     }
     await sender.flush()
   } catch (error) {
     if (!(error instanceof SendError)) throw error
     progress.end()
-    process.stderr.write(`toolwright: calls: ${printable(error.message)}; ${sender.sent} spans were sent before\n`)
+    tell(shown`toolwright: calls: ${error.message}; ${sender.sent} spans were sent before\n`)
     return 1
   } finally {
     progress.end()
   }
   const sent = { url: target.url.href, runs: runs.length, spans: sender.sent, batches: sender.batches, running }
-  if (isJson) process.stdout.write(`${JSON.stringify(sent)}\n`)
-  else process.stdout.write(`${countOf(sent.spans, 'span')} of ${countOf(sent.runs, 'run')} sent to ${sent.url}${leftOut(running)}\n`)
-  return 0
+  for (const what of unread.lines) tell(shown`toolwright: calls: ${what}\n`)
+  if (isJson) print(shown`${shownJson(sent)}\n`)
+  else print(shown`${countOf(sent.spans, 'span')} of ${countOf(sent.runs, 'run')} sent to ${sent.url}${leftOut(running)}\n`)
+  return unread.lines.length === 0 ? 0 : 1
 }
 
 const countOf = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`

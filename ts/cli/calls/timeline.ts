@@ -1,8 +1,9 @@
-import { styleText } from 'node:util'
 import type { ToolCallRow } from '../../journal/journal-store.js'
 import { durationOf, type Ending, endingOf, errorOf, exitOf, inputBytesOf, outputBytesOf } from '../../report/call-fields.js'
 import { shownTarget } from '../../report/shown-target.js'
-import { cut, formatBytes, formatDate, formatDuration, formatTime, printable } from '../../report/format.js'
+import { cut, formatBytes, formatDate, formatDuration, formatTime } from '../../report/format.js'
+import { printable } from '../../core/printable.js'
+import { joined, painted, type Part, shown, type TerminalText } from '../../core/terminal.js'
 
 /** The most characters of a name, a target or a reason, on a terminal of any width. */
 const MAX_TEXT = 200
@@ -23,15 +24,15 @@ const ENDING_WIDTH = Math.max(...Object.keys(colours).map(({ length }) => length
 /** Calls as lines: a heading for each run, one for each attempt of a task, a line for each call. */
 export interface Timeline {
   /** All calls of a run, in the order in which they began, in parts of several lines. */
-  parts(calls: readonly ToolCallRow[]): Iterable<string>
+  parts(calls: readonly ToolCallRow[], onUnread?: (call: ToolCallRow, error: unknown) => void): Iterable<TerminalText>
   /** The next call of a journal that is followed, with the headings that it needs. */
-  next(call: ToolCallRow): string
+  next(call: ToolCallRow): TerminalText
 }
 
 /** Makes a timeline for a terminal of this width; without a width, for a file or a pipe. */
 export function makeTimeline(options: { isColoured: boolean; columns?: number | undefined }): Timeline {
-  const paint = (look: Parameters<typeof styleText>[0], text: string): string =>
-    options.isColoured ? styleText(look, text, { validateStream: false }) : text
+  const paint = (look: Parameters<typeof painted>[0], text: Part): TerminalText =>
+    options.isColoured ? painted(look, text) : shown`${text}`
   const columns = options.columns ?? Number.POSITIVE_INFINITY
   let run: string | undefined
   let task: string | undefined
@@ -39,27 +40,27 @@ export function makeTimeline(options: { isColoured: boolean; columns?: number | 
 
   const fit = (text: string, taken: number): string => cut(printable(text), Math.min(MAX_TEXT, Math.max(10, columns - taken)))
 
-  const runHeading = (first: ToolCallRow, calls: readonly ToolCallRow[]): string => {
-    const gap = run === undefined ? '' : '\n'
+  const runHeading = (first: ToolCallRow, calls: readonly ToolCallRow[]): TerminalText => {
+    const gap = run === undefined ? shown`` : shown`\n`
     run = first.runId
     task = undefined
     toolWidth = 0
     const rest = [formatDate(first.startedAtMs), ...summary(calls)].join('  ')
-    return `${gap}${paint('bold', fit(`run ${first.runId}`, 0))}  ${rest}\n`
+    return shown`${gap}${paint('bold', fit(`run ${first.runId}`, 0))}  ${rest}\n`
   }
 
-  const taskHeading = (call: ToolCallRow): string => {
+  const taskHeading = (call: ToolCallRow): TerminalText => {
     const name = taskOf(call)
-    if (name === task) return ''
+    if (name === task) return shown``
     task = name
-    return ` ${fit(name, 1)}\n`
+    return shown` ${fit(name, 1)}\n`
   }
 
   const widen = (call: ToolCallRow): void => {
     toolWidth = Math.max(toolWidth, Math.min(MAX_TOOL_WIDTH, toolOf(call).length))
   }
 
-  const line = (call: ToolCallRow): string => {
+  const line = (call: ToolCallRow): TerminalText => {
     const ending = endingOf(call)
     widen(call)
     const bytes = `${formatBytes(inputBytesOf(call))}→${formatBytes(outputBytesOf(call))}`
@@ -69,32 +70,38 @@ export function makeTimeline(options: { isColoured: boolean; columns?: number | 
     const target = `${marks.join('')}${shownTarget(call)}`
     const taken = before.length + ENDING_WIDTH + after.length
     const status = paint(colours[ending], ending.padEnd(ENDING_WIDTH))
-    return `${before}${status}${paint('dim', after)}${fit(target, taken)}`.trimEnd() + '\n' + reason(call, ending)
+    return shown`${shown`${before}${status}${paint('dim', after)}${fit(target, taken)}`.trimEnd()}\n${reason(call, ending)}`
   }
 
   /** The reason for a failure, on a line of its own below the call. */
-  const reason = (call: ToolCallRow, ending: Ending): string => {
+  const reason = (call: ToolCallRow, ending: Ending): TerminalText => {
     const why = errorOf(call)
     const indent = ' '.repeat('  00:00:00.000 00 '.length)
-    return why === '' ? '' : `${indent}${paint(colours[ending], fit(why, indent.length))}\n`
+    return why === '' ? shown`` : shown`${indent}${paint(colours[ending], fit(why, indent.length))}\n`
   }
 
   return {
-    *parts(calls) {
+    *parts(calls, onUnread) {
       const [first] = calls
       if (first === undefined) return
       yield runHeading(first, calls)
       for (const call of calls) widen(call)
       for (let start = 0; start < calls.length; start += BATCH) {
-        yield calls
-          .slice(start, start + BATCH)
-          .map((call) => taskHeading(call) + line(call))
-          .join('')
+        const lines = calls.slice(start, start + BATCH).map((call) => {
+          try {
+            return shown`${taskHeading(call)}${line(call)}`
+          } catch (error) {
+            if (onUnread === undefined) throw error
+            onUnread(call, error)
+            return shown``
+          }
+        })
+        yield joined(lines)
       }
     },
     next(call) {
-      const heading = call.runId === run ? '' : runHeading(call, [])
-      return heading + taskHeading(call) + line(call)
+      const heading = call.runId === run ? shown`` : runHeading(call, [])
+      return shown`${heading}${taskHeading(call)}${line(call)}`
     },
   }
 }
