@@ -18,6 +18,23 @@ export interface JournalOwner {
   isAlive: boolean
 }
 
+/** The last number of a row that JavaScript can tell from its neighbours. The sequence gets nowhere near; an INSERT may. */
+const LAST_NUMBER = Number.MAX_SAFE_INTEGER
+
+/**
+ * The time of a cursor as a number of 64 bits. One that JavaScript cannot tell from its neighbours stands for all of them, so that
+ * no page comes twice.
+ */
+function cursorTime(ms: number): string | number {
+  if (Number.isSafeInteger(ms) || !Number.isInteger(ms)) return ms
+  return String(
+    BigInt.asIntN(
+      64,
+      [-(2n ** 63n), BigInt(ms) - 1_024n].reduce((one, other) => (one > other ? one : other)),
+    ),
+  )
+}
+
 export class Reads {
   readonly #session: Session
   readonly #statements: Statements
@@ -62,7 +79,7 @@ export class Reads {
        WHERE ($1::text IS NULL OR p.first < $1::text::float8)
          AND ($3::text IS NULL OR (p.first, p.run_id COLLATE "C") < ($3::text::bigint, $4::text))
        ORDER BY p.first DESC, p.run_id COLLATE "C" DESC LIMIT $2::text::bigint`,
-      [beforeMs, limit, before?.startedAtMs, before?.runId],
+      [beforeMs, limit, before && cursorTime(before.startedAtMs), before?.runId],
     )
     const summaries = rows.map((row) => ({
       runId: String(row['run_id']),
@@ -77,12 +94,15 @@ export class Reads {
   }
 
   after(row: number, limit: number): Promise<ToolCallRow[]> {
-    return this.#rows(false, 'WHERE c.tw_row > $1::text::bigint ORDER BY c.tw_row LIMIT $2::text::bigint', [row, limit])
+    const clause = `WHERE c.tw_row > $1::text::bigint AND c.tw_row <= ${LAST_NUMBER} ORDER BY c.tw_row LIMIT $2::text::bigint`
+    return this.#rows(false, clause, [row, limit])
   }
 
   async numbered(numbers: readonly number[]): Promise<ToolCallRow[]> {
-    if (numbers.length === 0) return []
-    return this.#rows(false, 'WHERE c.tw_row = ANY ($1::text::bigint[]) ORDER BY c.tw_row', [`{${numbers.join(',')}}`])
+    // A larger number would name another row, or none that the server knows.
+    const exact = numbers.filter((number) => Number.isSafeInteger(number))
+    if (exact.length === 0) return []
+    return this.#rows(false, 'WHERE c.tw_row = ANY ($1::text::bigint[]) ORDER BY c.tw_row', [`{${exact.join(',')}}`])
   }
 
   async owners(): Promise<JournalOwner[]> {
@@ -108,7 +128,9 @@ export class Reads {
   }
 
   async lastRow(): Promise<number> {
-    const [row] = await this.#session.ask(`SELECT coalesce(max(tw_row), 0) AS number FROM ${this.#statements.calls}`)
+    const [row] = await this.#session.ask(
+      `SELECT coalesce(max(tw_row), 0) AS number FROM ${this.#statements.calls} WHERE tw_row <= ${LAST_NUMBER}`,
+    )
     return Number(row?.['number'])
   }
 
@@ -135,7 +157,7 @@ export class Reads {
       const [row] = await this.#session.ask('SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid')
       return [String(row?.['xid']), '0']
     }
-    const parts = /^(\d{1,19})(?:\.(\d{1,19}))?$/u.exec(cursor)
+    const parts = /^(\d{1,19})(?:\.(-?\d{1,19}))?$/u.exec(cursor)
     if (parts === null) throw invalid('The cursor must be one that readSince gave.')
     const [, first = '', second] = parts
     if (second !== undefined) return [first, second]

@@ -2,6 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { boolean, type Checks, optional, type Parsed, path, wholeNumber } from '../../core/options.js'
+import { printableJson } from '../../core/printable.js'
+import { partitionOf } from '../days.js'
 import { makeDays, oldDays, removeDay } from '../old-days.js'
 import { arrayOf, type OldRun, oldRuns, PAGE_RUNS, removeRuns } from '../old-runs.js'
 import { time } from '../prune.js'
@@ -34,6 +36,8 @@ export interface Archived {
   rows: number
   /** The paths of the files, `DIRECTORY/day=YYYY-MM-DD/calls-UUID.parquet`. */
   files: string[]
+  /** What stays in the journal, because no archive can hold it: a line for each run or day, with the reason. */
+  left: string[]
 }
 
 /** The columns of a file: those of the table. */
@@ -69,7 +73,8 @@ const COLUMNS: readonly FileColumn[] = [
   ['tw_row', 'INT64'],
 ]
 
-const SELECTED = COLUMNS.map(([name]) => `c.${name}`).join(', ')
+/** Numbers come as texts: as numbers of JavaScript those above 2^53 would be others. */
+const SELECTED = COLUMNS.map(([name, type]) => (type === 'INT64' ? `c.${name}::text AS ${name}` : `c.${name}`)).join(', ')
 const SIZE = COLUMNS.filter(([, type]) => type === 'STRING')
   .map(([name]) => `coalesce(octet_length(c.${name}), 0)`)
   .join(' + ')
@@ -77,6 +82,10 @@ const SIZE = COLUMNS.filter(([, type]) => type === 'STRING')
 /** About the most bytes that are read at once, and the most rows whose sizes are. */
 const WINDOW_BYTES = 4 << 20
 const WINDOW_ROWS = 5_000
+/** The largest row. Clients give each text as a string, which has at most 512 MB. */
+const MAX_ROW_BYTES = 256 << 20
+/** The days that have a name of four digits, in milliseconds since 1970. */
+const [FIRST_MS, LAST_MS] = [BigInt(Date.parse('0000-01-01')), BigInt(Date.parse('9999-12-31'))]
 /** Runs of one file. Their names are kept until it is written. */
 const FILE_RUNS = 200_000
 
@@ -85,6 +94,7 @@ export class Archive {
   readonly #statements: Statements
   readonly #options: Parsed<typeof archiveChecks>
   readonly #files: string[] = []
+  readonly #left: string[] = []
   #rows = 0
 
   constructor(session: Session, statements: Statements, options: Parsed<typeof archiveChecks>) {
@@ -98,24 +108,39 @@ export class Archive {
     if (this.#statements.isByDay && !keep) {
       await makeDays(this.#session, this.#statements)
       for (const day of await oldDays(this.#session, this.#statements, beforeMs)) {
+        if (await this.#hasTooLarge(day)) continue
         await removeDay(this.#session, this.#statements, day, beforeMs, (table) => this.#writeDay(day, table))
       }
     }
     await this.#writeRuns()
-    return { rows: this.#rows, files: this.#files }
+    return { rows: this.#rows, files: this.#files, left: this.#left }
+  }
+
+  /** Whether a day stays, because of a row that no client can read. */
+  async #hasTooLarge(day: string): Promise<boolean> {
+    const table = `${this.#statements.prefix}${partitionOf(day)}`
+    const [there] = await this.#session.ask('SELECT (to_regclass($1::text) IS NOT NULL)::int AS is_there', [table])
+    if (Number(there?.['is_there']) !== 1) return false
+    const [row] = await this.#session.ask(`SELECT c.run_id FROM ${table} c WHERE ${SIZE} > $1::text::bigint ORDER BY c.tw_row LIMIT 1`, [
+      MAX_ROW_BYTES,
+    ])
+    if (row !== undefined) this.#left.push(`the day ${day}: run ${named(row['run_id'])} has a call of more than ${MAX_ROW_BYTES} bytes`)
+    return row !== undefined
   }
 
   /** A partition that nobody can change any more. */
   async #writeDay(day: string, table: string): Promise<void> {
-    let after = -1
+    let after: string | null = null
     await this.#writeFile(day, async (file) => {
       for (;;) {
-        const sizes = await this.#session.ask(
-          `SELECT c.run_id, c.tw_row, ${SIZE} AS size FROM ${table} c WHERE c.tw_row > $1::text::bigint ORDER BY c.tw_row LIMIT $2::text::bigint`,
+        const sizes: readonly SqlRow[] = await this.#session.ask(
+          `SELECT c.run_id, c.tw_row::text AS tw_row, ${SIZE} AS size FROM ${table} c
+           WHERE $1::text IS NULL OR c.tw_row > $1::text::bigint ORDER BY c.tw_row LIMIT $2::text::bigint`,
           [after, WINDOW_ROWS],
         )
-        if (sizes.length === 0) return
-        after = Number(sizes.at(-1)?.['tw_row'])
+        const last = sizes.at(-1)
+        if (last === undefined) return
+        after = String(last['tw_row'])
         await this.#copy(table, sizes, file)
       }
     })
@@ -126,7 +151,11 @@ export class Archive {
     let [day, runs]: [string, OldRun[]] = ['', []]
     for await (const page of oldRuns(this.#session, this.#statements, this.#options.beforeMs)) {
       for (const run of page) {
-        const runDay = new Date(run.startedAtMs).toISOString().slice(0, 10)
+        const runDay = dayOf(run)
+        if (runDay === undefined) {
+          this.#left.push(`run ${named(run.runId)}: its first call began ${run.startedAtMs} ms after 1970, which is no day`)
+          continue
+        }
         if (runDay !== day || runs.length >= FILE_RUNS) {
           await this.#writeDayOfRuns(day, runs)
           ;[day, runs] = [runDay, []]
@@ -137,7 +166,8 @@ export class Archive {
     await this.#writeDayOfRuns(day, runs)
   }
 
-  async #writeDayOfRuns(day: string, runs: readonly OldRun[]): Promise<void> {
+  async #writeDayOfRuns(day: string, found: readonly OldRun[]): Promise<void> {
+    const runs = await this.#readable(found)
     if (runs.length === 0) return
     const { beforeMs, batchRows, keep } = this.#options
     const { calls, ofRun } = this.#statements
@@ -148,7 +178,7 @@ export class Archive {
       for (const page of pages) {
         // Run by run, for the same reason as row by row below.
         const sizes = await this.#session.ask(
-          `SELECT c.run_id, c.tw_row, c.size FROM unnest($1::text::text[]) AS r(run_id) CROSS JOIN LATERAL (
+          `SELECT c.run_id, c.tw_row::text AS tw_row, c.size FROM unnest($1::text::text[]) AS r(run_id) CROSS JOIN LATERAL (
              SELECT c.run_id, c.tw_row, ${SIZE} AS size FROM ${calls} c WHERE ${ofRun('r.run_id')} OFFSET 0) c`,
           [arrayOf(page.map(({ runId }) => runId))],
         )
@@ -156,6 +186,22 @@ export class Archive {
       }
     })
     if (!keep) for (const page of pages) await removeRuns(this.#session, this.#statements, page, beforeMs, batchRows)
+  }
+
+  /** The runs without those that have a row which no client can read. */
+  async #readable(runs: readonly OldRun[]): Promise<OldRun[]> {
+    const tooLarge = new Set<string>()
+    const { calls, ofRun } = this.#statements
+    for (let start = 0; start < runs.length; start += PAGE_RUNS) {
+      const rows = await this.#session.ask(
+        `SELECT r.run_id FROM unnest($1::text::text[]) AS r(run_id) CROSS JOIN LATERAL (
+           SELECT max(${SIZE}) AS size FROM ${calls} c WHERE ${ofRun('r.run_id')} OFFSET 0) c WHERE c.size > $2::text::bigint`,
+        [arrayOf(runs.slice(start, start + PAGE_RUNS).map(({ runId }) => runId)), MAX_ROW_BYTES],
+      )
+      for (const row of rows) tooLarge.add(String(row['run_id']))
+    }
+    for (const runId of tooLarge) this.#left.push(`run ${named(runId)} has a call of more than ${MAX_ROW_BYTES} bytes`)
+    return runs.filter(({ runId }) => !tooLarge.has(runId))
   }
 
   /** Under a name of its own: no archive replaces a file of another one, whose rows are nowhere else. */
@@ -184,7 +230,7 @@ export class Archive {
     let [window, bytes]: [SqlRow[], number] = [[], 0]
     const flush = async (): Promise<void> => {
       if (window.length === 0) return
-      const values = [arrayOf(window.map((row) => String(row['run_id']))), arrayOf(window.map((row) => Number(row['tw_row'])))]
+      const values = [arrayOf(window.map((row) => String(row['run_id']))), arrayOf(window.map((row) => String(row['tw_row'])))]
       const rows = await this.#session.ask(text, values)
       await file.add(rows, bytes)
       this.#rows += rows.length
@@ -198,3 +244,12 @@ export class Archive {
     await flush()
   }
 }
+
+/** The day on which a run began; undefined where its time is none that a day has. */
+function dayOf({ startedAtMs }: OldRun): string | undefined {
+  if (startedAtMs < FIRST_MS || startedAtMs >= LAST_MS) return undefined
+  return new Date(Number(startedAtMs)).toISOString().slice(0, 10)
+}
+
+/** A name in a message of one line. */
+const named = (runId: unknown): string => printableJson(String(runId).slice(0, 200))
