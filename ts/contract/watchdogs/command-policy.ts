@@ -1,18 +1,12 @@
 import { isAbsolute, resolve } from 'node:path'
 import { type Checks, optional, parseOptions, paths } from '../../core/options.js'
 import { fetchPrograms, gitRemoteOperations, packagePrograms, programName } from '../../core/network-guard/programs.js'
+import { beginningOf } from '../../core/text.js'
+import { inspectionOf } from './inspecting-programs.js'
 import type { Verdict, Watchdog, WatchedCommand, WatchedRedirect } from './watchdog.js'
 
 const words = (names: string): ReadonlySet<string> => new Set(names.split(/\s+/u))
 
-/** Programs that only inspect, whatever their arguments are. */
-const inspectors = words(
-  `basename cat cmp column comm cut df diff dirname du echo expr false file fmt fold grep egrep fgrep head hexdump id join
-   ls md5sum nl nproc od paste printf pwd readlink realpath rev rg seq sha1sum sha256sum sleep stat strings tac tail test
-   tr true uname uniq wc which whoami [`,
-)
-/** Subcommands of git that only inspect, unless an option makes them write. */
-const gitInspectors = words('blame cat-file describe diff log ls-files ls-tree rev-parse shortlog show status')
 /** Programs that change privileges. */
 const privilege = words('sudo su doas pkexec runuser setpriv chroot nsenter unshare')
 /** Programs that destroy what cannot be restored. */
@@ -31,6 +25,13 @@ const systemPath = /^\/(?:$|\*|(?:bin|boot|dev|etc|lib\d*|proc|root|sbin|sys|usr
 /** Devices that are written to without harm. */
 const harmless = new Set(['/dev/null', '/dev/stdout', '/dev/stderr', '/dev/tty'])
 
+/** Builtins such as `export` and `alias`: what follows them may be another program, or one with other settings. */
+const CHANGES = 'changes what later commands mean'
+const CHANGED = 'sets the variable of a builtin before it'
+
+/** The most characters of an argument in a question. */
+const MAX_SHOWN = 100
+
 /** Options of {@link commandWatchdog}. */
 export interface CommandWatchdogOptions {
   /** The roots of the workspace. The user is asked about writes elsewhere. @default [] */
@@ -41,8 +42,9 @@ const checks = { workspace: optional(paths, []) } satisfies Checks<CommandWatchd
 
 /**
  * A reference policy for `bash`, and for the command lines and the input of processes. It allows programs that only inspect,
- * asks about writes outside the workspace (including redirections), downloads and changes of privileges, and always refuses
- * commands that destroy the system. It leaves everything
+ * with options that leave them so, and asks where one of them may run a program or write a file by another argument (`rg --pre`,
+ * `git -c`). It asks about writes outside the workspace (including redirections), downloads and changes of privileges, and always
+ * refuses commands that destroy the system. It leaves everything
  * else to the permission rules.
  *
  * @throws {ToolError} INVALID_INPUT for an invalid option.
@@ -55,7 +57,8 @@ export function commandWatchdog(options: CommandWatchdogOptions = {}): Watchdog 
     const isOut = (path: string): boolean => isOutside(path, workspace)
     // After `cd ..` any relative path is outside.
     const hasLeft = (typeof workdir === 'string' && isOut(workdir)) || commands.some((command) => leaves(command, isOut))
-    const verdicts = commands.map((command) => judge(command, (path) => isOut(path) || (hasLeft && !isAbsolute(path))))
+    const isChanged = commands.some(({ restricted }) => restricted === CHANGES)
+    const verdicts = commands.map((command) => judge(command, isChanged, (path) => isOut(path) || (hasLeft && !isAbsolute(path))))
     return verdicts.find(({ action }) => action === 'deny') ?? verdicts.find(({ action }) => action === 'ask') ?? { action: 'allow' }
   }
 }
@@ -63,7 +66,7 @@ export function commandWatchdog(options: CommandWatchdogOptions = {}): Watchdog 
 /** The tools that run command lines, or type into what may be a shell. */
 const lineTools: ReadonlySet<string> = new Set(['bash', 'process_start', 'process_write'])
 
-function judge(command: WatchedCommand, isOut: (path: string) => boolean): Verdict {
+function judge(command: WatchedCommand, isChanged: boolean, isOut: (path: string) => boolean): Verdict {
   const { name, args } = wordsOf(command)
   const operands = args.flatMap(pathsIn)
   if (destructive.has(name) || name.startsWith('mkfs.')) return { action: 'deny', reason: `${name} destroys what cannot be made again.` }
@@ -77,7 +80,10 @@ function judge(command: WatchedCommand, isOut: (path: string) => boolean): Verdi
   if (target !== undefined) return { action: 'ask', reason: redirectReason(target) }
   const option = writtenByOption(name, args).flatMap(pathsIn).find(isOut)
   if (option !== undefined) return { action: 'ask', reason: `${name} would write to \`${option}\`, outside of the workspace.` }
-  if (inspectors.has(name) || (name === 'git' && gitInspectors.has(args[0] ?? ''))) return { action: 'allow' }
+  const inspection = inspectionOf(name, args, isChanged ? { ...command, restricted: CHANGED } : command)
+  if (inspection?.isInspection === false) {
+    return { action: 'ask', reason: `${name} may run a program or write a file, by \`${beginningOf(inspection.argument, MAX_SHOWN)}\`.` }
+  }
   const outside = writers.has(name) || mayWrite.has(name) ? operands.find(isOut) : undefined
   if (outside !== undefined) return { action: 'ask', reason: `${name} would write to \`${outside}\`, outside of the workspace.` }
   return { action: 'allow' }
