@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { sandboxReport } from 'toolwright'
 import { describe, expect, test } from 'vitest'
 import { programs } from '../confinement/stage/programs.ts'
@@ -44,6 +45,15 @@ describe('toolwright doctor', () => {
     expect(stderr).toBe('')
     // A network that is allowed need not be held.
     expect(code).toBe(0)
+  })
+
+  test('has a row where commands may write the program that runs, which names what holds it', async () => {
+    const root = fileURLToPath(new URL('../..', import.meta.url))
+    const { stdout, stderr } = await runCli(['doctor', '--root', root])
+    expect(stdout).toMatch(/^host program {3}none {9}commands may write .*\/dist\/cli\.js\n {28}→ set denyWrite: .*'@host'/mu)
+    expect(stderr).toBe('')
+    const { hostProgram } = JSON.parse((await runCli(['doctor', '--json', '--root', root])).stdout) as { hostProgram: { level: string } }
+    expect(hostProgram.level).toBe('none')
   })
 
   test('--mcp says how each server of a file would run, and starts none', async () => {

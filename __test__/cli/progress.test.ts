@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { shown } from '../../ts/core/terminal.ts'
 import { startProgress } from '../../ts/cli/progress.ts'
 
 /** Goes to the beginning of the line, and clears it. */
@@ -17,12 +18,12 @@ test('long work has one line on a terminal, which is rewritten, cut at the edge 
   onTestFinished(() => void (process.env['TERM'] = term))
   const { stream, written } = streamOf(true)
   const progress = startProgress(stream)
-  progress.show('what is quick shows nothing')
+  progress.show(shown`what is quick shows nothing`)
   expect(written).toEqual([])
   await sleep(320)
-  progress.show(`sending calls: 5 of 9 ${'x'.repeat(100)}`)
+  progress.show(shown`sending calls: 5 of 9 ${'x'.repeat(100)}`)
   // At most ten times a second.
-  progress.show('at once again')
+  progress.show(shown`at once again`)
   expect(written).toHaveLength(1)
   const [line = ''] = written
   expect(line.startsWith(BEGINNING)).toBe(true)
@@ -37,7 +38,7 @@ test('a pipe and a terminal that cannot move its cursor show nothing', async () 
   const pipe = streamOf(false)
   const progress = startProgress(pipe.stream)
   await sleep(320)
-  progress.show('work')
+  progress.show(shown`work`)
   progress.end()
   expect(pipe.written).toEqual([])
 })

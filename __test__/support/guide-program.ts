@@ -33,7 +33,10 @@ export function startGuide(folder: string, path: string, { args = [], env = {} }
   child.stderr.setEncoding('utf8').on('data', (text: string) => (written.stderr += text))
   const ended = new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve, reject) => {
     child.on('error', reject)
-    child.on('close', (code) => resolve({ code, ...written }))
+    // A guide's program lies in its own root, of which the package tells its person.
+    child.on('close', (code) =>
+      resolve({ code, ...written, stderr: written.stderr.replace(/^\[toolwright\] commands may write .*'@host'.*\n/mu, '') }),
+    )
   })
   /** Settles when it has printed this. */
   const printed = (wanted: string): Promise<void> =>

@@ -1,8 +1,10 @@
 import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { openJournal } from '../journal/open-journal.js'
-import { joined, print, shown, shownJson, type TerminalText } from '../core/terminal.js'
+import { joined, print, shown, shownJson, tell, type TerminalText } from '../core/terminal.js'
 import { type AuditedFile, changedFiles } from './audit/changed-files.js'
-import { parseCommandLine, UsageError } from './program.js'
+import { writableHostPath } from '../core/host-program.js'
+import { parseCommandLine, UsageError, version } from './program.js'
 import { startProgress } from './progress.js'
 
 const HELP = shown`Usage: toolwright audit <directory> [options]
@@ -10,6 +12,7 @@ const HELP = shown`Usage: toolwright audit <directory> [options]
 Lists the files below a directory that have changed and that programs of yours run or obey later: scripts of
 packages, Makefiles, node_modules/.bin, hooks and configurations of git, settings of editors and agents,
 pipelines. An agent has to be able to write most of them, so look at them before you run them. Nothing is changed.
+Run it from a package outside of the directory: one inside may be among what has changed.
 
   --journal <file>  list what has changed since the first call of this journal
   --since <time>    list what has changed since this time: 2026-01-31T12:00:00Z, or 90m, 12h, 7d ago
@@ -33,6 +36,13 @@ export async function audit(args: string[]): Promise<number> {
   const { journal, since, json } = parsed.values
   if (journal !== undefined && since !== undefined) throw new UsageError('audit: name either --journal or --since')
   const sinceMs = journal === undefined ? timeOf(since) : await beginOf(journal)
+  // A changed program says what it likes; one that was not changed says this.
+  const own = writableHostPath(root, {})
+  if (own !== undefined) {
+    tell(
+      shown`toolwright: audit: this program is ${own}, in the directory that it looks at, so a command may have changed it too. Run one from elsewhere: cd / && npx toolwright@${version()} audit ${resolve(root)}\n`,
+    )
+  }
   const files = await listFiles(root, sinceMs)
   if (json === true) {
     const listed = files.map(({ changedAtMs, ...file }) => ({ ...file, changedAt: isoTime(changedAtMs) }))

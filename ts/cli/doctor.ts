@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { runsIn } from '../contract/mcp/connect-error.js'
 import { mcpServers } from '../contract/mcp/server-config.js'
 import { ToolError } from '../core/errors.js'
-import { sandboxKinds, sandboxReport, type SandboxReport } from '../toolkit/sandbox-report.js'
+import { skipHostNotice, writableHostPath } from '../core/host-program.js'
+import { type SandboxHold, sandboxKinds, sandboxReport, type SandboxReport } from '../toolkit/sandbox-report.js'
 import { joined, print, shown, shownJson, type TerminalText } from '../core/terminal.js'
 import { parseCommandLine, UsageError, versions } from './program.js'
 
@@ -35,9 +36,16 @@ export async function doctor(args: string[]): Promise<number> {
   const { root, json, mcp, ...rest } = line.values
   const allowNetwork = rest['allow-network'] === true
   const servers = mcp === undefined ? undefined : howServersRun(mcp)
+  skipHostNotice()
   const report = await sandboxReport({ rootDir: root ?? process.cwd(), allowNetwork })
-  const all = { versions: versions(), ...report, ...(servers === undefined ? {} : { mcpServers: servers }) }
-  print(json === true ? shown`${shownJson(all, { indented: true })}\n` : shown`${render(report)}${renderServers(servers)}`)
+  const hostProgram = hostRow(root ?? process.cwd())
+  const all = {
+    versions: versions(),
+    ...report,
+    ...(hostProgram === undefined ? {} : { hostProgram }),
+    ...(servers === undefined ? {} : { mcpServers: servers }),
+  }
+  print(json === true ? shown`${shownJson(all, { indented: true })}\n` : shown`${render(report, hostProgram)}${renderServers(servers)}`)
   return allowNetwork || report.network.level === 'kernel' ? 0 : 1
 }
 
@@ -61,9 +69,21 @@ function renderServers(servers: Record<string, string> = {}): TerminalText {
   return lines.length === 0 ? shown`` : shown`\n${joined(lines)}`
 }
 
-function render(report: SandboxReport): TerminalText {
-  const lines = Object.entries(sandboxKinds).map(([kind, name]) => {
-    const { level, mechanism, advice } = report[kind as keyof typeof sandboxKinds]
+/** Says that commands in this root may write the program that runs now: with `npx` in a project that has this package, they may. */
+function hostRow(rootDir: string): SandboxHold | undefined {
+  const path = writableHostPath(rootDir, {})
+  if (path === undefined) return undefined
+  return {
+    level: 'none',
+    mechanism: `commands may write ${path}`,
+    advice: `set denyWrite: ['@git', '@editors', '@agents', '@host'], or run the host from a directory outside of the root`,
+  }
+}
+
+function render(report: SandboxReport, hostProgram: SandboxHold | undefined): TerminalText {
+  const rows = Object.entries(sandboxKinds).map(([kind, name]) => [name, report[kind as keyof typeof sandboxKinds]] as const)
+  const lines = [...rows, ...(hostProgram === undefined ? [] : [['host program', hostProgram] as const])].map(([name, hold]) => {
+    const { level, mechanism, advice } = hold
     const line = shown`${name.padEnd(14)} ${level.padEnd(12)} ${mechanism}\n`
     return advice === '' ? line : shown`${line}${' '.repeat(28)}→ ${advice}\n`
   })

@@ -4,6 +4,7 @@ import type { Rule } from '../contract/permissions/rule.js'
 import { loadSdk, loadStdio, PackageMissing } from '../mcp-server/sdk.js'
 import { interrupted } from '../mcp-server/transport.js'
 import { defaultTools, offeredTools, readOnlyTools, runsCommands, type ServerSettings } from '../mcp-server/tool-sessions.js'
+import { writableHostPath } from '../core/host-program.js'
 import { keepCompiledCode } from './compiled-code.js'
 import { print, shown, shownJson, tell } from '../core/terminal.js'
 import { parseCommandLine, portNumber, UsageError, version } from './program.js'
@@ -74,7 +75,8 @@ export async function mcp(args: string[]): Promise<number> {
   }
   const journal = values.journal === undefined ? undefined : await journalAt(values.journal)
   try {
-    keepCompiledCode()
+    // Stored code is run as it is, also late: not where a command may write it.
+    if (roots.every((path) => writableHostPath(path, {}) === undefined)) keepCompiledCode()
     const settings = complete(chosen, journal)
     // Loading takes longest, so it runs while the sandbox is tested.
     const transport = port === undefined ? import('../mcp-server/serve-stdio.js') : import('../mcp-server/serve-http.js')

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ToolError } from './errors.js'
+import { forgetCopy, privateCopy } from './private-addon.js'
 import { isCutOff, loadFailure } from './load-failure.js'
 import { missingHint, unavailable, unsupportedBecause } from './platform.js'
 
@@ -28,12 +29,29 @@ export async function loadAddon(): Promise<typeof Addon> {
   const named = namedFile()
   const file = named ?? findAddon()
   if (file !== undefined && isCutOff(file)) throw missing(named, new Error(`${file}: file too short`))
+  const held = file === undefined ? undefined : loadPrivately(file)
+  if (held !== undefined) return held
   try {
     if (named !== undefined) return requireFile(named)
     if (isCommonJs()) return requireFile(addonPath())
     return await importAddon()
   } catch (cause) {
     throw missing(named, cause)
+  }
+}
+
+/** The addon from a copy that no command can write. `undefined`, where its file is out of reach, or the copy cannot be loaded. */
+function loadPrivately(file: string): typeof Addon | undefined {
+  const copy = privateCopy(file)
+  if (copy === undefined) return undefined
+  const loaded: { exports: unknown } = { exports: {} }
+  try {
+    process.dlopen(loaded, copy)
+    return loaded.exports as typeof Addon
+  } catch {
+    // A directory for temporary files may let no program be mapped.
+    forgetCopy(copy)
+    return undefined
   }
 }
 

@@ -7,6 +7,8 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type * as Addon from '../../index.js'
 import type { SandboxOptions } from './sandbox.js'
+import { tellOfWritableHost } from './host-program.js'
+import { noteWritablePlace } from './writable-places.js'
 
 interface Root {
   path: string
@@ -22,6 +24,7 @@ const roots = new WeakMap<object, Root>()
 export function noteRoot(holder: object, rootDir: unknown, like?: object): void {
   if (typeof rootDir !== 'string' || rootDir === '' || roots.has(holder)) return
   const path = resolve(rootDir)
+  noteWritablePlace(path)
   const known = like === undefined ? undefined : roots.get(like)
   roots.set(holder, known?.path === path ? known : { path, identity: identityOf(path) })
 }
@@ -33,7 +36,9 @@ export function grantedRoot(addon: typeof Addon, { rootHolder, rootDir }: { root
     root = { path: rootDir, identity: undefined }
     roots.set(rootHolder, root)
   }
-  return (root.native ??= new addon.GrantedRoot(root.path, root.identity))
+  root.native ??= new addon.GrantedRoot(root.path, root.identity)
+  pathOfRoot.set(root.native, root.path)
+  return root.native
 }
 
 /** Device and inode of a directory; `undefined` if there is none, which the first call reports. */
@@ -49,6 +54,8 @@ function identityOf(path: string): string | undefined {
 /** The identities of the directories that options grant besides the root, by path. */
 const identities = new WeakMap<SandboxOptions, ReadonlyMap<string, string>>()
 
+const pathOfRoot = new WeakMap<Addon.GrantedRoot, string>()
+
 const grantsOfRoots = new WeakMap<Addon.GrantedRoot, WeakMap<SandboxOptions, Addon.CommandGrants>>()
 
 /** Notes the identities of the directories granted to commands, before the first command runs. */
@@ -59,6 +66,7 @@ export function noteGrants(sandbox: SandboxOptions | undefined, rootDir: string 
   const noted = new Map<string, string>()
   for (const path of paths) {
     const absolute = absolutePath(path, root)
+    if (absolute !== undefined && sandbox.writableRoots?.includes(path) === true) noteWritablePlace(absolute)
     const identity = absolute === undefined ? undefined : identityOf(absolute)
     if (identity !== undefined) noted.set(path, identity)
   }
@@ -79,6 +87,8 @@ export function commandGrants(addon: typeof Addon, root: Addon.GrantedRoot, sand
   if (ofRoot === undefined) grantsOfRoots.set(root, (ofRoot = new WeakMap()))
   let grants = ofRoot.get(sandbox)
   if (grants === undefined) {
+    const rootDir = pathOfRoot.get(root)
+    if (rootDir !== undefined) tellOfWritableHost(rootDir, sandbox)
     const noted = identities.get(sandbox)
     const asGranted = (paths: readonly string[] = []): Addon.GrantedPath[] =>
       paths.map((path) => {

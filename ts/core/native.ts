@@ -7,6 +7,7 @@ import { settledWithin, Slots, type Awaitable } from './abort.js'
 import { loadAddon } from './addon.js'
 import type { ToolErrorCode } from './codes.js'
 import { ToolError } from './errors.js'
+import { holdCode } from './late-code.js'
 
 /** The value of a finished outcome. */
 type Finished<O> = Exclude<O, Addon.Unfinished>
@@ -69,6 +70,8 @@ export async function call<O>(
   start: (addon: typeof Addon, cancel: Addon.CancelHandle) => Promise<O>,
 ): Promise<Finished<O>> {
   limits.signal?.throwIfAborted()
+  const held = holdCode()
+  if (held !== undefined) await held
   const native = loaded ?? (await loadUnlessAborted(limits.signal))
   const cancel = unusedHandles.pop() ?? new native.CancelHandle()
   const outcome = await new Promise<O>((resolve, reject) => {
@@ -176,6 +179,7 @@ export async function nativeCallKeys(task: Addon.JournalTask): Promise<Addon.Cal
 
 /** The addon, for the modules of `toolwright/contract`, whose calls return outcomes too. */
 export async function nativeAddon(): Promise<typeof Addon> {
+  await holdCode()
   return loaded ?? (await load())
 }
 
@@ -228,6 +232,7 @@ export async function* stream(
   start: (addon: typeof Addon, cancel: Addon.CancelHandle) => Addon.BashStream,
 ): AsyncGenerator<Addon.BashEvent, Addon.FinishedCommand, undefined> {
   limits.signal?.throwIfAborted()
+  await holdCode()
   const native = loaded ?? (await loadUnlessAborted(limits.signal))
   const cancel = new native.CancelHandle()
   const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>()

@@ -1,4 +1,7 @@
 import { type ResourceLimits, Worker } from 'node:worker_threads'
+import { loadLate } from './late-code.js'
+
+const loadTexts = loadLate(() => import('./worker-texts.js'))
 
 /** Options of a thread. */
 export interface ThreadOptions {
@@ -13,6 +16,6 @@ export interface ThreadOptions {
  * no environment and no input, and none of the host's runtime options, such as modules of `--import`.
  */
 export async function startThread(program: 'markdownWorker' | 'checkWorker', options: ThreadOptions): Promise<Worker> {
-  const texts = await import('./worker-texts.js')
+  const texts = await loadTexts()
   return new Worker(texts[program], { ...options, eval: true, env: {}, execArgv: [], stdin: false })
 }

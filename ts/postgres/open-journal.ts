@@ -3,6 +3,9 @@ import type { Journal } from '../journal/journal.js'
 import type { JournalStore } from '../journal/journal-store.js'
 import type { PostgresStore } from './postgres-store.js'
 import { openJournal as openStore, type OpenJournalOptions } from '../journal/open-journal.js'
+import { loadLate } from '../core/late-code.js'
+
+const loadStore = loadLate(() => Promise.all([import('./server-client.js'), import('./postgres-store.js')]))
 
 const URL_OF_SERVER = /^postgres(?:ql)?:\/\//iu
 
@@ -60,7 +63,7 @@ export interface ServerStoreOptions {
 /** A store on connections of its own. @throws {ToolError} JOURNAL_LOCATION_INVALID; JOURNAL_OPEN_FAILED without `pg`. */
 export async function openServerStore(address: string, options: ServerStoreOptions): Promise<PostgresStore> {
   const { readOnly = false, maxOutputBytes = 200_000, patienceMs = 10_000, migrates = true } = options
-  const [{ openServerClient }, { postgresStore }] = await Promise.all([import('./server-client.js'), import('./postgres-store.js')])
+  const [{ openServerClient }, { postgresStore }] = await loadStore()
   const { client, schema, shown } = await openServerClient(address, patienceMs)
   return postgresStore(client, { schema, maxOutputBytes, readOnly, patienceMs, migrate: migrates, location: shown })
 }

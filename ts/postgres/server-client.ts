@@ -1,5 +1,6 @@
 /** Connections of our own to a server, by its address. */
 import { ToolError } from '../core/errors.js'
+import { loadLate } from '../core/late-code.js'
 import type { SqlClient } from './client.js'
 
 /** @throws {ToolError} JOURNAL_LOCATION_INVALID; JOURNAL_OPEN_FAILED without `pg`. */
@@ -57,11 +58,14 @@ interface Pg {
 /** A name in a constant and comments, so that bundlers leave a package alone that may be missing. */
 const CLIENT: string = 'pg'
 
+const loadClient = loadLate(
+  async () =>
+    (await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ CLIENT)) as Partial<Pg> & { default?: Pg },
+)
+
 async function loadPg(): Promise<Pg> {
   try {
-    const loaded = (await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ CLIENT)) as Partial<Pg> & {
-      default?: Pg
-    }
+    const loaded = await loadClient()
     return { Pool: (loaded.Pool ?? loaded.default?.Pool) as Pg['Pool'] }
   } catch (error) {
     const summary = 'A store in PostgreSQL needs the package pg'

@@ -3,6 +3,7 @@ import { isAbsolute, resolve } from 'node:path'
 import { type EnvironmentOption, parseEnvironment } from '../core/environment.js'
 import { ToolError } from '../core/errors.js'
 import { noteGrants, noteRoot } from '../core/grants.js'
+import { noteWritablePlace } from '../core/writable-places.js'
 import { type NetworkGuard, networkGuards } from '../core/network-guard/guard-network.js'
 import { boolean, type Check, type Checks, group, invalid, oneOf, optional, parseOptions, positive, text } from '../core/options.js'
 import { noSandboxOptions, parseSandbox, type SandboxOptions } from '../core/sandbox.js'
@@ -235,6 +236,7 @@ export function noteGranted(own: ToolOptions): void {
  */
 export function resolveSettings(context: ToolContext | undefined, bound: ToolOptions, kind?: LimitedKind): Settings {
   const rootDir = context?.rootDir ?? bound.rootDir ?? configured.rootDir ?? workingDirectory()
+  noteWritablePlace(rootDir)
   const rootHolder = [context, bound, configured].find((holder) => (holder?.rootDir ?? undefined) !== undefined)
   return {
     rootHolder: rootHolder ?? theWorkingDirectory,

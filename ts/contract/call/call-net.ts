@@ -3,6 +3,9 @@ import { ContractFailure } from '../registry/envelope.js'
 import type { RuntimeNet } from '../registry/tool-runtime.js'
 import { headOf, isWithin } from '../registry/limited-output.js'
 import { DEFAULT_RESULTS, MAX_RESULTS, providerHost, searchWith } from '../web/search-provider.js'
+import { loadLate } from '../../core/late-code.js'
+
+const loadWeb = loadLate(() => Promise.all([import('../web/fetch-page.js'), import('../web/resolve-host.js')]))
 
 export function callNet({ scope, access, id, tool, signal }: CallScope): RuntimeNet {
   const { host, web, directory } = scope
@@ -10,7 +13,7 @@ export function callNet({ scope, access, id, tool, signal }: CallScope): Runtime
   return {
     async fetchPage(url, options = {}) {
       // With them come the runtime's own modules for the web, which most sessions never need.
-      const [{ fetchPage }, { resolveHost }] = await Promise.all([import('../web/fetch-page.js'), import('../web/resolve-host.js')])
+      const [{ fetchPage }, { resolveHost }] = await loadWeb()
       const page = await fetchPage(url, options, {
         signal,
         reach: (name, port) => access.reach(name, port),

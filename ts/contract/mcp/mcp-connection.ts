@@ -5,6 +5,9 @@ import { ProcessTransport } from './process-transport.js'
 import { MAX_MESSAGE_BYTES, MCP_TIMEOUT_MS, type McpServerConfig, type McpStdioServer } from './server-config.js'
 import { directoryOf, ServerProcess } from './server-process.js'
 import type { ServerPlace } from './server-sandbox.js'
+import { loadLate } from '../../core/late-code.js'
+
+const loadPlain = loadLate(() => import('./plain-transport.js'))
 
 export interface ServerTool {
   name: string
@@ -124,7 +127,9 @@ interface Transport {
 
 /** Imported by a variable, so that bundlers ignore it: the package is optional, and a bundler would fail if it is not installed. */
 const CLIENT = '@ai-sdk/mcp'
-const loadClient = async () => (await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ CLIENT)) as typeof Mcp
+const loadClient = loadLate(
+  async () => (await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ CLIENT)) as typeof Mcp,
+)
 
 /** A transport, and its process. */
 interface Line {
@@ -147,7 +152,7 @@ function lineTo(name: string, server: McpServerConfig, place: ServerPlace, signa
 }
 
 async function plainLine(server: McpStdioServer, place: ServerPlace): Promise<Line> {
-  const { plainTransport } = await import('./plain-transport.js')
+  const { plainTransport } = await loadPlain()
   let wasTooLong = false
   const cwd = server.cwd === undefined ? undefined : directoryOf(server, place)
   const { transport, end } = await plainTransport(server, cwd, () => (wasTooLong = true))

@@ -5,6 +5,9 @@ import type { McpConnection, ServerTool } from './mcp-connection.js'
 import { MAX_MESSAGE_BYTES, MCP_TIMEOUT_MS, type McpServerConfig, secretsOf } from './server-config.js'
 import { sandboxHint, type ServerPlace } from './server-sandbox.js'
 import { schemaWithoutSecrets, toolOutput, withoutSecrets } from './tool-output.js'
+import { loadLate } from '../../core/late-code.js'
+
+const loadConnection = loadLate(() => import('./mcp-connection.js'))
 
 /** The delays before another attempt to reach a server that is down, in milliseconds. The last one repeats. */
 export const backOffMs: readonly number[] = [1_000, 2_000, 5_000, 15_000, 60_000]
@@ -124,7 +127,7 @@ export class McpServer {
     let connection: McpConnection | undefined
     try {
       const events = { onDown: () => this.#down(connection), onNotice: () => void (this.#isStale = true) }
-      const { connect } = await import('./mcp-connection.js')
+      const { connect } = await loadConnection()
       connection = await connect(this.name, this.#config, this.#place, events, this.#closing.signal)
       this.tools = await this.#toolsOf(connection)
       this.#closing.signal.throwIfAborted()

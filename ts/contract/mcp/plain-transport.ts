@@ -1,6 +1,7 @@
 import type * as McpStdio from '@ai-sdk/mcp/mcp-stdio'
 import type { ChildProcess } from 'node:child_process'
 import type { Readable } from 'node:stream'
+import { loadLate } from '../../core/late-code.js'
 import { MAX_MESSAGE_BYTES, type McpStdioServer } from './server-config.js'
 
 /** How long a server's process may take to end before it is killed, in milliseconds. */
@@ -8,8 +9,9 @@ const END_MS = 1_000
 
 /** Imported by a variable, so that bundlers ignore it: the package is optional, and a bundler would fail if it is not installed. */
 const STDIO = '@ai-sdk/mcp/mcp-stdio'
-const loadStdioTransport = async () =>
-  (await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ STDIO)) as typeof McpStdio
+const loadStdioTransport = loadLate(
+  async () => (await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ STDIO)) as typeof McpStdio,
+)
 
 /** The transport of a server outside the sandbox. */
 export async function plainTransport(server: McpStdioServer, cwd: string | undefined, onTooLong: () => void) {

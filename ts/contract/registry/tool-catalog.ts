@@ -1,6 +1,9 @@
 import type { ToolMatch } from './tool-runtime.js'
 import type { ContractTool } from './contract-tool.js'
 import { boolean, type Checks, group, optional, wholeNumber } from '../../core/options.js'
+import { loadLate } from '../../core/late-code.js'
+
+const loadIndex = loadLate(() => import('minisearch'))
 
 /** Decides which tools of a session can be called. Those of servers and extensions are hidden if there are many tools. */
 export class ToolCatalog {
@@ -66,7 +69,7 @@ export type RankTools = (query: string, max: number) => ContractTool[]
 
 /** Makes the index of these tools. The library is loaded here, since most sessions never search. */
 export async function indexTools(tools: readonly ContractTool[]): Promise<RankTools> {
-  const { default: MiniSearch } = await import('minisearch')
+  const { default: MiniSearch } = await loadIndex()
   const index = new MiniSearch<{ id: string; description: string; parameters: string }>({
     fields: ['id', 'description', 'parameters'],
     tokenize: wordsOf,

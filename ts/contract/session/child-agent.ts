@@ -3,6 +3,9 @@ import { invalid } from '../../core/options.js'
 import { ContractFailure } from '../registry/envelope.js'
 import type { Session } from './session.js'
 import type { AgentDefinition } from '../agents/manifest.js'
+import { loadLate } from '../../core/late-code.js'
+
+const loadAgents = loadLate(() => import('ai'))
 
 /** A subagent to run, with a session of its own, which is closed afterwards. */
 export interface ChildAgent {
@@ -41,7 +44,7 @@ export function checkModel(name: string, model: unknown): void {
 export function loopAgent(model: LanguageModel): SpawnAgent {
   checkModel('loopAgent: model', model)
   return async ({ agent, prompt, instructions, session, signal }) => {
-    const { ToolLoopAgent } = await import('ai')
+    const { ToolLoopAgent } = await loadAgents()
     const maxSteps = agent.maxSteps ?? MAX_STEPS
     const loop = new ToolLoopAgent({
       model: agent.model ?? model,

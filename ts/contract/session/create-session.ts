@@ -1,5 +1,8 @@
 import type { Session } from './session.js'
 import type { SessionOptions } from './session-options.js'
+import { loadLate } from '../../core/late-code.js'
+
+const loadSession = loadLate(() => import('./open-session.js'))
 
 /**
  * Opens a session: tools and their access, for one run of an agent.
@@ -19,6 +22,6 @@ import type { SessionOptions } from './session-options.js'
  */
 export async function createSession(options: SessionOptions): Promise<Session> {
   // Importing the package stays cheap: most of its modules serve open sessions.
-  const { openSession } = await import('./open-session.js')
+  const { openSession } = await loadSession()
   return openSession(options)
 }

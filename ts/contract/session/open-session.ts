@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import type { ModelMessage } from 'ai'
 import type { Checkpoints } from '../../journal/checkpoints/checkpoints.js'
 import { planScope, planSession, type SessionPlan } from './plan-session.js'
@@ -7,6 +8,8 @@ import type { PrepareStep, Session } from './session.js'
 import type { OpenChild } from './agent-team.js'
 import { childOptions, type Lineage } from './lineage.js'
 import { uuidV7 } from '../../core/clock.js'
+import { tellOfWritableHost } from '../../core/host-program.js'
+import { noteWritablePlace } from '../../core/writable-places.js'
 import { callable, checked, invalid, isNames, optional, text } from '../../core/options.js'
 import { unlessAborted } from '../../core/abort.js'
 import type { SessionToolSet, ToolData } from '../tools/built-in-tools.js'
@@ -36,7 +39,14 @@ const CLOSE_MS = 5_000
 /** Opens a session; with a lineage, that of a subagent. */
 export async function openSession(input: SessionOptions, lineage?: Lineage): Promise<Session> {
   const options = parseSessionOptions(input)
-  const { id = uuidV7(), journal, onRecord } = options
+  const { id = uuidV7(), journal, onRecord, workspace, adHoc, userData } = options
+  // Commands of the session write where its tools may.
+  const patterns = options.manifest.requires?.fs?.write ?? []
+  const written = patterns.filter((pattern) => pattern.startsWith('/')).map((pattern) => dirname(pattern.replace(/[*?[{].*$/su, '')))
+  for (const path of [...written, ...workspace, ...adHoc, ...(userData === undefined ? [] : [userData])]) {
+    noteWritablePlace(path)
+    tellOfWritableHost(path, options.sandbox)
+  }
   const openChild: OpenChild = (from, note) => openSession(childOptions(options, from, note), from)
   const plan = await planSession(id, options, openChild, lineage)
   let recorder: SessionRecorder | undefined

@@ -3,6 +3,9 @@ import { open, realpath, stat, mkdir, rename, writeFile } from 'node:fs/promises
 import { createHash, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { pathOfFile, readPart } from '../registry/opened-file.js'
+import { loadLate } from '../../core/late-code.js'
+
+const loadYaml = loadLate(() => import('yaml'))
 
 const MAX_TEXT_BYTES = 1_000_000
 
@@ -79,7 +82,7 @@ export async function parseSkill(text: string) {
 }
 
 async function parseHeader(header: string): Promise<Record<string, unknown>> {
-  const { parse } = await import('yaml')
+  const { parse } = await loadYaml()
   let value: unknown
   try {
     value = parse(header, { maxAliasCount: 16, logLevel: 'error', customTags: [] })

@@ -2,6 +2,9 @@ import { ContractFailure } from '../registry/envelope.js'
 import { type Check, invalid } from '../../core/options.js'
 import type { WebSearchResult } from '../registry/tool-runtime.js'
 import { hostOf, portOf } from './web-url.js'
+import { loadLate } from '../../core/late-code.js'
+
+const loadRequest = loadLate(() => Promise.all([import('./dial.js'), import('./body.js')]))
 
 export interface ProviderRequest {
   id: string
@@ -32,7 +35,7 @@ const reasons: Readonly<Record<number, string>> = {
  */
 export async function askProvider({ id, url, headers = {}, body, signal }: ProviderRequest): Promise<unknown> {
   // Loaded with the first search: importing an adapter shall not load the runtime's modules for the web.
-  const [{ dial }, { acceptEncoding, readBody }] = await Promise.all([import('./dial.js'), import('./body.js')])
+  const [{ dial }, { acceptEncoding, readBody }] = await loadRequest()
   const json = body === undefined ? undefined : JSON.stringify(body)
   const response = await dial({
     url: url.href,

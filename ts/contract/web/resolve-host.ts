@@ -5,6 +5,9 @@ import { ContractFailure } from '../registry/envelope.js'
 import type { RequirementSet } from '../registry/requirements.js'
 import { networkFailure } from './network-failure.js'
 import { hostOf, portOf } from './web-url.js'
+import { loadLate } from '../../core/late-code.js'
+
+const loadAddresses = loadLate(() => import('ipaddr.js'))
 
 /** Resolves names to addresses. */
 export type HostLookup = (host: string, options: { signal: AbortSignal }) => readonly string[] | PromiseLike<readonly string[]>
@@ -82,7 +85,7 @@ type AddressClasses = Awaited<ReturnType<typeof loadAddressClasses>>
 
 /** Tells addresses of the public internet from all others, by the registries of special-purpose addresses. Loaded with the first fetch. */
 export async function loadAddressClasses() {
-  const { IPv4, IPv6, parse } = (await import('ipaddr.js')).default as unknown as typeof Addresses
+  const { IPv4, IPv6, parse } = (await loadAddresses()).default as unknown as typeof Addresses
 
   /** The address in its one spelling, or `undefined` for a name. */
   const normal = (host: string): string | undefined => {

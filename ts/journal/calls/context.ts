@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createRequire } from 'node:module'
+import { loadLate } from '../../core/late-code.js'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { noteRoot } from '../../core/grants.js'
@@ -97,6 +98,9 @@ function currentStore(): ContextStore {
   warnIfEngineIsOutOfReach()
   return (store = ownStore())
 }
+
+// A command could put a package of that name beside this one.
+loadLate(async () => currentStore())
 
 function engineStore(): ContextStore | undefined {
   // Typed by hand, because the package is an optional companion. Required and not imported, because an import would have

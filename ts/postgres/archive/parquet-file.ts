@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import * as zlib from 'node:zlib'
 import type * as Parquet from 'hyparquet-writer'
 import { ToolError } from '../../core/errors.js'
+import { loadLate } from '../../core/late-code.js'
 import type { SqlRow } from '../client.js'
 
 /** A column and its type in a file. */
@@ -123,9 +124,13 @@ const valueOf = (value: unknown, type: FileColumn[1]): bigint | string | undefin
 /** A name in a constant and comments, so that bundlers leave a package alone that may be missing. */
 const WRITER: string = 'hyparquet-writer'
 
+const loadParquet = loadLate(
+  async () => (await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ WRITER)) as typeof Parquet,
+)
+
 async function loadWriter(): Promise<typeof Parquet> {
   try {
-    return (await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ WRITER)) as typeof Parquet
+    return await loadParquet()
   } catch (error) {
     const summary = 'An archive of a journal needs the package hyparquet-writer'
     throw new ToolError({

@@ -3,6 +3,9 @@ import { type CreateThreadOptions, createThreadIn } from '../../standard-agents/
 import type { Thread } from '../../standard-agents/thread/thread.js'
 import { openThreadStore as openFile, type OpenThreadStoreOptions } from '../../standard-agents/store/open-thread-store.js'
 import type { ThreadStore } from '../../standard-agents/store/thread-store.js'
+import { loadLate } from '../../core/late-code.js'
+
+const loadThreads = loadLate(() => import('./server-threads.js'))
 
 const URL_OF_SERVER = /^postgres(?:ql)?:\/\//iu
 
@@ -22,7 +25,7 @@ const URL_OF_SERVER = /^postgres(?:ql)?:\/\//iu
 export async function openThreadStore(location: string | URL, options: OpenThreadStoreOptions = {}): Promise<ThreadStore> {
   const address = location instanceof URL ? location.href : location
   if (typeof address !== 'string' || !URL_OF_SERVER.test(address)) return openFile(location, options)
-  const { openServerThreads } = await import('./server-threads.js')
+  const { openServerThreads } = await loadThreads()
   return openServerThreads(address, options)
 }
 

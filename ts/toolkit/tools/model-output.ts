@@ -1,5 +1,6 @@
 /** The texts that a model reads of calls: results, and notes after them. */
 import { createRequire } from 'node:module'
+import { loadLate } from '../../core/late-code.js'
 import type { ToolCallOptions } from '../../journal/calls/call-record.js'
 import type { OnGrant } from '../grants.js'
 import type { ToolProcesses } from './tool-processes.js'
@@ -144,3 +145,6 @@ function majorOfSdk(): number {
   }
   return major
 }
+
+// A file of the packages, as code is.
+loadLate(async () => majorOfSdk())

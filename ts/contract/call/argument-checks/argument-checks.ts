@@ -6,6 +6,9 @@ import type { JsonSchema } from '../../registry/contract-tool.js'
 import type { Worker } from 'node:worker_threads'
 import { Slots, unlessAborted } from '../../../core/abort.js'
 import { startThread } from '../../../core/worker.js'
+import { loadLate } from '../../../core/late-code.js'
+
+const loadProblems = loadLate(() => import('./schema-problems.js'))
 
 /** Checks the arguments of one tool. Throws the failure for the model. */
 export type CheckArguments = (args: unknown, size: ArgumentSize, signal: AbortSignal) => void | Promise<void>
@@ -21,7 +24,7 @@ const MAX_PROBLEM_LENGTH = 2_000
 const MAX_COST = 25_000
 
 export async function loadArgumentChecks(): Promise<MakeCheck> {
-  const { problemFinder } = await import('./schema-problems.js')
+  const { problemFinder } = await loadProblems()
   return (toolId, schema, isOurs = false) => {
     let find: FindProblems | undefined
     let cost: SchemaCost | undefined
