@@ -90,12 +90,14 @@ function* waysToTheTerminal() {
 /** What is loaded after the first call could be a command's, where the package lies in a root: ts/core/late-code.ts loads it before. */
 function* lateImports() {
   // The addon, the tools that a host names, a command before it does anything, and a suite for tests.
-  const allowed = /^ts\/(?:cli\.ts|cli\/.*|core\/addon\.ts|mcp-server\/sdk\.ts|standard-agents\/discovery\/load-tools\.ts|contract\/testing\/.*)$/
+  const allowed =
+    /^ts\/(?:cli\.ts|cli\/.*|core\/addon\.ts|mcp-server\/sdk\.ts|standard-agents\/discovery\/load-tools\.ts|contract\/testing\/.*)$/
   for (const file of files) {
     if (!/^ts\/.*\.ts$/.test(file) || allowed.test(file)) continue
     const source = read(file).replaceAll(/^\s*\*.*|\/\/.*|typeof import\(|: import\(/gm, '')
     for (const { index } of source.matchAll(/\bimport\s*\(/g)) {
-      if (!source.slice(Math.max(0, index - 150), index).includes('loadLate(')) yield `${file}: imports late; loadLate of ts/core/late-code.ts does`
+      if (!source.slice(Math.max(0, index - 150), index).includes('loadLate('))
+        yield `${file}: imports late; loadLate of ts/core/late-code.ts does`
     }
   }
 }

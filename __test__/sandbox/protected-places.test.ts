@@ -79,7 +79,9 @@ describe('write and edit', () => {
   })
 
   test('an unknown name is refused, and a path with it is not', () => {
-    expect(() => createTools({ sandbox: { denyWrite: ['@editor'] } })).toThrow(/"@editor" is none of @git, @editors, @agents, @tools, @ci, @host/u)
+    expect(() => createTools({ sandbox: { denyWrite: ['@editor'] } })).toThrow(
+      /"@editor" is none of @git, @editors, @agents, @tools, @ci, @host/u,
+    )
     createTools({ sandbox: { denyWrite: ['@scope/package', './@editor'] } })
   })
 })

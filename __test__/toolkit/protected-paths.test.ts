@@ -68,7 +68,9 @@ describe('sandbox.denyWrite binds write and edit: TOOL_PATH_PROTECTED', () => {
     expect((await refusal(edit.execute({ path: '.git/description', patch }))).code).toBe('TOOL_PATH_PROTECTED')
     // All at once, in every order.
     const parts = ['z/HEAD', 'z/objects/x', 'z/refs/x', 'z/commondir']
-    await Promise.allSettled(Array.from({ length: 100 }, (_, index) => write.execute({ path: parts[index % 4]!, content: 'ref: refs/heads/x' })))
+    await Promise.allSettled(
+      Array.from({ length: 100 }, (_, index) => write.execute({ path: parts[index % 4]!, content: 'ref: refs/heads/x' })),
+    )
     const names = readdirSync(fixture.at('z'))
     expect(names.includes('HEAD') && (names.includes('commondir') || (names.includes('objects') && names.includes('refs')))).toBe(false)
   })

@@ -35,8 +35,14 @@ export function opensFiles(source) {
   const rest = code.replaceAll(NAMED, (_, isType, what) => {
     if (isType !== undefined) return ''
     const names = /\{([^}]*)\}/.exec(what)?.[1] ?? ''
-    const outside = what.replace(/\{[^}]*\}/, '').replaceAll(',', '').trim()
-    const values = names.split(',').map((name) => name.trim()).filter((name) => name !== '' && !name.startsWith('type '))
+    const outside = what
+      .replace(/\{[^}]*\}/, '')
+      .replaceAll(',', '')
+      .trim()
+    const values = names
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== '' && !name.startsWith('type '))
     // The module as a whole, by whatever name.
     opens ||= outside !== '' || values.some((name) => OPENS.test(name.split(/\s+as\s+/)[0]))
     return ''

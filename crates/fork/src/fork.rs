@@ -36,11 +36,11 @@ impl Hidden {
         let flags =
             MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
         move_mount(&memory, c"", &self.0, c"", flags)?;
-        let made = make(&memory);
+        let result = make(&memory);
         let path = format!("/proc/self/fd/{}", memory.as_raw_fd());
         // A descriptor or an overlay keeps the file system itself.
         unmount(path, UnmountFlags::DETACH)?;
-        made
+        result
     }
 }
 

@@ -1,8 +1,7 @@
 //! How much of a command's objects is read.
 
-use std::fmt;
-use std::io;
 use std::time::{Duration, Instant};
+use std::{fmt, io};
 
 /// How much is read before the whole is refused.
 #[derive(Debug, Clone)]

@@ -60,6 +60,7 @@ pub struct Imported {
 ///
 /// Either everything that is accepted is written, or nothing is. What collides with what somebody else has done
 /// meanwhile is kept under another name, or left out, and noted.
+#[must_use]
 pub fn import(
     git: &Directory,
     snapshot: &Snapshot,

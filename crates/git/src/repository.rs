@@ -83,10 +83,11 @@ fn work_tree_of(directory: &Path) -> Option<PathBuf> {
         let line = line.trim_ascii();
         if line.starts_with(b"[") {
             is_core = line.eq_ignore_ascii_case(b"[core]");
-        } else if is_core && let Some((name, value)) = split_once(line, b'=') {
-            if name.trim_ascii().eq_ignore_ascii_case(b"worktree") {
-                found = Some(value.trim_ascii());
-            }
+        } else if is_core
+            && let Some((name, value)) = split_once(line, b'=')
+            && name.trim_ascii().eq_ignore_ascii_case(b"worktree")
+        {
+            found = Some(value.trim_ascii());
         }
     }
     resolved(directory, Path::new(OsStr::from_bytes(found?)))

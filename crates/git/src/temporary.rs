@@ -8,10 +8,9 @@
 )]
 
 use std::fs::File;
-use std::io;
-use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::{io, process};
 
 use rustix::fs::{
     AtFlags, Mode, OFlags, RenameFlags, openat, renameat, renameat_with, statat, unlinkat,

@@ -5,11 +5,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::area::{After, place};
-use super::indexes;
 use super::read::{Failure, Received};
 use super::settings::Settings;
-use super::states;
-use super::{Note, Snapshot, Terms};
+use super::{Note, Snapshot, Terms, indexes, states};
 use crate::database::Database;
 use crate::directory::Directory;
 use crate::index::{self, Index, SkipWorktree};
@@ -46,8 +44,8 @@ impl From<TransactionError> for NotWritten {
 }
 
 /// Writes everything, or nothing.
-pub(super) fn apply<'g>(
-    git: &'g Directory,
+pub(super) fn apply(
+    git: &Directory,
     snapshot: &Snapshot,
     upper: &Upper,
     (received, base): (&Received<'_>, &Database),
@@ -80,14 +78,10 @@ pub(super) fn apply<'g>(
     };
     apply.references(received)?;
     for area in &received.areas {
-        match &area.new {
-            Some((lead, lines)) => apply.new_area(area, lead, lines)?,
-            None => {
-                let head_stays = apply.head(area, received)?;
-                if !head_stays {
-                    apply.log_of_head(area, upper)?;
-                }
-            }
+        if let Some((lead, lines)) = &area.new {
+            apply.new_area(area, lead, lines)?;
+        } else if !apply.head(area, received)? {
+            apply.log_of_head(area, upper)?;
         }
         apply.index(area, received)?;
     }
@@ -133,6 +127,7 @@ impl Apply<'_> {
         let now = RefMap::read(self.git, Bounds::default())
             .map_err(|error| Failure::Unreadable(error.to_string()))?;
         let mut removed = BTreeMap::new();
+        let mut is_packed = false;
         for change in gone.into_iter().chain(new) {
             self.transaction.lock(change.name.path(), MODE)?;
             let current = RefMap::read_one(self.git, &change.name, now.packed())
@@ -146,17 +141,17 @@ impl Apply<'_> {
                 continue;
             }
             self.is_empty = false;
-            match &change.after {
-                Some(value) => self.transaction.write(change.name.path(), &value.content())?,
-                None => {
-                    self.transaction.remove(change.name.path())?;
-                    removed.insert(Box::from(change.name.as_str().as_bytes()), None);
-                }
+            if let Some(value) = &change.after {
+                self.transaction.write(change.name.path(), &value.content())?;
+            } else {
+                self.transaction.remove(change.name.path())?;
+                let name = change.name.as_str().as_bytes();
+                is_packed |= now.packed().get(name).is_some();
+                removed.insert(Box::from(name), None);
             }
             self.applied.insert(change.name.clone());
         }
-        let is_packed = |name: &Box<[u8]>| now.packed().get(name).is_some();
-        if removed.keys().any(is_packed) {
+        if is_packed {
             let mut rest = now.packed().clone();
             rest.update(removed);
             self.transaction.write(Path::new("packed-refs"), &packed::write(&rest))?;
@@ -273,8 +268,8 @@ impl Apply<'_> {
         let directory = self.git.below(place(&area.prefix)).map_err(Failure::from)?;
         let changed = upper.directory().below(place(&area.prefix)).map_err(Failure::from)?;
         let (Some(directory), Some(changed)) = (directory, changed) else { return Ok(()) };
-        let changes = log::changes(&directory, &Upper::from(changed), Bounds::default());
-        let logs = changes.map_err(Failure::from)?.logs;
+        let read = log::changes(&directory, &Upper::from(changed), Bounds::default());
+        let logs = read.map_err(Failure::from)?.logs;
         for log in logs.into_iter().filter(|log| log.name == LogName::Head) {
             self.log(&area.prefix.join("logs/HEAD"), log.change, false)?;
         }

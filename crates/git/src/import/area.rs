@@ -145,7 +145,7 @@ impl Reader<'_> {
     /// A work tree that a command has made. `None`: it is not what git makes, or lies where no command writes.
     fn made(&self, prefix: &Path) -> Result<Option<After>, Failure> {
         let named = prefix.file_name().unwrap_or_default().as_bytes();
-        let is_plain = named.iter().all(|it| it.is_ascii_graphic()) && !named.starts_with(b"-");
+        let is_plain = named.iter().all(u8::is_ascii_graphic) && !named.starts_with(b"-");
         if !is_plain || !name::is_allowed_tree_entry(named) || named.ends_with(b".lock") {
             return Ok(None);
         }

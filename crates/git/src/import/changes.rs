@@ -37,7 +37,7 @@ pub fn has_changes(changes: &Directory, snapshot: &mut Snapshot) -> bool {
         entries.iter().any(|entry| {
             let is_seed = seeds.iter().any(|seed| entry.name == *seed);
             let is_index = *directory == "." && entry.name == "index";
-            !is_seed && !(is_index && snapshot.has_index_of(changes))
+            !(is_seed || is_index && snapshot.has_index_of(changes))
         })
     };
     SEEDS.iter().any(differs)

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
 
-use super::Snapshot;
-use super::area;
+use super::{Snapshot, area};
 use crate::bounds::Problem;
 use crate::database::Database;
 use crate::directory::{Directory, ReadError};

@@ -4,8 +4,7 @@ use rustix::fs::{Stat, fstat};
 
 use super::area::Before;
 use super::generation::Generation;
-use super::indexes;
-use super::settings;
+use super::{indexes, settings};
 use crate::directory::{Directory, ReadError};
 use crate::index::{Index, Limits};
 use crate::refs::{self, RefMap, Unreadable};

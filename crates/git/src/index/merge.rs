@@ -7,11 +7,8 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use super::cache_tree;
-use super::check;
 use super::entry::{Flags, Record, Stat};
-use super::untracked;
-use super::{Entry, Index, Mode};
+use super::{Entry, Index, Mode, cache_tree, check, untracked};
 
 /// How often files are left out that another index has as directories, before everything is.
 const MAX_ROUNDS: usize = 4;

@@ -1,9 +1,8 @@
 //! Receiving a pack: it is read once, verified whole, and indexed anew.
 
 use std::fs::File;
-use std::io;
-use std::mem;
 use std::sync::Arc;
+use std::{io, mem};
 
 use super::read::Pack;
 use super::references::References;

@@ -12,11 +12,10 @@ use std::path::Path;
 use rustix::fs::{FileType, Mode, OFlags, Stat, fstat};
 use rustix::io::Errno;
 
-use super::Unfinished;
-use super::failpoint;
 use super::files::{self, Location};
 use super::staging::Staging;
 use super::step::{Content, Identity, Number, Step};
+use super::{Unfinished, failpoint};
 use crate::directory::Directory;
 
 /// The largest log that is looked through for lines.

@@ -4,11 +4,9 @@ use std::io;
 
 use rustix::fs::{AtFlags, FileType};
 
-use super::Unfinished;
 use super::execute::execute;
-use super::failpoint;
-use super::files;
 use super::staging::{ALL, Claim, Staging};
+use super::{Unfinished, failpoint, files};
 use crate::directory::Directory;
 
 /// The most directories of transactions that are looked at.

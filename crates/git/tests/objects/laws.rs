@@ -1,11 +1,9 @@
 //! Laws over random objects and histories, with git as the judge.
 
 use std::collections::BTreeMap;
-use std::env;
-use std::fs;
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::Duration;
+use std::{env, fs, thread};
 
 use crate::support::{Fork, Repository, has_git};
 use proptest::prelude::*;

@@ -1,7 +1,6 @@
-use std::env;
-use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
+use std::{env, fs};
 
 use toolwright_fs::DirectoryGrant as Directory;
 
