@@ -1,3 +1,5 @@
+import { tellOfWritableHost } from '../../core/host-program.js'
+import { noteWritablePlace } from '../../core/writable-places.js'
 import type {
   CommandOutput,
   ContractBashRequest,
@@ -98,9 +100,15 @@ export function commandRequest(
 ): { request: Omit<ContractBashRequest, 'sidecar'>; grants: ContractGrants } {
   const { directory, scratch } = scope
   const { limits, sandbox, shell } = scope.host
+  const { denyWrite } = sandbox
   const grants = access.policy.processGrants()
   const { readable, writable, readsAll, network } = grants
-  const { denyRead = [], denyWrite, network: hosts, loopback, required } = sandbox
+  for (const path of writable) {
+    // Before the command begins, the call that runs it loads what would be loaded late.
+    noteWritablePlace(path)
+    tellOfWritableHost(path, denyWrite === undefined ? {} : { denyWrite })
+  }
+  const { denyRead = [], network: hosts, loopback, required } = sandbox
   const request = {
     command,
     bash: shell.path,

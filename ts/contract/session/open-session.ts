@@ -8,7 +8,6 @@ import type { PrepareStep, Session } from './session.js'
 import type { OpenChild } from './agent-team.js'
 import { childOptions, type Lineage } from './lineage.js'
 import { uuidV7 } from '../../core/clock.js'
-import { tellOfWritableHost } from '../../core/host-program.js'
 import { noteWritablePlace } from '../../core/writable-places.js'
 import { callable, checked, invalid, isNames, optional, text } from '../../core/options.js'
 import { unlessAborted } from '../../core/abort.js'
@@ -43,10 +42,7 @@ export async function openSession(input: SessionOptions, lineage?: Lineage): Pro
   // Commands of the session write where its tools may.
   const patterns = options.manifest.requires?.fs?.write ?? []
   const written = patterns.filter((pattern) => pattern.startsWith('/')).map((pattern) => dirname(pattern.replace(/[*?[{].*$/su, '')))
-  for (const path of [...written, ...workspace, ...adHoc, ...(userData === undefined ? [] : [userData])]) {
-    noteWritablePlace(path)
-    tellOfWritableHost(path, options.sandbox)
-  }
+  for (const path of [...written, ...workspace, ...adHoc, ...(userData === undefined ? [] : [userData])]) noteWritablePlace(path)
   const openChild: OpenChild = (from, note) => openSession(childOptions(options, from, note), from)
   const plan = await planSession(id, options, openChild, lineage)
   let recorder: SessionRecorder | undefined
