@@ -17,6 +17,7 @@ const READERS = {
   'ts/core/addon.ts': "the system's own program",
   'ts/core/load-failure.ts': "the addon's own file, and the system's loader",
   'ts/core/near-paths.ts': 'directories, opened without waiting and asked where they are; names up to a bound',
+  'ts/core/private-addon.ts': "a copy of the addon, in the host's own directory",
   'ts/postgres/archive/parquet-file.ts': 'makes files of the person who archives',
   'ts/postgres/threads/attachment-export.ts': 'makes a file of the person who exports',
   'ts/report/page-html.ts': "the package's own script and style",

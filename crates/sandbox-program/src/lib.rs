@@ -49,8 +49,10 @@
 
 mod activity;
 pub mod broker;
+mod brokered;
 mod children;
 mod command;
+mod environment;
 mod errno;
 pub mod filter;
 pub mod limits;

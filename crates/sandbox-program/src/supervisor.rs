@@ -1,8 +1,7 @@
 //! The supervisor: enters the layers that all commands of a plan share, and makes workers.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::path::Path;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use crate::{limits, mounts, namespaces};
@@ -13,13 +12,14 @@ use toolwright_sandbox::layers::{Layer, Layers, is_shortage};
 use toolwright_sandbox::plan::Files;
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{
-    Inbox, NETWORK, Order, PROGRAMS, PrivateRequest, Progress, Reply, VIEWS, WORKER,
-    read_fork_frame, read_order, read_private_frame, send,
+    Inbox, NETWORK, Order, PROGRAMS, Progress, Reply, VIEWS, WORKER, read_fork_frame, read_order,
+    read_private_frame, send,
 };
 
 use crate::activity::Activity;
 use crate::broker::files::pair;
 use crate::children::{Child, Children};
+use crate::environment::{Environment, POLL_INTERVAL};
 use crate::signals::{child_signals, forget_signals};
 use crate::temporary::Temporary;
 use crate::worker::{WorkerSetup, run_worker};
@@ -34,98 +34,8 @@ const IDLE_VISIBLE_MS: u32 = 1_000;
 /// The last signal, unnamed ones included.
 const LAST_SIGNAL: libc::c_int = 64;
 
-/// How long a program may take to remove a file and write another in its place.
-const SAVE_TIME: Duration = Duration::from_millis(10);
-const SAVE_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
-
-/// How long workers may take to end after their host, and how often that is looked at.
+/// How long workers may take to end after their host.
 const WORKER_GRACE: Duration = Duration::from_millis(200);
-const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
-
-struct Environment {
-    layers: Layers,
-    idle_ms: u32,
-    groups: limits::Groups,
-    /// That of the commands, if they have one of their own.
-    network: Option<OwnedFd>,
-    /// The mounts of the tree, for another supervisor to share its temporary directories.
-    mounts: Option<OwnedFd>,
-    tree: Option<mounts::Tree>,
-    watch: Option<mounts::Watch>,
-    /// The temporary directory where there is no such tree.
-    temporary: Option<Temporary>,
-    /// Since when a protected path is gone that was there.
-    missing_since: Option<Instant>,
-    failed: Option<Reply>,
-}
-
-impl Environment {
-    /// Becomes ready when a path may have lost its cover.
-    fn changes(&self) -> Option<PollFd<'_>> {
-        let changes = self.tree.as_ref().and_then(mounts::Tree::changes)?;
-        Some(PollFd::from_borrowed_fd(changes, PollFlags::PRI))
-    }
-
-    /// What other supervisors join.
-    fn spaces(&self) -> Option<(Reply, Vec<BorrowedFd<'_>>)> {
-        let mut descriptors = vec![self.network.as_ref()?.as_fd()];
-        let files = self.tree.as_ref().and_then(mounts::Tree::file_system);
-        let temporary = self.mounts.as_ref().map(AsFd::as_fd).zip(files);
-        descriptors.extend(temporary.into_iter().flat_map(|(mounts, files)| [mounts, files]));
-        Some((Reply::Network(temporary.is_some()), descriptors))
-    }
-
-    /// Covers again what the host has replaced. Returns whether a protected path is missing. A
-    /// program that saves a file removes it for a moment, so the path gets a placeholder only after
-    /// that.
-    fn renew_covers(&mut self) -> bool {
-        let Some(tree) = &mut self.tree else { return false };
-        let since = self.missing_since;
-        let is_missing = tree.renew(since.is_some_and(|since| since.elapsed() > SAVE_TIME));
-        self.missing_since = is_missing.then(|| since.unwrap_or_else(Instant::now));
-        is_missing
-    }
-
-    /// Makes a fork, and sends what has changed in it.
-    fn answer_fork(&mut self, root: &Path, path: &Path, anew: bool, socket: &OwnedFd) {
-        let was_stale =
-            self.watch.as_ref().is_some_and(|watch| watch.has_changed().unwrap_or(true));
-        let fork = self.tree.as_mut().ok_or(Errno::NOSYS).and_then(|tree| tree.fork(path, anew));
-        let _ = match fork {
-            Ok(changes) => send(socket, &Reply::Fork.frame(), &[changes]),
-            Err(errno) => send(socket, &Reply::NoFork(errno.raw_os_error()).frame(), &[]),
-        };
-        // Its mounts are no change of the host's.
-        if !was_stale && let Some(tree) = &self.tree {
-            self.watch = mounts::Watch::of(tree, root).ok();
-        }
-    }
-
-    /// Sends a private git directory, or forgets one.
-    fn answer_private(&mut self, request: PrivateRequest<'_>, socket: &OwnedFd) {
-        match request {
-            PrivateRequest::Get(index) => {
-                let found = self.tree.as_ref().and_then(|tree| tree.private(index));
-                let _ = match found {
-                    Some((path, content, covered)) => {
-                        send(socket, &Reply::Private(path).frame(), &[content, covered])
-                    }
-                    None => send(socket, &Reply::NoPrivate.frame(), &[]),
-                };
-            }
-            // Closing the socket is the answer.
-            PrivateRequest::Discard(path) => {
-                let _ = self.tree.as_mut().map(|tree| tree.discard_private(path));
-            }
-        }
-    }
-
-    /// How long to wait before looking again for a missing path.
-    fn pause(&self) -> Option<&'static Timespec> {
-        let since = self.missing_since?;
-        Some(if since.elapsed() > SAVE_TIME { &POLL_INTERVAL } else { &SAVE_INTERVAL })
-    }
-}
 
 /// Runs until the host closes its socket, or asks for no worker for a while.
 pub fn supervise() -> io::Result<()> {

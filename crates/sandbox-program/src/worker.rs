@@ -5,10 +5,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use crate::filter::{self, FilterPlan};
-use crate::{broker, errno, limits, mounts, namespaces, rules};
+use crate::{errno, limits, mounts, namespaces, rules};
 use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open};
 use toolwright_sandbox::layers::{Layer, Layers};
-use toolwright_sandbox::plan::{FileIdentity, Files, Network, Plan};
+use toolwright_sandbox::plan::{FileIdentity, Files, Network};
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{HostMessage, Inbox, Order, Reply, read_request_frame, send};
 
@@ -16,14 +16,13 @@ use crate::activity::Activity;
 use crate::broker::Ends;
 use crate::broker::files::{Confinement, FileThread, SupervisorSocket};
 use crate::broker::listener::Listener;
-use crate::command::{Command, CommandBroker, CommandCalls, CommandEnd, Event};
+use crate::brokered::{Brokered, Failure, brokered, file_thread, mistake, resolver};
+use crate::command::{Command, CommandCalls, CommandEnd, Event};
 use crate::observe::SocketList;
 use crate::prefork::{ForkOutcome, Stack, wait_for_command};
 use crate::scheduling::Scheduling;
 use crate::signals::child_signals;
 use crate::temporary::Variables;
-
-type Failure = (FailedStep, io::Error);
 
 /// What all commands of a worker have in common.
 pub(crate) struct Worker {
@@ -79,105 +78,6 @@ pub(crate) fn run_worker(
             let errno = errno::of(&error).raw_os_error();
             let _ = send(&socket, &Reply::Failed(step, errno, error.to_string()).frame(), &[]);
         }
-    }
-}
-
-/// A filter whose calls are answered here, and how its listener gets here.
-pub(crate) struct Brokered {
-    pub(crate) channel: broker::Channel,
-    pub(crate) program: filter::Program,
-    /// Which connections wait.
-    connections: Option<broker::Connections>,
-    /// Where the plan names hosts.
-    resolver: Option<broker::Resolver>,
-    /// Makes the calls on names, where these wait.
-    files: Option<FileThread>,
-}
-
-impl Brokered {
-    /// Whether the filter can be installed before the command is known: no gate of a command comes with it.
-    pub(crate) fn is_known_early(&self) -> bool {
-        self.connections.is_none()
-    }
-
-    fn broker(&self, listener: Listener, gate: Option<OwnedFd>) -> Option<CommandBroker<'_>> {
-        self.connections?;
-        CommandBroker::new(listener, gate, self.resolver.as_ref()).ok()
-    }
-}
-
-/// A resolver that the commands of this worker ask, and no other. It has to have a tree of mounts for
-/// itself.
-fn resolver(alone: bool, layers: &mut Layers) -> Option<broker::Resolver> {
-    let open = || -> io::Result<broker::Resolver> {
-        if !alone || !layers.net.holds() || !layers.loopback.holds() {
-            return Err(rustix::io::Errno::OPNOTSUPP.into());
-        }
-        let resolver = broker::Resolver::open()?;
-        mounts::name_resolver(&resolver.settings())?;
-        Ok(resolver)
-    };
-    let opened = open();
-    layers.resolver = held(opened.as_ref());
-    opened.ok()
-}
-
-/// The thread that makes calls on names, where these are to wait, and what it asks the supervisor by.
-fn file_thread(
-    hides: bool,
-    supervisor: Option<SupervisorSocket>,
-    layers: &mut Layers,
-) -> Result<Option<(FileThread, SupervisorSocket)>, Failure> {
-    if !hides {
-        return Ok(None);
-    }
-    let Some(supervisor) = supervisor else {
-        layers.hidden_git = Layer::Refused(libc::EOPNOTSUPP);
-        return Ok(None);
-    };
-    let thread = FileThread::start().map_err(|error| (FailedStep::Broker, error))?;
-    Ok(Some((thread, supervisor)))
-}
-
-/// The broker of a plan whose connections or calls on names wait for one.
-fn brokered(
-    plan: &Plan,
-    resolver: Option<broker::Resolver>,
-    files: Option<FileThread>,
-    layers: &mut Layers,
-) -> Result<Option<Brokered>, Failure> {
-    let at = |error| (FailedStep::Broker, error);
-    let connections = match plan.network {
-        Network::Names => Some(broker::Connections::Names),
-        Network::HostLoopback => Some(broker::Connections::Loopback),
-        _ => None,
-    };
-    if connections.is_none() && files.is_none() {
-        return Ok(None);
-    }
-    let channel = broker::Channel::new().map_err(at)?;
-    let mut rules = files.as_ref().map(|files| broker::FileRules {
-        thread: files.number(),
-        waits: true,
-        closes_openat2: plan.files == Files::Confined,
-    });
-    if let (Some(files), Some(rules)) = (&files, &mut rules) {
-        let program = broker::program_of(None, Some(*rules)).map_err(mistake)?;
-        layers.hidden_git = held(files.probe(&program, &channel).as_ref());
-        rules.waits = layers.hidden_git.holds();
-    }
-    if connections.is_some() {
-        let program = broker::program_of(connections, None).map_err(mistake)?;
-        layers.broker = held(broker::probe(&program).as_ref());
-    }
-    let program = broker::program_of(connections, rules).map_err(mistake)?;
-    Ok(Some(Brokered { channel, program, connections, resolver, files }))
-}
-
-fn held<T>(result: Result<&T, &io::Error>) -> Layer {
-    match result {
-        Ok(_) => Layer::Holds,
-        Err(error) => Layer::Refused(errno::of(error).raw_os_error()),
     }
 }
 
@@ -416,10 +316,6 @@ fn wait_for_kill(inbox: &mut Inbox) -> io::Result<bool> {
         }
     }
     Ok(false)
-}
-
-fn mistake(error: filter::FilterTooLong) -> Failure {
-    (FailedStep::Seccomp, io::Error::other(error))
 }
 
 fn other(error: rustix::io::Errno) -> Failure {

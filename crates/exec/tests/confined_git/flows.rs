@@ -85,7 +85,7 @@ pub(super) const FLOWS: &[(&str, &str, &str)] = &[
     (
         "ends of lines",
         REPOSITORY,
-        "git config core.autocrlf input; git config core.eol lf; git config core.ignorecase true",
+        "git config core.autocrlf input; git config core.eol lf; git config core.ignorecase false",
     ),
     (
         "a setting that is taken back",

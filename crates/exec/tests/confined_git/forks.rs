@@ -10,8 +10,6 @@ use toolwright_sandbox::plan::Plan;
 
 /// Those that make a repository, or change one that lies elsewhere.
 const ELSEWHERE: &[&str] = &[
-    // `core.ignorecase=true` has git overlook files, and stays out.
-    "ends of lines",
     "push",
     "a submodule",
     "a submodule that is made again",

@@ -1,0 +1,123 @@
+//! Calls of commands that are answered by their worker.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use toolwright_sandbox::layers::{Layer, Layers};
+use toolwright_sandbox::plan::{Files, Network, Plan};
+use toolwright_sandbox::step::FailedStep;
+
+use crate::broker::files::{FileThread, SupervisorSocket};
+use crate::broker::listener::Listener;
+use crate::command::CommandBroker;
+use crate::{broker, errno, filter, mounts};
+
+/// The step that failed, and why.
+pub(crate) type Failure = (FailedStep, io::Error);
+
+/// A filter whose calls are answered here, and how its listener gets here.
+pub(crate) struct Brokered {
+    pub(crate) channel: broker::Channel,
+    pub(crate) program: filter::Program,
+    /// Which connections wait.
+    pub(crate) connections: Option<broker::Connections>,
+    /// Where the plan names hosts.
+    pub(crate) resolver: Option<broker::Resolver>,
+    /// Makes the calls on names, where these wait.
+    pub(crate) files: Option<FileThread>,
+}
+
+impl Brokered {
+    /// Whether the filter can be installed before the command is known: no gate of a command comes with it.
+    pub(crate) fn is_known_early(&self) -> bool {
+        self.connections.is_none()
+    }
+
+    pub(crate) fn broker(
+        &self,
+        listener: Listener,
+        gate: Option<OwnedFd>,
+    ) -> Option<CommandBroker<'_>> {
+        self.connections?;
+        CommandBroker::new(listener, gate, self.resolver.as_ref()).ok()
+    }
+}
+
+/// A resolver that the commands of this worker ask, and no other. It has to have a tree of mounts for
+/// itself.
+pub(crate) fn resolver(alone: bool, layers: &mut Layers) -> Option<broker::Resolver> {
+    let open = || -> io::Result<broker::Resolver> {
+        if !alone || !layers.net.holds() || !layers.loopback.holds() {
+            return Err(rustix::io::Errno::OPNOTSUPP.into());
+        }
+        let resolver = broker::Resolver::open()?;
+        mounts::name_resolver(&resolver.settings())?;
+        Ok(resolver)
+    };
+    let opened = open();
+    layers.resolver = held(opened.as_ref());
+    opened.ok()
+}
+
+/// The thread that makes calls on names, where these are to wait, and what it asks the supervisor by.
+pub(crate) fn file_thread(
+    hides: bool,
+    supervisor: Option<SupervisorSocket>,
+    layers: &mut Layers,
+) -> Result<Option<(FileThread, SupervisorSocket)>, Failure> {
+    if !hides {
+        return Ok(None);
+    }
+    let Some(supervisor) = supervisor else {
+        layers.hidden_git = Layer::Refused(libc::EOPNOTSUPP);
+        return Ok(None);
+    };
+    let thread = FileThread::start().map_err(|error| (FailedStep::Broker, error))?;
+    Ok(Some((thread, supervisor)))
+}
+
+/// The broker of a plan whose connections or calls on names wait for one.
+pub(crate) fn brokered(
+    plan: &Plan,
+    resolver: Option<broker::Resolver>,
+    files: Option<FileThread>,
+    layers: &mut Layers,
+) -> Result<Option<Brokered>, Failure> {
+    let at = |error| (FailedStep::Broker, error);
+    let connections = match plan.network {
+        Network::Names => Some(broker::Connections::Names),
+        Network::HostLoopback => Some(broker::Connections::Loopback),
+        _ => None,
+    };
+    if connections.is_none() && files.is_none() {
+        return Ok(None);
+    }
+    let channel = broker::Channel::new().map_err(at)?;
+    let mut rules = files.as_ref().map(|files| broker::FileRules {
+        thread: files.number(),
+        waits: true,
+        closes_openat2: plan.files == Files::Confined,
+    });
+    if let (Some(files), Some(rules)) = (&files, &mut rules) {
+        let program = broker::program_of(None, Some(*rules)).map_err(mistake)?;
+        layers.hidden_git = held(files.probe(&program, &channel).as_ref());
+        rules.waits = layers.hidden_git.holds();
+    }
+    if connections.is_some() {
+        let program = broker::program_of(connections, None).map_err(mistake)?;
+        layers.broker = held(broker::probe(&program).as_ref());
+    }
+    let program = broker::program_of(connections, rules).map_err(mistake)?;
+    Ok(Some(Brokered { channel, program, connections, resolver, files }))
+}
+
+fn held<T>(result: Result<&T, &io::Error>) -> Layer {
+    match result {
+        Ok(_) => Layer::Holds,
+        Err(error) => Layer::Refused(errno::of(error).raw_os_error()),
+    }
+}
+
+pub(crate) fn mistake(error: filter::FilterTooLong) -> Failure {
+    (FailedStep::Seccomp, io::Error::other(error))
+}

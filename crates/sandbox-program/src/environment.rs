@@ -1,0 +1,106 @@
+//! What a supervisor has built: the layers and the tree of files of its workers.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use toolwright_sandbox::layers::Layers;
+use toolwright_sandbox::wire::{PrivateRequest, Reply, send};
+
+use crate::temporary::Temporary;
+use crate::{limits, mounts};
+
+/// How long a program may take to remove a file and write another in its place.
+const SAVE_TIME: Duration = Duration::from_millis(10);
+const SAVE_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+
+/// How often a path that stays missing is looked at.
+pub(crate) const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+
+/// The layers, and what belongs to them.
+pub(crate) struct Environment {
+    pub(crate) layers: Layers,
+    pub(crate) idle_ms: u32,
+    pub(crate) groups: limits::Groups,
+    /// That of the commands, if they have one of their own.
+    pub(crate) network: Option<OwnedFd>,
+    /// The mounts of the tree, for another supervisor to share its temporary directories.
+    pub(crate) mounts: Option<OwnedFd>,
+    pub(crate) tree: Option<mounts::Tree>,
+    pub(crate) watch: Option<mounts::Watch>,
+    /// The temporary directory where there is no such tree.
+    pub(crate) temporary: Option<Temporary>,
+    /// Since when a protected path is gone that was there.
+    pub(crate) missing_since: Option<Instant>,
+    pub(crate) failed: Option<Reply>,
+}
+
+impl Environment {
+    /// Becomes ready when a path may have lost its cover.
+    pub(crate) fn changes(&self) -> Option<PollFd<'_>> {
+        let changes = self.tree.as_ref().and_then(mounts::Tree::changes)?;
+        Some(PollFd::from_borrowed_fd(changes, PollFlags::PRI))
+    }
+
+    /// What other supervisors join.
+    pub(crate) fn spaces(&self) -> Option<(Reply, Vec<BorrowedFd<'_>>)> {
+        let mut descriptors = vec![self.network.as_ref()?.as_fd()];
+        let files = self.tree.as_ref().and_then(mounts::Tree::file_system);
+        let temporary = self.mounts.as_ref().map(AsFd::as_fd).zip(files);
+        descriptors.extend(temporary.into_iter().flat_map(|(mounts, files)| [mounts, files]));
+        Some((Reply::Network(temporary.is_some()), descriptors))
+    }
+
+    /// Covers again what the host has replaced. Returns whether a protected path is missing. A
+    /// program that saves a file removes it for a moment, so the path gets a placeholder only after
+    /// that.
+    pub(crate) fn renew_covers(&mut self) -> bool {
+        let Some(tree) = &mut self.tree else { return false };
+        let since = self.missing_since;
+        let is_missing = tree.renew(since.is_some_and(|since| since.elapsed() > SAVE_TIME));
+        self.missing_since = is_missing.then(|| since.unwrap_or_else(Instant::now));
+        is_missing
+    }
+
+    /// Makes a fork, and sends what has changed in it.
+    pub(crate) fn answer_fork(&mut self, root: &Path, path: &Path, anew: bool, socket: &OwnedFd) {
+        let was_stale =
+            self.watch.as_ref().is_some_and(|watch| watch.has_changed().unwrap_or(true));
+        let fork = self.tree.as_mut().ok_or(Errno::NOSYS).and_then(|tree| tree.fork(path, anew));
+        let _ = match fork {
+            Ok(changes) => send(socket, &Reply::Fork.frame(), &[changes]),
+            Err(errno) => send(socket, &Reply::NoFork(errno.raw_os_error()).frame(), &[]),
+        };
+        // Its mounts are no change of the host's.
+        if !was_stale && let Some(tree) = &self.tree {
+            self.watch = mounts::Watch::of(tree, root).ok();
+        }
+    }
+
+    /// Sends a private git directory, or forgets one.
+    pub(crate) fn answer_private(&mut self, request: PrivateRequest<'_>, socket: &OwnedFd) {
+        match request {
+            PrivateRequest::Get(index) => {
+                let found = self.tree.as_ref().and_then(|tree| tree.private(index));
+                let _ = match found {
+                    Some((path, content, covered)) => {
+                        send(socket, &Reply::Private(path).frame(), &[content, covered])
+                    }
+                    None => send(socket, &Reply::NoPrivate.frame(), &[]),
+                };
+            }
+            // Closing the socket is the answer.
+            PrivateRequest::Discard(path) => {
+                let _ = self.tree.as_mut().map(|tree| tree.discard_private(path));
+            }
+        }
+    }
+
+    /// How long to wait before looking again for a missing path.
+    pub(crate) fn pause(&self) -> Option<&'static Timespec> {
+        let since = self.missing_since?;
+        Some(if since.elapsed() > SAVE_TIME { &POLL_INTERVAL } else { &SAVE_INTERVAL })
+    }
+}
