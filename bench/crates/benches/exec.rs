@@ -22,20 +22,12 @@ fn place(bytes: usize) -> (TempDir, Plan) {
     fs::write(root.join(PRINTED), text(&source_lines(1, bytes))).expect("a file");
     let plan = Plan {
         network: Network::PrivateLoopback,
-        names: None,
         files: Files::Confined,
         writable: vec![root.clone()],
-        closed: Vec::new(),
-        readable: Vec::new(),
         protected: Vec::new(),
-        views: Vec::new(),
-        new_repository: None,
-        looks_below: None,
-        set_aside: Vec::new(),
-        granted: Vec::new(),
         limits: Limits::default(),
-        origin: None,
         root,
+        ..Plan::default()
     };
     (directory, plan)
 }

@@ -97,7 +97,7 @@ fn every_tool_refuses_it_below_a_root() {
         let (_made, path) = root();
         let before = contents(&path);
         let root = DirectoryGrant::new("rootDir", &path);
-        let patch = |text: String| {
+        let apply = |text: String| {
             let files = Files::Below(&root);
             ApplyPatchInput { files, patch: &text, limit_bytes: LIMIT, publish: &publish }.run(&GO)
         };
@@ -109,7 +109,7 @@ fn every_tool_refuses_it_below_a_root() {
             refused("create", path, entry.create("x", LIMIT, &GO));
             let source = EntryInput { path: "src/a", ..entry };
             refused("rename to", path, source.rename(path, &GO));
-            refused("add", path, patch(patch_of("Add", path)));
+            refused("add", path, apply(patch_of("Add", path)));
         }
         for path in THERE {
             let (file, entry) = (
@@ -121,11 +121,11 @@ fn every_tool_refuses_it_below_a_root() {
             refused("edit", path, edit.run(&GO));
             refused("delete", path, entry.delete(true, &GO));
             refused("rename", path, entry.rename("elsewhere", &GO));
-            refused("update", path, patch(patch_of("Update", path)));
-            refused("delete a file", path, patch(patch_of("Delete", path)));
+            refused("update", path, apply(patch_of("Update", path)));
+            refused("delete a file", path, apply(patch_of("Delete", path)));
         }
         let bare = "*** Begin Patch\n*** Add File: n/HEAD\n+x\n*** Add File: n/objects\n+x\n*** Add File: n/refs/x\n+x\n*** End Patch\n";
-        refused("add", "n", patch(bare.to_owned()));
+        refused("add", "n", apply(bare.to_owned()));
         assert_eq!(contents(&path), before);
     }
 }

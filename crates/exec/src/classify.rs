@@ -89,8 +89,9 @@ fn interpreter(script: File) -> Option<String> {
 pub(crate) use confined::classify_confined;
 
 mod confined {
-    use std::path::PathBuf;
+    use std::path::{Component, PathBuf};
 
+    use rustix::fs::FileType;
     use toolwright_git::directory::{Directory, ReadError};
     use toolwright_sandbox::plan::Plan;
 
@@ -128,22 +129,20 @@ mod confined {
                     interpreter => SpawnReason::MissingInterpreter { interpreter },
                 }
             }
-            errno if is_absent(errno) => match in_root(plan, program, cwd) {
-                Ok(None) => SpawnReason::NotFound,
-                _ => SpawnReason::Hidden,
+            errno if is_absent(errno) => match way(plan, program, cwd) {
+                Way::Absent => SpawnReason::NotFound,
+                Way::Shut | Way::Unknown => SpawnReason::Hidden,
             },
+            // It found something of its own there.
+            Some(Errno::ACCESS) if is_private(plan, &file) => SpawnReason::PermissionDenied,
             Some(Errno::ACCESS) => match shared(plan, &file) {
                 Some(real) if access(&real, Access::EXEC_OK).is_ok() && real.is_file() => {
                     SpawnReason::Hidden
                 }
                 Some(real) => denied(&real),
-                None => match in_root(plan, program, cwd) {
-                    Err(ReadError::Io(error))
-                        if error.kind() == io::ErrorKind::PermissionDenied =>
-                    {
-                        SpawnReason::PermissionDenied
-                    }
-                    _ => SpawnReason::Hidden,
+                None => match way(plan, program, cwd) {
+                    Way::Shut => SpawnReason::PermissionDenied,
+                    Way::Absent | Way::Unknown => SpawnReason::Hidden,
                 },
             },
             _ => SpawnReason::Other,
@@ -153,20 +152,68 @@ mod confined {
     /// The real path of what the command sees as this process does.
     fn shared(plan: &Plan, path: &Path) -> Option<PathBuf> {
         let real = fs::canonicalize(path).ok()?;
-        let is_in = |all: &[PathBuf]| all.iter().any(|one| real.starts_with(one));
-        let is_private = PRIVATE.iter().any(|private| real.starts_with(private));
-        let is_open = !is_private || is_in(&plan.writable) || is_in(&plan.readable);
-        (is_open && !plan.closes(&real)).then_some(real)
+        (!is_private(plan, &real) && !plan.closes(&real)).then_some(real)
     }
 
-    /// What lies in the root, on a way without links. What lies elsewhere, or behind a link, is an error.
-    fn in_root(plan: &Plan, program: &Path, cwd: &Path) -> Result<Option<File>, ReadError> {
-        if !program.is_relative() {
-            return Err(ReadError::WrongKind);
+    /// Whether a command has something else there than this process, by the path alone.
+    fn is_private(plan: &Plan, path: &Path) -> bool {
+        let is_in = |all: &[PathBuf]| all.iter().any(|one| path.starts_with(one));
+        let is_private = PRIVATE.iter().any(|private| path.starts_with(private));
+        is_private && !is_in(&plan.writable) && !is_in(&plan.readable)
+    }
+
+    /// What the way to a program shows.
+    enum Way {
+        /// It lies in the root, and there is nothing.
+        Absent,
+        /// It lies in the root, and this user may not go there.
+        Shut,
+        /// It leads out of the root, may do so by a link, or there is something.
+        Unknown,
+    }
+
+    impl Way {
+        fn of(error: &ReadError) -> Self {
+            let ReadError::Io(error) = error else { return Self::Unknown };
+            match Errno::from_io_error(error) {
+                Some(Errno::ACCESS) => Self::Shut,
+                Some(Errno::NAMETOOLONG) => Self::Absent,
+                _ => Self::Unknown,
+            }
         }
+    }
+
+    /// Goes to a program in the root, name by name. Nothing else is looked at.
+    fn way(plan: &Plan, program: &Path, cwd: &Path) -> Way {
         let cwd = shared(plan, cwd).filter(|cwd| cwd.starts_with(&plan.root));
-        let cwd = cwd.ok_or(ReadError::WrongKind)?;
-        Ok(Directory::open(&cwd)?.file(program)?.map(|(file, _)| file))
+        let Some(mut here) = cwd.and_then(|cwd| Directory::open(&cwd).ok()) else {
+            return Way::Unknown;
+        };
+        for part in program.components() {
+            let name = match part {
+                Component::CurDir => continue,
+                Component::Normal(name) => name,
+                _ => return Way::Unknown,
+            };
+            let kind = match here.entry(name) {
+                Ok(Some(stat)) => FileType::from_raw_mode(stat.st_mode),
+                Ok(None) => return Way::Absent,
+                Err(error) => return Way::of(&error),
+            };
+            if kind.is_symlink() {
+                return Way::Unknown;
+            }
+            here = match here.below(name) {
+                Ok(Some(next)) => next,
+                Ok(None) => return Way::Absent,
+                // Nothing lies below a file.
+                Err(ReadError::WrongKind) if program.file_name() != Some(name) => {
+                    return Way::Absent;
+                }
+                Err(error) => return Way::of(&error),
+            };
+        }
+        Way::Unknown
     }
 
     /// A command may have exchanged it meanwhile.

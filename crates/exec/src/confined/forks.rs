@@ -302,16 +302,14 @@ fn request(
     let Some(supervisor) = state.supervisor() else { return Err(Retired) };
     let answer = supervisor.request_fork(path, anew);
     drop(state);
-    match answer.and_then(receive) {
-        Ok(changes) => Ok(changes),
-        Err(_) => {
-            let mut state = pool.lock();
-            if state.generation == generation {
-                state.retire();
-            }
-            Err(Retired)
-        }
+    if let Ok(changes) = answer.and_then(receive) {
+        return Ok(changes);
     }
+    let mut state = pool.lock();
+    if state.generation == generation {
+        state.retire();
+    }
+    Err(Retired)
 }
 
 fn receive(socket: OwnedFd) -> io::Result<Option<Directory>> {

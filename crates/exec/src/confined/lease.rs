@@ -41,7 +41,7 @@ pub(crate) struct Lease {
     views: Option<Arc<Views>>,
     view_use: Option<ViewUse>,
     /// The use of forks of git directories by the command.
-    fork_use: Option<ForkUse>,
+    fork_use: Option<Box<ForkUse>>,
     /// How often the supervisor had changed the tree when the worker was taken.
     renewals: u64,
     /// The repositories that the command may make or change.
@@ -208,7 +208,7 @@ fn lease(
             generation,
             views: None,
             view_use: None,
-            fork_use: known.filter(|known| known.generation() == generation),
+            fork_use: known.filter(|known| known.generation() == generation).map(Box::new),
             renewals,
             look: None,
             reports: Vec::new(),
@@ -216,15 +216,14 @@ fn lease(
         };
         if lease.fork_use.is_none() && layers.forks.holds() {
             let forks = Forks::of(plan, &lease.pool, generation);
-            match forks.and_then(|forks| forks.begin(&lease.pool, true)) {
-                Ok(fork_use) => lease.fork_use = Some(fork_use),
-                Err(_) => {
-                    lease.release();
-                    if started.elapsed() > MAX_START_TIME {
-                        return Err(NoWorker::TooLong);
-                    }
-                    continue;
+            if let Ok(fork_use) = forks.and_then(|forks| forks.begin(&lease.pool, true)) {
+                lease.fork_use = Some(Box::new(fork_use));
+            } else {
+                lease.release();
+                if started.elapsed() > MAX_START_TIME {
+                    return Err(NoWorker::TooLong);
                 }
+                continue;
             }
         }
         if has_views {

@@ -177,7 +177,7 @@ fn is_connection_string(value: &[u8]) -> bool {
         .map(u8::to_ascii_lowercase)
         .collect();
     let mut parts = plain.split(|byte| *byte == b';');
-    let is_list = plain.contains(&b';') && plain.iter().filter(|byte| **byte == b'=').count() > 1;
+    let is_list = plain.contains(&b';') && plain.split(|byte| *byte == b'=').count() > 2;
     is_list
         && parts.any(|part| {
             PARTS.iter().any(|secret| {

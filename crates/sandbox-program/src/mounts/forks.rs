@@ -39,7 +39,7 @@ pub(super) struct Forks {
     shown: Option<OwnedFd>,
     places: OwnedFd,
     made: u32,
-    forks: Vec<Attached>,
+    attached: Vec<Attached>,
     pub(super) layer: Layer,
 }
 
@@ -72,7 +72,7 @@ impl Forks {
                 shown: Some(kernel::restricted(scratch.take(PLACES)?, Attributes::READ_ONLY)?),
                 places: scratch.take(PLACES)?,
                 made: 0,
-                forks: Vec::new(),
+                attached: Vec::new(),
                 layer: Layer::Unused,
             })
         };
@@ -110,7 +110,7 @@ impl Forks {
     pub(super) fn add_hooks(&mut self, path: &Path, base: OwnedFd) -> Result<(), Errno> {
         let Fork { mount, changes } = new_fork(&self.hidden, &base, None)?;
         kernel::attach(&mount, kernel::open_plain(path)?)?;
-        self.forks.push(Attached { path: path.to_owned(), base, objects: None, mount, changes });
+        self.attached.push(Attached { path: path.to_owned(), base, objects: None, mount, changes });
         Ok(())
     }
 
@@ -127,19 +127,19 @@ impl Forks {
         kernel::attach(&fork.mount, kernel::open_plain(path)?)?;
         let Fork { mount, changes } = fork;
         let objects = Some(objects);
-        self.forks.push(Attached { path: path.to_owned(), base, objects, mount, changes });
+        self.attached.push(Attached { path: path.to_owned(), base, objects, mount, changes });
         Ok(())
     }
 
     /// What has changed in a fork.
     pub(super) fn changes(&self, path: &Path) -> Option<BorrowedFd<'_>> {
-        let fork = self.forks.iter().find(|fork| fork.path == path);
+        let fork = self.attached.iter().find(|fork| fork.path == path);
         fork.map(|fork| fork.changes.as_fd())
     }
 
     /// Puts a new fork in the place of one. Commands that run see the new one at once.
     pub(super) fn replace(&mut self, path: &Path) -> Result<(), Errno> {
-        let fork = self.forks.iter_mut().find(|fork| fork.path == path).ok_or(Errno::NOENT)?;
+        let fork = self.attached.iter_mut().find(|fork| fork.path == path).ok_or(Errno::NOENT)?;
         let new = new_fork(&self.hidden, &fork.base, fork.objects.as_deref())?;
         let old = format!("/proc/self/fd/{}", fork.mount.as_raw_fd());
         unmount(old, UnmountFlags::DETACH)?;
@@ -157,17 +157,17 @@ impl Forks {
     /// Whether a file system is that of a fork.
     pub(super) fn has_device(&self, device: u64) -> bool {
         let is_of = |fork: &Attached| fstat(&fork.mount).is_ok_and(|stat| stat.st_dev == device);
-        self.forks.iter().any(is_of)
+        self.attached.iter().any(is_of)
     }
 
     /// Whether there is one for this path.
     pub(super) fn has(&self, path: &Path) -> bool {
-        self.forks.iter().any(|fork| fork.path == path)
+        self.attached.iter().any(|fork| fork.path == path)
     }
 
     /// Those that the host has moved away with the directory.
     pub(super) fn lost(&self) -> impl Iterator<Item = &Path> {
-        self.forks.iter().filter(|fork| !fork.is_in_place()).map(|fork| fork.path.as_path())
+        self.attached.iter().filter(|fork| !fork.is_in_place()).map(|fork| fork.path.as_path())
     }
 
     /// What no worker needs.
@@ -176,7 +176,7 @@ impl Forks {
             [fork.base.as_raw_fd(), fork.mount.as_raw_fd(), fork.changes.as_raw_fd()]
         };
         let own = [self.places.as_raw_fd(), self.hidden.descriptor().as_raw_fd()];
-        own.into_iter().chain(self.forks.iter().flat_map(of))
+        own.into_iter().chain(self.attached.iter().flat_map(of))
     }
 }
 

@@ -7,7 +7,7 @@ use toolwright_sandbox::plan::Network;
 use super::sandbox::Sandbox;
 
 /// 50,000 files of 1.5 KB in 5,000 directories, with 500 renames; how long it takes, in the work itself.
-const TREE: &str = r#"
+const TREE: &str = r"
 import os, time
 data = b'x' * 1500; began = time.perf_counter()
 for d in range(5000):
@@ -16,9 +16,9 @@ for d in range(5000):
         fd = os.open(f'tree/{d}/{f}', os.O_CREAT | os.O_WRONLY, 0o644); os.write(fd, data); os.close(fd)
     if d % 10 == 0: os.rename(f'tree/{d}', f'tree/r{d}')
 print(time.perf_counter() - began)
-"#;
+";
 
-const CALLS: &str = r#"
+const CALLS: &str = r"
 import os, time
 os.mkdir('calls'); os.chdir('calls'); os.makedirs('a/b/c/d')
 def per_call(name, *calls):
@@ -29,7 +29,7 @@ def per_call(name, *calls):
 per_call('mkdir, rmdir', lambda n: os.mkdir('x'), lambda n: os.rmdir('x'))
 per_call('deep', lambda n: os.mkdir('a/b/c/d/x'), lambda n: os.rmdir('a/b/c/d/x'))
 os.mkdir('x'); per_call('rename', lambda n: os.rename('x', 'y'), lambda n: os.rename('y', 'x'))
-"#;
+";
 
 fn script(text: &str) -> String {
     format!("python3 - <<'E'\n{text}\nE\n:")

@@ -67,7 +67,7 @@ fn outline(root: &Path) -> Vec<String> {
         let mode = metadata.permissions().mode();
         let links = if metadata.is_dir() { 0 } else { metadata.nlink() };
         let below = path.strip_prefix(root).unwrap();
-        all.push(format!("{below:?} {mode:o} {links} {target:?}"));
+        all.push(format!("{} {mode:o} {links} {}", below.display(), target.display()));
     });
     all.sort();
     all

@@ -207,7 +207,7 @@ impl Sandbox {
                 let metadata = fs::symlink_metadata(path).unwrap();
                 if metadata.is_dir() {
                     let content: Vec<_> = fs::read_dir(path).unwrap().map(Result::unwrap).collect();
-                    assert!(content.is_empty(), "{path:?}: {content:?}");
+                    assert!(content.is_empty(), "{}: {content:?}", path.display());
                 }
                 found.push(path.strip_prefix(&self.root).unwrap().display().to_string());
             }

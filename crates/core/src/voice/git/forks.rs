@@ -63,7 +63,7 @@ pub(super) fn sentence(repository: &Path, note: &GitNote) -> String {
 }
 
 fn paths_of(paths: &[PathBuf]) -> String {
-    listed(paths.iter().map(|path| path.as_path()).map(Path::to_string_lossy), paths.len())
+    listed(paths.iter().map(|path| path.to_string_lossy()), paths.len())
 }
 
 fn names_of(names: &[String]) -> String {
