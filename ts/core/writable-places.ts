@@ -5,9 +5,9 @@ import { resolve, sep } from 'node:path'
 const places = new Set<string>()
 const given = new Set<string>()
 
-/** Notes a directory that calls may write. */
-export function noteWritablePlace(path: string): void {
-  if (given.has(path)) return
+/** Notes a directory that calls may write. What is no path is refused where options are checked. */
+export function noteWritablePlace(path: unknown): void {
+  if (typeof path !== 'string' || given.has(path)) return
   given.add(path)
   places.add(realPath(resolve(path)))
 }

@@ -133,8 +133,12 @@ mod confined {
                 Way::Absent => SpawnReason::NotFound,
                 Way::Shut | Way::Unknown => SpawnReason::Hidden,
             },
-            // It found something of its own there.
-            Some(Errno::ACCESS) if is_private(plan, &file) => SpawnReason::PermissionDenied,
+            // It found something of its own there. The directory may be named by its descriptor.
+            Some(Errno::ACCESS)
+                if is_private(plan, &fs::canonicalize(&file).unwrap_or_else(|_| file.clone())) =>
+            {
+                SpawnReason::PermissionDenied
+            }
             Some(Errno::ACCESS) => match shared(plan, &file) {
                 Some(real) if access(&real, Access::EXEC_OK).is_ok() && real.is_file() => {
                     SpawnReason::Hidden
