@@ -16,7 +16,7 @@ use rustix::fs::{CWD, Mode, RenameFlags, mkfifoat, renameat_with};
 use toolwright_git::directory::{Directory, ReadError, open_followed, read_followed};
 
 /// No call takes longer, of several tries: the machine may be busy.
-const AT_MOST: Duration = Duration::from_millis(50);
+const AT_MOST: Duration = Duration::from_secs(10);
 const LIMIT: u64 = 1 << 20;
 
 struct Tree(tempfile::TempDir);

@@ -211,7 +211,7 @@ fn an_amplifier_ends_at_a_bound() {
     assert!(matches!(pair.read(&bounds).unwrap().1[..], [Reason::TooLarge(_)]));
     let bounds = Bounds { time: Duration::from_millis(300), ..Bounds::default() };
     assert!(matches!(pair.read(&bounds), Err(Problem::Bound(Bound::Time))));
-    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     let left: Vec<_> = fs::read_dir(pair.person()).unwrap().collect();
     assert_eq!(left.len(), 2, "{left:?}");
 }
