@@ -143,10 +143,10 @@ mod tests {
         fs::create_dir_all(&tree).expect("a directory");
         fs::write(own.join("commondir"), "../..\n").expect("a file");
         fs::write(tree.join(".git"), format!("gitdir: {}\n", own.display())).expect("a file");
-        assert_eq!(directories(&place.join("main")), [main.clone()]);
+        assert_eq!(directories(&place.join("main")), std::slice::from_ref(&main));
         assert!(directories(&tree).is_empty(), "it names no work tree");
         fs::write(own.join("gitdir"), format!("{}/.git\n", tree.display())).expect("a file");
-        assert_eq!(directories(&tree), [main.clone()]);
+        assert_eq!(directories(&tree), std::slice::from_ref(&main));
         let other = place.join("other");
         fs::create_dir_all(&other).expect("a directory");
         fs::copy(tree.join(".git"), other.join(".git")).expect("a copy");
