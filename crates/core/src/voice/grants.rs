@@ -23,19 +23,15 @@ pub(crate) fn opens(kind: GrantKind, protected: &[PathBuf]) -> String {
             let words = |all: &[&(&str, &str)]| {
                 all.iter().map(|(_, words)| *words).collect::<Vec<_>>().join(", ")
             };
-            let mut text = "The command may create, change and remove everything in this directory, also programs and \
-                 scripts that you run from there later."
-                .to_owned();
-            if !held.is_empty() {
-                text.push_str(&format!(
-                    " It cannot change what is protected there: {}.",
-                    words(&held)
-                ));
-            }
-            if !open.is_empty() {
-                text.push_str(&format!(" It can change: {}.", words(&open)));
-            }
-            text
+            let sentence = |all: &[_], begin: &str| {
+                if all.is_empty() { String::new() } else { format!(" {begin}: {}.", words(all)) }
+            };
+            format!(
+                "The command may create, change and remove everything in this directory, also programs and scripts that \
+                 you run from there later.{}{}",
+                sentence(&held, "It cannot change what is protected there"),
+                sentence(&open, "It can change")
+            )
         }
         GrantKind::Readable => {
             "The command may read all of it, and pass it on wherever it may write or connect."
