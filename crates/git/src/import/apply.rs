@@ -1,6 +1,6 @@
 //! Writing what was read into the repository, under git's own locks.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,8 @@ use crate::database::Database;
 use crate::directory::Directory;
 use crate::index::{self, Index, SkipWorktree};
 use crate::log::{self, Change, Line, LogName};
-use crate::refs::{self, Head, RefChange, RefMap, RefName, RefValue, packed};
+use crate::object::Id;
+use crate::refs::{self, Head, Outcome, RefChange, RefName, RefValue};
 use crate::transaction::{Transaction, TransactionError};
 use crate::upper::{Bounds, Upper};
 
@@ -40,6 +41,15 @@ impl From<TransactionError> for NotWritten {
             TransactionError::Held(path) => Self::Locked(path),
             error => Self::Failed(Failure::Unreadable(error.to_string())),
         }
+    }
+}
+
+/// Why a reference could not be compared or written.
+fn not_updated(outcome: Outcome, name: &str) -> NotWritten {
+    match outcome {
+        Outcome::Refused(error) => error.into(),
+        Outcome::Unreadable(error) => Failure::Unreadable(error.to_string()).into(),
+        _ => Failure::Unreadable(format!("{name} was not written")).into(),
     }
 }
 
@@ -81,11 +91,11 @@ pub(super) fn apply(
         if let Some((lead, lines)) = &area.new {
             apply.new_area(area, lead, lines)?;
         } else if !apply.head(area, received)? {
-            apply.log_of_head(area, upper)?;
+            apply.log_of_head(area, upper, received)?;
         }
         apply.index(area, received)?;
     }
-    apply.logs(upper)?;
+    apply.logs(upper, received)?;
     let notes = &mut apply.notes;
     let mut settings = Settings { git, transaction: &mut apply.transaction, notes };
     apply.is_empty &= !settings.carry(snapshot, upper, terms)?;
@@ -117,44 +127,18 @@ struct Apply<'g> {
 
 impl Apply<'_> {
     fn references(&mut self, received: &Received<'_>) -> Result<(), NotWritten> {
-        let has_deletions = received.refs.iter().any(|change| change.after.is_none());
-        if has_deletions {
-            self.transaction.lock(Path::new("packed-refs"), MODE)?;
-        }
-        // What goes makes room for what comes.
-        let (gone, new): (Vec<_>, Vec<_>) =
-            received.refs.iter().partition(|change| change.after.is_none());
-        let now = RefMap::read(self.git, Bounds::default())
-            .map_err(|error| Failure::Unreadable(error.to_string()))?;
-        let mut removed = BTreeMap::new();
-        let mut is_packed = false;
-        for change in gone.into_iter().chain(new) {
-            self.transaction.lock(change.name.path(), MODE)?;
-            let current = RefMap::read_one(self.git, &change.name, now.packed())
-                .map_err(|error| Failure::Unreadable(error.to_string()))?;
-            if current == change.after {
-                self.applied.insert(change.name.clone());
-                continue;
+        let outcomes = refs::update(&mut self.transaction, self.git, &received.refs);
+        let outcomes = outcomes.map_err(|outcome| not_updated(outcome, "packed-refs"))?;
+        for (change, outcome) in received.refs.iter().zip(outcomes) {
+            match outcome {
+                Outcome::Written => {
+                    self.is_empty = false;
+                    self.applied.insert(change.name.clone());
+                }
+                Outcome::Done => drop(self.applied.insert(change.name.clone())),
+                Outcome::Moved { .. } | Outcome::InTheWay => self.keep(change)?,
+                outcome => return Err(not_updated(outcome, change.name.as_str())),
             }
-            if current != change.before {
-                self.keep(change)?;
-                continue;
-            }
-            self.is_empty = false;
-            if let Some(value) = &change.after {
-                self.transaction.write(change.name.path(), &value.content())?;
-            } else {
-                self.transaction.remove(change.name.path())?;
-                let name = change.name.as_str().as_bytes();
-                is_packed |= now.packed().get(name).is_some();
-                removed.insert(Box::from(name), None);
-            }
-            self.applied.insert(change.name.clone());
-        }
-        if is_packed {
-            let mut rest = now.packed().clone();
-            rest.update(removed);
-            self.transaction.write(Path::new("packed-refs"), &packed::write(&rest))?;
         }
         Ok(())
     }
@@ -264,46 +248,75 @@ impl Apply<'_> {
     }
 
     /// The log of a `HEAD` that has the command's value.
-    fn log_of_head(&mut self, area: &After, upper: &Upper) -> Result<(), NotWritten> {
+    fn log_of_head(
+        &mut self,
+        area: &After,
+        upper: &Upper,
+        received: &Received<'_>,
+    ) -> Result<(), NotWritten> {
         let directory = self.git.below(place(&area.prefix)).map_err(Failure::from)?;
         let changed = upper.directory().below(place(&area.prefix)).map_err(Failure::from)?;
         let (Some(directory), Some(changed)) = (directory, changed) else { return Ok(()) };
         let read = log::changes(&directory, &Upper::from(changed), Bounds::default());
         let logs = read.map_err(Failure::from)?.logs;
         for log in logs.into_iter().filter(|log| log.name == LogName::Head) {
-            self.log(&area.prefix.join("logs/HEAD"), log.change, false)?;
+            self.log(&area.prefix.join("logs/HEAD"), log.change, received)?;
         }
         Ok(())
     }
 
-    fn logs(&mut self, upper: &Upper) -> Result<(), NotWritten> {
+    fn logs(&mut self, upper: &Upper, received: &Received<'_>) -> Result<(), NotWritten> {
         let changes = log::changes(self.git, upper, Bounds::default()).map_err(Failure::from)?;
         for log in changes.logs {
             let LogName::Ref(name) = &log.name else { continue };
-            if self.applied.contains(name) {
-                let is_stash = name.as_str() == "refs/stash";
-                self.log(&log.name.path(), log.change, is_stash)?;
+            if !self.applied.contains(name) {
+                continue;
+            }
+            let path = log.name.path();
+            match log.change {
+                // The list of stashes is nothing but its log.
+                Change::Rewritten { whole, .. } if name.as_str() == "refs/stash" => {
+                    if are_there(&whole, received)? {
+                        self.transaction.put(&path, &text(&whole), MODE)?;
+                        self.is_empty = false;
+                    }
+                }
+                Change::Deleted if received.deletes(name) => {
+                    self.transaction.discard(&path)?;
+                    self.is_empty = false;
+                }
+                change => self.log(&path, change, received)?,
             }
         }
         Ok(())
     }
 
-    fn log(&mut self, path: &Path, change: Change, is_stash: bool) -> Result<(), NotWritten> {
-        match change {
-            Change::Rewritten { whole, .. } if is_stash => {
-                self.transaction.put(path, &text(&whole), MODE)?;
-            }
-            Change::Appended(lines) | Change::Rewritten { lines, .. } => {
-                if lines.is_empty() {
-                    return Ok(());
-                }
-                self.transaction.append(path, &text(&lines))?;
-            }
-            Change::Deleted => self.transaction.discard(path)?,
+    /// Adds lines. A log goes only with its reference, so a command takes no history of a person away.
+    fn log(
+        &mut self,
+        path: &Path,
+        change: Change,
+        received: &Received<'_>,
+    ) -> Result<(), NotWritten> {
+        let (Change::Appended(lines) | Change::Rewritten { lines, .. }) = change else {
+            return Ok(());
+        };
+        if !lines.is_empty() && are_there(&lines, received)? {
+            self.transaction.append(path, &text(&lines))?;
+            self.is_empty = false;
         }
-        self.is_empty = false;
         Ok(())
     }
+}
+
+/// Whether every object that a log names is there: git takes another log for a damaged one.
+fn are_there(lines: &[Line], received: &Received<'_>) -> Result<bool, NotWritten> {
+    for id in lines.iter().flat_map(|line| [line.old, line.new]) {
+        if id != Id::NONE && received.objects.kind(&id)?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn text(lines: &[Line]) -> Vec<u8> {

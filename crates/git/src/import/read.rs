@@ -11,7 +11,7 @@ use crate::directory::{Directory, ReadError};
 use crate::incoming::{Borders, Incoming};
 use crate::index::{EMPTY_BLOB, IndexError};
 use crate::object::{Id, Kind};
-use crate::refs::{self, RefChange, RefValue};
+use crate::refs::{self, RefChange, RefName, RefValue};
 use crate::state;
 use crate::upper::{Bounds, Upper};
 
@@ -94,13 +94,18 @@ impl<'b> Received<'b> {
         Ok(Self { objects, refs: accepted, areas, left_out })
     }
 
+    /// Whether the command has deleted a reference.
+    pub(super) fn deletes(&self, name: &RefName) -> bool {
+        self.refs.iter().any(|change| change.name == *name && change.after.is_none())
+    }
+
     /// Whether an entry of the index may be staged.
     pub(super) fn accepts(&self, entry: &crate::index::Entry<'_>) -> bool {
         use crate::index::Mode;
         let is_there = |id: &Id| matches!(self.objects.kind(id), Ok(Some(Kind::Blob)));
         match entry.mode() {
-            // Where no git directory of a command lies on the host, it leads to nothing of a command's.
-            Mode::Gitlink => true,
+            // It would lead git into the directory of that name, which a command can make a repository.
+            Mode::Gitlink => false,
             _ => is_there(&entry.id()) || entry.is_intent_to_add() && entry.id() == EMPTY_BLOB,
         }
     }
