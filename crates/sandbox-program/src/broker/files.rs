@@ -27,7 +27,6 @@ mod call;
 mod caller;
 mod git;
 mod identity;
-mod name;
 mod perform;
 mod performer;
 mod program;

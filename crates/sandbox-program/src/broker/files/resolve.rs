@@ -8,10 +8,10 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
+use toolwright_git::name::is_git_directory_name;
 
 use super::call::Named;
 use super::caller::FileCaller;
-use super::name::is_git_directory_name;
 use super::walk::walk;
 
 const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
