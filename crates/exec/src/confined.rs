@@ -24,6 +24,7 @@ mod supervisor;
 #[cfg(test)]
 mod tests;
 mod views;
+mod waiting;
 mod worker;
 
 use std::collections::BTreeMap;

@@ -22,6 +22,7 @@ use toolwright_sandbox::wire::Reply;
 
 use super::answer::wait_for_answer;
 use super::pool::Pool;
+use super::waiting;
 use crate::git_reports::GitReport;
 
 /// How long the end of a command waits for a lock of the repository, before its changes are left to a later one.
@@ -57,7 +58,7 @@ struct Fork {
 
 /// What commands have changed, and the repository that they saw.
 #[derive(Debug)]
-struct Changed {
+pub(super) struct Changed {
     changes: Directory,
     snapshot: Snapshot,
 }
@@ -102,7 +103,15 @@ impl Forks {
             return Err(Retired);
         }
         // Another call may have asked at the same time. All have to count the same users.
-        Ok(Arc::clone(state.forks.get_or_insert(forks)))
+        if let Some(known) = &state.forks {
+            forks.lock().forks.clear();
+            return Ok(Arc::clone(known));
+        }
+        for fork in &mut forks.lock().forks {
+            fork.aside = waiting::take(&fork.git);
+        }
+        state.forks = Some(Arc::clone(&forks));
+        Ok(forks)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -243,6 +252,18 @@ impl Fork {
         let changes = request(pool, generation, &self.path, true)?.ok_or(Retired)?;
         let snapshot = Snapshot::take(&self.git).map_err(|_| Retired)?;
         Ok(std::mem::replace(&mut self.current, Changed { changes, snapshot }))
+    }
+}
+
+/// The supervisor has ended, or no command needs it any more.
+impl Drop for State {
+    fn drop(&mut self) {
+        for Fork { git, mut current, mut aside, .. } in std::mem::take(&mut self.forks) {
+            if current.has_changed() {
+                aside.push(current);
+            }
+            waiting::add(&git, aside);
+        }
     }
 }
 

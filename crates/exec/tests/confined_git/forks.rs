@@ -143,6 +143,66 @@ fn a_lock_of_a_person_is_waited_for_and_never_removed() {
     assert_eq!(scene.on_host(root, "git log --format=%s -1; git status -s"), "command\n[Some(0)]");
 }
 
+/// What a supervisor has when it ends is not lost.
+#[test]
+fn changes_that_wait_outlive_their_supervisor() {
+    if !has_namespaces() {
+        return;
+    }
+    let scene = Scene::new(REPOSITORY);
+    let root = &scene.place.root;
+    let lock = root.join(".git/index.lock");
+    fs::write(&lock, "").expect("written");
+    scene.confined_with("rm -f .git/index.lock; git commit -q --allow-empty -m command", with_fork);
+    toolwright_exec::release_directory(root);
+    fs::remove_file(&lock).expect("removed");
+    let (printed, _) = scene.confined_with("true", with_fork);
+    assert_eq!(printed, "[Some(0)]");
+    let (printed, _) = scene.confined_with("git log --format=%s -1", with_fork);
+    assert_eq!(printed, "command\n[Some(0)]");
+    assert_eq!(scene.on_host(root, "git log --format=%s -1"), "command\n[Some(0)]");
+}
+
+#[test]
+fn a_command_takes_no_log_away() {
+    if !has_namespaces() {
+        return;
+    }
+    let scene = Scene::new(REPOSITORY);
+    let root = &scene.place.root;
+    let logs = ["HEAD", "refs/heads/main"].map(|name| root.join(".git/logs").join(name));
+    let before = logs.each_ref().map(|log| fs::read_to_string(log).expect("read"));
+    for script in [
+        "rm -rf .git/logs",
+        "rm -rf .git/logs; git commit -q --allow-empty -m x",
+        "git reflog expire --expire=all --all; git commit -q --allow-empty -m y",
+        "printf '%040d %040d a <a@b> 1 +0000\\tforged\\n' 1 2 >> .git/logs/HEAD",
+    ] {
+        scene.confined_with(script, with_fork);
+        for (log, before) in logs.iter().zip(&before) {
+            let now = fs::read_to_string(log).expect("read");
+            assert!(now.starts_with(before), "{script}: {}\n{now}", log.display());
+            assert!(!now.contains("forged"), "{script}");
+        }
+    }
+}
+
+#[test]
+fn a_branch_becomes_a_directory_of_branches() {
+    if !has_namespaces() {
+        return;
+    }
+    let scene = Scene::new(REPOSITORY);
+    let root = &scene.place.root;
+    let script = "git branch topic; git branch -m topic topic/x; git pack-refs --all; git for-each-ref --format='%(refname)'";
+    let (printed, reports) = scene.confined_with("git branch topic", with_fork);
+    assert_eq!((printed.as_str(), reports.take()), ("[Some(0)]", Vec::new()));
+    let (printed, reports) = scene.confined_with(&script["git branch topic; ".len()..], with_fork);
+    assert_eq!(reports.take(), []);
+    assert_eq!(scene.on_host(root, "git for-each-ref --format='%(refname)'"), printed);
+    assert!(printed.contains("refs/heads/topic/x"), "{printed}");
+}
+
 #[test]
 fn the_next_command_sees_what_a_person_has_done() {
     if !has_namespaces() {
