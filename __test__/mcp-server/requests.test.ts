@@ -29,7 +29,11 @@ describe('no request ends the server', () => {
   test('a path that is no address, a host with a user name, a method that the transport does not have', async () => {
     const { port, head, post } = await start()
     for (const target of ['//[', '//[::1', '//a:99999/', 'http://[', '*', '/%', '//', '/mcp/', '/mcp%00'])
-      expect([target, await sendRaw(port, `GET ${target} HTTP/1.1\r\n${head}\r\n`)]).toEqual([target, [404]])
+      // Bun's own server refuses some of them before a handler sees them.
+      expect([
+        [target, [400]],
+        [target, [404]],
+      ]).toContainEqual([target, await sendRaw(port, `GET ${target} HTTP/1.1\r\n${head}\r\n`)])
     for (const host of ['evil@127.0.0.1', '127.0.0.1:99999', '[::1', 'localhost/', '\xe9'])
       expect([host, await sendRaw(port, `GET /mcp HTTP/1.1\r\n${head.replace(/Host: [^\r]*/u, `Host: ${host}`)}\r\n`)]).toEqual([
         host,

@@ -21,7 +21,7 @@ pub(crate) fn validate(path: &str) -> Result<(), FsError> {
     } else {
         return Ok(());
     };
-    Err(FsErrorKind::PathInvalid { reason }.at(shortened(path).replace('\0', "\\0")))
+    Err(FsErrorKind::PathInvalid { reason }.at(shortened(path)))
 }
 
 /// The rest of `path` behind `prefix`, or `None` if it does not begin with it.
