@@ -98,7 +98,7 @@ pub fn prepare(plan: &Plan, mounts_hold: bool, own_net: bool, temporary: &[PathB
                 abi: 0,
                 files: what(plan.files == Files::Confined),
                 closed: what(!mounts_hold && !plan.closed.is_empty()),
-                protected: what(!mounts_hold && !plan.protected.is_empty()),
+                protected: what(!mounts_hold && read_only(plan).next().is_some()),
                 scope: what(true),
                 tcp: what(no_tcp(plan, ground)),
                 left_out: 0,
@@ -219,13 +219,18 @@ fn closed(plan: &Plan, ground: Ground<'_>, read: &reading::Outcome) -> Layer {
     }
 }
 
+/// What may not be written below a writable path. Without mounts nothing has a fork.
+fn read_only(plan: &Plan) -> impl Iterator<Item = &PathBuf> {
+    plan.protected.iter().chain(&plan.forks)
+}
+
 fn protected(plan: &Plan, ground: Ground<'_>) -> Layer {
     let is_granted = |path: &PathBuf| {
         plan.writable.iter().chain(ground.temporary).any(|granted| path.starts_with(granted))
     };
-    if ground.mounts_hold || plan.protected.is_empty() {
+    if ground.mounts_hold || read_only(plan).next().is_none() {
         Layer::Unused
-    } else if plan.files == Files::Full || plan.protected.iter().any(is_granted) {
+    } else if plan.files == Files::Full || read_only(plan).any(is_granted) {
         Layer::Refused(libc::EOPNOTSUPP)
     } else {
         Layer::Holds

@@ -46,9 +46,8 @@ pub struct Options<'a> {
     /// Readable paths below closed ones, as the caller wrote them.
     pub readable: &'a [PathBuf],
     /// Paths below the root that may not be written, and [names](presets) for several, which hold in every
-    /// writable directory. `.git/hooks` and `.git/config` include every
-    /// other file of the repository and of its submodules that git runs or obeys. Of configurations
-    /// commands have a view of their own.
+    /// writable directory. `.git/hooks` and `.git/config` stand for the whole git directory, of which commands
+    /// have a fork.
     pub deny_write: &'a [PathBuf],
     /// Bounds on the resources of a command.
     pub limits: Limits,
@@ -107,14 +106,12 @@ pub fn plan(options: &Options<'_>) -> Plan {
         options.files == Files::Full || writable.iter().any(|writable| path.starts_with(writable))
     };
     protected.extend(stores.absent().filter(|path| is_writable(path)));
-    let mut views = Vec::new();
+    let mut forks = Vec::new();
     let own = options.root.join(".git");
-    let is_guarded = repositories
-        .iter()
-        .any(|repository| repository.git == own && repository.names.len() == git::NAMES.len());
+    let is_guarded = repositories.iter().any(|repository| repository.git == own);
     let is_new = is_guarded && is_writable(&own) && git::is_new(&own);
     for repository in &repositories {
-        git::protect(repository, is_writable, &mut protected, &mut views);
+        git::hold(repository, is_writable, &mut protected, &mut forks);
     }
     reserved::close(&mut closed, &mut readable);
     for paths in [&mut closed, &mut readable, &mut writable] {
@@ -130,8 +127,8 @@ pub fn plan(options: &Options<'_>) -> Plan {
         closed,
         readable,
         protected,
-        views,
-        forks: Vec::new(),
+        views: Vec::new(),
+        forks,
         hides_git_directories: false,
         new_repository: is_new.then_some(own),
         looks_below: is_guarded.then(|| options.root.to_owned()),

@@ -42,7 +42,7 @@ pub fn arguments(plan: &Plan, temporary: &Path) -> Vec<OsString> {
     for (path, mark) in marks {
         profile.rules(mark.name(), path, mark.rules());
     }
-    for path in &plan.protected {
+    for path in plan.protected.iter().chain(&plan.forks) {
         profile.rules("PROTECTED", path, PROTECTED);
     }
     for path in pins(plan, temporary) {
@@ -158,7 +158,7 @@ fn pins(plan: &Plan, temporary: &Path) -> BTreeSet<PathBuf> {
     let can_be_renamed = |path: &&Path| {
         plan.files == Files::Full || writable().any(|writable| path.starts_with(writable))
     };
-    let refused = plan.closed.iter().chain(&plan.protected);
+    let refused = plan.closed.iter().chain(&plan.protected).chain(&plan.forks);
     let ancestors = refused.flat_map(|path| path.ancestors().skip(1));
     let is_below_the_top = |path: &&Path| path.parent().is_some();
     let ancestors = ancestors.filter(is_below_the_top).filter(can_be_renamed);

@@ -18,7 +18,7 @@ pub(super) struct Denied {
     pub(super) protected: Vec<PathBuf>,
     /// Absent paths, which get no placeholder.
     pub(super) set_aside: Vec<PathBuf>,
-    /// Directories of hooks, of which commands have a private copy.
+    /// Directories of hooks, of which commands have forks.
     pub(super) hooks: Vec<PathBuf>,
     /// The repositories of which something is denied.
     pub(super) repositories: Vec<Repository>,
@@ -31,8 +31,6 @@ pub(super) struct Repository {
     pub(super) git: PathBuf,
     /// Which of [`git::NAMES`].
     pub(super) names: Vec<&'static str>,
-    /// The directory without links that it lies in, or the root.
-    pub(super) top: PathBuf,
 }
 
 /// What git is led to in a working tree, a path without links: every path that stays as it is where the hooks or
@@ -82,8 +80,7 @@ impl Denied {
         if let Some(known) = self.repositories.iter_mut().find(|known| known.git == git) {
             known.names.push(name);
         } else {
-            let (git, top) = (git.to_owned(), top.to_owned());
-            self.repositories.push(Repository { git, names: vec![name], top });
+            self.repositories.push(Repository { git: git.to_owned(), names: vec![name] });
         }
     }
 

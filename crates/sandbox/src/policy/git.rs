@@ -1,23 +1,20 @@
-//! The files that git reads as configuration or code, beside the hooks and the configuration of a
-//! repository.
+//! Git directories, which commands do not write.
 //!
-//! A caller that protects `.git/hooks` or `.git/config` means that no command plants what git will
-//! later run or obey, outside of any sandbox. More files have that effect: git follows `commondir`
-//! and a `.git` that is a file, reads `config.worktree`, and has hooks for each submodule. This
-//! module finds those that exist now. It runs before each command, so a file that does not exist
-//! costs only the question.
+//! A caller that protects `.git/hooks` or `.git/config` means that no command plants what git will later run or
+//! obey, outside of any sandbox. No list of such files can be complete. So commands work on a fork of the whole
+//! directory, and what is no plain git directory of its work tree is read-only. This module finds which are
+//! which. It runs before each command.
 
 pub(super) mod follows;
-mod worktrees;
 
-use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use toolwright_git::directory::{Directory, ReadError, read_followed};
+use rustix::fs::FileType;
+use toolwright_git::directory::{Directory, Entry, read_followed};
 
 use super::denied::Repository;
 use super::trail::Trail;
@@ -30,54 +27,120 @@ const WORKTREE_CONFIG: &str = "config.worktree";
 
 /// No file that leads elsewhere is longer than a path.
 const MAX_LINK_BYTES: u64 = 4 << 10;
-/// A longer configuration counts as one that includes more files.
-const MAX_CONFIG_BYTES: u64 = 1 << 20;
-/// Names of submodules have slashes in them, and submodules have submodules.
-const MAX_MODULE_DEPTH: usize = 8;
-/// Where there are more, all of them are protected as a whole.
-const MAX_MODULES: usize = 512;
-/// The same for a directory of them with very many entries.
-const MAX_MODULE_ENTRIES: usize = 1 << 14;
-/// The same for working trees that are protected. Each is some mounts.
-const MAX_WORKTREES: usize = 512;
-
 /// How many entries of a directory of hooks are looked at.
 const MAX_HOOKS: usize = 512;
+/// How many submodules are looked at, and how deep their directories lie.
+const MAX_MODULES: usize = 512;
+const MAX_MODULE_DEPTH: usize = 8;
 
 /// The two names that stand for all files with the same effect.
 pub(super) const NAMES: [&str; 2] = ["hooks", "config"];
+/// What an ordinary repository has beside its configuration, also before that is there.
+const WITH_CONFIG: [&str; 4] = [COMMON, WORKTREE_CONFIG, "branches", "remotes"];
+/// What lies in a git directory that is its own root.
+const OF_GIT: [&str; 16] = [
+    "HEAD",
+    "config",
+    WORKTREE_CONFIG,
+    COMMON,
+    "branches",
+    "remotes",
+    "hooks",
+    "info",
+    "objects",
+    "refs",
+    "packed-refs",
+    "logs",
+    "index",
+    "shallow",
+    "modules",
+    "worktrees",
+];
 
-/// Adds the files of a repository, beside those of [`NAMES`] that are protected in it. `is_writable` says what
-/// commands could write; nothing else needs protection.
-pub(super) fn protect(
+/// Has commands work on forks of the git directories of a repository, or holds them read-only. `is_writable` says
+/// what commands could write.
+pub(super) fn hold(
     repository: &Repository,
     is_writable: impl Fn(&Path) -> bool,
     protected: &mut Vec<PathBuf>,
-    views: &mut Vec<PathBuf>,
+    forks: &mut Vec<PathBuf>,
 ) {
-    let Repository { git, names, top } = repository;
-    let known = protected.iter().cloned().collect();
-    let mut finder = Finder { names, is_writable, protected, views, known, modules: 0 };
-    // There are no links in the path of the top, so that this is the usual end of it.
-    if git.parent() == Some(top) && git.symlink_metadata().is_ok_and(|it| it.is_dir()) {
-        return finder.repository(git, true);
-    }
-    let Ok(real) = fs::canonicalize(git) else {
-        if !exists(git) {
-            // Held with the directory, should it come into being.
-            finder.add(&git.join(COMMON));
-            finder.named(git);
+    let Repository { git, names } = repository;
+    let mut add = |path: PathBuf| {
+        if !protected.contains(&path) {
+            protected.push(path);
         }
-        // Without one, the directory itself may be a repository.
-        if let Some(bare) = git.parent().filter(|directory| is_bare(directory)) {
-            finder.repository(bare, false);
+    };
+    let Some(top) = git.parent() else { return };
+    if is_new(git) {
+        // Held with the directory, should it come into being.
+        if names.contains(&"config") {
+            WITH_CONFIG.iter().for_each(|name| add(git.join(name)));
+        }
+        if is_bare(top) {
+            OF_GIT.iter().for_each(|name| add(top.join(name)));
         }
         return;
-    };
-    let directory = if real.is_dir() { Some(real) } else { led_to(git, b"gitdir: ") };
-    if let Some(directory) = directory {
-        finder.repository(&directory, directory == *git);
     }
+    let directories = toolwright_git::repository::directories(top);
+    if directories.first() != Some(git) {
+        // A file or a link in its place leads git elsewhere, and commands could exchange it.
+        Trail::of(git, top).paths().filter(|path| is_writable(path)).for_each(&mut add);
+    }
+    for directory in directories {
+        let is_ours = |path: &Path| NAMES.iter().any(|name| *path == directory.join(name));
+        let is_held = |path: &PathBuf| {
+            directory.starts_with(path) || path.starts_with(&directory) && !is_ours(path)
+        };
+        if protected.iter().any(is_held) {
+            // Nothing of it comes back, so nothing of it is written.
+            protected.push(directory);
+            continue;
+        }
+        protected.retain(|path| !path.starts_with(&directory));
+        if names.contains(&"hooks") {
+            let targets = targets_of_hooks(&directory).into_iter();
+            for target in targets.filter(|target| is_writable(target)) {
+                if !protected.contains(&target) {
+                    protected.push(target);
+                }
+            }
+        }
+        if !forks.contains(&directory) {
+            forks.push(directory);
+        }
+    }
+}
+
+/// Where the hooks of a git directory and of its submodules lead that are links, outside of it.
+fn targets_of_hooks(git: &Path) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    let mut left = vec![(git.to_owned(), 0)];
+    let mut seen = 0;
+    while let Some((directory, depth)) = left.pop() {
+        for entry in entries(&directory.join("hooks"), MAX_HOOKS) {
+            if entry.kind == FileType::Symlink {
+                let link = directory.join("hooks").join(entry.name);
+                paths.extend(Trail::of(&link, &directory).paths());
+            }
+        }
+        // Names of submodules have slashes in them, and submodules have submodules.
+        let within = if is_bare(&directory) { directory.join("modules") } else { directory };
+        let modules = entries(&within, MAX_MODULES).into_iter();
+        for entry in modules.filter(|entry| entry.kind == FileType::Directory) {
+            seen += 1;
+            if depth < MAX_MODULE_DEPTH && seen < MAX_MODULES {
+                left.push((within.join(entry.name), depth + 1));
+            }
+        }
+    }
+    paths.retain(|path| !path.starts_with(git));
+    paths
+}
+
+fn entries(directory: &Path, most: usize) -> Vec<Entry> {
+    let entries = Directory::open(directory).and_then(|directory| directory.entries(".", most));
+    entries.ok().flatten().unwrap_or_default()
 }
 
 /// Whether the directory of a repository is still to be made: there is none, or only what stands for it.
@@ -95,156 +158,6 @@ fn is_being_taken_over(git: &Path) -> bool {
     is_file
         && exists(&git.join(NEW_REPOSITORY))
         && read(&config, MAX_VIEW_BYTES).is_some_and(|text| text.starts_with(NEW_REPOSITORY_MARK))
-}
-
-struct Finder<'a, W> {
-    names: &'a [&'a str],
-    is_writable: W,
-    protected: &'a mut Vec<PathBuf>,
-    views: &'a mut Vec<PathBuf>,
-    known: HashSet<PathBuf>,
-    modules: usize,
-}
-
-impl<W: Fn(&Path) -> bool> Finder<'_, W> {
-    /// A path without links above it, and where it leads if it is a link itself.
-    fn add(&mut self, path: &Path) {
-        for path in Trail::of(path, path.parent().unwrap_or(path)).paths() {
-            if (self.is_writable)(&path) && self.known.insert(path.clone()) {
-                self.protected.push(path);
-            }
-        }
-    }
-
-    /// What hooks lead to that are links.
-    fn hooks(&mut self, directory: &Path) {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "names alone: opening a directory waits for nothing, and no file in it is opened"
-        )]
-        let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-        for entry in entries.take(MAX_HOOKS) {
-            if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
-                self.add(&entry.path());
-            }
-        }
-    }
-
-    /// A configuration of which commands have a view. What is no file is protected alone.
-    fn view(&mut self, path: &Path) {
-        let is_file = || can_have_view(path);
-        if (self.is_writable)(path) && !self.views.iter().any(|known| known == path) && is_file() {
-            self.views.push(path.to_owned());
-        }
-    }
-
-    /// What an ordinary repository has beside its configuration, also before that is there: the one of
-    /// the working tree, and the remotes that git had before it had a configuration.
-    fn named(&mut self, directory: &Path) {
-        if !self.names.contains(&"config") {
-            return;
-        }
-        let more = directory.join(WORKTREE_CONFIG);
-        self.add(&more);
-        for name in ["branches", "remotes"] {
-            self.add(&directory.join(name));
-        }
-        // A view of an absent file is one of the placeholder.
-        let has_config = can_have_view(&directory.join("config"));
-        if has_config && (!exists(&more) || can_have_view(&more)) && (self.is_writable)(&more) {
-            self.views.push(more);
-        }
-    }
-
-    /// `is_named`: the hooks and the configuration in the directory are protected already.
-    fn repository(&mut self, directory: &Path, is_named: bool) {
-        // The placeholder of an absent one leads to its own directory.
-        self.add(&directory.join(COMMON));
-        if is_named {
-            self.named(directory);
-        }
-        self.repository_with(self.names, directory, is_named);
-    }
-
-    fn repository_with(&mut self, names: &[&str], directory: &Path, is_named: bool) {
-        let leads = Some(directory.join(COMMON)).filter(|leads| exists(leads));
-        let common = leads.as_deref().and_then(|leads| led_to(leads, b""));
-        let common = common.as_deref().unwrap_or(directory);
-        if let Some(leads) = leads {
-            self.add(&leads);
-        }
-        if !is_named || common != directory {
-            for name in names {
-                self.add(&common.join(name));
-            }
-        }
-        if names.contains(&"hooks") {
-            self.hooks(&common.join("hooks"));
-        }
-        if names.contains(&"config") {
-            self.view(&common.join("config"));
-            let more = directory.join(WORKTREE_CONFIG);
-            if exists(&more) || asks_for_more(&common.join("config")) {
-                self.add(&more);
-                self.view(&more);
-            }
-        }
-        self.modules(&common.join("modules"), 0);
-        self.worktrees(&common.join("worktrees"));
-    }
-
-    /// Their hooks, and their configuration: `git submodule update` rewrites that each time, in its view.
-    fn modules(&mut self, directory: &Path, depth: usize) {
-        let Some(entries) = names(directory, MAX_MODULE_ENTRIES) else {
-            return self.add(directory);
-        };
-        for entry in entries {
-            let Ok(real) = fs::canonicalize(entry) else { continue };
-            if !real.is_dir() {
-                continue;
-            }
-            self.modules += 1;
-            if depth >= MAX_MODULE_DEPTH || self.modules > MAX_MODULES {
-                return self.add(directory);
-            }
-            // Hooks that were protected once cannot be removed, so that it is known again.
-            if ["hooks", "config", "HEAD"].iter().any(|name| exists(&real.join(name))) {
-                // A configuration that is not there yet has to be made by git itself.
-                let has_config = exists(&real.join("config"));
-                let is_meant = |name: &&str| *name != "config" || has_config;
-                let names: Vec<&str> = self.names.iter().copied().filter(is_meant).collect();
-                self.repository_with(&names, &real, false);
-            } else {
-                self.modules(&real, depth + 1);
-            }
-        }
-    }
-
-    /// Other working trees of the repository, unless commands can write to them anyway: there `.git` is
-    /// a file that could be exchanged.
-    fn worktrees(&mut self, directory: &Path) {
-        let above = directory.parent().unwrap_or(directory);
-        let obeys_more = asks_for_more(&above.join("config"));
-        let outside = worktrees::outside(directory, &self.is_writable);
-        let Some(outside) = outside.filter(|trees| trees.len() <= MAX_WORKTREES) else {
-            return self.add(directory);
-        };
-        for tree in outside {
-            // A command that changes the link back would have it taken for one inside.
-            let parts = [COMMON, WORKTREE_CONFIG, "gitdir"].map(|name| tree.join(name));
-            let is_read =
-                |part: &PathBuf| exists(part) || obeys_more && part.ends_with(WORKTREE_CONFIG);
-            for part in parts.into_iter().filter(is_read) {
-                self.add(&part);
-            }
-        }
-    }
-}
-
-/// A link leads to a file that others may use as well, and is left alone.
-fn can_have_view(path: &Path) -> bool {
-    let found = path.symlink_metadata();
-    found.is_ok_and(|found| found.is_file() && found.len() <= MAX_VIEW_BYTES)
 }
 
 /// Whether a path lies in a directory of git's.
@@ -275,29 +188,7 @@ fn path_in(file: &Path, prefix: &[u8]) -> Option<PathBuf> {
     Some(file.parent()?.join(OsStr::from_bytes(path)))
 }
 
-/// Whether this configuration has git read another one, which belongs to the working tree.
-fn asks_for_more(config: &Path) -> bool {
-    const WORD: &[u8] = b"worktreeconfig";
-    match read(config, MAX_CONFIG_BYTES) {
-        Some(text) => text.windows(WORD.len()).any(|word| word.eq_ignore_ascii_case(WORD)),
-        None => fs::metadata(config).is_ok_and(|metadata| metadata.len() > MAX_CONFIG_BYTES),
-    }
-}
-
 /// The content of a file, if it is one and not too long. A person may have put a link in its place.
 fn read(file: &Path, longest: u64) -> Option<Vec<u8>> {
     read_followed(file, longest).ok().flatten()
-}
-
-/// The entries of a directory, which may be a link to it. `None`: there are more than `most`.
-fn names(directory: &Path, most: usize) -> Option<Vec<PathBuf>> {
-    let real = fs::canonicalize(directory).ok();
-    let entries = real.map(|real| Directory::open(&real)?.entries(".", most));
-    match entries {
-        Some(Ok(Some(entries))) => {
-            Some(entries.into_iter().map(|entry| directory.join(entry.name)).collect())
-        }
-        Some(Err(ReadError::TooLarge(_))) => None,
-        _ => Some(Vec::new()),
-    }
 }

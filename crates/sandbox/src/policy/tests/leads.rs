@@ -63,6 +63,9 @@ fn hooks_that_are_links_are_protected_where_they_lead() {
     link(&fixture, "root/.git/hooks/pre-commit", "../../scripts/alias");
     link(&fixture, "root/scripts/alias", "pre-commit");
     put(&fixture, "root/.git/modules/m/HEAD", "");
+    for name in ["objects", "refs"] {
+        fs::create_dir_all(fixture.at("root/.git/modules/m").join(name)).expect("made");
+    }
     put(&fixture, "root/scripts/of-module", "");
     link(&fixture, "root/.git/modules/m/hooks/update", "../../../../scripts/of-module");
     let plan = plan_of(&fixture, &["@git"], &[]);
@@ -144,15 +147,11 @@ fn names_hold_in_every_writable_directory() {
     put(&fixture, "lib/.vscode/tasks.json", "");
     fs::create_dir(fixture.at("empty")).expect("made");
     let plan = plan_of(&fixture, &["@git", "@editors", "@tools", "own"], &["lib", "empty"]);
-    let protected =
-        ["lib/.git/hooks", "lib/.git/config", "lib/.git/commondir", "lib/.vscode", "lib/h"];
-    for path in protected {
+    for path in ["lib/.vscode", "lib/h"] {
         assert!(plan.protected.contains(&fixture.at(path)), "{path}");
     }
     assert_eq!(plan.hooks, [fixture.at("lib/h")]);
-    for path in ["lib/.git/config", "lib/.git/config.worktree"] {
-        assert!(plan.views.contains(&fixture.at(path)), "{path}");
-    }
+    assert_eq!(plan.forks, [fixture.at("lib/.git")]);
     for path in ["lib/.idea", "lib/.windsurf", "empty/.git", "empty/.vscode", "empty/opencode.json"]
     {
         assert!(plan.set_aside.contains(&fixture.at(path)), "{path}");
