@@ -66,21 +66,31 @@ impl Environment {
 
     /// Makes a fork, and sends what has changed in it.
     pub(crate) fn answer_fork(&mut self, root: &Path, path: &Path, anew: bool, socket: &OwnedFd) {
-        let was_stale =
-            self.watch.as_ref().is_some_and(|watch| watch.has_changed().unwrap_or(true));
+        let was_stale = self.is_stale();
         let fork = self.tree.as_mut().ok_or(Errno::NOSYS).and_then(|tree| tree.fork(path, anew));
-        let _ = match fork {
-            Ok(changes) => send(socket, &Reply::Fork.frame(), &[changes]),
-            Err(errno) => send(socket, &Reply::NoFork(errno.raw_os_error()).frame(), &[]),
-        };
-        // Its mounts are no change of the host's.
+        send_fork(fork, socket);
+        self.keep_fresh(was_stale, root);
+    }
+
+    fn is_stale(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| watch.has_changed().unwrap_or(true))
+    }
+
+    /// The mounts of this process are no change of the host's.
+    fn keep_fresh(&mut self, was_stale: bool, root: &Path) {
         if !was_stale && let Some(tree) = &self.tree {
             self.watch = mounts::Watch::of(tree, root).ok();
         }
     }
 
-    /// Sends a private git directory, or forgets one.
-    pub(crate) fn answer_private(&mut self, request: PrivateRequest<'_>, socket: &OwnedFd) {
+    /// Sends a private git directory, empties one, or makes a fork of what the host has put there.
+    pub(crate) fn answer_private(
+        &mut self,
+        root: &Path,
+        request: PrivateRequest<'_>,
+        socket: &OwnedFd,
+    ) {
+        let was_stale = self.is_stale();
         match request {
             PrivateRequest::Get(index) => {
                 let found = self.tree.as_ref().and_then(|tree| tree.private(index));
@@ -95,7 +105,12 @@ impl Environment {
             PrivateRequest::Discard(path) => {
                 let _ = self.tree.as_mut().map(|tree| tree.discard_private(path));
             }
+            PrivateRequest::Settle(path) => {
+                let tree = self.tree.as_mut().ok_or(Errno::NOSYS);
+                send_fork(tree.and_then(|tree| tree.settle_private(path)), socket);
+            }
         }
+        self.keep_fresh(was_stale, root);
     }
 
     /// How long to wait before looking again for a missing path.
@@ -103,4 +118,12 @@ impl Environment {
         let since = self.missing_since?;
         Some(if since.elapsed() > SAVE_TIME { &POLL_INTERVAL } else { &SAVE_INTERVAL })
     }
+}
+
+fn send_fork(found: Result<mounts::Found<'_>, Errno>, socket: &OwnedFd) {
+    let _ = match found {
+        Ok((changes, None)) => send(socket, &Reply::Fork.frame(), &[changes]),
+        Ok((changes, Some(path))) => send(socket, &Reply::MovedFork(path).frame(), &[changes]),
+        Err(errno) => send(socket, &Reply::NoFork(errno.raw_os_error()).frame(), &[]),
+    };
 }

@@ -21,6 +21,7 @@ mod protection;
 mod renewal;
 mod resolver;
 mod scratch;
+mod settling;
 mod shared;
 mod views;
 mod watch;
@@ -46,6 +47,7 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::process::{chdir, umask};
+pub(crate) use settling::Found;
 pub use shared::{Shared, own_mounts};
 use views::Views;
 pub use watch::Watch;
@@ -85,23 +87,6 @@ impl Tree {
         self.forks.as_ref().map_or(Layer::Unused, |forks| forks.layer)
     }
 
-    /// What commands have changed in a git directory. If they have no fork of it yet, they get one; with
-    /// `anew`, the one that they have is replaced by another.
-    pub(crate) fn fork(&mut self, path: &Path, anew: bool) -> Result<BorrowedFd<'_>, Errno> {
-        let forks = self.forks.as_mut().ok_or(Errno::NOSYS)?;
-        if !forks.has(path) {
-            let renewal = self.renewal.as_ref().ok_or(Errno::NOSYS)?;
-            let base = Forks::base(path)?;
-            change(self.own_changes.as_ref(), || {
-                renewal.cover(path, &mut self.placeholders)?;
-                forks.add(path, base)
-            })?;
-        } else if anew {
-            change(self.own_changes.as_ref(), || forks.replace(path))?;
-        }
-        forks.changes(path).ok_or(Errno::NOENT)
-    }
-
     /// Has commands see a private directory in the place of an empty one of the host. `false`: it is private
     /// already, because the host does not see where it lies. One that `is_new` was made for this.
     pub(crate) fn hide(
@@ -134,12 +119,6 @@ impl Tree {
     /// The private directory of this index: where it is, its content, and the directory of the host.
     pub(crate) fn private(&self, index: u32) -> Option<(PathBuf, BorrowedFd<'_>, BorrowedFd<'_>)> {
         self.private.iter().nth(usize::try_from(index).ok()?)
-    }
-
-    /// Takes a private directory away with what it holds.
-    pub(crate) fn discard_private(&mut self, path: &Path) -> Result<(), Errno> {
-        let private = &mut self.private;
-        change(self.own_changes.as_ref(), || private.discard(path))
     }
 
     /// The directory of the commands' views, for the host.

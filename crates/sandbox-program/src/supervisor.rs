@@ -245,7 +245,7 @@ fn serve(
                 continue;
             }
             if let Some(request) = private {
-                environment.answer_private(request, &socket);
+                environment.answer_private(&order.plan.root, request, &socket);
                 continue;
             }
             if message == PROGRAMS {

@@ -7,15 +7,18 @@
 //! Git would copy a pack of any size when it touches one, so the objects of the directory are not a part of the
 //! fork. It begins with an empty directory of objects, which names those as its alternates.
 //!
-//! A directory of hooks in the project has a fork too. It has no objects, and the host asks for nothing of it.
+//! A directory of hooks in the project has a fork too, which has no objects.
+//!
+//! A repository that a command has made becomes a fork when the host has imported it. Commands may move the
+//! directories above it, and its fork is found where it has come to.
 
+use std::fs::read_link;
 use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, fstat, mkdirat, openat};
 use rustix::io::Errno;
-use rustix::mount::{UnmountFlags, unmount};
 use toolwright_fork::{Fork, Hidden};
 use toolwright_sandbox::layers::Layer;
 use toolwright_sandbox::plan::OBJECTS;
@@ -47,6 +50,8 @@ pub(super) struct Forks {
 #[derive(Debug)]
 struct Attached {
     path: PathBuf,
+    /// Whether commands can move it with the directories above it.
+    moves: bool,
     /// The directory itself, on a mount that can be written if the host can write it.
     base: OwnedFd,
     /// Where its objects are for commands. A directory of hooks has none.
@@ -110,41 +115,84 @@ impl Forks {
     pub(super) fn add_hooks(&mut self, path: &Path, base: OwnedFd) -> Result<(), Errno> {
         let Fork { mount, changes } = new_fork(&self.hidden, &base, None)?;
         kernel::attach(&mount, kernel::open_plain(path)?)?;
-        self.attached.push(Attached { path: path.to_owned(), base, objects: None, mount, changes });
+        let (path, objects, moves) = (path.to_owned(), None, false);
+        self.attached.push(Attached { path, moves, base, objects, mount, changes });
+        Ok(())
+    }
+
+    /// Attaches a cover and a fork beneath what begins at `place`. They are seen when that is taken away.
+    pub(super) fn add_beneath(
+        &mut self,
+        place: &OwnedFd,
+        path: &Path,
+        base: &OwnedFd,
+    ) -> Result<(), Errno> {
+        let base = base.try_clone().map_err(|error| errno::of(&error))?;
+        // What lies on the directory is no part of the cover. Nor is it to appear there.
+        let cover = kernel::restricted(kernel::copy_entry(&base, c"")?, READABLE)?;
+        kernel::make_private(&cover)?;
+        let (objects, Fork { mount, changes }) = self.make(&base)?;
+        kernel::attach_beneath(cover, place)?;
+        kernel::attach_beneath(&mount, place)?;
+        let (path, objects, moves) = (path.to_owned(), Some(objects), true);
+        self.attached.push(Attached { path, moves, base, objects, mount, changes });
         Ok(())
     }
 
     fn try_add(&mut self, path: &Path, base: OwnedFd) -> Result<(), Errno> {
+        let (objects, Fork { mount, changes }) = self.make(&base)?;
+        kernel::attach(&mount, kernel::open_plain(path)?)?;
+        let (path, objects, moves) = (path.to_owned(), Some(objects), false);
+        self.attached.push(Attached { path, moves, base, objects, mount, changes });
+        Ok(())
+    }
+
+    /// Makes a fork, and shows commands the objects of the directory.
+    fn make(&mut self, base: &OwnedFd) -> Result<(PathBuf, Fork), Errno> {
         let number = self.made.to_string();
         let objects = Path::new(OBJECTS).join(&number);
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let real = openat(&base, OBJECTS_DIRECTORY, flags, Mode::empty())?;
-        let fork = new_fork(&self.hidden, &base, Some(&objects))?;
+        let real = openat(base, OBJECTS_DIRECTORY, flags, Mode::empty())?;
+        let fork = new_fork(&self.hidden, base, Some(&objects))?;
         mkdirat(&self.places, &number, Mode::from_raw_mode(0o755))?;
         self.made += 1;
         let real = kernel::restricted(kernel::copy(real)?, READABLE)?;
         kernel::attach(real, kernel::open_followed(&objects)?)?;
-        kernel::attach(&fork.mount, kernel::open_plain(path)?)?;
-        let Fork { mount, changes } = fork;
-        let objects = Some(objects);
-        self.attached.push(Attached { path: path.to_owned(), base, objects, mount, changes });
-        Ok(())
+        Ok((objects, fork))
     }
 
-    /// What has changed in a fork.
-    pub(super) fn changes(&self, path: &Path) -> Option<BorrowedFd<'_>> {
-        let fork = self.attached.iter().find(|fork| fork.path == path);
-        fork.map(|fork| fork.changes.as_fd())
+    /// What has changed in a fork, and where it lies if that is another path.
+    pub(super) fn changes(&mut self, path: &Path) -> Option<(BorrowedFd<'_>, Option<PathBuf>)> {
+        let index = self.find(path)?;
+        let fork = &mut self.attached[index];
+        let moved = fork.place().filter(|place| place != path);
+        if let Some(place) = &moved {
+            fork.path.clone_from(place);
+        }
+        Some((fork.changes.as_fd(), moved))
+    }
+
+    /// The one that lies at a path, or else the one that lay there when it was last asked for.
+    fn find(&self, path: &Path) -> Option<usize> {
+        let lies = |fork: &Attached| fork.place().is_some_and(|place| place == path);
+        let mut forks = self.attached.iter();
+        forks.position(lies).or_else(|| self.attached.iter().position(|fork| fork.path == path))
+    }
+
+    /// Forgets those of commands' repositories that the host has removed.
+    pub(super) fn forget_removed(&mut self) {
+        self.attached.retain(|fork| !fork.moves || fork.place().is_some());
     }
 
     /// Puts a new fork in the place of one. Commands that run see the new one at once.
     pub(super) fn replace(&mut self, path: &Path) -> Result<(), Errno> {
-        let fork = self.attached.iter_mut().find(|fork| fork.path == path).ok_or(Errno::NOENT)?;
+        let index = self.find(path).ok_or(Errno::NOENT)?;
+        let fork = &mut self.attached[index];
+        let path = fork.place().ok_or(Errno::NOENT)?;
         let new = new_fork(&self.hidden, &fork.base, fork.objects.as_deref())?;
-        let old = format!("/proc/self/fd/{}", fork.mount.as_raw_fd());
-        unmount(old, UnmountFlags::DETACH)?;
+        kernel::detach(&fork.mount)?;
         // The cover, or nothing of ours if the host has moved the directory away.
-        kernel::attach(&new.mount, kernel::open_plain(path)?)?;
+        kernel::attach(&new.mount, kernel::open_plain(&path)?)?;
         (fork.mount, fork.changes) = (new.mount, new.changes);
         Ok(())
     }
@@ -162,12 +210,15 @@ impl Forks {
 
     /// Whether there is one for this path.
     pub(super) fn has(&self, path: &Path) -> bool {
-        self.attached.iter().any(|fork| fork.path == path)
+        self.find(path).is_some()
     }
 
     /// Those that the host has moved away with the directory.
     pub(super) fn lost(&self) -> impl Iterator<Item = &Path> {
-        self.attached.iter().filter(|fork| !fork.is_in_place()).map(|fork| fork.path.as_path())
+        let lost = self.attached.iter().filter(|fork| fork.place().is_none());
+        // Nothing has to stand for a directory that only commands have made.
+        let stays = |fork: &&Attached| !fork.moves || kernel::open_plain(&fork.path).is_ok();
+        lost.filter(stays).map(|fork| fork.path.as_path())
     }
 
     /// What no worker needs.
@@ -181,9 +232,15 @@ impl Forks {
 }
 
 impl Attached {
-    fn is_in_place(&self) -> bool {
-        let found = kernel::open_plain(&self.path).and_then(fstat);
-        found.is_ok_and(|found| fstat(&self.mount).is_ok_and(|own| own.st_dev == found.st_dev))
+    /// Where commands see it. `None`: the host has moved or removed the directory.
+    fn place(&self) -> Option<PathBuf> {
+        let path = if self.moves {
+            read_link(format!("/proc/self/fd/{}", self.mount.as_raw_fd())).ok()?
+        } else {
+            self.path.clone()
+        };
+        let found = kernel::open_plain(&path).and_then(fstat).ok()?;
+        (fstat(&self.mount).ok()?.st_dev == found.st_dev).then_some(path)
     }
 }
 

@@ -11,7 +11,9 @@ use rustix::fs::{
     StatxFlags, fstat, fstatvfs, open, openat, openat2, statx,
 };
 use rustix::io::Errno;
-use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
+use rustix::mount::{
+    MountFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, move_mount, open_tree, unmount,
+};
 use rustix::path::Arg;
 
 use super::older_kernel;
@@ -48,6 +50,9 @@ impl BitOr for Attributes {
         Self(self.0 | other.0)
     }
 }
+
+/// `MOVE_MOUNT_BENEATH`.
+const BENEATH: MoveMountFlags = MoveMountFlags::from_bits_retain(0x200);
 
 const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
@@ -89,6 +94,29 @@ pub(super) fn copy_entry(directory: impl AsFd, name: impl Arg) -> Result<OwnedFd
 pub(super) fn attach(copy: impl AsFd, target: impl AsFd) -> Result<(), Errno> {
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
     move_mount(copy, c"", target, c"", flags)
+}
+
+/// Attaches a copy beneath the mount that begins at `target`, which hides it. Since Linux 6.5.
+pub(super) fn attach_beneath(copy: impl AsFd, target: impl AsFd) -> Result<(), Errno> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    move_mount(copy, c"", target, c"", flags | BENEATH)
+}
+
+/// Detaches the mount that begins at `place`, with all that lies on it.
+pub(super) fn detach(place: impl AsFd) -> Result<(), Errno> {
+    let path = format!("/proc/self/fd/{}", place.as_fd().as_raw_fd());
+    unmount(path, UnmountFlags::DETACH)
+}
+
+/// Whether two descriptors are on one mount. `false` if the kernel does not say it.
+pub(super) fn are_on_one_mount(one: impl AsFd, other: impl AsFd) -> bool {
+    let number = |fd: BorrowedFd<'_>| {
+        let stat = statx(fd, c"", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok()?;
+        let mask = StatxFlags::from_bits_retain(stat.stx_mask);
+        mask.contains(StatxFlags::MNT_ID).then_some(stat.stx_mnt_id)
+    };
+    let first = number(one.as_fd());
+    first.is_some() && first == number(other.as_fd())
 }
 
 /// As [`attach`], on top of one entry of a directory, a link not followed.

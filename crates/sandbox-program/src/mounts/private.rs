@@ -15,7 +15,6 @@ use rustix::fs::{
     fstat, openat2, statx,
 };
 use rustix::io::Errno;
-use rustix::mount::{UnmountFlags, unmount};
 use toolwright_fork::{Fork, Hidden};
 use toolwright_fs::remove_tree;
 
@@ -68,12 +67,7 @@ impl PrivateDirectories {
         if DirectoryIdentity::of(&stat) != identity {
             return Err(Errno::STALE);
         }
-        let mode = Mode::from_raw_mode(stat.st_mode);
-        let Fork { mount, changes: content } = Fork::empty(hidden, Mode::RWXU)?;
-        // An owner that has no number here stays this process.
-        let owner = (Some(Uid::from_raw(stat.st_uid)), Some(Gid::from_raw(stat.st_gid)));
-        let _ = fchown(&content, owner.0, owner.1);
-        fchmod(&content, mode)?;
+        let Fork { mount, changes: content } = new_content(hidden, &stat)?;
         kernel::attach(&mount, &covered)?;
         if is_new && was_just_made(&covered) {
             // Whatever another thread of the command has put there since.
@@ -95,13 +89,36 @@ impl PrivateDirectories {
         Ok(())
     }
 
-    /// Takes away the one at a path, whatever it holds.
-    pub(super) fn discard(&mut self, path: &Path) -> Result<(), Errno> {
-        let of = |one: &PrivateDirectory| one.path().is_some_and(|found| found == path);
-        let index = self.0.iter().position(of).ok_or(Errno::NOENT)?;
-        self.0[index].detach()?;
+    /// Puts a new and empty one in the place of the one at a path. The directory of the host stays covered at every
+    /// moment, whatever the host has put into it.
+    pub(super) fn discard(&mut self, hidden: &Hidden, path: &Path) -> Result<(), Errno> {
+        let index = self.find(path)?;
+        let one = &mut self.0[index];
+        if one.exchange(hidden).is_err() {
+            // Kernels before 6.5 attach nothing beneath.
+            empty(&one.content)?;
+        }
+        Ok(())
+    }
+
+    /// Takes away the one at a path once `settle` has attached something beneath it, which commands see from then on.
+    /// `settle` is given where it lies, and the directory of the host.
+    pub(super) fn settle(
+        &mut self,
+        path: &Path,
+        settle: impl FnOnce(&OwnedFd, &OwnedFd) -> Result<(), Errno>,
+    ) -> Result<(), Errno> {
+        let index = self.find(path)?;
+        let (_, place) = self.0[index].place().ok_or(Errno::NOENT)?;
+        settle(&place, &self.0[index].covered)?;
+        self.0[index].take_from(&place)?;
         self.0.remove(index);
         Ok(())
+    }
+
+    fn find(&self, path: &Path) -> Result<usize, Errno> {
+        let of = |one: &PrivateDirectory| one.path().is_some_and(|found| found == path);
+        self.0.iter().position(of).ok_or(Errno::NOENT)
     }
 
     /// Where each is now, its content, and the directory of the host.
@@ -131,17 +148,56 @@ impl PrivateDirectory {
 
     /// Follows the renames of the directories above it. `None`: the host has removed its directory.
     fn path(&self) -> Option<PathBuf> {
-        let path = read_link(format!("/proc/self/fd/{}", self.mount.as_raw_fd())).ok()?;
-        let found = kernel::open_plain(&path).and_then(fstat).ok()?;
-        self.has(DirectoryIdentity::of(&found)).then_some(path)
+        self.place().map(|(path, _)| path)
     }
 
-    fn detach(&self) -> Result<(), Errno> {
-        if self.path().is_none() {
-            return Ok(());
-        }
-        unmount(format!("/proc/self/fd/{}", self.mount.as_raw_fd()), UnmountFlags::DETACH)
+    /// As [`path`](Self::path), with what is there. That is a copy of the mount where a directory above it has become
+    /// a mount of its own since.
+    fn place(&self) -> Option<(PathBuf, OwnedFd)> {
+        let path = read_link(format!("/proc/self/fd/{}", self.mount.as_raw_fd())).ok()?;
+        let place = kernel::open_plain(&path).ok()?;
+        let found = fstat(&place).ok()?;
+        self.has(DirectoryIdentity::of(&found)).then_some((path, place))
     }
+
+    /// Uncovers the directory of the host, which is about to be removed.
+    fn detach(&self) -> Result<(), Errno> {
+        let Some((_, place)) = self.place() else { return Ok(()) };
+        let is_copy = !kernel::are_on_one_mount(&place, &self.mount);
+        kernel::detach(place)?;
+        if is_copy { kernel::detach(&self.mount) } else { Ok(()) }
+    }
+
+    /// Takes the mount away from what lies beneath it at `place`.
+    fn take_from(&self, place: &OwnedFd) -> Result<(), Errno> {
+        kernel::detach(place)?;
+        if !kernel::are_on_one_mount(place, &self.mount) {
+            // A command whose working directory is from before the copy sees the mount itself. Nothing lies beneath
+            // that but the directory of the host, so it stays.
+            let _ = empty(&self.content);
+        }
+        Ok(())
+    }
+
+    fn exchange(&mut self, hidden: &Hidden) -> Result<(), Errno> {
+        let (_, place) = self.place().ok_or(Errno::NOENT)?;
+        let Fork { mount, changes: content } = new_content(hidden, &fstat(&self.covered)?)?;
+        kernel::attach_beneath(&mount, &place)?;
+        self.take_from(&place)?;
+        self.identity = DirectoryIdentity::of(&fstat(&content)?);
+        (self.mount, self.content) = (mount, content);
+        Ok(())
+    }
+}
+
+/// An empty directory with the owner and the mode of another one.
+fn new_content(hidden: &Hidden, stat: &Stat) -> Result<Fork, Errno> {
+    let new = Fork::empty(hidden, Mode::RWXU)?;
+    // An owner that has no number here stays this process.
+    let owner = (Some(Uid::from_raw(stat.st_uid)), Some(Gid::from_raw(stat.st_gid)));
+    let _ = fchown(&new.changes, owner.0, owner.1);
+    fchmod(&new.changes, Mode::from_raw_mode(stat.st_mode))?;
+    Ok(new)
 }
 
 fn names(directory: impl AsFd) -> Result<Vec<OsString>, Errno> {

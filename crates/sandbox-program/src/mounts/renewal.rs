@@ -62,7 +62,7 @@ impl Renewal {
         path: &Path,
         placeholders: &mut Vec<Placeholder>,
     ) -> Result<(), Errno> {
-        Protector::new(&self.layout, placeholders)
+        Protector::again(&self.layout, placeholders, true)
             .protect(path)
             .map_err(|error| Errno::from_raw_os_error(error.errno))
     }
@@ -146,6 +146,9 @@ impl Tree {
         let Some(renewal) = &self.renewal else { return false };
         // What cannot be covered now may be the next time, and the rest is worth covering.
         let _ = renewal.renew(&mut self.placeholders, self.forks.as_ref(), for_absent);
+        if let Some(forks) = &mut self.forks {
+            forks.forget_removed();
+        }
         renewal.is_missing.get()
     }
 }

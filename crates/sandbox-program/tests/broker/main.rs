@@ -11,5 +11,6 @@ mod git_directories;
 mod programs;
 mod refusals;
 mod sandbox;
+mod settled;
 mod waiting;
 mod worker;

@@ -12,7 +12,7 @@ use toolwright_sandbox::layers::Layers;
 use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
 use toolwright_sandbox::wire::{
     Inbox, Order, Reply, Request, WORKER, discard_private_frame, kill_frame, plain_frame,
-    private_frame, run_frame, send, write_order,
+    fork_frame, private_frame, run_frame, send, settle_private_frame, write_order,
 };
 
 /// The same for commands inside and outside.
@@ -196,6 +196,26 @@ impl Sandbox {
 
     pub(crate) fn discard(&self, path: &Path) {
         assert!(self.ask(&discard_private_frame(path)).wait().unwrap().is_none());
+    }
+
+    /// Makes a private directory a fork, and returns what changes in that and where it lies.
+    pub(crate) fn settle(&self, path: &Path) -> Result<(OwnedFd, PathBuf), i32> {
+        Self::forked(path, self.ask(&settle_private_frame(path)))
+    }
+
+    /// What changes in a fork, and where it lies.
+    pub(crate) fn fork(&self, path: &Path, anew: bool) -> Result<(OwnedFd, PathBuf), i32> {
+        Self::forked(path, self.ask(&fork_frame(path, anew)))
+    }
+
+    fn forked(path: &Path, mut answer: Inbox) -> Result<(OwnedFd, PathBuf), i32> {
+        let path = match Reply::read(&answer.wait().unwrap().unwrap()).unwrap() {
+            Reply::Fork => path.to_owned(),
+            Reply::MovedFork(path) => path,
+            Reply::NoFork(errno) => return Err(errno),
+            other => panic!("{other:?}"),
+        };
+        Ok((answer.take_descriptor().unwrap(), path))
     }
 
     /// The git directories that the host sees, below the root. All of them have to be empty.

@@ -176,8 +176,9 @@ pub const VIEWS: &[u8] = b"views";
 
 /// Asks a supervisor for the fork of a git directory, together with a socket for the answer:
 /// [`Reply::Fork`] and the descriptor of what has changed in it, or [`Reply::NoFork`]. If there is none, it
-/// is made; with `anew`, one that is there is replaced.
+/// is made; with `anew`, one that is there is replaced. The answer is [`Reply::MovedFork`] if commands have moved it.
 ///
+/// [`Reply::MovedFork`]: super::Reply::MovedFork
 /// [`Reply::Fork`]: super::Reply::Fork
 /// [`Reply::NoFork`]: super::Reply::NoFork
 #[must_use]
@@ -204,11 +205,21 @@ pub fn private_frame(index: u32) -> Vec<u8> {
     plain_frame(&[PRIVATE, &index.to_le_bytes()].concat())
 }
 
-/// Has a supervisor forget the private git directory at a path, together with a socket that it closes when that is
-/// done. Commands then see the directory of the host there.
+/// Has a supervisor empty the private git directory at a path, together with a socket that it closes when that is
+/// done. Commands then see an empty one there, and still not the directory of the host.
 #[must_use]
 pub fn discard_private_frame(path: &Path) -> Vec<u8> {
     plain_frame(&[DISCARD_PRIVATE, path.as_os_str().as_bytes()].concat())
+}
+
+/// Has a supervisor make the private git directory at a path a fork, together with a socket for the answer, which is
+/// that to [`fork_frame`]. The host has put the repository into its own directory before, of which commands see a fork
+/// then. After [`Reply::NoFork`] it is private still.
+///
+/// [`Reply::NoFork`]: super::Reply::NoFork
+#[must_use]
+pub fn settle_private_frame(path: &Path) -> Vec<u8> {
+    plain_frame(&[SETTLE_PRIVATE, path.as_os_str().as_bytes()].concat())
 }
 
 /// What a host asks about private git directories.
@@ -216,15 +227,21 @@ pub fn discard_private_frame(path: &Path) -> Vec<u8> {
 pub enum PrivateRequest<'m> {
     /// The one of this index.
     Get(u32),
-    /// Forget the one at this path.
+    /// Empty the one at this path.
     Discard(&'m Path),
+    /// Make the one at this path a fork.
+    Settle(&'m Path),
 }
 
-/// Reads the content of a frame that [`private_frame`] or [`discard_private_frame`] made.
+/// Reads the content of a frame that [`private_frame`], [`discard_private_frame`] or [`settle_private_frame`] made.
 #[must_use]
 pub fn read_private_frame(content: &[u8]) -> Option<PrivateRequest<'_>> {
-    if let Some(path) = content.strip_prefix(DISCARD_PRIVATE) {
-        return Some(PrivateRequest::Discard(Path::new(OsStr::from_bytes(path))));
+    let path = |tag| content.strip_prefix(tag).map(|path| Path::new(OsStr::from_bytes(path)));
+    if let Some(path) = path(DISCARD_PRIVATE) {
+        return Some(PrivateRequest::Discard(path));
+    }
+    if let Some(path) = path(SETTLE_PRIVATE) {
+        return Some(PrivateRequest::Settle(path));
     }
     let index = content.strip_prefix(PRIVATE)?.try_into().ok()?;
     Some(PrivateRequest::Get(u32::from_le_bytes(index)))
@@ -232,6 +249,7 @@ pub fn read_private_frame(content: &[u8]) -> Option<PrivateRequest<'_>> {
 
 const PRIVATE: &[u8] = b"private:";
 const DISCARD_PRIVATE: &[u8] = b"discard-private:";
+const SETTLE_PRIVATE: &[u8] = b"settle-private:";
 const FORK: &[u8] = b"fork:";
 const FORK_ANEW: &[u8] = b"fork-anew:";
 

@@ -55,6 +55,8 @@ pub enum Reply {
     Private(PathBuf),
     /// There are no more of them.
     NoPrivate,
+    /// As [`Reply::Fork`], of a directory that commands have moved to this path.
+    MovedFork(PathBuf),
 }
 
 wire_enum!(Reply {
@@ -77,6 +79,7 @@ wire_enum!(Reply {
     17 = NoFork(errno),
     18 = Private(path),
     19 = NoPrivate,
+    20 = MovedFork(path),
 });
 wire_struct!(Usage { user_us, system_us, peak_bytes });
 wire_enum!(InputState { 0 = Busy, 1 = Waiting, 2 = Unknown });
