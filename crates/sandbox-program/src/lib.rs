@@ -68,6 +68,7 @@ mod start;
 mod supervisor;
 mod temporary;
 mod terminal;
+mod transactions;
 mod worker;
 
 pub use patch_command::apply_patch;

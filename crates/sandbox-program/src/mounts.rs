@@ -26,7 +26,7 @@ mod shared;
 mod views;
 mod watch;
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 
 use error::At;
@@ -95,7 +95,9 @@ impl Tree {
         identity: DirectoryIdentity,
         is_new: bool,
     ) -> Result<bool, Errno> {
-        let forks = self.forks.as_ref().ok_or(Errno::NOSYS)?;
+        let forks = self.forks.as_mut().ok_or(Errno::NOSYS)?;
+        // Its place may be this one's now.
+        forks.forget_removed();
         let hidden = forks.hidden();
         let renewal = self.renewal.as_ref().ok_or(Errno::NOSYS)?;
         let device = identity.device;
@@ -124,6 +126,11 @@ impl Tree {
     /// The directory of the commands' views, for the host.
     pub(crate) fn views(&self) -> Option<BorrowedFd<'_>> {
         self.views.as_ref().map(Views::as_fd)
+    }
+
+    /// The directories that have forks, on mounts that can be written if the host can write them.
+    pub(crate) fn take_forked(&mut self) -> Vec<OwnedFd> {
+        self.forks.take().map(Forks::into_directories).unwrap_or_default()
     }
 
     /// Puts our own programs in their place. Without them a command has no program of that name.

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use crate::{limits, mounts, namespaces};
+use crate::{limits, mounts, namespaces, transactions};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, getppid};
@@ -55,8 +55,10 @@ pub fn supervise() -> io::Result<()> {
     drop(inbox);
     wait_for_workers(&mut workers, &ended, &mut environment, host);
     drop(workers);
-    if let Some(tree) = environment.tree {
+    if let Some(mut tree) = environment.tree {
+        let forked = tree.take_forked();
         tree.remove_placeholders();
+        transactions::finish(forked, host);
     }
     outcome
 }

@@ -52,8 +52,10 @@ struct Attached {
     path: PathBuf,
     /// Whether commands can move it with the directories above it.
     moves: bool,
-    /// The directory itself, on a mount that can be written if the host can write it.
+    /// The directory itself, in the tree.
     base: OwnedFd,
+    /// The directory itself, on a mount that can be written if the host can write it, and is attached nowhere.
+    own: OwnedFd,
     /// Where its objects are for commands. A directory of hooks has none.
     objects: Option<PathBuf>,
     mount: OwnedFd,
@@ -99,8 +101,8 @@ impl Forks {
     }
 
     /// Attaches a fork on a cover.
-    pub(super) fn add(&mut self, path: &Path, base: OwnedFd) -> Result<(), Errno> {
-        let added = self.try_add(path, base);
+    pub(super) fn add(&mut self, path: &Path, base: OwnedFd, own: OwnedFd) -> Result<(), Errno> {
+        let added = self.try_add(path, base, own);
         self.layer = match added {
             Ok(()) if matches!(self.layer, Layer::Unused) => Layer::Holds,
             Err(errno) if !matches!(self.layer, Layer::Holds) => {
@@ -112,11 +114,16 @@ impl Forks {
     }
 
     /// Attaches a fork of a directory without objects on a cover.
-    pub(super) fn add_hooks(&mut self, path: &Path, base: OwnedFd) -> Result<(), Errno> {
+    pub(super) fn add_hooks(
+        &mut self,
+        path: &Path,
+        base: OwnedFd,
+        own: OwnedFd,
+    ) -> Result<(), Errno> {
         let Fork { mount, changes } = new_fork(&self.hidden, &base, None)?;
         kernel::attach(&mount, kernel::open_plain(path)?)?;
         let (path, objects, moves) = (path.to_owned(), None, false);
-        self.attached.push(Attached { path, moves, base, objects, mount, changes });
+        self.attached.push(Attached { path, moves, base, own, objects, mount, changes });
         Ok(())
     }
 
@@ -128,6 +135,7 @@ impl Forks {
         base: &OwnedFd,
     ) -> Result<(), Errno> {
         let base = base.try_clone().map_err(|error| errno::of(&error))?;
+        let own = kernel::copy_entry(&base, c"")?;
         // What lies on the directory is no part of the cover. Nor is it to appear there.
         let cover = kernel::restricted(kernel::copy_entry(&base, c"")?, READABLE)?;
         kernel::make_private(&cover)?;
@@ -135,15 +143,15 @@ impl Forks {
         kernel::attach_beneath(cover, place)?;
         kernel::attach_beneath(&mount, place)?;
         let (path, objects, moves) = (path.to_owned(), Some(objects), true);
-        self.attached.push(Attached { path, moves, base, objects, mount, changes });
+        self.attached.push(Attached { path, moves, base, own, objects, mount, changes });
         Ok(())
     }
 
-    fn try_add(&mut self, path: &Path, base: OwnedFd) -> Result<(), Errno> {
+    fn try_add(&mut self, path: &Path, base: OwnedFd, own: OwnedFd) -> Result<(), Errno> {
         let (objects, Fork { mount, changes }) = self.make(&base)?;
         kernel::attach(&mount, kernel::open_plain(path)?)?;
         let (path, objects, moves) = (path.to_owned(), Some(objects), false);
-        self.attached.push(Attached { path, moves, base, objects, mount, changes });
+        self.attached.push(Attached { path, moves, base, own, objects, mount, changes });
         Ok(())
     }
 
@@ -221,10 +229,16 @@ impl Forks {
         lost.filter(stays).map(|fork| fork.path.as_path())
     }
 
+    /// The git directories themselves.
+    pub(super) fn into_directories(self) -> Vec<OwnedFd> {
+        let git = self.attached.into_iter().filter(|fork| fork.objects.is_some());
+        git.map(|fork| fork.own).collect()
+    }
+
     /// What no worker needs.
     pub(super) fn descriptors(&self) -> impl Iterator<Item = RawFd> {
         let of = |fork: &Attached| {
-            [fork.base.as_raw_fd(), fork.mount.as_raw_fd(), fork.changes.as_raw_fd()]
+            [&fork.base, &fork.own, &fork.mount, &fork.changes].map(AsRawFd::as_raw_fd)
         };
         let own = [self.places.as_raw_fd(), self.hidden.descriptor().as_raw_fd()];
         own.into_iter().chain(self.attached.iter().flat_map(of))

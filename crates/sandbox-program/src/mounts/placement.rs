@@ -33,6 +33,8 @@ pub(super) struct Placement {
     /// For each temporary directory: that of another tree, if there is one.
     shared: Vec<Option<OwnedFd>>,
     devices: Option<Devices>,
+    /// For each directory that gets a fork: that of the host, on a mount that is attached nowhere.
+    forked: Vec<Option<OwnedFd>>,
 }
 
 /// What a tree keeps of its making.
@@ -50,6 +52,7 @@ impl Placement {
         shared: Option<&Shared>,
     ) -> Result<Self, MountError> {
         let mut trees = Vec::with_capacity(layout.entries().len());
+        let mut forked = Vec::with_capacity(layout.entries().len());
         let mut devices = None;
         for Entry { path, kind, .. } in layout.entries() {
             let always = Attributes::NO_SUID | Attributes::NO_DEVICES;
@@ -70,6 +73,9 @@ impl Placement {
                 Kind::Temporary | Kind::Protected | Kind::View | Kind::Fork | Kind::Closed => None,
             };
             trees.push(tree);
+            let own = (*kind == Kind::Fork)
+                .then(|| kernel::open_plain(path).and_then(|place| kernel::copy_entry(place, c"")));
+            forked.push(own.and_then(Result::ok));
         }
         let temporary = |entry: &'_ Entry| entry.kind == Kind::Temporary;
         let paths: Vec<_> = layout
@@ -78,7 +84,7 @@ impl Placement {
             .map(|entry| temporary(entry).then_some(entry.path.as_path()))
             .collect();
         let shared = shared.map_or_else(Vec::new, |shared| shared.take(&paths));
-        Ok(Self { trees, shared, devices })
+        Ok(Self { trees, shared, devices, forked })
     }
 
     pub(super) fn place(
@@ -144,12 +150,13 @@ impl Placement {
                 Kind::Fork => {
                     let base = Forks::base(path);
                     protector.protect(path)?;
-                    if let (Some(forks), Ok(base)) = (&mut forks, base) {
+                    let own = self.forked[index].take();
+                    if let (Some(forks), Ok(base), Some(own)) = (&mut forks, base, own) {
                         // Without a fork the cover remains.
                         let _ = if plan.hooks.contains(path) {
-                            forks.add_hooks(path, base)
+                            forks.add_hooks(path, base, own)
                         } else {
-                            forks.add(path, base)
+                            forks.add(path, base, own)
                         };
                     }
                 }

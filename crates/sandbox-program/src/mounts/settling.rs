@@ -22,6 +22,7 @@ impl Tree {
         if !forks.has(path) {
             let renewal = self.renewal.as_ref().ok_or(Errno::NOSYS)?;
             let base = Forks::base(path)?;
+            let own = kernel::copy_entry(&base, c"")?;
             if self.private.has_device(fstat(&base)?.st_dev) {
                 return Err(Errno::BUSY);
             }
@@ -32,7 +33,7 @@ impl Tree {
                     kernel::cover_with_itself(&base)?;
                 }
                 renewal.cover(path, &mut self.placeholders)?;
-                forks.add(path, base)
+                forks.add(path, base, own)
             })?;
         } else if anew {
             change(self.own_changes.as_ref(), || forks.replace(path))?;

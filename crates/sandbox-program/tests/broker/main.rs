@@ -12,5 +12,6 @@ mod programs;
 mod refusals;
 mod sandbox;
 mod settled;
+mod transactions;
 mod waiting;
 mod worker;

@@ -34,7 +34,7 @@ pub(crate) struct Sandbox {
     worker: Inbox,
     pub(crate) layers: Layers,
     pub(crate) root: PathBuf,
-    _place: tempfile::TempDir,
+    place: Option<tempfile::TempDir>,
 }
 
 /// How a command ended.
@@ -54,15 +54,25 @@ impl Sandbox {
         let place = tempfile::tempdir().unwrap();
         let root = place.path().canonicalize().unwrap().join("root");
         fs::create_dir(&root).unwrap();
-        let plan = Plan {
+        let change = |plan: &mut Plan| (plan.hides_git_directories, plan.network) = (hides, network);
+        let mut sandbox = Self::start_at(&root, change);
+        sandbox.place = Some(place);
+        sandbox
+    }
+
+    /// As [`new`](Self::new), with a root that the caller has made, and a plan that it changes.
+    pub(crate) fn start_at(root: &Path, change: impl FnOnce(&mut Plan)) -> Self {
+        let root = root.to_owned();
+        let mut plan = Plan {
             root: root.clone(),
-            network,
+            network: Network::PrivateLoopback,
             files: Files::Confined,
             writable: vec![root.clone()],
-            hides_git_directories: hides,
+            hides_git_directories: true,
             limits: Limits { processes: Some(4096), ..Limits::default() },
             ..Plan::default()
         };
+        change(&mut plan);
         let (socket, theirs) = UnixStream::pair().unwrap();
         let supervisor = Command::new(env!("CARGO_BIN_EXE_toolwright-sandbox"))
             .arg0("toolwright-sandbox")
@@ -82,7 +92,7 @@ impl Sandbox {
         };
         send(&socket, &plain_frame(&write_order(&order)), &[]).unwrap();
         let (worker, layers) = Self::worker(&socket);
-        Self { supervisor, socket, worker, layers, root, _place: place }
+        Self { supervisor, socket, worker, layers, root, place: None }
     }
 
     fn worker(supervisor: &UnixStream) -> (Inbox, Layers) {

@@ -9,6 +9,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use rustix::fs::{AtFlags, statat};
+use toolwright_sandbox::plan::Plan;
 
 use super::sandbox::{Sandbox, find};
 
@@ -198,4 +199,53 @@ threads = [threading.Thread(target=write, args=(n, call)) for n, call in enumera
     assert!(sandbox.end().0.success());
     assert_eq!(state(&path), before);
     assert!(has(&changes, "w0-1") || has(&changes, "w1-1") || has(&changes, "w2-1"));
+}
+
+/// A command in a directory above sees the cover too, which is made later.
+#[test]
+fn a_fork_made_later_covers_what_runs() {
+    let mut sandbox = Sandbox::new();
+    if !sandbox.holds() {
+        return;
+    }
+    let git = sandbox.root.join("deep/sub/.git");
+    let made = Command::new("git").args(["init", "-q"]).arg(git.parent().unwrap()).status();
+    assert!(made.unwrap().success());
+    let mut reader = sandbox.start(
+        "cd deep/sub; n=0; until test -e stop; do n=$((n + 1)); echo x > .git/w$n; sleep .001; done 2>/dev/null",
+    );
+    sleep(Duration::from_millis(100));
+    sandbox.fork(&git, false).unwrap();
+    let before = state(&git);
+    sleep(Duration::from_millis(200));
+    sandbox.fork(&git, true).unwrap();
+    sleep(Duration::from_millis(100));
+    fs::write(git.with_file_name("stop"), "").unwrap();
+    let _ = reader.read_to_end(&mut Vec::new());
+    sandbox.end();
+    assert_eq!(state(&git), before);
+}
+
+/// What commands have changed of hooks is told too.
+#[test]
+fn hooks_have_changes() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().canonicalize().unwrap();
+    let hooks = root.join(".husky");
+    fs::create_dir(&hooks).unwrap();
+    fs::write(hooks.join("pre-commit"), "exit 0\n").unwrap();
+    let change = |plan: &mut Plan| (plan.forks, plan.hooks) = (vec![], vec![hooks.clone()]);
+    let mut sandbox = Sandbox::start_at(&root, change);
+    if !sandbox.holds() {
+        return;
+    }
+    sandbox.output("echo evil > .husky/pre-commit; echo x > .husky/new; cat .husky/pre-commit");
+    let (changes, found) = sandbox.fork(&hooks, false).unwrap();
+    assert_eq!(found, hooks);
+    assert!(has(&changes, "pre-commit") && has(&changes, "new"));
+    assert_eq!(fs::read_to_string(hooks.join("pre-commit")).unwrap(), "exit 0\n");
+    assert!(!hooks.join("new").exists());
+    let (changes, _) = sandbox.fork(&hooks, true).unwrap();
+    assert!(!has(&changes, "pre-commit"));
+    assert_eq!(sandbox.output("cat .husky/pre-commit"), "exit 0\n");
 }
