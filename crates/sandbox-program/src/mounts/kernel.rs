@@ -108,17 +108,6 @@ pub(super) fn detach(place: impl AsFd) -> Result<(), Errno> {
     unmount(path, UnmountFlags::DETACH)
 }
 
-/// Whether two descriptors are on one mount. `false` if the kernel does not say it.
-pub(super) fn are_on_one_mount(one: impl AsFd, other: impl AsFd) -> bool {
-    let number = |fd: BorrowedFd<'_>| {
-        let stat = statx(fd, c"", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok()?;
-        let mask = StatxFlags::from_bits_retain(stat.stx_mask);
-        mask.contains(StatxFlags::MNT_ID).then_some(stat.stx_mnt_id)
-    };
-    let first = number(one.as_fd());
-    first.is_some() && first == number(other.as_fd())
-}
-
 /// As [`attach`], on top of one entry of a directory, a link not followed.
 pub(super) fn attach_entry(
     copy: impl AsFd,

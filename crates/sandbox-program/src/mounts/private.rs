@@ -111,7 +111,7 @@ impl PrivateDirectories {
         let index = self.find(path)?;
         let (_, place) = self.0[index].place().ok_or(Errno::NOENT)?;
         settle(&place, &self.0[index].covered)?;
-        self.0[index].take_from(&place)?;
+        kernel::detach(&place)?;
         self.0.remove(index);
         Ok(())
     }
@@ -152,7 +152,7 @@ impl PrivateDirectory {
     }
 
     /// As [`path`](Self::path), with what is there. That is a copy of the mount where a directory above it has become
-    /// a mount of its own since.
+    /// a mount of its own since. What is attached to it, or detached, is so at all copies.
     fn place(&self) -> Option<(PathBuf, OwnedFd)> {
         let path = read_link(format!("/proc/self/fd/{}", self.mount.as_raw_fd())).ok()?;
         let place = kernel::open_plain(&path).ok()?;
@@ -162,28 +162,14 @@ impl PrivateDirectory {
 
     /// Uncovers the directory of the host, which is about to be removed.
     fn detach(&self) -> Result<(), Errno> {
-        let Some((_, place)) = self.place() else { return Ok(()) };
-        let is_copy = !kernel::are_on_one_mount(&place, &self.mount);
-        kernel::detach(place)?;
-        if is_copy { kernel::detach(&self.mount) } else { Ok(()) }
-    }
-
-    /// Takes the mount away from what lies beneath it at `place`.
-    fn take_from(&self, place: &OwnedFd) -> Result<(), Errno> {
-        kernel::detach(place)?;
-        if !kernel::are_on_one_mount(place, &self.mount) {
-            // A command whose working directory is from before the copy sees the mount itself. Nothing lies beneath
-            // that but the directory of the host, so it stays.
-            let _ = empty(&self.content);
-        }
-        Ok(())
+        self.place().map_or(Ok(()), |(_, place)| kernel::detach(place))
     }
 
     fn exchange(&mut self, hidden: &Hidden) -> Result<(), Errno> {
         let (_, place) = self.place().ok_or(Errno::NOENT)?;
         let Fork { mount, changes: content } = new_content(hidden, &fstat(&self.covered)?)?;
         kernel::attach_beneath(&mount, &place)?;
-        self.take_from(&place)?;
+        kernel::detach(&place)?;
         self.identity = DirectoryIdentity::of(&fstat(&content)?);
         (self.mount, self.content) = (mount, content);
         Ok(())

@@ -27,11 +27,6 @@ impl Tree {
                 return Err(Errno::BUSY);
             }
             change(self.own_changes.as_ref(), || {
-                // First, because directories above it may become mounts of their own. A command whose working
-                // directory is in one from before that would see no cover made later.
-                if !kernel::is_read_only(&base) {
-                    kernel::cover_with_itself(&base)?;
-                }
                 renewal.cover(path, &mut self.placeholders)?;
                 forks.add(path, base, own)
             })?;

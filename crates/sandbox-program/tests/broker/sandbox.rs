@@ -11,8 +11,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use toolwright_sandbox::layers::Layers;
 use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
 use toolwright_sandbox::wire::{
-    Inbox, Order, Reply, Request, WORKER, discard_private_frame, kill_frame, plain_frame,
-    fork_frame, private_frame, run_frame, send, settle_private_frame, write_order,
+    Inbox, Order, Reply, Request, WORKER, discard_private_frame, fork_frame, kill_frame,
+    plain_frame, private_frame, run_frame, send, settle_private_frame, write_order,
 };
 
 /// The same for commands inside and outside.
@@ -54,7 +54,8 @@ impl Sandbox {
         let place = tempfile::tempdir().unwrap();
         let root = place.path().canonicalize().unwrap().join("root");
         fs::create_dir(&root).unwrap();
-        let change = |plan: &mut Plan| (plan.hides_git_directories, plan.network) = (hides, network);
+        let change =
+            |plan: &mut Plan| (plan.hides_git_directories, plan.network) = (hides, network);
         let mut sandbox = Self::start_at(&root, change);
         sandbox.place = Some(place);
         sandbox

@@ -60,8 +60,12 @@ fn a_settled_repository_is_a_fork() {
     let former = sandbox.exchange_worker();
     assert_eq!(sandbox.output(text), "one\n");
     drop(former);
-    sandbox.output("cd sub; echo y >> f; git commit -qam two; git log -1 --format=%s | grep two; git gc -q");
-    sandbox.output("cd sub; mv .git g && exit 1; rm -rf .git && exit 1; cd ..; rm -rf sub && exit 1; :");
+    sandbox.output(
+        "cd sub; echo y >> f; git commit -qam two; git log -1 --format=%s | grep two; git gc -q",
+    );
+    sandbox.output(
+        "cd sub; mv .git g && exit 1; rm -rf .git && exit 1; cd ..; rm -rf sub && exit 1; :",
+    );
     assert_eq!(state(&path), before);
     assert!(has(&changes, "config") || has(&changes, "HEAD") || has(&changes, "logs"));
     // A new one shows the directory of the host again.
@@ -248,4 +252,49 @@ fn hooks_have_changes() {
     let (changes, _) = sandbox.fork(&hooks, true).unwrap();
     assert!(!has(&changes, "pre-commit"));
     assert_eq!(sandbox.output("cat .husky/pre-commit"), "exit 0\n");
+}
+
+/// Where the directory above has become a mount, commands that began before see another copy of the private one.
+#[test]
+fn copies_of_a_private_directory_cover_too() {
+    let mut sandbox = Sandbox::new();
+    if !sandbox.holds() {
+        return;
+    }
+    sandbox.output(INIT);
+    let path = sandbox.root.join("sub/.git");
+    let inner = sandbox.root.join("sub/inner");
+    assert!(Command::new("git").args(["init", "-q"]).arg(&inner).status().unwrap().success());
+    let mut reader = sandbox.start(
+        "cd sub; n=0; until test -e stop; do n=$((n + 1)); echo x > .git/w$n; sleep .001; done 2>/dev/null",
+    );
+    sleep(Duration::from_millis(100));
+    sandbox.fork(&inner.join(".git"), false).unwrap();
+    import(&sandbox, &path);
+    let before = state(&path);
+    sandbox.settle(&path).unwrap();
+    sleep(Duration::from_millis(100));
+    sandbox.fork(&path, true).unwrap();
+    sleep(Duration::from_millis(100));
+    fs::write(sandbox.root.join("sub/stop"), "").unwrap();
+    let _ = reader.read_to_end(&mut Vec::new());
+    sandbox.end();
+    assert_eq!(state(&path), before);
+    assert_eq!(sandbox.output("git -C sub log --format=%s"), "one\n");
+    sandbox.output("git -C sub commit -q --allow-empty -m two");
+    assert_eq!(state(&path), before);
+    // One that is removed is gone in all of them.
+    sandbox.output("mkdir -p sub/two/.git; touch sub/two/.git/x");
+    fs::create_dir_all(sandbox.root.join("sub/two/three")).unwrap();
+    assert!(
+        Command::new("git")
+            .args(["init", "-q"])
+            .arg(sandbox.root.join("sub/two/three"))
+            .status()
+            .unwrap()
+            .success()
+    );
+    sandbox.fork(&sandbox.root.join("sub/two/three/.git"), false).unwrap();
+    sandbox.discard(&sandbox.root.join("sub/two/.git"));
+    sandbox.output("cd sub/two; ls -A .git; rmdir .git; test ! -e .git; mkdir .git; touch .git/y");
 }
