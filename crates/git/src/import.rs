@@ -9,11 +9,14 @@ mod area;
 mod changes;
 mod generation;
 mod indexes;
+mod made;
+mod modules;
 mod note;
 mod read;
 mod settings;
 mod snapshot;
 mod states;
+mod template;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -23,14 +26,18 @@ use crate::directory::Directory;
 use crate::transaction;
 use crate::upper::Upper;
 use apply::NotWritten;
+use modules::Left;
 use read::{Failure, Received};
 
 pub use changes::{has_changes, is_quiet};
+pub use made::{Found, Made, create, recover};
 pub use note::Note;
 pub use snapshot::Snapshot;
 
 /// What decides about settings and addresses that come back.
 pub struct Terms<'t> {
+    /// Where the git directory lies.
+    pub git: PathBuf,
     /// Where relative addresses begin: the top of the work tree, if there is one.
     pub top: Option<PathBuf>,
     /// Whether commands can write at a path.
@@ -39,6 +46,9 @@ pub struct Terms<'t> {
     pub is_readable: Box<dyn Fn(&Path) -> bool + 't>,
     /// Whether existing targets of fetches and pushes stay what they are.
     pub is_strict: bool,
+    /// Whether no git directory that a command has written lies on the host. Then a submodule can be staged:
+    /// git enters the directory of one that is.
+    pub holds_git_directories: bool,
 }
 
 impl fmt::Debug for Terms<'_> {
@@ -67,7 +77,7 @@ pub fn import(
     changes: &Directory,
     terms: &Terms<'_>,
 ) -> Imported {
-    match try_import(git, snapshot, changes, terms) {
+    match try_import(git, snapshot, changes, terms, &mut Left::all()) {
         Ok(notes) => Imported { notes, is_waiting: false },
         Err(NotWritten::Locked(lock)) => {
             let mut name = lock.into_os_string();
@@ -86,6 +96,7 @@ fn try_import(
     snapshot: &Snapshot,
     changes: &Directory,
     terms: &Terms<'_>,
+    left: &mut Left,
 ) -> Result<Vec<Note>, NotWritten> {
     // What a host that was killed has begun is finished first.
     transaction::recover(git)?;
@@ -95,7 +106,12 @@ fn try_import(
     let upper = changes.below(".").map_err(Failure::from)?;
     let upper = Upper::from(upper.ok_or_else(|| Failure::Unreadable("it is gone".to_owned()))?);
     let received = Received::read(git, &database, snapshot, &upper, &terms.is_writable)?;
-    let mut notes = apply::apply(git, snapshot, &upper, (&received, &database), terms)?;
+    if left.is_new {
+        received.check_whole(git)?;
+    }
+    // A commit of a submodule comes before the one that names it.
+    let mut notes = modules::import(git, snapshot, &upper, terms, left)?;
+    notes.extend(apply::apply(git, snapshot, &upper, (&received, &database), terms)?);
     if !received.left_out.is_empty() {
         notes.push(Note::LeftOut(received.left_out));
     }

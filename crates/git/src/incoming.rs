@@ -57,21 +57,26 @@ impl<'a> Incoming<'a> {
         borders: &Borders,
         bounds: &Bounds,
     ) -> Result<Self, Problem> {
-        let directory = base.directory().ok_or(io::Error::from(io::ErrorKind::NotFound))?;
-        let incoming = Self {
-            base,
-            loose: BTreeMap::new(),
-            packs: Vec::new(),
-            spool: Spool::new(directory),
-            left_out: Vec::new(),
-            unnamed: 0,
-        };
+        let incoming = Self::none(base)?;
         let budget = Budget::new(bounds);
         let lookup = Lookup::new(base);
         let mut reader = Reader { incoming, added, borders, bounds, budget, lookup };
         reader.read()?;
         reader.close()?;
         Ok(reader.incoming)
+    }
+
+    /// What a command that added nothing leaves.
+    pub fn none(base: &'a Database) -> io::Result<Self> {
+        let directory = base.directory().ok_or(io::Error::from(io::ErrorKind::NotFound))?;
+        Ok(Self {
+            base,
+            loose: BTreeMap::new(),
+            packs: Vec::new(),
+            spool: Spool::new(directory),
+            left_out: Vec::new(),
+            unnamed: 0,
+        })
     }
 
     /// Whether there is nothing to store.

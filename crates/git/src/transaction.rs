@@ -9,8 +9,8 @@
 //! can finish what a killed one began.
 
 mod execute;
-mod failpoint;
-mod files;
+pub(crate) mod failpoint;
+pub(crate) mod files;
 mod recover;
 mod staging;
 mod step;

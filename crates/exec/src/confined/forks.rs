@@ -231,6 +231,7 @@ impl Forks {
         let top = (git.file_name() == Some(".git".as_ref())).then(|| git.parent()).flatten();
         let plan = &self.plan;
         Terms {
+            git: git.to_owned(),
             top: top.map(Path::to_owned),
             is_writable: Box::new(|path| {
                 plan.files == Files::Full
@@ -238,6 +239,7 @@ impl Forks {
             }),
             is_readable: Box::new(|path| !plan.closes(path)),
             is_strict: false,
+            holds_git_directories: false,
         }
     }
 }

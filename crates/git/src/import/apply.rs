@@ -80,6 +80,7 @@ pub(super) fn apply(
         notes: Vec::new(),
         applied: BTreeSet::new(),
         is_empty: true,
+        holds_git_directories: terms.holds_git_directories,
         skip_worktree: if is_sparse {
             SkipWorktree::Allowed(&is_absent)
         } else {
@@ -123,6 +124,7 @@ struct Apply<'g> {
     /// Whether nothing is to be written.
     is_empty: bool,
     skip_worktree: SkipWorktree<'g>,
+    holds_git_directories: bool,
 }
 
 impl Apply<'_> {
@@ -225,7 +227,8 @@ impl Apply<'_> {
                 .map_err(Failure::from)?,
             None => Index::default(),
         };
-        let accept = |entry: &index::Entry<'_>| received.accepts(entry);
+        let holds = self.holds_git_directories;
+        let accept = |entry: &index::Entry<'_>| received.accepts(entry, holds);
         let terms = index::Terms { accept: &accept, skip_worktree: self.skip_worktree, written_at };
         let merged = index::merge(before, view, &host, &terms);
         let paths = |paths: Vec<Vec<u8>>| -> Vec<PathBuf> {

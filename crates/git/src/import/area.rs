@@ -65,6 +65,11 @@ impl Before {
         std::iter::once(PathBuf::new()).chain(linked).map(|prefix| Self::one(git, prefix)).collect()
     }
 
+    /// The main work tree of a directory that had nothing.
+    pub(super) fn nothing() -> Self {
+        Self { prefix: PathBuf::new(), head: None, index: None }
+    }
+
     fn one(git: &Directory, prefix: PathBuf) -> Result<Self, ReadError> {
         let directory = git.below(place(&prefix))?;
         let head = directory.as_ref().and_then(|directory| refs::read_head(directory).ok());

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
 
+use super::modules::{MAX_MODULES, MODULES};
 use super::snapshot::Snapshot;
-use crate::directory::Directory;
+use crate::directory::{Directory, Entry};
 
 /// What a fork begins with, and what is in it.
 const SEEDS: [(&str, &[&str]); 4] = [
@@ -31,16 +32,51 @@ const MAX_NAMES: usize = 10_000;
 /// Whether commands have changed anything. Where git has only looked at files again, the index differs in
 /// nothing but that, and the fork counts as unchanged.
 pub fn has_changes(changes: &Directory, snapshot: &mut Snapshot) -> bool {
-    let differs = |(directory, seeds): &(&str, &[&str])| {
-        // One more than the seeds is enough to tell, beside an index.
-        let Ok(Some(entries)) = changes.entries(directory, seeds.len() + 1) else { return true };
+    SEEDS.iter().any(|(directory, seeds)| {
+        // An index, submodules and one more than the seeds are enough to tell.
+        let Ok(Some(entries)) = changes.entries(directory, seeds.len() + 3) else { return true };
         entries.iter().any(|entry| {
             let is_seed = seeds.iter().any(|seed| entry.name == *seed);
-            let is_index = *directory == "." && entry.name == "index";
-            !(is_seed || is_index && snapshot.has_index_of(changes))
+            let differs = *directory != "." || top_differs(changes, entry, snapshot);
+            !is_seed && differs
         })
-    };
-    SEEDS.iter().any(differs)
+    })
+}
+
+/// Whether an entry of a git directory says something else than the repository.
+fn top_differs(changes: &Directory, entry: &Entry, snapshot: &mut Snapshot) -> bool {
+    if entry.name == "index" {
+        return !snapshot.has_index_of(changes);
+    }
+    entry.name != MODULES || modules_differ(changes, snapshot)
+}
+
+fn modules_differ(changes: &Directory, snapshot: &mut Snapshot) -> bool {
+    let mut left = vec![PathBuf::from(MODULES)];
+    while let Some(path) = left.pop() {
+        let Ok(Some(directory)) = changes.below(&path) else { return true };
+        let Ok(Some(entries)) = directory.entries(".", MAX_MODULES) else { return true };
+        for entry in entries {
+            let path = path.join(&entry.name);
+            if entry.kind != FileType::Directory {
+                return true;
+            }
+            match (snapshot.module_mut(&path), directory.below(&entry.name)) {
+                (Some(Some(module)), Ok(Some(below))) => {
+                    let Ok(Some(entries)) = below.entries(".", MAX_NAMES) else { return true };
+                    if entries.iter().any(|entry| top_differs(&below, entry, module)) {
+                        return true;
+                    }
+                }
+                (None, _) => left.push(path),
+                _ => return true,
+            }
+        }
+        if left.len() > MAX_MODULES {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether no git is in the middle of something, as far as its files tell.
@@ -60,7 +96,7 @@ pub fn is_quiet(changes: &Directory) -> bool {
             if is_there && (is_lock || is_under_way) || seen > MAX_NAMES {
                 return false;
             }
-            let holds_locks = directory != Path::new(".")
+            let holds_locks = directory != Path::new(".") && entry.name != "objects"
                 || ["refs", "worktrees", "modules"].iter().any(|name| entry.name == *name);
             if entry.kind == FileType::Directory && holds_locks {
                 left.push(directory.join(entry.name));

@@ -37,8 +37,9 @@ struct Version {
 }
 
 impl Generation {
-    pub(super) fn now(git: &Directory) -> Result<Self, ReadError> {
-        let mut paths: Vec<PathBuf> = WATCHED.iter().map(PathBuf::from).collect();
+    /// The one of now. `more` are other directories that matter.
+    pub(super) fn now(git: &Directory, more: Vec<PathBuf>) -> Result<Self, ReadError> {
+        let mut paths: Vec<PathBuf> = WATCHED.iter().map(PathBuf::from).chain(more).collect();
         let mut left = vec![PathBuf::from("refs")];
         while let Some(directory) = left.pop() {
             if paths.len() + left.len() > MAX_DIRECTORIES {
@@ -62,6 +63,11 @@ impl Generation {
             .collect();
         let is_settled = versions.iter().flat_map(|(_, version)| version).all(Version::is_settled);
         Ok(Self { versions, is_settled })
+    }
+
+    /// One that is never current.
+    pub(super) fn none() -> Self {
+        Self { versions: Vec::new(), is_settled: false }
     }
 
     /// Whether nothing has changed since.
@@ -109,10 +115,10 @@ mod tests {
         fs::write(root.join("refs/heads/a/b"), "x").expect("a file");
         let git = Directory::open(root).expect("it is there");
         std::thread::sleep(GRANULARITY * 2);
-        let then = Generation::now(&git).expect("readable");
+        let then = Generation::now(&git, Vec::new()).expect("readable");
         assert!(then.is_current(&git));
         for (path, text) in [("refs/heads/a/c", "y"), ("HEAD", "z"), ("index", "new")] {
-            let then = Generation::now(&git).expect("readable");
+            let then = Generation::now(&git, Vec::new()).expect("readable");
             fs::write(root.join("new"), text).expect("a file");
             fs::rename(root.join("new"), root.join(path)).expect("a rename");
             assert!(!then.is_current(&git), "{path}");

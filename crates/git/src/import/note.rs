@@ -1,6 +1,6 @@
 //! What a reader has to know about changes that came back, or did not.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// One thing to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,4 +35,30 @@ pub enum Note {
     Locked(PathBuf),
     /// Nothing came back, for this reason.
     Failed(String),
+}
+
+impl Note {
+    /// The same of a repository that lies in this directory of another one.
+    pub(super) fn within(self, directory: &Path) -> Self {
+        let name = |name: String| format!("{}/{name}", directory.display());
+        let names = |names: Vec<String>| names.into_iter().map(name).collect();
+        match self {
+            Self::ReferenceKept { name: of, kept } => {
+                Self::ReferenceKept { name: name(of), kept: kept.map(name) }
+            }
+            Self::StagedMeanwhile(paths) => {
+                Self::StagedMeanwhile(paths.into_iter().map(|path| directory.join(path)).collect())
+            }
+            Self::SettingsRefused(settings) => Self::SettingsRefused(names(settings)),
+            Self::SettingsMeanwhile(settings) => Self::SettingsMeanwhile(names(settings)),
+            Self::SettingsChanged(settings) => Self::SettingsChanged(names(settings)),
+            Self::HidesFiles(file) => Self::HidesFiles(name(file)),
+            Self::LeftOut(files) => Self::LeftOut(names(files)),
+            Self::StateLeftOut { operation, reason } => {
+                Self::StateLeftOut { operation: name(operation), reason }
+            }
+            Self::Locked(lock) => Self::Locked(directory.join(lock)),
+            Self::Failed(reason) => Self::Failed(format!("{}: {reason}", directory.display())),
+        }
+    }
 }

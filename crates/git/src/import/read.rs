@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
 
-use super::{Snapshot, area};
+use super::{Snapshot, area, template};
 use crate::bounds::Problem;
 use crate::database::Database;
 use crate::directory::{Directory, ReadError};
@@ -57,6 +57,8 @@ pub(super) struct Received<'b> {
     pub(super) refs: Vec<RefChange>,
     pub(super) areas: Vec<area::After>,
     pub(super) left_out: Vec<String>,
+    /// References whose objects are not there.
+    pub(super) incomplete: Vec<String>,
 }
 
 impl<'b> Received<'b> {
@@ -69,21 +71,26 @@ impl<'b> Received<'b> {
     ) -> Result<Self, Failure> {
         let map = snapshot.refs.as_ref().map_err(|error| Failure::Unreadable(error.to_string()))?;
         let added = upper.directory().below("objects")?;
-        let added = added.ok_or_else(|| Failure::Unreadable("it has no objects".to_owned()))?;
         let borders = borders(git)?;
-        let objects =
-            Incoming::read(&added, database, &borders, &crate::bounds::Bounds::default())?;
+        let objects = match added {
+            Some(added) => {
+                Incoming::read(&added, database, &borders, &crate::bounds::Bounds::default())?
+            }
+            // A command has added no objects to a submodule.
+            None => Incoming::none(database)?,
+        };
         let mut left_out = named(upper)?;
         let changes = refs::changes(map, upper, Bounds::default())?;
         left_out.extend(changes.left_out.iter().map(|one| printable(&one.path)));
-        let mut accepted = Vec::new();
+        let (mut accepted, mut incomplete) = (Vec::new(), Vec::new());
         for change in changes.refs {
             if has_value(&objects, &change)? {
                 accepted.push(change);
             } else {
-                left_out.push(change.name.to_string());
+                incomplete.push(change.name.to_string());
             }
         }
+        left_out.extend(incomplete.iter().cloned());
         let mut reader =
             area::Reader { git, upper, objects: &objects, is_writable, left_out: Vec::new() };
         let areas = reader.all(&snapshot.areas)?;
@@ -91,7 +98,26 @@ impl<'b> Received<'b> {
         left_out.sort_unstable();
         left_out.dedup();
         left_out.truncate(MAX_NAMED);
-        Ok(Self { objects, refs: accepted, areas, left_out })
+        Ok(Self { objects, refs: accepted, areas, left_out, incomplete })
+    }
+
+    /// Checks that a new repository has what it refers to: nobody else has it.
+    pub(super) fn check_whole(&self, git: &Directory) -> Result<(), Failure> {
+        if let Some(name) = self.incomplete.first() {
+            let mut reason = format!("objects of {name} are missing or damaged");
+            if let Some(first) = self.objects.left_out().first() {
+                reason = format!("{reason} ({}: {})", first.name.display(), first.reason);
+            }
+            return Err(Failure::Unreadable(reason));
+        }
+        for id in borders(git)?.shallow {
+            if self.objects.kind(&id)? != Some(Kind::Commit) {
+                return Err(Failure::Unreadable(format!(
+                    "its history ends at {id}, which is missing"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Whether the command has deleted a reference.
@@ -100,12 +126,16 @@ impl<'b> Received<'b> {
     }
 
     /// Whether an entry of the index may be staged.
-    pub(super) fn accepts(&self, entry: &crate::index::Entry<'_>) -> bool {
+    pub(super) fn accepts(
+        &self,
+        entry: &crate::index::Entry<'_>,
+        holds_git_directories: bool,
+    ) -> bool {
         use crate::index::Mode;
         let is_there = |id: &Id| matches!(self.objects.kind(id), Ok(Some(Kind::Blob)));
         match entry.mode() {
-            // It would lead git into the directory of that name, which a command can make a repository.
-            Mode::Gitlink => false,
+            // It leads git into the directory of that name, which must not be a command's repository.
+            Mode::Gitlink => holds_git_directories,
             _ => is_there(&entry.id()) || entry.is_intent_to_add() && entry.id() == EMPTY_BLOB,
         }
     }
@@ -148,11 +178,13 @@ fn named(upper: &Upper) -> Result<Vec<String>, Failure> {
             let is_holder = directory == "." && (entry.name == "hooks" || entry.name == "info");
             let path =
                 if directory == "." { name.to_owned() } else { Path::new(directory).join(name) };
+            let is_of_template = directory == "." && template::has(upper, name);
             let is_state = state::kind(&path).is_some() || state::kind(&path.join("x")).is_some();
             if !is_known
                 && !is_state
                 && !is_lock
                 && !is_holder
+                && !is_of_template
                 && entry.kind != FileType::CharacterDevice
             {
                 names.push(printable(&path));

@@ -1,9 +1,13 @@
 //! A repository as commands saw it.
 
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
 use rustix::fs::{Stat, fstat};
 
 use super::area::Before;
 use super::generation::Generation;
+use super::modules::{self, MAX_DEPTH, MAX_MODULES};
 use super::{indexes, settings};
 use crate::directory::{Directory, ReadError};
 use crate::index::{Index, Limits};
@@ -21,6 +25,10 @@ pub struct Snapshot {
     /// As in [`settings::FILES`].
     pub(super) configs: [Vec<u8>; 2],
     pub(super) marks: Marks,
+    /// Its submodules, by their paths in the git directory. `None`: it could not be read.
+    pub(super) modules: BTreeMap<PathBuf, Option<Snapshot>>,
+    /// Whether these are all of its submodules.
+    pub(super) has_all_modules: bool,
     /// The index of a fork that says the same as this one.
     same_index: Option<FileVersion>,
 }
@@ -31,18 +39,67 @@ type FileVersion = (u64, i64, i64, u64);
 impl Snapshot {
     /// Takes it. The fork has been made before.
     pub fn take(git: &Directory) -> Result<Self, ReadError> {
-        let generation = Generation::now(git)?;
+        Self::take_within(git, MAX_DEPTH, &mut MAX_MODULES.clone())
+    }
+
+    fn take_within(git: &Directory, depth: usize, left: &mut usize) -> Result<Self, ReadError> {
+        let found = modules::find(git, *left, modules::is_repository)?;
+        let generation = Generation::now(git, found.directories)?;
         let refs =
             RefMap::read(git, Bounds::default()).and_then(|map| refs::read_head(git).map(|_| map));
         let areas = Before::all(git)?;
         let (configs, marks) = (settings::read(git), Marks::read(git)?);
-        Ok(Self { generation, refs, areas, configs, marks, same_index: None })
+        *left -= found.modules.len();
+        let mut modules = BTreeMap::new();
+        for path in found.modules {
+            let module = match git.below(&path) {
+                Ok(Some(module)) if depth > 0 => Self::take_within(&module, depth - 1, left).ok(),
+                _ => None,
+            };
+            modules.insert(path, module);
+        }
+        let has_all_modules = found.is_whole;
+        Ok(Self {
+            generation,
+            refs,
+            areas,
+            configs,
+            marks,
+            modules,
+            has_all_modules,
+            same_index: None,
+        })
     }
 
-    /// Whether the repository is still as it was.
+    /// The one of a directory that had nothing. A command's settings in it count as brought back.
+    pub(super) fn of_nothing(config: Vec<u8>) -> Self {
+        Self {
+            generation: Generation::none(),
+            refs: Ok(RefMap::default()),
+            areas: vec![Before::nothing()],
+            configs: [config, Vec::new()],
+            marks: Marks::default(),
+            modules: BTreeMap::new(),
+            has_all_modules: true,
+            same_index: None,
+        }
+    }
+
+    /// Whether the repository is still as it was, and its submodules are.
     #[must_use]
     pub fn is_current(&self, git: &Directory) -> bool {
-        self.generation.is_current(git)
+        let is_module_current = |(path, module): (&PathBuf, &Option<Self>)| match module {
+            Some(module) => {
+                git.below(path).is_ok_and(|now| now.is_some_and(|now| module.is_current(&now)))
+            }
+            None => true,
+        };
+        self.generation.is_current(git) && self.modules.iter().all(is_module_current)
+    }
+
+    /// The submodule whose git directory has this path.
+    pub(super) fn module_mut(&mut self, path: &Path) -> Option<&mut Option<Self>> {
+        self.modules.get_mut(path)
     }
 
     /// Whether the index of a fork says the same as that of the repository: git has looked at files again.

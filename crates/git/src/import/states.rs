@@ -55,13 +55,22 @@ pub(super) fn write(
             });
             continue;
         }
-        if state.kind == Kind::Exclude {
+        if state.kind == Kind::Exclude && hides_files(&state) {
             notes.push(Note::HidesFiles("info/exclude".to_owned()));
         }
         state.write(transaction)?;
         is_changed = true;
     }
     Ok(is_changed)
+}
+
+/// Whether a list of files has a line that names any: the one of git's template has comments alone.
+fn hides_files(state: &State) -> bool {
+    let lines = |text: &[u8]| {
+        text.split(|byte| *byte == b'\n')
+            .any(|line| !line.trim_ascii().is_empty() && !line.starts_with(b"#"))
+    };
+    state.files.values().flatten().any(|text| lines(text))
 }
 
 /// Whether history ends only where it has to: at commits that are new, or whose parents are not there.

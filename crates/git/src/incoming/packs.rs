@@ -8,6 +8,7 @@ use rustix::fs::FileType;
 
 use super::{Fault, Reader, Reason, below};
 use crate::bounds::{Bound, Problem};
+use crate::directory::ReadError;
 use crate::object::Id;
 use crate::pack::{Received, receive};
 
@@ -22,6 +23,8 @@ impl Reader<'_, '_> {
             let path = below("pack", &name);
             match (is_pack(&name), kind) {
                 (_, FileType::CharacterDevice) => {}
+                // An overlay copies a pack that git has touched. Its name is the sum of its content.
+                (true, _) if self.has_pack(&path)? => {}
                 (true, FileType::RegularFile | FileType::Unknown) => match self.read_pack(&path) {
                     Ok(pack) if pack.is_known() => {}
                     Ok(pack) => self.incoming.packs.push(Some(pack)),
@@ -33,6 +36,17 @@ impl Reader<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the repository has a pack of this name, and its index.
+    fn has_pack(&self, path: &Path) -> Result<bool, Problem> {
+        let Some(directory) = self.incoming.base.directory() else { return Ok(false) };
+        let has = |path: &Path| match directory.file(path) {
+            Ok(file) => Ok(file.is_some()),
+            Err(ReadError::Io(error)) => Err(error),
+            Err(_) => Ok(false),
+        };
+        Ok(has(path)? && has(&path.with_extension("idx"))?)
     }
 
     fn read_pack(&mut self, path: &Path) -> Result<Received, Fault> {

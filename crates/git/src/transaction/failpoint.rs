@@ -2,10 +2,10 @@
 
 /// Passed before every change. A test counts them, and kills its own process at one of them.
 #[cfg(not(test))]
-pub(super) fn pass() {}
+pub(crate) fn pass() {}
 
 #[cfg(test)]
-pub(super) use counted::{kill_at, pass};
+pub(crate) use counted::{kill_at, pass};
 
 #[cfg(test)]
 mod counted {
@@ -13,7 +13,7 @@ mod counted {
 
     static LEFT: AtomicU32 = AtomicU32::new(u32::MAX);
 
-    pub(in super::super) fn pass() {
+    pub(crate) fn pass() {
         if LEFT.load(Ordering::Relaxed) != u32::MAX && LEFT.fetch_sub(1, Ordering::Relaxed) == 0 {
             let own = rustix::process::getpid();
             rustix::process::kill_process(own, rustix::process::Signal::KILL).expect("kill");
@@ -21,7 +21,7 @@ mod counted {
     }
 
     /// Kills this process when it has passed `count` places.
-    pub(in super::super) fn kill_at(count: u32) {
+    pub(crate) fn kill_at(count: u32) {
         LEFT.store(count, Ordering::Relaxed);
     }
 }

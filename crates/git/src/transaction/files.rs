@@ -98,7 +98,7 @@ pub(super) fn is_file(stat: &Stat) -> bool {
 }
 
 /// Makes a file that was not there.
-pub(super) fn create(
+pub(crate) fn create(
     directory: &Directory,
     name: impl AsRef<OsStr>,
     mode: u32,
@@ -110,7 +110,7 @@ pub(super) fn create(
 }
 
 /// Writes all of a content. A test can stop in its middle.
-pub(super) fn write(mut file: &File, content: &[u8]) -> io::Result<()> {
+pub(crate) fn write(mut file: &File, content: &[u8]) -> io::Result<()> {
     let (first, second) = content.split_at(content.len() / 2);
     for half in [first, second] {
         failpoint::pass();
@@ -126,7 +126,7 @@ pub(super) fn rename(from: &Directory, name: &OsStr, to: &Location) -> io::Resul
 }
 
 /// Removes a file, if it is there.
-pub(super) fn unlink(directory: &Directory, name: impl AsRef<OsStr>) -> io::Result<()> {
+pub(crate) fn unlink(directory: &Directory, name: impl AsRef<OsStr>) -> io::Result<()> {
     failpoint::pass();
     match rustix::fs::unlinkat(directory, name.as_ref(), AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -184,7 +184,7 @@ fn split(path: &Path) -> Option<(&Path, OsString)> {
     Some((parent, path.file_name()?.to_owned()))
 }
 
-pub(super) fn io_error(error: ReadError) -> io::Error {
+pub(crate) fn io_error(error: ReadError) -> io::Error {
     match error {
         ReadError::WrongKind => Errno::NOTDIR.into(),
         ReadError::TooLarge(_) => Errno::FBIG.into(),

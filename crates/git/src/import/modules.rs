@@ -1,0 +1,259 @@
+//! The repositories of submodules: `modules/NAME` in the git directory of the repository above.
+//!
+//! Each is a repository of its own, and comes back as one. Those that a command has made are made anew by the
+//! host, and those that it has deleted stay.
+
+mod find;
+mod place;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::Mode;
+use rustix::io::Errno;
+
+use super::apply::NotWritten;
+use super::read::Failure;
+use super::{Note, Snapshot, Terms, made, settings, try_import};
+use crate::config::New;
+use crate::directory::Directory;
+use crate::upper::{Node, Upper};
+
+pub(super) use find::{find, is_begun, is_repository};
+
+/// The directory of submodules.
+pub(super) const MODULES: &str = "modules";
+/// How deep submodules lie in each other.
+pub(super) const MAX_DEPTH: usize = 8;
+/// How many submodules there are, in each other or not.
+pub(super) const MAX_MODULES: usize = 512;
+/// No further submodule is begun after this time.
+const MAX_TIME: Duration = Duration::from_secs(180);
+
+/// How much more is read.
+#[derive(Debug)]
+pub(super) struct Left {
+    depth: usize,
+    modules: usize,
+    until: Instant,
+    /// Whether the repository is being made: what it refers to has to be there.
+    pub(super) is_new: bool,
+}
+
+impl Left {
+    pub(super) fn all() -> Self {
+        let until = Instant::now() + MAX_TIME;
+        Self { depth: MAX_DEPTH, modules: MAX_MODULES, until, is_new: false }
+    }
+
+    /// Does something with a submodule. `None`: there were too many.
+    fn one<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        if self.depth == 0 || self.modules == 0 || Instant::now() > self.until {
+            return None;
+        }
+        self.modules -= 1;
+        self.depth -= 1;
+        let is_new = std::mem::replace(&mut self.is_new, false);
+        let read = read(self);
+        self.is_new = is_new;
+        self.depth += 1;
+        Some(read)
+    }
+}
+
+/// Brings back what a command has changed in submodules. A lock of one of them lets everything wait.
+pub(super) fn import(
+    git: &Directory,
+    snapshot: &Snapshot,
+    upper: &Upper,
+    terms: &Terms<'_>,
+    left: &mut Left,
+) -> Result<Vec<Note>, NotWritten> {
+    let mut reader =
+        Reader { git, snapshot, upper, terms, notes: Vec::new(), left_out: Vec::new() };
+    match upper.entry(MODULES).map_err(Failure::from)? {
+        Node::Absent => return Ok(Vec::new()),
+        Node::Whiteout if snapshot.modules.is_empty() => return Ok(Vec::new()),
+        Node::Whiteout => {}
+        Node::Directory { .. } => reader.made(left)?,
+        Node::File(_) | Node::Odd => reader.left_out.push(MODULES.to_owned()),
+    }
+    for (path, before) in &snapshot.modules {
+        reader.known(path, before.as_ref(), left)?;
+    }
+    let Reader { mut notes, left_out, .. } = reader;
+    if !left_out.is_empty() {
+        notes.push(Note::LeftOut(left_out));
+    }
+    Ok(notes)
+}
+
+struct Reader<'r> {
+    git: &'r Directory,
+    snapshot: &'r Snapshot,
+    upper: &'r Upper,
+    terms: &'r Terms<'r>,
+    notes: Vec<Note>,
+    left_out: Vec<String>,
+}
+
+impl Reader<'_> {
+    /// A submodule that there was when the fork began.
+    fn known(
+        &mut self,
+        path: &Path,
+        before: Option<&Snapshot>,
+        left: &mut Left,
+    ) -> Result<(), NotWritten> {
+        match (self.upper.entry(path).unwrap_or(Node::Odd), before) {
+            (Node::Absent, _) => {}
+            // Its branches may be on no other machine.
+            (Node::Whiteout, _) => self.leave_out(path, " (its deletion)"),
+            (Node::Directory { .. }, Some(before)) => {
+                let host = self.git.below(path).map_err(Failure::from)?;
+                let changes = self.upper.directory().below(path).map_err(Failure::from)?;
+                match (host, changes) {
+                    (Some(host), Some(changes)) => {
+                        self.changed(path, &host, before, &changes, left)?;
+                    }
+                    _ => self.leave_out(path, ""),
+                }
+            }
+            (Node::Directory { .. } | Node::File(_) | Node::Odd, _) => self.leave_out(path, ""),
+        }
+        Ok(())
+    }
+
+    fn changed(
+        &mut self,
+        path: &Path,
+        host: &Directory,
+        before: &Snapshot,
+        changes: &Directory,
+        left: &mut Left,
+    ) -> Result<(), NotWritten> {
+        let config = settings::read(host).into_iter().next().unwrap_or_default();
+        let terms = place::terms(self.terms, path, place::named(self.terms, path, &config));
+        let read = left.one(|left| try_import(host, before, changes, &terms, left));
+        self.take(path, read)
+    }
+
+    /// The submodules that a command has made.
+    fn made(&mut self, left: &mut Left) -> Result<(), NotWritten> {
+        let known = |path: &Path| self.snapshot.modules.contains_key(path);
+        let is_module =
+            |path: &Path, directory: &Directory| known(path) || is_begun(path, directory);
+        let found = match find(self.upper.directory(), MAX_MODULES * 2, is_module) {
+            Ok(found) => found,
+            Err(error) => {
+                self.left_out.push(format!("{MODULES} ({error})"));
+                return Ok(());
+            }
+        };
+        if !found.is_whole {
+            self.left_out.push(format!("{MODULES} (more than can be read)"));
+        }
+        for path in found.modules.iter().filter(|path| !known(path)) {
+            let content = self.upper.directory().below(path).map_err(Failure::from)?;
+            let Some(content) = content.filter(|_| place::is_plain(path)) else {
+                self.leave_out(path, "");
+                continue;
+            };
+            self.create(path, &content, left)?;
+        }
+        Ok(())
+    }
+
+    fn create(
+        &mut self,
+        path: &Path,
+        content: &Directory,
+        left: &mut Left,
+    ) -> Result<(), NotWritten> {
+        let config = settings::read(content).into_iter().next().unwrap_or_default();
+        let work_tree = match place::accepted(self.terms, path, &config) {
+            Ok(work_tree) => work_tree,
+            Err(reason) => {
+                self.leave_out(path, &format!(" ({reason})"));
+                return Ok(());
+            }
+        };
+        let terms = place::terms(self.terms, path, work_tree.clone());
+        if let Ok(Some(host)) = self.git.below(path)
+            && is_repository(path, &host)
+        {
+            // An import that had to wait has made it, or somebody else has meanwhile.
+            if !self.snapshot.has_all_modules {
+                self.leave_out(path, "");
+                return Ok(());
+            }
+            let before = Snapshot::of_nothing(config);
+            return self.changed(path, &host, &before, content, left);
+        }
+        let Some(host) = make(self.git, path).map_err(Failure::from)? else {
+            self.leave_out(path, "");
+            return Ok(());
+        };
+        let way = work_tree.map(|tree| place::relative(&self.terms.git.join(path), &tree));
+        let new = New { is_bare: false, worktree: way.as_deref(), origin: None };
+        let made = left.one(|left| made::make(&host, content, &new, &terms, left));
+        let is_made = matches!(made, Some(Ok(Some(_))));
+        let result = self.take(path, made.map(|made| made.map(Option::unwrap_or_default)));
+        if !is_made {
+            remove_empty(self.git, path);
+        }
+        result
+    }
+
+    fn take(
+        &mut self,
+        path: &Path,
+        read: Option<Result<Vec<Note>, NotWritten>>,
+    ) -> Result<(), NotWritten> {
+        match read {
+            None => self.leave_out(path, " (there are too many)"),
+            Some(Ok(notes)) => self.notes.extend(notes.into_iter().map(|note| note.within(path))),
+            Some(Err(NotWritten::Locked(lock))) => {
+                return Err(NotWritten::Locked(path.join(lock)));
+            }
+            Some(Err(NotWritten::Failed(failure))) => {
+                self.notes.push(Note::Failed(failure.to_string()).within(path));
+            }
+        }
+        Ok(())
+    }
+
+    fn leave_out(&mut self, path: &Path, why: &str) {
+        self.left_out.push(format!("{}{why}", path.display()));
+    }
+}
+
+/// Makes an empty directory, and those above it. `None`: something is in its place.
+fn make(git: &Directory, path: &Path) -> Result<Option<Directory>, crate::directory::ReadError> {
+    let mut so_far = PathBuf::new();
+    for part in path {
+        let above = if so_far.as_os_str().is_empty() { Path::new(".") } else { &so_far };
+        let Some(above) = git.below(above)? else { return Ok(None) };
+        if !so_far.as_os_str().is_empty() && is_repository(&so_far, &above) {
+            return Ok(None);
+        }
+        match rustix::fs::mkdirat(&above, part, Mode::from(0o777)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        so_far.push(part);
+    }
+    match git.below(path) {
+        Err(crate::directory::ReadError::WrongKind) => Ok(None),
+        made => made,
+    }
+}
+
+/// Removes directories that are empty, from a path upwards.
+fn remove_empty(git: &Directory, path: &Path) {
+    for path in path.ancestors().filter(|path| !path.as_os_str().is_empty()) {
+        if rustix::fs::unlinkat(git, path, rustix::fs::AtFlags::REMOVEDIR).is_err() {
+            return;
+        }
+    }
+}

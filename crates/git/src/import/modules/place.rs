@@ -1,0 +1,152 @@
+//! Where submodules lie: their names, and their work trees.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use super::MODULES;
+use super::find::MAX_PARTS;
+use crate::config::Config;
+use crate::directory::{Directory, ReadError};
+use crate::import::Terms;
+use crate::name::{self, Mark};
+use crate::repository::DOT_GIT;
+
+/// No file that leads to a directory is longer.
+const MAX_LEAD: u64 = 8 << 10;
+
+/// The terms for the settings of a submodule.
+pub(super) fn terms<'t>(above: &'t Terms<'_>, path: &Path, top: Option<PathBuf>) -> Terms<'t> {
+    Terms {
+        git: above.git.join(path),
+        top,
+        is_writable: Box::new(|path| (above.is_writable)(path)),
+        is_readable: Box::new(|path| (above.is_readable)(path)),
+        ..*above
+    }
+}
+
+/// Whether a command may give a submodule this name.
+pub(super) fn is_plain(path: &Path) -> bool {
+    let Ok(name) = path.strip_prefix(MODULES) else { return false };
+    let is_plain = |part: &OsStr| {
+        let bytes = part.as_bytes();
+        part.to_str().is_some_and(|text| !text.chars().any(char::is_control))
+            && !bytes.starts_with(b"-")
+            && !bytes.ends_with(b".lock")
+            && name::is_allowed_tree_entry(bytes)
+            // Directories of these names would make a repository of the one that holds them.
+            && Mark::of(bytes).is_none()
+    };
+    let count = name.iter().count();
+    count > 0 && count <= MAX_PARTS && name.iter().all(is_plain)
+}
+
+/// The work tree that the configuration of a submodule names.
+pub(super) fn named(above: &Terms<'_>, path: &Path, config: &[u8]) -> Option<PathBuf> {
+    let config = Config::parse(config)?;
+    let value = config.values(b"core.worktree").last()?.as_deref()?;
+    Some(clean(&above.git.join(path).join(OsStr::from_bytes(value))))
+}
+
+/// The work tree that a command has given a submodule, if it lies in that of the repository above, where
+/// commands write, and does not belong to another repository.
+pub(super) fn accepted(
+    above: &Terms<'_>,
+    path: &Path,
+    config: &[u8],
+) -> Result<Option<PathBuf>, &'static str> {
+    let Some(tree) = named(above, path, config) else { return Ok(None) };
+    let Some(top) = &above.top else { return Err("the repository above has no work tree") };
+    let within = tree.strip_prefix(top).map_err(|_| "its work tree lies outside")?;
+    let is_plain = !within.as_os_str().is_empty()
+        && !name::holds_git_name(within)
+        && within.to_str().is_some_and(|text| !text.chars().any(char::is_control));
+    if !is_plain || !(above.is_writable)(&tree) {
+        return Err("its work tree lies where no command writes");
+    }
+    match Directory::open(&tree) {
+        Ok(directory) if leads_back(&directory, &tree, &above.git.join(path)) => Ok(Some(tree)),
+        Ok(_) => Err("its work tree belongs to another repository"),
+        // It is not checked out.
+        Err(error) if error.is_absent() => Ok(Some(tree)),
+        Err(_) => Err("its work tree is behind a link"),
+    }
+}
+
+/// Whether the `.git` of a work tree leads to this git directory, or is not there.
+fn leads_back(directory: &Directory, tree: &Path, git: &Path) -> bool {
+    let text = match directory.read(DOT_GIT, MAX_LEAD) {
+        Ok(None) => return true,
+        Ok(Some(text)) => text,
+        Err(ReadError::WrongKind | ReadError::TooLarge(_) | ReadError::Io(_)) => return false,
+    };
+    let Some(lead) = text.strip_prefix(b"gitdir: ") else { return false };
+    let end = lead.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |at| at + 1);
+    end > 0 && clean(&tree.join(OsStr::from_bytes(&lead[..end]))) == git
+}
+
+/// A path without `.` and `..`.
+fn clean(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => _ = clean.pop(),
+            Component::CurDir => {}
+            part => clean.push(part),
+        }
+    }
+    clean
+}
+
+/// The way from one directory to another, as git writes it.
+pub(super) fn relative(from: &Path, to: &Path) -> Vec<u8> {
+    let common = from.iter().zip(to.iter()).take_while(|(one, other)| one == other).count();
+    let up = std::iter::repeat_n(OsStr::new(".."), from.iter().count() - common);
+    let path: PathBuf = up.chain(to.iter().skip(common)).collect();
+    path.into_os_string().into_encoded_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_submodules_make_no_repository_and_lead_nowhere() {
+        for name in ["lib", "a/b", "vendor/lib.js", "ä", "src/modules/x", "a b"] {
+            assert!(is_plain(&Path::new(MODULES).join(name)), "{name}");
+        }
+        for name in [
+            "",
+            "../x",
+            "a/../b",
+            ".git",
+            "a/.GIT",
+            "git~1",
+            "-x",
+            "a.lock/b",
+            "HEAD",
+            "a/head",
+            "objects",
+            "x/refs",
+            "commondir",
+            "a\nb",
+            "\u{1b}",
+        ] {
+            assert!(!is_plain(&Path::new(MODULES).join(name)), "{name}");
+        }
+        assert!(!is_plain(Path::new("hooks/x")));
+    }
+
+    #[test]
+    fn ways_are_as_git_writes_them() {
+        for (from, to, way) in [
+            ("/r/.git/modules/lib", "/r/lib", "../../../lib"),
+            ("/r/.git/modules/a/b", "/r/a/b", "../../../../a/b"),
+            ("/r/.git/modules/a/modules/b", "/r/a/b", "../../../../../a/b"),
+        ] {
+            assert_eq!(relative(Path::new(from), Path::new(to)), way.as_bytes());
+            assert_eq!(clean(&Path::new(from).join(way)), Path::new(to));
+        }
+    }
+}
