@@ -98,6 +98,7 @@ fn try_import(
     terms: &Terms<'_>,
     left: &mut Left,
 ) -> Result<Vec<Note>, NotWritten> {
+    let work_tree = left.work_tree.take();
     // What a host that was killed has begun is finished first.
     transaction::recover(git)?;
     let objects = git.below("objects").map_err(Failure::from)?;
@@ -111,7 +112,14 @@ fn try_import(
     }
     // A commit of a submodule comes before the one that names it.
     let mut notes = modules::import(git, snapshot, &upper, terms, left)?;
-    notes.extend(apply::apply(git, snapshot, &upper, (&received, &database), terms)?);
+    notes.extend(apply::apply(
+        git,
+        snapshot,
+        &upper,
+        (&received, &database),
+        terms,
+        work_tree.as_deref(),
+    )?);
     if !received.left_out.is_empty() {
         notes.push(Note::LeftOut(received.left_out));
     }

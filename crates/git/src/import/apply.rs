@@ -8,6 +8,7 @@ use super::area::{After, place};
 use super::read::{Failure, Received};
 use super::settings::Settings;
 use super::{Note, Snapshot, Terms, indexes, states};
+use crate::config::Value;
 use crate::database::Database;
 use crate::directory::Directory;
 use crate::index::{self, Index, SkipWorktree};
@@ -60,6 +61,7 @@ pub(super) fn apply(
     upper: &Upper,
     (received, base): (&Received<'_>, &Database),
     terms: &Terms<'_>,
+    work_tree: Option<&[Value]>,
 ) -> Result<Vec<Note>, NotWritten> {
     let objects = git.below("objects").map_err(Failure::from)?;
     let objects = objects.ok_or_else(|| Failure::Unreadable("it has no objects".to_owned()))?;
@@ -98,7 +100,7 @@ pub(super) fn apply(
     }
     apply.logs(upper, received)?;
     let notes = &mut apply.notes;
-    let mut settings = Settings { git, transaction: &mut apply.transaction, notes };
+    let mut settings = Settings { git, transaction: &mut apply.transaction, notes, work_tree };
     apply.is_empty &= !settings.carry(snapshot, upper, terms)?;
     let objects = (received, base);
     let transaction = &mut apply.transaction;

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use super::apply::NotWritten;
 use super::read::Failure;
 use super::{Note, Snapshot, Terms, made, settings, try_import};
-use crate::config::New;
+use crate::config::{New, Value};
 use crate::directory::Directory;
 use crate::upper::{Node, Upper};
 
@@ -38,12 +38,14 @@ pub(super) struct Left {
     until: Instant,
     /// Whether the repository is being made: what it refers to has to be there.
     pub(super) is_new: bool,
+    /// The values of `core.worktree` that the submodule gets, if these were decided.
+    pub(super) work_tree: Option<Vec<Value>>,
 }
 
 impl Left {
     pub(super) fn all() -> Self {
         let until = Instant::now() + MAX_TIME;
-        Self { depth: MAX_DEPTH, modules: MAX_MODULES, until, is_new: false }
+        Self { depth: MAX_DEPTH, modules: MAX_MODULES, until, is_new: false, work_tree: None }
     }
 
     /// Does something with a submodule. `None`: there were too many.
@@ -133,9 +135,31 @@ impl Reader<'_> {
         left: &mut Left,
     ) -> Result<(), NotWritten> {
         let config = settings::read(host).into_iter().next().unwrap_or_default();
-        let terms = place::terms(self.terms, path, place::named(self.terms, path, &config));
-        let read = left.one(|left| try_import(host, before, changes, &terms, left));
+        let moved = self.moved(path, before, changes);
+        let top = moved.clone().unwrap_or_else(|| place::named(self.terms, path, &config));
+        let terms = place::terms(self.terms, path, top);
+        let way = |tree: PathBuf| Some(place::relative(&terms.git, &tree));
+        let read = left.one(|left| {
+            left.work_tree = moved.map(|tree| tree.map(way).into_iter().collect());
+            try_import(host, before, changes, &terms, left)
+        });
         self.take(path, read)
+    }
+
+    /// The work tree that a command has given a submodule, or taken from it: git does so as it checks it out,
+    /// and moves it. `None`: neither, or one that is not accepted.
+    fn moved(
+        &self,
+        path: &Path,
+        before: &Snapshot,
+        changes: &Directory,
+    ) -> Option<Option<PathBuf>> {
+        let view = changes.read("config", settings::MAX_CONFIG).ok()??;
+        let now = place::named(self.terms, path, &view);
+        if now == place::named(self.terms, path, &before.configs[0]) {
+            return None;
+        }
+        place::accepted(self.terms, path, &view).ok()
     }
 
     /// The submodules that a command has made.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::apply::{MODE, NotWritten};
 use super::read::Failure;
 use super::{Note, Snapshot, Terms};
-use crate::config::{self, Carried, Scope};
+use crate::config::{self, Carried, Change, Config, Scope, Value};
 use crate::directory::Directory;
 use crate::transaction::Transaction;
 use crate::upper::{Node, Upper};
@@ -13,6 +13,8 @@ use crate::upper::{Node, Upper};
 /// The settings of a repository, and those of its main work tree.
 pub(super) const FILES: [(&str, Scope); 2] =
     [("config", Scope::Repository), ("config.worktree", Scope::Worktree)];
+/// Where the work tree of a submodule lies.
+pub(super) const WORK_TREE: &[u8] = b"core.worktree";
 /// A longer file is not read.
 pub(super) const MAX_CONFIG: u64 = config::MAX_BYTES as u64 + 1;
 
@@ -21,6 +23,8 @@ pub(super) struct Settings<'s, 'g> {
     pub(super) git: &'g Directory,
     pub(super) transaction: &'s mut Transaction<'g>,
     pub(super) notes: &'s mut Vec<Note>,
+    /// The values of `core.worktree` that a submodule gets, if these were decided.
+    pub(super) work_tree: Option<&'s [Value]>,
 }
 
 impl Settings<'_, '_> {
@@ -58,12 +62,44 @@ impl Settings<'_, '_> {
                 is_strict: terms.is_strict,
                 others: &others,
             };
-            match config::carry(before, &view, &real, &terms) {
-                Ok(carried) => is_changed |= self.write(path, carried)?,
+            let decided = match scope {
+                Scope::Repository => self.with_work_tree(before, &view, &real),
+                Scope::Worktree => None,
+            };
+            let (before, now) = decided.as_ref().map_or((before, &real), |(one, two)| (one, two));
+            match config::carry(before, &view, now, &terms) {
+                Ok(mut carried) => {
+                    if carried.text.is_none() && *now != real {
+                        carried.text = Some(now.clone());
+                    }
+                    is_changed |= self.write(path, carried)?;
+                }
                 Err(error) => self.notes.push(Note::LeftOut(vec![format!("{name} ({error})")])),
             }
         }
         Ok(is_changed)
+    }
+
+    /// The settings before, without a change of `core.worktree`, and those of now, with what was decided.
+    fn with_work_tree(
+        &self,
+        before: &[u8],
+        view: &[u8],
+        real: &[u8],
+    ) -> Option<(Vec<u8>, Vec<u8>)> {
+        let after = self.work_tree?.to_vec();
+        let (before, view) = (Config::parse(before)?, Config::parse(view)?);
+        let real = Config::parse(real)?;
+        let mut all = config::changes(&before, &view);
+        all.retain(|change| change.name == WORK_TREE);
+        let [change] = &all[..] else { return None };
+        let is_as_before = real.values(WORK_TREE).eq(before.values(WORK_TREE));
+        let decided = Change { after, ..change.clone() };
+        let is_done = real.values(WORK_TREE).eq(&decided.after);
+        if !is_as_before && !is_done {
+            return None;
+        }
+        Some((config::with_changes(&before, &all)?, config::with_changes(&real, &[decided])?))
     }
 
     fn write(&mut self, path: &Path, carried: Carried) -> Result<bool, NotWritten> {

@@ -1,0 +1,8 @@
+//! Repositories that a command has made, and submodules: compared with what git makes outside.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod hostile;
+mod law;
+mod submodules;
+mod support;
