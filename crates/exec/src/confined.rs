@@ -5,8 +5,8 @@
 //! making them takes several times as long as starting a command does, and both end with the host.
 
 mod answer;
-mod forks;
 mod gate;
+mod git;
 mod host_leads;
 mod host_questions;
 mod identity;
@@ -18,13 +18,9 @@ mod pool;
 mod pools;
 mod program;
 mod relays;
-mod repositories;
-mod settings;
 mod supervisor;
 #[cfg(test)]
 mod tests;
-mod views;
-mod waiting;
 mod worker;
 
 use std::collections::BTreeMap;
@@ -88,7 +84,7 @@ pub(crate) fn take_worker_for(
     request: &ExecRequest<'_>,
     deadline: Option<Instant>,
 ) -> Result<(Lease, Vec<u8>), ExecError> {
-    let worker = take_worker_with_views(command, sandbox, request, deadline)?;
+    let worker = take_worker(sandbox, request, command.is_background, deadline)?;
     let has_programs = worker.worker().layers.mount.holds();
     if has_programs && names_program(request) {
         worker.make_programs();
@@ -99,32 +95,6 @@ pub(crate) fn take_worker_for(
             let mut worker = worker;
             worker.release();
             Err(error)
-        }
-    }
-}
-
-/// A worker, and the views of its supervisor as they are to be when a command begins.
-fn take_worker_with_views(
-    command: &Request<'_>,
-    sandbox: &Sandbox<'_>,
-    request: &ExecRequest<'_>,
-    deadline: Option<Instant>,
-) -> Result<Lease, ExecError> {
-    let mut tries = MAX_TRIES;
-    loop {
-        let mut worker = take_worker(sandbox, request, command.is_background, deadline)?;
-        match worker.begin_views(sandbox.plan) {
-            Ok(()) => return Ok(worker),
-            // A command may have made something of them that cannot be removed. Another supervisor has
-            // others.
-            Err(_) if tries > 0 => {
-                tries -= 1;
-                worker.retire();
-            }
-            Err(error) => {
-                worker.retire();
-                return Err(ExecError::not_started(request, SpawnReason::Resources, error));
-            }
         }
     }
 }
@@ -163,8 +133,6 @@ fn frame(
 }
 
 const PATH: &str = "PATH";
-/// How often another supervisor is asked for when the views of one are of no use.
-const MAX_TRIES: usize = 2;
 
 /// Whether a command line names a program of ours, perhaps somewhere in a script.
 fn names_program(request: &ExecRequest<'_>) -> bool {

@@ -116,7 +116,7 @@ fn follow_one(
     }
     let ended = ended.and_then(|ended| session.close(ended).map(|status| (ended, status)));
     let Session { mut running, mut pipes } = session;
-    let git = running.end_views();
+    let git = running.end_git();
     if let Some(reports) = request.git {
         reports.add(git);
     }

@@ -73,13 +73,13 @@ impl RunningCommand {
         }
     }
 
-    /// Carries over what it has changed in its views of git's configuration, once nothing of it is left, and
-    /// says what of it was not.
-    pub(crate) fn end_views(&mut self) -> Vec<crate::git_reports::GitReport> {
+    /// Brings back what it has changed of git directories, once nothing of it is left, and says what of it was
+    /// not.
+    pub(crate) fn end_git(&mut self) -> Vec<crate::git_reports::GitReport> {
         match self {
             Self::Child(_) => Vec::new(),
             #[cfg(target_os = "linux")]
-            Self::Confined(leader) => leader.end_views(),
+            Self::Confined(leader) => leader.end_git(),
         }
     }
 

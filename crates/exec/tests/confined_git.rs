@@ -10,7 +10,7 @@ use std::process::Command;
 
 use support::place::{Place, has_namespaces};
 use support::{strings, text};
-use toolwright_exec::{ExecEnv, ExecRequest, Exit, GitReports, run};
+use toolwright_exec::{ExecEnv, ExecRequest, Exit, GitNote, GitReport, GitReports, run};
 use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
 use toolwright_sandbox::policy::{Options, ReadScope, Resolved, plan};
 
@@ -156,9 +156,10 @@ impl Scene {
             "git config --local --list | sort",
             "for d in .git/modules/*; do test -d $d && git --git-dir=$d config --list --local | sort; done",
             "git for-each-ref; git symbolic-ref -q HEAD; git stash list",
-            "git status --porcelain --branch --untracked-files=all",
+            "git status --porcelain --branch",
             "git ls-files -s; git log --format='%H %s' -5",
-            "find . -name .git -prune -o -type f -print | sort | xargs sha1sum",
+            // A host writes the objects of a new repository anew, and no hooks that do nothing.
+            "find . -name .git -prune -o -path './*.git/objects' -prune -o -path './*.git/hooks' -prune -o -type f -print | sort | xargs sha1sum",
             "git worktree list --porcelain; git submodule status",
         ];
         commands.map(|line| self.on_host(&self.place.root, line)).join("\n")
@@ -172,22 +173,34 @@ impl Scene {
     }
 }
 
+/// What a command was told of repositories.
+fn notes(reports: &GitReports) -> Vec<GitNote> {
+    let of_repository = |report| match report {
+        GitReport::Repository { note, .. } => note,
+        other => panic!("{other:?}"),
+    };
+    reports.take().into_iter().map(of_repository).collect()
+}
+
+/// The names that are set aside.
+fn set_aside(reports: &GitReports) -> Vec<String> {
+    let names = |report| match report {
+        GitReport::SetAside { names, .. } => names,
+        _ => Vec::new(),
+    };
+    reports.take().into_iter().flat_map(names).collect()
+}
+
 #[test]
-fn a_view_does_not_outlive_its_command_and_the_file_is_the_same_one() {
+fn a_setting_that_runs_a_program_does_not_outlive_its_command() {
     if !has_namespaces() {
         return;
     }
     let scene = Scene::new(flows::REPOSITORY);
-    let config = scene.place.root.join(".git/config");
-    let inode =
-        |path: &Path| std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).expect("there"));
-    let before = inode(&config);
     let (printed, reports) =
         scene.confined("git config alias.x '!echo aliased'; git config pull.rebase true; git x");
     assert_eq!(printed, "aliased\n[Some(0)]");
-    let refused: Vec<_> = reports.take().into_iter().flat_map(|report| report.refused).collect();
-    assert_eq!(refused, ["alias.x"]);
-    assert_eq!(inode(&config), before);
+    assert_eq!(notes(&reports), [GitNote::SettingsRefused(vec!["alias.x".into()])]);
     assert!(!scene.place.root.join(".git/config.lock").exists());
     let (printed, reports) = scene.confined("git x; git config pull.rebase");
     assert!(printed.contains("'x' is not a git command") && printed.ends_with("true\n[Some(0)]"));
@@ -198,7 +211,6 @@ fn a_view_does_not_outlive_its_command_and_the_file_is_the_same_one() {
     );
 }
 
-/// Git tries out modes on the link that it sees.
 #[test]
 fn init_where_there_is_a_repository_changes_nothing() {
     if !has_namespaces() {
@@ -208,8 +220,7 @@ fn init_where_there_is_a_repository_changes_nothing() {
     let before = scene.state();
     let (printed, reports) = scene.confined("git init");
     assert_eq!(printed, "Reinitialized existing Git repository in PLACE/root/.git/\n[Some(0)]");
-    let refused: Vec<_> = reports.take().into_iter().flat_map(|report| report.refused).collect();
-    assert_eq!(refused, ["core.filemode"]);
+    assert_eq!(reports.take(), []);
     assert_eq!(scene.state(), before);
 }
 
@@ -231,8 +242,7 @@ fn what_the_host_changes_meanwhile_stays() {
             git config user.name command; git config init.defaultBranch x; rm ready go";
         let (printed, reports) = scene.confined(script);
         assert_eq!(printed, "[Some(0)]");
-        let reports = reports.take();
-        assert_eq!(reports[0].changed_meanwhile, ["user.name"], "{reports:?}");
+        assert_eq!(notes(&reports), [GitNote::SettingsMeanwhile(vec!["user.name".into()])]);
     });
     let state = scene.on_host(root, "git config --local --get-regexp 'user|init'");
     assert_eq!(state, "user.name host\nuser.email h@h\ninit.defaultbranch x\n[Some(0)]");
@@ -246,21 +256,12 @@ fn a_root_that_is_made_again_is_looked_at() {
     }
     let scene = Scene::new("");
     let root = &scene.place.root;
-    let plant = "git init -q sub; echo evil > sub/.git/hooks/pre-commit; git -C sub config core.fsmonitor evil";
+    let plant = "mkdir sub; echo gitdir: ../evil > sub/.git";
     for again in ["mv root old1; mkdir root", "rm -rf root; mkdir root"] {
         scene.confined("true");
         scene.on_host(&scene.place.outside, again);
         let (_, reports) = scene.confined(plant);
-        let (mut obeyed, mut left) = (Vec::new(), Vec::new());
-        for report in reports.take() {
-            obeyed.extend(report.obeyed);
-            left.extend(report.left);
-        }
-        assert_eq!(
-            (&*obeyed, &*left),
-            (&["core.fsmonitor".into()][..], &["pre-commit".into()][..]),
-            "{again}"
-        );
-        assert!(root.join("sub/.git/hooks/pre-commit").exists(), "{again}");
+        assert_eq!(set_aside(&reports), [".git"], "{again}");
+        assert!(!root.join("sub/.git").exists(), "{again}");
     }
 }

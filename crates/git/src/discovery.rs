@@ -12,10 +12,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use rustix::fs::{AtFlags, FileType, Stat, statat};
 
-use crate::directory::{Directory, Entry, ReadError};
+use crate::directory::{Directory, Entry, ReadError, read_followed};
 use events::Events;
 pub use signs::{Sign, sign_of};
 
@@ -23,8 +24,12 @@ pub use signs::{Sign, sign_of};
 const MAX_DIRECTORIES: usize = 1_000_000;
 /// How many entries of a directory are read.
 const MAX_ENTRIES: usize = 2_000_000;
-/// How many directories the kernel reports on. Each costs it about a kilobyte.
-const MAX_WATCHED: usize = 8_192;
+/// How many directories the kernel reports on. Each costs it about a kilobyte, and of what a user may have of
+/// them, other programs get most.
+const MAX_WATCHED: usize = 65_536;
+const SHARE: usize = 8;
+/// What a user may have where the kernel does not tell.
+const USUAL: usize = 65_536;
 /// A directory that has changed within this time before it was read may change again without another time.
 const GRANULARITY_NS: i128 = 20_000_000;
 
@@ -84,8 +89,8 @@ impl Discovery {
         self.is_partial
     }
 
-    /// Looks again at what has changed.
-    pub fn look(&mut self) {
+    /// Looks again at what has changed, and returns the directories in which names were made or removed.
+    pub fn look(&mut self) -> BTreeSet<PathBuf> {
         let mut changed: Vec<PathBuf> = Vec::new();
         match self.events.as_mut().map(Events::take) {
             Some(Some(reported)) => changed.extend(reported),
@@ -106,19 +111,27 @@ impl Discovery {
         }
         changed.sort_unstable();
         changed.dedup();
-        self.read(changed);
+        self.read(changed)
     }
 
-    /// Reads directories, and those below them that were not known.
-    fn read(&mut self, first: Vec<PathBuf>) {
+    /// Whether there is a directory at a path, as far as that was looked at.
+    #[must_use]
+    pub fn has_directory(&self, path: &Path) -> bool {
+        self.directories.contains_key(path)
+    }
+
+    /// Reads directories, and those below them that were not known. Returns what was read.
+    fn read(&mut self, first: Vec<PathBuf>) -> BTreeSet<PathBuf> {
         let mut left = VecDeque::from(first);
+        let mut read = BTreeSet::new();
         while let Some(path) = left.pop_front() {
             if self.directories.len() >= MAX_DIRECTORIES && !self.directories.contains_key(&path) {
                 self.is_partial = true;
-                return;
+                return read;
             }
+            read.insert(path.clone());
             // What is made before it is read is read, and what is made later is reported.
-            let watched = self.directories.len() < MAX_WATCHED;
+            let watched = self.directories.len() < *max_watched();
             let is_watched = match self.events.as_mut().filter(|_| watched) {
                 Some(events) => events.add(&self.top, &path),
                 None => false,
@@ -156,6 +169,7 @@ impl Discovery {
                 }
             }
         }
+        read
     }
 
     fn forget(&mut self, path: &Path) {
@@ -173,6 +187,16 @@ impl Discovery {
             self.found.remove(&one);
         }
     }
+}
+
+fn max_watched() -> &'static usize {
+    static MAX: OnceLock<usize> = OnceLock::new();
+    MAX.get_or_init(|| {
+        let limit = read_followed(Path::new("/proc/sys/fs/inotify/max_user_watches"), 64);
+        let limit = limit.ok().flatten().and_then(|text| String::from_utf8(text).ok());
+        let limit = limit.and_then(|text| text.trim().parse::<usize>().ok()).unwrap_or(USUAL);
+        (limit / SHARE).min(MAX_WATCHED)
+    })
 }
 
 /// Nothing below a git directory is a place where git looks for another.

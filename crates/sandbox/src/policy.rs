@@ -109,7 +109,6 @@ pub fn plan(options: &Options<'_>) -> Plan {
     let mut forks = Vec::new();
     let own = options.root.join(".git");
     let is_guarded = repositories.iter().any(|repository| repository.git == own);
-    let is_new = is_guarded && is_writable(&own) && git::is_new(&own);
     for repository in &repositories {
         git::hold(repository, is_writable, &mut protected, &mut forks);
     }
@@ -129,8 +128,8 @@ pub fn plan(options: &Options<'_>) -> Plan {
         protected,
         views: Vec::new(),
         forks,
-        hides_git_directories: false,
-        new_repository: is_new.then_some(own),
+        hides_git_directories: is_guarded,
+        new_repository: None,
         looks_below: is_guarded.then(|| options.root.to_owned()),
         hooks,
         set_aside,

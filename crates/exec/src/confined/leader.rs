@@ -126,10 +126,10 @@ impl ConfinedLeader {
         self.killed
     }
 
-    /// Carries over what the command has changed in its views of git's configuration, and says what of it
-    /// was not. Nothing of the command is left.
-    pub(crate) fn end_views(&mut self) -> Vec<GitReport> {
-        self.lease.end_views()
+    /// Brings back what the command has changed of git directories, and says what of it was not. Nothing of
+    /// the command is left.
+    pub(crate) fn end_git(&mut self) -> Vec<GitReport> {
+        self.lease.end_git()
     }
 
     fn kill(&mut self) -> io::Result<bool> {

@@ -11,13 +11,11 @@ use toolwright_sandbox::layers::Layers;
 use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::step::FailedStep;
 
-use super::forks::{ForkUse, Forks};
+use super::git::{self, ForkUse, Forks, Look};
 use super::identity::Identities;
 use super::network::{self, NetworkId, Place, SharedNetwork};
 use super::pool::{Acquired, Host, Pool, acquire, order};
-use super::repositories::{self, Look};
 use super::supervisor::Supervisor;
-use super::views::{self, Found, ViewUse, Views};
 use super::worker::{MAX_START_TIME, NoWorker, Worker};
 use super::{needed, pools};
 use crate::cancel::CancelSource;
@@ -37,14 +35,11 @@ pub(crate) struct Lease {
     /// That of the plan, or one that only this lease knows and that ends with it.
     pool: Arc<Pool>,
     generation: u64,
-    /// The views of its supervisor, and their use by the command.
-    views: Option<Arc<Views>>,
-    view_use: Option<ViewUse>,
     /// The use of forks of git directories by the command.
     fork_use: Option<Box<ForkUse>>,
     /// How often the supervisor had changed the tree when the worker was taken.
     renewals: u64,
-    /// The repositories that the command may make or change.
+    /// The look at what the command may make of plain files.
     look: Option<Box<Look>>,
     /// What was reported at the end of that.
     reports: Vec<GitReport>,
@@ -74,26 +69,13 @@ impl Lease {
         let _ = retry_on_intr(|| poll(&mut [PollFd::new(&done, PollFlags::IN)], limit.as_ref()));
     }
 
-    /// Has the views of git's configuration say what the files say, before a command.
-    pub(crate) fn begin_views(&mut self, plan: &Plan) -> io::Result<()> {
-        self.look = repositories::begin(plan).map(Box::new);
-        self.view_use = self.views.as_ref().map(Views::begin).transpose()?;
-        Ok(())
-    }
-
-    /// Carries over what the command has changed in its views, and says what of it was not. The command
+    /// Brings back what the command has changed of git directories, and says what of it was not. The command
     /// has ended.
-    pub(crate) fn end_views(&mut self) -> Vec<GitReport> {
+    pub(crate) fn end_git(&mut self) -> Vec<GitReport> {
         let mut reports = std::mem::take(&mut self.reports);
-        if let Some(mut view_use) = self.view_use.take() {
-            reports.extend(view_use.end());
-        }
-        if let Some(mut fork_use) = self.fork_use.take() {
-            reports.extend(fork_use.end());
-        }
-        if let Some(mut look) = self.look.take() {
-            reports.extend(look.end());
-        }
+        let has_made = self.worker.as_ref().is_none_or(|worker| worker.has_made_git);
+        let hides = self.worker.as_ref().is_some_and(|worker| worker.layers.hidden_git.holds());
+        reports.extend(git::end(self.fork_use.take(), self.look.take(), has_made, hides));
         reports
     }
 
@@ -108,7 +90,7 @@ impl Lease {
     /// Gives the worker back to its pool, if its supervisor is still that of the pool.
     pub(crate) fn release(&mut self) {
         // Before another command begins with them.
-        self.reports = self.end_views();
+        self.reports = self.end_git();
         let Some(worker) = self.worker.take() else { return };
         let mut state = self.pool.lock();
         if state.generation == self.generation && state.renewals == self.renewals {
@@ -127,7 +109,7 @@ pub(crate) enum Enforcement {
 
 /// Finds out what holds, by making a worker.
 pub(crate) fn probe(plan: &Plan, cancel: &dyn CancelSource) -> Enforcement {
-    match lease(plan, false, false, cancel, None) {
+    match lease(plan, None, (false, false), cancel, None) {
         Ok(mut lease) => {
             let layers = lease.worker().layers;
             lease.release();
@@ -146,7 +128,8 @@ pub(crate) fn take_worker(
     deadline: Option<Instant>,
 ) -> Result<Lease, ExecError> {
     let plan = sandbox.plan;
-    match lease(plan, sandbox.isolated, is_background, request.cancel, deadline) {
+    let look = Look::begin(plan).map(Box::new);
+    match lease(plan, look, (sandbox.isolated, is_background), request.cancel, deadline) {
         Ok(mut lease) => match needed::missing(sandbox, &lease.worker().layers) {
             None => {
                 let layers = &lease.worker().layers;
@@ -183,40 +166,38 @@ pub(crate) fn take_worker(
 
 fn lease(
     plan: &Plan,
-    is_isolated: bool,
-    is_background: bool,
+    mut look: Option<Box<Look>>,
+    (is_isolated, is_background): (bool, bool),
     cancel: &dyn CancelSource,
     deadline: Option<Instant>,
 ) -> Result<Lease, NoWorker> {
     let started = Instant::now();
+    let below = look.as_ref().map_or_else(Vec::new, |look| look.below().to_vec());
     loop {
         let pool = if is_isolated { Arc::default() } else { pools::of(plan) };
         let call = Call { plan, is_isolated, pool: &pool, cancel, deadline };
         // A new fork changes the tree, which is done before a worker is taken.
         let forks = pool.lock().forks.clone();
-        let known = forks.and_then(|forks| forks.begin(&pool, false).ok());
+        let known = forks.and_then(|forks| forks.begin(&pool, &below, false).ok());
         let Acquired { worker, generation, is_new } = acquire(&call, || pool.lock())?;
         if is_new && !is_isolated {
             pools::enforce_share(&pool);
         }
         let layers = worker.layers;
         let renewals = pool.lock().renewals;
-        let has_views = !plan.views.is_empty() && layers.mount.holds();
         let mut lease = Lease {
             worker: Some(worker),
             pool,
             generation,
-            views: None,
-            view_use: None,
             fork_use: known.filter(|known| known.generation() == generation).map(Box::new),
             renewals,
             look: None,
             reports: Vec::new(),
             _network: None,
         };
-        if lease.fork_use.is_none() && layers.forks.holds() {
+        if lease.fork_use.is_none() && layers.mount.holds() {
             let forks = Forks::of(plan, &lease.pool, generation);
-            if let Ok(fork_use) = forks.and_then(|forks| forks.begin(&lease.pool, true)) {
+            if let Ok(fork_use) = forks.and_then(|forks| forks.begin(&lease.pool, &below, true)) {
                 lease.fork_use = Some(Box::new(fork_use));
             } else {
                 lease.release();
@@ -226,24 +207,15 @@ fn lease(
                 continue;
             }
         }
-        if has_views {
-            match views::of(plan, &lease.pool, generation) {
-                Found::Views(views) => lease.views = Some(views),
-                Found::Nothing => {}
-                Found::Retired => {
-                    lease.release();
-                    if started.elapsed() > MAX_START_TIME {
-                        return Err(NoWorker::TooLong);
-                    }
-                    continue;
-                }
-            }
-        }
         if !is_background || is_isolated || !network::can_be_shared(plan, &layers) {
+            lease.look = look.take();
             return Ok(lease);
         }
         match network::keep(plan, &lease.pool, generation)? {
-            Place::Here(network) => return Ok(Lease { _network: Some(network), ..lease }),
+            Place::Here(network) => {
+                let look = look.take();
+                return Ok(Lease { _network: Some(network), look, ..lease });
+            }
             // Its supervisor is in no network of the plan's any more, and the next one will be.
             Place::Elsewhere => lease.release(),
         }

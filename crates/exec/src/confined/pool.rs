@@ -14,11 +14,10 @@ use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::Order;
 
-use super::forks::Forks;
+use super::git::Forks;
 use super::identity::Identities;
 use super::network::{NetworkId, SharedNetwork};
 use super::supervisor::Supervisor;
-use super::views::Views;
 use super::worker::{MAX_START_TIME, NoWorker};
 
 /// How long a worker waits for its next command before it leaves. A test cannot wait for as long.
@@ -91,8 +90,6 @@ pub(super) struct State<S: SupervisorHandle> {
     without_mounts: Option<i32>,
     /// The network of the supervisor, if it has been asked for or was given to it.
     pub(super) network: Option<NetworkId>,
-    /// The views of the supervisor, once they have been asked for.
-    pub(super) views: Option<Arc<Views>>,
     /// The forks of the supervisor, once they have been asked for.
     pub(super) forks: Option<Arc<Forks>>,
     /// Counts changes of the tree. A worker from before one is not put back.
@@ -111,7 +108,6 @@ impl<S: SupervisorHandle> Default for State<S> {
             used: None,
             without_mounts: None,
             network: None,
-            views: None,
             forks: None,
             renewals: 0,
         }
@@ -294,7 +290,6 @@ impl<S: SupervisorHandle> State<S> {
     /// How many descriptors it keeps open while nothing runs.
     pub(super) fn descriptors(&self) -> usize {
         2 * (self.idle.len() + usize::from(self.supervisor.is_some()))
-            + usize::from(self.views.is_some())
     }
 
     /// Retires the idle processes, and returns how many descriptors that closed.
@@ -327,7 +322,6 @@ impl<S: SupervisorHandle> State<S> {
         self.is_ready = false;
         self.without_mounts = None;
         self.network = None;
-        self.views = None;
         self.forks = None;
     }
 }

@@ -3,7 +3,6 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{io, thread};
@@ -12,9 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use toolwright_sandbox::wire::{
-    NETWORK, Order, PROGRAMS, VIEWS, WORKER, fork_frame, plain_frame, send, write_order,
-};
+use toolwright_sandbox::wire::{NETWORK, Order, PROGRAMS, WORKER, plain_frame, send, write_order};
 
 use super::pool::SupervisorHandle;
 use super::program;
@@ -79,18 +76,10 @@ impl Supervisor {
         Ok(ours)
     }
 
-    /// Asks for the directory of its views, and returns where that comes.
-    pub(super) fn request_views(&self) -> io::Result<OwnedFd> {
+    /// Asks for something by a frame, and returns where the answer comes.
+    pub(super) fn ask(&self, frame: &[u8]) -> io::Result<OwnedFd> {
         let (ours, theirs) = pair()?;
-        send(&self.socket, &plain_frame(VIEWS), &[theirs.as_fd()])?;
-        Ok(ours)
-    }
-
-    /// Asks for what has changed in the fork of a git directory, and returns where that comes. With `anew`,
-    /// another fork takes its place first.
-    pub(super) fn request_fork(&self, path: &Path, anew: bool) -> io::Result<OwnedFd> {
-        let (ours, theirs) = pair()?;
-        send(&self.socket, &fork_frame(path, anew), &[theirs.as_fd()])?;
+        send(&self.socket, frame, &[theirs.as_fd()])?;
         Ok(ours)
     }
 

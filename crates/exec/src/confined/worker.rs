@@ -25,6 +25,8 @@ pub(crate) struct Worker {
     /// Kills it whatever it does. Missing on systems that have no such thing.
     process: Option<OwnedFd>,
     pub(crate) layers: Layers,
+    /// Whether its last command has made a git directory, as far as is known.
+    pub(crate) has_made_git: bool,
 }
 
 /// Why there is no worker.
@@ -77,7 +79,7 @@ impl Worker {
                 return match Reply::read(&content)? {
                     Reply::Ready(layers) => {
                         let process = inbox.take_descriptor();
-                        Ok(Self { inbox, process, layers })
+                        Ok(Self { inbox, process, layers, has_made_git: true })
                     }
                     Reply::Failed(step, errno, what) => Err(NoWorker::Failed(step, errno, what)),
                     // A supervisor whose tree is no longer as it was.
@@ -107,7 +109,11 @@ impl Worker {
         let deadline = Instant::now() + limit;
         loop {
             if let Some(content) = self.inbox.take().map_err(io::Error::other)? {
-                return Reply::read(&content).map(Some).map_err(io::Error::other);
+                let reply = Reply::read(&content).map_err(io::Error::other)?;
+                if let Reply::Done(.., has_made_git) = reply {
+                    self.has_made_git = has_made_git;
+                }
+                return Ok(Some(reply));
             }
             match self.inbox.fill(false)? {
                 Progress::More => continue,

@@ -338,7 +338,7 @@ impl BackgroundProcess {
             state.waits_for_input_room = false;
         }
         drop(state.input.close());
-        let git = state.lease.take().map_or_else(Vec::new, |mut lease| lease.end_views());
+        let git = state.lease.take().map_or_else(Vec::new, |mut lease| lease.end_git());
         for connected in state.connecting.drain(..) {
             connected(Err(Errno::CONNREFUSED));
         }

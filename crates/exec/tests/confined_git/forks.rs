@@ -3,57 +3,10 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use super::flows::{FLOWS, REPOSITORY};
-use super::{Scene, has_namespaces};
 use toolwright_exec::GitNote;
-use toolwright_sandbox::plan::Plan;
 
-/// Those that make a repository, or change one that lies elsewhere.
-const ELSEWHERE: &[&str] = &[
-    "push",
-    "a submodule",
-    "a submodule that is made again",
-    "a submodule that moves on",
-    "a repository below",
-    "a clone below",
-    "a clone that goes",
-];
-
-/// Has commands work on a fork of the repository of the root.
-fn with_fork(plan: &mut Plan) {
-    plan.forks = toolwright_git::repository::directories(&plan.root);
-    plan.views.clear();
-    plan.looks_below = None;
-}
-
-#[test]
-fn git_works_on_a_fork_as_outside() {
-    if !has_namespaces() {
-        return;
-    }
-    let mut wrong = Vec::new();
-    for (name, prepare, script) in FLOWS {
-        if prepare.is_empty() || ELSEWHERE.contains(name) {
-            continue;
-        }
-        let scene = Scene::new(prepare);
-        let by_person = scene.on_host(&scene.place.root, script);
-        let expected = scene.state();
-        scene.prepare(prepare);
-        let (by_command, reports) = scene.confined_with(script, with_fork);
-        let mut reports = reports.take();
-        // A user is told of other addresses.
-        reports.retain(|one| !matches!(one.of_fork, Some(GitNote::SettingsChanged(_))));
-        if by_person != by_command || !reports.is_empty() {
-            wrong.push(format!("{name}:\n{by_person}\nbut inside:\n{by_command}\n{reports:?}"));
-        }
-        let found = scene.state();
-        if expected != found {
-            wrong.push(format!("{name}, afterwards:\n{expected}\nbut inside:\n{found}"));
-        }
-    }
-    assert!(wrong.is_empty(), "{}\n\n{}", wrong.len(), wrong.join("\n\n"));
-}
+use super::flows::REPOSITORY;
+use super::{Scene, has_namespaces, notes};
 
 #[test]
 fn nothing_that_git_obeys_comes_back() {
@@ -75,7 +28,7 @@ fn nothing_that_git_obeys_comes_back() {
     ];
     let before = scene.state();
     for plant in plants {
-        let (printed, reports) = scene.confined_with(&format!("{plant}; true"), with_fork);
+        let (printed, reports) = scene.confined(&format!("{plant}; true"));
         assert!(printed.ends_with("[Some(0)]"), "{plant}: {printed}");
         drop(reports);
         scene.on_host(root, "git status; git diff; git log -1; git commit --allow-empty -m x; git reset -q --soft HEAD~1; git reflog delete HEAD@{0}; git reflog delete HEAD@{0}");
@@ -100,12 +53,11 @@ fn what_a_person_commits_meanwhile_stays_and_the_command_keeps_its_own() {
         });
         let script = "git status -s; : > ready; until [ -e go ]; do sleep 0.01; done; \
             rm ready go; echo c > c; git add c; git commit -qm command";
-        let (printed, reports) = scene.confined_with(script, with_fork);
+        let (printed, reports) = scene.confined(script);
         assert_eq!(printed, "[Some(0)]");
-        let reports = reports.take();
-        let [report] = &reports[..] else { panic!("{reports:?}") };
-        let Some(GitNote::ReferenceKept { name, kept: Some(kept) }) = &report.of_fork else {
-            panic!("{reports:?}")
+        let notes = notes(&reports);
+        let [GitNote::ReferenceKept { name, kept: Some(kept) }] = &notes[..] else {
+            panic!("{notes:?}")
         };
         assert_eq!(name, "refs/heads/main");
         let log =
@@ -124,21 +76,16 @@ fn a_lock_of_a_person_is_waited_for_and_never_removed() {
     let root = &scene.place.root;
     let lock = root.join(".git/index.lock");
     fs::write(&lock, "").expect("written");
-    let (printed, reports) = scene.confined_with(
-        "rm -f .git/index.lock; echo c > c; git add c; git commit -qm command",
-        with_fork,
-    );
+    let (printed, reports) =
+        scene.confined("rm -f .git/index.lock; echo c > c; git add c; git commit -qm command");
     assert_eq!(printed, "[Some(0)]");
-    let reports = reports.take();
-    assert!(
-        matches!(&reports[..], [one] if matches!(one.of_fork, Some(GitNote::Locked(_)))),
-        "{reports:?}"
-    );
+    let notes = notes(&reports);
+    assert!(matches!(&notes[..], [GitNote::Locked(_)]), "{notes:?}");
     assert!(lock.exists());
-    let (printed, _) = scene.confined_with("git log --format=%s -1", with_fork);
+    let (printed, _) = scene.confined("git log --format=%s -1");
     assert_eq!(printed, "command\n[Some(0)]", "it waits in the fork");
     fs::remove_file(&lock).expect("removed");
-    let (_, reports) = scene.confined_with("true", with_fork);
+    let (_, reports) = scene.confined("true");
     assert_eq!(reports.take(), []);
     assert_eq!(scene.on_host(root, "git log --format=%s -1; git status -s"), "command\n[Some(0)]");
 }
@@ -153,12 +100,12 @@ fn changes_that_wait_outlive_their_supervisor() {
     let root = &scene.place.root;
     let lock = root.join(".git/index.lock");
     fs::write(&lock, "").expect("written");
-    scene.confined_with("rm -f .git/index.lock; git commit -q --allow-empty -m command", with_fork);
+    scene.confined("rm -f .git/index.lock; git commit -q --allow-empty -m command");
     toolwright_exec::release_directory(root);
     fs::remove_file(&lock).expect("removed");
-    let (printed, _) = scene.confined_with("true", with_fork);
+    let (printed, _) = scene.confined("true");
     assert_eq!(printed, "[Some(0)]");
-    let (printed, _) = scene.confined_with("git log --format=%s -1", with_fork);
+    let (printed, _) = scene.confined("git log --format=%s -1");
     assert_eq!(printed, "command\n[Some(0)]");
     assert_eq!(scene.on_host(root, "git log --format=%s -1"), "command\n[Some(0)]");
 }
@@ -178,7 +125,7 @@ fn a_command_takes_no_log_away() {
         "git reflog expire --expire=all --all; git commit -q --allow-empty -m y",
         "printf '%040d %040d a <a@b> 1 +0000\\tforged\\n' 1 2 >> .git/logs/HEAD",
     ] {
-        scene.confined_with(script, with_fork);
+        scene.confined(script);
         for (log, before) in logs.iter().zip(&before) {
             let now = fs::read_to_string(log).expect("read");
             assert!(now.starts_with(before), "{script}: {}\n{now}", log.display());
@@ -195,9 +142,9 @@ fn a_branch_becomes_a_directory_of_branches() {
     let scene = Scene::new(REPOSITORY);
     let root = &scene.place.root;
     let script = "git branch topic; git branch -m topic topic/x; git pack-refs --all; git for-each-ref --format='%(refname)'";
-    let (printed, reports) = scene.confined_with("git branch topic", with_fork);
+    let (printed, reports) = scene.confined("git branch topic");
     assert_eq!((printed.as_str(), reports.take()), ("[Some(0)]", Vec::new()));
-    let (printed, reports) = scene.confined_with(&script["git branch topic; ".len()..], with_fork);
+    let (printed, reports) = scene.confined(&script["git branch topic; ".len()..]);
     assert_eq!(reports.take(), []);
     assert_eq!(scene.on_host(root, "git for-each-ref --format='%(refname)'"), printed);
     assert!(printed.contains("refs/heads/topic/x"), "{printed}");
@@ -215,7 +162,7 @@ fn the_next_command_sees_what_a_person_has_done() {
         let script = format!(
             "git add -A; git commit -q --allow-empty -m command{number}; git log --format=%s -2"
         );
-        let (printed, reports) = scene.confined_with(&script, with_fork);
+        let (printed, reports) = scene.confined(&script);
         let before = if number == 0 { "first".to_owned() } else { format!("person{}", number - 1) };
         assert_eq!(printed, format!("command{number}\n{before}\n[Some(0)]"));
         assert_eq!(reports.take(), []);

@@ -53,7 +53,7 @@ impl Denied {
             denied.add(&path, entry.is_set_aside, options.root);
             // What has a name of its own holds in every directory that commands write.
             for directory in writable.iter().filter(|_| entry.is_everywhere) {
-                denied.add_in(directory, &entry, options.root);
+                denied.add_in(directory, &entry);
             }
             guards.0 |= path == options.root.join(".git/hooks");
             guards.1 |= path == options.root.join(".git/config");
@@ -85,18 +85,12 @@ impl Denied {
     }
 
     /// A path of a name in a directory besides the root.
-    fn add_in(&mut self, directory: &Path, entry: &presets::Protected, root: &Path) {
+    fn add_in(&mut self, directory: &Path, entry: &presets::Protected) {
         let path = directory.join(&entry.path);
         if super::of_repository(&path).is_none() {
             return self.add_path(&path, true, directory);
         }
-        let git = directory.join(".git");
-        if git.symlink_metadata().is_ok() || git::is_bare(directory) {
-            self.add(&path, false, directory);
-        } else if !directory.starts_with(root) {
-            // No placeholder stands for a repository here: it would be seen by whoever uses the directory.
-            push(&mut self.set_aside, git);
-        }
+        self.add(&path, false, directory);
     }
 
     fn add_path(&mut self, path: &Path, is_set_aside: bool, top: &Path) {

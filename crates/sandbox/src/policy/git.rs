@@ -10,7 +10,6 @@ pub(super) mod follows;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
@@ -18,7 +17,6 @@ use toolwright_git::directory::{Directory, Entry, read_followed};
 
 use super::denied::Repository;
 use super::trail::Trail;
-use crate::plan::{MAX_VIEW_BYTES, NEW_REPOSITORY, NEW_REPOSITORY_MARK, PLACEHOLDER_TIME};
 
 /// The file that locates the shared part of a repository.
 const COMMON: &str = "commondir";
@@ -35,8 +33,6 @@ const MAX_MODULE_DEPTH: usize = 8;
 
 /// The two names that stand for all files with the same effect.
 pub(super) const NAMES: [&str; 2] = ["hooks", "config"];
-/// What an ordinary repository has beside its configuration, also before that is there.
-const WITH_CONFIG: [&str; 4] = [COMMON, WORKTREE_CONFIG, "branches", "remotes"];
 /// What lies in a git directory that is its own root.
 const OF_GIT: [&str; 16] = [
     "HEAD",
@@ -66,26 +62,20 @@ pub(super) fn hold(
     forks: &mut Vec<PathBuf>,
 ) {
     let Repository { git, names } = repository;
-    let mut add = |path: PathBuf| {
-        if !protected.contains(&path) {
-            protected.push(path);
-        }
-    };
     let Some(top) = git.parent() else { return };
-    if is_new(git) {
-        // Held with the directory, should it come into being.
-        if names.contains(&"config") {
-            WITH_CONFIG.iter().for_each(|name| add(git.join(name)));
-        }
+    if !exists(git) {
+        // Commands can make none that the host sees.
+        protected.retain(|path| !path.starts_with(git));
         if is_bare(top) {
-            OF_GIT.iter().for_each(|name| add(top.join(name)));
+            protected.extend(OF_GIT.iter().map(|name| top.join(name)));
         }
         return;
     }
     let directories = toolwright_git::repository::directories(top);
     if directories.first() != Some(git) {
         // A file or a link in its place leads git elsewhere, and commands could exchange it.
-        Trail::of(git, top).paths().filter(|path| is_writable(path)).for_each(&mut add);
+        let paths = Trail::of(git, top).paths().filter(|path| is_writable(path));
+        protected.extend(paths);
     }
     for directory in directories {
         let is_ours = |path: &Path| NAMES.iter().any(|name| *path == directory.join(name));
@@ -141,23 +131,6 @@ fn targets_of_hooks(git: &Path) -> Vec<PathBuf> {
 fn entries(directory: &Path, most: usize) -> Vec<Entry> {
     let entries = Directory::open(directory).and_then(|directory| directory.entries(".", most));
     entries.ok().flatten().unwrap_or_default()
-}
-
-/// Whether the directory of a repository is still to be made: there is none, or only what stands for it.
-pub(super) fn is_new(git: &Path) -> bool {
-    let Ok(found) = git.symlink_metadata() else { return true };
-    found.is_dir()
-        && !exists(&git.join("HEAD"))
-        && (found.mtime() == PLACEHOLDER_TIME || is_being_taken_over(git))
-}
-
-/// Whether the host was killed while it took over what commands had made. No command writes the mark.
-fn is_being_taken_over(git: &Path) -> bool {
-    let config = git.join("config");
-    let is_file = config.symlink_metadata().is_ok_and(|found| found.is_file());
-    is_file
-        && exists(&git.join(NEW_REPOSITORY))
-        && read(&config, MAX_VIEW_BYTES).is_some_and(|text| text.starts_with(NEW_REPOSITORY_MARK))
 }
 
 /// Whether a path lies in a directory of git's.

@@ -4,10 +4,7 @@ use std::path::{Path, PathBuf};
 
 use toolwright_exec::GitNote;
 
-/// How many names are shown.
-const MAX_NAMES: usize = 10;
-/// No name that is shown is longer.
-const MAX_NAME: usize = 80;
+use super::{listed, names_of, plain, shown};
 
 /// A sentence for a model.
 pub(super) fn sentence(repository: &Path, note: &GitNote) -> String {
@@ -64,28 +61,6 @@ pub(super) fn sentence(repository: &Path, note: &GitNote) -> String {
 
 fn paths_of(paths: &[PathBuf]) -> String {
     listed(paths.iter().map(|path| path.to_string_lossy()), paths.len())
-}
-
-fn names_of(names: &[String]) -> String {
-    listed(names.iter(), names.len())
-}
-
-fn listed<N: AsRef<str>>(names: impl Iterator<Item = N>, count: usize) -> String {
-    let names: Vec<String> = names.take(MAX_NAMES).map(|name| shown(name.as_ref())).collect();
-    match count - names.len() {
-        0 => names.join(", "),
-        more => format!("{} and {more} more", names.join(", ")),
-    }
-}
-
-fn shown(name: &str) -> String {
-    format!("`{}`", plain(name))
-}
-
-/// Without what could end the quotes of a name, or move the cursor of a terminal.
-fn plain(text: &str) -> String {
-    let plain = text.chars().map(|it| if it.is_control() || it == '`' { '?' } else { it });
-    plain.take(MAX_NAME).collect()
 }
 
 #[cfg(test)]

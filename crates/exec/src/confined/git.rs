@@ -1,0 +1,66 @@
+//! Git directories while commands run.
+//!
+//! The law: git on the host behaves as if a command had been a remote that was fetched from, and a work tree that
+//! was edited. So no git directory that a command wrote lies on the host, and none of a person's is written by a
+//! command:
+//!
+//! - Of each git directory of a person commands have a fork ([`forks`]). What they change there comes back as data.
+//! - A git directory that a command makes is private to commands ([`made`]). It comes back as data too.
+//! - What looks like a git directory without that, of plain files, is found when the command has ended
+//!   ([`look`]), and is made anew from data or gets another name ([`set_aside`]).
+
+mod forks;
+mod look;
+mod made;
+mod set_aside;
+mod waiting;
+
+use std::path::{Path, PathBuf};
+
+use toolwright_git::import::Terms;
+use toolwright_sandbox::plan::{Files, Plan};
+
+pub(crate) use forks::{ForkUse, Forks};
+use look::End;
+pub(crate) use look::Look;
+
+use crate::git_reports::GitReport;
+
+/// Brings back what a command has changed of git directories, and says what of it was not. The command has ended,
+/// and may have made git directories. With `hides`, the host saw none of them.
+pub(crate) fn end(
+    fork_use: Option<Box<ForkUse>>,
+    look: Option<Box<Look>>,
+    has_made: bool,
+    hides: bool,
+) -> Vec<GitReport> {
+    let (mut reports, is_settled) =
+        fork_use.map_or((Vec::new(), true), |mut fork_use| fork_use.end(has_made));
+    if let Some(mut look) = look {
+        reports.extend(look.end(End { hides, is_settled }));
+    }
+    reports
+}
+
+/// Whether commands can write at a path.
+fn is_writable(plan: &Plan, path: &Path) -> bool {
+    plan.files == Files::Full || plan.writable.iter().any(|writable| path.starts_with(writable))
+}
+
+/// What decides about the changes of a git directory.
+fn terms<'p>(plan: &'p Plan, git: &Path) -> Terms<'p> {
+    let top = (git.file_name() == Some(".git".as_ref())).then(|| git.parent()).flatten();
+    Terms {
+        git: git.to_owned(),
+        top: top.map(Path::to_owned),
+        is_writable: Box::new(|path| is_writable(plan, path)),
+        is_readable: Box::new(|path| !plan.closes(path)),
+        is_strict: false,
+        holds_git_directories: plan.hides_git_directories,
+    }
+}
+
+/// The path of a report.
+fn shown(plan: &Plan, path: &Path) -> PathBuf {
+    path.strip_prefix(&plan.root).unwrap_or(path).to_owned()
+}

@@ -1,0 +1,392 @@
+//! What looks like a git directory below the directories that commands write.
+//!
+//! What is there when no command runs is a person's. Afterwards, what is new was made by a command, unless it is
+//! of a kind that no command can make. Where a command made a git directory of plain files, the host makes it anew
+//! from data, or gives it another name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use toolwright_git::directory::Directory;
+use toolwright_git::discovery::{Discovery, Sign};
+use toolwright_git::repository::{self, DOT_GIT};
+use toolwright_sandbox::plan::{Files, Plan};
+
+use super::set_aside::{self, Identity, identity_at};
+use super::{made, shown};
+use crate::git_reports::GitReport;
+
+/// How many directories are known at once.
+const MAX_TOPS: usize = 16;
+/// More reports of one command are dropped.
+const MAX_REPORTS: usize = 64;
+/// No file or link that leads elsewhere is longer.
+const MAX_LEAD: u64 = 8 << 10;
+
+/// A directory that commands write.
+#[derive(Debug)]
+struct Top {
+    path: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// How many commands run.
+    users: usize,
+    /// Which directory it is, and what is known below it.
+    discovery: Option<(Identity, Discovery)>,
+    /// What a person has, by the place at which git discovers it, from the top on.
+    of_person: BTreeMap<PathBuf, Known>,
+    /// What commands have made and nobody could judge yet.
+    pending: BTreeSet<PathBuf>,
+    /// The directories in which names were made or removed since no command ran.
+    changed: BTreeSet<PathBuf>,
+    /// What lay at paths that are set aside before a command ran.
+    beside: BTreeMap<PathBuf, Identity>,
+    /// Whether commands can make no git directory that the host sees.
+    hides: bool,
+}
+
+/// What a person has at a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Known {
+    sign: Sign,
+    identity: Identity,
+    /// What it says, if it leads elsewhere.
+    lead: Option<Vec<u8>>,
+}
+
+/// A look at the directories of a plan while one command runs.
+#[derive(Debug)]
+pub(crate) struct Look {
+    tops: Vec<Arc<Top>>,
+    plan: Plan,
+    /// The git directories of a person below them, beside those of the plan.
+    below: Vec<PathBuf>,
+    is_over: bool,
+}
+
+/// How things are when a command has ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
+    /// Whether commands can make no git directory that the host sees.
+    pub(super) hides: bool,
+    /// Whether all changes to repositories have come back.
+    pub(super) is_settled: bool,
+}
+
+impl Look {
+    /// Remembers how it is before a command. `None`: the plan protects nothing of it.
+    pub(crate) fn begin(plan: &Plan) -> Option<Self> {
+        if plan.looks_below.is_none() && plan.set_aside.is_empty() {
+            return None;
+        }
+        let mut tops = vec![plan.root.clone()];
+        if plan.files == Files::Confined {
+            let mut others = plan.writable.clone();
+            others.sort_unstable();
+            others.retain(|path| !path.starts_with(&plan.root));
+            for path in others {
+                if !tops[1..].iter().any(|top| path.starts_with(top)) {
+                    tops.push(path);
+                }
+            }
+        }
+        let tops: Vec<Arc<Top>> = tops.iter().map(|path| of(path)).collect();
+        let mut below = Vec::new();
+        for top in &tops {
+            let mut state = top.lock();
+            state.begin(&top.path, plan);
+            state.users += 1;
+            below.extend(state.git_directories(&top.path, plan));
+        }
+        Some(Self { tops, plan: plan.clone(), below, is_over: false })
+    }
+
+    /// The git directories of a person below the directories that commands write, beside those of the plan.
+    pub(crate) fn below(&self) -> &[PathBuf] {
+        &self.below
+    }
+
+    /// Judges what is new, and says what of it does not stay. The command has ended.
+    pub(super) fn end(&mut self, end: End) -> Vec<GitReport> {
+        let mut reports = Vec::new();
+        if std::mem::replace(&mut self.is_over, true) {
+            return reports;
+        }
+        for top in &self.tops {
+            let mut state = top.lock();
+            state.users = state.users.saturating_sub(1);
+            state.end(&top.path, &self.plan, end, &mut reports);
+        }
+        reports.truncate(MAX_REPORTS);
+        reports
+    }
+}
+
+impl Drop for Look {
+    fn drop(&mut self) {
+        self.end(End { hides: false, is_settled: false });
+    }
+}
+
+impl Top {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The part of a path below this directory.
+    fn relative<'p>(top: &Path, path: &'p Path) -> Option<&'p Path> {
+        path.strip_prefix(top).ok()
+    }
+}
+
+impl State {
+    /// Looks at what has changed since the last time.
+    fn look(&mut self, top: &Path) {
+        let identity = identity_at(rustix::fs::CWD, top);
+        if let (Some(identity), Some((known, discovery))) = (identity, &mut self.discovery)
+            && identity == *known
+        {
+            self.changed.append(&mut discovery.look());
+            return;
+        }
+        // The path may have got another directory.
+        let begun = Discovery::begin(top).ok();
+        self.discovery = identity.zip(begun);
+        self.of_person.clear();
+        self.pending.clear();
+        self.changed.insert(PathBuf::from("."));
+    }
+
+    fn begin(&mut self, top: &Path, plan: &Plan) {
+        if self.users > 0 {
+            self.look(top);
+            // Nobody but a person could have made these.
+            if self.hides {
+                self.adopt(top, |sign| sign == Sign::Directory);
+            }
+            return;
+        }
+        let was_known = self.discovery.is_some();
+        self.changed.clear();
+        if plan.looks_below.is_some() {
+            self.look(top);
+            if !was_known || !self.changed.is_empty() || self.has_leads() {
+                self.adopt(top, |_| true);
+            }
+        }
+        self.changed.clear();
+        let within = |path: &&PathBuf| path.starts_with(top);
+        let there = |path: &PathBuf| Some((path.clone(), identity_at(rustix::fs::CWD, path)?));
+        self.beside = plan.set_aside.iter().filter(within).filter_map(there).collect();
+    }
+
+    /// Whether something leads elsewhere, which a person may have rewritten in its place.
+    fn has_leads(&self) -> bool {
+        self.of_person.values().any(|known| known.lead.is_some())
+    }
+
+    /// Takes what is there for a person's.
+    fn adopt(&mut self, top: &Path, which: impl Fn(Sign) -> bool) {
+        let Some((_, discovery)) = &self.discovery else { return };
+        let found = discovery.found();
+        self.of_person.retain(|place, _| found.contains_key(place));
+        self.pending.retain(|place| found.contains_key(place));
+        let Ok(directory) = Directory::open(top) else { return };
+        for (place, sign) in found {
+            if !which(*sign) || self.pending.contains(place) {
+                continue;
+            }
+            match Known::at(&directory, place, *sign) {
+                Some(known) => drop(self.of_person.insert(place.clone(), known)),
+                None => drop(self.of_person.remove(place)),
+            }
+        }
+    }
+
+    /// The git directories of a person, of which commands get forks.
+    fn git_directories(&self, top: &Path, plan: &Plan) -> BTreeSet<PathBuf> {
+        let mut all = BTreeSet::new();
+        for (place, known) in &self.of_person {
+            let place = joined(top, place);
+            match known.sign {
+                Sign::Directory => drop(all.insert(place.join(DOT_GIT))),
+                Sign::Bare if place != top => drop(all.insert(place)),
+                Sign::File => all.extend(repository::directories(&place)),
+                Sign::Bare | Sign::Other => {}
+            }
+        }
+        // Those that are read-only or closed need none.
+        let is_held = |path: &PathBuf| {
+            plan.forks.iter().chain(&plan.protected).any(|held| path.starts_with(held))
+                || plan.closes(path)
+        };
+        all.retain(|path| !is_held(path));
+        all
+    }
+
+    fn end(&mut self, top: &Path, plan: &Plan, end: End, reports: &mut Vec<GitReport>) {
+        self.look(top);
+        self.hides = end.hides;
+        for path in &plan.set_aside {
+            let Some(relative) = Top::relative(top, path) else { continue };
+            if self.may_hold(relative) {
+                reports.extend(set_aside::path(plan, path, self.beside.get(path)));
+            }
+        }
+        if plan.looks_below.is_none()
+            || self.changed.is_empty() && !self.has_leads() && self.pending.is_empty()
+        {
+            return;
+        }
+        let Some((_, discovery)) = &self.discovery else { return };
+        let found = discovery.found().clone();
+        let Ok(directory) = Directory::open(top) else { return };
+        for (place, sign) in &found {
+            let Some(now) = Known::at(&directory, place, *sign) else { continue };
+            if self.of_person.get(place) == Some(&now) {
+                continue;
+            }
+            let judged = Judged { plan, top, directory: &directory, place, sign: *sign };
+            match judged.judge(end, self.users == 0) {
+                Judgment::OfPerson => {
+                    self.pending.remove(place);
+                    self.of_person.insert(place.clone(), now);
+                }
+                Judgment::MadeAnew(mut more) => {
+                    reports.append(&mut more);
+                    self.pending.remove(place);
+                    if let Some(now) = Known::at(&directory, place, *sign) {
+                        self.of_person.insert(place.clone(), now);
+                    }
+                }
+                Judgment::SetAside(mut more) => {
+                    reports.append(&mut more);
+                    self.pending.remove(place);
+                }
+                Judgment::Later => drop(self.pending.insert(place.clone())),
+            }
+        }
+        self.of_person.retain(|place, _| found.contains_key(place));
+        self.pending.retain(|place| found.contains_key(place));
+    }
+
+    /// Whether something may have been made at a path.
+    fn may_hold(&self, relative: &Path) -> bool {
+        let mut above = relative.ancestors().skip(1);
+        above.any(|above| {
+            let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+            self.changed.contains(above)
+        }) || self.discovery.is_none()
+    }
+}
+
+impl Known {
+    fn at(top: &Directory, place: &Path, sign: Sign) -> Option<Self> {
+        let entry = if sign == Sign::Bare { place.to_owned() } else { place.join(DOT_GIT) };
+        let identity = identity_at(top, &entry)?;
+        let lead = match sign {
+            Sign::File => Some(top.read(&entry, MAX_LEAD).ok().flatten().unwrap_or_default()),
+            Sign::Other => {
+                let link = rustix::fs::readlinkat(top, &entry, Vec::new());
+                Some(link.map(std::ffi::CString::into_bytes).unwrap_or_default())
+            }
+            Sign::Directory | Sign::Bare => None,
+        };
+        Some(Self { sign, identity, lead })
+    }
+}
+
+/// Something that is new.
+struct Judged<'j> {
+    plan: &'j Plan,
+    top: &'j Path,
+    directory: &'j Directory,
+    place: &'j Path,
+    sign: Sign,
+}
+
+/// What becomes of it.
+enum Judgment {
+    OfPerson,
+    MadeAnew(Vec<GitReport>),
+    SetAside(Vec<GitReport>),
+    Later,
+}
+
+impl Judged<'_> {
+    fn judge(&self, end: End, is_last: bool) -> Judgment {
+        match self.sign {
+            Sign::Directory if end.hides => Judgment::OfPerson,
+            // Its repository may not be there yet.
+            Sign::File if !end.is_settled => Judgment::Later,
+            Sign::File if !repository::directories(&joined(self.top, self.place)).is_empty() => {
+                Judgment::OfPerson
+            }
+            Sign::File | Sign::Other => self.set_aside(self.place, DOT_GIT),
+            // Somebody may be about to complete it.
+            Sign::Directory | Sign::Bare if !is_last => Judgment::Later,
+            Sign::Directory => self.make_anew(self.place, Path::new(DOT_GIT)),
+            Sign::Bare => match (self.place.parent(), self.place.file_name()) {
+                (Some(above), Some(name)) if self.place != Path::new(".") => {
+                    let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+                    self.make_anew(above, Path::new(name))
+                }
+                _ => self.set_aside(self.place, "HEAD"),
+            },
+        }
+    }
+
+    fn make_anew(&self, above: &Path, name: &Path) -> Judgment {
+        let path = joined(self.top, above).join(name);
+        let Ok(Some(directory)) = self.directory.below(above) else { return Judgment::Later };
+        let anew = made::anew(self.plan, &directory, name.as_os_str(), &path);
+        let report = |note| GitReport::Repository { path: shown(self.plan, &path), note };
+        match anew {
+            made::Anew::Made(notes) => Judgment::MadeAnew(notes.into_iter().map(report).collect()),
+            made::Anew::Refused(notes) => {
+                // It is none any more without that.
+                let aside = match self.sign {
+                    Sign::Directory => self.set_aside(above, DOT_GIT),
+                    _ => self.set_aside(self.place, "HEAD"),
+                };
+                let Judgment::SetAside(more) = aside else { return aside };
+                Judgment::SetAside(notes.into_iter().map(report).chain(more).collect())
+            }
+        }
+    }
+
+    fn set_aside(&self, place: &Path, name: &str) -> Judgment {
+        match self.directory.below(place) {
+            Ok(Some(within)) => {
+                let at = joined(self.top, place);
+                let report = set_aside::entry(self.plan, &within, &at, name.as_ref());
+                Judgment::SetAside(vec![report])
+            }
+            _ => Judgment::Later,
+        }
+    }
+}
+
+fn joined(top: &Path, place: &Path) -> PathBuf {
+    if place == Path::new(".") { top.to_owned() } else { top.join(place) }
+}
+
+fn of(path: &Path) -> Arc<Top> {
+    static TOPS: Mutex<Vec<Arc<Top>>> = Mutex::new(Vec::new());
+    let mut tops = TOPS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = tops.iter().find(|known| known.path == path) {
+        return Arc::clone(known);
+    }
+    if tops.len() >= MAX_TOPS
+        && let Some(unused) = tops.iter().position(|known| Arc::strong_count(known) == 1)
+    {
+        tops.remove(unused);
+    }
+    let new = Arc::new(Top { path: path.to_owned(), state: Mutex::default() });
+    tops.push(Arc::clone(&new));
+    new
+}

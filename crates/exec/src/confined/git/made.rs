@@ -1,0 +1,86 @@
+//! Git directories that commands have made.
+
+use std::ffi::OsStr;
+use std::os::fd::AsFd;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Mode, RenameFlags, mkdirat, renameat_with, unlinkat};
+use rustix::io::Errno;
+use toolwright_fs::remove_tree;
+use toolwright_git::config::New;
+use toolwright_git::directory::Directory;
+use toolwright_git::import::{self, Made};
+use toolwright_git::repository::DOT_GIT;
+use toolwright_sandbox::plan::Plan;
+
+use super::set_aside::{unique, with_write_access};
+use super::terms;
+use crate::git_reports::GitNote;
+
+/// A git directory that is private to commands.
+#[derive(Debug)]
+pub(super) struct Private {
+    /// Where it lies.
+    pub(super) path: PathBuf,
+    /// What commands have made of it.
+    pub(super) content: Directory,
+    /// The directory that the host sees there.
+    pub(super) git: Directory,
+}
+
+impl Private {
+    /// Whether commands have made a repository of it. They may be about to.
+    pub(super) fn is_whole(&self) -> bool {
+        let has = |name| matches!(self.content.entry(name), Ok(Some(_)));
+        self.path.file_name() == Some(OsStr::new(DOT_GIT))
+            && ["HEAD", "objects", "refs"].into_iter().all(has)
+    }
+
+    /// Makes a repository of the host of it.
+    pub(super) fn bring_back(&self, plan: &Plan) -> Made {
+        import::create(&self.git, &self.content, &New::default(), &terms(plan, &self.path))
+    }
+}
+
+/// What came of a git directory of plain files.
+pub(super) enum Anew {
+    /// A repository that the host has made is in its place.
+    Made(Vec<GitNote>),
+    /// It is as it was, for these reasons.
+    Refused(Vec<GitNote>),
+}
+
+/// Puts a repository that the host makes in the place of one that a command has made of plain files.
+pub(super) fn anew(plan: &Plan, above: &Directory, name: &OsStr, path: &Path) -> Anew {
+    let refused = |errno: Errno| Anew::Refused(vec![GitNote::Failed(errno.to_string())]);
+    let mut other = name.to_owned();
+    other.push(format!(".{}", unique()));
+    let made = with_write_access(above, || mkdirat(above, &other, Mode::from_raw_mode(0o777)));
+    if let Err(errno) = made {
+        return refused(errno);
+    }
+    let (Ok(Some(content)), Ok(Some(git))) = (above.below(name), above.below(&other)) else {
+        let _ = unlinkat(above, &other, AtFlags::REMOVEDIR);
+        return refused(Errno::NOENT);
+    };
+    let new = New { is_bare: name != DOT_GIT, ..New::default() };
+    let Made { is_made, notes, .. } = import::create(&git, &content, &new, &terms(plan, path));
+    if !is_made {
+        let _ = unlinkat(above, &other, AtFlags::REMOVEDIR);
+        return Anew::Refused(notes);
+    }
+    let exchanged = with_write_access(above, || {
+        renameat_with(above, name, above, &other, RenameFlags::EXCHANGE)
+    });
+    // Now it is what the command has made, or a file system has no exchange and it is the new one.
+    let _ = remove_tree(&below(above, &other), None);
+    match exchanged {
+        Ok(()) => Anew::Made(notes),
+        Err(errno) => refused(errno),
+    }
+}
+
+fn below(directory: &Directory, name: &OsStr) -> PathBuf {
+    Path::new("/proc/self/fd").join(directory.as_fd().as_raw_fd().to_string()).join(name)
+}

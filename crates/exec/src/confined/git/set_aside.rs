@@ -1,0 +1,113 @@
+//! Giving another name to what programs on the host would run or obey.
+
+use std::ffi::OsStr;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{AtFlags, Mode, RenameFlags, fchmod, fstat, renameat, renameat_with, statat};
+use rustix::io::Errno;
+use toolwright_git::directory::Directory;
+use toolwright_sandbox::plan::Plan;
+
+use super::shown;
+use crate::git_reports::GitReport;
+
+/// Behind the name of what nobody is to obey.
+const ASIDE: &str = "disabled";
+/// The last of the names that are tried.
+const MAX_NUMBER: usize = 10;
+
+/// Which file it is: device and inode.
+pub(super) type Identity = (u64, u64);
+
+/// Which file is at a path. No link is followed.
+pub(super) fn identity_at(directory: impl AsFd, name: impl rustix::path::Arg) -> Option<Identity> {
+    let stat = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    Some((stat.st_dev, stat.st_ino))
+}
+
+/// Sets aside what a command has made at a path, unless it is what a person had there. The name itself is moved,
+/// and no link is followed on the way to it.
+pub(super) fn path(plan: &Plan, path: &Path, of_person: Option<&Identity>) -> Option<GitReport> {
+    // A plan has no link on the way, so that one is new: it goes, and with it what it leads to from here.
+    let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
+    above.reverse();
+    let link = above.into_iter().find(|above| above.is_symlink());
+    let path = link.filter(|_| path.symlink_metadata().is_ok()).unwrap_or(path);
+    let (above, name) = path.parent().zip(path.file_name())?;
+    match Directory::open(above) {
+        Ok(directory) => {
+            let found = identity_at(&directory, name)?;
+            (of_person != Some(&found)).then(|| entry(plan, &directory, above, name))
+        }
+        Err(_) if path.symlink_metadata().is_err() => None,
+        // What the link leads to is not touched.
+        Err(error) => Some(left(plan, above, name, error.to_string())),
+    }
+}
+
+/// Sets an entry of a directory aside.
+pub(super) fn entry(plan: &Plan, within: &Directory, at: &Path, name: &OsStr) -> GitReport {
+    match rename(within, name) {
+        Ok(()) => GitReport::SetAside {
+            directory: shown(plan, at),
+            names: vec![name.to_string_lossy().into_owned()],
+        },
+        Err(errno) => left(plan, at, name, errno.to_string()),
+    }
+}
+
+fn left(plan: &Plan, at: &Path, name: &OsStr, reason: String) -> GitReport {
+    let names = vec![name.to_string_lossy().into_owned()];
+    GitReport::Left { directory: shown(plan, at), names, reason }
+}
+
+/// Gives a file another name, which nobody looks for.
+fn rename(directory: impl AsFd, name: &OsStr) -> Result<(), Errno> {
+    for number in 0..=MAX_NUMBER {
+        let mut other = name.to_owned();
+        other.push(match number {
+            0 => format!(".{ASIDE}"),
+            // A command may have taken all the numbers.
+            MAX_NUMBER => format!(".{ASIDE}-{}", unique()),
+            _ => format!(".{ASIDE}-{number}"),
+        });
+        let rename = || renameat_with(&directory, name, &directory, &other, RenameFlags::NOREPLACE);
+        match with_write_access(&directory, rename) {
+            Err(Errno::EXIST) => {}
+            // This file system cannot, or the other name would be too long. Nobody could have known this one.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NAMETOOLONG) => {
+                let other = format!("{ASIDE}-{}", unique());
+                return with_write_access(&directory, || {
+                    renameat(&directory, name, &directory, &*other)
+                });
+            }
+            Err(Errno::NOENT) => return Ok(()),
+            result => return result,
+        }
+    }
+    Err(Errno::EXIST)
+}
+
+/// A part of a name that no command could know before.
+pub(super) fn unique() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    format!("{}-{now}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Changes something in a directory, also in one that a command has closed to its own user.
+pub(super) fn with_write_access<T>(
+    directory: impl AsFd,
+    act: impl Fn() -> Result<T, Errno>,
+) -> Result<T, Errno> {
+    match act() {
+        Err(Errno::ACCESS) => {}
+        result => return result,
+    }
+    let mode = Mode::from_raw_mode(fstat(&directory)?.st_mode);
+    fchmod(&directory, mode | Mode::RWXU)?;
+    act()
+}
