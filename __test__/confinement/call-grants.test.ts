@@ -1,6 +1,17 @@
 // docs/tools.md, "Grants for one command"
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -97,14 +108,12 @@ describe.skipIf(!isConfined)('a grant for one command', { timeout: 60_000 }, () 
     const scene = makeScene()
     const { run } = commands(scene, () => 'allow_once', { networkGuard: 'off', sandbox: { denyRead: [scene.at('secret')] } })
     execFileSync('git', ['init', '--quiet', scene.root])
-    const tries = [
-      `cat ${scene.at('secret/key')}`,
-      'echo x > .git/hooks/pre-commit',
-      `echo x > ${scene.at('other/x')}`,
-      'curl -sS --max-time 2 http://192.0.2.1/',
-    ]
+    const tries = [`cat ${scene.at('secret/key')}`, `echo x > ${scene.at('other/x')}`, 'curl -sS --max-time 2 http://192.0.2.1/']
+    const hook = join(scene.root, '.git/hooks/pre-commit')
     const line = tries.map((attempt) => `(${attempt}) 2>/dev/null && echo OPEN`).join('; ')
     expect(await run(`${line}; true`, { writable: scene.at('shared') })).not.toContain('OPEN')
+    await run('echo x > .git/hooks/pre-commit', { writable: scene.at('shared') })
+    expect(existsSync(hook)).toBe(false)
   })
 
   test('the error of a refusal names the grant that would open it', async () => {

@@ -76,7 +76,7 @@ const provoked: Provoked[] = [
   ['hosts', 'rm', 'rm -f /etc/passwd', 'files', '/etc/passwd', roots],
   ['hosts', 'chmod', 'chmod 777 /etc/passwd', 'files', '/etc/passwd', roots],
   ['hosts', 'touch', 'touch locked/x', 'files', 'locked/x', deny],
-  ['hosts', 'bash', 'echo x > .git/hooks/pre-commit', 'files', '.git/hooks/pre-commit', deny],
+  ['hosts', 'bash', 'echo x > locked/hook', 'files', 'locked/hook', deny],
   ['hosts', 'python3', python('open("locked/y", "w")'), 'files', 'locked/y', deny],
   [
     'processes',

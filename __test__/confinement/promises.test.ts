@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { ToolLoopAgent } from 'ai'
@@ -83,11 +82,9 @@ describe.skipIf(process.platform !== 'linux')('confined,', () => {
     const refusalOf = (cmd: string, ...args: string[]) => refusal(bash(root).execute({ cmd, args }))
     expect(await refusalOf(process.execPath, '-e', lookUp)).toMatch(/may be the sandbox: the network is blocked; .*allowNetwork/u)
     expect(await refusalOf('sh', '-c', `echo x > ${outside}/file`)).toMatch(/may be the sandbox: .*sandbox\./u)
-    spawnSync('git', ['init', '-q', '.'], { cwd: root })
-    expect(await refusalOf('sh', '-c', 'echo x > .git/hooks/pre-commit')).toMatch(/may be the sandbox: .*sandbox\.denyWrite/u)
-    expect(await refusalOf('sh', '-c', 'mv .git/hooks old')).toMatch(
-      /may be the sandbox: `\.git\/hooks` is protected; .*sandbox\.denyWrite/u,
-    )
+    mkdirSync(`${root}/.vscode`)
+    expect(await refusalOf('sh', '-c', 'echo x > .vscode/tasks.json')).toMatch(/may be the sandbox: .*sandbox\.denyWrite/u)
+    expect(await refusalOf('sh', '-c', 'mv .vscode old')).toMatch(/may be the sandbox: `\.vscode` is protected; .*sandbox\.denyWrite/u)
     // A failure that has nothing to do with it is left alone.
     expect(await refusalOf('sh', '-c', 'echo wrong; exit 3')).not.toContain('sandbox')
   })

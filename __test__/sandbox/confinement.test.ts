@@ -63,9 +63,10 @@ describe.skipIf(!isConfining).each(Object.entries(changes))('%s cannot change', 
 
   test.each(['.git/hooks/pre-commit', '.git/config', 'kept/file'])('what is protected below the root: %s', async (path) => {
     const { fixture, session } = scene({ sandbox: { denyWrite: ['.git/hooks', '.git/config', 'kept'] } })
+    for (const name of ['HEAD', 'objects/x', 'refs/x']) fixture.put(`.git/${name}`, 'ref: refs/heads/main\n')
     for (const one of ['.git/hooks/pre-commit', '.git/config', 'kept/file']) fixture.put(one, 'before')
-    // Of git's configuration a command changes a view, which ends with it.
-    if (path === '.git/config' && (how === 'run' || how === 'spawn')) await change(session, path)
+    // Of a repository a command changes a fork.
+    if (path.startsWith('.git/') && ['run', 'run rm', 'spawn'].includes(how)) await change(session, path)
     else await expect(change(session, path)).rejects.toThrow()
     expect(fixture.text(path)).toBe('before')
   })

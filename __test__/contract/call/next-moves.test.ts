@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { symlinkSync } from 'node:fs'
 import { createSession, type SessionOptions } from 'toolwright/contract'
 import { describe, expect, test } from 'vitest'
@@ -58,11 +57,11 @@ describe('what went wrong is told in the words of a session: what a model is adv
   test.skipIf(process.platform !== 'linux').each<[string, string, RegExp]>([
     ['a host', `node -e "require('node:dns').lookup('example.org', (e) => { console.error(e.code); process.exit(1) })"`, /net\.hosts/u],
     ['a file outside', 'echo x > /etc/toolwright-test', /fs\.write/u],
-    ['a hook of git', 'echo x > .git/hooks/pre-commit', /sandbox\.denyWrite/u],
-    ['a directory of git that is moved', 'mv .git/hooks old', /`\.git\/hooks` is protected; .*sandbox\.denyWrite/u],
-  ])('what a command was refused: %s', async (name, command, remedy) => {
-    const { call, root } = await openScene()
-    if (name.includes('git')) execFileSync('git', ['init', '-q', '.'], { cwd: root })
+    ['a place that acts when a project is opened', 'echo x > .vscode/tasks.json', /sandbox\.denyWrite/u],
+    ['such a place that is moved', 'mv .vscode old', /`\.vscode` is protected; .*sandbox\.denyWrite/u],
+  ])('what a command was refused: %s', async (_, command, remedy) => {
+    const { call, put } = await openScene()
+    put('.vscode/settings.json', '{}')
     const answer = JSON.stringify(await call('bash', { command }))
     expect(answer).toMatch(/may be the sandbox/u)
     expect(answer).toMatch(remedy)
