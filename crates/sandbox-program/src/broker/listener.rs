@@ -18,6 +18,8 @@ const ADD_DESCRIPTOR: c_long = 0x4018_2103;
 const SET_FLAGS: c_long = 0x4008_2104;
 /// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP`, since Linux 6.6.
 const SYNC_WAKE_UP: u64 = 1;
+/// `SECCOMP_USER_NOTIF_FLAG_CONTINUE`.
+const CONTINUE: u32 = 1;
 /// `SECCOMP_ADDFD_FLAG_SETFD`.
 const SET_NUMBER: u32 = 1;
 
@@ -137,6 +139,19 @@ impl Listener {
         let answer = libc::seccomp_notif_resp { id, val: 0, error, flags: 0 };
         // SAFETY: the kernel reads the answer.
         unsafe { self.ioctl(SEND, (&raw const answer).cast_mut()) };
+    }
+
+    /// Has the kernel make the call. Whatever is in the caller's memory may have changed by then, so nothing may depend
+    /// on it.
+    pub(crate) fn let_pass(&self, id: u64) {
+        let flags = CONTINUE;
+        let answer = libc::seccomp_notif_resp { id, val: 0, error: 0, flags };
+        // SAFETY: the kernel reads the answer.
+        let sent = unsafe { self.ioctl(SEND, (&raw const answer).cast_mut()) };
+        if sent != 0 && errno::last() == Errno::INVAL {
+            // Linux before 5.5.
+            self.answer(id, Err(Errno::NOSYS));
+        }
     }
 
     /// Puts a descriptor of ours in the place of one of the caller's, which waits.

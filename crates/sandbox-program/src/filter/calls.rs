@@ -100,6 +100,21 @@ pub(crate) const SYMLINK: Call = only_x86_64(88);
 pub(crate) const SYMLINKAT: Call = call(266, 36);
 pub(crate) const UNLINKAT: Call = call(263, 35);
 
+/// What changes the rights with which a thread uses files, or its mask of permission bits.
+pub(crate) const RIGHTS: &[Call] = &[
+    call(95, 166),  // umask
+    call(105, 146), // setuid
+    call(106, 144), // setgid
+    call(113, 145), // setreuid
+    call(114, 143), // setregid
+    call(116, 159), // setgroups
+    call(117, 147), // setresuid
+    call(119, 149), // setresgid
+    call(122, 151), // setfsuid
+    call(123, 152), // setfsgid
+    call(126, 91),  // capset
+];
+
 /// How a process is scheduled, whose number is the first argument. (Core scheduling, by `prctl`, asks
 /// for the right to trace it.)
 pub(crate) const SCHEDULING: &[Call] = &[

@@ -283,3 +283,43 @@ mkdir after; echo still; cat /proc/self/status | grep CapEff");
     let effective = text.split_ascii_whitespace().next_back().unwrap();
     assert_eq!(u64::from_str_radix(effective, 16).unwrap() & (1 << 19), 0, "{text}");
 }
+
+/// Masks are those of the moment, in every process and after any number of changes.
+#[test]
+fn masks_are_those_of_the_moment() {
+    let mut sandbox = Sandbox::new();
+    if !sandbox.holds() {
+        return;
+    }
+    let text = sandbox.output("python3 - <<'E'
+import os, stat, threading
+mode = lambda path: oct(stat.S_IMODE(os.stat(path).st_mode))
+def make(path): os.mkdir(path, 0o777); return mode(path)
+begins = os.umask(0o22); os.umask(begins)
+print(make('a'), os.umask(0) == begins, make('b'), os.umask(0o77), make('c'), make('d/.git' if os.mkdir('d') else 'd/.git'))
+def child(n):
+    for k in range(30):
+        mask = (n * 7 + k) % 8 * 0o11; old = os.umask(mask)
+        made = make(f'{n}-{k}')
+        if made != oct(0o777 & ~mask): print('wrong', n, k, made)
+children = []
+for n in range(12):
+    pid = os.fork()
+    if pid == 0: child(n); os._exit(0)
+    children.append(pid)
+[os.waitpid(pid, 0) for pid in children]
+# A thread sees what another has set.
+found = []
+for mask in (0o07, 0o70, 0, 0o77):
+    os.umask(mask); one = threading.Thread(target=lambda: found.append(make(f't{mask}'))); one.start(); one.join()
+print(found)
+E");
+    let expected = "0o755 True 0o777 0 0o700 0o700\n['0o770', '0o707', '0o777', '0o700']\n";
+    assert_eq!(text, expected);
+    // The next command has the usual one again.
+    assert_eq!(
+        sandbox.output("mkdir z; stat -c %a z; umask 077; mkdir y; stat -c %a y"),
+        "755\n700\n"
+    );
+    assert_eq!(sandbox.output("mkdir x; stat -c %a x"), "755\n");
+}

@@ -15,13 +15,14 @@ use super::sandbox::{Sandbox, find};
 use super::worker::{fork, wait};
 
 const NOBODY: u32 = 65534;
+const NAMES: [&str; 4] = ["index", "HEAD", "refs/heads/a", "refs/heads/b"];
 
 /// A host that commits as fast as it can.
 fn commit_for_ever(git: &Path) {
     let git = Directory::open(git).unwrap();
     for number in 0.. {
         let mut transaction = Transaction::begin(&git).unwrap();
-        for name in ["index", "HEAD", "refs/heads/a", "refs/heads/b"] {
+        for name in NAMES {
             let path = Path::new(name);
             transaction.lock(path, 0o644).unwrap();
             transaction.write(path, format!("{number}\n").as_bytes()).unwrap();
@@ -60,10 +61,12 @@ fn repository(user: Option<u32>) -> (tempfile::TempDir, PathBuf, PathBuf) {
     let git = root.join(".git");
     fs::create_dir_all(git.join("refs/heads")).unwrap();
     fs::create_dir(git.join("objects")).unwrap();
-    fs::write(git.join("HEAD"), "ref: refs/heads/a\n").unwrap();
-    for path in [".", ".git", ".git/refs", ".git/refs/heads", ".git/objects", ".git/HEAD"] {
-        chown(root.join(path), user, user).unwrap();
+    for name in NAMES {
+        fs::write(git.join(name), "0\n").unwrap();
     }
+    chown(&root, user, user).unwrap();
+    chown(&git, user, user).unwrap();
+    find(&git, &mut |path| chown(path, user, user).unwrap());
     (place, root, git)
 }
 
@@ -94,8 +97,7 @@ fn killed_hosts(user: Option<u32>) {
             sleep(Duration::from_millis(1));
         }
         // All of it or nothing, and nothing that belongs to somebody else.
-        let names = ["index", "HEAD", "refs/heads/a", "refs/heads/b"];
-        let all = names.map(|name| fs::read_to_string(git.join(name)).unwrap());
+        let all = NAMES.map(|name| fs::read_to_string(git.join(name)).unwrap());
         assert!(all.iter().all(|one| *one == all[0]), "{all:?}");
         let owner = user.unwrap_or(geteuid().as_raw());
         find(&git, &mut |path| assert_eq!(fs::metadata(path).unwrap().uid(), owner));

@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 use std::os::fd::{OwnedFd, RawFd};
+use std::rc::Rc;
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -14,24 +15,43 @@ use crate::filter::{Architecture, calls};
 #[derive(Debug)]
 pub(super) struct Named {
     /// An error is that of the call, when it comes to this path.
-    pub(super) base: Result<Option<OwnedFd>, Errno>,
+    pub(super) base: Result<Option<Rc<OwnedFd>>, Errno>,
     pub(super) path: CString,
 }
 
 impl Named {
-    fn read(caller: &FileCaller<'_>, base: RawFd, address: u64) -> Self {
+    /// `opened` is the directory of the descriptor, if that was opened already.
+    fn read(
+        caller: &FileCaller<'_>,
+        base: RawFd,
+        address: u64,
+        opened: Option<Rc<OwnedFd>>,
+    ) -> Self {
         let path = match caller.text(address) {
             Ok(path) => path,
             Err(errno) => return Self { base: Err(errno), path: c".".to_owned() },
         };
         let base = match path.to_bytes().first() {
             Some(b'/') => Ok(None),
-            Some(_) => caller.directory(base, OFlags::DIRECTORY).map(Some),
+            Some(_) => match opened {
+                Some(opened) => Ok(Some(opened)),
+                None => caller.directory(base, OFlags::DIRECTORY).map(Rc::new).map(Some),
+            },
             // The descriptor itself is meant, if anything is.
-            None => caller.directory(base, OFlags::empty()).map(Some),
+            None => caller.directory(base, OFlags::empty()).map(Rc::new).map(Some),
         };
         Self { base, path }
     }
+}
+
+/// Two paths. Where both begin in one directory, it is opened once.
+fn pair(caller: &FileCaller<'_>, from: (RawFd, u64), to: (RawFd, u64)) -> (Named, Named) {
+    let first = Named::read(caller, from.0, from.1, None);
+    let opened = first.base.as_ref().ok().and_then(Option::as_ref);
+    // What an empty path means need not be a directory.
+    let opened = opened.filter(|_| from.0 == to.0 && !first.path.is_empty()).cloned();
+    let second = Named::read(caller, to.0, to.1, opened);
+    (first, second)
 }
 
 /// A call. Numbers are as the caller passed them.
@@ -92,6 +112,12 @@ pub(in crate::broker) fn is_file_call(notification: &Notification) -> bool {
     kind(notification).is_some()
 }
 
+/// Whether a notification is of a call that changes the rights of its caller, which the kernel makes.
+pub(super) fn changes_rights(notification: &Notification) -> bool {
+    let is = |call: &calls::Call| call.number(Architecture::OURS) == Some(notification.number);
+    calls::RIGHTS.iter().any(is)
+}
+
 fn kind(notification: &Notification) -> Option<(calls::Call, Kind, bool)> {
     let is = |call: calls::Call| call.number(Architecture::OURS) == Some(notification.number);
     CALLS.into_iter().find(|(call, ..)| is(*call))
@@ -112,21 +138,25 @@ impl FileCall {
         check_flags(call, &notification.args)?;
         let mut arguments = notification.args.into_iter();
         let mut next = || arguments.next().unwrap_or_default();
-        let named = |next: &mut dyn FnMut() -> u64| -> Named {
+        let place = |next: &mut dyn FnMut() -> u64| -> (RawFd, u64) {
             let base = if has_descriptors { int(next()) } else { libc::AT_FDCWD };
-            Named::read(caller, base, next())
+            (base, next())
+        };
+        let named = |next: &mut dyn FnMut() -> u64| -> Named {
+            let (base, address) = place(next);
+            Named::read(caller, base, address, None)
         };
         Ok(match kind {
             Kind::MakeDirectory => Self::MakeDirectory(named(&mut next), word(next())),
             Kind::MakeNode => Self::MakeNode(named(&mut next), word(next()), word(next())),
             Kind::RemoveDirectory => Self::RemoveDirectory(named(&mut next)),
             Kind::Rename => {
-                let (from, to) = (named(&mut next), named(&mut next));
+                let (from, to) = pair(caller, place(&mut next), place(&mut next));
                 let flags = if call == calls::RENAMEAT2 { word(next()) } else { 0 };
                 Self::Rename(from, to, flags)
             }
             Kind::Link => {
-                let (from, to) = (named(&mut next), named(&mut next));
+                let (from, to) = pair(caller, place(&mut next), place(&mut next));
                 let flags = if call == calls::LINKAT { int(next()) } else { 0 };
                 Self::Link(from, to, flags)
             }

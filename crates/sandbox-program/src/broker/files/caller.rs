@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileExt;
 
@@ -108,10 +108,12 @@ impl FileCaller<'_> {
 
     /// Its rights, and its mask of permission bits.
     pub(super) fn identity(&self) -> Result<Identity, Errno> {
-        let status = self.open("status", OFlags::RDONLY | OFlags::CLOEXEC)?;
-        let mut text = [0; MAX_STATUS];
-        let length = File::from(status).read(&mut text).map_err(|error| errno::of(&error))?;
-        Identity::parse(&text[..length]).ok_or(Errno::PERM)
+        self.status()?.identity()
+    }
+
+    /// What the kernel says about it.
+    pub(super) fn status(&self) -> Result<Status, Errno> {
+        self.open("status", OFlags::RDONLY | OFlags::CLOEXEC).map(File::from).map(Status)
     }
 
     fn open(&self, name: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
@@ -121,6 +123,19 @@ impl FileCaller<'_> {
         let left = rest.len();
         let length = path.len() - left;
         openat(self.processes, &path[..length], flags, Mode::empty())
+    }
+}
+
+/// What the kernel says about a thread. It means this thread for ever, whoever gets its number later.
+#[derive(Debug)]
+pub(super) struct Status(File);
+
+impl Status {
+    /// Its rights, and its mask of permission bits. An error: it has ended.
+    pub(super) fn identity(&self) -> Result<Identity, Errno> {
+        let mut text = [0; MAX_STATUS];
+        let length = self.0.read_at(&mut text, 0).map_err(|error| errno::of(&error))?;
+        Identity::parse(&text[..length]).ok_or(Errno::PERM)
     }
 }
 

@@ -65,13 +65,13 @@ pub(super) fn perform(
 /// What is linked is looked up before the new name is, and its errors come first.
 fn link(caller: &FileCaller<'_>, from: Named, to: Named, flags: i32) -> Result<(), Errno> {
     if from.path.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
-        return link_descriptor(&from.base?.ok_or(Errno::BADF)?, &new_link(caller, to)?);
+        return link_descriptor(&*from.base?.ok_or(Errno::BADF)?, &new_link(caller, to)?);
     }
     if flags & libc::AT_SYMLINK_FOLLOW != 0 {
         if from.path.is_empty() {
             return Err(Errno::NOENT);
         }
-        let from = look_up(caller, from.base?, &from.path, OFlags::empty())?;
+        let from = look_up(caller, from.base?.as_deref(), &from.path, OFlags::empty())?;
         return link_descriptor(&from, &new_link(caller, to)?);
     }
     let from = Place::of(caller, from)?;

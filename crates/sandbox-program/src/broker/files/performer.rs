@@ -1,6 +1,7 @@
 //! What makes the calls of callers.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 
 use rustix::fs::Mode;
 use rustix::io::Errno;
@@ -8,12 +9,16 @@ use rustix::process::umask;
 use rustix::thread::CapabilitySet;
 
 use super::call::FileCall;
-use super::caller::{FileCaller, Processes};
+use super::caller::{FileCaller, Processes, Status};
 use super::git::GitDirectories;
-use super::identity::OwnRights;
+use super::identity::{Identity, OwnRights};
 use super::perform::perform;
 use super::supervisor_socket::SupervisorSocket;
 use crate::broker::listener::Notification;
+use crate::scheduling::Scheduling;
+
+/// How many threads are remembered.
+const SEEN: usize = 8;
 
 /// Makes calls on names, on a thread that has the rules of commands and a mask of its own.
 #[derive(Debug)]
@@ -24,6 +29,11 @@ pub(super) struct Performer {
     /// The mask that commands begin with, and the one in force.
     usual_umask: u32,
     umask: Cell<u32>,
+    /// Whether a thread of this command has changed its rights or its mask. All threads have the usual ones until then.
+    has_changed: Cell<bool>,
+    /// The threads that were looked at last, the newest at the end.
+    seen: RefCell<VecDeque<(u32, Status)>>,
+    scheduling: Scheduling,
 }
 
 impl Performer {
@@ -31,6 +41,7 @@ impl Performer {
     pub(super) fn new(
         supervisor: SupervisorSocket,
         retained: CapabilitySet,
+        scheduling: Scheduling,
     ) -> Result<Self, Errno> {
         let processes = Processes::open()?;
         let thread = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
@@ -42,6 +53,9 @@ impl Performer {
             git: GitDirectories::new(supervisor),
             usual_umask,
             umask: Cell::new(usual_umask),
+            has_changed: Cell::new(false),
+            seen: RefCell::default(),
+            scheduling,
         })
     }
 
@@ -53,18 +67,17 @@ impl Performer {
     ) -> Result<(), Errno> {
         let caller = FileCaller { processes: &self.processes, thread: notification.thread };
         let call = FileCall::read(notification, &caller)?;
-        let identity = if self.rights.can_differ() || call.has_mode() {
-            Some(caller.identity()?)
-        } else {
-            None
-        };
+        let matters = self.rights.can_differ() || call.has_mode();
+        let identity =
+            if matters && self.has_changed.get() { Some(self.identity(&caller)?) } else { None };
         if !is_valid() {
             return Err(Errno::INTR);
         }
-        let Some(identity) = identity else { return perform(call, &caller, &self.git) };
-        if call.has_mode() {
-            self.set_umask(identity.umask);
-        }
+        let Some(identity) = identity else {
+            self.set_umask(self.usual_umask);
+            return perform(call, &caller, &self.git);
+        };
+        self.set_umask(identity.umask);
         if self.rights.can_differ() {
             self.rights.with(&identity, || perform(call, &caller, &self.git))
         } else {
@@ -72,14 +85,46 @@ impl Performer {
         }
     }
 
+    /// Reads the rights of a thread. To open its file each time would take as long again.
+    fn identity(&self, caller: &FileCaller<'_>) -> Result<Identity, Errno> {
+        let mut seen = self.seen.borrow_mut();
+        if let Some(at) = seen.iter().position(|(thread, _)| *thread == caller.thread)
+            && let Some((_, status)) = seen.remove(at)
+            && let Ok(identity) = status.identity()
+        {
+            seen.push_back((caller.thread, status));
+            return Ok(identity);
+        }
+        let status = caller.status()?;
+        let identity = status.identity()?;
+        if seen.len() == SEEN {
+            seen.pop_front();
+        }
+        seen.push_back((caller.thread, status));
+        Ok(identity)
+    }
+
+    /// Notes that a thread is about to change its rights or its mask.
+    pub(super) fn note_change(&self) {
+        self.has_changed.set(true);
+    }
+
     /// Whether a git directory was made since this was last asked.
     pub(super) fn take_made(&self) -> bool {
         self.git.take_made()
     }
 
-    /// To be called before a command starts on this thread.
-    pub(super) fn reset_umask(&self) {
+    /// Has this thread take its turn as soon as a caller waits for it. To be called when the first does.
+    pub(super) fn attend(&self) {
+        self.scheduling.answer();
+    }
+
+    /// To be called before the next command starts on this thread, when no process of the last one is left.
+    pub(super) fn end_command(&self) {
         self.set_umask(self.usual_umask);
+        self.has_changed.set(false);
+        self.seen.borrow_mut().clear();
+        self.scheduling.attend(false);
     }
 
     fn set_umask(&self, mask: u32) {

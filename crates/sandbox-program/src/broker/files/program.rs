@@ -24,6 +24,9 @@ impl FileRules {
             }
             let directory = asm.branch(Test::AnyBit, libc::AT_REMOVEDIR.unsigned_abs(), ask, allow);
             rules.add(calls::UNLINKAT, asm.load(low(2), directory));
+            for &call in calls::RIGHTS {
+                rules.add(call, ask);
+            }
         }
         if self.closes_openat2 {
             rules.add(calls::OPENAT2, asm.refuse(libc::ENOSYS));
@@ -64,13 +67,20 @@ mod tests {
             assert!(program.len() <= 80, "{}", program.len());
             let (asks, removes, first, second): (&[u32], u32, &[u32], &[u32]) = match arch {
                 Architecture::X86_64 => (
-                    &[82, 83, 84, 86, 88, 133, 258, 259, 264, 265, 266, 316],
+                    &[
+                        82, 83, 84, 86, 88, 95, 105, 106, 113, 114, 116, 117, 119, 122, 123, 126,
+                        133, 258, 259, 264, 265, 266, 316,
+                    ],
                     263,
                     &[142, 144, 203, 302, 314],
                     &[141, 251],
                 ),
                 Architecture::Aarch64 => {
-                    (&[33, 34, 36, 37, 38, 276], 35, &[118, 119, 122, 261, 274], &[140, 30])
+                    let asks = &[
+                        33, 34, 36, 37, 38, 91, 143, 144, 145, 146, 147, 149, 151, 152, 159, 166,
+                        276,
+                    ];
+                    (asks, 35, &[118, 119, 122, 261, 274], &[140, 30])
                 }
             };
             let reads = if arch == Architecture::X86_64 { 310 } else { 270 };

@@ -5,6 +5,7 @@
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::rc::Rc;
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
@@ -20,7 +21,7 @@ const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 #[derive(Debug)]
 pub(super) struct Place {
     /// `None`: the name needs none.
-    directory: Option<OwnedFd>,
+    directory: Option<Rc<OwnedFd>>,
     /// With the slashes at its end.
     pub(super) name: CString,
 }
@@ -44,7 +45,7 @@ impl Place {
             base.ok_or(Errno::BADF)?
         } else {
             let above = CString::new(above).map_err(|_| Errno::INVAL)?;
-            look_up(caller, base, &above, OFlags::DIRECTORY)?
+            Rc::new(look_up(caller, base.as_deref(), &above, OFlags::DIRECTORY)?)
         };
         Ok(Self { directory: Some(directory), name })
     }
@@ -75,11 +76,11 @@ impl Place {
 /// Opens what a path leads to, through links.
 pub(super) fn look_up(
     caller: &FileCaller<'_>,
-    base: Option<OwnedFd>,
+    base: Option<&OwnedFd>,
     path: &CStr,
     kind: OFlags,
 ) -> Result<OwnedFd, Errno> {
-    let from = base.as_ref().map_or(CWD, AsFd::as_fd);
+    let from = base.map_or(CWD, AsFd::as_fd);
     match openat2(from, path, PLACE | kind, Mode::empty(), ResolveFlags::NO_MAGICLINKS) {
         Err(Errno::LOOP) => walk(caller, base, path.to_bytes(), kind),
         opened => opened,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-use super::call::is_file_call;
+use super::call::{changes_rights, is_file_call};
 use super::performer::Performer;
 use crate::broker::listener::{Listener, Notification};
 
@@ -56,6 +56,7 @@ impl Session {
 
     /// Answers until no process is left that could call.
     pub(super) fn serve(&self, performer: &Performer) {
+        let mut is_first = true;
         loop {
             let mut polled = [PollFd::from_borrowed_fd(self.listener.descriptor(), PollFlags::IN)];
             match poll(&mut polled, None) {
@@ -67,7 +68,12 @@ impl Session {
                 // Before it is taken, so that whoever ends the session waits for it.
                 let _busy = Busy::begin(self);
                 match self.listener.receive_from_kernel() {
-                    Ok(Some(notification)) => self.answer(performer, notification),
+                    Ok(Some(notification)) => {
+                        if std::mem::take(&mut is_first) {
+                            performer.attend();
+                        }
+                        self.answer(performer, notification);
+                    }
                     Ok(None) => {}
                     Err(_) => return,
                 }
@@ -78,6 +84,12 @@ impl Session {
     }
 
     fn answer(&self, performer: &Performer, notification: Notification) {
+        if changes_rights(&notification) {
+            // Noted before the call is made, so that nobody who has other rights is taken for one of the usual rights.
+            performer.note_change();
+            self.listener.let_pass(notification.id);
+            return;
+        }
         if !is_file_call(&notification) {
             self.listener.hand_over(notification);
             return;

@@ -77,7 +77,7 @@ impl FileThread {
                     && let Some(performer) = &performer
                 {
                     session.serve(performer);
-                    performer.reset_umask();
+                    performer.end_command();
                 }
             }
         })?;
@@ -104,10 +104,10 @@ impl FileThread {
                 .and_then(|()| capabilities.apply_with_inspection())
                 .and_then(|()| Ok(rustix::thread::set_no_new_privs(true)?));
             let confined = confined.and_then(|()| {
-                Scheduling::yielding();
+                let scheduling = Scheduling::yielding();
                 filter::install(filter)?;
                 rules.restrict_self()?;
-                *performer = Some(Performer::new(supervisor, capabilities.set())?);
+                *performer = Some(Performer::new(supervisor, capabilities.set(), scheduling)?);
                 Ok(())
             });
             (confined, None)

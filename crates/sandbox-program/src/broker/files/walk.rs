@@ -17,6 +17,7 @@ use rustix::process::getpid;
 use rustix::thread::gettid;
 
 use super::caller::FileCaller;
+use crate::errno;
 
 /// As many links as the kernel follows.
 const MAX_LINKS: usize = 40;
@@ -28,11 +29,14 @@ const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 /// Opens what `path` leads to from a directory, or from the root.
 pub(super) fn walk(
     caller: &FileCaller<'_>,
-    from: Option<OwnedFd>,
+    from: Option<&OwnedFd>,
     path: &[u8],
     kind: OFlags,
 ) -> Result<OwnedFd, Errno> {
-    let mut at = from.map_or_else(root, Ok)?;
+    let mut at = match from {
+        Some(from) => from.try_clone().map_err(|error| errno::of(&error))?,
+        None => root()?,
+    };
     let mut steps = steps_of(path);
     let needs_directory = kind.contains(OFlags::DIRECTORY) || path.ends_with(b"/");
     let mut links = 0;
