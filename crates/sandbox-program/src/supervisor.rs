@@ -247,6 +247,11 @@ fn serve(
                 continue;
             }
             if let Some(request) = private {
+                if !workers.is_active()
+                    && let Some(tree) = &mut environment.tree
+                {
+                    tree.rest();
+                }
                 environment.answer_private(&order.plan.root, request, &socket);
                 continue;
             }

@@ -18,9 +18,10 @@ use toolwright_sandbox::layers::{Bound, Layer, Layers};
 use toolwright_sandbox::plan::{FileIdentity, Files, Granted, Limits, Network, Plan};
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{
-    Answer, Ask, FRAME_HEADER, HostMessage, Inbox, Order, Progress, Reply, Request, connect_frame,
-    kill_frame, plain_frame, read_order, read_request_frame, run_frame, send, signal_frame,
-    watch_frame, write_order,
+    Answer, Ask, FRAME_HEADER, HostMessage, Inbox, Order, PrivateRequest, Progress, Reply, Request,
+    connect_frame, discard_private_frame, fork_frame, kill_frame, plain_frame, private_frame,
+    read_fork_frame, read_order, read_private_frame, read_request_frame, run_frame, send,
+    settle_private_frame, signal_frame, watch_frame, write_order,
 };
 
 fn path() -> impl Strategy<Value = PathBuf> {
@@ -140,6 +141,9 @@ fn replies() -> impl Strategy<Value = Reply> {
         Just(Reply::Started),
         path().prop_map(Reply::Private),
         Just(Reply::NoPrivate),
+        path().prop_map(Reply::MovedFork),
+        Just(Reply::Fork),
+        any::<i32>().prop_map(Reply::NoFork),
         Just(Reply::Terminal),
         (step, any::<i32>()).prop_map(|(step, errno)| Reply::NotRun(step, errno)),
         Just(Reply::Stale),
@@ -155,6 +159,21 @@ proptest! {
     #[test]
     fn orders_come_back(order in orders()) {
         prop_assert_eq!(read_order(&write_order(&order)), Ok(order));
+    }
+
+    #[test]
+    fn questions_about_git_directories_come_back(path in path(), index: u32, anew: bool) {
+        let content = |frame: Vec<u8>| frame[FRAME_HEADER..].to_vec();
+        prop_assert_eq!(read_fork_frame(&content(fork_frame(&path, anew))), Some((&*path, anew)));
+        let frames = [
+            (private_frame(index), PrivateRequest::Get(index)),
+            (discard_private_frame(&path), PrivateRequest::Discard(&path)),
+            (settle_private_frame(&path), PrivateRequest::Settle(&path)),
+        ];
+        for (frame, request) in frames {
+            prop_assert_eq!(read_private_frame(&content(frame.clone())), Some(request));
+            prop_assert_eq!(read_fork_frame(&content(frame)), None);
+        }
     }
 
     #[test]

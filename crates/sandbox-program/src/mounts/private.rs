@@ -2,6 +2,10 @@
 //!
 //! The host sees an empty directory. A private one lies on it in the trees of the commands, in memory of its own.
 //! A worker asks for it before the call that makes the directory returns; it cannot mount itself.
+//!
+//! Between the making of the host's directory and its covering, any process of that moment can open it and keep it
+//! open. What the host would put there, such a process could change. So a directory is handed out once a moment has
+//! passed in which no command ran.
 
 use std::ffi::OsString;
 use std::fs::read_link;
@@ -36,6 +40,8 @@ struct PrivateDirectory {
     content: OwnedFd,
     /// The directory of the host.
     covered: OwnedFd,
+    /// Whether a process may have that open.
+    is_exposed: bool,
     identity: DirectoryIdentity,
 }
 
@@ -74,7 +80,7 @@ impl PrivateDirectories {
             empty(&covered)?;
         }
         let identity = DirectoryIdentity::of(&fstat(&content)?);
-        self.0.push(PrivateDirectory { mount, content, covered, identity });
+        self.0.push(PrivateDirectory { mount, content, covered, is_exposed: true, identity });
         Ok(())
     }
 
@@ -109,6 +115,9 @@ impl PrivateDirectories {
         settle: impl FnOnce(&OwnedFd, &OwnedFd) -> Result<(), Errno>,
     ) -> Result<(), Errno> {
         let index = self.find(path)?;
+        if self.0[index].is_exposed {
+            return Err(Errno::BUSY);
+        }
         let (_, place) = self.0[index].place().ok_or(Errno::NOENT)?;
         settle(&place, &self.0[index].covered)?;
         kernel::detach(&place)?;
@@ -121,11 +130,17 @@ impl PrivateDirectories {
         self.0.iter().position(of).ok_or(Errno::NOENT)
     }
 
-    /// Where each is now, its content, and the directory of the host.
+    /// Notes that no command runs.
+    pub(super) fn rest(&mut self) {
+        for one in &mut self.0 {
+            one.is_exposed = false;
+        }
+    }
+
+    /// Where each is now that no command has open, its content, and the directory of the host.
     pub(super) fn iter(&self) -> impl Iterator<Item = (PathBuf, BorrowedFd<'_>, BorrowedFd<'_>)> {
-        self.0
-            .iter()
-            .filter_map(|one| Some((one.path()?, one.content.as_fd(), one.covered.as_fd())))
+        let closed = self.0.iter().filter(|one| !one.is_exposed);
+        closed.filter_map(|one| Some((one.path()?, one.content.as_fd(), one.covered.as_fd())))
     }
 
     /// Whether a file system is that of one of them.

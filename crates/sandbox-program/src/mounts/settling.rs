@@ -36,6 +36,11 @@ impl Tree {
         forks.changes(path).ok_or(Errno::NOENT)
     }
 
+    /// Notes that no command runs.
+    pub(crate) fn rest(&mut self) {
+        self.private.rest();
+    }
+
     /// Makes the private directory at a path a fork of the directory of the host, which the host has filled. Commands
     /// see the private one until they see the fork, and the directory of the host at no moment.
     pub(crate) fn settle_private(&mut self, path: &Path) -> Result<Found<'_>, Errno> {

@@ -135,20 +135,34 @@ impl Sandbox {
     }
 
     fn start_program(&self, program: &str, arguments: &[&str]) -> impl Read + use<> {
+        Self::start_program_on(&self.worker, program, arguments)
+    }
+
+    /// Starts a shell on another worker.
+    pub(crate) fn start_on(worker: &Inbox, script: &str) -> impl Read + use<> {
+        Self::start_program_on(worker, "/bin/bash", &["bash", "-c", script])
+    }
+
+    fn start_program_on(worker: &Inbox, program: &str, arguments: &[&str]) -> impl Read + use<> {
         let (reader, writer) = pipe().unwrap();
         let request = Request { program: program.as_bytes(), cwd: b"", ..Request::default() };
         let arguments = arguments.iter().map(|argument| argument.as_bytes());
         let variables = VARIABLES.map(|(name, value)| (name.as_bytes(), value.as_bytes()));
         let frame = run_frame(&request, arguments, variables.into_iter());
-        send(&self.worker, &frame, &[writer.as_fd()]).unwrap();
+        send(worker, &frame, &[writer.as_fd()]).unwrap();
         reader
     }
 
     /// Ends what was started.
     pub(crate) fn end(&mut self) -> (ExitStatus, bool) {
+        Self::end_on(&mut self.worker)
+    }
+
+    /// Ends what was started on another worker.
+    pub(crate) fn end_on(worker: &mut Inbox) -> (ExitStatus, bool) {
         loop {
-            match Reply::read(&self.worker.wait().unwrap().unwrap()).unwrap() {
-                Reply::Ended(_) => send(&self.worker, &kill_frame(), &[]).unwrap(),
+            match Reply::read(&worker.wait().unwrap().unwrap()).unwrap() {
+                Reply::Ended(_) => send(&*worker, &kill_frame(), &[]).unwrap(),
                 Reply::Done(status, _, _, made) => return (ExitStatus::from_raw(status), made),
                 other => panic!("{other:?}"),
             }

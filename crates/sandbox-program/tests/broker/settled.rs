@@ -159,6 +159,7 @@ fn nothing_is_written_while_it_is_settled() {
     }
     sandbox.output(INIT);
     let path = sandbox.root.join("sub/.git");
+    assert_eq!(sandbox.private_paths(), ["sub/.git"]);
     let script = "cd sub; exec python3 -c '
 import os, threading, time
 stop = time.time() + 20
@@ -264,6 +265,7 @@ fn copies_of_a_private_directory_cover_too() {
     sandbox.output(INIT);
     let path = sandbox.root.join("sub/.git");
     let inner = sandbox.root.join("sub/inner");
+    assert_eq!(sandbox.private_paths(), ["sub/.git"]);
     assert!(Command::new("git").args(["init", "-q"]).arg(&inner).status().unwrap().success());
     let mut reader = sandbox.start(
         "cd sub; n=0; until test -e stop; do n=$((n + 1)); echo x > .git/w$n; sleep .001; done 2>/dev/null",
@@ -297,4 +299,28 @@ fn copies_of_a_private_directory_cover_too() {
     sandbox.fork(&sandbox.root.join("sub/two/three/.git"), false).unwrap();
     sandbox.discard(&sandbox.root.join("sub/two/.git"));
     sandbox.output("cd sub/two; ls -A .git; rmdir .git; test ! -e .git; mkdir .git; touch .git/y");
+}
+
+/// A command can open the directory of the host before it is covered, and keep it open as long as it runs.
+#[test]
+fn what_a_command_may_have_open_is_not_handed_out() {
+    let mut sandbox = Sandbox::new();
+    if !sandbox.holds() {
+        return;
+    }
+    sandbox.output("mkdir -p a/.git");
+    assert_eq!(sandbox.private_paths(), ["a/.git"]);
+    // One command makes it while another one runs.
+    let mut former = sandbox.exchange_worker();
+    let other = Sandbox::start_on(&former, "until test -e stop; do sleep .01; done");
+    sandbox.output("mkdir -p b/.git/objects");
+    let path = sandbox.root.join("b/.git");
+    assert_eq!(sandbox.private_paths(), ["a/.git"]);
+    fs::create_dir(path.join("objects")).unwrap();
+    assert_eq!(sandbox.settle(&path).unwrap_err(), libc::EBUSY);
+    fs::write(sandbox.root.join("stop"), "").unwrap();
+    drop(other);
+    Sandbox::end_on(&mut former);
+    assert_eq!(sandbox.private_paths(), ["a/.git", "b/.git"]);
+    sandbox.settle(&path).unwrap();
 }

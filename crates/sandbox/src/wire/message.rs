@@ -196,7 +196,8 @@ pub fn read_fork_frame(content: &[u8]) -> Option<(&Path, bool)> {
 }
 
 /// Asks a supervisor for one of the private git directories, together with a socket for the answer:
-/// [`Reply::Private`] and the descriptors, or [`Reply::NoPrivate`] after the last one.
+/// [`Reply::Private`] and the descriptors, or [`Reply::NoPrivate`] after the last one. One whose directory of the host
+/// a command may have open is not among them until a supervisor that ran no command was asked.
 ///
 /// [`Reply::Private`]: super::Reply::Private
 /// [`Reply::NoPrivate`]: super::Reply::NoPrivate
