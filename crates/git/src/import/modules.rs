@@ -90,6 +90,9 @@ pub(super) fn import(
     Ok(notes)
 }
 
+/// The work tree that a submodule gets instead of another one, or none.
+struct Moved(Option<PathBuf>);
+
 struct Reader<'r> {
     git: &'r Directory,
     snapshot: &'r Snapshot,
@@ -136,11 +139,14 @@ impl Reader<'_> {
     ) -> Result<(), NotWritten> {
         let config = settings::read(host).into_iter().next().unwrap_or_default();
         let moved = self.moved(path, before, changes);
-        let top = moved.clone().unwrap_or_else(|| place::named(self.terms, path, &config));
+        let top = match &moved {
+            Some(Moved(tree)) => tree.clone(),
+            None => place::named(self.terms, path, &config),
+        };
         let terms = place::terms(self.terms, path, top);
         let way = |tree: PathBuf| Some(place::relative(&terms.git, &tree));
         let read = left.one(|left| {
-            left.work_tree = moved.map(|tree| tree.map(way).into_iter().collect());
+            left.work_tree = moved.map(|Moved(tree)| tree.map(way).into_iter().collect());
             try_import(host, before, changes, &terms, left)
         });
         self.take(path, read)
@@ -148,18 +154,13 @@ impl Reader<'_> {
 
     /// The work tree that a command has given a submodule, or taken from it: git does so as it checks it out,
     /// and moves it. `None`: neither, or one that is not accepted.
-    fn moved(
-        &self,
-        path: &Path,
-        before: &Snapshot,
-        changes: &Directory,
-    ) -> Option<Option<PathBuf>> {
+    fn moved(&self, path: &Path, before: &Snapshot, changes: &Directory) -> Option<Moved> {
         let view = changes.read("config", settings::MAX_CONFIG).ok()??;
         let now = place::named(self.terms, path, &view);
         if now == place::named(self.terms, path, &before.configs[0]) {
             return None;
         }
-        place::accepted(self.terms, path, &view).ok()
+        place::accepted(self.terms, path, &view).ok().map(Moved)
     }
 
     /// The submodules that a command has made.

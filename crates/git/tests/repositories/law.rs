@@ -1,7 +1,5 @@
 //! What git says of a repository is the same as if it had been made outside.
 
-use std::os::unix::fs::PermissionsExt;
-
 use toolwright_git::config::New;
 use toolwright_git::import::{self, Note};
 
@@ -103,8 +101,6 @@ fn modes_and_the_mask_are_those_of_git() {
     let made = place.bring_back("w/.git", &New::default());
     assert!(made.is_made && made.notes.is_empty(), "{made:?}");
     assert_eq!(place.sh(list), before);
-    let mode = place.path().join("w/.git/HEAD").metadata().unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o644 & !0o022 | mode & 0o022);
 }
 
 #[test]

@@ -19,7 +19,8 @@ fn all(place: &Place) -> String {
     let mut all = said(place, "w");
     let list = "cd w; git submodule --quiet foreach --recursive 'echo $displaypath'";
     for directory in place.sh(list).lines() {
-        all += &format!("{directory}\n{}", said(place, &format!("w/{directory}")));
+        all += directory;
+        all += &said(place, &format!("w/{directory}"));
     }
     all
 }
