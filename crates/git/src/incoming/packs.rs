@@ -64,6 +64,11 @@ impl Reader<'_, '_> {
         })?;
         let references = self.unsatisfied(pack.take_references())?;
         pack.set_references(references);
+        // Without the mark, git would miss what a partial clone lacks.
+        let mark = path.with_extension("promisor");
+        if self.borders.is_partial && matches!(self.added.file(mark), Ok(Some(_))) {
+            pack.set_promised(staging).map_err(Problem::from)?;
+        }
         Ok(pack)
     }
 }

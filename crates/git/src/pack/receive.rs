@@ -28,6 +28,8 @@ pub(crate) struct Received {
     /// What its objects refer to in other places.
     references: Vec<(Id, Kind)>,
     is_known: bool,
+    /// The empty file that says where it came from: who promised the objects it refers to.
+    promisor: Option<Temporary>,
 }
 
 /// Reads a pack of `length` bytes into a directory. `is_known` tells whether the repository has an object.
@@ -82,7 +84,15 @@ pub(crate) fn receive(
             error @ PackError::Damaged(_) => Reason::from(error).into(),
         })?;
         let name = format!("pack-{}", Id::new(scan.checksum));
-        return Ok(Received { data, index, pack, name, references, is_known: all_known });
+        return Ok(Received {
+            data,
+            index,
+            pack,
+            name,
+            references,
+            is_known: all_known,
+            promisor: None,
+        });
     }
     // Git looks for the base of a difference by its name: with two of a name, it may go in a circle.
     Err(Reason::Damaged("an object that is there twice").into())
@@ -118,6 +128,12 @@ impl Received {
         self.references = references;
     }
 
+    /// Notes that it came from the remote that has what it lacks.
+    pub(crate) fn set_promised(&mut self, staging: &Arc<Directory>) -> io::Result<()> {
+        self.promisor = Some(Temporary::create(staging, "tmp_promisor_", 0o444)?.0);
+        Ok(())
+    }
+
     /// The kind of an object in it.
     pub(crate) fn kind(&self, id: &Id) -> io::Result<Option<Kind>> {
         self.look(id, |offset| self.pack.kind(offset).map(Some))
@@ -149,7 +165,9 @@ impl Received {
     pub(crate) fn store(&self, objects: &Directory) -> io::Result<()> {
         let packs = subdirectory(objects, "pack")?;
         self.pack.sync()?;
-        for (temporary, extension) in [(&self.data, ".pack"), (&self.index, ".idx")] {
+        let promisor = self.promisor.as_ref().map(|promisor| (promisor, ".promisor"));
+        let files = [(&self.data, ".pack")].into_iter().chain(promisor);
+        for (temporary, extension) in files.chain([(&self.index, ".idx")]) {
             temporary.publish(&packs, &format!("{}{extension}", self.name))?;
         }
         Ok(())

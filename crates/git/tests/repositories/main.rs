@@ -4,5 +4,7 @@
 
 mod hostile;
 mod law;
+mod locks;
+mod partial;
 mod submodules;
 mod support;
