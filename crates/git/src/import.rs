@@ -13,6 +13,7 @@ mod made;
 mod modules;
 mod note;
 mod read;
+mod recovery;
 mod settings;
 mod snapshot;
 mod states;
@@ -30,8 +31,9 @@ use modules::Left;
 use read::{Failure, Received};
 
 pub use changes::{has_changes, is_quiet};
-pub use made::{Found, Made, create, recover};
+pub use made::{Found, Made, create};
 pub use note::Note;
+pub use recovery::recover;
 pub use snapshot::Snapshot;
 
 /// What decides about settings and addresses that come back.

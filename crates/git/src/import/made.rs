@@ -21,7 +21,8 @@ use super::read::Failure;
 use super::{Note, Snapshot, Terms, try_import};
 use skeleton::Judged;
 
-pub use publish::{Found, recover};
+pub use publish::Found;
+pub(super) use publish::{is_begun, recover};
 
 /// What came of a repository that a command has made.
 #[derive(Debug, Default)]

@@ -212,7 +212,7 @@ impl Reader<'_> {
                 self.leave_out(path, "");
                 return Ok(());
             }
-            let before = Snapshot::of_nothing(config);
+            let before = Snapshot::of_nothing();
             return self.changed(path, &host, &before, content, left);
         }
         let Some(host) = make(self.git, path).map_err(Failure::from)? else {
@@ -275,7 +275,7 @@ fn make(git: &Directory, path: &Path) -> Result<Option<Directory>, crate::direct
 }
 
 /// Removes directories that are empty, from a path upwards.
-fn remove_empty(git: &Directory, path: &Path) {
+pub(super) fn remove_empty(git: &Directory, path: &Path) {
     for path in path.ancestors().filter(|path| !path.as_os_str().is_empty()) {
         if rustix::fs::unlinkat(git, path, rustix::fs::AtFlags::REMOVEDIR).is_err() {
             return;

@@ -71,13 +71,13 @@ impl Snapshot {
         })
     }
 
-    /// The one of a directory that had nothing. A command's settings in it count as brought back.
-    pub(super) fn of_nothing(config: Vec<u8>) -> Self {
+    /// The one of a directory that had nothing.
+    pub(super) fn of_nothing() -> Self {
         Self {
             generation: Generation::none(),
             refs: Ok(RefMap::default()),
             areas: vec![Before::nothing()],
-            configs: [config, Vec::new()],
+            configs: [Vec::new(), Vec::new()],
             marks: Marks::default(),
             modules: BTreeMap::new(),
             has_all_modules: true,

@@ -21,7 +21,7 @@ const LAST: &str = "HEAD";
 /// No directory of the host is deeper.
 const MAX_DEPTH: usize = 64;
 
-/// What [`recover`] has found.
+/// What a recovery has found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     /// Nothing that was begun.
@@ -34,8 +34,13 @@ pub enum Found {
     Alive,
 }
 
+/// Whether a process has begun to make a repository here.
+pub(in crate::import) fn is_begun(git: &Directory) -> bool {
+    [NEW, MADE].iter().any(|name| !is_absent(git, name).unwrap_or(true))
+}
+
 /// Finishes a repository that a killed process has made, or takes it back.
-pub fn recover(git: &Directory) -> io::Result<Found> {
+pub(in crate::import) fn recover(git: &Directory) -> io::Result<Found> {
     if is_absent(git, NEW)? && is_absent(git, MADE)? {
         return Ok(Found::Nothing);
     }

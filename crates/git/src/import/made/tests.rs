@@ -5,10 +5,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::{Found, Made, create, recover};
+use super::{Found, Made, create};
 use crate::config::New;
 use crate::directory::Directory;
-use crate::import::Terms;
+use crate::import::{Terms, recover};
 use crate::transaction::failpoint;
 
 const STEP: &str = "TOOLWRIGHT_GIT_MADE_STEP";
