@@ -174,3 +174,77 @@ fn the_next_command_sees_what_a_person_has_done() {
         );
     }
 }
+
+/// The repository is the person's, whatever a command removes of it.
+#[test]
+fn a_command_that_removes_a_repository_takes_nothing_away() {
+    if !has_namespaces() {
+        return;
+    }
+    for script in [
+        "rm -rf .git/* .git/.??*; true",
+        "rm -rf .git; true",
+        "rm -rf .git/refs .git/packed-refs; true",
+        "rm -rf .git/objects; true",
+        "rm -f .git/HEAD; true",
+        "mv .git/refs x; true",
+        "rm -rf .git/* ; git init -q; git commit -q --allow-empty -m other",
+    ] {
+        let scene = Scene::new(&format!("{REPOSITORY} && git branch keep && git pack-refs --all && git tag t"));
+        let root = &scene.place.root;
+        let refs = "git for-each-ref; git log --format=%H; git fsck";
+        let before = scene.on_host(root, refs);
+        let (printed, reports) = scene.confined(script);
+        let after = scene.on_host(root, refs);
+        assert_eq!(after, before, "{script}\n{printed}");
+        assert!(!notes(&reports).is_empty(), "{script}: nothing is said");
+        let (printed, _) = scene.confined(refs);
+        assert_eq!(printed, before, "{script}: and the next command sees it");
+    }
+}
+
+const BELOW: &str = "git init -q . && mkdir sub && cd sub && git init -q && git commit -q --allow-empty -m first \
+    && git init -q --bare ../up.git && git remote add origin ../up.git";
+
+#[test]
+fn repositories_of_a_person_below_the_root_have_forks() {
+    if !has_namespaces() {
+        return;
+    }
+    let scene = Scene::new(BELOW);
+    let root = &scene.place.root;
+    let script = "cd sub; echo c > c; git add c; git commit -qm second; git push -q origin main; \
+        for h in .git/hooks ../up.git/hooks; do echo evil > $h/pre-commit; chmod +x $h/pre-commit; done; \
+        git config core.fsmonitor evil; git -C ../up.git config core.fsmonitor evil; git status -s";
+    let (_, reports) = scene.confined(script);
+    let notes = notes(&reports);
+    assert!(notes.iter().any(|note| matches!(note, GitNote::SettingsRefused(_))), "{notes:?}");
+    let shown = scene.on_host(
+        root,
+        "git -C sub log --format=%s; git -C up.git log --format=%s main; git -C sub status -s; ls sub/.git/hooks/pre-commit up.git/hooks/pre-commit; grep -r evil sub/.git up.git",
+    );
+    assert!(shown.starts_with("second\nfirst\nsecond\nfirst\nls: cannot access"), "{shown}");
+    assert!(!shown.contains("evil"), "{shown}");
+    // One that a person makes between two commands, too.
+    scene.on_host(root, "git init -q late/deep/er; git -C late/deep/er commit -q --allow-empty -m late");
+    let (_, _) = scene.confined("cd late/deep/er; echo evil > .git/hooks/pre-commit; git commit -q --allow-empty -m more");
+    let shown = scene.on_host(root, "git -C late/deep/er log --format=%s; ls late/deep/er/.git/hooks/pre-commit");
+    assert!(shown.starts_with("more\nlate\nls: cannot"), "{shown}");
+}
+
+#[test]
+fn repositories_in_granted_directories_have_forks() {
+    if !has_namespaces() {
+        return;
+    }
+    let scene = Scene::new("git init -q . && mkdir ../granted && git init -q ../granted/sub && git init -q ../granted/other");
+    let granted = scene.place.outside.join("granted");
+    let script = format!(
+        "cd {}; for d in sub other; do echo evil > $d/.git/hooks/pre-commit; git -C $d config core.fsmonitor evil; git -C $d commit -q --allow-empty -m $d; done; \
+         git init -q new; git -C new commit -q --allow-empty -m new; echo evil > new/.git/hooks/pre-commit; mkdir led; echo gitdir: ../x > led/.git; true",
+        granted.display()
+    );
+    let (printed, reports) = scene.confined_with(&script, |plan| plan.writable.push(granted.clone()));
+    let shown = scene.on_host(&granted, "for d in sub other new; do git -C $d log --format=%s; done; grep -rl evil .; ls led/.git");
+    assert!(shown.starts_with("sub\nother\nnew\nls: cannot"), "{shown}\n{printed}\n{reports:?}");
+}

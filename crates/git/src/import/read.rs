@@ -13,7 +13,7 @@ use crate::index::{EMPTY_BLOB, IndexError};
 use crate::object::{Id, Kind};
 use crate::refs::{self, RefChange, RefName, RefValue};
 use crate::state;
-use crate::upper::{Bounds, Upper};
+use crate::upper::{Bounds, Node, Upper};
 
 /// How many entries of a directory are named.
 const MAX_NAMED: usize = 100;
@@ -69,6 +69,7 @@ impl<'b> Received<'b> {
         upper: &Upper,
         is_writable: &dyn Fn(&Path) -> bool,
     ) -> Result<Self, Failure> {
+        check_not_removed(upper)?;
         let map = snapshot.refs.as_ref().map_err(|error| Failure::Unreadable(error.to_string()))?;
         let added = upper.directory().below("objects")?;
         let borders = borders(git)?;
@@ -139,6 +140,21 @@ impl<'b> Received<'b> {
             _ => is_there(&entry.id()) || entry.is_intent_to_add() && entry.id() == EMPTY_BLOB,
         }
     }
+}
+
+/// Checks that the command has not removed the repository. To remove files is no way to delete references.
+fn check_not_removed(upper: &Upper) -> Result<(), Failure> {
+    for name in ["HEAD", "refs", "refs/heads", "objects"] {
+        let is_removed = match upper.entry(name)? {
+            Node::Whiteout => true,
+            Node::Directory { is_opaque } => is_opaque && name != "objects",
+            _ => false,
+        };
+        if is_removed {
+            return Err(Failure::Unreadable(format!("the command has removed its {name}")));
+        }
+    }
+    Ok(())
 }
 
 /// The commits at which the history of a shallow repository ends.
