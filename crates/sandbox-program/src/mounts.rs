@@ -23,10 +23,9 @@ mod resolver;
 mod scratch;
 mod settling;
 mod shared;
-mod views;
 mod watch;
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 
 use error::At;
@@ -49,7 +48,6 @@ use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::process::{chdir, umask};
 pub(crate) use settling::Found;
 pub use shared::{Shared, own_mounts};
-use views::Views;
 pub use watch::Watch;
 
 use toolwright_sandbox::layers::Layer;
@@ -61,7 +59,6 @@ pub struct Tree {
     placeholders: Vec<Placeholder>,
     renewal: Option<Renewal>,
     programs: Option<Programs>,
-    views: Option<Views>,
     forks: Option<Forks>,
     private: PrivateDirectories,
     own_changes: Option<OwnChanges>,
@@ -76,10 +73,9 @@ impl Tree {
 
     /// The descriptors of directories on mounts that can be written, which are for the supervisor alone.
     pub(crate) fn writable_descriptors(&self) -> impl Iterator<Item = RawFd> {
-        let views = self.views.as_ref().map(|views| views.as_fd().as_raw_fd());
         let programs = self.programs.as_ref().map(Programs::descriptor);
         let forks = self.forks.iter().flat_map(Forks::descriptors);
-        programs.into_iter().chain(views).chain(forks).chain(self.private.descriptors())
+        programs.into_iter().chain(forks).chain(self.private.descriptors())
     }
 
     /// Whether commands work on forks of git directories.
@@ -121,11 +117,6 @@ impl Tree {
     /// The private directory of this index: where it is, its content, and the directory of the host.
     pub(crate) fn private(&self, index: u32) -> Option<(PathBuf, BorrowedFd<'_>, BorrowedFd<'_>)> {
         self.private.iter().nth(usize::try_from(index).ok()?)
-    }
-
-    /// The directory of the commands' views, for the host.
-    pub(crate) fn views(&self) -> Option<BorrowedFd<'_>> {
-        self.views.as_ref().map(Views::as_fd)
     }
 
     /// The directories that have forks, on mounts that can be written if the host can write them.
@@ -186,8 +177,8 @@ fn build_in_place(plan: &Plan, shared: Option<&Shared>, tree: &mut Tree) -> Resu
         kernel::set_at(root, all).at("make read-only the tree at", root)?;
     }
     let placed = placement.place(&layout, plan, &mut tree.placeholders)?;
-    let Placed { scratch, programs, views, forks } = placed;
-    (tree.programs, tree.views, tree.forks) = (programs, views, forks);
+    let Placed { scratch, programs, forks } = placed;
+    (tree.programs, tree.forks) = (programs, forks);
     proc::mask()?;
     // The working directory may now lie below a cover.
     chdir("/").at("enter", root)?;

@@ -27,7 +27,7 @@ use rustix::io::Errno;
 
 use self::system::Handled;
 use toolwright_sandbox::layers::Layer;
-use toolwright_sandbox::plan::{FileIdentity, Files, Network, Plan, VIEWS};
+use toolwright_sandbox::plan::{FileIdentity, Files, Network, Plan};
 
 /// The private directories that come with the mounts.
 const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
@@ -125,10 +125,8 @@ fn build(plan: &Plan, ground: Ground<'_>) -> io::Result<Ruleset> {
     let may = |rights| rights & handled.files;
 
     let private = if ground.mounts_hold { &PRIVATE[..] } else { &[] };
-    let views = ground.mounts_hold && !plan.views.is_empty();
     let writable = plan.writable.iter().chain(ground.temporary).map(PathBuf::as_path);
-    let writable =
-        writable.chain(private.iter().map(Path::new)).chain(views.then_some(Path::new(VIEWS)));
+    let writable = writable.chain(private.iter().map(Path::new));
     // Where a git directory has no fork, its mount is read-only.
     let forks = if ground.mounts_hold { &plan.forks[..] } else { &[] };
     let writable = writable.chain(forks.iter().map(PathBuf::as_path));

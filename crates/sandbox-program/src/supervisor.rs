@@ -12,7 +12,7 @@ use toolwright_sandbox::layers::{Layer, Layers, is_shortage};
 use toolwright_sandbox::plan::Files;
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{
-    Inbox, NETWORK, Order, PROGRAMS, Progress, Reply, VIEWS, WORKER, read_fork_frame, read_order,
+    Inbox, NETWORK, Order, PROGRAMS, Progress, Reply, WORKER, read_fork_frame, read_order,
     read_private_frame, send,
 };
 
@@ -222,7 +222,7 @@ fn serve(
     loop {
         while let Some(message) = inbox.take().map_err(io::Error::other)? {
             let fork = read_fork_frame(&message);
-            let is_known = [WORKER, PROGRAMS, NETWORK, VIEWS].contains(&&*message);
+            let is_known = [WORKER, PROGRAMS, NETWORK].contains(&&*message);
             let private = read_private_frame(&message);
             let is_known = is_known || fork.is_some() || private.is_some();
             let Some(socket) = inbox.take_descriptor().filter(|_| is_known) else {
@@ -232,14 +232,6 @@ fn serve(
                 if let Some((reply, descriptors)) = environment.spaces() {
                     let _ = send(&socket, &reply.frame(), &descriptors);
                 }
-                continue;
-            }
-            if message == VIEWS {
-                let tree = environment.tree.as_ref();
-                let _ = match tree.and_then(mounts::Tree::views) {
-                    Some(views) => send(&socket, &Reply::Views.frame(), &[views]),
-                    None => send(&socket, &Reply::NoViews.frame(), &[]),
-                };
                 continue;
             }
             if let Some((path, anew)) = fork {

@@ -11,9 +11,6 @@ pub const PROGRAMS: &str = "/dev/toolwright";
 /// The one that is in it: it applies patches.
 pub const APPLY_PATCH: &str = "apply_patch";
 
-/// Where commands have their views of files. Each has a directory of its own there, named by its place in
-/// [`Plan::views`].
-pub const VIEWS: &str = "/dev/toolwright-git";
 /// Where commands find the objects of the git directories that they have forks of, for reading. Each has a
 /// directory there, named by a number.
 pub const OBJECTS: &str = "/dev/toolwright-objects";
@@ -21,16 +18,6 @@ pub const OBJECTS: &str = "/dev/toolwright-objects";
 /// The modification time of everything that stands for an absent protected path, in seconds: in the year
 /// 2001, when nothing of this existed. Every file system can store whole and even seconds.
 pub const PLACEHOLDER_TIME: i64 = 981_173_106;
-
-/// Where, in the directory of a repository that is not there yet, commands make one. Git on the host does
-/// not look there.
-pub const NEW_REPOSITORY: &str = "toolwright-new";
-
-/// How the configuration of a new repository begins until all of it is in its place.
-pub const NEW_REPOSITORY_MARK: &[u8] = b"# toolwright is taking this repository over\n";
-
-/// A file that is longer than this many bytes has no view, and is protected alone.
-pub const MAX_VIEW_BYTES: u64 = 256 << 10;
 
 /// One configuration. Commands of equal plans share a supervisor, and with it the private loopback,
 /// the private temporary directory, shared memory and message queues. While a background process runs,
@@ -57,12 +44,6 @@ pub struct Plan {
     pub readable: Vec<PathBuf>,
     /// What may not be written below a writable path. Need not exist.
     pub protected: Vec<PathBuf>,
-    /// Those of the protected paths of which commands have a view of their own: a file below [`VIEWS`] of
-    /// the same name, which they write instead. All are configurations of git.
-    pub views: Vec<PathBuf>,
-    /// The directory of a repository that is not there yet. Commands see their own in its place, in
-    /// [`NEW_REPOSITORY`], and the host takes over what is harmless of one that they make.
-    pub new_repository: Option<PathBuf>,
     /// Git directories of which commands have forks: they see them as they are, and what they write stays with
     /// them. The host parses it, and writes what it accepts. All of them exist.
     pub forks: Vec<PathBuf>,

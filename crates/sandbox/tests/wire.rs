@@ -38,18 +38,18 @@ fn orders() -> impl Strategy<Value = Order> {
     ];
     let files = prop_oneof![Just(Files::Confined), Just(Files::Full)];
     let limits = [(); 4].map(|()| option::of(any::<u64>()));
-    let paths = [(); 7].map(|()| vec(path(), 0..4));
+    let paths = [(); 6].map(|()| vec(path(), 0..4));
     let identity = (any::<u64>(), any::<u64>(), option::of(any::<u64>()))
         .prop_map(|(device, inode, born)| FileIdentity { device, inode, born });
     let granted = (path(), identity).prop_map(|(path, identity)| Granted { path, identity });
-    let granted = (option::of(path()), any::<bool>(), vec(granted, 0..4));
+    let granted = (any::<bool>(), vec(granted, 0..4));
     let plan = (path(), network, files, paths, granted, limits).prop_map(
         |(
             root,
             network,
             files,
-            [writable, closed, readable, protected, views, forks, hooks],
-            (new_repository, hides_git_directories, granted),
+            [writable, closed, readable, protected, forks, hooks],
+            (hides_git_directories, granted),
             limits,
         )| Plan {
             root,
@@ -59,11 +59,9 @@ fn orders() -> impl Strategy<Value = Order> {
             closed,
             readable,
             protected,
-            views,
             forks,
             hooks,
             hides_git_directories,
-            new_repository,
             granted,
             limits: Limits {
                 processes: limits[0],

@@ -190,7 +190,9 @@ fn a_command_that_removes_a_repository_takes_nothing_away() {
         "mv .git/refs x; true",
         "rm -rf .git/* ; git init -q; git commit -q --allow-empty -m other",
     ] {
-        let scene = Scene::new(&format!("{REPOSITORY} && git branch keep && git pack-refs --all && git tag t"));
+        let scene = Scene::new(&format!(
+            "{REPOSITORY} && git branch keep && git pack-refs --all && git tag t"
+        ));
         let root = &scene.place.root;
         let refs = "git for-each-ref; git log --format=%H; git fsck";
         let before = scene.on_host(root, refs);
@@ -226,9 +228,17 @@ fn repositories_of_a_person_below_the_root_have_forks() {
     assert!(shown.starts_with("second\nfirst\nsecond\nfirst\nls: cannot access"), "{shown}");
     assert!(!shown.contains("evil"), "{shown}");
     // One that a person makes between two commands, too.
-    scene.on_host(root, "git init -q late/deep/er; git -C late/deep/er commit -q --allow-empty -m late");
-    let (_, _) = scene.confined("cd late/deep/er; echo evil > .git/hooks/pre-commit; git commit -q --allow-empty -m more");
-    let shown = scene.on_host(root, "git -C late/deep/er log --format=%s; ls late/deep/er/.git/hooks/pre-commit");
+    scene.on_host(
+        root,
+        "git init -q late/deep/er; git -C late/deep/er commit -q --allow-empty -m late",
+    );
+    let (_, _) = scene.confined(
+        "cd late/deep/er; echo evil > .git/hooks/pre-commit; git commit -q --allow-empty -m more",
+    );
+    let shown = scene.on_host(
+        root,
+        "git -C late/deep/er log --format=%s; ls late/deep/er/.git/hooks/pre-commit",
+    );
     assert!(shown.starts_with("more\nlate\nls: cannot"), "{shown}");
 }
 
@@ -237,14 +247,20 @@ fn repositories_in_granted_directories_have_forks() {
     if !has_namespaces() {
         return;
     }
-    let scene = Scene::new("git init -q . && mkdir ../granted && git init -q ../granted/sub && git init -q ../granted/other");
+    let scene = Scene::new(
+        "git init -q . && mkdir ../granted && git init -q ../granted/sub && git init -q ../granted/other",
+    );
     let granted = scene.place.outside.join("granted");
     let script = format!(
         "cd {}; for d in sub other; do echo evil > $d/.git/hooks/pre-commit; git -C $d config core.fsmonitor evil; git -C $d commit -q --allow-empty -m $d; done; \
          git init -q new; git -C new commit -q --allow-empty -m new; echo evil > new/.git/hooks/pre-commit; mkdir led; echo gitdir: ../x > led/.git; true",
         granted.display()
     );
-    let (printed, reports) = scene.confined_with(&script, |plan| plan.writable.push(granted.clone()));
-    let shown = scene.on_host(&granted, "for d in sub other new; do git -C $d log --format=%s; done; grep -rl evil .; ls led/.git");
+    let (printed, reports) =
+        scene.confined_with(&script, |plan| plan.writable.push(granted.clone()));
+    let shown = scene.on_host(
+        &granted,
+        "for d in sub other new; do git -C $d log --format=%s; done; grep -rl evil .; ls led/.git",
+    );
     assert!(shown.starts_with("sub\nother\nnew\nls: cannot"), "{shown}\n{printed}\n{reports:?}");
 }

@@ -25,8 +25,6 @@ const LINKS: [(&str, &str); 5] = [
 
 /// The last part of [`PROGRAMS`](toolwright_sandbox::plan::PROGRAMS).
 const OUR_PROGRAMS: &str = "toolwright";
-/// The last part of [`VIEWS`](toolwright_sandbox::plan::VIEWS).
-const OUR_VIEWS: &str = "toolwright-git";
 /// The last part of [`OBJECTS`](toolwright_sandbox::plan::OBJECTS).
 const OUR_OBJECTS: &str = "toolwright-objects";
 
@@ -68,12 +66,7 @@ impl Devices {
         Ok(Self { directory: directory.to_owned(), nodes })
     }
 
-    pub(super) fn prepare(
-        &self,
-        scratch: &Scratch,
-        index: usize,
-        has_views: bool,
-    ) -> Result<(), MountError> {
+    pub(super) fn prepare(&self, scratch: &Scratch, index: usize) -> Result<(), MountError> {
         let cover = PathBuf::from(index.to_string());
         let places = self.nodes.iter().try_for_each(|Node { name, is_directory, .. }| {
             let path = cover.join(name);
@@ -83,9 +76,6 @@ impl Devices {
             .and_then(|()| scratch.directory(cover.join("pts"), 0o755))
             .and_then(|()| scratch.directory(cover.join("mqueue"), 0o755))
             .and_then(|()| scratch.directory(cover.join(OUR_PROGRAMS), 0o755))
-            .and_then(|()| {
-                if has_views { scratch.directory(cover.join(OUR_VIEWS), 0o755) } else { Ok(()) }
-            })
             .and_then(|()| scratch.directory(cover.join(OUR_OBJECTS), 0o755))
             .and_then(|()| {
                 LINKS.iter().try_for_each(|(name, to)| scratch.link(cover.join(name), to))

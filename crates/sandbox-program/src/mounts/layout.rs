@@ -24,8 +24,6 @@ pub(super) enum Kind {
     Pinned,
     /// The host's, read-only below what may be written.
     Protected,
-    /// A link to the commands' own view of a file.
-    View,
     /// A fork of the host's, on a cover that is read-only.
     Fork,
     /// Nothing.
@@ -57,8 +55,6 @@ pub(super) struct Layout {
     entries: Vec<Entry>,
     /// The tree is writable except where an entry forbids it.
     root_is_writable: bool,
-    /// The absent directory in whose place commands see one of their own.
-    new_repository: Option<PathBuf>,
 }
 
 /// Paths of this system that the layout depends on.
@@ -104,12 +100,8 @@ impl Layout {
         temporary.extend(devices.as_deref().map(|path| path.join("shm")));
         let pinned: Vec<PathBuf> =
             plan.granted.iter().map(|granted| granted.path.clone()).collect();
-        // The views lie below the small `/dev`.
-        let (has_views, is_view) = (devices.is_some(), |path| plan.views.contains(path));
         // The cover of a fork comes with it.
-        let uncovered = plan.protected.iter().filter(|path| !plan.hooks.contains(path));
-        let (views, protected): (Vec<&PathBuf>, Vec<&PathBuf>) =
-            uncovered.partition(|path| has_views && is_view(*path));
+        let protected = plan.protected.iter().filter(|path| !plan.hooks.contains(path)).collect();
         let mut planned: Vec<(&Path, Kind)> =
             temporary.iter().map(|path| (path.as_path(), Kind::Temporary)).collect();
         planned.extend(devices.as_deref().map(|path| (path, Kind::Devices)));
@@ -122,20 +114,14 @@ impl Layout {
         ] {
             planned.extend(paths.iter().map(|path| (path.as_path(), kind)));
         }
-        let forks = plan.forks.iter().chain(&plan.hooks).collect();
-        for (paths, kind) in
-            [(protected, Kind::Protected), (views, Kind::View), (forks, Kind::Fork)]
-        {
+        let forks: Vec<&PathBuf> = plan.forks.iter().chain(&plan.hooks).collect();
+        for (paths, kind) in [(protected, Kind::Protected), (forks, Kind::Fork)] {
             planned.extend(paths.into_iter().map(|path| (path.as_path(), kind)));
         }
         planned.retain(|(path, _)| *path != root);
         planned.sort_by_key(|(path, kind)| (path.components().count(), *path, *kind));
         planned.dedup();
-        let mut layout = Self {
-            entries: Vec::with_capacity(planned.len()),
-            root_is_writable,
-            new_repository: plan.new_repository.clone(),
-        };
+        let mut layout = Self { entries: Vec::with_capacity(planned.len()), root_is_writable };
         for (path, kind) in planned {
             let below = layout.under(path);
             let under = below.map(|index| layout.entries[index].kind);
@@ -149,7 +135,7 @@ impl Layout {
                 Kind::Pinned => {
                     on_writable && below.is_none_or(|index| layout.entries[index].path != path)
                 }
-                Kind::Protected | Kind::View => on_writable,
+                Kind::Protected => on_writable,
                 Kind::Fork | Kind::Closed => !under.is_some_and(Kind::hides),
             };
             if makes_a_difference {
@@ -165,11 +151,6 @@ impl Layout {
 
     pub(super) fn root_is_writable(&self) -> bool {
         self.root_is_writable
-    }
-
-    /// Whether commands see a directory of their own where this one would be.
-    pub(super) fn is_new_repository(&self, path: &Path) -> bool {
-        self.new_repository.as_deref() == Some(path)
     }
 
     /// The entry that `path` lies on: the last one at it or above.

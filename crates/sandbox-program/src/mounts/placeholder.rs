@@ -9,25 +9,23 @@
 
 mod creation;
 
-use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-pub(super) use creation::{make, make_open};
+pub(super) use creation::make;
 use rustix::fs::{
-    AtFlags, FileType, FlockOperation, Mode, OFlags, RawDir, RenameFlags, Stat, Timespec,
-    Timestamps, UTIME_NOW, chmod, flock, fstat, futimens, mkdirat, open, openat, renameat_with,
-    statat, unlinkat,
+    AtFlags, FileType, FlockOperation, Mode, OFlags, RawDir, Stat, Timespec, Timestamps, UTIME_NOW,
+    chmod, flock, fstat, futimens, open, openat, statat, unlinkat,
 };
 use rustix::io::{Errno, read};
 use rustix::mount::{UnmountFlags, unmount};
 use rustix::process::geteuid;
 
-use toolwright_sandbox::plan::{NEW_REPOSITORY, PLACEHOLDER_TIME};
+use toolwright_sandbox::plan::PLACEHOLDER_TIME;
 
-use crate::mounts::kernel::{self, Attributes};
+use crate::mounts::kernel;
 
 const MARK: i64 = PLACEHOLDER_TIME;
 
@@ -59,47 +57,11 @@ pub(super) struct Placeholder {
     /// Whether it is locked. Without a lock no supervisor can know which others need it, and it
     /// stays.
     locked: bool,
-    cover: Cover,
-}
-
-/// What commands see in the place of one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cover {
-    /// Itself, read-only.
-    Itself,
-    /// A link to their view of the file that it stands for.
-    View,
-    /// The directory that is in it, for writing: a device and an inode number.
-    Own(u64, u64),
 }
 
 impl Placeholder {
     /// Covers the one at `path` and takes part in its use.
     pub(super) fn adopt(path: &Path) -> Result<Self, Errno> {
-        Self::take(path, Self::cover)
-    }
-
-    /// As [`adopt`](Self::adopt), and lays the link of a view over it.
-    pub(super) fn adopt_under(
-        path: &Path,
-        attach: impl Fn() -> Result<(), Errno>,
-    ) -> Result<Self, Errno> {
-        Self::take(path, |adopted, _| {
-            adopted.cover = Cover::View;
-            attach()
-        })
-    }
-
-    /// As [`adopt`](Self::adopt), and has commands see a directory in its place that they can write. What
-    /// they make is in the file system of the root, and nobody on the host takes it for what it stands for.
-    pub(super) fn adopt_open(path: &Path) -> Result<Self, Errno> {
-        Self::take(path, Self::open_to_commands)
-    }
-
-    fn take(
-        path: &Path,
-        cover: impl Fn(&mut Self, OwnedFd) -> Result<(), Errno>,
-    ) -> Result<Self, Errno> {
         // The lock keeps others from removing it, so what is covered after it stays covered.
         let bare = open(path, NO_FOLLOW, Mode::empty())?;
         let locked = lock(&bare)?;
@@ -109,8 +71,8 @@ impl Placeholder {
         if !is_same(&stat, &fstat(&place)?) || !is_marked(&bare, &stat)? {
             return Err(Errno::NOENT);
         }
-        let mut adopted = Self { path: path.to_owned(), fd: bare, locked, cover: Cover::Itself };
-        if let Err(errno) = cover(&mut adopted, place) {
+        let mut adopted = Self { path: path.to_owned(), fd: bare, locked };
+        if let Err(errno) = adopted.cover(place) {
             // Supervisors that waited for this lock may have ended meanwhile.
             adopted.remove();
             return Err(errno);
@@ -126,59 +88,14 @@ impl Placeholder {
         Ok(())
     }
 
-    fn open_to_commands(&mut self, place: OwnedFd) -> Result<(), Errno> {
-        let is_unused = is_unused(&fstat(&self.fd)?);
-        // It is there unless another plan made the placeholder.
-        match mkdirat(&self.fd, NEW_REPOSITORY, Mode::from_raw_mode(0o755)) {
-            Ok(()) if is_unused => mark(&self.fd),
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(errno) => return Err(errno),
-        }
-        let own = kernel::open_entry(&self.fd, OsStr::new(NEW_REPOSITORY))?;
-        let stat = fstat(&own)?;
-        self.cover = Cover::Own(stat.st_dev, stat.st_ino);
-        if !FileType::from_raw_mode(stat.st_mode).is_dir() {
-            return Err(Errno::NOTDIR);
-        }
-        // By its path, since the descriptor may be of a mount outside of this tree.
-        let own = kernel::open_plain(&self.path.join(NEW_REPOSITORY))?;
-        if !is_same(&stat, &fstat(&own)?) {
-            return Err(Errno::NOENT);
-        }
-        // No worker gets a descriptor by which the directory itself could be written.
-        let copy = kernel::restricted(kernel::copy(&place)?, Attributes::READ_ONLY)?;
-        let fd = openat(copy, c".", NO_FOLLOW, Mode::empty())?;
-        kernel::attach(kernel::copy(own)?, place)?;
-        self.locked = self.locked && lock(&fd)?;
-        self.fd = fd;
-        Ok(())
-    }
-
-    /// Whether users would notice it. What only git reads is not noticed.
+    /// Whether users would notice it.
     pub(super) fn is_visible(&self) -> bool {
-        let of_git = [".git/branches", ".git/remotes", ".git/config.worktree"];
-        if of_git.iter().any(|end| self.path.ends_with(end)) {
-            return false;
-        }
         fstat(&self.fd)
             .is_ok_and(|stat| stat.st_size == 0 || FileType::from_raw_mode(stat.st_mode).is_dir())
     }
 
     /// Whether it is still what covers its path.
     pub(super) fn is_in_place(&self) -> bool {
-        if let Cover::Own(device, inode) = self.cover {
-            let there = kernel::open_plain(&self.path).and_then(fstat);
-            return there.is_ok_and(|there| (there.st_dev, there.st_ino) == (device, inode));
-        }
-        if self.cover == Cover::View {
-            let (Some(above), Some(name)) = (self.path.parent(), self.path.file_name()) else {
-                return false;
-            };
-            // A link of ours is all that can be seen there. It goes with the file that it lies over.
-            let link = kernel::open_plain(above).and_then(|above| kernel::open_entry(above, name));
-            return link.is_ok_and(kernel::is_mount_point)
-                && fstat(&self.fd).is_ok_and(|stat| stat.st_nlink > 0);
-        }
         let Ok(there) = kernel::open_plain(&self.path) else { return false };
         let is_same = |(one, other): (Stat, Stat)| is_same(&one, &other);
         kernel::is_read_only(&there)
@@ -209,9 +126,6 @@ impl Placeholder {
         let there = statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
         if !is_same(&fstat(&self.fd)?, &there) || !is_marked(&self.fd, &there)? {
             return Ok(());
-        }
-        if matches!(self.cover, Cover::Own(..)) {
-            return remove_open(&parent, name);
         }
         let flags = removal(FileType::from_raw_mode(there.st_mode).is_file());
         with_write_access(&parent, || unlinkat(&parent, name, flags))
@@ -260,35 +174,11 @@ fn is_empty(directory: impl AsFd) -> Result<bool, Errno> {
     while let Some(entry) = entries.next() {
         match entry {
             Ok(entry) if matches!(entry.file_name().to_bytes(), b"." | b"..") => {}
-            Ok(entry) if entry.file_name().to_bytes() == NEW_REPOSITORY.as_bytes() => {}
             Err(Errno::NOENT) => return Err(Errno::NOENT),
             _ => return Ok(false),
         }
     }
     Ok(true)
-}
-
-/// Removes a placeholder with the directory of commands in it, unless they have made something there, which
-/// stays for the next one. Under its own name it would be a directory of the user for a moment.
-fn remove_open(parent: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
-    let own = |name: &OsStr| Path::new(name).join(NEW_REPOSITORY);
-    let opened = openat(parent, own(name), NO_FOLLOW | OFlags::DIRECTORY, Mode::empty())?;
-    if !is_empty(opened)? {
-        return Ok(());
-    }
-    let hidden = OsString::from(creation::hidden_name());
-    let flags = RenameFlags::NOREPLACE;
-    with_write_access(parent, || renameat_with(parent, name, parent, &hidden, flags))?;
-    with_write_access(parent, || match unlinkat(parent, own(&hidden), AtFlags::REMOVEDIR) {
-        Ok(()) | Err(Errno::NOENT) => unlinkat(parent, &hidden, AtFlags::REMOVEDIR),
-        Err(_) => renameat_with(parent, &hidden, parent, name, flags),
-    })
-}
-
-/// Gives a directory the time of a placeholder.
-fn mark(directory: &OwnedFd) {
-    let time = Timespec { tv_sec: MARK, tv_nsec: 0 };
-    let _ = futimens(directory, &Timestamps { last_access: time, last_modification: time });
 }
 
 fn removal(file: bool) -> AtFlags {

@@ -19,7 +19,6 @@ use crate::mounts::programs::Programs;
 use crate::mounts::protection::Protector;
 use crate::mounts::scratch::{self, Scratch};
 use crate::mounts::shared::{self, Shared};
-use crate::mounts::views::Views;
 use toolwright_sandbox::plan::{FileIdentity, Files, Plan};
 
 /// How often a path that the host replaces at the same time is looked at again.
@@ -41,7 +40,6 @@ pub(super) struct Placement {
 pub(super) struct Placed {
     pub(super) scratch: Scratch,
     pub(super) programs: Option<Programs>,
-    pub(super) views: Option<Views>,
     pub(super) forks: Option<Forks>,
 }
 
@@ -70,7 +68,7 @@ impl Placement {
                     devices = Some(Devices::take(path, plan.files == Files::Full)?);
                     None
                 }
-                Kind::Temporary | Kind::Protected | Kind::View | Kind::Fork | Kind::Closed => None,
+                Kind::Temporary | Kind::Protected | Kind::Fork | Kind::Closed => None,
             };
             trees.push(tree);
             let own = (*kind == Kind::Fork)
@@ -97,7 +95,6 @@ impl Placement {
         let temporary = self.take_temporary(layout, &scratch)?;
         let mut programs =
             self.devices.as_ref().map(|_| Programs::prepare(&scratch)).transpose()?;
-        let mut views = Views::prepare(&scratch, layout, plan)?;
         let mut forks = self.devices.as_ref().map(|_| Forks::prepare(&scratch)).transpose()?;
         scratch.seal().at("make read-only the covers in", Path::new("/"))?;
         let mut protector = Protector::new(layout, placeholders);
@@ -117,9 +114,6 @@ impl Placement {
                     }
                     if let Some(programs) = &mut programs {
                         programs.attach()?;
-                    }
-                    if let Some(views) = &mut views {
-                        views.attach()?;
                     }
                     if let Some(forks) = &mut forks {
                         forks.attach()?;
@@ -146,7 +140,6 @@ impl Placement {
                     protector.hold(path).map_err(|errno| missed("hold", path, errno, plan))?;
                 }
                 Kind::Protected => protector.protect(path)?,
-                Kind::View => protector.view(path, || scratch.take_cover(index), &scratch)?,
                 Kind::Fork => {
                     let base = Forks::base(path);
                     protector.protect(path)?;
@@ -162,7 +155,7 @@ impl Placement {
                 }
             }
         }
-        Ok(Placed { scratch, programs, views, forks })
+        Ok(Placed { scratch, programs, forks })
     }
 
     /// Makes every directory and every place that will be needed in our own file system.
@@ -185,8 +178,7 @@ impl Placement {
             if *kind == Kind::Devices
                 && let Some(devices) = &self.devices
             {
-                let has_views = entries.iter().any(|entry| entry.kind == Kind::View);
-                devices.prepare(&scratch, index, has_views)?;
+                devices.prepare(&scratch, index)?;
             }
             if let Some((below, relative, directory)) = self.place_of(layout, index) {
                 scratch.make_place(below, relative, directory).at("make a place for", path)?;
@@ -202,7 +194,7 @@ impl Placement {
         let directory = match kind {
             Kind::Temporary | Kind::Devices => true,
             Kind::Readable | Kind::Writable => self.trees[index].as_ref()?.1,
-            Kind::Pinned | Kind::Protected | Kind::View | Kind::Fork | Kind::Closed => return None,
+            Kind::Pinned | Kind::Protected | Kind::Fork | Kind::Closed => return None,
         };
         let cover = &layout.entries()[(*below)?];
         let relative = cover.kind.hides().then(|| path.strip_prefix(&cover.path).ok()).flatten()?;

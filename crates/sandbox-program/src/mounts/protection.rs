@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -46,14 +46,6 @@ enum Step {
     Changed,
 }
 
-enum Viewed {
-    Done,
-    /// It is something that cannot have a view.
-    Never,
-    /// Something else than was there a moment ago.
-    Changed,
-}
-
 impl<'a> Protector<'a> {
     pub(super) fn new(layout: &'a Layout, placeholders: &'a mut Vec<Placeholder>) -> Self {
         let pinned = HashSet::new();
@@ -79,75 +71,6 @@ impl<'a> Protector<'a> {
             }
         }
         Err(MountError::new("protect", path, Errno::BUSY))
-    }
-
-    /// Lays a link over a file, which leads commands to their view of it. What is no file is protected
-    /// instead. `ours` is in the file system of the link.
-    pub(super) fn view(
-        &mut self,
-        path: &Path,
-        link: impl Fn() -> Result<OwnedFd, Errno>,
-        ours: impl AsFd,
-    ) -> Result<(), MountError> {
-        let ours = fstat(ours).at("look at", path)?.st_dev;
-        for _ in 0..MAX_CHANGES {
-            match self.try_view(path, &link, ours) {
-                Ok(Viewed::Done) => return Ok(()),
-                Ok(Viewed::Never) => return self.protect(path),
-                Ok(Viewed::Changed) | Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
-                Err(errno) => return Err(MountError::new("protect", path, errno)),
-            }
-        }
-        Err(MountError::new("protect", path, Errno::BUSY))
-    }
-
-    fn try_view(
-        &mut self,
-        path: &Path,
-        link: &impl Fn() -> Result<OwnedFd, Errno>,
-        ours: u64,
-    ) -> Result<Viewed, Errno> {
-        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
-            return Ok(Viewed::Never);
-        };
-        self.pin_above(path).map_err(|error| Errno::from_raw_os_error(error.errno))?;
-        let Ok(parent) = kernel::open_plain(above) else { return Ok(Viewed::Never) };
-        let place = match kernel::open_entry(&parent, name) {
-            Ok(place) => place,
-            // The directory is a placeholder, which stays empty.
-            Err(Errno::NOENT) if placeholder::is_marked(&parent, &fstat(&parent)?)? => {
-                return Ok(Viewed::Never);
-            }
-            Err(Errno::NOENT) if !self.for_absent => {
-                self.is_missing = true;
-                return Ok(Viewed::Done);
-            }
-            Err(Errno::NOENT) => {
-                let made = placeholder::make(&parent, name, true)?;
-                return Ok(if made { Viewed::Changed } else { Viewed::Done });
-            }
-            Err(_) => return Ok(Viewed::Never),
-        };
-        let stat = fstat(&place)?;
-        let kind = FileType::from_raw_mode(stat.st_mode);
-        if kind.is_symlink() && stat.st_dev == ours {
-            return Ok(Viewed::Done);
-        }
-        // One that was protected in its stead stays that.
-        if !kind.is_file() || self.again && kernel::is_read_only(&place) {
-            return Ok(Viewed::Never);
-        }
-        let attach = || kernel::attach_entry(link()?, &parent, name);
-        if placeholder::is_marked(&place, &stat)? {
-            match Placeholder::adopt_under(path, attach) {
-                Ok(placeholder) => self.placeholders.push(placeholder),
-                Err(Errno::ACCESS) => attach()?,
-                Err(errno) => return Err(errno),
-            }
-        } else {
-            attach()?;
-        }
-        Ok(Viewed::Done)
     }
 
     /// Pins the directories above `path`, as far as others could be put into their place.
@@ -227,11 +150,7 @@ impl<'a> Protector<'a> {
                 return Ok(Step::Protected);
             }
             Err(Errno::NOENT) => {
-                let made = if self.layout.is_new_repository(&path) {
-                    placeholder::make_open(&parent, name)?
-                } else {
-                    placeholder::make(&parent, name, last)?
-                };
+                let made = placeholder::make(&parent, name, last)?;
                 return Ok(if made { Step::Changed } else { Step::Protected });
             }
             // There is no such name.
@@ -253,12 +172,7 @@ impl<'a> Protector<'a> {
             return Ok(Step::Protected);
         }
         if can_move && placeholder::is_marked(&place, &stat)? {
-            let adopted = if self.layout.is_new_repository(&path) {
-                Placeholder::adopt_open(&path)
-            } else {
-                Placeholder::adopt(&path)
-            };
-            match adopted {
+            match Placeholder::adopt(&path) {
                 Ok(placeholder) => self.placeholders.push(placeholder),
                 // It cannot be opened. It is protected all the same, and stays.
                 Err(Errno::ACCESS) => self.hold_read_only(&path)?,

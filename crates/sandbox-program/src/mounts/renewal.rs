@@ -92,13 +92,10 @@ impl Renewal {
         let ours = fstat(&self.scratch).map(|stat| stat.st_dev);
         let mut is_missing = false;
         let mut protector = Protector::again(&self.layout, placeholders, for_absent);
-        for (index, entry) in self.layout.entries().iter().enumerate() {
+        for entry in self.layout.entries() {
             let path = &entry.path;
             match entry.kind {
                 Kind::Protected => protector.protect(path)?,
-                Kind::View => {
-                    protector.view(path, || self.scratch.take_cover(index), &self.scratch)?;
-                }
                 Kind::Closed => {
                     let Ok(place) = kernel::open_followed(path) else {
                         is_missing |= !for_absent;

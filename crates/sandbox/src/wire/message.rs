@@ -167,13 +167,6 @@ pub const PROGRAMS: &[u8] = b"programs";
 /// [`Reply::Network`]: super::Reply::Network
 pub const NETWORK: &[u8] = b"network";
 
-/// Asks a supervisor for the directory of its views, together with a socket for the answer:
-/// [`Reply::Views`] and the descriptor, or [`Reply::NoViews`].
-///
-/// [`Reply::Views`]: super::Reply::Views
-/// [`Reply::NoViews`]: super::Reply::NoViews
-pub const VIEWS: &[u8] = b"views";
-
 /// Asks a supervisor for the fork of a git directory, together with a socket for the answer:
 /// [`Reply::Fork`] and the descriptor of what has changed in it, or [`Reply::NoFork`]. If there is none, it
 /// is made; with `anew`, one that is there is replaced. The answer is [`Reply::MovedFork`] if commands have moved it.

@@ -39,7 +39,6 @@ impl Wire for Plan {
             closed,
             readable,
             protected,
-            views,
             forks,
             hooks,
             hides_git_directories,
@@ -48,11 +47,10 @@ impl Wire for Plan {
         root.write(to);
         network.write(to);
         files.write(to);
-        for paths in [writable, closed, readable, protected, views, forks, hooks] {
+        for paths in [writable, closed, readable, protected, forks, hooks] {
             paths.write(to);
         }
         hides_git_directories.write(to);
-        self.new_repository.write(to);
         self.granted.write(to);
         self.limits.write(to);
     }
@@ -67,11 +65,9 @@ impl Wire for Plan {
             closed: Wire::read(from)?,
             readable: Wire::read(from)?,
             protected: Wire::read(from)?,
-            views: Wire::read(from)?,
             forks: Wire::read(from)?,
             hooks: Wire::read(from)?,
             hides_git_directories: Wire::read(from)?,
-            new_repository: Wire::read(from)?,
             looks_below: None,
             set_aside: Vec::new(),
             granted: Wire::read(from)?,

@@ -42,10 +42,6 @@ pub enum Reply {
     /// The network of a supervisor comes with the frame, and behind it, if this says so, its mounts and the
     /// file system in which its temporary directories are.
     Network(bool),
-    /// The directory of a supervisor's views comes with the frame.
-    Views,
-    /// It has none.
-    NoViews,
     /// What commands have changed in a fork comes with the frame: a directory.
     Fork,
     /// There is no such fork, for this reason.
@@ -73,8 +69,6 @@ wire_enum!(Reply {
     11 = Input(state),
     12 = Connected(errno),
     13 = Network(has_temporary),
-    14 = Views,
-    15 = NoViews,
     16 = Fork,
     17 = NoFork(errno),
     18 = Private(path),

@@ -3,7 +3,6 @@
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{
@@ -12,8 +11,6 @@ use rustix::fs::{
 };
 use rustix::io::{Errno, write};
 use rustix::process::{geteuid, getpid};
-
-use toolwright_sandbox::plan::NEW_REPOSITORY;
 
 use super::{ITSELF, MARK, NO_FOLLOW, NO_LINE, removal, with_write_access};
 
@@ -44,24 +41,6 @@ const FILES: [&[u8]; 9] = [
 /// that nothing can be made there, so no command can either.
 pub(in crate::mounts) fn make(parent: &OwnedFd, name: &OsStr, last: bool) -> Result<bool, Errno> {
     let kind = if last && is_file_name(name) { Kind::File(content_of(name)) } else { Kind::Empty };
-    make_of(parent, name, kind)
-}
-
-/// As [`make`], for the directory of a repository that commands may make.
-pub(in crate::mounts) fn make_open(parent: &OwnedFd, name: &OsStr) -> Result<bool, Errno> {
-    make_of(parent, name, Kind::Open)
-}
-
-/// What one is.
-#[derive(Debug, Clone, Copy)]
-enum Kind {
-    File(&'static [u8]),
-    Empty,
-    /// A directory with the one that commands see in its place.
-    Open,
-}
-
-fn make_of(parent: &OwnedFd, name: &OsStr, kind: Kind) -> Result<bool, Errno> {
     let made = with_write_access(parent, || publish(parent, name, kind));
     match made {
         Ok(()) | Err(Errno::EXIST) => Ok(true),
@@ -70,6 +49,12 @@ fn make_of(parent: &OwnedFd, name: &OsStr, kind: Kind) -> Result<bool, Errno> {
     }
 }
 
+/// What one is.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    File(&'static [u8]),
+    Empty,
+}
 fn publish(parent: &OwnedFd, name: &OsStr, kind: Kind) -> Result<(), Errno> {
     sweep(parent);
     let hidden = hidden_name();
@@ -77,9 +62,6 @@ fn publish(parent: &OwnedFd, name: &OsStr, kind: Kind) -> Result<(), Errno> {
     let renamed = renameat_with(parent, hidden.as_str(), parent, name, RenameFlags::NOREPLACE);
     if renamed.is_ok() {
         return Ok(());
-    }
-    if matches!(kind, Kind::Open) {
-        unlinkat(parent, Path::new(&hidden).join(NEW_REPOSITORY), AtFlags::REMOVEDIR)?;
     }
     unlinkat(parent, hidden.as_str(), removal(matches!(kind, Kind::File(_))))?;
     match renamed {
@@ -91,7 +73,7 @@ fn publish(parent: &OwnedFd, name: &OsStr, kind: Kind) -> Result<(), Errno> {
 }
 
 /// A name under which nobody takes one for anything.
-pub(super) fn hidden_name() -> String {
+fn hidden_name() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     format!("{HIDDEN}{}-{}", getpid().as_raw_nonzero(), now.as_nanos())
 }
@@ -113,10 +95,6 @@ fn sweep(parent: &OwnedFd) {
         let is_ours = stat.st_uid == geteuid().as_raw()
             && (kind.is_dir() || kind.is_file() && stat.st_size <= 1);
         if is_ours && now.saturating_sub(made) > MAKING {
-            if kind.is_dir() {
-                let own = Path::new(OsStr::from_bytes(name.to_bytes())).join(NEW_REPOSITORY);
-                let _ = unlinkat(parent, own, AtFlags::REMOVEDIR);
-            }
             // A directory with something in it stays.
             let _ = unlinkat(parent, name, removal(kind.is_file()));
         }
@@ -142,10 +120,6 @@ fn create(parent: &OwnedFd, name: &OsStr, kind: Kind) -> Result<(), Errno> {
         }
     } else {
         mkdirat(parent, name, Mode::from_raw_mode(0o755))?;
-        if matches!(kind, Kind::Open) {
-            let own = Path::new(name).join(NEW_REPOSITORY);
-            mkdirat(parent, own, Mode::from_raw_mode(0o755))?;
-        }
     }
     let mark = Timespec { tv_sec: MARK, tv_nsec: 0 };
     let times = Timestamps { last_access: mark, last_modification: mark };

@@ -20,11 +20,12 @@ use toolwright_git::config::Config;
 
 use self::scopes::Scopes;
 use super::{COMMON, WORKTREE_CONFIG, led_to, read};
-use crate::plan::MAX_VIEW_BYTES;
 use crate::policy::trail::Trail;
 
 /// Git reads no more includes within each other.
 const MAX_DEPTH: usize = 10;
+/// A longer configuration is not read.
+const MAX_CONFIG_BYTES: u64 = 256 << 10;
 /// More are not followed.
 const MAX_FILES: usize = 96;
 /// More paths are not looked at before a command.
@@ -175,7 +176,8 @@ impl Finder<'_> {
             return;
         }
         self.read.push((file.to_owned(), Seen::of(file)));
-        let Some(config) = read(file, MAX_VIEW_BYTES).and_then(|text| Config::parse(&text)) else {
+        let Some(config) = read(file, MAX_CONFIG_BYTES).and_then(|text| Config::parse(&text))
+        else {
             return;
         };
         for setting in config.settings() {
