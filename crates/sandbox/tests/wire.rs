@@ -162,15 +162,17 @@ proptest! {
     #[test]
     fn questions_about_git_directories_come_back(path in path(), index: u32, anew: bool) {
         let content = |frame: Vec<u8>| frame[FRAME_HEADER..].to_vec();
-        prop_assert_eq!(read_fork_frame(&content(fork_frame(&path, anew))), Some((&*path, anew)));
+        let fork = content(fork_frame(&path, anew));
+        prop_assert_eq!(read_fork_frame(&fork), Some((&*path, anew)));
         let frames = [
             (private_frame(index), PrivateRequest::Get(index)),
             (discard_private_frame(&path), PrivateRequest::Discard(&path)),
             (settle_private_frame(&path), PrivateRequest::Settle(&path)),
         ];
         for (frame, request) in frames {
-            prop_assert_eq!(read_private_frame(&content(frame.clone())), Some(request));
-            prop_assert_eq!(read_fork_frame(&content(frame)), None);
+            let frame = content(frame);
+            prop_assert_eq!(read_private_frame(&frame), Some(request));
+            prop_assert_eq!(read_fork_frame(&frame), None);
         }
     }
 

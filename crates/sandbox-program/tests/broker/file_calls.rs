@@ -155,7 +155,9 @@ threads = [threading.Thread(target=one, args=arguments) for one, arguments in
     [(exchange, ()), (move, ()), (write, ())] + [(call, (n,)) for n in range(4)]]
 [one.start() for one in threads]; [one.join() for one in threads]
 E"));
-    sandbox.visible();
+    // A file that was being opened when its directory was covered may come to lie in that. Commands do not see it
+    // there, and the host finds it.
+    sandbox.visible_but(&sandbox.private_paths());
 }
 
 #[test]
