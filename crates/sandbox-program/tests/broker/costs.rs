@@ -29,6 +29,7 @@ def per_call(name, *calls):
 per_call('mkdir, rmdir', lambda n: os.mkdir('x'), lambda n: os.rmdir('x'))
 per_call('deep', lambda n: os.mkdir('a/b/c/d/x'), lambda n: os.rmdir('a/b/c/d/x'))
 os.mkdir('x'); per_call('rename', lambda n: os.rename('x', 'y'), lambda n: os.rename('y', 'x'))
+os.umask(os.umask(0)); per_call('after umask', lambda n: os.mkdir('z'), lambda n: os.rmdir('z'))
 ";
 
 fn script(text: &str) -> String {
@@ -52,6 +53,12 @@ fn costs() {
             sandbox.output(&format!("cd /tmp; {}", script(CALLS))).replace('\n', "; ")
         );
     }
+    let git = toolwright_git::directory::Directory::open(&pair[0].root).unwrap();
+    let began = Instant::now();
+    for _ in 0..1000 {
+        toolwright_git::transaction::recover(&git).unwrap();
+    }
+    println!("end without transactions: {:?}", began.elapsed() / 1000);
     // The best and the middle of many, in turns.
     let mut times = [Vec::new(), Vec::new()];
     for _ in 0..600 {
