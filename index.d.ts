@@ -571,7 +571,7 @@ export interface CommandOutput {
   hint?: string
   /** How many processes that it had left running were killed when it ended. */
   leftRunning: number
-  /** What the sandbox kept from it, for a model: changes to git's configuration, and hosts. */
+  /** What the sandbox kept from it, for a model: changes to git directories, and hosts. */
   notes: Array<string>
   /** The hosts that it asked for. */
   connections: Array<HostConnection>
@@ -950,7 +950,7 @@ export interface FinishedCommand {
   output: string
   /** How many processes that it had left running were killed when it ended. */
   leftRunning: number
-  /** What the sandbox kept from it, for a model: changes to git's configuration, and hosts. */
+  /** What the sandbox kept from it, for a model: changes to git directories, and hosts. */
   notes: Array<string>
   /** The hosts that it asked for. */
   connections: Array<HostConnection>
@@ -1098,7 +1098,7 @@ export interface KeptProcessEnd {
   signal?: string
   /** How many processes that it had left running were killed. */
   leftRunning: number
-  /** What the sandbox kept from it, for a model: changes to git's configuration, and hosts. */
+  /** What the sandbox kept from it, for a model: changes to git directories, and hosts. */
   notes: Array<string>
   /** The hosts that it asked for. */
   connections: Array<HostConnection>

@@ -122,7 +122,7 @@ pub struct FinishedCommand {
     pub output: Text,
     /// How many processes that it had left running were killed when it ended.
     pub left_running: u32,
-    /// What the sandbox kept from it, for a model: changes to git's configuration, and hosts.
+    /// What the sandbox kept from it, for a model: changes to git directories, and hosts.
     pub notes: Vec<String>,
     /// The hosts that it asked for.
     pub connections: Vec<HostConnection>,
@@ -210,7 +210,7 @@ pub struct CommandOutput {
     pub hint: Option<String>,
     /// How many processes that it had left running were killed when it ended.
     pub left_running: u32,
-    /// What the sandbox kept from it, for a model: changes to git's configuration, and hosts.
+    /// What the sandbox kept from it, for a model: changes to git directories, and hosts.
     pub notes: Vec<String>,
     /// The hosts that it asked for.
     pub connections: Vec<HostConnection>,

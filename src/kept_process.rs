@@ -107,7 +107,7 @@ pub struct KeptProcessEnd {
     pub signal: Option<String>,
     /// How many processes that it had left running were killed.
     pub left_running: u32,
-    /// What the sandbox kept from it, for a model: changes to git's configuration, and hosts.
+    /// What the sandbox kept from it, for a model: changes to git directories, and hosts.
     pub notes: Vec<String>,
     /// The hosts that it asked for.
     pub connections: Vec<HostConnection>,

@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url'
 import { type Check, invalid, paths } from './options.js'
 
 /**
- * Names that stand for several paths in `denyWrite`. `@git`: what git runs or obeys. `@editors`: `.vscode`, `.idea`, `.zed`.
- * `@agents`: `.claude`, `.codex`, `.cursor`, `.gemini`, `.agents`, `.mcp.json`. `@tools`: what else acts when a project is
- * opened, such as `.devcontainer`, `.windsurf` and `.nvim.lua` (docs/security.md). `@ci`: files of continuous integration. `@host`: the
- * program of this process and its packages.
+ * Names that stand for several paths in `denyWrite`. `@git`: git directories, and what git is led to. `@editors`: `.vscode`,
+ * `.idea`, `.zed`. `@agents`: `.claude`, `.codex`, `.cursor`, `.gemini`, `.agents`, `.mcp.json`. `@tools`: what else acts when
+ * a project is opened, such as `.devcontainer`, `.windsurf` and `.nvim.lua` (docs/security.md). `@ci`: files of continuous
+ * integration. `@host`: the program of this process and its packages.
  */
 export const PROTECTED_PLACES = ['@git', '@editors', '@agents', '@tools', '@ci', '@host'] as const
 

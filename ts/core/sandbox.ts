@@ -28,11 +28,12 @@ export interface SandboxOptions {
   /** Paths that commands may not read. @default [] */
   denyRead?: readonly string[] | undefined
   /**
-   * Paths below the root that neither commands nor `write` and `edit` may write. Names stand for several: `@git` (what git runs
-   * or obeys, in the root and below), `@editors` (`.vscode`, `.idea`, `.zed`), `@agents` (`.claude`, `.codex`, `.cursor`, `.gemini`,
-   * `.agents`, `.mcp.json`), `@tools` (what else acts when a project is opened: `.devcontainer`, `.windsurf`, `.nvim.lua`), `@ci`
-   * (workflows and pipelines), `@host` (the program of this process and its packages). These names hold in every writable directory. What
-   * a command makes where one other than `@git` has nothing yet gets the ending `.disabled` (docs/security.md).
+   * Paths below the root that neither commands nor `write` and `edit` may write. Names stand for several: `@git` (git
+   * directories, of which commands work on forks, and what git is led to), `@editors` (`.vscode`, `.idea`, `.zed`), `@agents`
+   * (`.claude`, `.codex`, `.cursor`, `.gemini`, `.agents`, `.mcp.json`), `@tools` (what else acts when a project is opened:
+   * `.devcontainer`, `.windsurf`, `.nvim.lua`), `@ci` (workflows and pipelines), `@host` (the program of this process and its
+   * packages). These names hold in every writable directory. What a command makes where one other than `@git` has nothing yet
+   * gets the ending `.disabled` (docs/security.md).
    * @default ['@git', '@editors', '@agents', '@tools']
    */
   denyWrite?: readonly string[] | undefined
