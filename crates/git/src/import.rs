@@ -51,6 +51,9 @@ pub struct Terms<'t> {
     /// Whether no git directory that a command has written lies on the host. Then a submodule can be staged:
     /// git enters the directory of one that is.
     pub holds_git_directories: bool,
+    /// Directories of objects of the host, each by the path that commands see and by the one where it lies. A
+    /// repository that a command has made may borrow from these, and gets what they have.
+    pub lent: Vec<(PathBuf, PathBuf)>,
 }
 
 impl fmt::Debug for Terms<'_> {

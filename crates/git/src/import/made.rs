@@ -7,6 +7,7 @@
 //! below it is moved to its place, `HEAD` last, because git takes nothing without a `HEAD` for a repository. No
 //! command can write in the host's directory, so both names are the host's own.
 
+mod lent;
 mod publish;
 mod skeleton;
 

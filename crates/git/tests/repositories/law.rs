@@ -153,3 +153,29 @@ fn only_an_empty_directory_is_taken_and_an_empty_one_is_nothing() {
     drop(own);
     assert!(import::create(&host, &place.open("content"), &New::default(), &terms).is_made);
 }
+
+#[test]
+fn a_clone_of_a_fork_has_the_objects_of_the_host() {
+    for pack in ["", "(cd remotes/one; git gc -q); "] {
+        let Some(place) = Place::new() else { return };
+        place.sh("mkdir remotes; rmdir w");
+        place.sh(REMOTE);
+        // A fork has its own new objects, and borrows the others.
+        place.sh(&format!(
+            "{pack}cp -a remotes/one fork; rm -rf fork/.git/objects/*; mkdir fork/.git/objects/info
+             echo $PWD/shown > fork/.git/objects/info/alternates; ln -s remotes/one/.git/objects shown
+             (cd fork; echo 9 > a; git commit -qam new); git clone -q fork w
+             grep -q shown w/.git/objects/info/alternates; mv w/.git content; mkdir w/.git"
+        ));
+        let (host, content) = (place.open("w/.git"), place.open("content"));
+        let mut terms = place.terms("w/.git");
+        let made = import::create(&host, &content, &New::default(), &terms);
+        assert!(!made.is_made && place.is_empty("w/.git"), "{made:?}");
+        terms.lent =
+            vec![(place.path().join("shown"), place.path().join("remotes/one/.git/objects"))];
+        let made = import::create(&host, &content, &New::default(), &terms);
+        assert!(made.is_made, "{made:?}");
+        place.sh("rm -rf shown fork remotes; cd w; git fsck --strict; test -z \"$(git status --porcelain)\"");
+        assert_eq!(place.sh("cd w; git rev-list --count --all; ls .git/objects/info"), "4\n");
+    }
+}

@@ -56,6 +56,7 @@ impl Place {
             is_readable: Box::new(|_| true),
             is_strict: false,
             holds_git_directories: true,
+            lent: Vec::new(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::ops::Deref;
 
 use rustix::fs::{
     AtFlags, FileType, FlockOperation, Mode, RenameFlags, flock, renameat_with, unlinkat,
@@ -73,8 +74,8 @@ fn recover_locked(git: &Directory) -> io::Result<Found> {
 /// A directory that is being written.
 #[derive(Debug)]
 pub(super) struct Staging {
-    /// The host's directory. It is locked for as long as it is open.
-    git: Directory,
+    /// The host's directory.
+    git: Lock,
     directory: Directory,
     is_published: bool,
 }
@@ -87,7 +88,7 @@ pub(super) fn begin(git: &Directory) -> Result<Option<Staging>, Failure> {
         return Err(taken());
     }
     failpoint::pass();
-    rustix::fs::mkdirat(&git, NEW, Mode::from(0o700)).map_err(io::Error::from)?;
+    rustix::fs::mkdirat(&*git, NEW, Mode::from(0o700)).map_err(io::Error::from)?;
     let directory = git.below(NEW)?.ok_or_else(taken)?;
     Ok(Some(Staging { git, directory, is_published: false }))
 }
@@ -104,7 +105,7 @@ impl Staging {
         }
         failpoint::pass();
         let flags = RenameFlags::empty();
-        renameat_with(&self.git, NEW, &self.git, MADE, flags).map_err(io::Error::from)?;
+        renameat_with(&*self.git, NEW, &*self.git, MADE, flags).map_err(io::Error::from)?;
         let mut moved: Vec<OsString> = Vec::new();
         for name in names(&self.directory)? {
             if let Err(errno) = rename(&self.directory, &name, &self.git) {
@@ -142,12 +143,31 @@ fn taken() -> Failure {
     Failure::Unreadable("something else is in its place".to_owned())
 }
 
-/// Locks a directory, as long as the result is open. `None`: another process has the lock.
-fn lock(git: &Directory) -> io::Result<Option<Directory>> {
+/// A directory that is locked.
+#[derive(Debug)]
+struct Lock(Directory);
+
+impl Deref for Lock {
+    type Target = Directory;
+
+    fn deref(&self) -> &Directory {
+        &self.0
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A process that is being started has a copy of the descriptor for a moment, and with it the lock.
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
+/// Locks a directory. `None`: another process has the lock.
+fn lock(git: &Directory) -> io::Result<Option<Lock>> {
     // A lock is one of what was opened, so that it is opened anew.
     let own = git.below(".")?.ok_or(io::ErrorKind::NotFound)?;
     match flock(&own, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(own)),
+        Ok(()) => Ok(Some(Lock(own))),
         Err(Errno::WOULDBLOCK) => Ok(None),
         Err(errno) => Err(errno.into()),
     }

@@ -1,10 +1,11 @@
 //! Whether a command has made a repository, and the empty one that the host makes for it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::Mode;
 use rustix::io::Errno;
 
+use super::lent;
 use crate::config::{self, Config, New, Scope};
 use crate::directory::Directory;
 use crate::import::Terms;
@@ -36,6 +37,7 @@ pub(super) struct Judged {
     pub(super) refused: Vec<String>,
     config: Vec<u8>,
     shallow: Option<Vec<u8>>,
+    lenders: Vec<PathBuf>,
     is_described: bool,
 }
 
@@ -65,17 +67,13 @@ impl Judged {
         let (config, refused) = fresh.map_err(|error| failed(&format!("its settings: {error}")))?;
         let head = upper.read("HEAD", MAX_HEAD)?.and_then(|text| Head::parse(&text).ok());
         let head = head.ok_or_else(|| failed("it is no repository: HEAD leads nowhere"))?;
-        if matches!(upper.entry("objects/info/alternates")?, Node::File(_)) {
-            return Err(failed(
-                "it borrows objects from another repository: git clone --no-local copies them",
-            ));
-        }
+        let lenders = lent::lenders(upper, terms)?;
         let shallow = upper.read("shallow", MAX_SHALLOW)?;
         if shallow.as_deref().is_some_and(|text| !is_list_of_commits(text)) {
             return Err(failed("its list of commits without parents is none"));
         }
         let is_described = template::is_described_by_git(upper);
-        Ok(Self { head, view, refused, config, shallow, is_described })
+        Ok(Self { head, view, refused, config, shallow, lenders, is_described })
     }
 
     /// Writes the empty repository.
@@ -103,11 +101,16 @@ impl Judged {
             Head::Branch(_) => self.head.content(),
             Head::Detached(_) => b"ref: refs/heads/main\n".to_vec(),
         };
-        write("HEAD", &head)
+        write("HEAD", &head)?;
+        for lender in &self.lenders {
+            let objects = git.below("objects")?.ok_or_else(|| failed("it is gone"))?;
+            lent::link_all(lender, &objects)?;
+        }
+        Ok(())
     }
 }
 
-fn failed(reason: &str) -> Failure {
+pub(super) fn failed(reason: &str) -> Failure {
     Failure::Unreadable(reason.to_owned())
 }
 

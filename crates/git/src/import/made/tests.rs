@@ -47,6 +47,7 @@ fn make(place: &Path) -> Made {
         is_readable: Box::new(|_| true),
         is_strict: false,
         holds_git_directories: true,
+        lent: Vec::new(),
     };
     create(&open(&place.join("w/.git")), &open(&place.join("content")), &New::default(), &terms)
 }

@@ -22,6 +22,7 @@ pub(super) fn terms<'t>(above: &'t Terms<'_>, path: &Path, top: Option<PathBuf>)
         top,
         is_writable: Box::new(|path| (above.is_writable)(path)),
         is_readable: Box::new(|path| (above.is_readable)(path)),
+        lent: above.lent.clone(),
         ..*above
     }
 }
