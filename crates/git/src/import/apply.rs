@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::area::{After, place};
 use super::read::{Failure, Received};
 use super::settings::Settings;
-use super::{Note, Snapshot, Terms, indexes, states};
+use super::{Note, Snapshot, Terms, indexes, modules, states};
 use crate::config::Value;
 use crate::database::Database;
 use crate::directory::Directory;
@@ -82,7 +82,7 @@ pub(super) fn apply(
         notes: Vec::new(),
         applied: BTreeSet::new(),
         is_empty: true,
-        holds_git_directories: terms.holds_git_directories,
+        terms,
         skip_worktree: if is_sparse {
             SkipWorktree::Allowed(&is_absent)
         } else {
@@ -126,7 +126,7 @@ struct Apply<'g> {
     /// Whether nothing is to be written.
     is_empty: bool,
     skip_worktree: SkipWorktree<'g>,
-    holds_git_directories: bool,
+    terms: &'g Terms<'g>,
 }
 
 impl Apply<'_> {
@@ -229,8 +229,12 @@ impl Apply<'_> {
                 .map_err(Failure::from)?,
             None => Index::default(),
         };
-        let holds = self.holds_git_directories;
-        let accept = |entry: &index::Entry<'_>| received.accepts(entry, holds);
+        let is_main = area.prefix.as_os_str().is_empty();
+        let may_be_staged = |path: &[u8]| {
+            self.terms.holds_git_directories
+                && (!is_main || modules::may_be_staged(self.git, self.terms, path))
+        };
+        let accept = |entry: &index::Entry<'_>| received.accepts(entry, &may_be_staged);
         let terms = index::Terms { accept: &accept, skip_worktree: self.skip_worktree, written_at };
         let merged = index::merge(before, view, &host, &terms);
         let paths = |paths: Vec<Vec<u8>>| -> Vec<PathBuf> {

@@ -130,13 +130,13 @@ impl<'b> Received<'b> {
     pub(super) fn accepts(
         &self,
         entry: &crate::index::Entry<'_>,
-        holds_git_directories: bool,
+        may_be_gitlink: &dyn Fn(&[u8]) -> bool,
     ) -> bool {
         use crate::index::Mode;
         let is_there = |id: &Id| matches!(self.objects.kind(id), Ok(Some(Kind::Blob)));
         match entry.mode() {
             // It leads git into the directory of that name, which must not be a command's repository.
-            Mode::Gitlink => holds_git_directories,
+            Mode::Gitlink => may_be_gitlink(entry.path()),
             _ => is_there(&entry.id()) || entry.is_intent_to_add() && entry.id() == EMPTY_BLOB,
         }
     }

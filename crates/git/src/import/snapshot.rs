@@ -39,7 +39,8 @@ type FileVersion = (u64, i64, i64, u64);
 impl Snapshot {
     /// Takes it. The fork has been made before.
     pub fn take(git: &Directory) -> Result<Self, ReadError> {
-        Self::take_within(git, MAX_DEPTH, &mut MAX_MODULES.clone())
+        let mut left = MAX_MODULES;
+        Self::take_within(git, MAX_DEPTH, &mut left)
     }
 
     fn take_within(git: &Directory, depth: usize, left: &mut usize) -> Result<Self, ReadError> {

@@ -85,3 +85,20 @@ fn what_a_killed_process_has_begun_is_recovered_in_submodules_too() {
     assert_eq!(left, "lib\nother\n");
     place.sh("cd w/.git/modules/other; git fsck; cd ../lib; git fsck");
 }
+
+#[test]
+fn git_goes_on_where_a_submodule_was_not_made() {
+    let Some(place) = Place::new() else { return };
+    place.sh(SETUP);
+    let git = place.open("w/.git");
+    let snapshot = Snapshot::take(&git).unwrap();
+    let Some((upper, changes)) = place.in_overlay(SCRIPT) else { return };
+    let module = upper.path().join("upper/modules/other");
+    place.sh(&format!("rm -rf {0}/objects; mkdir {0}/objects", module.display()));
+    let imported = import::import(&git, &snapshot, &changes, &place.terms("w/.git"));
+    let notes = &imported.notes;
+    assert!(notes.iter().any(|note| matches!(note, Note::Failed(_))), "{notes:?}");
+    assert!(notes.contains(&Note::LeftOut(vec!["index: other".to_owned()])), "{notes:?}");
+    let said = place.sh("cd w; git status --porcelain; git log -1 --format=%s; git fsck");
+    assert_eq!(said, "D  other\n?? other/\nother\n");
+}

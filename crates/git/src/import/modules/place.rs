@@ -5,9 +5,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::MODULES;
-use super::find::MAX_PARTS;
+use super::find::{MAX_PARTS, is_repository};
 use crate::config::Config;
-use crate::directory::{Directory, ReadError};
+use crate::directory::Directory;
 use crate::import::Terms;
 use crate::name::{self, Mark};
 use crate::repository::DOT_GIT;
@@ -77,14 +77,32 @@ pub(super) fn accepted(
 
 /// Whether the `.git` of a work tree leads to this git directory, or is not there.
 fn leads_back(directory: &Directory, tree: &Path, git: &Path) -> bool {
-    let text = match directory.read(DOT_GIT, MAX_LEAD) {
-        Ok(None) => return true,
-        Ok(Some(text)) => text,
-        Err(ReadError::WrongKind | ReadError::TooLarge(_) | ReadError::Io(_)) => return false,
-    };
-    let Some(lead) = text.strip_prefix(b"gitdir: ") else { return false };
+    match directory.read(DOT_GIT, MAX_LEAD) {
+        Ok(None) => true,
+        Ok(Some(text)) => led_to(&text, tree).is_some_and(|led| led == git),
+        Err(_) => false,
+    }
+}
+
+/// Where the `.git` file of a work tree leads.
+fn led_to(text: &[u8], tree: &Path) -> Option<PathBuf> {
+    let lead = text.strip_prefix(b"gitdir: ")?;
     let end = lead.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |at| at + 1);
-    end > 0 && clean(&tree.join(OsStr::from_bytes(&lead[..end]))) == git
+    (end > 0).then(|| clean(&tree.join(OsStr::from_bytes(&lead[..end]))))
+}
+
+/// Whether git goes on where a submodule is staged. It ends where the `.git` file of one leads to a git directory
+/// that was not made.
+pub(in crate::import) fn may_be_staged(git: &Directory, terms: &Terms<'_>, path: &[u8]) -> bool {
+    let Some(top) = &terms.top else { return true };
+    let tree = top.join(OsStr::from_bytes(path));
+    let Ok(directory) = Directory::open(&tree) else { return true };
+    let Ok(Some(text)) = directory.read(DOT_GIT, MAX_LEAD) else { return true };
+    let led = led_to(&text, &tree);
+    let Some(within) = led.as_deref().and_then(|led| led.strip_prefix(&terms.git).ok()) else {
+        return true;
+    };
+    matches!(git.below(within), Ok(Some(module)) if is_repository(within, &module))
 }
 
 /// A path without `.` and `..`.
