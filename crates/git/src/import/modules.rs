@@ -28,6 +28,8 @@ pub(super) const MODULES: &str = "modules";
 pub(super) const MAX_DEPTH: usize = 8;
 /// How many submodules there are, in each other or not.
 pub(super) const MAX_MODULES: usize = 512;
+/// How many that were left out are named.
+const MAX_NAMED: usize = 100;
 /// No further submodule is begun after this time.
 const MAX_TIME: Duration = Duration::from_secs(180);
 
@@ -84,7 +86,8 @@ pub(super) fn import(
     for (path, before) in &snapshot.modules {
         reader.known(path, before.as_ref(), left)?;
     }
-    let Reader { mut notes, left_out, .. } = reader;
+    let Reader { mut notes, mut left_out, .. } = reader;
+    left_out.truncate(MAX_NAMED);
     if !left_out.is_empty() {
         notes.push(Note::LeftOut(left_out));
     }

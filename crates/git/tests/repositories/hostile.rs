@@ -16,7 +16,7 @@ const CONTENT: &str =
     git tag -am x v1; git branch side; git gc -q; echo 2 > a; git commit -qam two; git stash list
     echo 3 > a; git add a; echo x > .git/info/exclude
     git worktree add -q ../tree side; cd ..
-    echo secret > secret; mkdir elsewhere; echo theirs > elsewhere/file; cp -a w/.git content
+    echo secret > secret; mkdir elsewhere; echo theirs > elsewhere/file; rm w/.git/hooks/*; cp -a w/.git content
     cp -a content elsewhere/repository; rm -rf w/.git; mkdir w/.git";
 
 fn create(place: &Place) -> Made {
