@@ -31,6 +31,8 @@ pub enum GitReport {
         /// Why it has the same name.
         reason: String,
     },
+    /// The command has made a git directory, and others run still. Commands alone see it until none does.
+    Unsettled,
     /// A directory of hooks in the project was changed for commands alone.
     Hooks {
         /// The directory.

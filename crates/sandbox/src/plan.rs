@@ -45,7 +45,8 @@ pub struct Plan {
     /// What may not be written below a writable path. Need not exist.
     pub protected: Vec<PathBuf>,
     /// Git directories of which commands have forks: they see them as they are, and what they write stays with
-    /// them. The host parses it, and writes what it accepts. All of them exist.
+    /// them. The host parses it, and writes what it accepts. All of them exist. What has no objects is
+    /// read-only. Commands share a supervisor whatever these are.
     pub forks: Vec<PathBuf>,
     /// Directories of hooks in the project of which commands have forks too: what they write there reaches nobody
     /// else. All of them exist and are [`protected`](Self::protected).

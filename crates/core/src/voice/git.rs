@@ -37,6 +37,7 @@ fn sentence(report: &GitReport) -> String {
             names_of(names),
             plain(reason)
         ),
+        GitReport::Unsettled => "The git directories that the command has made are seen by commands alone until no process of a command runs. Stop the processes that were kept when the user is to see them.".to_owned(),
         GitReport::Hooks { directory, names } => format!(
             "In {}, the changes to {} are seen by commands alone, because git runs hooks outside of the sandbox. Have the user make them there.",
             place(directory),

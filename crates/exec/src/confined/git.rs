@@ -9,10 +9,14 @@
 //! - What looks like a git directory without that, of plain files, is found when the command has ended
 //!   ([`look`]), and is made anew from data or gets another name ([`set_aside`]).
 
+mod fork_use;
 mod forks;
+mod judged;
 mod look;
 mod made;
+mod requests;
 mod set_aside;
+mod told;
 mod waiting;
 
 use std::path::{Path, PathBuf};
@@ -20,11 +24,13 @@ use std::path::{Path, PathBuf};
 use toolwright_git::import::Terms;
 use toolwright_sandbox::plan::{Files, Plan};
 
-pub(crate) use forks::{ForkUse, Forks};
-use look::End;
+use fork_use::ForkEnd;
+pub(crate) use fork_use::ForkUse;
+pub(crate) use forks::Forks;
+use judged::End;
 pub(crate) use look::Look;
 
-use crate::git_reports::GitReport;
+use crate::git_reports::{GitNote, GitReport};
 
 /// Brings back what a command has changed of git directories, and says what of it was not. The command has ended,
 /// and may have made git directories. With `hides`, the host saw none of them.
@@ -34,8 +40,9 @@ pub(crate) fn end(
     has_made: bool,
     hides: bool,
 ) -> Vec<GitReport> {
+    let end = ForkEnd { has_made, is_alone: look.as_ref().is_none_or(|look| look.is_alone()) };
     let (mut reports, is_settled) =
-        fork_use.map_or((Vec::new(), true), |mut fork_use| fork_use.end(has_made));
+        fork_use.map_or((Vec::new(), true), |mut fork_use| fork_use.end(end));
     if let Some(mut look) = look {
         reports.extend(look.end(End { hides, is_settled }));
     }
@@ -48,7 +55,7 @@ fn is_writable(plan: &Plan, path: &Path) -> bool {
 }
 
 /// What decides about the changes of a git directory.
-fn terms<'p>(plan: &'p Plan, git: &Path) -> Terms<'p> {
+fn terms<'p>(plan: &'p Plan, git: &Path, lent: Vec<(PathBuf, PathBuf)>) -> Terms<'p> {
     let top = (git.file_name() == Some(".git".as_ref())).then(|| git.parent()).flatten();
     Terms {
         git: git.to_owned(),
@@ -57,10 +64,17 @@ fn terms<'p>(plan: &'p Plan, git: &Path) -> Terms<'p> {
         is_readable: Box::new(|path| !plan.closes(path)),
         is_strict: false,
         holds_git_directories: plan.hides_git_directories,
+        lent,
     }
 }
 
 /// The path of a report.
 fn shown(plan: &Plan, path: &Path) -> PathBuf {
     path.strip_prefix(&plan.root).unwrap_or(path).to_owned()
+}
+
+impl GitReport {
+    fn of_fork(repository: &Path, note: GitNote) -> Self {
+        Self::Repository { path: repository.to_owned(), note }
+    }
 }

@@ -172,13 +172,15 @@ fn lease(
     deadline: Option<Instant>,
 ) -> Result<Lease, NoWorker> {
     let started = Instant::now();
-    let below = look.as_ref().map_or_else(Vec::new, |look| look.below().to_vec());
+    let mut below = plan.forks.clone();
+    below.extend(look.iter().flat_map(|look| look.below()).cloned());
+    let is_alone = look.as_ref().is_none_or(|look| look.is_alone());
     loop {
         let pool = if is_isolated { Arc::default() } else { pools::of(plan) };
         let call = Call { plan, is_isolated, pool: &pool, cancel, deadline };
         // A new fork changes the tree, which is done before a worker is taken.
         let forks = pool.lock().forks.clone();
-        let known = forks.and_then(|forks| forks.begin(&pool, &below, false).ok());
+        let known = forks.and_then(|forks| forks.begin(&pool, &below, false, is_alone).ok());
         let Acquired { worker, generation, is_new } = acquire(&call, || pool.lock())?;
         if is_new && !is_isolated {
             pools::enforce_share(&pool);
@@ -197,7 +199,9 @@ fn lease(
         };
         if lease.fork_use.is_none() && layers.mount.holds() {
             let forks = Forks::of(plan, &lease.pool, generation);
-            if let Ok(fork_use) = forks.and_then(|forks| forks.begin(&lease.pool, &below, true)) {
+            if let Ok(fork_use) =
+                forks.and_then(|forks| forks.begin(&lease.pool, &below, true, is_alone))
+            {
                 lease.fork_use = Some(Box::new(fork_use));
             } else {
                 lease.release();

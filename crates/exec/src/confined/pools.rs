@@ -31,10 +31,16 @@ fn with<T>(use_them: impl FnOnce(&mut HashMap<Plan, Arc<Pool>>) -> T) -> T {
     use_them(pools.get_or_insert_default())
 }
 
+/// What commands have to have in common to share a supervisor. It makes forks of repositories as they come.
+fn key(plan: &Plan) -> Plan {
+    Plan { forks: Vec::new(), ..plan.clone() }
+}
+
 /// The pool of a plan, made if there is none.
 pub(super) fn of(plan: &Plan) -> Arc<Pool> {
+    let key = key(plan);
     with(|pools| {
-        if let Some(pool) = pools.get(plan) {
+        if let Some(pool) = pools.get(&key) {
             return Arc::clone(pool);
         }
         if pools.len() >= MAX_SUPERVISORS
@@ -43,7 +49,7 @@ pub(super) fn of(plan: &Plan) -> Arc<Pool> {
             pools.remove(&plan);
         }
         end_all_at_exit();
-        Arc::clone(pools.entry(plan.clone()).or_default())
+        Arc::clone(pools.entry(key).or_default())
     })
 }
 
@@ -70,9 +76,10 @@ pub(super) fn ended(plan: &Plan, pool: &Weak<Pool>, generation: u64) {
         drop(state);
         // Two: this reference and that of the map. No call is about to start another supervisor in
         // it.
-        let is_its_own = pools.get(plan).is_some_and(|known| Arc::ptr_eq(known, &pool));
+        let key = key(plan);
+        let is_its_own = pools.get(&key).is_some_and(|known| Arc::ptr_eq(known, &pool));
         if is_its_own && Arc::strong_count(&pool) == 2 {
-            pools.remove(plan);
+            pools.remove(&key);
         }
     });
 }

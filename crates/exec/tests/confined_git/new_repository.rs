@@ -3,10 +3,12 @@
 use std::time::Duration;
 use std::{fs, thread};
 
+use toolwright_exec::GitReport;
+
 use super::{Scene, has_namespaces};
 
 #[test]
-fn it_is_the_hosts_when_its_command_has_ended() {
+fn it_is_the_hosts_when_no_command_runs() {
     if !has_namespaces() {
         return;
     }
@@ -23,8 +25,10 @@ fn it_is_the_hosts_when_its_command_has_ended() {
         }
         let (printed, reports) =
             scene.confined("git init -q && git commit -q --allow-empty -m one");
-        assert_eq!((&*printed, reports.take()), ("[Some(0)]", Vec::new()));
-        assert_eq!(scene.on_host(root, "git log --format=%s"), "one\n[Some(0)]");
+        assert_eq!((&*printed, reports.take()), ("[Some(0)]", vec![GitReport::Unsettled]));
+        assert_eq!(fs::read_dir(root.join(".git")).expect("there").count(), 0);
+        let (printed, reports) = scene.confined("git log --format=%s");
+        assert_eq!((&*printed, reports.take()), ("one\n[Some(0)]", Vec::new()));
         fs::write(root.join("go"), "").expect("written");
         let (printed, reports) = long.join().expect("it ends");
         assert_eq!((&*printed, reports.take()), ("two\none\n[Some(0)]", Vec::new()));

@@ -39,6 +39,10 @@ type FileVersion = (u64, i64, i64, u64);
 impl Snapshot {
     /// Takes it. The fork has been made before.
     pub fn take(git: &Directory) -> Result<Self, ReadError> {
+        // What it has of its own is not what git reads.
+        if git.entry("commondir")?.is_some() {
+            return Err(ReadError::WrongKind);
+        }
         let mut left = MAX_MODULES;
         Self::take_within(git, MAX_DEPTH, &mut left)
     }

@@ -71,11 +71,18 @@ pub(super) fn hold(
         }
         return;
     }
-    let directories = toolwright_git::repository::directories(top);
+    let mut directories = toolwright_git::repository::directories(top);
+    if directories.is_empty() && git.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+        // Where no fork can be made of it, a cover is.
+        directories.push(git.clone());
+    }
     if directories.first() != Some(git) {
         // A file or a link in its place leads git elsewhere, and commands could exchange it.
-        let paths = Trail::of(git, top).paths().filter(|path| is_writable(path));
-        protected.extend(paths);
+        for path in Trail::of(git, top).paths().filter(|path| is_writable(path)) {
+            if !protected.contains(&path) {
+                protected.push(path);
+            }
+        }
     }
     for directory in directories {
         let is_ours = |path: &Path| NAMES.iter().any(|name| *path == directory.join(name));

@@ -10,31 +10,30 @@
 //! A git directory that commands make is private to them until it is whole. Then it comes back, and has a fork as
 //! any other.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::Duration;
 
-use toolwright_git::directory::{Directory, Entry};
+use toolwright_git::directory::Directory;
 use toolwright_git::import::{self, Imported, Made, Snapshot};
 use toolwright_sandbox::plan::Plan;
-use toolwright_sandbox::wire::{Reply, fork_frame, private_frame, settle_private_frame};
 
-use super::made::Private;
+use super::fork_use::{ForkEnd, ForkUse};
+use super::requests::{self, Retired};
+use super::told::{Hooks, Unread};
 use super::{shown, terms, waiting};
-use crate::confined::answer::wait_for_answer;
 use crate::confined::pool::Pool;
-use crate::git_reports::{GitNote, GitReport};
+use crate::git_reports::GitReport;
 
-/// How long the end of a command waits for a lock of the repository, before its changes are left to a later one.
-const PAUSES: [Duration; 3] =
-    [Duration::from_millis(50), Duration::from_millis(200), Duration::from_secs(1)];
-
+/// Where a fork says where its objects are.
+const ALTERNATES: &str = "objects/info/alternates";
+const MAX_ALTERNATES: u64 = 8 << 10;
 /// The forks of one supervisor.
 #[derive(Debug)]
 pub(crate) struct Forks {
     /// Which supervisor of the pool it is.
-    generation: u64,
+    pub(super) generation: u64,
     /// It decides what comes back.
     plan: Box<Plan>,
     state: Mutex<State>,
@@ -47,18 +46,12 @@ struct State {
     forks: Vec<Fork>,
     /// Git directories that were asked for and have none. They are read-only.
     without: Vec<PathBuf>,
+    /// Those of which nothing can come back.
+    unread: Vec<Unread>,
     /// Whether commands have private git directories.
     has_private: bool,
     /// Directories of hooks that were changed, and what of that was said.
     hooks: Vec<Hooks>,
-}
-
-/// A directory of hooks in the project, of which commands have a fork.
-#[derive(Debug)]
-struct Hooks {
-    path: PathBuf,
-    changes: Directory,
-    said: Vec<String>,
 }
 
 /// One git directory and its fork.
@@ -66,6 +59,8 @@ struct Hooks {
 struct Fork {
     path: PathBuf,
     git: Directory,
+    /// Where commands see the objects of the directory.
+    objects: Option<PathBuf>,
     current: Changed,
     /// Those that commands no longer see, whose changes wait for a lock of the repository.
     aside: Vec<Changed>,
@@ -78,38 +73,22 @@ pub(super) struct Changed {
     snapshot: Snapshot,
 }
 
-/// The use of forks by one command. Its end is that of the command.
-#[derive(Debug)]
-pub(crate) struct ForkUse {
-    forks: Arc<Forks>,
-    pool: Arc<Pool>,
-    reports: Vec<GitReport>,
-    is_over: bool,
-}
-
-/// The supervisor has ended, or another one has taken its place.
-#[derive(Debug)]
-pub(crate) struct Retired;
-
 /// What became of the changes of forks.
 #[derive(Debug, Default)]
-struct Outcome {
-    reports: Vec<GitReport>,
+pub(super) struct Outcome {
+    pub(super) reports: Vec<GitReport>,
     /// Reports about changes that wait, in place of those above when no more is tried.
-    waiting: Vec<GitReport>,
+    pub(super) waiting: Vec<GitReport>,
     /// Whether changes stay in a fork until other commands have ended.
-    is_delayed: bool,
+    pub(super) is_delayed: bool,
 }
 
 impl Forks {
     /// Those of a supervisor.
     pub(crate) fn of(plan: &Plan, pool: &Arc<Pool>, generation: u64) -> Result<Arc<Self>, Retired> {
         let mut made = State::default();
-        for path in &plan.forks {
-            made.add(path, pool, generation)?;
-        }
         for path in &plan.hooks {
-            if let Some(changes) = request(pool, generation, path, false)? {
+            if let Some((changes, _)) = requests::fork(pool, generation, path, false)? {
                 made.hooks.push(Hooks { path: path.clone(), changes, said: Vec::new() });
             }
         }
@@ -121,11 +100,7 @@ impl Forks {
         }
         // Another call may have asked at the same time. All have to count the same users.
         if let Some(known) = &state.forks {
-            forks.lock().forks.clear();
             return Ok(Arc::clone(known));
-        }
-        for fork in &mut forks.lock().forks {
-            fork.aside = waiting::take(&fork.git);
         }
         state.forks = Some(Arc::clone(&forks));
         Ok(forks)
@@ -142,18 +117,19 @@ impl Forks {
         pool: &Arc<Pool>,
         below: &[PathBuf],
         is_taken: bool,
+        is_alone: bool,
     ) -> Result<ForkUse, Retired> {
         let mut state = self.lock();
         let mut outcome = Outcome::default();
         for path in below {
             if !state.knows(path) {
                 state.add(path, pool, self.generation)?;
-                if let Some(new) = state.forks.last_mut().filter(|new| new.path == *path) {
-                    new.aside = waiting::take(&new.git);
-                }
             }
         }
         if state.users == 0 && !is_taken {
+            if state.has_private && is_alone {
+                self.bring_back_private(&mut state, pool, &mut outcome)?;
+            }
             for fork in &mut state.forks {
                 self.bring_back(fork, pool, &mut outcome)?;
                 if !fork.is_waiting() && !fork.current.snapshot.is_current(&fork.git) {
@@ -167,17 +143,19 @@ impl Forks {
     }
 
     /// Brings back what commands have changed, unless some of them are in the middle of that.
-    fn end(&self, pool: &Arc<Pool>, is_first_try: bool, has_made: bool) -> Outcome {
+    pub(super) fn end(&self, pool: &Arc<Pool>, is_first_try: bool, end: ForkEnd) -> Outcome {
         let mut state = self.lock();
         if is_first_try {
             state.users = state.users.saturating_sub(1);
         }
-        state.has_private |= has_made;
+        state.has_private |= end.has_made;
         let is_last = state.users == 0;
         let mut outcome = Outcome::default();
-        if state.has_private {
+        if state.has_private && is_last && end.is_alone {
             // A supervisor that has ended has none.
             let _ = self.bring_back_private(&mut state, pool, &mut outcome);
+        } else if end.has_made {
+            outcome.reports.push(GitReport::Unsettled);
         }
         // A supervisor that has ended has no command that would need a new fork.
         for fork in &mut state.forks {
@@ -193,10 +171,23 @@ impl Forks {
         for hooks in &mut state.hooks {
             outcome.reports.extend(hooks.news(&self.plan));
         }
+        for unread in &mut state.unread {
+            outcome.reports.extend(unread.news(&self.plan));
+        }
         outcome
     }
 
-    /// Brings back the repositories that commands have made.
+    /// Has the next command get another supervisor.
+    fn retire(&self, pool: &Arc<Pool>) -> Result<(), Retired> {
+        let mut state = pool.lock();
+        if state.generation == self.generation {
+            state.retire();
+        }
+        Err(Retired)
+    }
+
+    /// Brings back the repositories that commands have made. No command runs: one that did could have the directory
+    /// of the host open.
     fn bring_back_private(
         &self,
         state: &mut State,
@@ -204,13 +195,15 @@ impl Forks {
         outcome: &mut Outcome,
     ) -> Result<(), Retired> {
         let mut index = 0;
-        while let Some(private) = request_private(pool, self.generation, index)? {
+        let lent: Vec<_> = state.forks.iter().filter_map(Fork::lent).collect();
+        while let Some(private) = requests::private(pool, self.generation, index)? {
             // The next one has this number if it stays private no more.
             index += 1;
+            private.remember();
             if !private.is_whole() {
                 continue;
             }
-            let Made { is_made, notes, is_waiting } = private.bring_back(&self.plan);
+            let Made { is_made, notes, is_waiting } = private.bring_back(&self.plan, lent.clone());
             let shown = shown(&self.plan, &private.path);
             let reports = notes.into_iter().map(|note| GitReport::of_fork(&shown, note));
             if is_waiting {
@@ -219,15 +212,14 @@ impl Forks {
             }
             outcome.reports.extend(reports);
             if is_made {
-                let Private { path, git, .. } = private;
-                let Some(changes) = request_settled(pool, self.generation, &path)? else {
-                    outcome.is_delayed = true;
-                    continue;
-                };
+                private.forget();
+                let settled = requests::settled(pool, self.generation, &private.path)?;
+                // Before Linux 6.5 nothing can be attached beneath, and the next supervisor has the fork.
+                let Some(changes) = settled else { return self.retire(pool) };
                 index -= 1;
-                let snapshot = Snapshot::take(&git).map_err(|_| Retired)?;
-                let current = Changed { changes, snapshot };
-                state.forks.push(Fork { path, git, current, aside: Vec::new() });
+                state.adopt(private.path, changes);
+            } else {
+                requests::discarded(pool, self.generation, &private.path)?;
             }
         }
         state.has_private = index > 0;
@@ -289,7 +281,7 @@ impl Forks {
         outcome: &mut Outcome,
     ) -> bool {
         let Imported { notes, is_waiting } =
-            import::import(git, snapshot, changes, &terms(&self.plan, path));
+            import::import(git, snapshot, changes, &terms(&self.plan, path, Vec::new()));
         let shown = shown(&self.plan, path);
         let reports = notes.into_iter().map(|note| GitReport::of_fork(&shown, note));
         if is_waiting {
@@ -304,53 +296,38 @@ impl Forks {
 impl State {
     fn knows(&self, path: &Path) -> bool {
         self.forks.iter().any(|fork| fork.path == path)
+            || self.unread.iter().any(|unread| unread.path == path)
             || self.without.iter().any(|one| one == path)
     }
 
     /// Has commands see a fork of a git directory. Where there is none, it is read-only.
     fn add(&mut self, path: &Path, pool: &Arc<Pool>, generation: u64) -> Result<(), Retired> {
-        let changes = request(pool, generation, path, false)?;
-        let fork = changes.and_then(|changes| {
-            let git = Directory::open(path).ok()?;
-            let snapshot = Snapshot::take(&git).ok()?;
-            Some(Fork {
-                path: path.to_owned(),
-                git,
-                current: Changed { changes, snapshot },
-                aside: Vec::new(),
-            })
-        });
-        match fork {
-            Some(fork) => self.forks.push(fork),
+        match requests::fork(pool, generation, path, false)? {
+            Some((changes, moved)) => {
+                self.adopt(moved.unwrap_or_else(|| path.to_owned()), changes);
+            }
             None => self.without.push(path.to_owned()),
         }
         Ok(())
     }
-}
 
-impl Hooks {
-    /// What commands have changed and nobody was told of.
-    fn news(&mut self, plan: &Plan) -> Option<GitReport> {
-        /// How many names are looked at.
-        const MAX: usize = 1000;
-        /// A longer file counts as changed.
-        const MAX_BYTES: u64 = 256 << 10;
-        let entries = self.changes.entries(".", MAX).ok().flatten().unwrap_or_default();
-        let real = Directory::open(&self.path).ok()?;
-        // Installers write the same files again each time.
-        let is_same = |entry: &Entry| {
-            let read =
-                |directory: &Directory| directory.read(&entry.name, MAX_BYTES).ok().flatten();
-            read(&real).is_some_and(|content| read(&self.changes) == Some(content))
-        };
-        let changed = entries.into_iter().filter(|entry| !is_same(entry));
-        let names = changed.map(|entry| entry.name.to_string_lossy().into_owned());
-        let names: Vec<String> = names.filter(|name| !self.said.contains(name)).collect();
-        if names.is_empty() {
-            return None;
+    /// Takes a fork that a supervisor has made.
+    fn adopt(&mut self, path: PathBuf, changes: Directory) {
+        self.without.retain(|one| *one != path);
+        let taken = Directory::open(&path).and_then(|git| Ok((Snapshot::take(&git)?, git)));
+        match taken {
+            Ok((snapshot, git)) => {
+                let objects = changes.read(ALTERNATES, MAX_ALTERNATES).ok().flatten();
+                let objects =
+                    objects.map(|text| PathBuf::from(OsStr::from_bytes(text.trim_ascii_end())));
+                let current = Changed { changes, snapshot };
+                let aside = waiting::take(&git);
+                self.forks.push(Fork { path, git, objects, current, aside });
+            }
+            Err(error) => {
+                self.unread.push(Unread { path, changes, reason: Some(error.to_string()) });
+            }
         }
-        self.said.extend(names.iter().cloned());
-        Some(GitReport::Hooks { directory: shown(plan, &self.path), names })
     }
 }
 
@@ -359,9 +336,18 @@ impl Fork {
         !self.aside.is_empty() || self.current.has_changed()
     }
 
+    /// Where commands see its objects, and where they lie.
+    fn lent(&self) -> Option<(PathBuf, PathBuf)> {
+        Some((self.objects.clone()?, self.path.join("objects")))
+    }
+
     /// Has commands see a new fork, and returns the one before.
     fn renew(&mut self, pool: &Arc<Pool>, generation: u64) -> Result<Changed, Retired> {
-        let changes = request(pool, generation, &self.path, true)?.ok_or(Retired)?;
+        let (changes, moved) =
+            requests::fork(pool, generation, &self.path, true)?.ok_or(Retired)?;
+        if let Some(moved) = moved {
+            self.path = moved;
+        }
         let snapshot = Snapshot::take(&self.git).map_err(|_| Retired)?;
         Ok(std::mem::replace(&mut self.current, Changed { changes, snapshot }))
     }
@@ -383,120 +369,4 @@ impl Changed {
     fn has_changed(&mut self) -> bool {
         import::has_changes(&self.changes, &mut self.snapshot)
     }
-}
-
-impl ForkUse {
-    /// Which supervisor of the pool has the forks.
-    pub(crate) fn generation(&self) -> u64 {
-        self.forks.generation
-    }
-
-    /// Brings back what commands have changed so far, and reports what was not. The command has ended, and
-    /// may have made git directories. Returns whether all of it came back, too.
-    pub(super) fn end(&mut self, has_made: bool) -> (Vec<GitReport>, bool) {
-        if std::mem::replace(&mut self.is_over, true) {
-            return (Vec::new(), false);
-        }
-        let mut reports = std::mem::take(&mut self.reports);
-        let mut outcome = self.forks.end(&self.pool, true, has_made);
-        for pause in PAUSES {
-            reports.append(&mut outcome.reports);
-            if outcome.waiting.is_empty() {
-                break;
-            }
-            thread::sleep(pause);
-            outcome = self.forks.end(&self.pool, false, false);
-        }
-        let is_settled = outcome.waiting.is_empty() && !outcome.is_delayed;
-        reports.extend(outcome.reports.into_iter().chain(outcome.waiting));
-        (reports, is_settled)
-    }
-}
-
-impl Drop for ForkUse {
-    fn drop(&mut self) {
-        // Nobody has heard of the end of the command.
-        self.end(true);
-    }
-}
-
-impl GitReport {
-    fn of_fork(repository: &Path, note: GitNote) -> Self {
-        Self::Repository { path: repository.to_owned(), note }
-    }
-}
-
-/// Asks a supervisor for what has changed in its fork of a git directory. `None`: it has none.
-fn request(
-    pool: &Arc<Pool>,
-    generation: u64,
-    path: &Path,
-    anew: bool,
-) -> Result<Option<Directory>, Retired> {
-    ask(pool, generation, &fork_frame(path, anew), anew, |answer| match answer {
-        (Reply::Fork, mut descriptors) => descriptors.pop().map(Some),
-        (Reply::NoFork(_), _) => Some(None),
-        _ => None,
-    })
-}
-
-/// Asks a supervisor for one of its private git directories. `None`: there are no more.
-fn request_private(
-    pool: &Arc<Pool>,
-    generation: u64,
-    index: u32,
-) -> Result<Option<Private>, Retired> {
-    ask(pool, generation, &private_frame(index), false, |answer| match answer {
-        (Reply::Private(path), mut descriptors) => {
-            let (git, content) = (descriptors.pop()?, descriptors.pop()?);
-            Some(Some(Private { path, content, git }))
-        }
-        (Reply::NoPrivate, _) => Some(None),
-        _ => None,
-    })
-}
-
-/// Has commands see a fork where they had a private git directory. `None`: it stays private.
-fn request_settled(
-    pool: &Arc<Pool>,
-    generation: u64,
-    path: &Path,
-) -> Result<Option<Directory>, Retired> {
-    ask(pool, generation, &settle_private_frame(path), true, |answer| match answer {
-        (Reply::Fork, mut descriptors) => descriptors.pop().map(Some),
-        (Reply::NoFork(_), _) => Some(None),
-        _ => None,
-    })
-}
-
-/// Asks a supervisor. One that gives no answer that can be read is retired.
-fn ask<T>(
-    pool: &Arc<Pool>,
-    generation: u64,
-    frame: &[u8],
-    changes_trees: bool,
-    read: impl FnOnce((Reply, Vec<Directory>)) -> Option<T>,
-) -> Result<T, Retired> {
-    let mut state = pool.lock();
-    if state.generation != generation {
-        return Err(Retired);
-    }
-    if changes_trees {
-        // Each worker would say so.
-        state.drop_idle();
-    }
-    let Some(supervisor) = state.supervisor() else { return Err(Retired) };
-    let answer = supervisor.ask(frame);
-    drop(state);
-    let answer = answer.and_then(wait_for_answer).ok().map(|(reply, descriptors)| {
-        (reply, descriptors.into_iter().map(Directory::from).collect())
-    });
-    if let Some(answer) = answer.and_then(read) {
-        return Ok(answer);
-    }
-    let mut state = pool.lock();
-    if state.generation == generation {
-        state.retire();
-    }
-    Err(Retired)
 }

@@ -13,8 +13,8 @@ use toolwright_git::discovery::{Discovery, Sign};
 use toolwright_git::repository::{self, DOT_GIT};
 use toolwright_sandbox::plan::{Files, Plan};
 
+use super::judged::{End, Judged, Judgment, joined};
 use super::set_aside::{self, Identity, identity_at};
-use super::{made, shown};
 use crate::git_reports::GitReport;
 
 /// How many directories are known at once.
@@ -45,8 +45,6 @@ struct State {
     changed: BTreeSet<PathBuf>,
     /// What lay at paths that are set aside before a command ran.
     beside: BTreeMap<PathBuf, Identity>,
-    /// Whether commands can make no git directory that the host sees.
-    hides: bool,
 }
 
 /// What a person has at a place.
@@ -66,15 +64,6 @@ pub(crate) struct Look {
     /// The git directories of a person below them, beside those of the plan.
     below: Vec<PathBuf>,
     is_over: bool,
-}
-
-/// How things are when a command has ended.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct End {
-    /// Whether commands can make no git directory that the host sees.
-    pub(super) hides: bool,
-    /// Whether all changes to repositories have come back.
-    pub(super) is_settled: bool,
 }
 
 impl Look {
@@ -108,6 +97,11 @@ impl Look {
     /// The git directories of a person below the directories that commands write, beside those of the plan.
     pub(crate) fn below(&self) -> &[PathBuf] {
         &self.below
+    }
+
+    /// Whether no other command runs in these directories.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.tops.iter().all(|top| top.lock().users == 1)
     }
 
     /// Judges what is new, and says what of it does not stay. The command has ended.
@@ -164,10 +158,6 @@ impl State {
     fn begin(&mut self, top: &Path, plan: &Plan) {
         if self.users > 0 {
             self.look(top);
-            // Nobody but a person could have made these.
-            if self.hides {
-                self.adopt(top, |sign| sign == Sign::Directory);
-            }
             return;
         }
         let was_known = self.discovery.is_some();
@@ -175,7 +165,7 @@ impl State {
         if plan.looks_below.is_some() {
             self.look(top);
             if !was_known || !self.changed.is_empty() || self.has_leads() {
-                self.adopt(top, |_| true);
+                self.adopt(top);
             }
         }
         self.changed.clear();
@@ -190,14 +180,14 @@ impl State {
     }
 
     /// Takes what is there for a person's.
-    fn adopt(&mut self, top: &Path, which: impl Fn(Sign) -> bool) {
+    fn adopt(&mut self, top: &Path) {
         let Some((_, discovery)) = &self.discovery else { return };
         let found = discovery.found();
         self.of_person.retain(|place, _| found.contains_key(place));
         self.pending.retain(|place| found.contains_key(place));
         let Ok(directory) = Directory::open(top) else { return };
         for (place, sign) in found {
-            if !which(*sign) || self.pending.contains(place) {
+            if self.pending.contains(place) {
                 continue;
             }
             match Known::at(&directory, place, *sign) {
@@ -210,9 +200,11 @@ impl State {
     /// The git directories of a person, of which commands get forks.
     fn git_directories(&self, top: &Path, plan: &Plan) -> BTreeSet<PathBuf> {
         let mut all = BTreeSet::new();
-        for (place, known) in &self.of_person {
+        let Some((_, discovery)) = &self.discovery else { return all };
+        // What is new is nobody's yet, and commands have forks of that too.
+        for (place, sign) in discovery.found() {
             let place = joined(top, place);
-            match known.sign {
+            match sign {
                 Sign::Directory => drop(all.insert(place.join(DOT_GIT))),
                 Sign::Bare if place != top => drop(all.insert(place)),
                 Sign::File => all.extend(repository::directories(&place)),
@@ -230,7 +222,6 @@ impl State {
 
     fn end(&mut self, top: &Path, plan: &Plan, end: End, reports: &mut Vec<GitReport>) {
         self.look(top);
-        self.hides = end.hides;
         for path in &plan.set_aside {
             let Some(relative) = Top::relative(top, path) else { continue };
             if self.may_hold(relative) {
@@ -250,7 +241,8 @@ impl State {
             if self.of_person.get(place) == Some(&now) {
                 continue;
             }
-            let judged = Judged { plan, top, directory: &directory, place, sign: *sign };
+            let identity = now.identity;
+            let judged = Judged { plan, top, directory: &directory, place, sign: *sign, identity };
             match judged.judge(end, self.users == 0) {
                 Judgment::OfPerson => {
                     self.pending.remove(place);
@@ -298,81 +290,6 @@ impl Known {
         };
         Some(Self { sign, identity, lead })
     }
-}
-
-/// Something that is new.
-struct Judged<'j> {
-    plan: &'j Plan,
-    top: &'j Path,
-    directory: &'j Directory,
-    place: &'j Path,
-    sign: Sign,
-}
-
-/// What becomes of it.
-enum Judgment {
-    OfPerson,
-    MadeAnew(Vec<GitReport>),
-    SetAside(Vec<GitReport>),
-    Later,
-}
-
-impl Judged<'_> {
-    fn judge(&self, end: End, is_last: bool) -> Judgment {
-        match self.sign {
-            Sign::Directory if end.hides => Judgment::OfPerson,
-            // Its repository may not be there yet.
-            Sign::File if !end.is_settled => Judgment::Later,
-            Sign::File if !repository::directories(&joined(self.top, self.place)).is_empty() => {
-                Judgment::OfPerson
-            }
-            Sign::File | Sign::Other => self.set_aside(self.place, DOT_GIT),
-            // Somebody may be about to complete it.
-            Sign::Directory | Sign::Bare if !is_last => Judgment::Later,
-            Sign::Directory => self.make_anew(self.place, Path::new(DOT_GIT)),
-            Sign::Bare => match (self.place.parent(), self.place.file_name()) {
-                (Some(above), Some(name)) if self.place != Path::new(".") => {
-                    let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
-                    self.make_anew(above, Path::new(name))
-                }
-                _ => self.set_aside(self.place, "HEAD"),
-            },
-        }
-    }
-
-    fn make_anew(&self, above: &Path, name: &Path) -> Judgment {
-        let path = joined(self.top, above).join(name);
-        let Ok(Some(directory)) = self.directory.below(above) else { return Judgment::Later };
-        let anew = made::anew(self.plan, &directory, name.as_os_str(), &path);
-        let report = |note| GitReport::Repository { path: shown(self.plan, &path), note };
-        match anew {
-            made::Anew::Made(notes) => Judgment::MadeAnew(notes.into_iter().map(report).collect()),
-            made::Anew::Refused(notes) => {
-                // It is none any more without that.
-                let aside = match self.sign {
-                    Sign::Directory => self.set_aside(above, DOT_GIT),
-                    _ => self.set_aside(self.place, "HEAD"),
-                };
-                let Judgment::SetAside(more) = aside else { return aside };
-                Judgment::SetAside(notes.into_iter().map(report).chain(more).collect())
-            }
-        }
-    }
-
-    fn set_aside(&self, place: &Path, name: &str) -> Judgment {
-        match self.directory.below(place) {
-            Ok(Some(within)) => {
-                let at = joined(self.top, place);
-                let report = set_aside::entry(self.plan, &within, &at, name.as_ref());
-                Judgment::SetAside(vec![report])
-            }
-            _ => Judgment::Later,
-        }
-    }
-}
-
-fn joined(top: &Path, place: &Path) -> PathBuf {
-    if place == Path::new(".") { top.to_owned() } else { top.join(place) }
 }
 
 fn of(path: &Path) -> Arc<Top> {

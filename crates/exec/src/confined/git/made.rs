@@ -1,9 +1,10 @@
 //! Git directories that commands have made.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::os::fd::AsFd;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{AtFlags, Mode, RenameFlags, mkdirat, renameat_with, unlinkat};
 use rustix::io::Errno;
@@ -14,7 +15,7 @@ use toolwright_git::import::{self, Made};
 use toolwright_git::repository::DOT_GIT;
 use toolwright_sandbox::plan::Plan;
 
-use super::set_aside::{unique, with_write_access};
+use super::set_aside::{Identity, identity_at, unique, with_write_access};
 use super::terms;
 use crate::git_reports::GitNote;
 
@@ -38,9 +39,36 @@ impl Private {
     }
 
     /// Makes a repository of the host of it.
-    pub(super) fn bring_back(&self, plan: &Plan) -> Made {
-        import::create(&self.git, &self.content, &New::default(), &terms(plan, &self.path))
+    pub(super) fn bring_back(&self, plan: &Plan, lent: Vec<(PathBuf, PathBuf)>) -> Made {
+        let terms = terms(plan, &self.path, lent);
+        import::create(&self.git, &self.content, &New::default(), &terms)
     }
+
+    /// Notes that nobody is to take the directory of the host for a person's.
+    pub(super) fn remember(&self) {
+        if let Some(identity) = identity_at(&self.git, ".") {
+            covered().insert(identity);
+        }
+    }
+
+    /// Notes that it is a repository of the host now.
+    pub(super) fn forget(&self) {
+        if let Some(identity) = identity_at(&self.git, ".") {
+            covered().remove(&identity);
+        }
+    }
+}
+
+/// The directories of the host on which private ones lie, or lay when their supervisor ended.
+fn covered() -> MutexGuard<'static, BTreeSet<Identity>> {
+    static COVERED: Mutex<BTreeSet<Identity>> = Mutex::new(BTreeSet::new());
+    COVERED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a directory is one on which a private one lies or lay. What is in it was put there by a command that had
+/// it open before.
+pub(super) fn is_covered(identity: Identity) -> bool {
+    covered().contains(&identity)
 }
 
 /// What came of a git directory of plain files.
@@ -65,7 +93,8 @@ pub(super) fn anew(plan: &Plan, above: &Directory, name: &OsStr, path: &Path) ->
         return refused(Errno::NOENT);
     };
     let new = New { is_bare: name != DOT_GIT, ..New::default() };
-    let Made { is_made, notes, .. } = import::create(&git, &content, &new, &terms(plan, path));
+    let Made { is_made, notes, .. } =
+        import::create(&git, &content, &new, &terms(plan, path, Vec::new()));
     if !is_made {
         let _ = unlinkat(above, &other, AtFlags::REMOVEDIR);
         return Anew::Refused(notes);

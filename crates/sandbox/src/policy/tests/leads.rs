@@ -152,8 +152,7 @@ fn names_hold_in_every_writable_directory() {
     }
     assert_eq!(plan.hooks, [fixture.at("lib/h")]);
     assert_eq!(plan.forks, [fixture.at("lib/.git")]);
-    for path in ["lib/.idea", "lib/.windsurf", "empty/.git", "empty/.vscode", "empty/opencode.json"]
-    {
+    for path in ["lib/.idea", "lib/.windsurf", "empty/.vscode", "empty/opencode.json"] {
         assert!(plan.set_aside.contains(&fixture.at(path)), "{path}");
     }
     // A path of the caller's own is one below the root.

@@ -1,0 +1,66 @@
+//! The use of forks by one command.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use super::forks::Forks;
+use crate::confined::pool::Pool;
+use crate::git_reports::GitReport;
+
+/// How long the end of a command waits for a lock of the repository, before its changes are left to a later one.
+const PAUSES: [Duration; 3] =
+    [Duration::from_millis(50), Duration::from_millis(200), Duration::from_secs(1)];
+
+/// The use of forks by one command. Its end is that of the command.
+#[derive(Debug)]
+pub(crate) struct ForkUse {
+    pub(super) forks: Arc<Forks>,
+    pub(super) pool: Arc<Pool>,
+    pub(super) reports: Vec<GitReport>,
+    pub(super) is_over: bool,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ForkEnd {
+    /// Whether it may have made git directories.
+    pub(super) has_made: bool,
+    /// Whether no other command runs in its directories, whatever its supervisor is.
+    pub(super) is_alone: bool,
+}
+
+impl ForkUse {
+    /// Which supervisor of the pool has the forks.
+    pub(crate) fn generation(&self) -> u64 {
+        self.forks.generation
+    }
+
+    /// Brings back what commands have changed so far, and reports what was not. The command has ended, and
+    /// may have made git directories. Returns whether all of it came back, too.
+    pub(super) fn end(&mut self, end: ForkEnd) -> (Vec<GitReport>, bool) {
+        if std::mem::replace(&mut self.is_over, true) {
+            return (Vec::new(), false);
+        }
+        let mut reports = std::mem::take(&mut self.reports);
+        let mut outcome = self.forks.end(&self.pool, true, end);
+        for pause in PAUSES {
+            reports.append(&mut outcome.reports);
+            if outcome.waiting.is_empty() {
+                break;
+            }
+            thread::sleep(pause);
+            outcome = self.forks.end(&self.pool, false, ForkEnd { has_made: false, ..end });
+        }
+        let is_settled = outcome.waiting.is_empty() && !outcome.is_delayed;
+        reports.extend(outcome.reports.into_iter().chain(outcome.waiting));
+        (reports, is_settled)
+    }
+}
+
+impl Drop for ForkUse {
+    fn drop(&mut self) {
+        // Nobody has heard of the end of the command.
+        self.end(ForkEnd { has_made: true, is_alone: false });
+    }
+}

@@ -1,0 +1,106 @@
+//! What becomes of something that looks like a git directory and was not there before a command.
+
+use std::path::{Path, PathBuf};
+
+use toolwright_git::directory::Directory;
+use toolwright_git::discovery::Sign;
+use toolwright_git::repository::{self, DOT_GIT};
+use toolwright_sandbox::plan::Plan;
+
+use super::set_aside::{self, Identity};
+use super::{made, shown};
+use crate::git_reports::GitReport;
+
+/// How things are when a command has ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
+    /// Whether commands can make no git directory that the host sees.
+    pub(super) hides: bool,
+    /// Whether all changes to repositories have come back.
+    pub(super) is_settled: bool,
+}
+
+/// Something that is new.
+pub(super) struct Judged<'j> {
+    pub(super) plan: &'j Plan,
+    pub(super) top: &'j Path,
+    pub(super) directory: &'j Directory,
+    pub(super) place: &'j Path,
+    pub(super) sign: Sign,
+    pub(super) identity: Identity,
+}
+
+/// What becomes of it.
+pub(super) enum Judgment {
+    OfPerson,
+    MadeAnew(Vec<GitReport>),
+    SetAside(Vec<GitReport>),
+    Later,
+}
+
+impl Judged<'_> {
+    pub(super) fn judge(&self, end: End, is_last: bool) -> Judgment {
+        match self.sign {
+            // Its repository may not be there yet.
+            Sign::File if !end.is_settled => Judgment::Later,
+            Sign::File if !repository::directories(&joined(self.top, self.place)).is_empty() => {
+                Judgment::OfPerson
+            }
+            Sign::File | Sign::Other => self.set_aside(self.place, DOT_GIT),
+            // Somebody may be about to complete it.
+            Sign::Directory | Sign::Bare if !is_last => Judgment::Later,
+            Sign::Directory if made::is_covered(self.identity) => self.of_nobody(),
+            Sign::Directory if end.hides => Judgment::OfPerson,
+            Sign::Directory => self.make_anew(self.place, Path::new(DOT_GIT)),
+            Sign::Bare => match (self.place.parent(), self.place.file_name()) {
+                (Some(above), Some(name)) if self.place != Path::new(".") => {
+                    let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+                    self.make_anew(above, Path::new(name))
+                }
+                _ => self.set_aside(self.place, "HEAD"),
+            },
+        }
+    }
+
+    /// The directory of the host on which a private one lies or lay. It stays empty.
+    fn of_nobody(&self) -> Judgment {
+        match self.directory.entries(self.place.join(DOT_GIT), 1) {
+            Ok(Some(entries)) if entries.is_empty() => Judgment::Later,
+            _ => self.set_aside(self.place, DOT_GIT),
+        }
+    }
+
+    fn make_anew(&self, above: &Path, name: &Path) -> Judgment {
+        let path = joined(self.top, above).join(name);
+        let Ok(Some(directory)) = self.directory.below(above) else { return Judgment::Later };
+        let anew = made::anew(self.plan, &directory, name.as_os_str(), &path);
+        let report = |note| GitReport::Repository { path: shown(self.plan, &path), note };
+        match anew {
+            made::Anew::Made(notes) => Judgment::MadeAnew(notes.into_iter().map(report).collect()),
+            made::Anew::Refused(notes) => {
+                // It is none any more without that.
+                let aside = match self.sign {
+                    Sign::Directory => self.set_aside(above, DOT_GIT),
+                    _ => self.set_aside(self.place, "HEAD"),
+                };
+                let Judgment::SetAside(more) = aside else { return aside };
+                Judgment::SetAside(notes.into_iter().map(report).chain(more).collect())
+            }
+        }
+    }
+
+    fn set_aside(&self, place: &Path, name: &str) -> Judgment {
+        match self.directory.below(place) {
+            Ok(Some(within)) => {
+                let at = joined(self.top, place);
+                let report = set_aside::entry(self.plan, &within, &at, name.as_ref());
+                Judgment::SetAside(vec![report])
+            }
+            _ => Judgment::Later,
+        }
+    }
+}
+
+pub(super) fn joined(top: &Path, place: &Path) -> PathBuf {
+    if place == Path::new(".") { top.to_owned() } else { top.join(place) }
+}
