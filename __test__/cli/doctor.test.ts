@@ -9,6 +9,7 @@ import { makeSandbox } from '../support/sandbox.ts'
 const ROWS = {
   files: 'files',
   fileMetadata: 'file metadata',
+  git: 'git',
   network: 'network',
   loopback: 'loopback',
   unixSockets: 'unix sockets',

@@ -24,7 +24,7 @@ const SHORT = new Set([
   'shared memory, read',
 ])
 
-type Row = 'files' | 'fileMetadata' | 'network' | 'loopback' | 'unixSockets' | 'ipc' | 'processKill' | 'env'
+type Row = 'files' | 'fileMetadata' | 'git' | 'network' | 'loopback' | 'unixSockets' | 'ipc' | 'processKill' | 'env'
 type Report = Record<Row | 'limits', { level: 'kernel' | 'best-effort' | 'none'; mechanism: string }>
 
 /** Something that a system may lack, as `deny` takes it away. */
@@ -39,7 +39,7 @@ interface Missing {
   again?: true
 }
 
-const NOTHING_BUT_FILTERS = ['files', 'fileMetadata', 'network', 'loopback', 'ipc', 'processKill', 'env'] as const
+const NOTHING_BUT_FILTERS = ['files', 'fileMetadata', 'git', 'network', 'loopback', 'ipc', 'processKill', 'env'] as const
 
 const missing: readonly Missing[] = [
   { denied: 'landlock', changes: ['files'] },
@@ -52,9 +52,9 @@ const missing: readonly Missing[] = [
   { denied: 'clone-newuser', only: 'others', changes: NOTHING_BUT_FILTERS },
   { denied: 'clone-newpid', changes: ['processKill', 'env'] },
   { denied: 'clone-newnet', changes: ['network', 'loopback'] },
-  { denied: 'clone-newns', changes: ['files', 'fileMetadata', 'ipc', 'processKill', 'env'] },
+  { denied: 'clone-newns', changes: ['files', 'fileMetadata', 'git', 'ipc', 'processKill', 'env'] },
   { denied: 'clone-newipc', changes: ['ipc'] },
-  { denied: 'mount', changes: ['files', 'fileMetadata'] },
+  { denied: 'mount', changes: ['files', 'fileMetadata', 'git'] },
   { denied: 'mount_setattr=ENOSYS' },
   { denied: 'open_tree=ENOSYS' },
   { denied: 'move_mount=ENOSYS' },
@@ -63,7 +63,7 @@ const missing: readonly Missing[] = [
   { denied: 'pidfd_open=ENOSYS' },
   { denied: 'openat2=ENOSYS' },
   { denied: 'close_range=ENOSYS' },
-  { denied: 'clone-newns,landlock', changes: ['files', 'fileMetadata', 'processKill', 'env'] },
+  { denied: 'clone-newns,landlock', changes: ['files', 'fileMetadata', 'git', 'processKill', 'env'] },
   { denied: 'clone-newpid,landlock', changes: ['files', 'processKill', 'env'] },
 ]
 
@@ -103,6 +103,7 @@ const samples: Record<Row | 'processes', readonly Attack[]> = {
     'an extended attribute',
     'the flags of a file, by setflags',
   ),
+  git: [],
   env: named('environment', 'the environment: its own', 'the environment: of the host', 'the environment: of everybody'),
   processKill: [],
   ipc: named('ipc', 'shared memory, read', 'a message queue, written', 'a POSIX message queue, read', 'a key, read'),

@@ -55,7 +55,7 @@ test('the report has a level, a mechanism and an advice for everything it promis
   const report = await sandboxReport({ rootDir: tmpdir() })
   const { summary, ...holds } = report
   expect(Object.keys(holds).sort()).toEqual(
-    ['env', 'fileMetadata', 'files', 'ipc', 'limits', 'loopback', 'network', 'processKill', 'unixSockets'].sort(),
+    ['env', 'fileMetadata', 'files', 'git', 'ipc', 'limits', 'loopback', 'network', 'processKill', 'unixSockets'].sort(),
   )
   for (const hold of Object.values(holds)) {
     expect(['kernel', 'best-effort', 'none']).toContain(hold.level)

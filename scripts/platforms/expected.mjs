@@ -4,7 +4,7 @@
 const root = { limits: 'none' }
 const noLandlock = { files: 'best-effort' }
 /** Landlock is all that is left. */
-const noMounts = { files: 'best-effort', fileMetadata: 'none', ipc: 'best-effort', limits: 'best-effort' }
+const noMounts = { files: 'best-effort', fileMetadata: 'none', git: 'none', ipc: 'best-effort', limits: 'best-effort' }
 /** Before Landlock knows scopes, signals reach the user's other processes. */
 const noScopes = { ...noMounts, processKill: 'best-effort' }
 const nothing = { ...noScopes, files: 'none', env: 'best-effort' }

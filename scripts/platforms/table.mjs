@@ -4,6 +4,7 @@ import { PACKAGES } from './packages.mjs'
 const LAYERS = [
   ['files', 'files'],
   ['fileMetadata', 'file metadata'],
+  ['git', 'git'],
   ['network', 'network'],
   ['loopback', 'loopback'],
   ['unixSockets', 'unix sockets'],

@@ -22,6 +22,8 @@ export interface SandboxReport {
   files: SandboxHold
   /** Modes, owners, times and attributes of those files. */
   fileMetadata: SandboxHold
+  /** Git directories: commands write none of a person's, and leave none on the host. */
+  git: SandboxHold
   /** Hosts other than this machine. */
   network: SandboxHold
   /** Services on this machine's loopback interface. */
@@ -46,6 +48,7 @@ const MAX_REPORT_MS = 30_000
 export const sandboxKinds = {
   files: 'files',
   fileMetadata: 'file metadata',
+  git: 'git',
   network: 'network',
   loopback: 'loopback',
   unixSockets: 'unix sockets',

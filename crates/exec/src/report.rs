@@ -60,6 +60,11 @@ fn by_profile(plan: &Plan, inherits: bool) -> Report {
     Report {
         files: files(),
         file_metadata: files(),
+        git: if plan.hides_git_directories {
+            enforced("a profile of sandbox-exec; those that commands make are not held")
+        } else {
+            open(Choice::Git)
+        },
         network: network(),
         loopback: if plan.network == Network::HostLoopback {
             open(Choice::Loopback)
@@ -96,6 +101,7 @@ fn nothing(reason: &str) -> Report {
     Report {
         files: row(),
         file_metadata: row(),
+        git: row(),
         network: row(),
         loopback: row(),
         unix_sockets: row(),
@@ -121,9 +127,10 @@ mod tests {
         for network in [Network::Open, Network::HostLoopback, Network::Nothing] {
             for files in [Files::Confined, Files::Full] {
                 let report = by_profile(&plan(network, files), false);
-                let Report { files, file_metadata, network, loopback, unix_sockets, .. } = &report;
+                let Report { files, file_metadata, git, network, loopback, unix_sockets, .. } =
+                    &report;
                 let Report { ipc, process_kill, limits, environment, .. } = &report;
-                let rows = [files, file_metadata, network, loopback, unix_sockets, ipc];
+                let rows = [files, file_metadata, git, network, loopback, unix_sockets, ipc];
                 for row in rows.into_iter().chain([process_kill, limits, environment]) {
                     assert_ne!(row.level, Level::Kernel, "{row:?}");
                 }

@@ -22,7 +22,7 @@
 //!     read_scope: ReadScope::All,
 //!     writable_roots: &[],
 //!     readable: &[],
-//!     deny_write: &[".git/config".into()],
+//!     deny_write: &["notes".into()],
 //!     limits: Limits::DEFAULT,
 //!     home: None,
 //!     other_home: None,
@@ -30,7 +30,7 @@
 //!     sessions: None,
 //!     path: None,
 //! });
-//! assert!(plan.protected.contains(&root.join(".git/config")));
+//! assert!(plan.protected.contains(&root.join("notes")));
 //! assert_eq!(plan.writable, [root]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

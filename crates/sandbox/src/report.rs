@@ -66,6 +66,8 @@ pub enum Choice {
     Limits,
     /// Commands inherit the environment.
     Environment,
+    /// What git obeys is not protected.
+    Git,
 }
 
 /// What would make a row better.
@@ -75,6 +77,8 @@ pub enum Advice {
     Namespaces,
     /// Use a kernel that has the calls for mounts, and a container that knows them.
     Mounts,
+    /// Use a kernel with overlays in memory, and allow them.
+    Overlays,
     /// Use a kernel with Landlock, and allow it.
     Landlock,
     /// Allow what the broker of the loopback interface needs.
@@ -120,6 +124,8 @@ pub struct Report {
     pub files: Row,
     /// Modes, owners, times and attributes of those files.
     pub file_metadata: Row,
+    /// Git directories: commands write none of a person's, and leave none on the host.
+    pub git: Row,
     /// Hosts other than this one.
     pub network: Row,
     /// Services on this one's loopback interface.
@@ -145,6 +151,7 @@ pub fn report(plan: &Plan, layers: &Layers, inherits: bool) -> Report {
     Report {
         files: files(plan, layers),
         file_metadata: file_metadata(plan, layers),
+        git: git(plan, layers),
         network: network(plan, layers),
         loopback: loopback(plan, layers),
         unix_sockets: unix_sockets(plan, layers),
@@ -220,7 +227,8 @@ fn files(plan: &Plan, layers: &Layers) -> Row {
                     gaps.push(Gap::OpenStores);
                 }
             }
-            if !plan.protected.is_empty() && !layers.protected.holds() {
+            let is_protected = !plan.protected.is_empty() || !plan.forks.is_empty();
+            if is_protected && !layers.protected.holds() {
                 gaps.push(Gap::ProtectedPaths);
             }
             if layers.landlock_abi < TRUNCATES {
@@ -248,6 +256,29 @@ fn file_metadata(plan: &Plan, layers: &Layers) -> Row {
     } else {
         row(Level::None, why("a mount namespace", layers.mount), for_mounts(layers))
     }
+}
+
+fn git(plan: &Plan, layers: &Layers) -> Row {
+    if !plan.hides_git_directories {
+        return opened(Choice::Git);
+    }
+    if !layers.mount.holds() {
+        let reason = why("a mount namespace", layers.mount);
+        return row(Level::None, format!("commands write them: {reason}"), for_mounts(layers));
+    }
+    if !layers.hidden_git.holds() {
+        let reason = why("what makes new ones private", layers.hidden_git);
+        let mechanism = format!(
+            "read-only mounts; those that commands make are judged when these have ended: {reason}"
+        );
+        return row(Level::BestEffort, mechanism, Advice::Broker);
+    }
+    if let Layer::Refused(_) = layers.forks {
+        let reason = why("an overlay in memory", layers.forks);
+        let mechanism = format!("read-only mounts; commands cannot commit: {reason}");
+        return row(Level::Kernel, mechanism, Advice::Overlays);
+    }
+    kernel("forks in memory, and private directories for new ones")
 }
 
 fn network(plan: &Plan, layers: &Layers) -> Row {

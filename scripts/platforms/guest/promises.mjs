@@ -102,7 +102,7 @@ const planted = (name, text) => () => {
     end: () => writeFileSync(path, text),
   }
 }
-await attempt('files', 'write a hook of git', planted('hooks/pre-commit', ''))
+await attempt('git', 'write a hook of git', planted('hooks/pre-commit', ''))
 
 async function server(where) {
   let hits = 0

@@ -18,6 +18,7 @@ pub fn rows(report: &Report) -> Map<String, Value> {
     let rows = [
         ("files", &report.files),
         ("fileMetadata", &report.file_metadata),
+        ("git", &report.git),
         ("network", &report.network),
         ("loopback", &report.loopback),
         ("unixSockets", &report.unix_sockets),
@@ -60,6 +61,7 @@ fn opened(choice: Choice) -> &'static str {
         Choice::Loopback => "sandbox.loopback is \"host\"",
         Choice::Limits => "sandbox.limits sets none",
         Choice::Environment => "env is \"inherit\"",
+        Choice::Git => "sandbox.denyWrite is set without \"@git\"",
     }
 }
 
@@ -73,6 +75,9 @@ pub fn advice(advice: Option<Advice>) -> &'static str {
         }
         Some(Advice::Mounts) => {
             "Use Linux 5.8 or later, and a container profile that knows open_tree, move_mount, mount_setattr and openat2."
+        }
+        Some(Advice::Overlays) => {
+            "Use Linux 6.6 or later, and a container profile that allows fsopen, fsconfig and fsmount."
         }
         Some(Advice::Landlock) => {
             "Use Linux 5.13 or later with Landlock among its security modules (lsm=), and a container profile that allows its system calls."
@@ -92,6 +97,7 @@ pub fn advice(advice: Option<Advice>) -> &'static str {
             Choice::Loopback => "Leave sandbox.loopback out.",
             Choice::Limits => "Set sandbox.limits.",
             Choice::Environment => "Leave env out, and name what is needed.",
+            Choice::Git => "Add \"@git\" to sandbox.denyWrite.",
         },
     }
 }
