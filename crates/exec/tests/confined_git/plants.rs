@@ -358,6 +358,10 @@ const NEW: &[(&str, &str)] = &[
         "git init -q evil; git -C evil config core.fsmonitor $CANARY; mkdir sub; echo gitdir: ../evil/.git > sub/.git",
     ),
     (
+        "a file below that leads to one that names it",
+        "git init -q sub; cp -r sub/.git sub/x; rm -rf sub/.git; printf '[core]\n\tbare = false\n\tworktree = ..\n\tfsmonitor = '$CANARY'\n' > sub/x/config; echo gitdir: x > sub/.git",
+    ),
+    (
         "a link below that leads to another one",
         "git init -q evil; git -C evil config core.fsmonitor $CANARY; mkdir sub; ln -s ../evil/.git sub/.git",
     ),

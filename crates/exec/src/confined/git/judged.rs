@@ -8,7 +8,7 @@ use toolwright_git::repository::{self, DOT_GIT};
 use toolwright_sandbox::plan::Plan;
 
 use super::set_aside::{self, Identity};
-use super::{made, shown};
+use super::{is_writable, made, shown};
 use crate::git_reports::GitReport;
 
 /// How things are when a command has ended.
@@ -28,6 +28,8 @@ pub(super) struct Judged<'j> {
     pub(super) place: &'j Path,
     pub(super) sign: Sign,
     pub(super) identity: Identity,
+    /// The git directories of a person, and of the host.
+    pub(super) known: &'j dyn Fn() -> Vec<PathBuf>,
 }
 
 /// What becomes of it.
@@ -43,9 +45,7 @@ impl Judged<'_> {
         match self.sign {
             // Its repository may not be there yet.
             Sign::File if !end.is_settled => Judgment::Later,
-            Sign::File if !repository::directories(&joined(self.top, self.place)).is_empty() => {
-                Judgment::OfPerson
-            }
+            Sign::File if self.leads_home() => Judgment::OfPerson,
             Sign::File | Sign::Other => self.set_aside(self.place, DOT_GIT),
             // Somebody may be about to complete it.
             Sign::Directory | Sign::Bare if !is_last => Judgment::Later,
@@ -60,6 +60,17 @@ impl Judged<'_> {
                 _ => self.set_aside(self.place, "HEAD"),
             },
         }
+    }
+
+    /// Whether a file leads to a repository that names its work tree, and that no command has made of plain files.
+    fn leads_home(&self) -> bool {
+        let directories = repository::directories(&joined(self.top, self.place));
+        let known = (self.known)();
+        let is_known = |directory: &PathBuf| {
+            known.iter().any(|known| directory.starts_with(known))
+                || !is_writable(self.plan, directory)
+        };
+        !directories.is_empty() && directories.iter().all(is_known)
     }
 
     /// The directory of the host on which a private one lies or lay. It stays empty.

@@ -110,10 +110,11 @@ impl Look {
         if std::mem::replace(&mut self.is_over, true) {
             return reports;
         }
+        let before: Vec<PathBuf> = self.plan.forks.iter().chain(&self.below).cloned().collect();
         for top in &self.tops {
             let mut state = top.lock();
             state.users = state.users.saturating_sub(1);
-            state.end(&top.path, &self.plan, end, &mut reports);
+            state.end(&top.path, (&self.plan, &before), end, &mut reports);
         }
         reports.truncate(MAX_REPORTS);
         reports
@@ -220,7 +221,14 @@ impl State {
         all
     }
 
-    fn end(&mut self, top: &Path, plan: &Plan, end: End, reports: &mut Vec<GitReport>) {
+    /// `before`: the git directories of a person when the command began.
+    fn end(
+        &mut self,
+        top: &Path,
+        (plan, before): (&Plan, &[PathBuf]),
+        end: End,
+        reports: &mut Vec<GitReport>,
+    ) {
         self.look(top);
         for path in &plan.set_aside {
             let Some(relative) = Top::relative(top, path) else { continue };
@@ -236,13 +244,25 @@ impl State {
         let Some((_, discovery)) = &self.discovery else { return };
         let found = discovery.found().clone();
         let Ok(directory) = Directory::open(top) else { return };
-        for (place, sign) in &found {
+        // A file leads to one of the others.
+        let (files, others): (Vec<_>, Vec<_>) =
+            found.iter().partition(|(_, sign)| **sign == Sign::File);
+        for (place, sign) in others.into_iter().chain(files) {
             let Some(now) = Known::at(&directory, place, *sign) else { continue };
             if self.of_person.get(place) == Some(&now) {
                 continue;
             }
             let identity = now.identity;
-            let judged = Judged { plan, top, directory: &directory, place, sign: *sign, identity };
+            let known = || {
+                let own = self.of_person.iter().filter_map(|(place, known)| match known.sign {
+                    Sign::Directory => Some(joined(top, place).join(DOT_GIT)),
+                    Sign::Bare => Some(joined(top, place)),
+                    Sign::File | Sign::Other => None,
+                });
+                own.chain(before.iter().cloned()).collect()
+            };
+            let (directory, known) = (&directory, &known);
+            let judged = Judged { plan, top, directory, place, sign: *sign, identity, known };
             match judged.judge(end, self.users == 0) {
                 Judgment::OfPerson => {
                     self.pending.remove(place);
