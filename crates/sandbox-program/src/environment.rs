@@ -124,6 +124,8 @@ fn send_fork(found: Result<mounts::Found<'_>, Errno>, socket: &OwnedFd) {
     let _ = match found {
         Ok((changes, None)) => send(socket, &Reply::Fork.frame(), &[changes]),
         Ok((changes, Some(path))) => send(socket, &Reply::MovedFork(path).frame(), &[changes]),
+        // Without an answer the host takes another supervisor.
+        Err(mounts::UNHELD) => return,
         Err(errno) => send(socket, &Reply::NoFork(errno.raw_os_error()).frame(), &[]),
     };
 }

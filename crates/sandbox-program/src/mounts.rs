@@ -46,7 +46,7 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::process::{chdir, umask};
-pub(crate) use settling::Found;
+pub(crate) use settling::{Found, UNHELD};
 pub use shared::{Shared, own_mounts};
 pub use watch::Watch;
 

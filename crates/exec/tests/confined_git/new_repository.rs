@@ -84,3 +84,27 @@ fn one_that_is_moved_comes_back_where_it_is() {
         "fatal: your current branch 'main' does not have any commits yet\n[Some(128)]"
     );
 }
+
+/// What a host that was killed leaves in the place of a repository that a command was making.
+#[test]
+fn an_empty_directory_in_its_place_is_nobodys() {
+    if !has_namespaces() {
+        return;
+    }
+    for prepare in ["mkdir .git", "mkdir -p sub/.git"] {
+        let scene = Scene::new(prepare);
+        let root = &scene.place.root;
+        let at = if prepare.contains("sub") { "sub" } else { "." };
+        let (printed, reports) = scene.confined(&format!(
+            "cd {at}; git init -q && git commit -q --allow-empty -m one; echo evil > .git/hooks/pre-commit; git log --format=%s"
+        ));
+        assert_eq!(printed, "one\n[Some(0)]", "{prepare}: {reports:?}");
+        let shown =
+            scene.on_host(root, &format!("git -C {at} log --format=%s; ls {at}/.git/hooks"));
+        assert!(shown.starts_with("one\nls:"), "{prepare}: {shown}\n{reports:?}");
+        let (printed, _) = scene.confined(&format!(
+            "git -C {at} commit -q --allow-empty -m two; git -C {at} log --format=%s"
+        ));
+        assert_eq!(printed, "two\none\n[Some(0)]", "{prepare}");
+    }
+}

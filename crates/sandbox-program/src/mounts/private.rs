@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use rustix::fs::{
     AtFlags, CWD, Dir, Gid, Mode, OFlags, ResolveFlags, Stat, StatxFlags, Uid, fchmod, fchown,
-    fstat, openat2, statx,
+    fstat, openat, openat2, statx,
 };
 use rustix::io::Errno;
 use toolwright_fork::{Fork, Hidden};
@@ -203,7 +203,10 @@ fn new_content(hidden: &Hidden, stat: &Stat) -> Result<Fork, Errno> {
 
 fn names(directory: impl AsFd) -> Result<Vec<OsString>, Errno> {
     let mut names = Vec::new();
-    for entry in Dir::read_from(directory)? {
+    // It may be open as a place alone.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let directory = openat(directory, c".", flags, Mode::empty())?;
+    for entry in Dir::new(directory)? {
         let entry = entry?;
         let name = entry.file_name().to_bytes();
         if name != b"." && name != b".." {
@@ -213,7 +216,7 @@ fn names(directory: impl AsFd) -> Result<Vec<OsString>, Errno> {
     Ok(names)
 }
 
-fn is_empty(directory: impl AsFd) -> Result<bool, Errno> {
+pub(super) fn is_empty(directory: impl AsFd) -> Result<bool, Errno> {
     Ok(names(directory)?.is_empty())
 }
 

@@ -8,32 +8,61 @@ use rustix::fs::fstat;
 use rustix::io::Errno;
 
 use super::forks::Forks;
-use super::{Tree, change, kernel};
+use super::{DirectoryIdentity, Tree, change, kernel, private};
+
+/// Commands can write a directory that was to have a fork.
+pub(crate) const UNHELD: Errno = Errno::NOTRECOVERABLE;
 
 /// What has changed in a fork, and the path where it lies if commands have moved it.
 pub(crate) type Found<'t> = (BorrowedFd<'t>, Option<PathBuf>);
 
 impl Tree {
     /// What commands have changed in a directory. If they have no fork of it yet, they get one; with `anew`, the one
-    /// that they have is replaced by another.
+    /// that they have is replaced by another. After an error the directory is private, read-only or gone:
+    /// [`UNHELD`] says that it is none of these.
     pub(crate) fn fork(&mut self, path: &Path, anew: bool) -> Result<Found<'_>, Errno> {
+        if let Err(errno) = self.make_fork(path, anew) {
+            let is_held = errno == Errno::BUSY || self.hold(path);
+            return Err(if is_held { errno } else { UNHELD });
+        }
+        self.forks.as_mut().and_then(|forks| forks.changes(path)).ok_or(UNHELD)
+    }
+
+    fn make_fork(&mut self, path: &Path, anew: bool) -> Result<(), Errno> {
         let forks = self.forks.as_mut().ok_or(Errno::NOSYS)?;
         forks.forget_removed();
-        if !forks.has(path) {
-            let renewal = self.renewal.as_ref().ok_or(Errno::NOSYS)?;
-            let base = Forks::base(path)?;
-            let own = kernel::copy_entry(&base, c"")?;
-            if self.private.has_device(fstat(&base)?.st_dev) {
-                return Err(Errno::BUSY);
+        if forks.has(path) {
+            if anew {
+                change(self.own_changes.as_ref(), || forks.replace(path))?;
             }
-            change(self.own_changes.as_ref(), || {
-                renewal.cover(path, &mut self.placeholders)?;
-                forks.add(path, base, own)
-            })?;
-        } else if anew {
-            change(self.own_changes.as_ref(), || forks.replace(path))?;
+            return Ok(());
         }
-        forks.changes(path).ok_or(Errno::NOENT)
+        let renewal = self.renewal.as_ref().ok_or(Errno::NOSYS)?;
+        let base = Forks::base(path)?;
+        let own = kernel::copy_entry(&base, c"")?;
+        let stat = fstat(&base)?;
+        if self.private.has_device(stat.st_dev) {
+            return Err(Errno::BUSY);
+        }
+        // A command or a host was stopped before it had made a repository here. Another command may.
+        if private::is_empty(&base)? {
+            let (private, hidden) = (&mut self.private, forks.hidden());
+            let identity = DirectoryIdentity::of(&stat);
+            change(self.own_changes.as_ref(), || private.add(hidden, path, identity, false))?;
+            return Err(Errno::BUSY);
+        }
+        change(self.own_changes.as_ref(), || {
+            renewal.cover(path, &mut self.placeholders)?;
+            forks.add(path, base, own)
+        })
+    }
+
+    /// Makes a directory read-only for commands. Returns whether they write nothing there.
+    fn hold(&mut self, path: &Path) -> bool {
+        let Some(renewal) = &self.renewal else { return false };
+        let placeholders = &mut self.placeholders;
+        let covered = change(self.own_changes.as_ref(), || renewal.cover(path, placeholders));
+        covered.is_ok() || matches!(kernel::open_plain(path), Err(Errno::NOENT | Errno::NOTDIR))
     }
 
     /// Notes that no command runs.

@@ -63,7 +63,8 @@ pub(super) fn hold(
 ) {
     let Repository { git, names } = repository;
     let Some(top) = git.parent() else { return };
-    if !exists(git) {
+    // What is empty is nobody's yet, and private to commands.
+    if !exists(git) || is_empty(git) {
         // Commands can make none that the host sees.
         protected.retain(|path| !path.starts_with(git));
         if is_bare(top) {
@@ -149,6 +150,12 @@ pub(super) fn is_within_git(path: &Path) -> bool {
 pub(super) fn is_bare(directory: &Path) -> bool {
     exists(&directory.join("HEAD"))
         && ["objects", "refs"].iter().all(|name| directory.join(name).is_dir())
+}
+
+fn is_empty(git: &Path) -> bool {
+    Directory::open(git)
+        .and_then(|git| git.entries(".", 1))
+        .is_ok_and(|all| all.is_some_and(|all| all.is_empty()))
 }
 
 /// A link that leads nowhere is there too.

@@ -15,6 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rustix::io::Errno;
 use toolwright_git::directory::Directory;
 use toolwright_git::import::{self, Imported, Made, Snapshot};
 use toolwright_sandbox::plan::Plan;
@@ -88,7 +89,7 @@ impl Forks {
     pub(crate) fn of(plan: &Plan, pool: &Arc<Pool>, generation: u64) -> Result<Arc<Self>, Retired> {
         let mut made = State::default();
         for path in &plan.hooks {
-            if let Some((changes, _)) = requests::fork(pool, generation, path, false)? {
+            if let Ok((changes, _)) = requests::fork(pool, generation, path, false)? {
                 made.hooks.push(Hooks { path: path.clone(), changes, said: Vec::new() });
             }
         }
@@ -303,10 +304,11 @@ impl State {
     /// Has commands see a fork of a git directory. Where there is none, it is read-only.
     fn add(&mut self, path: &Path, pool: &Arc<Pool>, generation: u64) -> Result<(), Retired> {
         match requests::fork(pool, generation, path, false)? {
-            Some((changes, moved)) => {
-                self.adopt(moved.unwrap_or_else(|| path.to_owned()), changes);
+            Ok((changes, moved)) => self.adopt(moved.unwrap_or_else(|| path.to_owned()), changes),
+            Err(errno) => {
+                self.has_private |= errno == Errno::BUSY;
+                self.without.push(path.to_owned());
             }
-            None => self.without.push(path.to_owned()),
         }
         Ok(())
     }
@@ -344,7 +346,7 @@ impl Fork {
     /// Has commands see a new fork, and returns the one before.
     fn renew(&mut self, pool: &Arc<Pool>, generation: u64) -> Result<Changed, Retired> {
         let (changes, moved) =
-            requests::fork(pool, generation, &self.path, true)?.ok_or(Retired)?;
+            requests::fork(pool, generation, &self.path, true)?.map_err(|_| Retired)?;
         if let Some(moved) = moved {
             self.path = moved;
         }

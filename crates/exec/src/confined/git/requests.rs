@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::io::Errno;
 use toolwright_git::directory::Directory;
 use toolwright_sandbox::wire::{
     Reply, discard_private_frame, fork_frame, private_frame, settle_private_frame,
@@ -17,17 +18,17 @@ use crate::confined::pool::Pool;
 pub(crate) struct Retired;
 
 /// Asks a supervisor for what has changed in its fork of a git directory, and where that lies if commands have moved
-/// it. `None`: it has none.
+/// it. An error says why it has none: `EBUSY` for one that is private.
 pub(super) fn fork(
     pool: &Arc<Pool>,
     generation: u64,
     path: &Path,
     anew: bool,
-) -> Result<Option<(Directory, Option<PathBuf>)>, Retired> {
+) -> Result<Result<(Directory, Option<PathBuf>), Errno>, Retired> {
     ask(pool, generation, &fork_frame(path, anew), anew, |answer| match answer {
-        (Reply::Fork, mut descriptors) => Some(Some((descriptors.pop()?, None))),
-        (Reply::MovedFork(path), mut descriptors) => Some(Some((descriptors.pop()?, Some(path)))),
-        (Reply::NoFork(_), _) => Some(None),
+        (Reply::Fork, mut descriptors) => Some(Ok((descriptors.pop()?, None))),
+        (Reply::MovedFork(path), mut descriptors) => Some(Ok((descriptors.pop()?, Some(path)))),
+        (Reply::NoFork(errno), _) => Some(Err(Errno::from_raw_os_error(errno))),
         _ => None,
     })
 }
