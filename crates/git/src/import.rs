@@ -9,6 +9,7 @@ mod area;
 mod changes;
 mod generation;
 mod indexes;
+mod linked;
 mod made;
 mod modules;
 mod note;
@@ -34,7 +35,7 @@ pub use changes::{has_changes, is_quiet};
 pub use made::{Found, Made, create};
 pub use note::Note;
 pub use recovery::recover;
-pub use snapshot::Snapshot;
+pub use snapshot::{NotTaken, Snapshot};
 
 /// What decides about settings and addresses that come back.
 pub struct Terms<'t> {
@@ -111,7 +112,7 @@ fn try_import(
     let database = Database::open(objects).map_err(Failure::from)?;
     let upper = changes.below(".").map_err(Failure::from)?;
     let upper = Upper::from(upper.ok_or_else(|| Failure::Unreadable("it is gone".to_owned()))?);
-    let received = Received::read(git, &database, snapshot, &upper, &terms.is_writable)?;
+    let received = Received::read(git, &database, snapshot, &upper, terms)?;
     if left.is_new {
         received.check_whole(git)?;
     }

@@ -17,24 +17,33 @@ use crate::loose::subdirectory;
 use crate::temporary::Temporary;
 
 const OBJECTS: &str = "lfs/objects";
+/// What Git LFS keeps beside the objects, and makes anew where it is not there.
+const PASSING: [&str; 9] =
+    ["bad", "cache", "incomplete", "lockcache.db", "locks", "logs", "objects", "repo", "tmp"];
 
 /// The accepted large files of a command. They wait in `lfs/tmp`, which Git LFS itself cleans.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct LargeFiles {
     files: BTreeMap<String, Temporary>,
     left_out: Vec<LeftOut>,
+    reached: Option<Bound>,
 }
 
 impl LargeFiles {
     /// Reads the large files of a git directory that has only what a command added. Those that the
     /// repository's own git directory has are skipped.
     ///
-    /// Of the bounds, those of entries, loose objects, packs as they are and time hold for these files.
-    pub fn read(added: &Directory, own: &Directory, bounds: &Bounds) -> Result<Self, Problem> {
-        let files = Self { files: BTreeMap::new(), left_out: Vec::new() };
+    /// Of the bounds, those of entries, loose objects, packs as they are and time hold for these files. None
+    /// of them refers to another, so those that were read before a bound was reached are accepted.
+    pub fn read(added: &Directory, own: &Directory, bounds: &Bounds) -> io::Result<Self> {
+        let files = Self::default();
         let mut reader =
             Reader { files, added, own, bounds, budget: Budget::new(bounds), staging: None };
-        reader.read()?;
+        match reader.read() {
+            Ok(()) => {}
+            Err(Problem::Bound(bound)) => reader.files.reached = Some(bound),
+            Err(Problem::Io(error)) => return Err(error),
+        }
         Ok(reader.files)
     }
 
@@ -48,6 +57,12 @@ impl LargeFiles {
     #[must_use]
     pub fn left_out(&self) -> &[LeftOut] {
         &self.left_out
+    }
+
+    /// The bound because of which files were not read.
+    #[must_use]
+    pub fn reached(&self) -> Option<Bound> {
+        self.reached
     }
 
     /// Moves them to their places in a git directory. What is there already stays.
@@ -75,6 +90,13 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn read(&mut self) -> Result<(), Problem> {
+        let mut entries = self.list("lfs");
+        while let Some((name, kind)) = self.next(&mut entries, "lfs")? {
+            let is_passing = PASSING.iter().any(|passing| name == *passing);
+            if !is_passing && kind != FileType::CharacterDevice {
+                self.leave_out(&Path::new("lfs").join(&name), Reason::Unknown);
+            }
+        }
         for first in self.directories(OBJECTS)? {
             let path = format!("{OBJECTS}/{first}");
             for second in self.directories(&path)? {
@@ -96,7 +118,8 @@ impl Reader<'_> {
         while let Some((name, kind)) = self.next(&mut entries, path)? {
             match name.to_str().filter(|name| is_hex(name, 2)) {
                 Some(name) if kind == FileType::Directory => names.push(name.to_owned()),
-                _ if kind == FileType::CharacterDevice => {}
+                // Git LFS before 2.0 has its logs here.
+                _ if kind == FileType::CharacterDevice || name == "logs" => {}
                 _ => self.leave_out(Path::new(path).join(&name).as_path(), Reason::Unknown),
             }
         }

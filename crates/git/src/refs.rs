@@ -12,6 +12,7 @@ mod update;
 mod value;
 
 pub use changes::{Changes, LeftOut, RefChange, Refusal, changes, head_change};
+pub(crate) use map::read_packed;
 pub use map::{RefMap, Unreadable, Unsupported, read_head};
 pub use name::{BadName, RefName};
 pub use packed::Packed;

@@ -22,7 +22,7 @@ use crate::upper::{self, Bounds, Node, Upper};
 use grammar::{DIRECTORIES, FILES, Grammar};
 
 /// The most files of a directory of a state.
-const ENTRIES: usize = 20_000;
+const ENTRIES: usize = 100_000;
 
 /// Files that come back together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -81,7 +81,11 @@ impl Marks {
             }
         }
         for (name, _) in DIRECTORIES {
-            let Some(directory) = git.below(name)? else { continue };
+            let directory = match git.below(name) {
+                Ok(Some(directory)) => directory,
+                Ok(None) | Err(ReadError::WrongKind) => continue,
+                Err(error) => return Err(error),
+            };
             for entry in directory.entries(".", ENTRIES)?.unwrap_or_default() {
                 if let Ok(stat) = statat(&directory, &entry.name, AtFlags::SYMLINK_NOFOLLOW) {
                     add(Kind::Operation, Path::new(name).join(&entry.name), &stat);
@@ -101,7 +105,17 @@ impl Marks {
 impl State {
     /// Stages the files in a transaction.
     pub fn write(&self, transaction: &mut Transaction<'_>) -> Result<(), TransactionError> {
+        self.write_below(Path::new(""), transaction)
+    }
+
+    /// The same for a linked work tree, whose files are below `worktrees/NAME`.
+    pub fn write_below(
+        &self,
+        prefix: &Path,
+        transaction: &mut Transaction<'_>,
+    ) -> Result<(), TransactionError> {
         for (path, content) in &self.files {
+            let path = &prefix.join(path);
             match (self.kind, content) {
                 (Kind::Shallow, Some(content)) => {
                     transaction.lock(path, 0o666)?;

@@ -181,6 +181,22 @@ impl<'a> Transaction<'a> {
         Ok(())
     }
 
+    /// Takes the directory of a linked work tree away with everything in it, and `worktrees` if it is empty
+    /// then. The caller has locked what others write in it.
+    pub fn detach(&mut self, path: &Path) -> Result<(), TransactionError> {
+        let path = target(path).filter(|path| path.components().count() == 2);
+        let path = path.filter(|path| below_worktree(path).as_os_str().is_empty());
+        let path = path.ok_or_else(|| TransactionError::Path(PathBuf::new()))?;
+        let Some(stat) = self.find(&path)? else { return Ok(()) };
+        if !files::is_directory(&stat) {
+            return Err(TransactionError::InTheWay(path));
+        }
+        let (number, inode) = (self.next, Identity::from(&stat).inode);
+        self.next += 1;
+        self.steps.insert(path.clone(), Step::Detach { number, inode, path });
+        Ok(())
+    }
+
     /// Makes the changes. The caller has compared, under the locks, what it was going to replace. `Err`:
     /// nothing is changed. What could not be written after the point of no return is returned.
     pub fn commit(mut self) -> Result<Vec<Unfinished>, TransactionError> {

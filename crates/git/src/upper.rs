@@ -80,11 +80,15 @@ pub struct Touched {
 
 /// An upper directory.
 #[derive(Debug)]
-pub struct Upper(Directory);
+pub struct Upper {
+    directory: Directory,
+    /// Nothing of the directory below the overlay shows.
+    is_opaque: bool,
+}
 
 impl From<Directory> for Upper {
     fn from(directory: Directory) -> Self {
-        Self(directory)
+        Self { directory, is_opaque: false }
     }
 }
 
@@ -92,14 +96,22 @@ impl Upper {
     /// The directory itself.
     #[must_use]
     pub fn directory(&self) -> &Directory {
-        &self.0
+        &self.directory
+    }
+
+    /// The part of it below a path. `None`: the command did not touch it, or has deleted it.
+    pub fn below(&self, path: impl AsRef<Path>) -> Result<Option<Self>, ReadError> {
+        let path = path.as_ref();
+        let Node::Directory { is_opaque } = self.entry(path)? else { return Ok(None) };
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        Ok(self.directory.below(path)?.map(|directory| Self { directory, is_opaque }))
     }
 
     /// What a path is. A path below a whiteout, a file or an opaque directory is a whiteout where it is not
     /// in the upper directory.
     pub fn entry(&self, path: impl AsRef<Path>) -> Result<Node, ReadError> {
         let path = path.as_ref();
-        let mut is_hidden = false;
+        let mut is_hidden = self.is_opaque;
         let mut so_far = PathBuf::new();
         for component in path.components() {
             if !matches!(component, Component::Normal(_)) {
@@ -116,12 +128,12 @@ impl Upper {
                 node => return Ok(node),
             }
         }
-        Ok(Node::Directory { is_opaque: false })
+        Ok(Node::Directory { is_opaque: is_hidden })
     }
 
     /// Reads a regular file of at most `limit` bytes. `None`: there is none.
     pub fn read(&self, path: impl AsRef<Path>, limit: u64) -> Result<Option<Vec<u8>>, ReadError> {
-        self.0.read(path, limit)
+        self.directory.read(path, limit)
     }
 
     /// Everything that was touched at and below a path, sorted. More entries than the bound are an error.
@@ -160,7 +172,7 @@ impl Upper {
             Err(ReadError::WrongKind)
         } else {
             let opened = if path.as_os_str().is_empty() { Path::new(".") } else { &path };
-            self.0.below(opened).transpose().unwrap_or(Err(ReadError::WrongKind))
+            self.directory.below(opened).transpose().unwrap_or(Err(ReadError::WrongKind))
         };
         let Ok(directory) = listing else {
             touched[index].kind = Kind::Odd;
@@ -192,9 +204,9 @@ impl Upper {
         };
         let opened;
         let parent = if parent.as_os_str().is_empty() {
-            &self.0
+            &self.directory
         } else {
-            match self.0.below(parent) {
+            match self.directory.below(parent) {
                 Ok(Some(directory)) => {
                     opened = directory;
                     &opened

@@ -1,27 +1,28 @@
 //! Writing what was read into the repository, under git's own locks.
 
-use std::collections::BTreeSet;
+mod kept;
+mod work_tree;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::area::{After, place};
 use super::read::{Failure, Received};
 use super::settings::Settings;
-use super::{Note, Snapshot, Terms, indexes, modules, states};
+use super::{Note, Snapshot, Terms, indexes, linked, modules, states};
 use crate::config::Value;
 use crate::database::Database;
 use crate::directory::Directory;
 use crate::index::{self, Index, SkipWorktree};
 use crate::log::{self, Change, Line, LogName};
 use crate::object::Id;
-use crate::refs::{self, Head, Outcome, RefChange, RefName, RefValue};
+use crate::refs::{self, Head, Outcome, RefName};
 use crate::transaction::{Transaction, TransactionError};
 use crate::upper::{Bounds, Upper};
 
 /// The mode of a new file, before the mask of the process.
 pub(super) const MODE: u32 = 0o666;
-/// How many digits of a commit name what is kept of it.
-const KEPT_DIGITS: usize = 10;
 
 /// Why nothing was written.
 pub(super) enum NotWritten {
@@ -67,45 +68,40 @@ pub(super) fn apply(
     let objects = objects.ok_or_else(|| Failure::Unreadable("it has no objects".to_owned()))?;
     // Objects that nothing refers to do no harm, should the rest fail.
     received.objects.store(&objects)?;
-    // A path may be left out of the work tree where it is, and where somebody has asked for that.
-    let is_absent = |path: &[u8]| {
-        use std::os::unix::ffi::OsStrExt;
-        let path = Path::new(std::ffi::OsStr::from_bytes(path));
-        terms.top.as_ref().is_some_and(|top| top.join(path).symlink_metadata().is_err())
-    };
-    let is_sparse = [git, upper.directory()]
-        .iter()
-        .any(|place| matches!(place.file("info/sparse-checkout"), Ok(Some(_))));
+    received.large_files.store(git).map_err(Failure::from)?;
     let mut apply = Apply {
         git,
         transaction: Transaction::begin(git)?,
         notes: Vec::new(),
         applied: BTreeSet::new(),
+        kept: BTreeMap::new(),
         is_empty: true,
         terms,
-        skip_worktree: if is_sparse {
-            SkipWorktree::Allowed(&is_absent)
-        } else {
-            SkipWorktree::Refused
-        },
     };
     apply.references(received)?;
     for area in &received.areas {
+        if area.linked.is_removed {
+            apply.remove(area, snapshot, terms)?;
+            continue;
+        }
         if let Some((lead, lines)) = &area.new {
-            apply.new_area(area, lead, lines)?;
+            if !apply.new_area(area, lead, lines)? {
+                continue;
+            }
         } else if !apply.head(area, received)? {
             apply.log_of_head(area, upper, received)?;
         }
-        apply.index(area, received)?;
+        apply.index(area, upper, received)?;
+        apply.linked(area, (upper, snapshot, terms), (received, base))?;
     }
     apply.logs(upper, received)?;
     let notes = &mut apply.notes;
     let mut settings = Settings { git, transaction: &mut apply.transaction, notes, work_tree };
     apply.is_empty &= !settings.carry(snapshot, upper, terms)?;
     let objects = (received, base);
-    let transaction = &mut apply.transaction;
+    let (place, transaction) = ((git, upper, Path::new("")), &mut apply.transaction);
     let marks = &snapshot.marks;
-    apply.is_empty &= !states::write(git, upper, marks, objects, transaction, &mut apply.notes)?;
+    apply.is_empty &= !states::write(place, marks, objects, transaction, &mut apply.notes)?;
     if apply.is_empty {
         return Ok(apply.notes);
     }
@@ -123,9 +119,10 @@ struct Apply<'g> {
     notes: Vec<Note>,
     /// The references that get the command's value.
     applied: BTreeSet<RefName>,
+    /// The directories below `refs/toolwright` where values are kept, and of which commit.
+    kept: BTreeMap<String, Id>,
     /// Whether nothing is to be written.
     is_empty: bool,
-    skip_worktree: SkipWorktree<'g>,
     terms: &'g Terms<'g>,
 }
 
@@ -140,26 +137,10 @@ impl Apply<'_> {
                     self.applied.insert(change.name.clone());
                 }
                 Outcome::Done => drop(self.applied.insert(change.name.clone())),
-                Outcome::Moved { .. } | Outcome::InTheWay => self.keep(change)?,
+                Outcome::Moved { .. } | Outcome::InTheWay => self.keep(Path::new(""), change)?,
                 outcome => return Err(not_updated(outcome, change.name.as_str())),
             }
         }
-        Ok(())
-    }
-
-    /// Keeps the value of a command under another name.
-    fn keep(&mut self, change: &RefChange) -> Result<(), NotWritten> {
-        let mut kept = None;
-        if let Some(RefValue::Id(id)) = &change.after {
-            let digits: String = id.to_string().chars().take(KEPT_DIGITS).collect();
-            if let Ok(name) = RefName::kept(&digits, &change.name) {
-                self.transaction.lock(name.path(), MODE)?;
-                self.transaction.write(name.path(), &RefValue::Id(*id).content())?;
-                self.is_empty = false;
-                kept = Some(name.to_string());
-            }
-        }
-        self.notes.push(Note::ReferenceKept { name: change.name.to_string(), kept });
         Ok(())
     }
 
@@ -178,7 +159,11 @@ impl Apply<'_> {
         }
         if now != *before {
             let name = path.to_string_lossy().into_owned();
-            self.notes.push(Note::ReferenceKept { name, kept: None });
+            let kept = match wanted {
+                Head::Detached(id) => self.keep_value(*id, RefName::kept_head)?,
+                Head::Branch(_) => None,
+            };
+            self.notes.push(Note::ReferenceKept { name, kept });
             return Ok(true);
         }
         self.transaction.write(&path, &wanted.content())?;
@@ -186,21 +171,29 @@ impl Apply<'_> {
         Ok(false)
     }
 
-    /// The files of a linked work tree that the command has made.
-    fn new_area(&mut self, area: &After, lead: &Path, lines: &[Line]) -> Result<(), NotWritten> {
-        use std::os::unix::ffi::OsStrExt;
-        let Some(head) = &area.head else { return Ok(()) };
+    /// The files of a linked work tree that the command has made. Returns whether its place was free.
+    fn new_area(&mut self, area: &After, lead: &[u8], lines: &[Line]) -> Result<bool, NotWritten> {
+        let Some(head) = &area.head else { return Ok(false) };
         let path = |name: &str| area.prefix.join(name);
         self.transaction.lock(&path("HEAD"), MODE)?;
+        if self.git.file(path("HEAD")).map_err(Failure::from)?.is_some() {
+            // Somebody has made one of this name meanwhile, or an import that was killed.
+            let now = self.git.read(path(linked::LEAD), lead.len() as u64);
+            if matches!(now, Ok(Some(now)) if now == lead) {
+                return Ok(false);
+            }
+            let name = format!("{} (another one has its name)", area.prefix.display());
+            self.notes.push(Note::LeftOut(vec![name]));
+            return Ok(false);
+        }
         self.transaction.put(&path("commondir"), b"../..\n", MODE)?;
-        let lead = [lead.as_os_str().as_bytes(), b"\n"].concat();
-        self.transaction.put(&path("gitdir"), &lead, MODE)?;
+        self.transaction.put(&path(linked::LEAD), lead, MODE)?;
         self.transaction.write(&path("HEAD"), &head.content())?;
         if !lines.is_empty() {
             self.transaction.put(&path("logs/HEAD"), &text(lines), MODE)?;
         }
         self.is_empty = false;
-        Ok(())
+        Ok(true)
     }
 
     /// Whether a branch has the command's value, or the command has not changed it.
@@ -210,7 +203,12 @@ impl Apply<'_> {
         !is_changed || self.applied.contains(name)
     }
 
-    fn index(&mut self, area: &After, received: &Received<'_>) -> Result<(), NotWritten> {
+    fn index(
+        &mut self,
+        area: &After,
+        upper: &Upper,
+        received: &Received<'_>,
+    ) -> Result<(), NotWritten> {
         let Some((before, view)) = &area.indexes else { return Ok(()) };
         let path = area.prefix.join("index");
         self.transaction.lock(&path, MODE)?;
@@ -225,8 +223,10 @@ impl Apply<'_> {
         };
         let tree = |_: &_| None;
         let host = match bytes {
-            Some(bytes) => indexes::of_person(&bytes, &|id| indexes::shared(self.git, id), &tree)
-                .map_err(Failure::from)?,
+            Some(bytes) => {
+                indexes::of_person(&bytes, &|id| indexes::shared(self.git, &area.prefix, id), &tree)
+                    .map_err(Failure::from)?
+            }
             None => Index::default(),
         };
         let is_main = area.prefix.as_os_str().is_empty();
@@ -235,7 +235,19 @@ impl Apply<'_> {
                 && (!is_main || modules::may_be_staged(self.git, self.terms, path))
         };
         let accept = |entry: &index::Entry<'_>| received.accepts(entry, &may_be_staged);
-        let terms = index::Terms { accept: &accept, skip_worktree: self.skip_worktree, written_at };
+        // A path may be left out of the work tree where it is, and where somebody has asked for that.
+        let is_absent = |path: &[u8]| {
+            use std::os::unix::ffi::OsStrExt;
+            let path = Path::new(std::ffi::OsStr::from_bytes(path));
+            area.top.as_ref().is_some_and(|top| top.join(path).symlink_metadata().is_err())
+        };
+        let asked = area.prefix.join("info/sparse-checkout");
+        let is_sparse = [self.git, upper.directory()]
+            .iter()
+            .any(|place| matches!(place.file(&asked), Ok(Some(_))));
+        let skip_worktree =
+            if is_sparse { SkipWorktree::Allowed(&is_absent) } else { SkipWorktree::Refused };
+        let terms = index::Terms { accept: &accept, skip_worktree, written_at };
         let merged = index::merge(before, view, &host, &terms);
         let paths = |paths: Vec<Vec<u8>>| -> Vec<PathBuf> {
             use std::os::unix::ffi::OsStringExt;
@@ -264,9 +276,9 @@ impl Apply<'_> {
         received: &Received<'_>,
     ) -> Result<(), NotWritten> {
         let directory = self.git.below(place(&area.prefix)).map_err(Failure::from)?;
-        let changed = upper.directory().below(place(&area.prefix)).map_err(Failure::from)?;
+        let changed = upper.below(&area.prefix).map_err(Failure::from)?;
         let (Some(directory), Some(changed)) = (directory, changed) else { return Ok(()) };
-        let read = log::changes(&directory, &Upper::from(changed), Bounds::default());
+        let read = log::changes(&directory, &changed, Bounds::default());
         let logs = read.map_err(Failure::from)?.logs;
         for log in logs.into_iter().filter(|log| log.name == LogName::Head) {
             self.log(&area.prefix.join("logs/HEAD"), log.change, received)?;

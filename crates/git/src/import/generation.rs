@@ -9,14 +9,14 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::{AtFlags, FileType, StatxFlags, statx};
 
-use crate::directory::{Directory, ReadError};
+use crate::directory::Directory;
 
 /// Files that something else than git may write in place, and the directory itself.
 const WATCHED: [&str; 5] = [".", "HEAD", "config", "config.worktree", "index"];
 /// A clock of files may stand still for as long: a change within this time may leave the same time behind.
 const GRANULARITY: Duration = Duration::from_millis(20);
-/// More directories of references are not watched, and the repository counts as changed.
-const MAX_DIRECTORIES: usize = 10_000;
+/// More directories are not watched, and the repository counts as changed.
+const MAX_DIRECTORIES: usize = 50_000;
 
 /// The versions of the files and directories that matter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,12 +38,12 @@ struct Version {
 
 impl Generation {
     /// The one of now. `more` are other directories that matter.
-    pub(super) fn now(git: &Directory, more: Vec<PathBuf>) -> Result<Self, ReadError> {
+    pub(super) fn now(git: &Directory, more: Vec<PathBuf>) -> Self {
         let mut paths: Vec<PathBuf> = WATCHED.iter().map(PathBuf::from).chain(more).collect();
         let mut left = vec![PathBuf::from("refs")];
         while let Some(directory) = left.pop() {
             if paths.len() + left.len() > MAX_DIRECTORIES {
-                return Err(ReadError::TooLarge(MAX_DIRECTORIES as u64));
+                return Self::none();
             }
             let entries = git.entries(&directory, usize::MAX).unwrap_or_default();
             let below = entries.into_iter().flatten();
@@ -62,7 +62,7 @@ impl Generation {
             })
             .collect();
         let is_settled = versions.iter().flat_map(|(_, version)| version).all(Version::is_settled);
-        Ok(Self { versions, is_settled })
+        Self { versions, is_settled }
     }
 
     /// One that is never current.
@@ -115,10 +115,10 @@ mod tests {
         fs::write(root.join("refs/heads/a/b"), "x").expect("a file");
         let git = Directory::open(root).expect("it is there");
         std::thread::sleep(GRANULARITY * 2);
-        let then = Generation::now(&git, Vec::new()).expect("readable");
+        let then = Generation::now(&git, Vec::new());
         assert!(then.is_current(&git));
         for (path, text) in [("refs/heads/a/c", "y"), ("HEAD", "z"), ("index", "new")] {
-            let then = Generation::now(&git, Vec::new()).expect("readable");
+            let then = Generation::now(&git, Vec::new());
             fs::write(root.join("new"), text).expect("a file");
             fs::rename(root.join("new"), root.join(path)).expect("a rename");
             assert!(!then.is_current(&git), "{path}");

@@ -1,5 +1,7 @@
 //! The three indexes: as commands saw it, as they left it, and as it is.
 
+use std::path::Path;
+
 use crate::directory::{Directory, ReadError};
 use crate::index::{Index, IndexError, Limits, Reading, Source};
 use crate::object::Id;
@@ -27,9 +29,9 @@ pub(super) fn of_command(
     Index::parse(bytes, &Reading { source: Source::Command, limits, shared, tree })
 }
 
-/// The shared part of a split index.
-pub(super) fn shared(git: &Directory, id: &Id) -> Option<Vec<u8>> {
-    git.read(format!("sharedindex.{id}"), Limits::PERSON.bytes as u64).ok()?
+/// The shared part of a split index, which lies beside it.
+pub(super) fn shared(git: &Directory, prefix: &Path, id: &Id) -> Option<Vec<u8>> {
+    git.read(prefix.join(format!("sharedindex.{id}")), Limits::PERSON.bytes as u64).ok()?
 }
 
 /// The bytes of an index.

@@ -88,7 +88,8 @@ fn fill(
     left: &mut Left,
 ) -> Result<Vec<Note>, NotWritten> {
     judged.write(git)?;
-    let mut snapshot = Snapshot::take(git).map_err(Failure::from)?;
+    let mut snapshot =
+        Snapshot::take(git).map_err(|error| Failure::Unreadable(error.to_string()))?;
     // The settings are there. What was refused is not to be named twice.
     snapshot.configs[0].clone_from(&judged.view);
     let mut notes = Vec::new();

@@ -20,7 +20,7 @@ use crate::directory::Directory;
 use crate::upper::{Node, Upper};
 
 pub(super) use find::{find, is_begun, is_repository};
-pub(super) use place::may_be_staged;
+pub(super) use place::{clean, leads_to, may_be_staged, relative};
 
 /// The directory of submodules.
 pub(super) const MODULES: &str = "modules";

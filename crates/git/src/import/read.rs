@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
 
-use super::{Snapshot, area, template};
+use super::{Snapshot, Terms, area, template};
 use crate::bounds::Problem;
 use crate::database::Database;
 use crate::directory::{Directory, ReadError};
 use crate::incoming::{Borders, Incoming};
 use crate::index::{EMPTY_BLOB, IndexError};
+use crate::lfs::LargeFiles;
 use crate::object::{Id, Kind};
 use crate::refs::{self, RefChange, RefName, RefValue};
 use crate::state;
@@ -54,6 +55,7 @@ pub(super) enum Failure {
 /// What a command has changed, as far as it is accepted.
 pub(super) struct Received<'b> {
     pub(super) objects: Incoming<'b>,
+    pub(super) large_files: LargeFiles,
     pub(super) refs: Vec<RefChange>,
     pub(super) areas: Vec<area::After>,
     pub(super) left_out: Vec<String>,
@@ -67,7 +69,7 @@ impl<'b> Received<'b> {
         database: &'b Database,
         snapshot: &Snapshot,
         upper: &Upper,
-        is_writable: &dyn Fn(&Path) -> bool,
+        terms: &Terms<'_>,
     ) -> Result<Self, Failure> {
         check_not_removed(upper)?;
         let map = snapshot.refs.as_ref().map_err(|error| Failure::Unreadable(error.to_string()))?;
@@ -81,6 +83,7 @@ impl<'b> Received<'b> {
             None => Incoming::none(database)?,
         };
         let mut left_out = named(upper)?;
+        let large_files = large_files(git, upper, &mut left_out);
         let changes = refs::changes(map, upper, Bounds::default())?;
         left_out.extend(changes.left_out.iter().map(|one| printable(&one.path)));
         let (mut accepted, mut incomplete) = (Vec::new(), Vec::new());
@@ -93,13 +96,13 @@ impl<'b> Received<'b> {
         }
         left_out.extend(incomplete.iter().cloned());
         let mut reader =
-            area::Reader { git, upper, objects: &objects, is_writable, left_out: Vec::new() };
+            area::Reader { git, upper, objects: &objects, terms, left_out: Vec::new() };
         let areas = reader.all(&snapshot.areas)?;
         left_out.append(&mut reader.left_out);
         left_out.sort_unstable();
         left_out.dedup();
         left_out.truncate(MAX_NAMED);
-        Ok(Self { objects, refs: accepted, areas, left_out, incomplete })
+        Ok(Self { objects, large_files, refs: accepted, areas, left_out, incomplete })
     }
 
     /// Checks that a new repository has what it refers to: nobody else has it.
@@ -173,6 +176,20 @@ fn has_value(objects: &Incoming<'_>, change: &RefChange) -> Result<bool, Failure
     let Some(RefValue::Id(id)) = &change.after else { return Ok(true) };
     let kind = objects.kind(id)?;
     Ok(if change.name.is_branch() { kind == Some(Kind::Commit) } else { kind.is_some() })
+}
+
+/// Large files. Git does without them, so what keeps them out keeps nothing else out.
+fn large_files(git: &Directory, upper: &Upper, left_out: &mut Vec<String>) -> LargeFiles {
+    let bounds = crate::bounds::Bounds::default();
+    let files = LargeFiles::read(upper.directory(), git, &bounds).unwrap_or_else(|error| {
+        left_out.push(format!("lfs/objects ({error})"));
+        LargeFiles::default()
+    });
+    let named = files.left_out().iter();
+    left_out.extend(named.map(|one| format!("{} ({})", printable(&one.name), one.reason)));
+    let reached = files.reached();
+    left_out.extend(reached.map(|bound| format!("lfs/objects (too much of it: {bound})")));
+    files
 }
 
 /// Names that a user may miss: hooks, attributes, and whatever else git has no part in.

@@ -13,6 +13,8 @@ use crate::upper::{Node, Upper};
 /// The settings of a repository, and those of its main work tree.
 pub(super) const FILES: [(&str, Scope); 2] =
     [("config", Scope::Repository), ("config.worktree", Scope::Worktree)];
+/// The settings of one work tree.
+pub(super) const OF_WORK_TREE: &str = FILES[1].0;
 /// Where the work tree of a submodule lies.
 pub(super) const WORK_TREE: &[u8] = b"core.worktree";
 /// A longer file is not read.
@@ -37,47 +39,61 @@ impl Settings<'_, '_> {
     ) -> Result<bool, NotWritten> {
         let mut is_changed = false;
         for (number, (name, scope)) in FILES.into_iter().enumerate() {
-            let path = Path::new(name);
-            if !matches!(upper.entry(path), Ok(Node::File(_))) {
-                continue;
-            }
-            let Ok(Some(view)) = upper.read(path, MAX_CONFIG) else {
-                self.notes.push(Note::LeftOut(vec![name.to_owned()]));
-                continue;
-            };
-            let before = &snapshot.configs[number];
-            if view == *before {
-                continue;
-            }
-            self.transaction.lock(path, MODE)?;
-            let real = self.git.read(path, MAX_CONFIG).map_err(Failure::from)?.unwrap_or_default();
-            let other = &snapshot.configs[1 - number];
-            let others = [&other[..]];
-            let terms = config::Terms {
-                scope,
-                top: terms.top.as_deref(),
-                is_writable: &terms.is_writable,
-                is_readable: &terms.is_readable,
-                holds_worktree_config: true,
-                is_strict: terms.is_strict,
-                others: &others,
-            };
-            let decided = match scope {
-                Scope::Repository => self.with_work_tree(before, &view, &real),
-                Scope::Worktree => None,
-            };
-            let (before, now) = decided.as_ref().map_or((before, &real), |(one, two)| (one, two));
-            match config::carry(before, &view, now, &terms) {
-                Ok(mut carried) => {
-                    if carried.text.is_none() && *now != real {
-                        carried.text = Some(now.clone());
-                    }
-                    is_changed |= self.write(path, carried)?;
-                }
-                Err(error) => self.notes.push(Note::LeftOut(vec![format!("{name} ({error})")])),
-            }
+            let (before, other) = (&snapshot.configs[number], &snapshot.configs[1 - number]);
+            let (path, top) = (Path::new(name), terms.top.as_deref());
+            is_changed |= self.carry_file((path, scope, top), (before, other), upper, terms)?;
         }
         Ok(is_changed)
+    }
+
+    /// The same for one file, beside another one that git reads too.
+    pub(super) fn carry_file(
+        &mut self,
+        (path, scope, top): (&Path, Scope, Option<&Path>),
+        (before, other): (&Vec<u8>, &[u8]),
+        upper: &Upper,
+        terms: &Terms<'_>,
+    ) -> Result<bool, NotWritten> {
+        if !matches!(upper.entry(path), Ok(Node::File(_))) {
+            return Ok(false);
+        }
+        let Ok(Some(view)) = upper.read(path, MAX_CONFIG) else {
+            self.notes.push(Note::LeftOut(vec![path.display().to_string()]));
+            return Ok(false);
+        };
+        if view == *before {
+            return Ok(false);
+        }
+        self.transaction.lock(path, MODE)?;
+        let real = self.git.read(path, MAX_CONFIG).map_err(Failure::from)?.unwrap_or_default();
+        let others = [other];
+        let terms = config::Terms {
+            scope,
+            top,
+            is_writable: &terms.is_writable,
+            is_readable: &terms.is_readable,
+            holds_worktree_config: true,
+            is_strict: terms.is_strict,
+            others: &others,
+        };
+        let decided = match scope {
+            Scope::Repository => self.with_work_tree(before, &view, &real),
+            Scope::Worktree => None,
+        };
+        let (before, now) = decided.as_ref().map_or((before, &real), |(one, two)| (one, two));
+        match config::carry(before, &view, now, &terms) {
+            Ok(mut carried) => {
+                if carried.text.is_none() && *now != real {
+                    carried.text = Some(now.clone());
+                }
+                self.write(path, carried)
+            }
+            Err(error) => {
+                let name = format!("{} ({error})", path.display());
+                self.notes.push(Note::LeftOut(vec![name]));
+                Ok(false)
+            }
+        }
     }
 
     /// The settings before, without a change of `core.worktree`, and those of now, with what was decided.

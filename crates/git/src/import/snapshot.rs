@@ -8,12 +8,25 @@ use rustix::fs::{Stat, fstat};
 use super::area::Before;
 use super::generation::Generation;
 use super::modules::{self, MAX_DEPTH, MAX_MODULES};
-use super::{indexes, settings};
+use super::{indexes, linked, settings};
 use crate::directory::{Directory, ReadError};
 use crate::index::{Index, Limits};
 use crate::refs::{self, RefMap, Unreadable};
 use crate::state::Marks;
 use crate::upper::Bounds;
+
+/// How much of a person's references is read.
+const REFERENCES: Bounds = Bounds { entries: 1_000_000, depth: 40, bytes: 256 << 20 };
+
+/// Why a repository was not read as commands saw it.
+#[derive(Debug, thiserror::Error)]
+#[error("{what} cannot be read: {error}")]
+pub struct NotTaken {
+    /// What was to be read.
+    pub what: &'static str,
+    /// Why it was not.
+    pub error: ReadError,
+}
 
 /// A repository as it was when a fork of it was made.
 #[derive(Debug)]
@@ -34,26 +47,34 @@ pub struct Snapshot {
 }
 
 /// A file, and when it was changed.
-type FileVersion = (u64, i64, i64, u64);
+pub(super) type FileVersion = (u64, i64, i64, u64);
 
 impl Snapshot {
     /// Takes it. The fork has been made before.
-    pub fn take(git: &Directory) -> Result<Self, ReadError> {
+    ///
+    /// # Errors
+    ///
+    /// Nothing of the fork can come back: what is read of the repository is more than a bound, git reads it
+    /// elsewhere, or the system refuses.
+    pub fn take(git: &Directory) -> Result<Self, NotTaken> {
         // What it has of its own is not what git reads.
-        if git.entry("commondir")?.is_some() {
-            return Err(ReadError::WrongKind);
+        if !matches!(git.entry("commondir"), Ok(None)) {
+            return Err(NotTaken { what: "commondir", error: ReadError::WrongKind });
         }
-        let mut left = MAX_MODULES;
-        Self::take_within(git, MAX_DEPTH, &mut left)
+        Self::take_within(git, MAX_DEPTH, &mut MAX_MODULES.clone())
     }
 
-    fn take_within(git: &Directory, depth: usize, left: &mut usize) -> Result<Self, ReadError> {
-        let found = modules::find(git, *left, modules::is_repository)?;
-        let generation = Generation::now(git, found.directories)?;
-        let refs =
-            RefMap::read(git, Bounds::default()).and_then(|map| refs::read_head(git).map(|_| map));
-        let areas = Before::all(git)?;
-        let (configs, marks) = (settings::read(git), Marks::read(git)?);
+    fn take_within(git: &Directory, depth: usize, left: &mut usize) -> Result<Self, NotTaken> {
+        let of = |what| move |error| NotTaken { what, error };
+        let found = modules::find(git, *left, modules::is_repository).map_err(of("modules"))?;
+        let linked = Before::linked(git).map_err(of("worktrees"))?;
+        let watched = linked.iter().flat_map(|prefix| linked::Before::watched(prefix));
+        let more = found.directories.into_iter().chain([linked::ALL.into()]).chain(watched);
+        let generation = Generation::now(git, more.collect());
+        let refs = RefMap::read(git, REFERENCES).and_then(|map| refs::read_head(git).map(|_| map));
+        let areas = Before::all(git, linked).map_err(of("the index or a linked work tree"))?;
+        let marks = Marks::read(git).map_err(of("the state of an operation"))?;
+        let configs = settings::read(git);
         *left -= found.modules.len();
         let mut modules = BTreeMap::new();
         for path in found.modules {
@@ -122,7 +143,7 @@ impl Snapshot {
     }
 
     fn says_same_index(&self, changes: &Directory) -> Option<bool> {
-        let before = self.areas.first()?.index().ok()?;
+        let before = self.areas.first()?.index(None).ok()?;
         let none = |_: &_| None;
         let before = match before {
             Some(bytes) => indexes::of_person(&bytes, &none, &none).ok()?,
@@ -143,6 +164,6 @@ impl Snapshot {
     }
 }
 
-fn version(stat: &Stat) -> FileVersion {
+pub(super) fn version(stat: &Stat) -> FileVersion {
     (stat.st_ino, stat.st_size, stat.st_ctime, stat.st_ctime_nsec)
 }

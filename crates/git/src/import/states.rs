@@ -1,5 +1,7 @@
 //! States of operations that a command has begun, gone on with or finished.
 
+use std::path::Path;
+
 use super::Note;
 use super::apply::NotWritten;
 use super::read::{Failure, Received};
@@ -17,8 +19,7 @@ const MAX_COMMIT: u64 = 16 << 20;
 
 /// Writes the states that nobody else has changed meanwhile. Returns whether there are any.
 pub(super) fn write(
-    git: &Directory,
-    upper: &Upper,
+    (git, upper, prefix): (&Directory, &Upper, &Path),
     before: &Marks,
     (received, base): (&Received<'_>, &Database),
     transaction: &mut Transaction<'_>,
@@ -28,12 +29,17 @@ pub(super) fn write(
     let now = Marks::read(git).map_err(Failure::from)?;
     if let Some(first) = changes.left_out.first() {
         notes.push(Note::StateLeftOut {
-            operation: first.path.to_string_lossy().into_owned(),
+            operation: prefix.join(&first.path).to_string_lossy().into_owned(),
             reason: first.reason.to_string(),
         });
     }
     let mut is_changed = false;
     for state in changes.states {
+        let is_linked = !prefix.as_os_str().is_empty();
+        if is_linked && matches!(state.kind, Kind::Shallow | Kind::Exclude) {
+            // Git reads these for the whole repository, and not here.
+            continue;
+        }
         let is_wanted = match state.kind {
             Kind::Shallow => is_shallow_border(&state, git, &received.objects, base)?,
             _ => true,
@@ -48,7 +54,8 @@ pub(super) fn write(
         if !is_wanted || !is_same {
             let reason =
                 if is_wanted { "somebody else has changed it" } else { "it hides history" };
-            let first = state.files.keys().next().map(|path| path.to_string_lossy().into_owned());
+            let first = state.files.keys().next().map(|path| prefix.join(path));
+            let first = first.map(|path| path.to_string_lossy().into_owned());
             notes.push(Note::StateLeftOut {
                 operation: first.unwrap_or_default(),
                 reason: reason.to_owned(),
@@ -58,7 +65,7 @@ pub(super) fn write(
         if state.kind == Kind::Exclude && hides_files(&state) {
             notes.push(Note::HidesFiles("info/exclude".to_owned()));
         }
-        state.write(transaction)?;
+        state.write_below(prefix, transaction)?;
         is_changed = true;
     }
     Ok(is_changed)

@@ -14,6 +14,8 @@ use crate::directory::{Directory, ReadError};
 use crate::object::Id;
 use crate::upper::Bounds;
 
+/// The largest `packed-refs`.
+const PACKED: u64 = 256 << 20;
 /// The most bytes of the file of a reference.
 pub(super) const VALUE: u64 = 4096;
 
@@ -59,7 +61,7 @@ impl RefMap {
         let mut map = Self::default();
         // Loose first: git packs a reference before it removes the file.
         map.read_loose(git, bounds)?;
-        map.packed = read_packed(git, bounds.bytes)?;
+        map.packed = read_packed_within(git, bounds.bytes)?;
         Ok(map)
     }
 
@@ -207,7 +209,11 @@ pub fn read_head(git: &Directory) -> Result<Head, Unreadable> {
 }
 
 /// Reads `packed-refs` of a git directory that the person owns.
-pub(super) fn read_packed(git: &Directory, limit: u64) -> Result<Packed, Unreadable> {
+pub(crate) fn read_packed(git: &Directory) -> Result<Packed, Unreadable> {
+    read_packed_within(git, PACKED)
+}
+
+fn read_packed_within(git: &Directory, limit: u64) -> Result<Packed, Unreadable> {
     let failed = |error| Unreadable::Read("packed-refs".to_owned(), error);
     let content = git.read("packed-refs", limit).map_err(failed)?.unwrap_or_default();
     packed::parse(&content).map_err(|_| {

@@ -50,6 +50,11 @@ impl RefName {
         if is_plain && is_well_formed(&kept) { Ok(Self(kept.into())) } else { Err(BadName) }
     }
 
+    /// The same for a commit that was checked out without a branch: `refs/toolwright/x7/HEAD`.
+    pub fn kept_head(id: &str) -> Result<Self, BadName> {
+        Self::kept(id, &Self("refs/HEAD".into()))
+    }
+
     /// The text of the name.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -15,8 +15,6 @@ use crate::transaction::{Transaction, TransactionError};
 
 /// More new references than this are written to `packed-refs`, without a lock for each.
 const LOOSE: usize = 100;
-/// The largest `packed-refs`.
-const PACKED: u64 = 256 << 20;
 /// The most entries of a directory that are looked through for a reference in the way.
 const ENTRIES: usize = 100_000;
 
@@ -69,7 +67,7 @@ pub fn update(
     if needs_packed {
         transaction.lock(packed_path, 0o666).map_err(Outcome::Refused)?;
     }
-    let packed = read_packed(git, PACKED).map_err(Outcome::Unreadable)?;
+    let packed = read_packed(git).map_err(Outcome::Unreadable)?;
     let mut update =
         Update { git, packed: &packed, deleted: BTreeSet::new(), is_bulk, lines: BTreeMap::new() };
     // Deletions first: they make room.

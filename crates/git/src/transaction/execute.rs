@@ -52,6 +52,7 @@ impl Execution<'_> {
             Step::Append { number, content, at, path } => self.append(*number, *content, *at, path),
             Step::Put { number, content, path } => self.put(*number, *content, path),
             Step::Discard { identity, path } => self.discard(*identity, path),
+            Step::Detach { number, inode, path } => self.detach(*number, *inode, path),
         }
     }
 
@@ -95,6 +96,27 @@ impl Execution<'_> {
         let Some(at) = files::locate(self.git, path)? else { return Ok(()) };
         if at.stat()?.is_some_and(|stat| Identity::from(&stat) == identity) {
             files::unlink(&at.parent, &at.name)?;
+        }
+        files::remove_empty_parents(self.git, path);
+        Ok(())
+    }
+
+    /// What was moved goes with the staged files. Who looks meanwhile sees all of it, or nothing.
+    fn detach(&self, number: Number, inode: u64, path: &Path) -> io::Result<()> {
+        let Some(at) = files::locate(self.git, path)? else { return Ok(()) };
+        let found = at.stat()?.filter(files::is_directory);
+        if found.is_some_and(|stat| Identity::from(&stat).inode == inode) {
+            let name = number.to_string().into();
+            let to = Location {
+                parent: self
+                    .staging
+                    .directory
+                    .below(".")
+                    .map_err(files::io_error)?
+                    .ok_or(Errno::NOENT)?,
+                name,
+            };
+            files::rename(&at.parent, &at.name, &to)?;
         }
         files::remove_empty_parents(self.git, path);
         Ok(())

@@ -18,6 +18,8 @@ use super::failpoint;
 use super::step::below_worktree;
 use crate::directory::{Directory, ReadError};
 
+/// No directory of the host is deeper.
+const MAX_DEPTH: usize = 64;
 /// Directories with more entries than this are not looked through for empty ones.
 const EMPTY_ENTRIES: usize = 1000;
 
@@ -134,6 +136,27 @@ pub(crate) fn unlink(directory: &Directory, name: impl AsRef<OsStr>) -> io::Resu
     }
 }
 
+/// Removes a directory with everything in it, if it is there. No link is followed.
+pub(crate) fn remove_all(parent: &Directory, name: &OsStr) -> io::Result<()> {
+    remove_within(parent, name, MAX_DEPTH)
+}
+
+fn remove_within(parent: &Directory, name: &OsStr, depth: usize) -> io::Result<()> {
+    let Some(directory) = parent.below(name).map_err(io_error)? else { return Ok(()) };
+    for entry in directory.entries(".", usize::MAX).map_err(io_error)?.unwrap_or_default() {
+        if entry.kind == FileType::Directory && depth > 0 {
+            remove_within(&directory, &entry.name, depth - 1)?;
+        } else {
+            unlink(&directory, &entry.name)?;
+        }
+    }
+    failpoint::pass();
+    match rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
 /// Removes the directories of a path that are empty, as far as git does.
 pub(super) fn remove_empty_parents(git: &Directory, path: &Path) {
     for parent in path.ancestors().skip(1) {
@@ -151,6 +174,10 @@ pub(super) fn remove_empty_parents(git: &Directory, path: &Path) {
 
 /// Whether a directory stays when it is empty.
 fn is_kept(path: &Path) -> bool {
+    // A linked work tree without a file is none, and git removes `worktrees` with the last one.
+    if path.starts_with("worktrees") && below_worktree(path).as_os_str().is_empty() {
+        return false;
+    }
     let path = below_worktree(path);
     let refs = path.strip_prefix("logs").unwrap_or(path);
     let depth = path.components().count();

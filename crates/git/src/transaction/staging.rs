@@ -42,7 +42,7 @@ pub(super) struct Staging {
     name: OsString,
     pub(super) directory: Directory,
     /// Locked for as long as it is open.
-    _owner: File,
+    owner: File,
     targets: Option<File>,
 }
 
@@ -87,7 +87,7 @@ impl Staging {
                 continue;
             }
             let targets = Some(files::create(&directory, "targets", 0o600)?);
-            return Ok(Self { all, name, directory, _owner: owner, targets });
+            return Ok(Self { all, name, directory, owner, targets });
         }
     }
 
@@ -114,7 +114,7 @@ impl Staging {
         if !is_current(&directory, &owner)? {
             return Ok(Claim::Gone);
         }
-        Ok(Claim::Ours(Self { all, name, directory, _owner: owner, targets: None }))
+        Ok(Claim::Ours(Self { all, name, directory, owner, targets: None }))
     }
 
     /// Makes a staged file.
@@ -222,20 +222,25 @@ impl Staging {
         }
         let entries =
             self.directory.entries(".", FILES).map_err(files::io_error)?.unwrap_or_default();
-        let mut names: Vec<OsString> = entries
+        let mut entries: Vec<_> = entries
             .into_iter()
-            .filter(|entry| entry.kind == FileType::RegularFile)
-            .map(|entry| entry.name)
+            .filter(|entry| matches!(entry.kind, FileType::RegularFile | FileType::Directory))
             .collect();
-        // Numbers first: without a staged file its step is done.
-        names.sort_by_key(|name| match name.as_bytes() {
-            b"owner" => 3,
+        // Numbers first: without a staged file its step is done. A directory that was moved here goes when
+        // nothing is replayed any more: until then no other one has its inode.
+        entries.sort_by_key(|entry| match entry.name.as_bytes() {
+            b"owner" => 4,
+            _ if entry.kind == FileType::Directory => 3,
             b"plan" => 2,
             b"targets" => 1,
             _ => 0,
         });
-        for name in names {
-            files::unlink(&self.directory, name)?;
+        for entry in entries {
+            if entry.kind == FileType::Directory {
+                files::remove_all(&self.directory, &entry.name)?;
+            } else {
+                files::unlink(&self.directory, entry.name)?;
+            }
         }
         failpoint::pass();
         match rustix::fs::unlinkat(&self.all, &self.name, AtFlags::REMOVEDIR) {
@@ -245,6 +250,13 @@ impl Staging {
         failpoint::pass();
         let _ = rustix::fs::unlinkat(git, ALL, AtFlags::REMOVEDIR);
         Ok(())
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        // A process that another thread has just forked has the descriptor too, until it starts its program.
+        let _ = flock(&self.owner, FlockOperation::Unlock);
     }
 }
 

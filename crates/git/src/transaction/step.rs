@@ -20,6 +20,8 @@ pub(super) enum Step {
     Put { number: Number, content: Content, path: PathBuf },
     /// A file goes, if it is still the same.
     Discard { identity: Identity, path: PathBuf },
+    /// The directory of a linked work tree is moved among the staged files, if it is still the same.
+    Detach { number: Number, inode: u64, path: PathBuf },
 }
 
 /// What a staged file must contain: after a crash of the machine it could be empty.
@@ -64,7 +66,8 @@ impl Step {
             | Self::Remove { path, .. }
             | Self::Append { path, .. }
             | Self::Put { path, .. }
-            | Self::Discard { path, .. } => path,
+            | Self::Discard { path, .. }
+            | Self::Detach { path, .. } => path,
         }
     }
 
@@ -75,6 +78,7 @@ impl Step {
         let is_log = in_tree.starts_with("logs");
         let is_ref = in_tree.starts_with("refs");
         match self {
+            Self::Detach { .. } => 10,
             Self::Discard { .. } if is_log => 0,
             Self::Append { .. } => 1,
             Self::Put { .. } if is_log => 1,
@@ -104,6 +108,7 @@ impl Step {
             Self::Discard { identity, .. } => {
                 format!("discard {} {} {} ", identity.inode, identity.changed, identity.nanoseconds)
             }
+            Self::Detach { number, inode, .. } => format!("detach {number} {inode} "),
         };
         text.extend_from_slice(line.as_bytes());
         text.extend_from_slice(self.path().as_os_str().as_bytes());
@@ -116,6 +121,7 @@ impl Step {
         let count = match kind {
             b"replace" | b"put" | b"discard" => 3,
             b"remove" => 1,
+            b"detach" => 2,
             b"append" => 4,
             _ => return None,
         };
@@ -132,6 +138,9 @@ impl Step {
             return Some(Self::Discard { identity, path });
         }
         let number = Number::try_from(numbers[0]).ok()?;
+        if kind == b"detach" {
+            return Some(Self::Detach { number, inode: natural(1)?, path });
+        }
         let content = Content { size: natural(1)?, sum: natural(2)? };
         Some(match kind {
             b"replace" => Self::Replace { number, content, path },
@@ -238,6 +247,7 @@ mod tests {
                 identity: Identity { inode: u64::MAX, changed: -1, nanoseconds: 5 },
                 path: "MERGE_HEAD".into(),
             },
+            Step::Detach { number: 4, inode: 6, path: "worktrees/w".into() },
         ];
         let text = encode(&steps);
         assert_eq!(decode(&text), Some(steps));

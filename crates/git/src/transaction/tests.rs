@@ -19,7 +19,8 @@ fn open(path: &Path) -> Directory {
 
 /// A git directory without objects.
 fn repository(path: &Path) {
-    for directory in ["refs/heads", "refs/tags", "logs/refs/heads"] {
+    let linked = "worktrees/gone/logs/refs";
+    for directory in ["refs/heads", "refs/tags", "logs/refs/heads", linked] {
         fs::create_dir_all(path.join(directory)).expect("a directory");
     }
     for (file, content) in [
@@ -33,6 +34,9 @@ fn repository(path: &Path) {
         ("packed-refs", "packed old"),
         ("MERGE_HEAD", SOME),
         ("MERGE_MSG", "old message"),
+        ("worktrees/gone/HEAD", SOME),
+        ("worktrees/gone/gitdir", "/nowhere/.git\n"),
+        ("worktrees/gone/logs/HEAD", "one\n"),
     ] {
         fs::write(path.join(file), content).expect("a file");
     }
@@ -48,6 +52,8 @@ fn change(git: &Directory) -> Result<(), TransactionError> {
         "refs/heads/gone",
         "index",
         "packed-refs",
+        "worktrees/gone/HEAD",
+        "worktrees/gone/index",
     ] {
         transaction.lock(path.as_ref(), 0o644)?;
     }
@@ -63,6 +69,7 @@ fn change(git: &Directory) -> Result<(), TransactionError> {
     transaction.append("logs/refs/heads/new/branch".as_ref(), b"first\n")?;
     transaction.discard("MERGE_HEAD".as_ref())?;
     transaction.put("MERGE_MSG".as_ref(), b"new message", 0o644)?;
+    transaction.detach("worktrees/gone".as_ref())?;
     transaction.put("rebase-merge/done".as_ref(), b"pick", 0o644)?;
     let unfinished = transaction.commit()?;
     assert!(unfinished.is_empty(), "{unfinished:?}");
@@ -208,4 +215,30 @@ fn a_file_keeps_its_mode_and_a_changed_one_stays() {
     transaction.commit().expect("a commit");
     assert_eq!(fs::metadata(path.join("index")).expect("a file").mode() & 0o777, 0o600);
     assert_eq!(fs::read(path.join("MERGE_HEAD")).expect("a file"), b"another merge");
+}
+
+#[test]
+fn only_the_directory_that_was_looked_at_is_taken_away() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path();
+    repository(path);
+    let git = open(path);
+    let mut transaction = Transaction::begin(&git).expect("a transaction");
+    for bad in ["worktrees", "worktrees/gone/logs", "refs/heads", "x/y", "worktrees/.."] {
+        let refused = transaction.detach(bad.as_ref());
+        assert!(matches!(refused, Err(TransactionError::Path(_))), "{bad}");
+    }
+    transaction.detach("worktrees/none".as_ref()).expect("nothing to do");
+    transaction.detach("worktrees/gone".as_ref()).expect("a step");
+    fs::rename(path.join("worktrees/gone"), path.join("worktrees/moved")).expect("a rename");
+    fs::create_dir(path.join("worktrees/gone")).expect("a directory");
+    fs::write(path.join("worktrees/gone/HEAD"), OTHER).expect("a file");
+    assert!(transaction.commit().expect("a commit").is_empty());
+    assert!(path.join("worktrees/gone/HEAD").exists());
+    assert!(path.join("worktrees/moved/HEAD").exists());
+    let mut transaction = Transaction::begin(&git).expect("a transaction");
+    transaction.detach("worktrees/gone".as_ref()).expect("a step");
+    transaction.detach("worktrees/moved".as_ref()).expect("a step");
+    assert!(transaction.commit().expect("a commit").is_empty());
+    assert!(!path.join("worktrees").exists() && !path.join("toolwright").exists());
 }

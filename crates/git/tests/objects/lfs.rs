@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 use toolwright_git::directory::Directory;
-use toolwright_git::incoming::{Bound, Bounds, Problem, Reason};
+use toolwright_git::incoming::{Bound, Bounds, Reason};
 use toolwright_git::lfs::LargeFiles;
 
 fn open(path: &Path) -> Directory {
@@ -70,7 +70,9 @@ fn large_files_come_back_under_their_hash() {
 
     let bounds = Bounds { pack_bytes: 1 << 20, ..Bounds::default() };
     plant(&command, &hex(&content[1..]), &content[1..]);
-    let bounded = LargeFiles::read(&open(&command), &open(&person), &bounds);
-    assert!(matches!(bounded, Err(Problem::Bound(Bound::PackBytes))));
+    plant(&command, &hex(b"small"), b"small");
+    let bounded = LargeFiles::read(&open(&command), &open(&person), &bounds).unwrap();
+    assert_eq!(bounded.reached(), Some(Bound::PackBytes));
+    drop(bounded);
     assert_eq!(fs::read_dir(person.join("lfs/tmp")).unwrap().count(), 0);
 }

@@ -4,14 +4,13 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::ops::Deref;
 
-use rustix::fs::{
-    AtFlags, FileType, FlockOperation, Mode, RenameFlags, flock, renameat_with, unlinkat,
-};
+use rustix::fs::{AtFlags, FlockOperation, Mode, RenameFlags, flock, renameat_with};
 use rustix::io::Errno;
 
 use crate::directory::{Directory, ReadError};
 use crate::import::read::Failure;
 use crate::transaction::failpoint;
+use crate::transaction::files::remove_all;
 
 /// Where everything is written.
 pub(super) const NEW: &str = "toolwright.new";
@@ -19,8 +18,6 @@ pub(super) const NEW: &str = "toolwright.new";
 const MADE: &str = "toolwright.made";
 /// What makes a repository of all the rest.
 const LAST: &str = "HEAD";
-/// No directory of the host is deeper.
-const MAX_DEPTH: usize = 64;
 
 /// What a recovery has found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +51,7 @@ pub(in crate::import) fn recover(git: &Directory) -> io::Result<Found> {
 fn recover_locked(git: &Directory) -> io::Result<Found> {
     let mut found = Found::Nothing;
     if !is_absent(git, NEW)? {
-        remove(git, OsStr::new(NEW), MAX_DEPTH)?;
+        remove_all(git, OsStr::new(NEW))?;
         found = Found::TakenBack;
     }
     if let Some(made) = git.below(MADE)? {
@@ -65,17 +62,36 @@ fn recover_locked(git: &Directory) -> io::Result<Found> {
                 Err(errno) => return Err(errno.into()),
             }
         }
-        remove(git, OsStr::new(MADE), MAX_DEPTH)?;
+        remove_all(git, OsStr::new(MADE))?;
         found = Found::Finished;
     }
     Ok(found)
+}
+
+/// A directory of the host that is locked.
+#[derive(Debug)]
+struct Locked(Directory);
+
+impl Deref for Locked {
+    type Target = Directory;
+
+    fn deref(&self) -> &Directory {
+        &self.0
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // A process that another thread has just forked has the descriptor too, until it starts its program.
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
 }
 
 /// A directory that is being written.
 #[derive(Debug)]
 pub(super) struct Staging {
     /// The host's directory.
-    git: Lock,
+    git: Locked,
     directory: Directory,
     is_published: bool,
 }
@@ -113,7 +129,7 @@ impl Staging {
                 for name in moved {
                     let _ = rename(&self.git, &name, &self.directory);
                 }
-                let _ = remove(&self.git, OsStr::new(MADE), MAX_DEPTH);
+                let _ = remove_all(&self.git, OsStr::new(MADE));
                 self.is_published = true;
                 return Err(if errno == Errno::EXIST {
                     taken()
@@ -125,7 +141,7 @@ impl Staging {
         }
         self.is_published = true;
         // An empty directory, which the next recovery removes if it is left.
-        let _ = remove(&self.git, OsStr::new(MADE), MAX_DEPTH);
+        let _ = remove_all(&self.git, OsStr::new(MADE));
         Ok(())
     }
 }
@@ -134,7 +150,7 @@ impl Drop for Staging {
     fn drop(&mut self) {
         if !self.is_published {
             // What cannot be removed now is removed by the next recovery.
-            let _ = remove(&self.git, OsStr::new(NEW), MAX_DEPTH);
+            let _ = remove_all(&self.git, OsStr::new(NEW));
         }
     }
 }
@@ -143,31 +159,12 @@ fn taken() -> Failure {
     Failure::Unreadable("something else is in its place".to_owned())
 }
 
-/// A directory that is locked.
-#[derive(Debug)]
-struct Lock(Directory);
-
-impl Deref for Lock {
-    type Target = Directory;
-
-    fn deref(&self) -> &Directory {
-        &self.0
-    }
-}
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        // A process that is being started has a copy of the descriptor for a moment, and with it the lock.
-        let _ = flock(&self.0, FlockOperation::Unlock);
-    }
-}
-
-/// Locks a directory. `None`: another process has the lock.
-fn lock(git: &Directory) -> io::Result<Option<Lock>> {
+/// Locks a directory until the result is dropped. `None`: another process has the lock.
+fn lock(git: &Directory) -> io::Result<Option<Locked>> {
     // A lock is one of what was opened, so that it is opened anew.
     let own = git.below(".")?.ok_or(io::ErrorKind::NotFound)?;
     match flock(&own, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(Lock(own))),
+        Ok(()) => Ok(Some(Locked(own))),
         Err(Errno::WOULDBLOCK) => Ok(None),
         Err(errno) => Err(errno.into()),
     }
@@ -197,27 +194,5 @@ fn rename(from: &Directory, name: &OsStr, to: &Directory) -> Result<(), Errno> {
             rustix::fs::renameat(from, name, to, name)
         }
         renamed => renamed,
-    }
-}
-
-/// Removes what the host has made. No link is followed.
-fn remove(parent: &Directory, name: &OsStr, depth: usize) -> io::Result<()> {
-    let Some(directory) = parent.below(name)? else { return Ok(()) };
-    for entry in directory.entries(".", usize::MAX)?.unwrap_or_default() {
-        if entry.kind == FileType::Directory && depth > 0 {
-            remove(&directory, &entry.name, depth - 1)?;
-        } else {
-            failpoint::pass();
-            gone(unlinkat(&directory, &entry.name, AtFlags::empty()))?;
-        }
-    }
-    failpoint::pass();
-    gone(unlinkat(parent, name, AtFlags::REMOVEDIR))
-}
-
-fn gone(removed: Result<(), Errno>) -> io::Result<()> {
-    match removed {
-        Ok(()) | Err(Errno::NOENT) => Ok(()),
-        Err(errno) => Err(errno.into()),
     }
 }

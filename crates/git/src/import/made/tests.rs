@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use super::{Found, Made, create};
 use crate::config::New;
@@ -89,6 +90,19 @@ fn run_child(name: &str, place: &Path, steps: u32) -> bool {
     !status.success()
 }
 
+/// Does something again while a lock is held: a process that another test has forked has the descriptors of
+/// this one, until it starts its program.
+fn patiently<T>(again: impl Fn() -> T, is_locked: impl Fn(&T) -> bool) -> T {
+    let until = Instant::now() + Duration::from_secs(5);
+    loop {
+        let found = again();
+        if !is_locked(&found) || Instant::now() > until {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 #[test]
 fn a_process_that_is_killed_at_any_step_leaves_a_repository_or_none() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -126,7 +140,8 @@ fn a_process_that_is_killed_at_any_step_leaves_a_repository_or_none() {
         if steps % 3 == 0 {
             run_child("child_that_recovers", &place, steps / 3 % 29);
         }
-        match recover(&open(&host)).expect("a recovery") {
+        let recovered = || recover(&open(&host)).expect("a recovery");
+        match patiently(recovered, |found| *found == Found::Alive) {
             Found::Finished => finished += 1,
             Found::TakenBack => taken_back += 1,
             Found::Nothing => nothing += 1,
@@ -135,7 +150,7 @@ fn a_process_that_is_killed_at_any_step_leaves_a_repository_or_none() {
         let is_empty = fs::read_dir(&host).expect("a directory").next().is_none();
         assert!(!is_repository || !is_empty, "{steps}");
         if is_empty {
-            let made = make(&place);
+            let made = patiently(|| make(&place), |made| made.is_waiting);
             assert!(made.is_made, "{steps}: {made:?}");
         }
         assert_eq!(git(&work, &["log", "-g", "--all", "--format=%gD %H %gs"]).1, log, "{steps}");

@@ -77,11 +77,13 @@ pub(super) fn accepted(
 
 /// Whether the `.git` of a work tree leads to this git directory, or is not there.
 fn leads_back(directory: &Directory, tree: &Path, git: &Path) -> bool {
-    match directory.read(DOT_GIT, MAX_LEAD) {
-        Ok(None) => true,
-        Ok(Some(text)) => led_to(&text, tree).is_some_and(|led| led == git),
-        Err(_) => false,
-    }
+    matches!(directory.entry(DOT_GIT), Ok(None)) || leads_to(directory, tree, git)
+}
+
+/// Whether the `.git` file of a work tree leads to this git directory.
+pub(in super::super) fn leads_to(directory: &Directory, tree: &Path, git: &Path) -> bool {
+    let Ok(Some(text)) = directory.read(DOT_GIT, MAX_LEAD) else { return false };
+    led_to(&text, tree).is_some_and(|led| led == git)
 }
 
 /// Where the `.git` file of a work tree leads.
@@ -106,7 +108,7 @@ pub(in crate::import) fn may_be_staged(git: &Directory, terms: &Terms<'_>, path:
 }
 
 /// A path without `.` and `..`.
-fn clean(path: &Path) -> PathBuf {
+pub(in super::super) fn clean(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {
         match part {
@@ -119,7 +121,7 @@ fn clean(path: &Path) -> PathBuf {
 }
 
 /// The way from one directory to another, as git writes it.
-pub(super) fn relative(from: &Path, to: &Path) -> Vec<u8> {
+pub(in super::super) fn relative(from: &Path, to: &Path) -> Vec<u8> {
     let common = from.iter().zip(to.iter()).take_while(|(one, other)| one == other).count();
     let up = std::iter::repeat_n(OsStr::new(".."), from.iter().count() - common);
     let path: PathBuf = up.chain(to.iter().skip(common)).collect();
