@@ -1,5 +1,6 @@
 //! A work tree whose git directory is taken away, and brought back.
 
+use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -140,4 +141,26 @@ pub(crate) fn command(program: &str, directory: &Path) -> Command {
         .env("GIT_EDITOR", "true")
         .env("LC_ALL", "C");
     command
+}
+
+/// One of so many cases in an ordinary run, all of them in a soak. Which ones, the seed decides.
+pub(crate) struct Sample {
+    every: u64,
+    next: Cell<u64>,
+}
+
+impl Sample {
+    pub(crate) fn new(every: u64) -> Self {
+        let number = |name| std::env::var(name).ok().and_then(|text: String| text.parse().ok());
+        let seed = number("TOOLWRIGHT_SEED").unwrap_or_else(|| u64::from(std::process::id()));
+        println!("TOOLWRIGHT_SEED={seed}");
+        let every = if number("TOOLWRIGHT_SOAK_FACTOR").unwrap_or(1) >= 10 { 1 } else { every };
+        Self { every, next: Cell::new(seed) }
+    }
+
+    pub(crate) fn has_next(&self) -> bool {
+        let next = self.next.get();
+        self.next.set(next.wrapping_add(1));
+        next.is_multiple_of(self.every)
+    }
 }
