@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use toolwright_sandbox::layers::Layers;
-use toolwright_sandbox::wire::{PrivateRequest, Reply, send};
+use toolwright_sandbox::wire::{ForkRequest, PrivateRequest, Reply, send};
 
 use crate::temporary::Temporary;
 use crate::{limits, mounts};
@@ -65,10 +65,10 @@ impl Environment {
     }
 
     /// Makes a fork, and sends what has changed in it.
-    pub(crate) fn answer_fork(&mut self, root: &Path, path: &Path, anew: bool, socket: &OwnedFd) {
+    pub(crate) fn answer_fork(&mut self, root: &Path, request: ForkRequest<'_>, socket: &OwnedFd) {
         let was_stale = self.is_stale();
-        let fork = self.tree.as_mut().ok_or(Errno::NOSYS).and_then(|tree| tree.fork(path, anew));
-        send_fork(fork, socket);
+        let tree = self.tree.as_mut().ok_or(Errno::NOSYS);
+        send_fork(tree.and_then(|tree| tree.fork(request)), socket);
         self.keep_fresh(was_stale, root);
     }
 

@@ -18,6 +18,7 @@ mod private;
 mod proc;
 mod programs;
 mod protection;
+mod removal;
 mod renewal;
 mod resolver;
 mod scratch;
@@ -40,6 +41,7 @@ pub(crate) use private::DirectoryIdentity;
 use private::PrivateDirectories;
 pub use proc::{close_proc, worker_proc};
 use programs::Programs;
+pub(crate) use removal::Revealed;
 use renewal::Renewal;
 pub use resolver::name_resolver;
 use rustix::fs::Mode;
@@ -108,10 +110,15 @@ impl Tree {
         Ok(true)
     }
 
-    /// Takes an empty private directory away.
-    pub(crate) fn reveal(&mut self, identity: DirectoryIdentity) -> Result<(), Errno> {
+    /// Removes the directory of the host on which an empty private directory lies, or an emptied fork of a repository
+    /// that commands have made. Where that cannot be done here, a private one is only taken away.
+    pub(crate) fn reveal(&mut self, identity: DirectoryIdentity) -> Result<Revealed, Errno> {
+        let forks = self.forks.as_mut().ok_or(Errno::NOSYS)?;
         let private = &mut self.private;
-        change(self.own_changes.as_ref(), || private.remove_empty(identity))
+        change(self.own_changes.as_ref(), || match forks.remove(identity, private) {
+            Some(removed) => removed,
+            None => private.remove(forks.hidden(), identity),
+        })
     }
 
     /// The private directory of this index: where it is, its content, and the directory of the host.

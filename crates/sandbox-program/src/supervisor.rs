@@ -234,8 +234,8 @@ fn serve(
                 }
                 continue;
             }
-            if let Some((path, anew)) = fork {
-                environment.answer_fork(&order.plan.root, path, anew, &socket);
+            if let Some(request) = fork {
+                environment.answer_fork(&order.plan.root, request, &socket);
                 continue;
             }
             if let Some(request) = private {

@@ -24,10 +24,10 @@ pub use gate::{
     send_to_gate,
 };
 pub use message::{
-    FRAME_HEADER, HostMessage, NETWORK, PROGRAMS, PrivateRequest, Request, RequestFrame, WORKER,
-    connect_frame, discard_private_frame, fork_frame, frame_length, kill_frame, plain_frame,
-    private_frame, read_fork_frame, read_private_frame, read_request_frame, run_frame,
-    settle_private_frame, signal_frame, watch_frame,
+    FRAME_HEADER, ForkRequest, HostMessage, NETWORK, PROGRAMS, PrivateRequest, Request,
+    RequestFrame, WORKER, command_fork_frame, connect_frame, discard_private_frame, fork_frame,
+    frame_length, kill_frame, plain_frame, private_frame, read_fork_frame, read_private_frame,
+    read_request_frame, run_frame, settle_private_frame, signal_frame, watch_frame,
 };
 pub use order::{Order, read_order, write_order};
 pub use patch_note::{

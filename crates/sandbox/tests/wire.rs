@@ -18,10 +18,11 @@ use toolwright_sandbox::layers::{Bound, Layer, Layers};
 use toolwright_sandbox::plan::{FileIdentity, Files, Granted, Limits, Network, Plan};
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{
-    Answer, Ask, FRAME_HEADER, HostMessage, Inbox, Order, PrivateRequest, Progress, Reply, Request,
-    connect_frame, discard_private_frame, fork_frame, kill_frame, plain_frame, private_frame,
-    read_fork_frame, read_order, read_private_frame, read_request_frame, run_frame, send,
-    settle_private_frame, signal_frame, watch_frame, write_order,
+    Answer, Ask, FRAME_HEADER, ForkRequest, HostMessage, Inbox, Order, PrivateRequest, Progress,
+    Reply, Request, command_fork_frame, connect_frame, discard_private_frame, fork_frame,
+    kill_frame, plain_frame, private_frame, read_fork_frame, read_order, read_private_frame,
+    read_request_frame, run_frame, send, settle_private_frame, signal_frame, watch_frame,
+    write_order,
 };
 
 fn path() -> impl Strategy<Value = PathBuf> {
@@ -163,7 +164,12 @@ proptest! {
     fn questions_about_git_directories_come_back(path in path(), index: u32, anew: bool) {
         let content = |frame: Vec<u8>| frame[FRAME_HEADER..].to_vec();
         let fork = content(fork_frame(&path, anew));
-        prop_assert_eq!(read_fork_frame(&fork), Some((&*path, anew)));
+        let of_command = None;
+        prop_assert_eq!(read_fork_frame(&fork), Some(ForkRequest { path: &path, anew, of_command }));
+        let identity = (index.into(), u64::MAX - u64::from(index));
+        let fork = content(command_fork_frame(&path, identity));
+        let (anew, of_command) = (false, Some(identity));
+        prop_assert_eq!(read_fork_frame(&fork), Some(ForkRequest { path: &path, anew, of_command }));
         let frames = [
             (private_frame(index), PrivateRequest::Get(index)),
             (discard_private_frame(&path), PrivateRequest::Discard(&path)),

@@ -10,7 +10,10 @@
 //! A directory of hooks in the project has a fork too, which has no objects.
 //!
 //! A repository that a command has made becomes a fork when the host has imported it. Commands may move the
-//! directories above it, and its fork is found where it has come to.
+//! directories above it, and its fork is found where it has come to. They may also remove it ([`removal`]).
+
+mod kept;
+mod removal;
 
 use std::fs::read_link;
 use std::io::Write;
@@ -26,6 +29,7 @@ use toolwright_sandbox::plan::OBJECTS;
 use crate::errno;
 use crate::mounts::error::{At, MountError};
 use crate::mounts::kernel::{self, Attributes};
+use crate::mounts::private::DirectoryIdentity;
 use crate::mounts::scratch::Scratch;
 
 /// The directories in the scratch file system.
@@ -43,6 +47,8 @@ pub(super) struct Forks {
     places: OwnedFd,
     made: u32,
     attached: Vec<Attached>,
+    /// What is there of those that were removed.
+    kept: kept::Kept,
     pub(super) layer: Layer,
 }
 
@@ -52,6 +58,8 @@ struct Attached {
     path: PathBuf,
     /// Whether commands can move it with the directories above it.
     moves: bool,
+    /// Whether commands have made the repository. They may remove it.
+    is_of_command: bool,
     /// The directory itself, in the tree.
     base: OwnedFd,
     /// The directory itself, on a mount that can be written if the host can write it, and is attached nowhere.
@@ -80,6 +88,7 @@ impl Forks {
                 places: scratch.take(PLACES)?,
                 made: 0,
                 attached: Vec::new(),
+                kept: kept::Kept::default(),
                 layer: Layer::Unused,
             })
         };
@@ -103,6 +112,11 @@ impl Forks {
     /// Attaches a fork on a cover.
     pub(super) fn add(&mut self, path: &Path, base: OwnedFd, own: OwnedFd) -> Result<(), Errno> {
         let added = self.try_add(path, base, own);
+        self.note(added);
+        added
+    }
+
+    fn note(&mut self, added: Result<(), Errno>) {
         self.layer = match added {
             Ok(()) if matches!(self.layer, Layer::Unused) => Layer::Holds,
             Err(errno) if !matches!(self.layer, Layer::Holds) => {
@@ -110,7 +124,6 @@ impl Forks {
             }
             _ => self.layer,
         };
-        added
     }
 
     /// Attaches a fork of a directory without objects on a cover.
@@ -122,9 +135,36 @@ impl Forks {
     ) -> Result<(), Errno> {
         let Fork { mount, changes } = new_fork(&self.hidden, &base, None)?;
         kernel::attach(&mount, kernel::open_plain(path)?)?;
-        let (path, objects, moves) = (path.to_owned(), None, false);
-        self.attached.push(Attached { path, moves, base, own, objects, mount, changes });
+        let (path, objects) = (path.to_owned(), None);
+        let (moves, is_of_command) = (false, false);
+        let fork = Attached { path, moves, is_of_command, base, own, objects, mount, changes };
+        self.attached.push(fork);
         Ok(())
+    }
+
+    /// Attaches a cover and a fork of a repository that commands have made, which they may move and remove.
+    pub(super) fn add_of_command(
+        &mut self,
+        path: &Path,
+        base: OwnedFd,
+        own: OwnedFd,
+    ) -> Result<(), Errno> {
+        let cover = read_only(&base)?;
+        kernel::attach(&cover, &base)?;
+        let made = self.make(&base);
+        self.note(made.as_ref().map(drop).map_err(|errno| *errno));
+        let (objects, Fork { mount, changes }) = made?;
+        kernel::attach(&mount, &cover)?;
+        self.push_of_command(path, base, own, (objects, Fork { mount, changes }));
+        Ok(())
+    }
+
+    /// Notes that commands have made the repository of this identity at a path.
+    pub(super) fn note_of_command(&mut self, path: &Path, identity: DirectoryIdentity) {
+        if let Some(fork) = self.find(path).and_then(|index| self.attached.get_mut(index)) {
+            fork.is_of_command |=
+                fstat(&fork.base).is_ok_and(|stat| DirectoryIdentity::of(&stat) == identity);
+        }
     }
 
     /// Attaches a cover and a fork beneath what begins at `place`. They are seen when that is taken away.
@@ -136,22 +176,34 @@ impl Forks {
     ) -> Result<(), Errno> {
         let base = base.try_clone().map_err(|error| errno::of(&error))?;
         let own = kernel::copy_entry(&base, c"")?;
-        // What lies on the directory is no part of the cover. Nor is it to appear there.
-        let cover = kernel::restricted(kernel::copy_entry(&base, c"")?, READABLE)?;
-        kernel::make_private(&cover)?;
-        let (objects, Fork { mount, changes }) = self.make(&base)?;
+        let cover = read_only(&base)?;
+        let made = self.make(&base)?;
         kernel::attach_beneath(cover, place)?;
-        kernel::attach_beneath(&mount, place)?;
-        let (path, objects, moves) = (path.to_owned(), Some(objects), true);
-        self.attached.push(Attached { path, moves, base, own, objects, mount, changes });
+        kernel::attach_beneath(&made.1.mount, place)?;
+        self.push_of_command(path, base, own, made);
         Ok(())
+    }
+
+    fn push_of_command(
+        &mut self,
+        path: &Path,
+        base: OwnedFd,
+        own: OwnedFd,
+        (objects, Fork { mount, changes }): (PathBuf, Fork),
+    ) {
+        let (path, objects) = (path.to_owned(), Some(objects));
+        let (moves, is_of_command) = (true, true);
+        let fork = Attached { path, moves, is_of_command, base, own, objects, mount, changes };
+        self.attached.push(fork);
     }
 
     fn try_add(&mut self, path: &Path, base: OwnedFd, own: OwnedFd) -> Result<(), Errno> {
         let (objects, Fork { mount, changes }) = self.make(&base)?;
         kernel::attach(&mount, kernel::open_plain(path)?)?;
-        let (path, objects, moves) = (path.to_owned(), Some(objects), false);
-        self.attached.push(Attached { path, moves, base, own, objects, mount, changes });
+        let (path, objects) = (path.to_owned(), Some(objects));
+        let (moves, is_of_command) = (false, false);
+        let fork = Attached { path, moves, is_of_command, base, own, objects, mount, changes };
+        self.attached.push(fork);
         Ok(())
     }
 
@@ -248,17 +300,30 @@ impl Forks {
 impl Attached {
     /// Where commands see it. `None`: the host has moved or removed the directory.
     fn place(&self) -> Option<PathBuf> {
+        self.open_place().map(|(path, _)| path)
+    }
+
+    /// As [`place`](Self::place), with what is there.
+    fn open_place(&self) -> Option<(PathBuf, OwnedFd)> {
         let path = if self.moves {
             read_link(format!("/proc/self/fd/{}", self.mount.as_raw_fd())).ok()?
         } else {
             self.path.clone()
         };
-        let found = kernel::open_plain(&path).and_then(fstat).ok()?;
-        (fstat(&self.mount).ok()?.st_dev == found.st_dev).then_some(path)
+        let place = kernel::open_plain(&path).ok()?;
+        let found = fstat(&place).ok()?;
+        (fstat(&self.mount).ok()?.st_dev == found.st_dev).then_some((path, place))
     }
 }
 
 const READABLE: Attributes = Attributes::READ_ONLY;
+
+/// A cover of a directory alone. What lies on that is no part of it, and does not appear there later.
+fn read_only(base: &OwnedFd) -> Result<OwnedFd, Errno> {
+    let cover = kernel::restricted(kernel::copy_entry(base, c"")?, READABLE)?;
+    kernel::make_private(&cover)?;
+    Ok(cover)
+}
 
 fn new_fork(hidden: &Hidden, base: &OwnedFd, objects: Option<&Path>) -> Result<Fork, Errno> {
     let Some(objects) = objects else { return Fork::new(hidden, base, None, |_| Ok(())) };

@@ -20,10 +20,9 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use toolwright_fork::{Fork, Hidden};
-use toolwright_fs::remove_tree;
 
-use crate::errno;
 use crate::mounts::kernel;
+use crate::mounts::removal::{NotRemoved, Revealed, Shield, empty, remove_beneath};
 
 /// How long the making of a directory and its covering may take together.
 const NEW: Duration = Duration::from_secs(3);
@@ -77,22 +76,64 @@ impl PrivateDirectories {
         kernel::attach(&mount, &covered)?;
         if is_new && was_just_made(&covered) {
             // Whatever another thread of the command has put there since.
-            empty(&covered)?;
+            empty(&covered, None)?;
         }
         let identity = DirectoryIdentity::of(&fstat(&content)?);
         self.0.push(PrivateDirectory { mount, content, covered, is_exposed: true, identity });
         Ok(())
     }
 
-    /// Takes away the one of this identity, if it is empty.
-    pub(super) fn remove_empty(&mut self, identity: DirectoryIdentity) -> Result<(), Errno> {
+    /// Lays one on a directory of the host that commands have had no access to, in the place of a shield.
+    pub(super) fn lay(
+        &mut self,
+        hidden: &Hidden,
+        shield: Shield,
+        covered: &OwnedFd,
+    ) -> Result<(), Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let covered = openat(covered, c".", flags, Mode::empty())?;
+        let Fork { mount, changes: content } = new_content(hidden, &fstat(&covered)?)?;
+        shield.cover(&mount)?;
+        let identity = DirectoryIdentity::of(&fstat(&content)?);
+        self.0.push(PrivateDirectory { mount, content, covered, is_exposed: false, identity });
+        Ok(())
+    }
+
+    /// Removes the directory of the host on which the one of this identity lies, if it is empty.
+    pub(super) fn remove(
+        &mut self,
+        hidden: &Hidden,
+        identity: DirectoryIdentity,
+    ) -> Result<Revealed, Errno> {
         let index = self.0.iter().position(|one| one.has(identity)).ok_or(Errno::BUSY)?;
-        if !is_empty(&self.0[index].content)? {
+        let one = &self.0[index];
+        if !is_empty(&one.content)? {
             return Err(Errno::NOTEMPTY);
         }
-        self.0[index].detach()?;
-        self.0.remove(index);
-        Ok(())
+        let Some((path, place)) = one.place() else {
+            // The host has removed it.
+            self.0.remove(index);
+            return Ok(Revealed::Uncovered);
+        };
+        let shield = Shield::lay(hidden, &place)?;
+        let removed = match is_empty(&one.content) {
+            Ok(true) => remove_beneath(&path),
+            other => Err(NotRemoved::Refused(other.err().unwrap_or(Errno::NOTEMPTY))),
+        };
+        let removed = match removed {
+            Ok(()) => Ok(Revealed::Removed),
+            Err(failed) => {
+                shield.lift()?;
+                if let NotRemoved::Refused(errno) = failed {
+                    return Err(errno);
+                }
+                kernel::detach(&place).map(|()| Revealed::Uncovered)
+            }
+        };
+        if removed.is_ok() {
+            self.0.remove(index);
+        }
+        removed
     }
 
     /// Puts a new and empty one in the place of the one at a path. The directory of the host stays covered at every
@@ -102,7 +143,7 @@ impl PrivateDirectories {
         let one = &mut self.0[index];
         if one.exchange(hidden).is_err() {
             // Kernels before 6.5 attach nothing beneath.
-            empty(&one.content)?;
+            empty(&one.content, None)?;
         }
         Ok(())
     }
@@ -143,6 +184,11 @@ impl PrivateDirectories {
         closed.filter_map(|one| Some((one.path()?, one.content.as_fd(), one.covered.as_fd())))
     }
 
+    /// What is in each.
+    pub(super) fn contents(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.0.iter().map(|one| one.content.as_fd())
+    }
+
     /// Whether a file system is that of one of them.
     pub(super) fn has_device(&self, device: u64) -> bool {
         self.0.iter().any(|one| one.identity.device == device)
@@ -175,11 +221,6 @@ impl PrivateDirectory {
         self.has(DirectoryIdentity::of(&found)).then_some((path, place))
     }
 
-    /// Uncovers the directory of the host, which is about to be removed.
-    fn detach(&self) -> Result<(), Errno> {
-        self.place().map_or(Ok(()), |(_, place)| kernel::detach(place))
-    }
-
     fn exchange(&mut self, hidden: &Hidden) -> Result<(), Errno> {
         let (_, place) = self.place().ok_or(Errno::NOENT)?;
         let Fork { mount, changes: content } = new_content(hidden, &fstat(&self.covered)?)?;
@@ -201,7 +242,7 @@ fn new_content(hidden: &Hidden, stat: &Stat) -> Result<Fork, Errno> {
     Ok(new)
 }
 
-fn names(directory: impl AsFd) -> Result<Vec<OsString>, Errno> {
+pub(super) fn names(directory: impl AsFd) -> Result<Vec<OsString>, Errno> {
     let mut names = Vec::new();
     // It may be open as a place alone.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -229,12 +270,4 @@ fn was_just_made(directory: &OwnedFd) -> bool {
         StatxFlags::from_bits_retain(stat.stx_mask).contains(StatxFlags::BTIME)
             && born.is_ok_and(|born| born + NEW >= now)
     })
-}
-
-fn empty(directory: &OwnedFd) -> Result<(), Errno> {
-    for name in names(directory)? {
-        let path = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd())).join(name);
-        remove_tree(&path, None).map_err(|error| errno::of(&error))?;
-    }
-    Ok(())
 }

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::fstat;
 use rustix::io::Errno;
 
+use toolwright_sandbox::wire::ForkRequest;
+
 use super::forks::Forks;
 use super::{DirectoryIdentity, Tree, change, kernel, private};
 
@@ -20,41 +22,53 @@ impl Tree {
     /// What commands have changed in a directory. If they have no fork of it yet, they get one; with `anew`, the one
     /// that they have is replaced by another. After an error the directory is private, read-only or gone:
     /// [`UNHELD`] says that it is none of these.
-    pub(crate) fn fork(&mut self, path: &Path, anew: bool) -> Result<Found<'_>, Errno> {
-        if let Err(errno) = self.make_fork(path, anew) {
+    pub(crate) fn fork(&mut self, request: ForkRequest<'_>) -> Result<Found<'_>, Errno> {
+        let path = request.path;
+        if let Err(errno) = self.make_fork(request) {
             let is_held = errno == Errno::BUSY || self.hold(path);
             return Err(if is_held { errno } else { UNHELD });
         }
         self.forks.as_mut().and_then(|forks| forks.changes(path)).ok_or(UNHELD)
     }
 
-    fn make_fork(&mut self, path: &Path, anew: bool) -> Result<(), Errno> {
+    fn make_fork(&mut self, request: ForkRequest<'_>) -> Result<(), Errno> {
+        let ForkRequest { path, anew, of_command } = request;
+        let of_command = of_command.map(|(device, inode)| DirectoryIdentity { device, inode });
         let forks = self.forks.as_mut().ok_or(Errno::NOSYS)?;
         forks.forget_removed();
         if forks.has(path) {
             if anew {
                 change(self.own_changes.as_ref(), || forks.replace(path))?;
             }
+            if let Some(identity) = of_command {
+                forks.note_of_command(path, identity);
+            }
             return Ok(());
         }
         let renewal = self.renewal.as_ref().ok_or(Errno::NOSYS)?;
         let base = Forks::base(path)?;
         let own = kernel::copy_entry(&base, c"")?;
-        let stat = fstat(&base)?;
-        if self.private.has_device(stat.st_dev) {
+        let identity = DirectoryIdentity::of(&fstat(&base)?);
+        if self.private.has_device(identity.device) {
             return Err(Errno::BUSY);
         }
         // A command or a host was stopped before it had made a repository here. Another command may.
         if private::is_empty(&base)? {
             let (private, hidden) = (&mut self.private, forks.hidden());
-            let identity = DirectoryIdentity::of(&stat);
             change(self.own_changes.as_ref(), || private.add(hidden, path, identity, false))?;
             return Err(Errno::BUSY);
         }
         change(self.own_changes.as_ref(), || {
+            if of_command == Some(identity) {
+                return forks.add_of_command(path, base, own);
+            }
             renewal.cover(path, &mut self.placeholders)?;
             forks.add(path, base, own)
-        })
+        })?;
+        if let Some(identity) = of_command {
+            forks.note_of_command(path, identity);
+        }
+        Ok(())
     }
 
     /// Makes a directory read-only for commands. Returns whether they write nothing there.

@@ -10,6 +10,7 @@ mod file_calls;
 mod git_directories;
 mod programs;
 mod refusals;
+mod removed;
 mod sandbox;
 mod settled;
 mod transactions;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{Read, pipe};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -11,8 +12,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use toolwright_sandbox::layers::Layers;
 use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
 use toolwright_sandbox::wire::{
-    Inbox, Order, Reply, Request, WORKER, discard_private_frame, fork_frame, kill_frame,
-    plain_frame, private_frame, run_frame, send, settle_private_frame, write_order,
+    Inbox, Order, Reply, Request, WORKER, command_fork_frame, discard_private_frame, fork_frame,
+    kill_frame, plain_frame, private_frame, run_frame, send, settle_private_frame, write_order,
 };
 
 /// The same for commands inside and outside.
@@ -231,6 +232,22 @@ impl Sandbox {
     /// What changes in a fork, and where it lies.
     pub(crate) fn fork(&self, path: &Path, anew: bool) -> Result<(OwnedFd, PathBuf), i32> {
         Self::forked(path, self.ask(&fork_frame(path, anew)))
+    }
+
+    /// As [`fork`](Self::fork), of a repository that commands have made.
+    pub(crate) fn command_fork(&self, path: &Path) -> Result<(OwnedFd, PathBuf), i32> {
+        self.command_fork_of(path, path)
+    }
+
+    /// As [`command_fork`](Self::command_fork), where commands have made another directory.
+    pub(crate) fn command_fork_of(
+        &self,
+        path: &Path,
+        made: &Path,
+    ) -> Result<(OwnedFd, PathBuf), i32> {
+        let metadata = fs::metadata(made).unwrap();
+        let identity = (metadata.dev(), metadata.ino());
+        Self::forked(path, self.ask(&command_fork_frame(path, identity)))
     }
 
     fn forked(path: &Path, mut answer: Inbox) -> Result<(OwnedFd, PathBuf), i32> {

@@ -180,12 +180,38 @@ pub fn fork_frame(path: &Path, anew: bool) -> Vec<u8> {
     plain_frame(&[tag, path.as_os_str().as_bytes()].concat())
 }
 
-/// Reads the content of a frame that [`fork_frame`] made: the path, and whether it is to be made anew.
+/// As [`fork_frame`], of a repository that commands have made: the directory of this device and inode. Commands may
+/// move and remove it.
 #[must_use]
-pub fn read_fork_frame(content: &[u8]) -> Option<(&Path, bool)> {
-    let path =
-        |tag: &[u8]| content.strip_prefix(tag).map(|path| Path::new(OsStr::from_bytes(path)));
-    path(FORK).map(|path| (path, false)).or_else(|| path(FORK_ANEW).map(|path| (path, true)))
+pub fn command_fork_frame(path: &Path, (device, inode): (u64, u64)) -> Vec<u8> {
+    let identity = [device.to_le_bytes(), inode.to_le_bytes()].concat();
+    plain_frame(&[COMMAND_FORK, &identity, path.as_os_str().as_bytes()].concat())
+}
+
+/// Which fork a host asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForkRequest<'m> {
+    /// Where the git directory lies.
+    pub path: &'m Path,
+    /// Whether one that is there is replaced.
+    pub anew: bool,
+    /// Device and inode of a directory that commands have made.
+    pub of_command: Option<(u64, u64)>,
+}
+
+/// Reads the content of a frame that [`fork_frame`] or [`command_fork_frame`] made.
+#[must_use]
+pub fn read_fork_frame(content: &[u8]) -> Option<ForkRequest<'_>> {
+    let (rest, anew, of_command) = if let Some(rest) = content.strip_prefix(COMMAND_FORK) {
+        let (device, rest) = rest.split_first_chunk()?;
+        let (inode, rest) = rest.split_first_chunk()?;
+        (rest, false, Some((u64::from_le_bytes(*device), u64::from_le_bytes(*inode))))
+    } else if let Some(rest) = content.strip_prefix(FORK_ANEW) {
+        (rest, true, None)
+    } else {
+        (content.strip_prefix(FORK)?, false, None)
+    };
+    Some(ForkRequest { path: Path::new(OsStr::from_bytes(rest)), anew, of_command })
 }
 
 /// Asks a supervisor for one of the private git directories, together with a socket for the answer:
@@ -246,6 +272,7 @@ const DISCARD_PRIVATE: &[u8] = b"discard-private:";
 const SETTLE_PRIVATE: &[u8] = b"settle-private:";
 const FORK: &[u8] = b"fork:";
 const FORK_ANEW: &[u8] = b"fork-anew:";
+const COMMAND_FORK: &[u8] = b"command-fork:";
 
 pub(super) fn framed(mut frame: Vec<u8>) -> Vec<u8> {
     let length = u32::try_from(frame.len() - FRAME_HEADER).unwrap_or(u32::MAX);

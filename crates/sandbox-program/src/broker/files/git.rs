@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use super::perform::{link_descriptor, make_directory, remove_directory, remove_file, rename};
 use super::resolve::Place;
 use super::supervisor_socket::SupervisorSocket;
-use crate::mounts::DirectoryIdentity;
+use crate::mounts::{DirectoryIdentity, Revealed};
 
 /// How often another process may make a name again that is to be replaced.
 const TRIES: usize = 16;
@@ -67,8 +67,14 @@ impl GitDirectories {
             Err(Errno::BUSY) => {}
             result => return result,
         }
-        let private = place.open(OFlags::DIRECTORY)?;
-        self.supervisor.reveal(DirectoryIdentity::of(&fstat(&private)?))?;
+        let seen = place.open(OFlags::DIRECTORY)?;
+        match self.supervisor.reveal(DirectoryIdentity::of(&fstat(&seen)?)) {
+            Ok(Revealed::Removed) => return Ok(()),
+            Ok(Revealed::Uncovered) => {}
+            // Another process may have removed it meanwhile.
+            Err(Errno::BUSY) => return remove_directory(place),
+            Err(errno) => return Err(errno),
+        }
         let removed = remove_directory(place);
         if removed.is_err() {
             let hide = |path: &Path, identity| self.supervisor.hide_again(path, identity);

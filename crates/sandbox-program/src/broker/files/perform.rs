@@ -37,10 +37,8 @@ pub(super) fn perform(
             // SAFETY: the name ends with a NUL.
             done(unsafe { libc::syscall(libc::SYS_mknodat, directory, name, mode, device) })
         }
-        FileCall::RemoveDirectory(named) => {
-            let place = place(named)?;
-            if place.is_git_directory() { git.remove(&place) } else { remove_directory(&place) }
-        }
+        // A bare repository has any name.
+        FileCall::RemoveDirectory(named) => git.remove(&place(named)?),
         FileCall::Rename(from, to, flags) => {
             let (from, to) = (place(from)?, place(to)?);
             if from.is_git_directory() || to.is_git_directory() {

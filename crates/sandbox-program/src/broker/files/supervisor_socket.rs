@@ -11,7 +11,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair,
 };
 
-use crate::mounts::{DirectoryIdentity, Tree};
+use crate::mounts::{DirectoryIdentity, Revealed, Tree};
 
 const HIDE: u8 = 1;
 const REVEAL: u8 = 2;
@@ -23,6 +23,7 @@ const MAX_PATH: usize = 4096;
 /// Answers beside error numbers, which are negative.
 const DONE: i32 = 0;
 const IS_PRIVATE: i32 = 1;
+const IS_UNCOVERED: i32 = 2;
 
 /// The end of a worker.
 #[derive(Debug)]
@@ -54,10 +55,13 @@ impl SupervisorSocket {
         Ok(self.ask(HIDE_AGAIN, path, identity)? == DONE)
     }
 
-    /// Takes the private directory away that commands see at a path. `NOTEMPTY` if it is not empty, `BUSY` if there
-    /// is none.
-    pub(super) fn reveal(&self, identity: DirectoryIdentity) -> Result<(), Errno> {
-        self.ask(REVEAL, Path::new(""), identity).map(drop)
+    /// Removes the directory on which commands see another one, or uncovers it. `NOTEMPTY` if what they see is not
+    /// empty, `BUSY` if it is nothing that they may remove.
+    pub(super) fn reveal(&self, identity: DirectoryIdentity) -> Result<Revealed, Errno> {
+        Ok(match self.ask(REVEAL, Path::new(""), identity)? {
+            DONE => Revealed::Removed,
+            _ => Revealed::Uncovered,
+        })
     }
 
     fn ask(&self, what: u8, path: &Path, identity: DirectoryIdentity) -> Result<i32, Errno> {
@@ -105,7 +109,10 @@ fn carry_out(tree: &mut Tree, message: &[u8]) -> Result<i32, Errno> {
             tree.hide(&path, identity, what == HIDE)
                 .map(|hidden| if hidden { DONE } else { IS_PRIVATE })
         }
-        Some(&REVEAL) => tree.reveal(identity).map(|()| DONE),
+        Some(&REVEAL) => tree.reveal(identity).map(|revealed| match revealed {
+            Revealed::Removed => DONE,
+            Revealed::Uncovered => IS_UNCOVERED,
+        }),
         _ => Err(Errno::BADMSG),
     }
 }
