@@ -11,10 +11,12 @@
 //! any other.
 
 use std::ffi::OsStr;
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rustix::fs::fstat;
 use rustix::io::Errno;
 use toolwright_git::directory::Directory;
 use toolwright_git::import::{self, Imported, Made, Snapshot};
@@ -23,7 +25,7 @@ use toolwright_sandbox::plan::Plan;
 use super::fork_use::{ForkEnd, ForkUse};
 use super::requests::{self, Retired};
 use super::told::{Hooks, Unread};
-use super::{shown, terms, waiting};
+use super::{made, shown, terms, waiting};
 use crate::confined::pool::Pool;
 use crate::git_reports::GitReport;
 
@@ -60,6 +62,7 @@ struct State {
 struct Fork {
     path: PathBuf,
     git: Directory,
+    is_of_command: bool,
     /// Where commands see the objects of the directory.
     objects: Option<PathBuf>,
     current: Changed,
@@ -122,6 +125,7 @@ impl Forks {
     ) -> Result<ForkUse, Retired> {
         let mut state = self.lock();
         let mut outcome = Outcome::default();
+        state.forget_removed();
         for path in below {
             if !state.knows(path) {
                 state.add(path, pool, self.generation)?;
@@ -150,6 +154,7 @@ impl Forks {
             state.users = state.users.saturating_sub(1);
         }
         state.has_private |= end.has_made;
+        state.forget_removed();
         let is_last = state.users == 0;
         let mut outcome = Outcome::default();
         if state.has_private && is_last && end.is_alone {
@@ -301,6 +306,11 @@ impl State {
             || self.without.iter().any(|one| one == path)
     }
 
+    /// Forgets repositories of commands that a command has removed.
+    fn forget_removed(&mut self) {
+        self.forks.retain(|fork| !fork.is_removed());
+    }
+
     /// Has commands see a fork of a git directory. Where there is none, it is read-only.
     fn add(&mut self, path: &Path, pool: &Arc<Pool>, generation: u64) -> Result<(), Retired> {
         match requests::fork(pool, generation, path, false)? {
@@ -324,7 +334,8 @@ impl State {
                     objects.map(|text| PathBuf::from(OsStr::from_bytes(text.trim_ascii_end())));
                 let current = Changed { changes, snapshot };
                 let aside = waiting::take(&git);
-                self.forks.push(Fork { path, git, objects, current, aside });
+                let is_of_command = made::of_command(&path).is_some();
+                self.forks.push(Fork { path, git, is_of_command, objects, current, aside });
             }
             Err(error) => {
                 self.unread.push(Unread { path, changes, reason: Some(error.to_string()) });
@@ -334,6 +345,11 @@ impl State {
 }
 
 impl Fork {
+    /// Whether commands had made the repository, and it is gone. Nothing has to come back then.
+    fn is_removed(&self) -> bool {
+        self.is_of_command && fstat(self.git.as_fd()).is_ok_and(|stat| stat.st_nlink == 0)
+    }
+
     fn is_waiting(&mut self) -> bool {
         !self.aside.is_empty() || self.current.has_changed()
     }
@@ -358,6 +374,7 @@ impl Fork {
 /// The supervisor has ended, or no command needs it any more.
 impl Drop for State {
     fn drop(&mut self) {
+        self.forget_removed();
         for Fork { git, mut current, mut aside, .. } in std::mem::take(&mut self.forks) {
             if current.has_changed() {
                 aside.push(current);

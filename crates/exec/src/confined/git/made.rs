@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::fs::{AtFlags, Mode, RenameFlags, mkdirat, renameat_with, unlinkat};
+use rustix::fs::{AtFlags, Mode, RenameFlags, StatxFlags, mkdirat, renameat_with, statx, unlinkat};
 use rustix::io::Errno;
 use toolwright_fs::remove_tree;
 use toolwright_git::config::New;
@@ -56,7 +56,35 @@ impl Private {
         if let Some(identity) = identity_at(&self.git, ".") {
             covered().remove(&identity);
         }
+        note_of_command(&self.git);
     }
+}
+
+/// Device, inode and time of birth. Another directory may have the first two later.
+type Birth = (Identity, (i64, u32));
+
+/// The repositories that commands have made since this process began. Commands may remove these.
+fn of_commands() -> MutexGuard<'static, BTreeSet<Birth>> {
+    static OF_COMMANDS: Mutex<BTreeSet<Birth>> = Mutex::new(BTreeSet::new());
+    OF_COMMANDS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn note_of_command(git: &Directory) {
+    of_commands().extend(birth(git));
+}
+
+/// Which directory it is, if commands have made the repository at a path.
+pub(super) fn of_command(path: &Path) -> Option<Identity> {
+    let birth = birth(&Directory::open(path).ok()?)?;
+    of_commands().contains(&birth).then_some(birth.0)
+}
+
+/// `None`: the file system does not tell when it was made.
+fn birth(git: &Directory) -> Option<Birth> {
+    let stat = statx(git, c"", AtFlags::EMPTY_PATH, StatxFlags::BTIME).ok()?;
+    let has_time = StatxFlags::from_bits_retain(stat.stx_mask).contains(StatxFlags::BTIME);
+    let time = (stat.stx_btime.tv_sec, stat.stx_btime.tv_nsec);
+    has_time.then_some((identity_at(git, ".")?, time))
 }
 
 /// The directories of the host on which private ones lie, or lay when their supervisor ended.
@@ -105,7 +133,10 @@ pub(super) fn anew(plan: &Plan, above: &Directory, name: &OsStr, path: &Path) ->
     // Now it is what the command has made, or a file system has no exchange and it is the new one.
     let _ = remove_tree(&below(above, &other), None);
     match exchanged {
-        Ok(()) => Anew::Made(notes),
+        Ok(()) => {
+            note_of_command(&git);
+            Anew::Made(notes)
+        }
         Err(errno) => refused(errno),
     }
 }

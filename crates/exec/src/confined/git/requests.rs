@@ -6,10 +6,11 @@ use std::sync::Arc;
 use rustix::io::Errno;
 use toolwright_git::directory::Directory;
 use toolwright_sandbox::wire::{
-    Reply, discard_private_frame, fork_frame, private_frame, settle_private_frame,
+    Reply, command_fork_frame, discard_private_frame, fork_frame, private_frame,
+    settle_private_frame,
 };
 
-use super::made::Private;
+use super::made::{Private, of_command};
 use crate::confined::answer::wait_for_answer;
 use crate::confined::pool::Pool;
 
@@ -25,7 +26,13 @@ pub(super) fn fork(
     path: &Path,
     anew: bool,
 ) -> Result<Result<(Directory, Option<PathBuf>), Errno>, Retired> {
-    ask(pool, generation, &fork_frame(path, anew), anew, |answer| match answer {
+    // One that is there is known by now.
+    let of_command = if anew { None } else { of_command(path) };
+    let frame = match of_command {
+        Some(identity) => command_fork_frame(path, identity),
+        None => fork_frame(path, anew),
+    };
+    ask(pool, generation, &frame, anew, |answer| match answer {
         (Reply::Fork, mut descriptors) => Some(Ok((descriptors.pop()?, None))),
         (Reply::MovedFork(path), mut descriptors) => Some(Ok((descriptors.pop()?, Some(path)))),
         (Reply::NoFork(errno), _) => Some(Err(Errno::from_raw_os_error(errno))),
