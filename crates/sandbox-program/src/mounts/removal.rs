@@ -6,6 +6,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
+use std::sync::mpsc::channel;
 use std::thread;
 
 use rustix::fs::{AtFlags, Mode, unlinkat};
@@ -22,6 +23,8 @@ use crate::errno;
 
 /// Where a thread attaches its new root. Every tree has it.
 const NEW_ROOT: &str = "/proc";
+/// How often another process may put something into a directory.
+const TRIES: usize = 4;
 
 /// What has become of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,23 +67,41 @@ pub(super) enum NotRemoved {
     Refused(Errno),
 }
 
-/// Removes an empty directory of the host, whatever is mounted on it. The path leads to what is mounted, which no
-/// command can rename.
-pub(super) fn remove_beneath(path: &Path) -> Result<(), NotRemoved> {
+/// Removes a directory of the host, whatever is mounted on it. The path leads to what is mounted, which no command can
+/// rename. `empty` makes it empty, and is called when nothing else is in the way.
+pub(super) fn remove_beneath(
+    path: &Path,
+    mut empty: impl FnMut() -> Result<(), Errno>,
+) -> Result<(), NotRemoved> {
     let (above, name) = path.parent().zip(path.file_name()).ok_or(NotRemoved::Unable)?;
     let above = kernel::open_plain(above).map_err(NotRemoved::Refused)?;
-    let removed = thread::scope(|threads| {
-        let remove = || {
-            without_mounts().map_err(|_| NotRemoved::Unable)?;
-            match unlinkat(&above, name, AtFlags::REMOVEDIR) {
-                Err(Errno::BUSY) => Err(NotRemoved::Unable),
-                removed => removed.map_err(NotRemoved::Refused),
+    let (ask, asked) = channel();
+    let (answer, answers) = channel();
+    let work = || {
+        let (asked, answer) = (asked, answer);
+        let is_able = without_mounts().is_ok();
+        let _ = answer.send(if is_able { Ok(()) } else { Err(NotRemoved::Unable) });
+        for () in asked {
+            let removed = unlinkat(&above, name, AtFlags::REMOVEDIR);
+            let _ = answer.send(removed.map_err(NotRemoved::Refused));
+        }
+    };
+    thread::scope(|threads| {
+        // Dropped before the thread is waited for.
+        let ask = ask;
+        let wait = || answers.recv().unwrap_or(Err(NotRemoved::Unable));
+        thread::Builder::new().spawn_scoped(threads, work).map_err(|_| NotRemoved::Unable)?;
+        wait()?;
+        for _ in 1..TRIES {
+            empty().map_err(NotRemoved::Refused)?;
+            let _ = ask.send(());
+            match wait() {
+                Err(NotRemoved::Refused(Errno::NOTEMPTY)) => {}
+                removed => return removed,
             }
-        };
-        let thread = thread::Builder::new().spawn_scoped(threads, remove);
-        thread.map(thread::ScopedJoinHandle::join)
-    });
-    removed.ok().and_then(Result::ok).unwrap_or(Err(NotRemoved::Unable))
+        }
+        Err(NotRemoved::Refused(Errno::NOTEMPTY))
+    })
 }
 
 /// Leaves this thread without the mounts of its process.

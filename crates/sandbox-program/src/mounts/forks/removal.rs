@@ -20,8 +20,6 @@ use crate::mounts::removal::{NotRemoved, Revealed, Shield, empty, remove_beneath
 
 /// Without it git takes nothing for a repository, so it goes first.
 const HEAD: &str = "HEAD";
-/// How often another process may put something into the directory of the host.
-const TRIES: usize = 3;
 /// Where a repository names directories of objects that it borrows from.
 const ALTERNATES: &str = "objects/info/alternates";
 const MAX_ALTERNATES: u64 = 64 << 10;
@@ -56,30 +54,32 @@ impl Forks {
         }
         let (path, place) = fork.open_place().ok_or(Errno::BUSY)?;
         let shield = Shield::lay(&self.hidden, &place)?;
-        let objects = fork.objects.clone();
-        let is_ready = match is_empty(&fork.mount) {
-            Ok(true) => objects.map_or(Ok(()), |objects| self.keep_objects(&objects)),
-            other => other.and(Err(Errno::NOTEMPTY)),
+        let (objects, own) = (fork.objects.clone(), fork.own.try_clone());
+        let own = own.map_err(|error| errno::of(&error))?;
+        let mut has_begun = false;
+        let removed = match is_empty(&fork.mount) {
+            Ok(true) => remove_beneath(&path, || {
+                if let Some(objects) = objects.as_deref().filter(|_| !has_begun) {
+                    self.keep_objects(objects)?;
+                }
+                has_begun = true;
+                empty(&own, Some(HEAD))
+            }),
+            other => Err(NotRemoved::Refused(other.err().unwrap_or(Errno::NOTEMPTY))),
         };
-        if let Err(errno) = is_ready {
+        let errno = match removed {
+            Ok(()) => {
+                self.attached.remove(index);
+                return Ok(Revealed::Removed);
+            }
+            Err(NotRemoved::Refused(errno @ Errno::NOTEMPTY)) => errno,
+            Err(_) => Errno::BUSY,
+        };
+        if !has_begun {
             shield.lift()?;
-            return Err(if errno == Errno::NOTEMPTY { errno } else { Errno::BUSY });
+            return Err(errno);
         }
         let fork = self.attached.remove(index);
-        let mut removed = Err(NotRemoved::Unable);
-        for _ in 0..TRIES {
-            removed = empty(&fork.own, Some(HEAD))
-                .map_err(NotRemoved::Refused)
-                .and_then(|()| remove_beneath(&path));
-            if removed != Err(NotRemoved::Refused(Errno::NOTEMPTY)) {
-                break;
-            }
-        }
-        let errno = match removed {
-            Ok(()) => return Ok(Revealed::Removed),
-            Err(NotRemoved::Unable) => Errno::BUSY,
-            Err(NotRemoved::Refused(errno)) => errno,
-        };
         // Nothing of the command is left, and something of the host may be: it is a private directory again.
         private.lay(&self.hidden, shield, &fork.base)?;
         Err(errno)
