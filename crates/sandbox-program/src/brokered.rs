@@ -1,9 +1,9 @@
 //! Calls of commands that are answered by their worker.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 
-use toolwright_sandbox::layers::{Layer, Layers};
+use toolwright_sandbox::layers::{Layer, Layers, is_shortage};
 use toolwright_sandbox::plan::{Files, Network, Plan};
 use toolwright_sandbox::step::FailedStep;
 
@@ -19,6 +19,8 @@ pub(crate) type Failure = (FailedStep, io::Error);
 pub(crate) struct Brokered {
     pub(crate) channel: broker::Channel,
     pub(crate) program: filter::Program,
+    /// Whether calls can wait here. Otherwise the kernel refuses those that would.
+    can_wait: bool,
     /// Which connections wait.
     pub(crate) connections: Option<broker::Connections>,
     /// Where the plan names hosts.
@@ -31,6 +33,15 @@ impl Brokered {
     /// Whether the filter can be installed before the command is known: no gate of a command comes with it.
     pub(crate) fn is_known_early(&self) -> bool {
         self.connections.is_none()
+    }
+
+    /// Installs the filter in the process of a command. Allocates nothing.
+    pub(crate) fn install(&self, gate: Option<BorrowedFd<'_>>) -> io::Result<()> {
+        if self.can_wait {
+            broker::install_in_child(&self.program, self.channel.child_end(), gate)
+        } else {
+            filter::install(&self.program)
+        }
     }
 
     pub(crate) fn broker(
@@ -72,8 +83,18 @@ pub(crate) fn file_thread(
         layers.hidden_git = Layer::Refused(libc::EOPNOTSUPP);
         return Ok(None);
     };
-    let thread = FileThread::start().map_err(|error| (FailedStep::Broker, error))?;
-    Ok(Some((thread, supervisor)))
+    match FileThread::start() {
+        Ok(thread) => Ok(Some((thread, supervisor))),
+        Err(error) => {
+            let errno = errno::of(&error).raw_os_error();
+            // That the system is out of processes or memory is no finding.
+            if is_shortage(errno) {
+                return Err((FailedStep::Broker, error));
+            }
+            layers.hidden_git = Layer::Refused(errno);
+            Ok(None)
+        }
+    }
 }
 
 /// The broker of a plan whose connections or calls on names wait for one.
@@ -108,7 +129,8 @@ pub(crate) fn brokered(
         layers.broker = held(broker::probe(&program).as_ref());
     }
     let program = broker::program_of(connections, rules).map_err(mistake)?;
-    Ok(Some(Brokered { channel, program, connections, resolver, files }))
+    let can_wait = layers.hidden_git.holds() || layers.broker.holds();
+    Ok(Some(Brokered { channel, program, can_wait, connections, resolver, files }))
 }
 
 fn held<T>(result: Result<&T, &io::Error>) -> Layer {

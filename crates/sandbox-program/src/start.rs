@@ -10,7 +10,6 @@ use rustix::io::Errno;
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::NOTES_DESCRIPTOR;
 
-use crate::broker::install_in_child;
 use crate::worker::Worker;
 use crate::{errno, filter};
 
@@ -61,8 +60,7 @@ pub(crate) fn confine(worker: &Worker) -> Result<(), Failure> {
         worker.rules.restrict_self().map_err(at(FailedStep::Landlock))?;
     }
     if let Some(brokered) = worker.brokered.as_ref().filter(|brokered| brokered.is_known_early()) {
-        let end = brokered.channel.child_end();
-        install_in_child(&brokered.program, end, None).map_err(at(FailedStep::Broker))?;
+        brokered.install(None).map_err(at(FailedStep::Broker))?;
     }
     Ok(())
 }
@@ -85,8 +83,7 @@ pub(crate) fn execute(worker: &Worker, start: &Start<'_>) -> Failure {
         }
         if let Some(brokered) = &worker.brokered
             && !brokered.is_known_early()
-            && let Err(error) =
-                install_in_child(&brokered.program, brokered.channel.child_end(), start.gate)
+            && let Err(error) = brokered.install(start.gate)
         {
             return (FailedStep::Broker, errno::of(&error).raw_os_error());
         }

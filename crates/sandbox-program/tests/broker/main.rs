@@ -8,6 +8,7 @@ mod connections;
 mod costs;
 mod file_calls;
 mod git_directories;
+mod lacking;
 mod programs;
 mod refusals;
 mod removed;

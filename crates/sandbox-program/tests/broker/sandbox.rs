@@ -64,6 +64,15 @@ impl Sandbox {
 
     /// As [`new`](Self::new), with a root that the caller has made, and a plan that it changes.
     pub(crate) fn start_at(root: &Path, change: impl FnOnce(&mut Plan)) -> Self {
+        Self::start_prepared(root, change, |_| {})
+    }
+
+    /// As [`start_at`](Self::start_at), where the program is prepared before it starts.
+    pub(crate) fn start_prepared(
+        root: &Path,
+        change: impl FnOnce(&mut Plan),
+        prepare: impl FnOnce(&mut Command),
+    ) -> Self {
         let root = root.to_owned();
         let mut plan = Plan {
             root: root.clone(),
@@ -76,7 +85,9 @@ impl Sandbox {
         };
         change(&mut plan);
         let (socket, theirs) = UnixStream::pair().unwrap();
-        let supervisor = Command::new(env!("CARGO_BIN_EXE_toolwright-sandbox"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_toolwright-sandbox"));
+        prepare(&mut command);
+        let supervisor = command
             .arg0("toolwright-sandbox")
             .env_clear()
             .current_dir("/")
