@@ -22,7 +22,7 @@ use rustix::io::Errno;
 use toolwright_fork::{Fork, Hidden};
 
 use crate::mounts::kernel;
-use crate::mounts::removal::{NotRemoved, Revealed, Shield, empty, remove_beneath};
+use crate::mounts::removal::{Frozen, NotRemoved, Revealed, Shield, empty, remove_beneath};
 
 /// How long the making of a directory and its covering may take together.
 const NEW: Duration = Duration::from_secs(3);
@@ -116,10 +116,12 @@ impl PrivateDirectories {
             return Ok(Revealed::Uncovered);
         };
         let shield = Shield::lay(hidden, &place)?;
+        let frozen = Frozen::new(&one.mount);
         let removed = match is_empty(&one.content) {
             Ok(true) => remove_beneath(&path, || Ok(())),
             other => Err(NotRemoved::Refused(other.err().unwrap_or(Errno::NOTEMPTY))),
         };
+        drop(frozen);
         let removed = match removed {
             Ok(()) => Ok(Revealed::Removed),
             Err(failed) => {

@@ -4,15 +4,16 @@
 //! mounted on it in all others. So a thread without mounts removes it: it is covered until it is gone, and no
 //! command reaches it in between.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::mpsc::channel;
 use std::thread;
+use std::time::Duration;
 
 use rustix::fs::{AtFlags, Mode, unlinkat};
 use rustix::io::Errno;
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount,
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, mount_remount, unmount,
 };
 use rustix::process::{chdir, pivot_root};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
@@ -57,6 +58,34 @@ impl Shield {
     pub(super) fn cover(self, mount: impl AsFd) -> Result<(), Errno> {
         kernel::attach(mount, &self.0)
     }
+}
+
+/// A file system that nobody writes while this exists. Calls that had found a name in it before the shield was laid have
+/// come to their end then, unless a file is open for writing for longer than a moment.
+pub(super) struct Frozen<'f>(&'f OwnedFd);
+
+impl<'f> Frozen<'f> {
+    pub(super) fn new(mount: &'f OwnedFd) -> Self {
+        for pause in [0, 1, 2, 4] {
+            thread::sleep(Duration::from_millis(pause));
+            if remount(mount, MountFlags::RDONLY) != Err(Errno::BUSY) {
+                break;
+            }
+        }
+        Self(mount)
+    }
+}
+
+impl Drop for Frozen<'_> {
+    fn drop(&mut self) {
+        let _ = remount(self.0, MountFlags::empty());
+    }
+}
+
+/// Changes the file system of a mount for all of its mounts.
+fn remount(mount: &OwnedFd, flags: MountFlags) -> Result<(), Errno> {
+    let path = format!("/proc/self/fd/{}", mount.as_raw_fd());
+    mount_remount(path, MountFlags::NOSUID | MountFlags::NODEV | flags, c"")
 }
 
 /// Why a directory was not removed.
@@ -123,7 +152,6 @@ fn without_mounts() -> Result<(), Errno> {
 /// Removes what is in a directory, `first` before all else. No link is followed, nothing that is mounted in it is
 /// touched.
 pub(super) fn empty(directory: &OwnedFd, first: Option<&str>) -> Result<(), Errno> {
-    use std::os::fd::AsRawFd;
     let at = Path::new("/proc/self/fd").join(directory.as_raw_fd().to_string());
     let names = super::private::names(directory)?;
     for name in first.map(Into::into).into_iter().chain(names) {

@@ -310,7 +310,10 @@ fn what_a_command_may_have_open_is_not_handed_out() {
     assert_eq!(sandbox.private_paths(), ["a/.git"]);
     // One command makes it while another one runs.
     let mut former = sandbox.exchange_worker();
-    let other = Sandbox::start_on(&former, "until test -e stop; do sleep .01; done");
+    let other = Sandbox::start_on(&former, ": > begun; until test -e stop; do sleep .01; done");
+    while !sandbox.root.join("begun").exists() {
+        sleep(Duration::from_millis(5));
+    }
     sandbox.output("mkdir -p b/.git/objects");
     let path = sandbox.root.join("b/.git");
     assert_eq!(sandbox.private_paths(), ["a/.git"]);

@@ -43,12 +43,12 @@ impl Hooks {
         /// A longer file counts as changed.
         const MAX_BYTES: u64 = 256 << 10;
         let entries = self.changes.entries(".", MAX).ok().flatten().unwrap_or_default();
-        let real = Directory::open(&self.path).ok()?;
+        let of_host = Directory::open(&self.path).ok()?;
         // Installers write the same files again each time.
         let is_same = |entry: &Entry| {
             let read =
                 |directory: &Directory| directory.read(&entry.name, MAX_BYTES).ok().flatten();
-            read(&real).is_some_and(|content| read(&self.changes) == Some(content))
+            read(&of_host).is_some_and(|content| read(&self.changes) == Some(content))
         };
         let changed = entries.into_iter().filter(|entry| !is_same(entry));
         let names = changed.map(|entry| entry.name.to_string_lossy().into_owned());

@@ -16,7 +16,7 @@ use toolwright_git::transaction::recover;
 use super::Forks;
 use crate::errno;
 use crate::mounts::private::{DirectoryIdentity, PrivateDirectories, is_empty};
-use crate::mounts::removal::{NotRemoved, Revealed, Shield, empty, remove_beneath};
+use crate::mounts::removal::{Frozen, NotRemoved, Revealed, Shield, empty, remove_beneath};
 
 /// Without it git takes nothing for a repository, so it goes first.
 const HEAD: &str = "HEAD";
@@ -53,11 +53,13 @@ impl Forks {
             return Err(Errno::BUSY);
         }
         let (path, place) = fork.open_place().ok_or(Errno::BUSY)?;
-        let shield = Shield::lay(&self.hidden, &place)?;
         let (objects, own) = (fork.objects.clone(), fork.own.try_clone());
         let own = own.map_err(|error| errno::of(&error))?;
         let mut has_begun = false;
-        let removed = match is_empty(&fork.mount) {
+        let mount = fork.mount.try_clone().map_err(|error| errno::of(&error))?;
+        let shield = Shield::lay(&self.hidden, &place)?;
+        let frozen = Frozen::new(&mount);
+        let removed = match is_empty(&mount) {
             Ok(true) => remove_beneath(&path, || {
                 if let Some(objects) = objects.as_deref().filter(|_| !has_begun) {
                     self.keep_objects(objects)?;
@@ -67,6 +69,7 @@ impl Forks {
             }),
             other => Err(NotRemoved::Refused(other.err().unwrap_or(Errno::NOTEMPTY))),
         };
+        drop(frozen);
         let errno = match removed {
             Ok(()) => {
                 self.attached.remove(index);
