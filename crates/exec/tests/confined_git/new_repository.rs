@@ -108,3 +108,31 @@ fn an_empty_directory_in_its_place_is_nobodys() {
         assert_eq!(printed, "two\none\n[Some(0)]", "{prepare}");
     }
 }
+
+/// Commands of this supervisor and of another one remove what commands have made, and nobody is told of it.
+#[test]
+fn one_that_is_removed_is_gone() {
+    if !has_namespaces() {
+        return;
+    }
+    let scene = Scene::new("git init -q person && git -C person commit -q --allow-empty -m theirs");
+    let make = "git clone -q $BESIDE/lib copy && git -C copy commit -q --allow-empty -m one && git init -q a/b/c && git -C a/b/c commit -q --allow-empty -m two";
+    for is_other in [false, true] {
+        let (printed, reports) = scene.confined(make);
+        assert_eq!((&*printed, reports.take()), ("[Some(0)]", Vec::new()));
+        let root = &scene.place.root;
+        assert_eq!(scene.on_host(root, "git -C copy log -1 --format=%s"), "one\n[Some(0)]");
+        let script = "git -C a/b/c commit -q --allow-empty -m three; rm -rf copy a; ls";
+        let (printed, reports) = scene.confined_with(script, |plan| {
+            plan.limits.processes = plan.limits.processes.map(|max| max - u64::from(is_other));
+        });
+        assert_eq!((&*printed, reports.take()), ("person\n[Some(0)]", Vec::new()));
+        assert_eq!(scene.on_host(root, "ls"), "person\n[Some(0)]");
+        let (printed, reports) = scene.confined("ls; git init -q copy; rm -rf copy; ls");
+        assert_eq!((&*printed, reports.take()), ("person\nperson\n[Some(0)]", Vec::new()));
+        let (printed, _) = scene.confined("rm -rf person; ls -A person");
+        assert!(printed.contains("busy") && printed.ends_with(".git\n[Some(0)]"), "{printed}");
+        let kept = scene.on_host(root, "git -C person log --format=%s");
+        assert_eq!(kept, "theirs\n[Some(0)]");
+    }
+}

@@ -239,18 +239,18 @@ def write(n, call):
         try: call(f\"w{n}-{k}\")
         except OSError: pass
         time.sleep(.0005)
-def again(call, path):
+def again(call, path, loses=True):
     for _ in range(1000):
         try: return call(path)
         except OSError as error: last = error
         time.sleep(.001)
-    lost.append(repr(last))
+    if loses: lost.append(repr(last))
 def directory(name):
     os.mkdir(\"sub/.git/\" + name)
     again(os.rmdir, \"sub/.git/\" + name)
 def opened(name):
     fd = os.open(\"sub/.git\", os.O_RDONLY)
-    try: os.close(os.open(name, os.O_CREAT | os.O_WRONLY, dir_fd=fd)); os.unlink(name, dir_fd=fd)
+    try: os.close(os.open(name, os.O_CREAT | os.O_WRONLY, dir_fd=fd)); again(lambda name: os.unlink(name, dir_fd=fd), name, False)
     finally: os.close(fd)
 def whole(name):
     open(\"sub/.git/\" + name, \"w\").close()

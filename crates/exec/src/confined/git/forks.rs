@@ -326,7 +326,10 @@ impl State {
     /// Takes a fork that a supervisor has made.
     fn adopt(&mut self, path: PathBuf, changes: Directory) {
         self.without.retain(|one| *one != path);
-        let taken = Directory::open(&path).and_then(|git| Ok((Snapshot::take(&git)?, git)));
+        let taken = Directory::open(&path).map_err(|error| error.to_string()).and_then(|git| {
+            let snapshot = Snapshot::take(&git).map_err(|error| error.to_string())?;
+            Ok((snapshot, git))
+        });
         match taken {
             Ok((snapshot, git)) => {
                 let objects = changes.read(ALTERNATES, MAX_ALTERNATES).ok().flatten();
@@ -338,7 +341,7 @@ impl State {
                 self.forks.push(Fork { path, git, is_of_command, objects, current, aside });
             }
             Err(error) => {
-                self.unread.push(Unread { path, changes, reason: Some(error.to_string()) });
+                self.unread.push(Unread { path, changes, reason: Some(error) });
             }
         }
     }
