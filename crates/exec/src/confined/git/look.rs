@@ -271,7 +271,7 @@ impl State {
                 Judgment::MadeAnew(mut more) => {
                     reports.append(&mut more);
                     self.pending.remove(place);
-                    if let Some(now) = Known::at(&directory, place, *sign) {
+                    if let Some(now) = Known::at(directory, place, *sign) {
                         self.of_person.insert(place.clone(), now);
                     }
                 }
