@@ -153,7 +153,6 @@ impl Sample {
     pub(crate) fn new(every: u64) -> Self {
         let number = |name| std::env::var(name).ok().and_then(|text: String| text.parse().ok());
         let seed = number("TOOLWRIGHT_SEED").unwrap_or_else(|| u64::from(std::process::id()));
-        println!("TOOLWRIGHT_SEED={seed}");
         let every = if number("TOOLWRIGHT_SOAK_FACTOR").unwrap_or(1) >= 10 { 1 } else { every };
         Self { every, next: Cell::new(seed) }
     }
