@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-pub use toolwright_git::import::Note as GitNote;
+pub use toolwright_git::note::Note as GitNote;
 
 /// What there is to know after a command. Paths below the root begin there.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,7 +12,6 @@ mod indexes;
 mod linked;
 mod made;
 mod modules;
-mod note;
 mod read;
 mod recovery;
 mod settings;
@@ -31,9 +30,9 @@ use apply::NotWritten;
 use modules::Left;
 use read::{Failure, Received};
 
+pub use crate::note::Note;
 pub use changes::{has_changes, is_quiet};
 pub use made::{Found, Made, create};
-pub use note::Note;
 pub use recovery::recover;
 pub use snapshot::{NotTaken, Snapshot};
 

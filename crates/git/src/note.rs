@@ -1,6 +1,8 @@
 //! What a reader has to know about changes that came back, or did not.
 
-use std::path::{Path, PathBuf};
+#[cfg(target_os = "linux")]
+use std::path::Path;
+use std::path::PathBuf;
 
 /// One thing to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,9 +39,10 @@ pub enum Note {
     Failed(String),
 }
 
+#[cfg(target_os = "linux")]
 impl Note {
     /// The same of a repository that lies in this directory of another one.
-    pub(super) fn within(self, directory: &Path) -> Self {
+    pub(crate) fn within(self, directory: &Path) -> Self {
         let name = |name: String| format!("{}/{name}", directory.display());
         let names = |names: Vec<String>| names.into_iter().map(name).collect();
         match self {
