@@ -18,6 +18,8 @@ use toolwright_sandbox::policy::{Options, ReadScope, Resolved, plan};
 mod flows;
 #[path = "confined_git/forks.rs"]
 mod forks;
+#[path = "confined_git/law/mod.rs"]
+mod law;
 #[path = "confined_git/led_to.rs"]
 mod led_to;
 #[path = "confined_git/new_repository.rs"]

@@ -1,0 +1,197 @@
+//! What a person does with git when a command has ended.
+
+use super::Grounds;
+
+/// In the root.
+const ALL: &[&str] = &[
+    "status",
+    "status -s --ignored",
+    "diff",
+    "diff --cached --ext-diff",
+    "diff HEAD~1 --submodule=diff",
+    "st",
+    "s",
+    "x",
+    "log -p -3 --ext-diff",
+    "log --show-signature --all -9",
+    "show --textconv HEAD",
+    "blame a",
+    "grep -n one",
+    "grep --recurse-submodules -n l",
+    "grep -O one",
+    "describe --always --dirty",
+    "archive -o ../x.tar HEAD",
+    "archive -o ../x.tar.gz HEAD",
+    "archive --format=x -o ../x.x HEAD",
+    "shortlog HEAD",
+    "reflog",
+    "range-diff HEAD~1..HEAD HEAD~1..HEAD",
+    "format-patch -1 --stdout",
+    "branch -avv",
+    "tag -l",
+    "worktree list",
+    "submodule status",
+    "submodule summary",
+    "submodule foreach true",
+    "for-each-ref",
+    "count-objects -v",
+    "ls-files -s",
+    "ls-files -mo --exclude-standard",
+    "rev-parse --show-toplevel",
+    "config --list",
+    "fsck",
+    "verify-commit signed-PGP signed-SSH",
+    "credential fill",
+    "interpret-trailers --trailer x=y",
+    "imap-send",
+    "help -m status",
+    "help -w status",
+    "web--browse file:///x",
+    "difftool -y -t x HEAD~1",
+    "ls-remote",
+    "ls-remote ssh://localhost/x",
+    "ls-remote git://localhost:1/x",
+    "ls-remote https://localhost:1/x",
+    "remote show -n origin",
+    "remote update",
+    "fetch --all",
+    "fetch old",
+    "fetch --recurse-submodules",
+    "pull",
+    "push",
+    "push origin HEAD:refs/heads/new",
+    "push --signed=if-asked origin --all",
+    "request-pull HEAD~1 . ",
+    "add -A",
+    "commit -qm later",
+    "commit --allow-empty",
+    "commit -S --allow-empty -m signed",
+    "commit --amend --no-edit",
+    "tag -a -m x t1",
+    "tag -s -m x t2",
+    "notes add -f -m note",
+    "notes edit",
+    "stash -u",
+    "stash pop",
+    "add -p",
+    "checkout -- .",
+    "checkout other",
+    "switch main",
+    "merge --no-edit other",
+    "mergetool -y -t x",
+    "merge --abort",
+    "cherry-pick other",
+    "cherry-pick --abort",
+    "revert --no-edit HEAD",
+    "rebase HEAD~1",
+    "rebase -i HEAD~1",
+    "rebase --continue",
+    "rebase --abort",
+    "am --continue",
+    "am --abort",
+    "am ../x.patch",
+    "apply ../x.patch",
+    "bisect start HEAD HEAD~1",
+    "bisect run true",
+    "bisect next",
+    "bisect reset",
+    "rerere",
+    "submodule update",
+    "submodule update --init gl",
+    "sparse-checkout reapply",
+    "update-index --really-refresh",
+    "mv a a2",
+    "rm -q d/f",
+    "restore --staged --worktree .",
+    "repack -adq",
+    "pack-refs --all",
+    "commit-graph write --reachable",
+    "multi-pack-index write",
+    "update-server-info",
+    "bundle create ../x.bundle HEAD",
+    "hook run --ignore-missing pre-commit",
+    "hook run --ignore-missing post-merge",
+    "init",
+    "clone -q . ../again",
+    "gc -q --auto",
+    "gc -q",
+    "maintenance run",
+    "prune",
+    "worktree prune",
+    "replace -l",
+    "rev-list --all --count",
+    "clean -fdq",
+];
+
+/// Everywhere else.
+const SOME: &[&str] = &[
+    "status",
+    "diff",
+    "st",
+    "add -A",
+    "log -1 -p",
+    "commit -q --allow-empty -m later",
+    "fetch --all",
+    "checkout -q -- .",
+    "stash",
+    "switch -qc later",
+    "push",
+    "submodule update",
+];
+
+/// Where there is git, as somebody finds it who goes through the directories.
+const EVERYWHERE: &str = "{ printf 'd\\nsub\\nwt\\ngl\\nown\\nb.git\\n'; echo $BESIDE/tree; find . -path ./.git -prune -o \
+    \\( -iname .git -prune -o -name HEAD -o -name config -o -name objects \\) -print | sed 's,/[^/]*$,,'; } | sort -u | head -$MOST";
+
+fn script(is_whole: bool) -> String {
+    let mut script = "unset GIT_EDITOR; export EDITOR=true PAGER=cat GIT_TERMINAL_PROMPT=0 TERM=xterm PATH=$PATH:$PWD/bin\n\
+        g() { git \"$@\" </dev/null; }\n"
+        .to_owned();
+    let add = |script: &mut String, line: &str| {
+        let line = line.trim();
+        script.push_str(match line {
+            "credential fill" => "printf 'protocol=https\\nhost=x\\n\\n' | git ",
+            _ => "g ",
+        });
+        script.push_str(line);
+        script.push('\n');
+    };
+    let everywhere = |script: &mut String, most: usize| {
+        script.push_str(&format!(
+            "for W in $({}); do (cd $W || exit\n",
+            EVERYWHERE.replace("$MOST", &most.to_string())
+        ));
+        SOME.iter().for_each(|line| add(script, line));
+        script.push_str(") ; done\n");
+    };
+    if is_whole {
+        // Git in the root goes into what is below before the person does.
+        ALL[..40].iter().for_each(|line| add(&mut script, line));
+        everywhere(&mut script, 16);
+        ALL[40..].iter().for_each(|line| add(&mut script, line));
+    } else {
+        SOME.iter().for_each(|line| add(&mut script, line));
+        everywhere(&mut script, 12);
+    }
+    script
+}
+
+impl Grounds {
+    /// Does all of it at a terminal, so that git asks for pagers too. Returns what was shown.
+    pub(super) fn later(&self) -> String {
+        self.run_later(true)
+    }
+
+    /// Does a part of it.
+    pub(super) fn some_later(&self) -> String {
+        self.run_later(false)
+    }
+
+    fn run_later(&self, is_whole: bool) -> String {
+        let path = self.scene.place.outside.join("later.sh");
+        std::fs::write(&path, script(is_whole)).expect("written");
+        let line =
+            format!("timeout -s KILL 60 script -qefc 'sh {}' /dev/null </dev/null", path.display());
+        self.scene.on_host(self.root(), &line)
+    }
+}
