@@ -1,1 +1,226 @@
-//! To come.
+//! Random git directories of a command, in a root that a person has prepared at random.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use toolwright_git::config::is_known;
+
+use super::seen::{git_directories, obeyed, tree};
+use super::steps::step;
+use super::{Grounds, Numbers, PROJECT, factor, has_namespaces, none_of, seed};
+
+/// How many cases an ordinary run has. A soak has 20,000.
+const ORDINARY: u64 = 6;
+
+/// What a person has prepared.
+const ROOTS: &[&str] = &[
+    PROJECT,
+    "",
+    "mkdir d && git init -q own && git init -q --bare b.git && git -C own commit -q --allow-empty -m own",
+    "git init -q . && git commit -q --allow-empty -m x && git init -q --separate-git-dir=g s && git -C s commit -q --allow-empty -m x",
+    "git init -q . && git commit -q --allow-empty -m x && mkdir -p p/q && git init -q p && git init -q p/q && git -C p commit -q --allow-empty -m x && git -C p worktree add -q ../wt",
+    "git clone -q $BESIDE/lib . && git worktree add -q wt && git pack-refs --all && git gc -q && echo x > .git/hooks/pre-commit && git config alias.st status",
+];
+
+/// Settings that the host makes itself.
+const OWN: [&str; 12] = [
+    "core.repositoryformatversion",
+    "core.filemode",
+    "core.bare",
+    "core.logallrefupdates",
+    "core.worktree",
+    "core.ignorecase",
+    "core.precomposeunicode",
+    "core.symlinks",
+    "extensions.worktreeconfig",
+    "extensions.objectformat",
+    "extensions.refstorage",
+    "submodule.active",
+];
+
+/// What a command and the host see of all repositories.
+const SEEN: &str = "export GIT_DISCOVERY_ACROSS_FILESYSTEM=1; for g in $(find . \\( -name .git -prune -o -name HEAD \\) -print | sort); do echo \"= $g\"; \
+    cd \"$(dirname $g)\" && { git rev-parse HEAD; git for-each-ref; git config --list --local; git status --porcelain; cd \"$OLDPWD\"; } 2>/dev/null; done";
+
+/// The git directories of a person: what they are, and what of them has to stay.
+struct OfPerson {
+    directories: BTreeMap<(u64, u64), PathBuf>,
+    files: BTreeMap<PathBuf, (u32, Vec<u8>)>,
+    told: BTreeMap<PathBuf, String>,
+}
+
+impl OfPerson {
+    fn of(grounds: &Grounds) -> Self {
+        let root = grounds.root();
+        let directories: BTreeMap<_, _> = git_directories(root)
+            .into_iter()
+            .filter_map(|git| Some((identity(&git)?, git)))
+            .collect();
+        let told = directories.values().map(|git| (git.clone(), told(grounds, git))).collect();
+        Self { directories, files: tree(root), told }
+    }
+
+    /// What is not as it was, although no command may change it.
+    fn changed(&self, grounds: &Grounds) -> Vec<String> {
+        let mut wrong = Vec::new();
+        let now: BTreeMap<_, _> = git_directories(grounds.root())
+            .into_iter()
+            .filter_map(|git| Some((identity(&git)?, git)))
+            .collect();
+        for (identity, was) in &self.directories {
+            let Some(git) = now.get(identity) else {
+                wrong.push(format!("{} is gone", was.display()));
+                continue;
+            };
+            for (path, before) in
+                self.files.range(was.clone()..).take_while(|(path, _)| path.starts_with(was))
+            {
+                let relative = path.strip_prefix(was).expect("below");
+                let stays = ["hooks", "info/attributes", "description", "gitdir", "commondir"];
+                if stays.iter().any(|name| relative.starts_with(name)) {
+                    let after = file(&git.join(relative));
+                    if after.as_ref() != Some(&before.1) && before.0 & 0o170_000 == 0o100_000 {
+                        wrong.push(format!("{} has changed", path.display()));
+                    }
+                }
+            }
+            let told = told(grounds, git);
+            if was == git && self.told[was] != told {
+                wrong.push(format!("{}:\n{}but now\n{told}", was.display(), self.told[was]));
+            }
+        }
+        wrong
+    }
+}
+
+/// What fsck says of a repository, and which of its objects are still there.
+fn told(grounds: &Grounds, git: &Path) -> String {
+    if git.join("commondir").exists() {
+        return String::new();
+    }
+    let list =
+        grounds.scene.place.outside.join("objects").join(git.to_string_lossy().replace('/', "_"));
+    let _ = fs::create_dir(grounds.scene.place.outside.join("objects"));
+    let script = format!(
+        "git --git-dir=. fsck --strict 2>&1 | grep -v -e dangling -e notice -e ^Checking; L={}; \
+         [ -e $L ] || git --git-dir=. cat-file --batch-all-objects --batch-check > $L; cut -d' ' -f1 $L | git --git-dir=. cat-file --batch-check | sort | sha1sum",
+        list.display()
+    );
+    grounds.scene.on_host(git, &script)
+}
+
+fn file(path: &Path) -> Option<Vec<u8>> {
+    fs::read(path).ok()
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let found = path.symlink_metadata().ok()?;
+    Some((found.dev(), found.ino()))
+}
+
+/// Settings on the host that are neither on the list nor the person's.
+fn settings(grounds: &Grounds, before: &BTreeMap<PathBuf, (u32, Vec<u8>)>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for git in git_directories(grounds.root()) {
+        for name in ["config", "config.worktree"] {
+            let path = git.join(name);
+            let names = |path: &Path| {
+                let line = format!("git config -f '{}' --list --name-only", path.display());
+                grounds.scene.on_host(&grounds.scene.place.outside, &line)
+            };
+            let now = file(&path);
+            if now.is_none() || before.get(&path).map(|was| &was.1) == now.as_ref() {
+                continue;
+            }
+            let was = before.get(&path).map_or_else(String::new, |was| {
+                let copy = grounds.scene.place.outside.join("config.before");
+                fs::write(&copy, &was.1).expect("written");
+                names(&copy)
+            });
+            for setting in names(&path).lines().filter(|line| !line.starts_with('[')) {
+                if !is_known(setting.as_bytes())
+                    && !OWN.contains(&setting)
+                    && !was.lines().any(|line| line == setting)
+                {
+                    wrong.push(format!("{}: {setting}", path.display()));
+                }
+            }
+        }
+    }
+    wrong
+}
+
+fn case(grounds: &Grounds, steps: &[String]) -> Vec<String> {
+    grounds.restore();
+    let _ = fs::remove_dir_all(grounds.scene.place.outside.join("objects"));
+    let before = OfPerson::of(grounds);
+    let outside = || {
+        ["beside", "victim", "kept", "home"]
+            .map(|name| tree(&grounds.scene.place.outside.join(name)))
+    };
+    let was = outside();
+    let script = grounds.filled(&format!("{}\ntrue", steps.join("\n")));
+    let (printed, reports) = grounds.scene.confined(&script);
+    let mut wrong = obeyed(grounds.root(), "/canary", &before.files);
+    if outside() != was {
+        wrong.push("something outside of the root has changed".to_owned());
+    }
+    wrong.extend(settings(grounds, &before.files));
+    wrong.extend(before.changed(grounds));
+    wrong.extend(grounds.effect());
+    if wrong.is_empty() {
+        let (by_command, _) = grounds.scene.confined(SEEN);
+        let by_person = grounds.scene.on_host(grounds.root(), SEEN);
+        if by_command != by_person {
+            wrong.push(format!("the next command sees\n{by_command}\nand the host\n{by_person}"));
+        }
+        grounds.some_later();
+        wrong.extend(grounds.effect());
+    }
+    if !wrong.is_empty() {
+        wrong.push(format!("{printed}\n{:?}", reports.take()));
+    }
+    wrong
+}
+
+/// Leaves steps out as long as the rest goes wrong.
+fn reduced(grounds: &Grounds, steps: &[String]) -> String {
+    let mut steps = steps.to_vec();
+    let mut number = 0;
+    while number < steps.len() {
+        let mut fewer = steps.clone();
+        fewer.remove(number);
+        if case(grounds, &fewer).is_empty() {
+            number += 1;
+        } else {
+            steps = fewer;
+        }
+    }
+    format!("{}\n--\n{}", steps.join("\n"), case(grounds, &steps).join("\n"))
+}
+
+#[test]
+fn random_git_directories_have_no_effect_later() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut grounds = BTreeMap::new();
+    let count = ORDINARY * factor();
+    let first = std::env::var("TOOLWRIGHT_CASE").ok().and_then(|text| text.parse::<u64>().ok());
+    let cases = first.map_or(0..count, |first| first..first + 1);
+    let mut wrong = Vec::new();
+    for number in cases {
+        let mut numbers = Numbers(seed().wrapping_add(number.wrapping_mul(0x1000_0000_01b3)));
+        let root = numbers.below(ROOTS.len());
+        let grounds = grounds.entry(root).or_insert_with(|| Grounds::new(ROOTS[root]));
+        let steps: Vec<_> = (0..=numbers.below(14)).map(|_| step(&mut numbers)).collect();
+        if !case(grounds, &steps).is_empty() {
+            let found = format!("case {number}, root {root}:\n{}", reduced(grounds, &steps));
+            eprintln!("{found}\n");
+            wrong.push(found);
+        }
+    }
+    none_of(&wrong, usize::try_from(count).expect("small"));
+}
