@@ -24,6 +24,9 @@ const ROOTS: &[&str] = &[
     "git clone -q $BESIDE/lib . && git worktree add -q wt && git pack-refs --all && git gc -q && echo x > .git/hooks/pre-commit && git config alias.st status",
 ];
 
+/// A step may wait for a pipe.
+const WATCH: &str = "(sleep 4; kill -9 $$) &";
+
 /// Settings that the host makes itself.
 const OWN: [&str; 12] = [
     "core.repositoryformatversion",
@@ -161,7 +164,7 @@ fn case(grounds: &Grounds, steps: &[String]) -> Vec<String> {
             .map(|name| tree(&grounds.scene.place.outside.join(name)))
     };
     let was = outside();
-    let script = grounds.filled(&format!("{}\ntrue", steps.join("\n")));
+    let script = grounds.filled(&format!("{WATCH}\n{}\ntrue", steps.join("\n")));
     let (printed, reports) = grounds.scene.confined(&script);
     let mut wrong = obeyed(grounds.root(), "/canary", &before.files);
     if outside() != was {
