@@ -22,6 +22,7 @@ const ROOTS: &[&str] = &[
     "git init -q . && git commit -q --allow-empty -m x && git init -q --separate-git-dir=g s && git -C s commit -q --allow-empty -m x",
     "git init -q . && git commit -q --allow-empty -m x && mkdir -p p/q && git init -q p && git init -q p/q && git -C p commit -q --allow-empty -m x && git -C p worktree add -q ../wt",
     "git clone -q $BESIDE/lib . && git worktree add -q wt && git pack-refs --all && git gc -q && echo x > .git/hooks/pre-commit && git config alias.st status",
+    "mkdir -p p/q s d && echo d > d/f && echo mine > p/q/mine && git init -q p/q && git -C p/q commit -q --allow-empty -m x && git init -q --bare s/g",
 ];
 
 /// A step may wait for a pipe.
@@ -166,6 +167,10 @@ fn case(grounds: &Grounds, steps: &[String]) -> Vec<String> {
     let was = outside();
     let script = grounds.filled(&format!("{WATCH}\n{}\ntrue", steps.join("\n")));
     let (printed, reports) = grounds.scene.confined(&script);
+    if std::env::var_os("TOOLWRIGHT_STEPS").is_some() {
+        let files = "find . -path './.git/*' -prune -o -path '*/hooks/*' -prune -o -print | sort";
+        eprintln!("{printed}\n{reports:?}\n{}", grounds.scene.on_host(grounds.root(), files));
+    }
     let mut wrong = obeyed(grounds.root(), "/canary", &before.files);
     if outside() != was {
         wrong.push("something outside of the root has changed".to_owned());
@@ -207,6 +212,12 @@ fn reduced(grounds: &Grounds, steps: &[String]) -> String {
 #[test]
 fn random_git_directories_have_no_effect_later() {
     if !has_namespaces() {
+        return;
+    }
+    // Steps of one's own, to look at them.
+    if let Ok(steps) = std::env::var("TOOLWRIGHT_STEPS") {
+        let wrong = ROOTS.iter().flat_map(|root| case(&Grounds::new(root), &[steps.clone()]));
+        none_of(&wrong.collect::<Vec<_>>(), ROOTS.len());
         return;
     }
     let mut grounds = BTreeMap::new();
