@@ -18,7 +18,7 @@ use rustix::fs::{AtFlags, FileType, Stat, statat};
 
 use crate::directory::{Directory, Entry, ReadError, read_followed};
 use events::Events;
-pub use signs::{Sign, sign_of};
+pub use signs::{Sign, signs_of};
 
 /// How many directories are looked at. Where there are more, those near the root count.
 const MAX_DIRECTORIES: usize = 1_000_000;
@@ -39,7 +39,7 @@ pub struct Discovery {
     top: Directory,
     events: Option<Events>,
     directories: BTreeMap<PathBuf, Known>,
-    found: BTreeMap<PathBuf, Sign>,
+    found: BTreeMap<PathBuf, Vec<Sign>>,
     /// Whether some directories were not looked at.
     is_partial: bool,
 }
@@ -79,8 +79,14 @@ impl Discovery {
 
     /// The places below the top at which git would discover a repository, and by what.
     #[must_use]
-    pub fn found(&self) -> &BTreeMap<PathBuf, Sign> {
+    pub fn found(&self) -> &BTreeMap<PathBuf, Vec<Sign>> {
         &self.found
+    }
+
+    /// Whether git would discover a repository at a place by this.
+    #[must_use]
+    pub fn has(&self, place: &Path, sign: Sign) -> bool {
+        self.found.get(place).is_some_and(|signs| signs.contains(&sign))
     }
 
     /// Whether there are more directories than are looked at.
@@ -142,7 +148,7 @@ impl Discovery {
                 self.forget(&path);
                 continue;
             };
-            let sign = signs::in_entries(&self.top, &path, &entries);
+            let signs = signs::in_entries(&self.top, &path, &entries);
             let is_entered = |entry: &Entry| {
                 entry.kind == FileType::Directory && !is_repository_itself(&entry.name)
             };
@@ -154,9 +160,10 @@ impl Discovery {
                     self.forget(&below(&path, gone));
                 }
             }
-            match sign {
-                Some(sign) => drop(self.found.insert(path.clone(), sign)),
-                None => drop(self.found.remove(&path)),
+            if signs.is_empty() {
+                self.found.remove(&path);
+            } else {
+                self.found.insert(path.clone(), signs);
             }
             for name in inside {
                 let below = below(&path, &name);

@@ -79,6 +79,10 @@ fn every_form_is_found() {
         ("bare/HEAD", false),
         ("bare/objects", false),
         ("bare/refs", false),
+        ("both/.git", true),
+        ("both/HEAD", false),
+        ("both/objects", false),
+        ("both/refs", false),
         ("shared/HEAD", false),
         ("shared/commondir", false),
         ("none/HEAD", false),
@@ -94,15 +98,16 @@ fn every_form_is_found() {
     std::os::unix::fs::symlink("bare", root.join("none/.git")).expect("a link");
     discovery.look();
     let found: Vec<_> =
-        discovery.found().iter().map(|(path, sign)| (path.as_path(), *sign)).collect();
+        discovery.found().iter().map(|(path, signs)| (path.as_path(), &signs[..])).collect();
     assert_eq!(
         found,
         [
-            (Path::new("bare"), Sign::Bare),
-            (Path::new("node_modules/p"), Sign::Directory),
-            (Path::new("none"), Sign::Other),
-            (Path::new("shared"), Sign::Bare),
-            (Path::new("x/y/z/w/v"), Sign::File),
+            (Path::new("bare"), &[Sign::Bare][..]),
+            (Path::new("both"), &[Sign::Directory, Sign::Bare][..]),
+            (Path::new("node_modules/p"), &[Sign::Directory][..]),
+            (Path::new("none"), &[Sign::Other][..]),
+            (Path::new("shared"), &[Sign::Bare][..]),
+            (Path::new("x/y/z/w/v"), &[Sign::File][..]),
         ]
     );
 }

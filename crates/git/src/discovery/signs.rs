@@ -8,7 +8,7 @@ use rustix::fs::{AtFlags, FileType, statat};
 use crate::directory::{Directory, Entry};
 
 /// By what git discovers a repository in a directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sign {
     /// A directory `.git`.
     Directory,
@@ -20,36 +20,38 @@ pub enum Sign {
     Bare,
 }
 
-/// What is in a directory, if git would take it for a repository.
+/// What is in a directory by which git would take it for a repository. There may be two: git takes the directory
+/// itself where its `.git` is none.
 #[must_use]
-pub fn sign_of(top: &Directory, path: &Path) -> Option<Sign> {
-    let entries = top.entries(path, usize::MAX).ok()??;
+pub fn signs_of(top: &Directory, path: &Path) -> Vec<Sign> {
+    let entries = top.entries(path, usize::MAX).ok().flatten().unwrap_or_default();
     in_entries(top, path, &entries)
 }
 
-/// As [`sign_of`], of a directory that has been read.
-pub(super) fn in_entries(top: &Directory, path: &Path, entries: &[Entry]) -> Option<Sign> {
+/// As [`signs_of`], of a directory that has been read.
+pub(super) fn in_entries(top: &Directory, path: &Path, entries: &[Entry]) -> Vec<Sign> {
     let mut has = [false; 4];
-    let mut dot_git = None;
+    let mut dot_git: Option<&Entry> = None;
     for entry in entries {
         let name = entry.name.as_bytes();
         // A file system may not tell capital letters from others.
         for (has, known) in has.iter_mut().zip(["HEAD", "commondir", "objects", "refs"]) {
             *has |= name.eq_ignore_ascii_case(known.as_bytes());
         }
-        if name.eq_ignore_ascii_case(b".git") {
-            dot_git = Some(kind(top, path, entry));
+        // One that tells them has both, and git looks for this one.
+        let is_exact = name == b".git";
+        if is_exact || name.eq_ignore_ascii_case(b".git") && dot_git.is_none() {
+            dot_git = Some(entry);
         }
     }
     let [head, common, objects, refs] = has;
-    if let Some(kind) = dot_git {
-        return Some(match kind {
-            FileType::Directory => Sign::Directory,
-            FileType::RegularFile => Sign::File,
-            _ => Sign::Other,
-        });
-    }
-    (head && (common || objects && refs)).then_some(Sign::Bare)
+    let of_dot_git = dot_git.map(|entry| match kind(top, path, entry) {
+        FileType::Directory => Sign::Directory,
+        FileType::RegularFile => Sign::File,
+        _ => Sign::Other,
+    });
+    let is_bare = head && (common || objects && refs);
+    of_dot_git.into_iter().chain(is_bare.then_some(Sign::Bare)).collect()
 }
 
 /// Some file systems do not say what an entry is.

@@ -9,7 +9,7 @@ use toolwright_sandbox::plan::Plan;
 
 use super::set_aside::{self, Identity};
 use super::{is_writable, made, shown};
-use crate::git_reports::GitReport;
+use crate::git_reports::{GitNote, GitReport};
 
 /// How things are when a command has ended.
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +84,12 @@ impl Judged<'_> {
     fn make_anew(&self, above: &Path, name: &Path) -> Judgment {
         let path = joined(self.top, above).join(name);
         let Ok(Some(directory)) = self.directory.below(above) else { return Judgment::Later };
-        let anew = made::anew(self.plan, &directory, name.as_os_str(), &path);
+        let anew = if self.sign == Sign::Bare && self.holds_more(&path) {
+            let reason = "there is more in its directory than git puts there";
+            made::Anew::Refused(vec![GitNote::Failed(reason.to_owned())])
+        } else {
+            made::anew(self.plan, &directory, name.as_os_str(), &path)
+        };
         let report = |note| GitReport::Repository { path: shown(self.plan, &path), note };
         match anew {
             made::Anew::Made(notes) => Judgment::MadeAnew(notes.into_iter().map(report).collect()),
@@ -98,6 +103,16 @@ impl Judged<'_> {
                 Judgment::SetAside(notes.into_iter().map(report).chain(more).collect())
             }
         }
+    }
+
+    /// Whether more is in a bare repository than the repository. To make it anew is to remove what was there: that
+    /// may be work of a person, another repository, or what no command may write.
+    fn holds_more(&self, path: &Path) -> bool {
+        let is_below = |other: &PathBuf| other != path && other.starts_with(path);
+        let Plan { protected, closed, forks, .. } = self.plan;
+        let held = protected.iter().chain(closed).chain(forks).any(is_below);
+        held || (self.known)().iter().any(is_below)
+            || !made::is_only_git(self.directory, self.place)
     }
 
     fn set_aside(&self, place: &Path, name: &str) -> Judgment {

@@ -37,10 +37,10 @@ struct State {
     users: usize,
     /// Which directory it is, and what is known below it.
     discovery: Option<(Identity, Discovery)>,
-    /// What a person has, by the place at which git discovers it, from the top on.
-    of_person: BTreeMap<PathBuf, Known>,
+    /// What a person has, by the place at which git discovers it, from the top on, and by what.
+    of_person: BTreeMap<(PathBuf, Sign), Known>,
     /// What commands have made and nobody could judge yet.
-    pending: BTreeSet<PathBuf>,
+    pending: BTreeSet<(PathBuf, Sign)>,
     /// The directories in which names were made or removed since no command ran.
     changed: BTreeSet<PathBuf>,
     /// What lay at paths that are set aside before a command ran.
@@ -50,7 +50,6 @@ struct State {
 /// What a person has at a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Known {
-    sign: Sign,
     identity: Identity,
     /// What it says, if it leads elsewhere.
     lead: Option<Vec<u8>>,
@@ -183,17 +182,16 @@ impl State {
     /// Takes what is there for a person's.
     fn adopt(&mut self, top: &Path) {
         let Some((_, discovery)) = &self.discovery else { return };
-        let found = discovery.found();
-        self.of_person.retain(|place, _| found.contains_key(place));
-        self.pending.retain(|place| found.contains_key(place));
+        self.of_person.retain(|(place, sign), _| discovery.has(place, *sign));
+        self.pending.retain(|(place, sign)| discovery.has(place, *sign));
         let Ok(directory) = Directory::open(top) else { return };
-        for (place, sign) in found {
-            if self.pending.contains(place) {
+        for found in all(discovery) {
+            if self.pending.contains(&found) {
                 continue;
             }
-            match Known::at(&directory, place, *sign) {
-                Some(known) => drop(self.of_person.insert(place.clone(), known)),
-                None => drop(self.of_person.remove(place)),
+            match Known::at(&directory, &found.0, found.1) {
+                Some(known) => drop(self.of_person.insert(found, known)),
+                None => drop(self.of_person.remove(&found)),
             }
         }
     }
@@ -203,9 +201,10 @@ impl State {
         let mut all = BTreeSet::new();
         let Some((_, discovery)) = &self.discovery else { return all };
         // What is new is nobody's yet, and commands have forks of that too.
-        for (place, sign) in discovery.found() {
+        for (place, signs) in discovery.found() {
             let place = joined(top, place);
-            match sign {
+            // Git takes the first. Where it has a `.git`, a directory is a work tree.
+            match signs[0] {
                 Sign::Directory => drop(all.insert(place.join(DOT_GIT))),
                 Sign::Bare if place != top => drop(all.insert(place)),
                 Sign::File => all.extend(repository::directories(&place)),
@@ -242,19 +241,20 @@ impl State {
             return;
         }
         let Some((_, discovery)) = &self.discovery else { return };
-        let found = discovery.found().clone();
+        let found = all(discovery);
         let Ok(directory) = Directory::open(top) else { return };
         // A file leads to one of the others.
         let (files, others): (Vec<_>, Vec<_>) =
-            found.iter().partition(|(_, sign)| **sign == Sign::File);
-        for (place, sign) in others.into_iter().chain(files) {
+            found.iter().partition(|(_, sign)| *sign == Sign::File);
+        for found in others.into_iter().chain(files) {
+            let (place, sign) = (&found.0, &found.1);
             let Some(now) = Known::at(&directory, place, *sign) else { continue };
-            if self.of_person.get(place) == Some(&now) {
+            if self.of_person.get(found) == Some(&now) {
                 continue;
             }
             let identity = now.identity;
             let known = || {
-                let own = self.of_person.iter().filter_map(|(place, known)| match known.sign {
+                let own = self.of_person.keys().filter_map(|(place, sign)| match sign {
                     Sign::Directory => Some(joined(top, place).join(DOT_GIT)),
                     Sign::Bare => Some(joined(top, place)),
                     Sign::File | Sign::Other => None,
@@ -265,25 +265,25 @@ impl State {
             let judged = Judged { plan, top, directory, place, sign: *sign, identity, known };
             match judged.judge(end, self.users == 0) {
                 Judgment::OfPerson => {
-                    self.pending.remove(place);
-                    self.of_person.insert(place.clone(), now);
+                    self.pending.remove(found);
+                    self.of_person.insert(found.clone(), now);
                 }
                 Judgment::MadeAnew(mut more) => {
                     reports.append(&mut more);
-                    self.pending.remove(place);
+                    self.pending.remove(found);
                     if let Some(now) = Known::at(directory, place, *sign) {
-                        self.of_person.insert(place.clone(), now);
+                        self.of_person.insert(found.clone(), now);
                     }
                 }
                 Judgment::SetAside(mut more) => {
                     reports.append(&mut more);
-                    self.pending.remove(place);
+                    self.pending.remove(found);
                 }
-                Judgment::Later => drop(self.pending.insert(place.clone())),
+                Judgment::Later => drop(self.pending.insert(found.clone())),
             }
         }
-        self.of_person.retain(|place, _| found.contains_key(place));
-        self.pending.retain(|place| found.contains_key(place));
+        self.of_person.retain(|known, _| found.contains(known));
+        self.pending.retain(|known| found.contains(known));
     }
 
     /// Whether something may have been made at a path.
@@ -308,8 +308,14 @@ impl Known {
             }
             Sign::Directory | Sign::Bare => None,
         };
-        Some(Self { sign, identity, lead })
+        Some(Self { identity, lead })
     }
+}
+
+/// Each place at which git would discover a repository, with each of the reasons.
+fn all(discovery: &Discovery) -> BTreeSet<(PathBuf, Sign)> {
+    let found = discovery.found().iter();
+    found.flat_map(|(place, signs)| signs.iter().map(|sign| (place.clone(), *sign))).collect()
 }
 
 fn of(path: &Path) -> Arc<Top> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -105,6 +106,44 @@ pub(super) enum Anew {
     Made(Vec<GitNote>),
     /// It is as it was, for these reasons.
     Refused(Vec<GitNote>),
+}
+
+/// Whether a bare repository has nothing in it that git does not put there.
+pub(super) fn is_only_git(top: &Directory, place: &Path) -> bool {
+    /// More of these are none of git.
+    const MAX: usize = 1000;
+    const NAMES: [&str; 21] = [
+        "branches",
+        "config",
+        "config.worktree",
+        "description",
+        "gc.log",
+        "gc.pid",
+        "git-daemon-export-ok",
+        "hooks",
+        "index",
+        "info",
+        "lfs",
+        "logs",
+        "modules",
+        "objects",
+        "packed-refs",
+        "refs",
+        "remotes",
+        "rr-cache",
+        "sequencer",
+        "shallow",
+        "worktrees",
+    ];
+    let is_state = |name: &[u8]| name.iter().all(|byte| byte.is_ascii_uppercase() || *byte == b'_');
+    let is_fan = |name: &[u8]| name.len() == 2 && name.iter().all(u8::is_ascii_hexdigit);
+    let has = |path: &Path, is_of_git: &dyn Fn(&[u8]) -> bool| {
+        let entries = top.entries(path, MAX).ok().flatten();
+        entries.is_some_and(|all| all.iter().all(|entry| is_of_git(entry.name.as_bytes())))
+    };
+    let is_known = |name: &[u8]| NAMES.iter().any(|known| name == known.as_bytes());
+    has(place, &|name| is_known(name) || is_state(name))
+        && has(&place.join("objects"), &|name| name == b"info" || name == b"pack" || is_fan(name))
 }
 
 /// Puts a repository that the host makes in the place of one that a command has made of plain files.
