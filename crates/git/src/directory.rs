@@ -31,6 +31,8 @@ const FILE: OFlags = OFlags::RDONLY
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 const DIRECTORY: OFlags = FILE.union(OFlags::DIRECTORY);
+const PLACE: OFlags =
+    walk::THROUGH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// Why a file was not read.
 #[derive(Debug, thiserror::Error)]
@@ -120,6 +122,11 @@ impl Directory {
     /// Opens a directory below this one. `None`: there is none.
     pub fn below(&self, path: impl AsRef<Path>) -> Result<Option<Self>, ReadError> {
         absent(walk::open_below(self.as_fd(), path.as_ref(), DIRECTORY).map(Self))
+    }
+
+    /// Opens a directory below this one for its path alone, which needs no right to read it.
+    pub(crate) fn place(&self, path: impl AsRef<Path>) -> Result<Option<OwnedFd>, ReadError> {
+        absent(walk::open_below(self.as_fd(), path.as_ref(), PLACE))
     }
 
     /// Opens a regular file below this one, for reading. `None`: there is none.

@@ -5,6 +5,7 @@
 //! reads all directories. Later ones read those that have changed: the kernel reports names that are made, and
 //! where it does not, the times at which directories changed tell. Both are exact once a command has ended.
 
+mod closed;
 mod events;
 mod signs;
 
@@ -146,6 +147,14 @@ impl Discovery {
             let entries = self.top.entries(&path, MAX_ENTRIES).ok().flatten();
             let (Some(version), Some(entries)) = (version, entries) else {
                 self.forget(&path);
+                if version.is_some() && closed::open_to_owner(&self.top, &path) {
+                    left.push_front(path);
+                } else if let Some(version) = version {
+                    // It cannot be read now. Whoever changes that changes no name.
+                    let version = Version { is_settled: false, ..version };
+                    let now = Known { version, is_watched: false, below: BTreeSet::new() };
+                    self.directories.insert(path, now);
+                }
                 continue;
             };
             let signs = signs::in_entries(&self.top, &path, &entries);

@@ -15,9 +15,9 @@ use rustix::fs::{ResolveFlags, openat2};
 use rustix::io::Errno;
 
 #[cfg(target_os = "linux")]
-const THROUGH: OFlags = OFlags::PATH;
+pub(super) const THROUGH: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
-const THROUGH: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
+pub(super) const THROUGH: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
 
 /// Opens a path below a directory. It is relative and has no `..`.
 pub(super) fn open_below(

@@ -45,7 +45,7 @@ const OWN: [&str; 12] = [
 ];
 
 /// What a command and the host see of all repositories.
-const SEEN: &str = "export GIT_DISCOVERY_ACROSS_FILESYSTEM=1; for g in $(find . \\( -name .git -prune -o -name HEAD \\) -print | sort); do echo \"= $g\"; \
+const SEEN: &str = "export GIT_DISCOVERY_ACROSS_FILESYSTEM=1; git() { timeout 2 git \"$@\"; }; for g in $(find . \\( -name .git -prune -o -name HEAD \\) -print | sort); do echo \"= $g\"; \
     cd \"$(dirname $g)\" && { git rev-parse HEAD; git for-each-ref; git config --list --local; git status --porcelain; cd \"$OLDPWD\"; } 2>/dev/null; done";
 
 /// The git directories of a person: what they are, and what of them has to stay.

@@ -15,7 +15,9 @@ pub(super) fn tree(top: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
         let content = if found.is_symlink() {
             fs::read_link(&path).expect("a link").into_os_string().into_encoded_bytes()
         } else if found.is_dir() {
-            left.extend(fs::read_dir(&path).expect("listed").flatten().map(|entry| entry.path()));
+            left.extend(
+                fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()),
+            );
             Vec::new()
         } else if found.is_file() && found.len() < 1 << 20 {
             fs::read(&path).unwrap_or_default()
