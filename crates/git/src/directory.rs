@@ -160,6 +160,16 @@ impl Directory {
         path: impl AsRef<Path>,
         limit: usize,
     ) -> Result<Option<Vec<Entry>>, ReadError> {
+        self.entries_where(path, limit, |_, _| true)
+    }
+
+    /// As [`Directory::entries`], of those alone that are asked for. The others take no memory, and do not count.
+    pub fn entries_where(
+        &self,
+        path: impl AsRef<Path>,
+        limit: usize,
+        is_wanted: impl Fn(&[u8], FileType) -> bool,
+    ) -> Result<Option<Vec<Entry>>, ReadError> {
         let opened = absent(walk::open_below(self.as_fd(), path.as_ref(), DIRECTORY))?;
         let Some(directory) = opened else { return Ok(None) };
         let mut entries = Vec::new();
@@ -169,15 +179,18 @@ impl Directory {
             if matches!(name.to_bytes(), b"." | b"..") {
                 continue;
             }
-            if entries.len() == limit {
-                return Err(ReadError::TooLarge(limit as u64));
-            }
             let kind = match entry.file_type() {
                 // Some file systems do not say it. What has gone meanwhile is nothing that is known.
                 FileType::Unknown => statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW)
                     .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
                 kind => kind,
             };
+            if !is_wanted(name.to_bytes(), kind) {
+                continue;
+            }
+            if entries.len() == limit {
+                return Err(ReadError::TooLarge(limit as u64));
+            }
             entries.push(Entry { name: OsString::from_vec(name.to_bytes().to_vec()), kind });
         }
         Ok(Some(entries))

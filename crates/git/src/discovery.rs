@@ -23,7 +23,7 @@ pub use signs::{Sign, signs_of};
 
 /// How many directories are looked at. Where there are more, those near the root count.
 const MAX_DIRECTORIES: usize = 1_000_000;
-/// How many entries of a directory are read.
+/// How many directories in one directory are read. A million files in it do not hide what git looks for.
 const MAX_ENTRIES: usize = 2_000_000;
 /// How many directories the kernel reports on. Each costs it about a kilobyte, and of what a user may have of
 /// them, other programs get most.
@@ -144,7 +144,10 @@ impl Discovery {
                 None => false,
             };
             let version = Version::of(&self.top, &path);
-            let entries = self.top.entries(&path, MAX_ENTRIES).ok().flatten();
+            let entries = self.top.entries_where(&path, MAX_ENTRIES, |name, kind| {
+                kind == FileType::Directory || signs::is_one(name)
+            });
+            let entries = entries.ok().flatten();
             let (Some(version), Some(entries)) = (version, entries) else {
                 self.forget(&path);
                 if version.is_some() && closed::open_to_owner(&self.top, &path) {

@@ -28,6 +28,13 @@ pub fn signs_of(top: &Directory, path: &Path) -> Vec<Sign> {
     in_entries(top, path, &entries)
 }
 
+/// Whether a name can be a part of a sign.
+pub(super) fn is_one(name: &[u8]) -> bool {
+    [".git", "HEAD", "commondir", "objects", "refs"]
+        .iter()
+        .any(|known| name.eq_ignore_ascii_case(known.as_bytes()))
+}
+
 /// As [`signs_of`], of a directory that has been read.
 pub(super) fn in_entries(top: &Directory, path: &Path, entries: &[Entry]) -> Vec<Sign> {
     let mut has = [false; 4];
