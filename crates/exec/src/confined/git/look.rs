@@ -164,7 +164,8 @@ impl State {
         self.changed.clear();
         if plan.looks_below.is_some() {
             self.look(top);
-            if !was_known || !self.changed.is_empty() || self.has_leads() {
+            let has_open = self.has_leads() || !self.pending.is_empty();
+            if !was_known || !self.changed.is_empty() || has_open {
                 self.adopt(top);
             }
         }
@@ -187,7 +188,15 @@ impl State {
         let Ok(directory) = Directory::open(top) else { return };
         for found in all(discovery) {
             if self.pending.contains(&found) {
-                continue;
+                // It was empty when the last command ended, and no command has had it open since.
+                let is_of_nobody = found.1 != Sign::Directory
+                    || directory
+                        .entries(found.0.join(DOT_GIT), 1)
+                        .is_ok_and(|all| all.is_none_or(|all| all.is_empty()));
+                if is_of_nobody {
+                    continue;
+                }
+                self.pending.remove(&found);
             }
             match Known::at(&directory, &found.0, found.1) {
                 Some(known) => drop(self.of_person.insert(found, known)),

@@ -4,6 +4,7 @@
 //! Each test has a fraction of its cases in an ordinary run. `TOOLWRIGHT_SOAK_FACTOR` multiplies it, and
 //! `TOOLWRIGHT_SEED` chooses other cases.
 
+mod between;
 mod entries;
 mod generator;
 mod later;
