@@ -169,7 +169,8 @@ fn case(grounds: &Grounds, steps: &[String]) -> Vec<String> {
     let (printed, reports) = grounds.scene.confined(&script);
     if std::env::var_os("TOOLWRIGHT_STEPS").is_some() {
         let files = "find . -path './.git/*' -prune -o -path '*/hooks/*' -prune -o -print | sort";
-        eprintln!("{printed}\n{reports:?}\n{}", grounds.scene.on_host(grounds.root(), files));
+        let left = grounds.scene.on_host(grounds.root(), files);
+        eprintln!("{printed}\n{reports:?}\n{left}");
     }
     let mut wrong = obeyed(grounds.root(), "/canary", &before.files);
     if outside() != was {
@@ -242,4 +243,36 @@ fn random_git_directories_have_no_effect_later() {
         }
     }
     none_of(&wrong, usize::try_from(count).expect("small"));
+}
+
+/// What was found once.
+const FOUND: &[&str] = &[
+    // Git takes a directory itself where its `.git` is empty, or has another spelling.
+    "mkdir -p e/objects e/refs; echo ref: refs/heads/main > e/HEAD; git config -f e/config core.fsmonitor %C; mkdir e/.git",
+    "mkdir -p e/objects e/refs; echo ref: refs/heads/main > e/HEAD; git config -f e/config alias.st '!%C'; touch e/.GIT",
+    // The host made this one anew, and removed what else was in it.
+    "mkdir -p p/objects p/refs; echo ref: refs/heads/main > p/HEAD",
+    "git init -q --bare d",
+    // Git needs no right to read a directory.
+    "mkdir -p e/objects e/refs; echo ref: refs/heads/main > e/HEAD; git config -f e/config alias.st '!%C'; chmod 311 e",
+];
+
+#[test]
+fn what_was_found_has_no_effect_any_more() {
+    if !has_namespaces() {
+        return;
+    }
+    let last = ROOTS[ROOTS.len() - 1];
+    let grounds = Grounds::new(last);
+    let mut wrong = Vec::new();
+    for step in FOUND {
+        wrong.extend(case(&grounds, &[(*step).to_owned()]));
+        if !["d/f", "p/q/mine", "p/q/.git/HEAD"]
+            .iter()
+            .all(|name| grounds.root().join(name).exists())
+        {
+            wrong.push(format!("{step}: what a person had is gone"));
+        }
+    }
+    none_of(&wrong, FOUND.len());
 }

@@ -8,7 +8,7 @@ use super::{Grounds, Numbers, PROJECT, factor, has_namespaces, none_of, seed};
 /// How many are planted by one command.
 const TOGETHER: usize = 8;
 /// How many commands an ordinary run has.
-const ORDINARY: usize = 4;
+const ORDINARY: usize = 3;
 
 /// What a program of the command finds in the root.
 const PREPARED: &str = "mkdir -p planted/hooks planted/bare bin; cp %C planted/pre-commit; cp %C planted/post-checkout; cp %C planted/hooks/pre-commit; \

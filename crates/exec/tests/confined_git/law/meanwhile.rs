@@ -7,7 +7,7 @@ use super::entries::{FILES, HOOKS, SETTINGS};
 use super::{Grounds, Numbers, PROJECT, factor, has_namespaces, none_of, seed};
 
 /// How many commands an ordinary run has.
-const ORDINARY: u64 = 3;
+const ORDINARY: u64 = 2;
 
 /// What makes a git directory `$G` that no person has made. `$N` is a number.
 const MADE: [&str; 9] = [
