@@ -219,7 +219,8 @@ fn random_git_directories_have_no_effect_later() {
     }
     // Steps of one's own, to look at them.
     if let Ok(steps) = std::env::var("TOOLWRIGHT_STEPS") {
-        let wrong = ROOTS.iter().flat_map(|root| case(&Grounds::new(root), &[steps.clone()]));
+        let wrong =
+            ROOTS.iter().flat_map(|root| case(&Grounds::new(root), std::slice::from_ref(&steps)));
         none_of(&wrong.collect::<Vec<_>>(), ROOTS.len());
         return;
     }

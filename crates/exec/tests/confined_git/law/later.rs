@@ -1,5 +1,7 @@
 //! What a person does with git when a command has ended.
 
+use std::fmt::Write as _;
+
 use super::Grounds;
 
 /// In the root.
@@ -157,20 +159,26 @@ fn script(is_whole: bool) -> String {
         script.push('\n');
     };
     let everywhere = |script: &mut String, most: usize| {
-        script.push_str(&format!(
-            "for W in $({}); do (cd $W || exit\n",
-            EVERYWHERE.replace("$MOST", &most.to_string())
-        ));
-        SOME.iter().for_each(|line| add(script, line));
+        let all = EVERYWHERE.replace("$MOST", &most.to_string());
+        writeln!(script, "for W in $({all}); do (cd $W || exit").expect("written");
+        for line in SOME {
+            add(script, line);
+        }
         script.push_str(") ; done\n");
     };
     if is_whole {
         // Git in the root goes into what is below before the person does.
-        ALL[..40].iter().for_each(|line| add(&mut script, line));
+        for line in &ALL[..40] {
+            add(&mut script, line);
+        }
         everywhere(&mut script, 16);
-        ALL[40..].iter().for_each(|line| add(&mut script, line));
+        for line in &ALL[40..] {
+            add(&mut script, line);
+        }
     } else {
-        SOME.iter().for_each(|line| add(&mut script, line));
+        for line in SOME {
+            add(&mut script, line);
+        }
         everywhere(&mut script, 12);
     }
     script

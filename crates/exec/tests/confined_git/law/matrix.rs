@@ -161,7 +161,7 @@ fn nothing_in_a_git_directory_has_an_effect_later() {
     assert!(SETTINGS.len() + FILES.len() + HOOKS.len() >= 150);
     let grounds = Grounds::new(PROJECT);
     // One cell alone, to look at it.
-    if let Some(cells) = std::env::var("TOOLWRIGHT_CELL").ok() {
+    if let Ok(cells) = std::env::var("TOOLWRIGHT_CELL") {
         let cells: Vec<_> = cells.split(',').filter_map(|cell| cell.parse().ok()).collect();
         none_of(&blamed(&grounds, &cells), cells.len());
         return;

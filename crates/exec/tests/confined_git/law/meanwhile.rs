@@ -1,5 +1,6 @@
 //! What the host's git finds while a command runs.
 
+use std::fmt::Write as _;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -37,20 +38,24 @@ fn git_of_the_host_obeys_nothing_while_a_command_runs() {
         let mut script = String::new();
         for number in 0..6 {
             let made = numbers.one(&MADE);
-            script.push_str(&format!("N={number}; {made}; "));
+            write!(script, "N={number}; {made}; ").expect("written");
             for _ in 0..3 {
                 let (key, value) = numbers.one(SETTINGS);
-                script.push_str(&format!("git config -f $G/config '{key}' '{value}'; "));
+                write!(script, "git config -f $G/config '{key}' '{value}'; ").expect("written");
             }
-            script.push_str(&format!(
+            write!(
+                script,
                 "git config -f $G/config core.fsmonitor %C; mkdir -p $G/hooks; cp %C $G/hooks/{}; ",
                 numbers.one(&HOOKS)
-            ));
+            )
+            .expect("written");
             let (path, content) = numbers.one(FILES);
             let path = path.replace("%C", "canary");
-            script.push_str(&format!(
+            write!(
+                script,
                 "P={path}; mkdir -p $(dirname $G/$P); cat > $G/$P <<'END'\n{content}\nEND\n"
-            ));
+            )
+            .expect("written");
         }
         script.push_str(": > begun; until [ -e go ]; do sleep 0.01; done; rm -f begun go");
         let script = grounds.filled(&script);

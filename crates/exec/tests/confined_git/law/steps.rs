@@ -86,7 +86,7 @@ pub(super) fn step(numbers: &mut Numbers) -> String {
         24 => format!("cp {git}/HEAD {second}/HEAD"),
         25 => format!("mkdir -p {git}; ln -f {second}/config {git}/config"),
         26 => format!("chmod {} {git}", numbers.one(&["555", "311", "300", "711"])),
-        27 => format!("chmod 000 {git}"),
+        27 => format!("chmod 311 {place}"),
         28 => format!("rm -f {git}/HEAD; mkfifo {git}/HEAD"),
         29 => format!(
             "(while :; do mv {git} {second}; mv {second} {git}; done) & sleep 0.0$(({} + 1))",

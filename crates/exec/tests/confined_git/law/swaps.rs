@@ -146,7 +146,7 @@ fn what_is_exchanged_meanwhile_makes_the_host_neither_wait_nor_grow() {
     let grown = most_memory().saturating_sub(before);
     let middle = |all: &[Duration]| all[all.len() / 2];
     let last = |all: &[Duration]| *all.last().expect("some");
-    println!(
+    eprintln!(
         "{count} calls: {:?} and at most {:?}, usually {:?} and at most {:?}; {grown} KB more",
         middle(&took),
         last(&took),
