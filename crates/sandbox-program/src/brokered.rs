@@ -123,6 +123,10 @@ pub(crate) fn brokered(
         let program = broker::program_of(None, Some(*rules)).map_err(mistake)?;
         layers.hidden_git = held(files.probe(&program, &channel).as_ref());
         rules.waits = layers.hidden_git.holds();
+        if !rules.waits && connections.is_none() {
+            // The usual filter says whether there can be any.
+            return Ok(None);
+        }
     }
     if connections.is_some() {
         let program = broker::program_of(connections, None).map_err(mistake)?;

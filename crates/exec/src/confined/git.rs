@@ -28,7 +28,7 @@ use fork_use::ForkEnd;
 pub(crate) use fork_use::ForkUse;
 pub(crate) use forks::Forks;
 use judged::End;
-pub(crate) use look::Look;
+pub(crate) use look::{Look, forget_below};
 
 use crate::git_reports::{GitNote, GitReport};
 

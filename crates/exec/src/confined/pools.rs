@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 use toolwright_sandbox::plan::Plan;
 
+use super::git;
 use super::pool::Pool;
 
 /// How many supervisors are kept; of more, those unused for longest go when a new one comes.
@@ -92,6 +93,7 @@ pub(crate) fn release_directory(directory: &Path) {
         granted.any(|path| path.starts_with(directory))
     };
     end_idle(|plan| is_concerned(plan));
+    git::forget_below(directory);
 }
 
 /// Retires all pools at the end of this process. A caller that removes the root of a plan right after

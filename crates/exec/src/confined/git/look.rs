@@ -327,8 +327,15 @@ fn all(discovery: &Discovery) -> BTreeSet<(PathBuf, Sign)> {
     found.flat_map(|(place, signs)| signs.iter().map(|sign| (place.clone(), *sign))).collect()
 }
 
+static TOPS: Mutex<Vec<Arc<Top>>> = Mutex::new(Vec::new());
+
+/// Forgets a directory that is about to be removed, and those below it.
+pub(crate) fn forget_below(directory: &Path) {
+    let mut tops = TOPS.lock().unwrap_or_else(PoisonError::into_inner);
+    tops.retain(|top| Arc::strong_count(top) > 1 || !top.path.starts_with(directory));
+}
+
 fn of(path: &Path) -> Arc<Top> {
-    static TOPS: Mutex<Vec<Arc<Top>>> = Mutex::new(Vec::new());
     let mut tops = TOPS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = tops.iter().find(|known| known.path == path) {
         return Arc::clone(known);
