@@ -151,6 +151,11 @@ impl Worker {
             Err(error) => Layer::Refused(errno::of(&error).raw_os_error()),
         };
         let confinement = Confinement { rules: &rules, filter: &filter, capabilities };
+        // Nothing waits where there are no filters.
+        let files = files.filter(|_| layers.seccomp.holds());
+        if files.is_none() && plan.hides_git_directories && !layers.seccomp.holds() {
+            layers.hidden_git = layers.seccomp;
+        }
         let files = files
             .map(|(thread, supervisor)| thread.confine(confinement, supervisor).map(|()| thread));
         let files = files.transpose().map_err(at(FailedStep::Broker))?;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use toolwright_fs::FileIdentity;
+use toolwright_git::name::holds_git_name;
 
 /// The directory of our own programs, which only commands with a tree of their own have.
 pub const PROGRAMS: &str = "/dev/toolwright";
@@ -114,6 +115,13 @@ impl Plan {
     #[must_use]
     pub fn is_granted(&self, path: &Path, identity: &FileIdentity) -> bool {
         self.granted.iter().all(|granted| granted.path != path || granted.identity.is(identity))
+    }
+
+    /// Whether a path lies in a git directory, wherever that is. Commands have a fork of it at most.
+    #[must_use]
+    pub fn is_of_git(&self, path: &Path) -> bool {
+        self.hides_git_directories && holds_git_name(path)
+            || self.forks.iter().any(|fork| path.starts_with(fork))
     }
 
     /// Whether a path may not be read. The longest path around it decides.

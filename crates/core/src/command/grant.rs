@@ -187,7 +187,8 @@ fn check_writable(plan: &Plan, path: &Path, is_directory: bool) -> Result<(), Gr
     if !is_directory {
         return Err(GrantProblem::NotADirectory);
     }
-    if plan.protected.iter().any(|protected| path.starts_with(protected)) {
+    let is_protected = plan.protected.iter().any(|protected| path.starts_with(protected));
+    if is_protected || plan.is_of_git(path) {
         return Err(GrantProblem::Protected);
     }
     let is_writable = || plan.writable.iter().any(|writable| path.starts_with(writable));

@@ -19,7 +19,7 @@ impl Scene {
         // The directory of temporary files is writable to commands in any case.
         let made = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).expect("made");
         let base = made.path().canonicalize().expect("there");
-        for directory in ["root/.git/hooks", "home/.aws", "shared/below", "secret"] {
+        for directory in ["root/.git/hooks", "home/.aws", "shared/below/.git/hooks", "secret"] {
             fs::create_dir_all(base.join(directory)).expect("made");
         }
         for file in ["home/.aws/credentials", "shared/file", "secret/key"] {
@@ -85,6 +85,10 @@ fn a_directory_is_writable_only_by_itself() {
         (scene.at("absent"), "does not exist"),
         (scene.at("root"), "is writable already"),
         (scene.at("root/.git/hooks"), "is protected by the host program (sandbox.denyWrite)"),
+        (
+            scene.at("shared/below/.git/hooks"),
+            "is protected by the host program (sandbox.denyWrite)",
+        ),
         (scene.at("root/link/../shared/absent"), "does not exist"),
         (scene.base.to_string_lossy().into_owned(), "contains the root directory"),
         ("/".to_owned(), "contains the root directory"),

@@ -68,9 +68,8 @@ fn the_default_plan_writes_the_root_and_protects_what_git_runs() {
     assert_eq!(plan.network, Network::PrivateLoopback);
     assert_eq!(plan.files, Files::Confined);
     assert_eq!(plan.writable, std::slice::from_ref(&root));
-    for path in [".git/hooks", ".git/config"] {
-        assert!(plan.protected.contains(&root.join(path)), "{path}");
-    }
+    assert!(plan.hides_git_directories);
+    assert_eq!(plan.looks_below.as_ref(), Some(&root));
     assert_eq!(plan.limits, Limits::DEFAULT);
 }
 

@@ -46,6 +46,8 @@ impl Judged<'_> {
             // Its repository may not be there yet.
             Sign::File if !end.is_settled => Judgment::Later,
             Sign::File if self.leads_home() => Judgment::OfPerson,
+            // A person may be making a repository, which is known when no command runs.
+            Sign::File if !is_last && self.is_named() => Judgment::Later,
             Sign::File | Sign::Other => self.set_aside(self.place, DOT_GIT),
             // Somebody may be about to complete it.
             Sign::Directory | Sign::Bare if !is_last => Judgment::Later,
@@ -60,6 +62,11 @@ impl Judged<'_> {
                 _ => self.set_aside(self.place, "HEAD"),
             },
         }
+    }
+
+    /// Whether a file leads to a repository that names its work tree.
+    fn is_named(&self) -> bool {
+        !repository::directories(&joined(self.top, self.place)).is_empty()
     }
 
     /// Whether a file leads to a repository that names its work tree, and that no command has made of plain files.

@@ -249,6 +249,9 @@ impl State {
         {
             return;
         }
+        if is_shared(top) {
+            return self.adopt(top);
+        }
         let Some((_, discovery)) = &self.discovery else { return };
         let found = all(discovery);
         let Ok(directory) = Directory::open(top) else { return };
@@ -325,6 +328,12 @@ impl Known {
 fn all(discovery: &Discovery) -> BTreeSet<(PathBuf, Sign)> {
     let found = discovery.found().iter();
     found.flat_map(|(place, signs)| signs.iter().map(|sign| (place.clone(), *sign))).collect()
+}
+
+/// Whether a directory is that of all programs for temporary files. What appears there is rather not a command's.
+fn is_shared(top: &Path) -> bool {
+    ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|shared| top == Path::new(shared))
+        || std::env::temp_dir().canonicalize().is_ok_and(|shared| top == shared)
 }
 
 static TOPS: Mutex<Vec<Arc<Top>>> = Mutex::new(Vec::new());

@@ -1,9 +1,8 @@
 //! A command exchanges what the host reads after other commands: the host waits for none of it, and grows by none.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use super::{Grounds, PROJECT, factor, has_namespaces};
 use crate::support::done_alone;
