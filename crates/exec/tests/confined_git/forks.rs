@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 use toolwright_exec::GitNote;
 
 use super::flows::REPOSITORY;
+use super::support::done_alone;
 use super::{Scene, has_namespaces, notes};
 
 #[test]
@@ -263,4 +264,24 @@ fn repositories_in_granted_directories_have_forks() {
         "for d in sub other new; do git -C $d log --format=%s; done; grep -rl evil .; ls led/.git",
     );
     assert!(shown.starts_with("sub\nother\nnew\nls: cannot"), "{shown}\n{printed}\n{reports:?}");
+}
+
+/// Other programs make files there while a command runs.
+#[test]
+fn nothing_is_renamed_in_a_directory_for_temporary_files() {
+    let name = "forks::nothing_is_renamed_in_a_directory_for_temporary_files";
+    if !has_namespaces() || done_alone(name, "TMPDIR=$(mktemp -d); export TMPDIR;") {
+        return;
+    }
+    let temporary = std::env::temp_dir().canonicalize().expect("there");
+    let scene = Scene::new("");
+    let script = format!(
+        "mkdir {0}/x sub; echo gitdir: nowhere > {0}/x/.git; cp {0}/x/.git sub/.git",
+        temporary.display()
+    );
+    let granted = temporary.clone();
+    let (printed, _) = scene.confined_with(&script, |plan| plan.writable.push(granted));
+    assert_eq!(printed, "[Some(0)]");
+    assert!(temporary.join("x/.git").exists());
+    assert!(!scene.place.root.join("sub/.git").exists());
 }

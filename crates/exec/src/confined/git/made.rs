@@ -166,9 +166,18 @@ pub(super) fn anew(plan: &Plan, above: &Directory, name: &OsStr, path: &Path) ->
         let _ = unlinkat(above, &other, AtFlags::REMOVEDIR);
         return Anew::Refused(notes);
     }
-    let exchanged = with_write_access(above, || {
-        renameat_with(above, name, above, &other, RenameFlags::EXCHANGE)
-    });
+    let exchange = || {
+        let flags = RenameFlags::EXCHANGE;
+        with_write_access(above, || renameat_with(above, name, above, &other, flags))
+    };
+    let mut exchanged = exchange();
+    // It has a name now that nobody knows. A person may have put something into it before.
+    if exchanged.is_ok() && new.is_bare && !is_only_git(above, Path::new(&other)) {
+        if exchange().is_err() {
+            return refused(Errno::NOTEMPTY);
+        }
+        exchanged = Err(Errno::NOTEMPTY);
+    }
     // Now it is what the command has made, or a file system has no exchange and it is the new one.
     let _ = remove_tree(&below(above, &other), None);
     match exchanged {
