@@ -12,6 +12,7 @@ mod kernel;
 mod layout;
 mod older_kernel;
 mod own_changes;
+mod place;
 mod placeholder;
 mod placement;
 mod private;

@@ -15,12 +15,11 @@
 mod kept;
 mod removal;
 
-use std::fs::read_link;
 use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, fstat, mkdirat, openat};
+use rustix::fs::{Mode, OFlags, Stat, fstat, mkdirat, openat};
 use rustix::io::Errno;
 use toolwright_fork::{Fork, Hidden};
 use toolwright_sandbox::layers::Layer;
@@ -29,6 +28,7 @@ use toolwright_sandbox::plan::OBJECTS;
 use crate::errno;
 use crate::mounts::error::{At, MountError};
 use crate::mounts::kernel::{self, Attributes};
+use crate::mounts::place::place_of;
 use crate::mounts::private::DirectoryIdentity;
 use crate::mounts::scratch::Scratch;
 
@@ -305,14 +305,13 @@ impl Attached {
 
     /// As [`place`](Self::place), with what is there.
     fn open_place(&self) -> Option<(PathBuf, OwnedFd)> {
-        let path = if self.moves {
-            read_link(format!("/proc/self/fd/{}", self.mount.as_raw_fd())).ok()?
-        } else {
-            self.path.clone()
-        };
-        let place = kernel::open_plain(&path).ok()?;
-        let found = fstat(&place).ok()?;
-        (fstat(&self.mount).ok()?.st_dev == found.st_dev).then_some((path, place))
+        let device = fstat(&self.mount).ok()?.st_dev;
+        let is_this = |stat: &Stat| stat.st_dev == device;
+        if self.moves {
+            return place_of(&self.mount, &self.base, is_this);
+        }
+        let place = kernel::open_plain(&self.path).ok()?;
+        is_this(&fstat(&place).ok()?).then(|| (self.path.clone(), place))
     }
 }
 

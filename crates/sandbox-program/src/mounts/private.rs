@@ -8,7 +8,6 @@
 //! passed in which no command ran.
 
 use std::ffi::OsString;
-use std::fs::read_link;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -22,6 +21,7 @@ use rustix::io::Errno;
 use toolwright_fork::{Fork, Hidden};
 
 use crate::mounts::kernel;
+use crate::mounts::place::place_of;
 use crate::mounts::removal::{Frozen, NotRemoved, Revealed, Shield, empty, remove_beneath};
 
 /// How long the making of a directory and its covering may take together.
@@ -217,10 +217,7 @@ impl PrivateDirectory {
     /// As [`path`](Self::path), with what is there. That is a copy of the mount where a directory above it has become
     /// a mount of its own since. What is attached to it, or detached, is so at all copies.
     fn place(&self) -> Option<(PathBuf, OwnedFd)> {
-        let path = read_link(format!("/proc/self/fd/{}", self.mount.as_raw_fd())).ok()?;
-        let place = kernel::open_plain(&path).ok()?;
-        let found = fstat(&place).ok()?;
-        self.has(DirectoryIdentity::of(&found)).then_some((path, place))
+        place_of(&self.mount, &self.covered, |stat| self.has(DirectoryIdentity::of(stat)))
     }
 
     fn exchange(&mut self, hidden: &Hidden) -> Result<(), Errno> {

@@ -110,6 +110,38 @@ fn commands_move_them() {
 }
 
 #[test]
+fn they_are_found_while_commands_move_them() {
+    let mut sandbox = Sandbox::new();
+    if !sandbox.holds() {
+        return;
+    }
+    sandbox.output(&format!("mkdir deep; cd deep; {INIT}"));
+    let path = sandbox.root.join("deep/sub/.git");
+    import(&sandbox, &path);
+    sandbox.settle(&path).unwrap();
+    sandbox.output("git init -q deep/private");
+    assert_eq!(sandbox.private().len(), 1);
+    let started = sandbox.start(
+        "cat > move.py <<'end'
+import os
+for _ in range(20000):
+    os.rename('deep', 'other')
+    os.rename('other', 'deep')
+end
+python3 move.py; echo moved",
+    );
+    let reader = std::thread::spawn(move || std::io::read_to_string(started).unwrap());
+    let mut found = path.clone();
+    while !reader.is_finished() {
+        found = sandbox.fork(&found, false).unwrap().1;
+        assert_eq!(sandbox.private().len(), 1);
+    }
+    assert_eq!(reader.join().unwrap(), "moved\n");
+    sandbox.end();
+    assert_eq!(sandbox.fork(&found, false).unwrap().1, path);
+}
+
+#[test]
 fn what_cannot_be_settled_stays_private() {
     let mut sandbox = Sandbox::new();
     if !sandbox.holds() {
