@@ -100,9 +100,12 @@ pub(crate) const SYMLINK: Call = only_x86_64(88);
 pub(crate) const SYMLINKAT: Call = call(266, 36);
 pub(crate) const UNLINKAT: Call = call(263, 35);
 
-/// What changes the rights with which a thread uses files, or its mask of permission bits.
+/// What changes the mask of permission bits.
+pub(crate) const UMASK: Call = call(95, 166);
+
+/// What changes the rights with which a thread uses files, or its mask.
 pub(crate) const RIGHTS: &[Call] = &[
-    call(95, 166),  // umask
+    UMASK,
     call(105, 146), // setuid
     call(106, 144), // setgid
     call(113, 145), // setreuid

@@ -5,8 +5,9 @@ use super::places::{PLACES, WAYS};
 use super::seen::{obeyed, tree};
 use super::{Grounds, Numbers, PROJECT, factor, has_namespaces, none_of, seed};
 
-/// How many are planted by one command.
+/// How many are planted by one command, and in a run of more than the ordinary count.
 const TOGETHER: usize = 8;
+const MANY_TOGETHER: usize = 32;
 /// How many commands an ordinary run has.
 const ORDINARY: usize = 3;
 
@@ -166,10 +167,11 @@ fn nothing_in_a_git_directory_has_an_effect_later() {
         none_of(&blamed(&grounds, &cells), cells.len());
         return;
     }
-    let commands = (ORDINARY * usize::try_from(factor()).expect("small")).min(CELLS / TOGETHER + 1);
-    let chosen: Vec<_> = order(seed()).take(commands * TOGETHER).collect();
+    let together = if factor() == 1 { TOGETHER } else { MANY_TOGETHER };
+    let count = ORDINARY * TOGETHER * usize::try_from(factor()).expect("small");
+    let chosen: Vec<_> = order(seed()).take(count).collect();
     let mut wrong = Vec::new();
-    for cells in chosen.chunks(TOGETHER) {
+    for cells in chosen.chunks(together) {
         wrong.extend(blamed(&grounds, cells));
     }
     eprintln!("{} of {CELLS} cells", chosen.len());

@@ -1,10 +1,10 @@
 //! The calls on names that wait for the broker, with all that was in the caller's memory.
 
 use std::ffi::CString;
-use std::os::fd::{OwnedFd, RawFd};
+use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::rc::Rc;
 
-use rustix::fs::OFlags;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
 use super::caller::FileCaller;
@@ -112,10 +112,20 @@ pub(in crate::broker) fn is_file_call(notification: &Notification) -> bool {
     kind(notification).is_some()
 }
 
-/// Whether a notification is of a call that changes the rights of its caller, which the kernel makes.
-pub(super) fn changes_rights(notification: &Notification) -> bool {
+/// What a thread may change of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    Mask,
+    Rights,
+}
+
+/// What a notification changes if it is of a call that does, which the kernel makes.
+pub(super) fn changes(notification: &Notification) -> Option<Change> {
     let is = |call: &calls::Call| call.number(Architecture::OURS) == Some(notification.number);
-    calls::RIGHTS.iter().any(is)
+    if is(&calls::UMASK) {
+        return Some(Change::Mask);
+    }
+    calls::RIGHTS.iter().any(is).then_some(Change::Rights)
 }
 
 fn kind(notification: &Notification) -> Option<(calls::Call, Kind, bool)> {
@@ -127,6 +137,14 @@ impl FileCall {
     /// Whether what it makes depends on the caller's mask.
     pub(super) fn has_mode(&self) -> bool {
         matches!(self, Self::MakeDirectory(..) | Self::MakeNode(..))
+    }
+
+    /// Whether the kernel would refuse to make what is there already. Other calls have other reasons too.
+    pub(super) fn makes_what_is_there(&self) -> bool {
+        let Self::MakeDirectory(Named { base: Ok(base), path }, _) = self else { return false };
+        let from = base.as_deref().map_or(CWD, AsFd::as_fd);
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        openat2(from, path, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS).is_ok()
     }
 
     /// Reads what a notification is about.

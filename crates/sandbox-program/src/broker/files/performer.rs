@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use rustix::process::umask;
 use rustix::thread::CapabilitySet;
 
-use super::call::FileCall;
+use super::call::{Change, FileCall};
 use super::caller::{FileCaller, Processes, Status};
 use super::git::GitDirectories;
 use super::identity::{Identity, OwnRights};
@@ -29,8 +29,9 @@ pub(super) struct Performer {
     /// The mask that commands begin with, and the one in force.
     usual_umask: u32,
     umask: Cell<u32>,
-    /// Whether a thread of this command has changed its rights or its mask. All threads have the usual ones until then.
-    has_changed: Cell<bool>,
+    /// Whether a thread of this command has changed its mask, and its rights. All have the usual ones until then.
+    has_other_mask: Cell<bool>,
+    has_other_rights: Cell<bool>,
     /// The threads that were looked at last, the newest at the end.
     seen: RefCell<VecDeque<(u32, Status)>>,
     scheduling: Scheduling,
@@ -53,7 +54,8 @@ impl Performer {
             git: GitDirectories::new(supervisor),
             usual_umask,
             umask: Cell::new(usual_umask),
-            has_changed: Cell::new(false),
+            has_other_mask: Cell::new(false),
+            has_other_rights: Cell::new(false),
             seen: RefCell::default(),
             scheduling,
         })
@@ -67,9 +69,15 @@ impl Performer {
     ) -> Result<(), Errno> {
         let caller = FileCaller { processes: &self.processes, thread: notification.thread };
         let call = FileCall::read(notification, &caller)?;
-        let matters = self.rights.can_differ() || call.has_mode();
-        let identity =
-            if matters && self.has_changed.get() { Some(self.identity(&caller)?) } else { None };
+        let has_other_rights = self.has_other_rights.get() && self.rights.can_differ();
+        // Many programs make the directories above a file without asking whether they are there. Nothing is changed
+        // then, so neither the mask matters nor whose the call is.
+        if !has_other_rights && call.makes_what_is_there() {
+            return Err(Errno::EXIST);
+        }
+        let has_other_mask = self.has_other_rights.get() || self.has_other_mask.get();
+        let matters = has_other_rights || (has_other_mask && call.has_mode());
+        let identity = if matters { Some(self.identity(&caller)?) } else { None };
         if !is_valid() {
             return Err(Errno::INTR);
         }
@@ -104,9 +112,12 @@ impl Performer {
         Ok(identity)
     }
 
-    /// Notes that a thread is about to change its rights or its mask.
-    pub(super) fn note_change(&self) {
-        self.has_changed.set(true);
+    /// Notes what a thread is about to change of its own.
+    pub(super) fn note(&self, change: Change) {
+        match change {
+            Change::Mask => self.has_other_mask.set(true),
+            Change::Rights => self.has_other_rights.set(true),
+        }
     }
 
     /// Whether a git directory was made since this was last asked.
@@ -122,7 +133,8 @@ impl Performer {
     /// To be called before the next command starts on this thread, when no process of the last one is left.
     pub(super) fn end_command(&self) {
         self.set_umask(self.usual_umask);
-        self.has_changed.set(false);
+        self.has_other_mask.set(false);
+        self.has_other_rights.set(false);
         self.seen.borrow_mut().clear();
         self.scheduling.attend(false);
     }

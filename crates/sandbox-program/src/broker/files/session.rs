@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-use super::call::{changes_rights, is_file_call};
+use super::call::{changes, is_file_call};
 use super::performer::Performer;
 use crate::broker::listener::{Listener, Notification};
 
@@ -21,6 +21,7 @@ pub(crate) struct Session {
 #[derive(Debug, Default)]
 struct State {
     is_busy: bool,
+    is_awaited: bool,
     made_git_directories: bool,
 }
 
@@ -36,8 +37,14 @@ impl<'s> Busy<'s> {
 
 impl Drop for Busy<'_> {
     fn drop(&mut self) {
-        self.0.lock().is_busy = false;
-        self.0.changed.notify_one();
+        let mut state = self.0.lock();
+        state.is_busy = false;
+        let is_awaited = state.is_awaited;
+        drop(state);
+        // To wake nobody takes the kernel as long as a part of the call does.
+        if is_awaited {
+            self.0.changed.notify_one();
+        }
     }
 }
 
@@ -84,9 +91,9 @@ impl Session {
     }
 
     fn answer(&self, performer: &Performer, notification: Notification) {
-        if changes_rights(&notification) {
+        if let Some(change) = changes(&notification) {
             // Noted before the call is made, so that nobody who has other rights is taken for one of the usual rights.
-            performer.note_change();
+            performer.note(change);
             self.listener.let_pass(notification.id);
             return;
         }
@@ -105,7 +112,9 @@ impl Session {
     /// Waits until no call is being made, and returns whether one has made a git directory. No process of the command
     /// may be left. `None`: one still is after this time, because a file system does not answer.
     pub(crate) fn end(&self, limit: Duration) -> Option<bool> {
-        let waited = self.changed.wait_timeout_while(self.lock(), limit, |state| state.is_busy);
+        let mut state = self.lock();
+        state.is_awaited = true;
+        let waited = self.changed.wait_timeout_while(state, limit, |state| state.is_busy);
         let (state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
         (!timeout.timed_out()).then_some(state.made_git_directories)
     }
