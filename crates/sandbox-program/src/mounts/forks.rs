@@ -234,7 +234,9 @@ impl Forks {
 
     /// The one that lies at a path, or else the one that lay there when it was last asked for.
     fn find(&self, path: &Path) -> Option<usize> {
-        let lies = |fork: &Attached| fork.place().is_some_and(|place| place == path);
+        let may_lie = |fork: &Attached| fork.moves || fork.path == path;
+        let lies =
+            |fork: &Attached| may_lie(fork) && fork.place().is_some_and(|place| place == path);
         let mut forks = self.attached.iter();
         forks.position(lies).or_else(|| self.attached.iter().position(|fork| fork.path == path))
     }
