@@ -70,7 +70,14 @@ pub(super) fn obeyed(
             let kind = fs::Permissions::from_mode(mode).mode() & 0o170_000;
             let is_hook = relative.parent().is_some_and(|above| above.ends_with("hooks"))
                 && relative.extension() != Some(OsStr::new("sample"));
-            let is_text = content.windows(canary.len()).any(|part| part == canary.as_bytes());
+            // Why a work tree is locked is said in words, which are shown and not obeyed.
+            let is_reason = relative.file_name() == Some(OsStr::new("locked"))
+                && path
+                    .parent()
+                    .and_then(Path::parent)
+                    .is_some_and(|all| all.ends_with("worktrees"));
+            let is_text =
+                !is_reason && content.windows(canary.len()).any(|part| part == canary.as_bytes());
             let leads = ["commondir", "gitdir"].iter().any(|name| {
                 relative == Path::new(name)
                     && !content.starts_with(b"../..\n")
