@@ -163,6 +163,7 @@ impl Scene {
             // A host writes the objects of a new repository anew, and no hooks that do nothing.
             "find . -name .git -prune -o -path './*.git/objects' -prune -o -path './*.git/hooks' -prune -o -type f -print | sort | xargs sha1sum",
             "git worktree list --porcelain; git submodule status",
+            "git reflog --all",
         ];
         commands.map(|line| self.on_host(&self.place.root, line)).join("\n")
     }

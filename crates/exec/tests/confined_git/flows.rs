@@ -21,6 +21,31 @@ pub(super) const FLOWS: &[(&str, &str, &str)] = &[
         REPOSITORY,
         "echo two >> a; git add -A; git commit -qm second; git log --format=%s",
     ),
+    (
+        "a commit that is taken back",
+        REPOSITORY,
+        "git commit -q --allow-empty -m x; git reset -q --hard HEAD~1; git log -g --format=%gs",
+    ),
+    (
+        "a commit that is mailed",
+        BRANCHED,
+        "git format-patch -1 -q; git reset -q --hard HEAD~1; git am -q *.patch; rm *.patch; git log -g --format=%gs",
+    ),
+    (
+        "a stash below another is dropped",
+        "git init -q; echo one > a; git add a; git commit -qm a; for i in 1 2 3; do echo $i > a; git stash -q; done",
+        "git stash drop -q stash@{1}; git stash list",
+    ),
+    (
+        "a stash is dropped and another made",
+        "git init -q; echo one > a; git add a; git commit -qm a; for i in 1 2 3; do echo $i > a; git stash -q; done",
+        "git stash drop -q stash@{1}; echo 4 > a; git stash -q; git stash list; git stash clear; echo 5 > a; git stash -q; git stash list",
+    ),
+    (
+        "stashes in another order",
+        "git init -q; echo one > a; git add a; git commit -qm a; for i in 1 2 3; do echo $i > a; git stash -q; done",
+        "git stash pop -q stash@{2}; git stash; git stash list",
+    ),
     ("amend", REPOSITORY, "git commit -q --amend -m better; git log --format=%s"),
     ("branch and switch", REPOSITORY, "git switch -c x; git branch y; git switch main; git branch"),
     (
@@ -141,7 +166,11 @@ pub(super) const FLOWS: &[(&str, &str, &str)] = &[
         BRANCHED,
         "git bisect start -q; git bisect bad; git bisect good HEAD~1; git bisect reset",
     ),
-    ("gc", BRANCHED, "git gc -q; git fsck --no-progress; git count-objects | cut -d, -f1"),
+    (
+        "gc",
+        BRANCHED,
+        "git -c gc.reflogExpire=never -c gc.reflogExpireUnreachable=never gc -q; git fsck --no-progress; git count-objects | cut -d, -f1",
+    ),
     ("notes", REPOSITORY, "git notes add -m note; git log --format=%N"),
     ("names", REPOSITORY, "git mv a b; git rm -q d/f; git status --short"),
     ("clean", REPOSITORY, "touch x y; git clean -fdq; ls"),

@@ -1,6 +1,7 @@
 //! Writing what was read into the repository, under git's own locks.
 
 mod kept;
+mod logs;
 mod work_tree;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,11 +16,11 @@ use crate::config::Value;
 use crate::database::Database;
 use crate::directory::Directory;
 use crate::index::{self, Index, SkipWorktree};
-use crate::log::{self, Change, Line, LogName};
+use crate::log::Line;
 use crate::object::Id;
 use crate::refs::{self, Head, Outcome, RefName};
 use crate::transaction::{Transaction, TransactionError};
-use crate::upper::{Bounds, Upper};
+use crate::upper::Upper;
 
 /// The mode of a new file, before the mask of the process.
 pub(super) const MODE: u32 = 0o666;
@@ -190,7 +191,7 @@ impl Apply<'_> {
         self.transaction.put(&path(linked::LEAD), lead, MODE)?;
         self.transaction.write(&path("HEAD"), &head.content())?;
         if !lines.is_empty() {
-            self.transaction.put(&path("logs/HEAD"), &text(lines), MODE)?;
+            self.transaction.put(&path("logs/HEAD"), &logs::text(lines), MODE)?;
         }
         self.is_empty = false;
         Ok(true)
@@ -267,79 +268,4 @@ impl Apply<'_> {
         }
         Ok(())
     }
-
-    /// The log of a `HEAD` that has the command's value.
-    fn log_of_head(
-        &mut self,
-        area: &After,
-        upper: &Upper,
-        received: &Received<'_>,
-    ) -> Result<(), NotWritten> {
-        let directory = self.git.below(place(&area.prefix)).map_err(Failure::from)?;
-        let changed = upper.below(&area.prefix).map_err(Failure::from)?;
-        let (Some(directory), Some(changed)) = (directory, changed) else { return Ok(()) };
-        let read = log::changes(&directory, &changed, Bounds::default());
-        let logs = read.map_err(Failure::from)?.logs;
-        for log in logs.into_iter().filter(|log| log.name == LogName::Head) {
-            self.log(&area.prefix.join("logs/HEAD"), log.change, received)?;
-        }
-        Ok(())
-    }
-
-    fn logs(&mut self, upper: &Upper, received: &Received<'_>) -> Result<(), NotWritten> {
-        let changes = log::changes(self.git, upper, Bounds::default()).map_err(Failure::from)?;
-        for log in changes.logs {
-            let LogName::Ref(name) = &log.name else { continue };
-            if !self.applied.contains(name) {
-                continue;
-            }
-            let path = log.name.path();
-            match log.change {
-                // The list of stashes is nothing but its log.
-                Change::Rewritten { whole, .. } if name.as_str() == "refs/stash" => {
-                    if are_there(&whole, received)? {
-                        self.transaction.put(&path, &text(&whole), MODE)?;
-                        self.is_empty = false;
-                    }
-                }
-                Change::Deleted if received.deletes(name) => {
-                    self.transaction.discard(&path)?;
-                    self.is_empty = false;
-                }
-                change => self.log(&path, change, received)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds lines. A log goes only with its reference, so a command takes no history of a person away.
-    fn log(
-        &mut self,
-        path: &Path,
-        change: Change,
-        received: &Received<'_>,
-    ) -> Result<(), NotWritten> {
-        let (Change::Appended(lines) | Change::Rewritten { lines, .. }) = change else {
-            return Ok(());
-        };
-        if !lines.is_empty() && are_there(&lines, received)? {
-            self.transaction.append(path, &text(&lines))?;
-            self.is_empty = false;
-        }
-        Ok(())
-    }
-}
-
-/// Whether every object that a log names is there: git takes another log for a damaged one.
-fn are_there(lines: &[Line], received: &Received<'_>) -> Result<bool, NotWritten> {
-    for id in lines.iter().flat_map(|line| [line.old, line.new]) {
-        if id != Id::NONE && received.objects.kind(&id)?.is_none() {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-fn text(lines: &[Line]) -> Vec<u8> {
-    lines.iter().flat_map(|line| [line.as_bytes(), b"\n"].concat()).collect()
 }
