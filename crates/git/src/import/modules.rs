@@ -164,7 +164,10 @@ impl Reader<'_> {
         if now == place::named(self.terms, path, &before.configs[0]) {
             return None;
         }
-        place::accepted(self.terms, path, &view).ok().map(Moved)
+        // One that is moved is there. Another name alone would take the submodule from where it is.
+        let is_there = |tree: &PathBuf| Directory::open(tree).is_ok();
+        let moved = place::accepted(self.terms, path, &view).ok()?;
+        moved.as_ref().is_none_or(is_there).then_some(Moved(moved))
     }
 
     /// The submodules that a command has made.

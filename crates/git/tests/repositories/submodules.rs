@@ -90,6 +90,22 @@ fn submodules_that_were_there() {
 }
 
 #[test]
+fn a_submodule_stays_where_it_is_if_nothing_is_at_its_new_place() {
+    let Some(place) = Place::new() else { return };
+    place.sh(REMOTES);
+    place.sh(WITH_LIB);
+    let git = place.open("w/.git");
+    let snapshot = Snapshot::take(&git).unwrap();
+    let script = "git config -f w/.git/modules/vendor/lib/config core.worktree ../../../../gone";
+    let Some((_upper, changes)) = place.in_overlay(script) else { return };
+    let before = all(&place);
+    let Imported { is_waiting, .. } =
+        import::import(&git, &snapshot, &changes, &place.terms("w/.git"));
+    assert!(!is_waiting);
+    assert_eq!(before, all(&place));
+}
+
+#[test]
 fn a_new_repository_comes_with_its_submodules() {
     let Some(place) = Place::new() else { return };
     place.sh(REMOTES);

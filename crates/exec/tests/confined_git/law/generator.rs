@@ -45,8 +45,9 @@ const OWN: [&str; 12] = [
 ];
 
 /// What a command and the host see of all repositories.
+/// (A bare repository that is added to another one has the alternates of its fork.)
 const SEEN: &str = "export GIT_DISCOVERY_ACROSS_FILESYSTEM=1; git() { timeout 2 git \"$@\"; }; for g in $(find . \\( -name .git -prune -o -name HEAD \\) -print | sort); do echo \"= $g\"; \
-    cd \"$(dirname $g)\" && { git rev-parse HEAD; git for-each-ref; git config --list --local; git status --porcelain; cd \"$OLDPWD\"; } 2>/dev/null; done";
+    cd \"$(dirname $g)\" && { git rev-parse HEAD; git for-each-ref; git config --list --local; git status --porcelain | grep -v objects/info/alternates; cd \"$OLDPWD\"; } 2>/dev/null; done";
 
 /// The git directories of a person: what they are, and what of them has to stay.
 struct OfPerson {
@@ -108,8 +109,9 @@ fn told(grounds: &Grounds, git: &Path) -> String {
         grounds.scene.place.outside.join("objects").join(git.to_string_lossy().replace('/', "_"));
     let _ = fs::create_dir(grounds.scene.place.outside.join("objects"));
     let script = format!(
-        "git --git-dir=. fsck --strict 2>&1 | grep -v -e dangling -e notice -e ^Checking; L={}; \
-         [ -e $L ] || git --git-dir=. cat-file --batch-all-objects --batch-check > $L; cut -d' ' -f1 $L | git --git-dir=. cat-file --batch-check | sort | sha1sum",
+        // What has become of the work tree is no part of it.
+        "export GIT_DIR=. GIT_WORK_TREE=.; git fsck --strict 2>&1 | grep -v -e dangling -e notice -e ^Checking; L={}; \
+         [ -e $L ] || git cat-file --batch-all-objects --batch-check > $L; cut -d' ' -f1 $L | git cat-file --batch-check | sort | sha1sum",
         list.display()
     );
     grounds.scene.on_host(git, &script)
