@@ -7,7 +7,7 @@ use toolwright_sandbox::layers::{Layer, Layers, is_shortage};
 use toolwright_sandbox::plan::{Files, Network, Plan};
 use toolwright_sandbox::step::FailedStep;
 
-use crate::broker::files::{FileThread, SupervisorSocket};
+use crate::broker::files::{FileThread, Probed, SupervisorSocket};
 use crate::broker::listener::Listener;
 use crate::command::CommandBroker;
 use crate::{broker, errno, filter, mounts};
@@ -117,12 +117,17 @@ pub(crate) fn brokered(
     let mut rules = files.as_ref().map(|files| broker::FileRules {
         thread: files.number(),
         waits: true,
-        closes_openat2: plan.files == Files::Confined,
+        closes_openat2: plan.files == Files::Confined || plan.is_git_strict,
+        is_strict: plan.is_git_strict,
     });
     if let (Some(files), Some(rules)) = (&files, &mut rules) {
         let program = broker::program_of(None, Some(*rules)).map_err(mistake)?;
-        layers.hidden_git = held(files.probe(&program, &channel).as_ref());
+        layers.hidden_git = held(files.probe(&program, &channel, Probed::Name).as_ref());
         rules.waits = layers.hidden_git.holds();
+        if rules.waits && rules.is_strict {
+            layers.strict_git = held(files.probe(&program, &channel, Probed::Opening).as_ref());
+            rules.is_strict = layers.strict_git.holds();
+        }
         if !rules.waits && connections.is_none() {
             // The usual filter says whether there can be any.
             return Ok(None);

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::broker::files::Session;
+use crate::broker::files::{GitCalls, Session};
 use crate::broker::listener::Listener;
 use crate::broker::{Broker, NamesBroker, Resolver};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -85,7 +85,7 @@ impl AsFd for CommandBroker<'_> {
 }
 
 /// How a command ended of which nothing is left.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct CommandEnd {
     pub(crate) status: c_int,
     /// How many of its other processes were killed.
@@ -93,8 +93,8 @@ pub(crate) struct CommandEnd {
     pub(crate) usage: Usage,
     /// Whether the worker still looked at it.
     pub(crate) was_watched: bool,
-    /// Whether it has made git directories. `None`: a call of it still does not come to its end.
-    pub(crate) made_git_directories: Option<bool>,
+    /// What its calls had to do with git. `None`: one still does not come to its end.
+    pub(crate) git_calls: Option<GitCalls>,
 }
 
 pub(crate) enum Event {
@@ -221,10 +221,11 @@ impl<'w> Command<'w> {
     /// The end of a command that has no process left.
     pub(crate) fn end_with(&self, status: c_int) -> CommandEnd {
         let was_watched = self.observation.interval(&self.worker.sockets).is_some();
-        let made_git_directories =
-            self.calls.session.as_ref().map_or(Some(false), |session| session.end(CALL_TIMEOUT));
+        let none = Some(GitCalls::default());
+        let session = self.calls.session.as_ref();
+        let git_calls = session.map_or(none, |session| session.end(CALL_TIMEOUT));
         let (killed, usage) = (self.killed, self.used);
-        CommandEnd { status, killed, usage, was_watched, made_git_directories }
+        CommandEnd { status, killed, usage, was_watched, git_calls }
     }
 
     fn look(&mut self, inbox: &Inbox) -> io::Result<()> {

@@ -40,6 +40,7 @@ use placeholder::Placeholder;
 use placement::{Placed, Placement};
 pub(crate) use private::DirectoryIdentity;
 use private::PrivateDirectories;
+pub(crate) use private::names;
 pub use proc::{close_proc, worker_proc};
 use programs::Programs;
 pub(crate) use removal::Revealed;
@@ -97,18 +98,20 @@ impl Tree {
         let forks = self.forks.as_mut().ok_or(Errno::NOSYS)?;
         // Its place may be this one's now.
         forks.forget_removed();
-        let hidden = forks.hidden();
         let renewal = self.renewal.as_ref().ok_or(Errno::NOSYS)?;
         let device = identity.device;
-        if renewal.has_temporary_device(device)
-            || forks.has_device(device)
-            || self.private.has_device(device)
-        {
+        if hides(renewal, forks, &self.private, device) {
             return Ok(false);
         }
-        let private = &mut self.private;
+        let (private, hidden) = (&mut self.private, forks.hidden());
         change(self.own_changes.as_ref(), || private.add(hidden, path, identity, is_new))?;
         Ok(true)
+    }
+
+    /// Whether the host does not see what lies in a file system.
+    pub(crate) fn is_hidden(&self, device: u64) -> bool {
+        let (Some(renewal), Some(forks)) = (&self.renewal, &self.forks) else { return false };
+        hides(renewal, forks, &self.private, device)
     }
 
     /// Removes the directory of the host on which an empty private directory lies, or an emptied fork of a repository
@@ -147,6 +150,10 @@ impl Tree {
             placeholder.remove();
         }
     }
+}
+
+fn hides(renewal: &Renewal, forks: &Forks, private: &PrivateDirectories, device: u64) -> bool {
+    renewal.has_temporary_device(device) || forks.has_device(device) || private.has_device(device)
 }
 
 /// Builds the tree in the mount namespace of this process. After a failure that namespace is

@@ -14,7 +14,7 @@ use toolwright_sandbox::wire::{HostMessage, Inbox, Order, Reply, read_request_fr
 
 use crate::activity::Activity;
 use crate::broker::Ends;
-use crate::broker::files::{Confinement, FileThread, SupervisorSocket};
+use crate::broker::files::{Confinement, FileThread, GitCalls, SupervisorSocket};
 use crate::broker::listener::Listener;
 use crate::brokered::{Brokered, Failure, brokered, file_thread, mistake, resolver};
 use crate::command::{Command, CommandCalls, CommandEnd, Event};
@@ -144,13 +144,16 @@ impl Worker {
             own_ipc: layers.ipc.holds(),
             own_pids: alone,
             brokers_files: files.is_some(),
+            is_git_strict: plan.is_git_strict,
         })
         .map_err(mistake)?;
         layers.seccomp = match filter::install(&filter) {
             Ok(()) => Layer::Holds,
             Err(error) => Layer::Refused(errno::of(&error).raw_os_error()),
         };
-        let confinement = Confinement { rules: &rules, filter: &filter, capabilities };
+        let is_git_strict = plan.is_git_strict;
+        let confinement =
+            Confinement { rules: &rules, filter: &filter, capabilities, is_git_strict };
         // Nothing waits where there are no filters.
         let files = files.filter(|_| layers.seccomp.holds());
         if files.is_none() && plan.hides_git_directories && !layers.seccomp.holds() {
@@ -281,18 +284,18 @@ impl Worker {
 
     /// The flag is cleared first: as soon as the host knows, it may remove the tree.
     fn report_end(&self, inbox: &Inbox, end: CommandEnd) -> io::Result<bool> {
-        let CommandEnd { status, killed, usage, was_watched, made_git_directories } = end;
+        let CommandEnd { status, killed, usage, was_watched, git_calls } = end;
         if was_watched {
             self.scheduling.attend(false);
         }
         self.activity.set(false);
-        send(
-            inbox,
-            &Reply::Done(status, killed, usage, made_git_directories.unwrap_or(true)).frame(),
-            &[],
-        )?;
         // A call that does not come to its end keeps the thread that makes them.
-        Ok(made_git_directories.is_some())
+        let continues = git_calls.is_some();
+        let unknown = GitCalls { made_directories: true, refused: Vec::new() };
+        let GitCalls { made_directories, refused } = git_calls.unwrap_or(unknown);
+        let done = Reply::Done(status, killed, usage, made_directories, refused);
+        send(inbox, &done.frame(), &[])?;
+        Ok(continues)
     }
 
     fn report_no_command(&self, inbox: &Inbox, outcome: ForkOutcome) -> io::Result<bool> {

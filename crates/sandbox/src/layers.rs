@@ -58,6 +58,8 @@ pub struct Layers {
     pub forks: Layer,
     /// Git directories that commands make are private to them.
     pub hidden_git: Layer,
+    /// While a command runs, it leaves nothing on the host that git would obey.
+    pub strict_git: Layer,
     /// The broker makes connections, or gets them from the host.
     pub broker: Layer,
     /// A resolver answers names, and the settings of commands name no other.
@@ -79,12 +81,12 @@ impl Layers {
     #[must_use]
     pub fn shortage(self) -> Option<i32> {
         let Self { user, mount, pid, ipc, net, loopback, .. } = self;
-        let Self {
-            seccomp, landlock, scope, closed, protected, hidden_git, broker, resolver, ..
-        } = self;
+        let Self { seccomp, landlock, scope, closed, protected, broker, resolver, .. } = self;
+        let Self { hidden_git, strict_git, .. } = self;
         let spaces = [user, mount, pid, ipc, net, loopback];
-        let others = [seccomp, landlock, scope, closed, protected, hidden_git, broker, resolver];
-        spaces.into_iter().chain(others).find_map(|layer| match layer {
+        let others = [seccomp, landlock, scope, closed, protected, broker, resolver];
+        let git = [hidden_git, strict_git];
+        spaces.into_iter().chain(others).chain(git).find_map(|layer| match layer {
             Layer::Refused(errno) if is_shortage(errno) => Some(errno),
             _ => None,
         })

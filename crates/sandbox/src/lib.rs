@@ -79,6 +79,7 @@ pub mod background;
 pub mod layers;
 pub mod plan;
 pub mod policy;
+pub mod refused_git;
 pub mod report;
 pub mod seatbelt;
 pub mod step;

@@ -55,6 +55,11 @@ pub struct Plan {
     /// Whether git directories that commands make are private to them: the host sees an empty directory where a
     /// command made one, and gets the content as data.
     pub hides_git_directories: bool,
+    /// Whether the host sees nothing that git would obey while a command runs either: calls that open files for
+    /// writing wait too, and what would complete a git directory of plain files is refused. Addresses of
+    /// repositories that were there before do not change. Holds only together with
+    /// [`hides_git_directories`](Self::hides_git_directories).
+    pub is_git_strict: bool,
     /// Where the host looks after commands for repositories that they have made or changed.
     pub looks_below: Option<PathBuf>,
     /// Absent paths that programs on the host would obey. The host sets aside what commands make there.

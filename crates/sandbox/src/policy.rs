@@ -49,6 +49,8 @@ pub struct Options<'a> {
     /// writable directory. `.git/hooks` and `.git/config` stand for the whole git directory, of which commands
     /// have a fork.
     pub deny_write: &'a [PathBuf],
+    /// Whether commands leave nothing that git would obey while they run either ([`Plan::is_git_strict`]).
+    pub is_git_strict: bool,
     /// Bounds on the resources of a command.
     pub limits: Limits,
     /// The home directory of the user, whose credentials are closed.
@@ -128,6 +130,7 @@ pub fn plan(options: &Options<'_>) -> Plan {
         protected,
         forks,
         hides_git_directories: is_guarded,
+        is_git_strict: options.is_git_strict,
         looks_below: is_guarded.then(|| options.root.to_owned()),
         hooks,
         set_aside,

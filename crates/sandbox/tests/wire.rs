@@ -16,6 +16,7 @@ use proptest::prelude::*;
 use toolwright_sandbox::background::{InputState, TerminalSize, Usage, WatchedFacts};
 use toolwright_sandbox::layers::{Bound, Layer, Layers};
 use toolwright_sandbox::plan::{FileIdentity, Files, Granted, Limits, Network, Plan};
+use toolwright_sandbox::refused_git::RefusedGit;
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{
     Answer, Ask, FRAME_HEADER, ForkRequest, HostMessage, Inbox, Order, PrivateRequest, Progress,
@@ -27,6 +28,10 @@ use toolwright_sandbox::wire::{
 
 fn path() -> impl Strategy<Value = PathBuf> {
     vec(any::<u8>(), 0..40).prop_map(|bytes| PathBuf::from(OsString::from_vec(bytes)))
+}
+
+fn refused() -> impl Strategy<Value = RefusedGit> {
+    prop_oneof![path().prop_map(RefusedGit::Link), path().prop_map(RefusedGit::Form)]
 }
 
 fn orders() -> impl Strategy<Value = Order> {
@@ -43,14 +48,14 @@ fn orders() -> impl Strategy<Value = Order> {
     let identity = (any::<u64>(), any::<u64>(), option::of(any::<u64>()))
         .prop_map(|(device, inode, born)| FileIdentity { device, inode, born });
     let granted = (path(), identity).prop_map(|(path, identity)| Granted { path, identity });
-    let granted = (any::<bool>(), vec(granted, 0..4));
+    let granted = (any::<[bool; 2]>(), vec(granted, 0..4));
     let plan = (path(), network, files, paths, granted, limits).prop_map(
         |(
             root,
             network,
             files,
             [writable, closed, readable, protected, forks, hooks],
-            (hides_git_directories, granted),
+            ([hides_git_directories, is_git_strict], granted),
             limits,
         )| Plan {
             root,
@@ -63,6 +68,7 @@ fn orders() -> impl Strategy<Value = Order> {
             forks,
             hooks,
             hides_git_directories,
+            is_git_strict,
             granted,
             limits: Limits {
                 processes: limits[0],
@@ -127,10 +133,11 @@ fn replies() -> impl Strategy<Value = Reply> {
         (step.clone(), any::<i32>(), ".{0,40}")
             .prop_map(|(step, errno, what)| Reply::Failed(step, errno, what)),
         any::<i32>().prop_map(Reply::Ended),
-        (any::<(i32, u32, bool)>(), any::<(u64, u64, u64)>()).prop_map(
-            |((status, killed, made), used)| {
+        (any::<(i32, u32, bool)>(), any::<(u64, u64, u64)>(), vec(refused(), 0..4)).prop_map(
+            |((status, killed, made), used, refused)| {
                 let (user_us, system_us, peak_bytes) = used;
-                Reply::Done(status, killed, Usage { user_us, system_us, peak_bytes }, made)
+                let usage = Usage { user_us, system_us, peak_bytes };
+                Reply::Done(status, killed, usage, made, refused)
             }
         ),
         vec(any::<u16>(), 0..9).prop_map(Reply::Listening),

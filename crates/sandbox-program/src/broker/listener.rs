@@ -133,6 +133,30 @@ impl Listener {
         unsafe { self.ioctl(IS_VALID, (&raw const id).cast_mut()) == 0 }
     }
 
+    /// Puts a descriptor of ours among those of the caller, which waits, and ends its call with the number. Ours is closed
+    /// before the call ends: whatever the caller does after it, nobody else has the file open. An error is that of
+    /// the call, which has not ended.
+    pub(crate) fn answer_with(
+        &self,
+        id: u64,
+        ours: OwnedFd,
+        closes_on_exec: bool,
+    ) -> Result<(), Errno> {
+        let newfd_flags = if closes_on_exec { libc::O_CLOEXEC.cast_unsigned() } else { 0 };
+        let srcfd = ours.as_raw_fd().cast_unsigned();
+        let request = libc::seccomp_notif_addfd { id, flags: 0, srcfd, newfd: 0, newfd_flags };
+        // SAFETY: the kernel reads the request.
+        let number = unsafe { self.ioctl(ADD_DESCRIPTOR, (&raw const request).cast_mut()) };
+        if number < 0 {
+            return Err(errno::last());
+        }
+        drop(ours);
+        let answer = libc::seccomp_notif_resp { id, val: number, error: 0, flags: 0 };
+        // SAFETY: the kernel reads the answer.
+        unsafe { self.ioctl(SEND, (&raw const answer).cast_mut()) };
+        Ok(())
+    }
+
     /// Ends the call. An error means that the caller has died, which needs no answer.
     pub(crate) fn answer(&self, id: u64, result: Result<(), Errno>) {
         let error = result.err().map_or(0, |error| -error.raw_os_error());

@@ -86,6 +86,11 @@ pub(crate) const SOCKET: Call = call(41, 198);
 pub(crate) const SOCKETPAIR: Call = call(53, 199);
 pub(crate) const UNSHARE: Call = call(272, 97);
 
+pub(crate) const CREAT: Call = only_x86_64(85);
+pub(crate) const OPEN: Call = only_x86_64(2);
+pub(crate) const OPENAT: Call = call(257, 56);
+pub(crate) const TRUNCATE: Call = call(76, 45);
+
 pub(crate) const LINK: Call = only_x86_64(86);
 pub(crate) const LINKAT: Call = call(265, 37);
 pub(crate) const MKDIR: Call = only_x86_64(83);
@@ -129,7 +134,7 @@ pub(crate) const SCHEDULING: &[Call] = &[
 
 /// Calls that set a mode, and in which argument.
 pub(crate) const MODES: &[(Call, u32)] = &[
-    (only_x86_64(85), 1),  // creat
+    (CREAT, 1),
     (only_x86_64(90), 1),  // chmod
     (call(91, 52), 1),     // fchmod
     (only_x86_64(133), 1), // mknod
@@ -139,10 +144,7 @@ pub(crate) const MODES: &[(Call, u32)] = &[
 ];
 
 /// The same where the call only may make a file.
-pub(crate) const OPENS: &[(Call, u32)] = &[
-    (only_x86_64(2), 2), // open
-    (call(257, 56), 3),  // openat
-];
+pub(crate) const OPENS: &[(Call, u32)] = &[(OPEN, 2), (OPENAT, 3)];
 
 /// Its mode and flags are in memory, where no filter can read them. Programs fall back to `openat`.
 pub(crate) const OPENAT2: Call = alike(437);

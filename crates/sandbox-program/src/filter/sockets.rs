@@ -40,9 +40,10 @@ fn internet(plan: FilterPlan) -> Internet {
 }
 
 /// A unix socket reaches any service of the host that listens in the file system, so it is as open
-/// as both together.
+/// as both together. To bind one makes an entry of any name in a directory, and the name is in memory, where no
+/// filter can read it.
 fn unix_is_open(plan: FilterPlan) -> bool {
-    plan.network == Network::Open && plan.files == Files::Full
+    plan.network == Network::Open && plan.files == Files::Full && !plan.is_git_strict
 }
 
 /// `socket(family, type, protocol)`.

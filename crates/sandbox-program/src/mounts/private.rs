@@ -241,7 +241,7 @@ fn new_content(hidden: &Hidden, stat: &Stat) -> Result<Fork, Errno> {
     Ok(new)
 }
 
-pub(super) fn names(directory: impl AsFd) -> Result<Vec<OsString>, Errno> {
+pub(crate) fn names(directory: impl AsFd) -> Result<Vec<OsString>, Errno> {
     let mut names = Vec::new();
     // It may be open as a place alone.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NONBLOCK;

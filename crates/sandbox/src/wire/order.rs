@@ -42,6 +42,7 @@ impl Wire for Plan {
             forks,
             hooks,
             hides_git_directories,
+            is_git_strict,
             ..
         } = self;
         root.write(to);
@@ -51,6 +52,7 @@ impl Wire for Plan {
             paths.write(to);
         }
         hides_git_directories.write(to);
+        is_git_strict.write(to);
         self.granted.write(to);
         self.limits.write(to);
     }
@@ -68,6 +70,7 @@ impl Wire for Plan {
             forks: Wire::read(from)?,
             hooks: Wire::read(from)?,
             hides_git_directories: Wire::read(from)?,
+            is_git_strict: Wire::read(from)?,
             looks_below: None,
             set_aside: Vec::new(),
             granted: Wire::read(from)?,

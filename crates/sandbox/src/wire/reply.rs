@@ -6,6 +6,7 @@ use super::codec::{Malformed, Reader, Wire, read_whole, wire_enum, wire_struct};
 use super::message::{FRAME_HEADER, framed};
 use crate::background::{InputState, Usage};
 use crate::layers::{Bound, Layer, Layers};
+use crate::refused_git::RefusedGit;
 use crate::step::FailedStep;
 
 /// A message from a worker to its host.
@@ -19,9 +20,9 @@ pub enum Reply {
     /// when the host asks for that.
     Ended(i32),
     /// The command ended with this status, nothing of it is left, this number of its other processes
-    /// was killed, and this is what all of them used. The last says whether it has made a git directory, which is
-    /// private then.
-    Done(i32, u32, Usage, bool),
+    /// was killed, and this is what all of them used. Then comes whether it has made a git directory, which is
+    /// private then, and what git would have obeyed and was refused.
+    Done(i32, u32, Usage, bool, Vec<RefusedGit>),
     /// The command was not run.
     NotRun(FailedStep, i32),
     /// Nothing was run: a path that was covered has become another file since. It leaves, and a new
@@ -59,7 +60,7 @@ wire_enum!(Reply {
     1 = Ready(layers),
     2 = Failed(step, errno, what),
     3 = Ended(status),
-    4 = Done(status, killed, usage, made_git_directories),
+    4 = Done(status, killed, usage, made_git_directories, refused),
     5 = NotRun(step, errno),
     6 = Goodbye,
     7 = Stale,
@@ -75,6 +76,7 @@ wire_enum!(Reply {
     19 = NoPrivate,
     20 = MovedFork(path),
 });
+wire_enum!(RefusedGit { 0 = Link(path), 1 = Form(path) });
 wire_struct!(Usage { user_us, system_us, peak_bytes });
 wire_enum!(InputState { 0 = Busy, 1 = Waiting, 2 = Unknown });
 
@@ -108,6 +110,7 @@ wire_struct!(Layers {
     protected,
     forks,
     hidden_git,
+    strict_git,
     broker,
     resolver,
     processes,

@@ -67,6 +67,10 @@ pub(super) enum FileCall {
     Link(Named, Named, i32),
     /// What it contains, and its name.
     MakeLink(CString, Named),
+    /// Flags and mode of `openat`.
+    Open(Named, i32, u32),
+    /// The new length.
+    Truncate(Named, i64),
 }
 
 /// The calls, by what they do and where their arguments are.
@@ -78,15 +82,20 @@ enum Kind {
     Rename,
     Link,
     MakeLink,
+    Open,
+    Truncate,
 }
 
 const RENAME_FLAGS: u32 = libc::RENAME_NOREPLACE | libc::RENAME_EXCHANGE | libc::RENAME_WHITEOUT;
+
+/// The flags that `creat` stands for.
+const CREATES: i32 = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
 
 /// Whether a call has descriptors beside its paths.
 const AT: bool = true;
 const PLAIN: bool = false;
 
-const CALLS: [(calls::Call, Kind, bool); 13] = [
+const CALLS: [(calls::Call, Kind, bool); 17] = [
     (calls::MKDIR, Kind::MakeDirectory, PLAIN),
     (calls::MKDIRAT, Kind::MakeDirectory, AT),
     (calls::MKNOD, Kind::MakeNode, PLAIN),
@@ -100,11 +109,16 @@ const CALLS: [(calls::Call, Kind, bool); 13] = [
     (calls::LINKAT, Kind::Link, AT),
     (calls::SYMLINK, Kind::MakeLink, PLAIN),
     (calls::SYMLINKAT, Kind::MakeLink, AT),
+    (calls::OPEN, Kind::Open, PLAIN),
+    (calls::OPENAT, Kind::Open, AT),
+    (calls::CREAT, Kind::Open, PLAIN),
+    (calls::TRUNCATE, Kind::Truncate, PLAIN),
 ];
 
-/// The calls that wait, but for `unlinkat`, which waits only when it removes a directory.
+/// The calls that wait in every plan, but for `unlinkat`, which waits only when it removes a directory.
 pub(super) fn waiting() -> impl Iterator<Item = calls::Call> {
-    CALLS.iter().map(|(call, ..)| *call).filter(|call| *call != calls::UNLINKAT)
+    let always = CALLS.iter().filter(|(_, kind, _)| !matches!(kind, Kind::Open | Kind::Truncate));
+    always.map(|(call, ..)| *call).filter(|call| *call != calls::UNLINKAT)
 }
 
 /// Whether a notification is of a call on names.
@@ -136,7 +150,11 @@ fn kind(notification: &Notification) -> Option<(calls::Call, Kind, bool)> {
 impl FileCall {
     /// Whether what it makes depends on the caller's mask.
     pub(super) fn has_mode(&self) -> bool {
-        matches!(self, Self::MakeDirectory(..) | Self::MakeNode(..))
+        match self {
+            Self::MakeDirectory(..) | Self::MakeNode(..) => true,
+            Self::Open(_, flags, _) => flags & libc::O_CREAT != 0,
+            _ => false,
+        }
     }
 
     /// Whether the kernel would refuse to make what is there already. Other calls have other reasons too.
@@ -182,6 +200,12 @@ impl FileCall {
                 let content = caller.text(next())?;
                 Self::MakeLink(content, named(&mut next))
             }
+            Kind::Open => {
+                let named = named(&mut next);
+                let flags = if call == calls::CREAT { CREATES } else { int(next()) };
+                Self::Open(named, flags, word(next()))
+            }
+            Kind::Truncate => Self::Truncate(named(&mut next), next().cast_signed()),
         })
     }
 }
@@ -205,6 +229,11 @@ fn check_flags(call: calls::Call, arguments: &[u64; 6]) -> Result<(), Errno> {
         flags & !RENAME_FLAGS == 0 && !(keeps && flags & libc::RENAME_EXCHANGE != 0)
     } else if call == calls::LINKAT {
         int(arguments[4]) & !(libc::AT_SYMLINK_FOLLOW | libc::AT_EMPTY_PATH) == 0
+    } else if call == calls::OPEN || call == calls::OPENAT {
+        let flags = if call == calls::OPEN { arguments[1] } else { arguments[2] };
+        super::open::are_valid(int(flags))
+    } else if call == calls::TRUNCATE {
+        arguments[1].cast_signed() >= 0
     } else {
         true
     };

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileExt;
 
-use rustix::fs::{Mode, OFlags, open, openat};
+use rustix::fs::{Dev, Mode, OFlags, makedev, open, openat};
 use rustix::io::Errno;
 
 use super::identity::Identity;
@@ -109,6 +109,19 @@ impl FileCaller<'_> {
     /// Its rights, and its mask of permission bits.
     pub(super) fn identity(&self) -> Result<Identity, Errno> {
         self.status()?.identity()
+    }
+
+    /// The terminal of its session.
+    pub(super) fn terminal(&self) -> Result<Option<Dev>, Errno> {
+        let file = File::from(self.open("stat", OFlags::RDONLY | OFlags::CLOEXEC)?);
+        let mut text = [0; MAX_STATUS];
+        let length = file.read_at(&mut text, 0).map_err(|error| errno::of(&error))?;
+        let text = String::from_utf8_lossy(&text[..length]);
+        // Behind its name come state, parent, group and session.
+        let number = text.rsplit(')').next().and_then(|rest| rest.split_ascii_whitespace().nth(4));
+        let number: u32 = number.and_then(|number| number.parse().ok()).ok_or(Errno::INVAL)?;
+        let (major, minor) = (number >> 8 & 0xFFF, number & 0xFF | number >> 12 & 0xF_FF00);
+        Ok((number != 0).then(|| makedev(major, minor)))
     }
 
     /// What the kernel says about it.

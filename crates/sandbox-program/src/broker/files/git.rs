@@ -1,16 +1,16 @@
 //! The calls that could leave a git directory on the host.
 
-use std::ffi::OsStr;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::{CWD, FileType, OFlags, Stat, fstat, readlinkat};
+use rustix::fs::{FileType, OFlags, Stat, fstat};
 use rustix::io::Errno;
+use toolwright_sandbox::refused_git::RefusedGit;
 
 use super::perform::{link_descriptor, make_directory, remove_directory, remove_file, rename};
 use super::resolve::Place;
+use super::strict::{Strict, path_of_descriptor};
 use super::supervisor_socket::SupervisorSocket;
 use crate::mounts::{DirectoryIdentity, Revealed};
 
@@ -23,15 +23,60 @@ pub(super) struct GitDirectories {
     supervisor: SupervisorSocket,
     /// Whether one was made since this was last asked.
     made: AtomicBool,
+    /// Under a strict plan.
+    strict: Option<Strict>,
 }
 
 impl GitDirectories {
-    pub(super) fn new(supervisor: SupervisorSocket) -> Self {
-        Self { supervisor, made: AtomicBool::new(false) }
+    pub(super) fn new(supervisor: SupervisorSocket, is_strict: bool) -> Self {
+        let strict = is_strict.then(Strict::default);
+        Self { supervisor, made: AtomicBool::new(false), strict }
     }
 
     pub(super) fn take_made(&self) -> bool {
         self.made.swap(false, Ordering::Relaxed)
+    }
+
+    /// What was refused since this was last asked.
+    pub(super) fn take_refused(&self) -> Vec<RefusedGit> {
+        self.strict.as_ref().map(Strict::take_refused).unwrap_or_default()
+    }
+
+    /// Makes an entry. Under a strict plan it is none that git on the host would obey.
+    pub(super) fn add<T>(
+        &self,
+        place: &Place,
+        add: impl FnOnce() -> Result<T, Errno>,
+    ) -> Result<T, Errno> {
+        match &self.strict {
+            Some(strict) => strict.add(place, &self.supervisor, add),
+            None => add(),
+        }
+    }
+
+    /// Makes a file that a strict plan allows.
+    pub(super) fn create<T>(
+        &self,
+        place: &Place,
+        create: impl FnOnce() -> Result<T, Errno>,
+    ) -> Result<T, Errno> {
+        if let Some(strict) = &self.strict {
+            strict.check_link(place, &self.supervisor)?;
+        }
+        self.add(place, create)
+    }
+
+    /// Refuses to make anything but a directory where git takes the name for `.git`.
+    pub(super) fn refuse(&self, place: &Place) -> Errno {
+        let noted = self.strict.as_ref().map(|strict| strict.check_link(place, &self.supervisor));
+        noted.and_then(Result::err).unwrap_or(Errno::PERM)
+    }
+
+    /// Refuses to write to a file that leads git elsewhere, or to give it a name under which it could be written, if
+    /// the host sees it and the plan is strict.
+    pub(super) fn check_written(&self, file: impl AsFd) -> Result<(), Errno> {
+        let strict = self.strict.as_ref();
+        strict.map_or(Ok(()), |strict| strict.check_file(file, &self.supervisor))
     }
 
     /// Makes a directory that is empty for the host. When the call returns, commands see another one in its place.
@@ -53,8 +98,7 @@ impl GitDirectories {
     ) -> Result<(), Errno> {
         let made = place.open(OFlags::DIRECTORY)?;
         let identity = DirectoryIdentity::of(&fstat(&made)?);
-        let path = readlinkat(CWD, format!("/proc/self/fd/{}", made.as_raw_fd()), Vec::new())?;
-        if ask(Path::new(OsStr::from_bytes(path.to_bytes())), identity)? {
+        if ask(&path_of_descriptor(&made)?, identity)? {
             self.made.store(true, Ordering::Relaxed);
         }
         Ok(())
@@ -84,14 +128,14 @@ impl GitDirectories {
     }
 
     /// Renames from or to a name of git directories. No directory gets such a name by it.
-    pub(super) fn rename(from: &Place, to: &Place, flags: u32) -> Result<(), Errno> {
+    pub(super) fn rename(&self, from: &Place, to: &Place, flags: u32) -> Result<(), Errno> {
         if flags & (libc::RENAME_EXCHANGE | libc::RENAME_WHITEOUT) != 0 {
             // Both ends are looked up, so that what is absent is reported first.
             from.open(OFlags::empty())?;
             return Err(Errno::XDEV);
         }
         if !to.is_git_directory() {
-            return match rename(from, to, flags) {
+            return match self.add(to, || rename(from, to, flags)) {
                 // It is a private directory. Programs copy it then.
                 Err(Errno::BUSY) if is_directory(from) => Err(Errno::XDEV),
                 result => result,
@@ -102,8 +146,8 @@ impl GitDirectories {
         match FileType::from_raw_mode(stat.st_mode) {
             // Programs make the directory and copy what it contains.
             FileType::Directory => Err(Errno::XDEV),
-            FileType::RegularFile => move_file(&file, &stat, from, to, flags),
-            _ => Err(Errno::PERM),
+            FileType::RegularFile => self.create(to, || move_file(&file, &stat, from, to, flags)),
+            _ => Err(self.refuse(to)),
         }
     }
 }

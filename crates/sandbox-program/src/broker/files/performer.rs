@@ -2,23 +2,57 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
 
 use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::process::umask;
 use rustix::thread::CapabilitySet;
+use toolwright_sandbox::refused_git::RefusedGit;
 
 use super::call::{Change, FileCall};
 use super::caller::{FileCaller, Processes, Status};
 use super::git::GitDirectories;
 use super::identity::{Identity, OwnRights};
-use super::perform::perform;
+use super::open::Waiting;
+use super::perform::{Performed, perform};
 use super::supervisor_socket::SupervisorSocket;
 use crate::broker::listener::Notification;
 use crate::scheduling::Scheduling;
 
 /// How many threads are remembered.
 const SEEN: usize = 8;
+
+/// How a call ends.
+#[derive(Debug)]
+pub(super) enum Answer {
+    Done,
+    /// With this descriptor, which may be closed when the caller executes a program.
+    Opened(OwnedFd, bool),
+    Later(Late),
+}
+
+/// A call that opens what another process has to open as well.
+#[derive(Debug)]
+pub(super) struct Late {
+    pub(super) id: u64,
+    /// Without one, the caller has the usual rights.
+    identity: Option<Identity>,
+    waiting: Waiting,
+    closes_on_exec: bool,
+}
+
+impl Answer {
+    fn of(performed: Performed, id: u64, identity: Option<Identity>) -> Self {
+        match performed {
+            Performed::Done => Self::Done,
+            Performed::Opened(opened, closes_on_exec) => Self::Opened(opened, closes_on_exec),
+            Performed::Later(waiting, closes_on_exec) => {
+                Self::Later(Late { id, identity, waiting, closes_on_exec })
+            }
+        }
+    }
+}
 
 /// Makes calls on names, on a thread that has the rules of commands and a mask of its own.
 #[derive(Debug)]
@@ -40,7 +74,7 @@ pub(super) struct Performer {
 impl Performer {
     /// `retained` are the capabilities that commands begin with. To be called on the thread itself.
     pub(super) fn new(
-        supervisor: SupervisorSocket,
+        (supervisor, is_strict): (SupervisorSocket, bool),
         retained: CapabilitySet,
         scheduling: Scheduling,
     ) -> Result<Self, Errno> {
@@ -51,7 +85,7 @@ impl Performer {
         Ok(Self {
             rights: OwnRights::new(identity, retained)?,
             processes,
-            git: GitDirectories::new(supervisor),
+            git: GitDirectories::new(supervisor, is_strict),
             usual_umask,
             umask: Cell::new(usual_umask),
             has_other_mask: Cell::new(false),
@@ -66,7 +100,7 @@ impl Performer {
         &self,
         notification: &Notification,
         is_valid: impl FnOnce() -> bool,
-    ) -> Result<(), Errno> {
+    ) -> Result<Answer, Errno> {
         let caller = FileCaller { processes: &self.processes, thread: notification.thread };
         let call = FileCall::read(notification, &caller)?;
         let has_other_rights = self.has_other_rights.get() && self.rights.can_differ();
@@ -81,15 +115,27 @@ impl Performer {
         if !is_valid() {
             return Err(Errno::INTR);
         }
-        let Some(identity) = identity else {
-            self.set_umask(self.usual_umask);
-            return perform(call, &caller, &self.git);
-        };
-        self.set_umask(identity.umask);
-        if self.rights.can_differ() {
-            self.rights.with(&identity, || perform(call, &caller, &self.git))
-        } else {
-            perform(call, &caller, &self.git)
+        let performed = self.with(identity.as_ref(), || perform(call, &caller, &self.git))?;
+        Ok(Answer::of(performed, notification.id, identity))
+    }
+
+    /// Tries again what could not be opened at once.
+    pub(super) fn try_again(&self, late: Late) -> Result<Answer, Errno> {
+        let Late { id, identity, waiting, closes_on_exec } = late;
+        let opened = self.with(identity.as_ref(), || waiting.try_open())?;
+        Ok(Answer::of(Performed::of(opened, closes_on_exec), id, identity))
+    }
+
+    /// Does something with the rights and the mask of a caller.
+    fn with<T>(
+        &self,
+        identity: Option<&Identity>,
+        work: impl FnOnce() -> Result<T, Errno>,
+    ) -> Result<T, Errno> {
+        self.set_umask(identity.map_or(self.usual_umask, |identity| identity.umask));
+        match identity {
+            Some(identity) if self.rights.can_differ() => self.rights.with(identity, work),
+            _ => work(),
         }
     }
 
@@ -118,6 +164,11 @@ impl Performer {
             Change::Mask => self.has_other_mask.set(true),
             Change::Rights => self.has_other_rights.set(true),
         }
+    }
+
+    /// What was refused since this was last asked.
+    pub(super) fn take_refused(&self) -> Vec<RefusedGit> {
+        self.git.take_refused()
     }
 
     /// Whether a git directory was made since this was last asked.

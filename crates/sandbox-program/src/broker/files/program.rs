@@ -13,6 +13,8 @@ pub struct FileRules {
     pub waits: bool,
     /// Whether the filter of the worker leaves `openat2` open for the broker alone.
     pub closes_openat2: bool,
+    /// Whether calls that may make a file or write to one wait too.
+    pub is_strict: bool,
 }
 
 impl FileRules {
@@ -26,6 +28,15 @@ impl FileRules {
             rules.add(calls::UNLINKAT, asm.load(low(2), directory));
             for &call in calls::RIGHTS {
                 rules.add(call, ask);
+            }
+        }
+        if self.waits && self.is_strict {
+            let ask = asm.ask();
+            for call in [calls::CREAT, calls::TRUNCATE] {
+                rules.add(call, ask);
+            }
+            for &(call, mode) in calls::OPENS {
+                rules.add(call, opening(asm, mode - 1));
             }
         }
         if self.closes_openat2 {
@@ -49,6 +60,19 @@ impl FileRules {
     }
 }
 
+/// What makes no name and writes to no file that has one is left to the kernel.
+const NAMELESS: u32 =
+    libc::O_PATH.unsigned_abs() | (libc::O_TMPFILE & !libc::O_DIRECTORY).unsigned_abs();
+const WRITES: u32 = (libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC).unsigned_abs();
+
+/// Has a call wait that may make a file or write to one.
+fn opening(asm: &mut Assembler, flags: u32) -> At {
+    let (ask, allow) = (asm.ask(), asm.allow());
+    let writes = asm.branch(Test::AnyBit, WRITES, ask, allow);
+    let named = asm.branch(Test::AnyBit, NAMELESS, allow, writes);
+    asm.load(low(flags), named)
+}
+
 #[cfg(test)]
 mod tests {
     use libc::{ENOSYS, EPERM};
@@ -62,7 +86,8 @@ mod tests {
     #[test]
     fn every_number_is_answered_as_specified() {
         for arch in BOTH {
-            let rules = FileRules { thread: 7, waits: true, closes_openat2: true };
+            let rules =
+                FileRules { thread: 7, waits: true, closes_openat2: true, is_strict: false };
             let program = program_of_on(arch, None, Some(rules)).expect("short enough");
             assert!(program.len() <= 80, "{}", program.len());
             let (asks, removes, first, second): (&[u32], u32, &[u32], &[u32]) = match arch {
@@ -103,6 +128,45 @@ mod tests {
                         };
                     assert_eq!(run(&program, &request).0, expected, "{arch:?} {request:?}");
                 }
+            }
+        }
+    }
+
+    /// The flags of a call are in a register, so nothing that could make a name or write to a named file passes.
+    #[test]
+    fn what_could_write_waits() {
+        for arch in BOTH {
+            let program = |is_strict| {
+                let rules = FileRules { thread: 7, waits: true, closes_openat2: true, is_strict };
+                program_of_on(arch, None, Some(rules)).expect("short enough")
+            };
+            let (plain, strict) = (program(false), program(true));
+            assert!(strict.len() <= 100, "{}", strict.len());
+            let (open, openat, others): (Option<u32>, u32, &[u32]) = match arch {
+                Architecture::X86_64 => (Some(2), 257, &[85, 76]),
+                Architecture::Aarch64 => (None, 56, &[45]),
+            };
+            let mut flags = vec![0, u32::MAX];
+            for one in 0..32 {
+                flags.extend((0..32).map(|other| 1_u32 << one | 1 << other));
+            }
+            let opens = open.map(|number| (number, 1)).into_iter().chain([(openat, 2)]);
+            for (number, argument) in opens {
+                for flags in flags.iter().copied() {
+                    let mut args = [u64::MAX; 6];
+                    args[argument] = u64::from(flags) | 1 << 40;
+                    let request = Request { arch: arch.audit_number(), number, args };
+                    let is_nameless = flags & (0o10_000_000 | 0o20_000_000) != 0;
+                    let writes = flags & (0o3 | 0o100 | 0o1000) != 0;
+                    let expected = if writes && !is_nameless { Ask } else { Allow };
+                    assert_eq!(run(&strict, &request).0, expected, "{arch:?} {request:?}");
+                    assert_eq!(run(&plain, &request).0, Allow, "{arch:?} {request:?}");
+                }
+            }
+            for &number in others {
+                let request = Request { arch: arch.audit_number(), number, args: [0; 6] };
+                assert_eq!(run(&strict, &request).0, Ask, "{arch:?} {request:?}");
+                assert_eq!(run(&plain, &request).0, Allow, "{arch:?} {request:?}");
             }
         }
     }

@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::rc::Rc;
 
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::fs::{CWD, Mode, OFlags, PROC_SUPER_MAGIC, ResolveFlags, fstatfs, openat, openat2};
 use rustix::io::Errno;
 use toolwright_git::name::is_git_directory_name;
 
@@ -21,7 +21,7 @@ const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 #[derive(Debug)]
 pub(super) struct Place {
     /// `None`: the name needs none.
-    directory: Option<Rc<OwnedFd>>,
+    pub(super) directory: Option<Rc<OwnedFd>>,
     /// With the slashes at its end.
     pub(super) name: CString,
 }
@@ -54,6 +54,17 @@ impl Place {
         self.directory.as_ref().map_or(libc::AT_FDCWD, AsRawFd::as_raw_fd)
     }
 
+    /// The directory that the name is in.
+    pub(super) fn above(&self) -> Result<Rc<OwnedFd>, Errno> {
+        self.directory.clone().ok_or(Errno::ISDIR)
+    }
+
+    /// Whether the name can be that of anything but a directory.
+    pub(super) fn is_plain(&self) -> bool {
+        let name = self.name.to_bytes();
+        self.directory.is_some() && !name.ends_with(b"/") && name != b"." && name != b".."
+    }
+
     /// Opens what is here, a link itself.
     pub(super) fn open(&self, kind: OFlags) -> Result<OwnedFd, Errno> {
         let directory = self.directory.as_ref().map_or(CWD, AsFd::as_fd);
@@ -83,6 +94,13 @@ pub(super) fn look_up(
     let from = base.map_or(CWD, AsFd::as_fd);
     match openat2(from, path, PLACE | kind, Mode::empty(), ResolveFlags::NO_MAGICLINKS) {
         Err(Errno::LOOP) => walk(caller, base, path.to_bytes(), kind),
+        // The kernel has taken `self` for this process.
+        Ok(opened) if is_in_proc(&opened) => walk(caller, base, path.to_bytes(), kind),
         opened => opened,
     }
+}
+
+/// Whether a descriptor is of something in `/proc`. What cannot be asked counts as that.
+pub(super) fn is_in_proc(of: impl AsFd) -> bool {
+    fstatfs(of).map_or(true, |stat| stat.f_type == PROC_SUPER_MAGIC)
 }

@@ -4,11 +4,12 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use toolwright_sandbox::refused_git::RefusedGit;
 
 use super::call::{changes, is_file_call};
-use super::performer::Performer;
+use super::performer::{Answer, Late, Performer};
 use crate::broker::listener::{Listener, Notification};
 
 /// The calls of a command on names, and whether one is being made.
@@ -18,12 +19,26 @@ pub(crate) struct Session {
     changed: Condvar,
 }
 
+/// What the calls of a command had to do with git.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct GitCalls {
+    /// Whether one has made a git directory.
+    pub(crate) made_directories: bool,
+    /// What was refused.
+    pub(crate) refused: Vec<RefusedGit>,
+}
+
 #[derive(Debug, Default)]
 struct State {
     is_busy: bool,
     is_awaited: bool,
-    made_git_directories: bool,
+    git: GitCalls,
 }
+
+/// How long a call is left alone that waits for another process.
+const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
+/// More refusals are dropped.
+const MAX_REFUSED: usize = 16;
 
 /// While there is one, a call is being made.
 struct Busy<'s>(&'s Session);
@@ -64,9 +79,11 @@ impl Session {
     /// Answers until no process is left that could call.
     pub(super) fn serve(&self, performer: &Performer) {
         let mut is_first = true;
+        let mut late = Vec::new();
         loop {
+            let pause = if late.is_empty() { None } else { Some(&PAUSE) };
             let mut polled = [PollFd::from_borrowed_fd(self.listener.descriptor(), PollFlags::IN)];
-            match poll(&mut polled, None) {
+            match poll(&mut polled, pause) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(_) => return,
             }
@@ -79,7 +96,7 @@ impl Session {
                         if std::mem::take(&mut is_first) {
                             performer.attend();
                         }
-                        self.answer(performer, notification);
+                        late.extend(self.answer(performer, notification));
                     }
                     Ok(None) => {}
                     Err(_) => return,
@@ -87,36 +104,70 @@ impl Session {
             } else if !events.is_empty() {
                 return;
             }
+            if !late.is_empty() {
+                let _busy = Busy::begin(self);
+                late.retain(|late: &Late| self.listener.is_valid(late.id));
+                let again = std::mem::take(&mut late);
+                late.extend(again.into_iter().filter_map(|one| {
+                    let id = one.id;
+                    self.end_call(id, performer.try_again(one))
+                }));
+            }
         }
     }
 
-    fn answer(&self, performer: &Performer, notification: Notification) {
+    /// Returns the call if it cannot end yet.
+    fn answer(&self, performer: &Performer, notification: Notification) -> Option<Late> {
         if let Some(change) = changes(&notification) {
             // Noted before the call is made, so that nobody who has other rights is taken for one of the usual rights.
             performer.note(change);
             self.listener.let_pass(notification.id);
-            return;
+            return None;
         }
         if !is_file_call(&notification) {
             self.listener.hand_over(notification);
-            return;
+            return None;
         }
         let id = notification.id;
         let result = performer.answer(&notification, || self.listener.is_valid(id));
-        if performer.take_made() {
-            self.lock().made_git_directories = true;
+        let (made, refused) = (performer.take_made(), performer.take_refused());
+        if made || !refused.is_empty() {
+            let GitCalls { made_directories, refused: all } = &mut self.lock().git;
+            *made_directories |= made;
+            for refused in refused {
+                if all.len() < MAX_REFUSED && !all.contains(&refused) {
+                    all.push(refused);
+                }
+            }
         }
-        self.listener.answer(id, result);
+        self.end_call(id, result)
     }
 
-    /// Waits until no call is being made, and returns whether one has made a git directory. No process of the command
-    /// may be left. `None`: one still is after this time, because a file system does not answer.
-    pub(crate) fn end(&self, limit: Duration) -> Option<bool> {
+    /// Answers a call, or returns it.
+    fn end_call(&self, id: u64, result: Result<Answer, Errno>) -> Option<Late> {
+        let result = match result {
+            Ok(Answer::Done) => Ok(()),
+            Ok(Answer::Later(late)) => return Some(late),
+            Ok(Answer::Opened(opened, closes_on_exec)) => {
+                match self.listener.answer_with(id, opened, closes_on_exec) {
+                    Ok(()) => return None,
+                    Err(errno) => Err(errno),
+                }
+            }
+            Err(errno) => Err(errno),
+        };
+        self.listener.answer(id, result);
+        None
+    }
+
+    /// Waits until no call is being made, and returns what they had to do with git. No process of the command may be
+    /// left. `None`: one still is after this time, because a file system does not answer.
+    pub(crate) fn end(&self, limit: Duration) -> Option<GitCalls> {
         let mut state = self.lock();
         state.is_awaited = true;
         let waited = self.changed.wait_timeout_while(state, limit, |state| state.is_busy);
         let (state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-        (!timeout.timed_out()).then_some(state.made_git_directories)
+        (!timeout.timed_out()).then(|| state.git.clone())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -16,6 +16,7 @@ use crate::mounts::{DirectoryIdentity, Revealed, Tree};
 const HIDE: u8 = 1;
 const REVEAL: u8 = 2;
 const HIDE_AGAIN: u8 = 3;
+const IS_HIDDEN: u8 = 4;
 const HEADER: usize = 17;
 /// The longest path that the kernel names.
 const MAX_PATH: usize = 4096;
@@ -44,6 +45,13 @@ impl SupervisorSocket {
     /// Hides an empty directory. `false`: there is no need to.
     pub(super) fn hide(&self, path: &Path, identity: DirectoryIdentity) -> Result<bool, Errno> {
         Ok(self.ask(HIDE, path, identity)? == DONE)
+    }
+
+    /// Whether the host does not see what lies in a file system: a private directory, a fork, or one for temporary
+    /// files.
+    pub(super) fn is_hidden(&self, device: u64) -> Result<bool, Errno> {
+        let identity = DirectoryIdentity { device, inode: 0 };
+        Ok(self.ask(IS_HIDDEN, Path::new(""), identity)? == IS_PRIVATE)
     }
 
     /// As [`hide`](Self::hide), for a directory that was hidden before. The host may have put something into it.
@@ -113,6 +121,7 @@ fn carry_out(tree: &mut Tree, message: &[u8]) -> Result<i32, Errno> {
             Revealed::Removed => DONE,
             Revealed::Uncovered => IS_UNCOVERED,
         }),
+        Some(&IS_HIDDEN) => Ok(if tree.is_hidden(identity.device) { IS_PRIVATE } else { DONE }),
         _ => Err(Errno::BADMSG),
     }
 }

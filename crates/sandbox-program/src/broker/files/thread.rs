@@ -62,6 +62,8 @@ pub(crate) struct Confinement<'a> {
     pub(crate) rules: &'a Ruleset,
     pub(crate) filter: &'a Program,
     pub(crate) capabilities: RetainedCapabilities,
+    /// Whether nothing that git would obey comes to lie on the host.
+    pub(crate) is_git_strict: bool,
 }
 
 impl FileThread {
@@ -97,7 +99,7 @@ impl FileThread {
         supervisor: SupervisorSocket,
     ) -> io::Result<()> {
         self.run(move |performer| {
-            let Confinement { rules, filter, capabilities } = confinement;
+            let Confinement { rules, filter, capabilities, is_git_strict } = confinement;
             // SAFETY: only the directory, the root and the mask become this thread's own.
             let confined = unsafe { unshare_unsafe(UnshareFlags::FS) }
                 .map_err(io::Error::from)
@@ -107,6 +109,7 @@ impl FileThread {
                 let scheduling = Scheduling::yielding();
                 filter::install(filter)?;
                 rules.restrict_self()?;
+                let supervisor = (supervisor, is_git_strict);
                 *performer = Some(Performer::new(supervisor, capabilities.set(), scheduling)?);
                 Ok(())
             });
@@ -167,12 +170,17 @@ fn gone() -> io::Error {
 
 impl FileThread {
     /// Has a throw-away child make a call behind the filter of a command. The error is the one that the child got.
-    pub(crate) fn probe(&self, program: &Program, channel: &Channel) -> io::Result<()> {
+    pub(crate) fn probe(
+        &self,
+        program: &Program,
+        channel: &Channel,
+        probed: Probed,
+    ) -> io::Result<()> {
         let (child, session) = self.start_command(false, || {
             // SAFETY: the child uses nothing that other threads may hold, and leaves by `_exit`.
             let child = unsafe { libc::fork() };
             if child == 0 {
-                let errno = ask_once(program, channel).raw_os_error();
+                let errno = ask_once(program, channel, probed).raw_os_error();
                 // SAFETY: ends the child.
                 unsafe { libc::_exit(errno) };
             }
@@ -201,8 +209,20 @@ impl FileThread {
 /// Far longer than it takes.
 const PATIENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
-/// Makes a call that fails in a way of its own: a directory that holds another is not removed.
-fn ask_once(program: &Program, channel: &Channel) -> Errno {
+/// The call that is tried.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Probed {
+    /// One on a name.
+    Name,
+    /// One that opens a file.
+    Opening,
+}
+
+/// Says that a descriptor has come, as the error of the other call says that this has ended.
+const OPENED: Errno = Errno::NOTEMPTY;
+
+/// Makes a call: a directory that holds another is not removed, and a file opens.
+fn ask_once(program: &Program, channel: &Channel, probed: Probed) -> Errno {
     // As a program that was executed, and unlike a worker.
     let ready = set_dumpable_behavior(DumpableBehavior::Dumpable);
     if let Err(errno) = ready {
@@ -210,6 +230,12 @@ fn ask_once(program: &Program, channel: &Channel) -> Errno {
     }
     if let Err(error) = install_in_child(program, channel.child_end(), None) {
         return errno::of(&error);
+    }
+    if matches!(probed, Probed::Opening) {
+        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_CLOEXEC;
+        // SAFETY: the text ends with a NUL. What is opened ends with this process.
+        let opened = unsafe { libc::open(c"/dev/null".as_ptr(), flags, 0) };
+        return if opened < 0 { errno::last() } else { OPENED };
     }
     // SAFETY: the text ends with a NUL.
     let result = unsafe {
