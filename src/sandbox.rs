@@ -6,7 +6,9 @@ use std::sync::Arc;
 use napi_derive::napi;
 use serde_json::{Map, Value};
 use toolwright_core::command::environment;
-use toolwright_core::command::plan::{HostOptions, LimitOptions, Loopback, SandboxOptions};
+use toolwright_core::command::plan::{
+    GitMode, HostOptions, LimitOptions, Loopback, SandboxOptions,
+};
 use toolwright_core::voice::report;
 
 use crate::call::{self, CancelHandle, Promised};
@@ -33,6 +35,8 @@ pub struct SandboxRequest {
     pub readable: Option<Vec<String>>,
     /// What may not be written below the root.
     pub deny_write: Option<Vec<String>>,
+    /// `forked` or `strict`.
+    pub git: Option<String>,
     /// Share nothing with other calls.
     pub isolated: Option<bool>,
     /// Refuse to run where a layer for files or processes is missing.
@@ -76,13 +80,14 @@ cross! {
     SandboxHosts => HostOptions { allow, ask, deny, addresses, tls_names, questions: on_question }
     SandboxLimits => LimitOptions { processes, memory_bytes, cpu_seconds, file_size_bytes }
     SandboxRequest => SandboxOptions {
-        network, names, loopback, full_files, system_only, writable_roots, readable, deny_write, isolated,
+        network, names, loopback, full_files, system_only, writable_roots, readable, deny_write, git, isolated,
         required, limits,
     }
 }
 
 convert! {
     Option<String> => Loopback: |name| Loopback::named(name.as_deref());
+    Option<String> => GitMode: |name| GitMode::named(name.as_deref());
     Option<SandboxLimits> => LimitOptions: |limits| limits.map(Cross::cross).unwrap_or_default();
 }
 

@@ -55,6 +55,9 @@ pub struct ContractBashRequest {
     pub deny_write: Option<Vec<String>>,
     /// Reach these hosts by name, as far as the grants open them.
     pub names: Option<SandboxHosts>,
+    /// `forked` or `strict`.
+    #[napi(ts_type = "'forked' | 'strict'")]
+    pub git: Option<String>,
     /// `private`, `none` or `host`.
     #[napi(ts_type = "'private' | 'none' | 'host'")]
     pub loopback: Option<String>,
@@ -81,6 +84,7 @@ impl ContractBashRequest {
                 grants: self.grants.cross(),
                 deny_read: self.deny_read.cross(),
                 deny_write: self.deny_write.cross(),
+                git: self.git.cross(),
                 names: self.names.cross(),
                 loopback: self.loopback.cross(),
                 required: self.required.cross(),

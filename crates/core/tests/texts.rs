@@ -233,6 +233,7 @@ fn commands_that_did_not_run_to_their_end() {
         spawn("x", SpawnReason::Other),
         missing(Requirement::BlockedNetwork),
         missing(Requirement::NamedHosts),
+        missing(Requirement::StrictGit),
         missing(Requirement::ProtectedPaths),
         missing(Requirement::ClosedPaths),
         missing(Requirement::Promise("confining files")),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 pub use toolwright_git::note::Note as GitNote;
+pub use toolwright_sandbox::refused_git::RefusedGit;
 
 /// What there is to know after a command. Paths below the root begin there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub enum GitReport {
         /// Why it has the same name.
         reason: String,
     },
+    /// A strict plan did not let the command make this, or write to it. Paths below the root begin there.
+    Refused(RefusedGit),
     /// The command has made a git directory, and others run still. Commands alone see it until none does.
     Unsettled,
     /// A directory of hooks in the project was changed for commands alone.

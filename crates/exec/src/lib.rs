@@ -86,7 +86,7 @@ pub use connections::{
 };
 pub use error::{ExecError, SpawnReason};
 pub use exit::{Exit, signal_number};
-pub use git_reports::{GitNote, GitReport, GitReports};
+pub use git_reports::{GitNote, GitReport, GitReports, RefusedGit};
 pub use missing::{Missing, Requirement};
 pub use patch_reports::{NotedFile, PatchEnd, PatchRefusal, PatchReport, PatchReports};
 pub use report::report;

@@ -22,6 +22,8 @@ pub enum Requirement {
     BlockedNetwork,
     /// The plan opens the network to hosts that it names, and to no others.
     NamedHosts,
+    /// The plan lets commands leave nothing that git would obey, also while they run.
+    StrictGit,
     /// The plan protects paths, and every layer is required.
     ProtectedPaths,
     /// The plan closes paths, and every layer is required.

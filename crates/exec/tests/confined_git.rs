@@ -119,6 +119,7 @@ impl Scene {
             writable_roots: &[],
             readable: &[],
             deny_write: &[".git/hooks".into(), ".git/config".into()],
+            is_git_strict: false,
             limits: Limits::DEFAULT,
             home: None,
             other_home: None,

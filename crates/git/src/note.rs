@@ -22,6 +22,8 @@ pub enum Note {
     SettingsMeanwhile(Vec<String>),
     /// These settings came back, and a user may want to know: a remote has another address.
     SettingsChanged(Vec<String>),
+    /// These settings did not come back, because existing addresses stay what they are.
+    AddressesHeld(Vec<String>),
     /// This file came back, and hides other files from git.
     HidesFiles(String),
     /// These files stayed in the fork, and are gone with it.
@@ -55,6 +57,7 @@ impl Note {
             Self::SettingsRefused(settings) => Self::SettingsRefused(names(settings)),
             Self::SettingsMeanwhile(settings) => Self::SettingsMeanwhile(names(settings)),
             Self::SettingsChanged(settings) => Self::SettingsChanged(names(settings)),
+            Self::AddressesHeld(settings) => Self::AddressesHeld(names(settings)),
             Self::HidesFiles(file) => Self::HidesFiles(name(file)),
             Self::LeftOut(files) => Self::LeftOut(names(files)),
             Self::StateLeftOut { operation, reason } => {

@@ -23,6 +23,7 @@
 //!     writable_roots: &[],
 //!     readable: &[],
 //!     deny_write: &["notes".into()],
+//!     is_git_strict: false,
 //!     limits: Limits::DEFAULT,
 //!     home: None,
 //!     other_home: None,

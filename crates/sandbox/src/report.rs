@@ -169,6 +169,16 @@ fn git(plan: &Plan, layers: &Layers) -> Row {
         let mechanism = format!("read-only mounts; commands cannot commit: {reason}");
         return row(Level::Kernel, mechanism, Advice::Overlays);
     }
+    if plan.is_git_strict && !layers.strict_git.holds() {
+        let reason = why("what opens files for commands", layers.strict_git);
+        let mechanism = format!("no command runs, since sandbox.git cannot be held: {reason}");
+        return row(Level::Kernel, mechanism, Advice::Broker);
+    }
+    if plan.is_git_strict {
+        return kernel(
+            "forks in memory, private directories for new ones, and a broker that opens files",
+        );
+    }
     kernel("forks in memory, and private directories for new ones")
 }
 

@@ -108,7 +108,7 @@ export function commandRequest(
     noteWritablePlace(path)
     tellOfWritableHost(path, denyWrite === undefined ? {} : { denyWrite })
   }
-  const { denyRead = [], network: hosts, loopback, required } = sandbox
+  const { denyRead = [], git, network: hosts, loopback, required } = sandbox
   const request = {
     command,
     bash: shell.path,
@@ -119,6 +119,7 @@ export function commandRequest(
     // The directories of other sessions stay closed.
     denyRead: [...denyRead, directory.base],
     denyWrite,
+    git,
     names: hosts && hostsRequest(hosts, answeringHosts(agreesToHost(access))),
     loopback,
     required,

@@ -37,6 +37,11 @@ export interface SessionSandbox {
   /** Paths that no process writes. */
   denyWrite?: string[] | undefined
   /**
+   * What becomes of git directories that commands make, as for `createTools`. `strict` keeps what git on the host would obey
+   * away from it while they run, too. @default 'forked'
+   */
+  git?: 'forked' | 'strict' | undefined
+  /**
    * The environment of the processes: by default the host's, without what looks like a secret or injects code.
    * `allow` re-admits variables by name, with `*` for any text; `set` gives values, whatever their names are;
    * `'inherit'` passes everything. Subagents get the same environment.

@@ -79,6 +79,7 @@ export interface ServerPlace {
     readonly loopback?: 'private' | 'none' | 'host' | undefined
     readonly denyRead?: readonly string[] | undefined
     readonly denyWrite?: readonly string[] | undefined
+    readonly git?: 'forked' | 'strict' | undefined
   }
   /** Makes a directory that ends with the session and that no command of any session can read. */
   home(name: string): string
@@ -102,6 +103,7 @@ export function sandboxOptions(sandbox: McpSandbox, { roots, sandbox: session }:
     ...(sandbox.readScope === undefined ? {} : { readScope: sandbox.readScope }),
     ...(loopback === undefined ? {} : { loopback }),
     ...(limits === undefined ? {} : { limits }),
+    ...(session.git === undefined ? {} : { git: session.git }),
     // A server cannot weaken the session's requirement.
     required: required === true || session.required === true,
     writableRoots,

@@ -23,7 +23,7 @@ import {
 } from '../../core/options.js'
 import { parseEnvironment } from '../../core/environment.js'
 import { protectedPaths } from '../../core/protected-places.js'
-import { checkNetwork } from '../../core/sandbox.js'
+import { checkGit, checkNetwork } from '../../core/sandbox.js'
 import { hostsOfSession } from '../../core/sandbox-hosts.js'
 import { checkModel, type SpawnAgent } from './child-agent.js'
 import type { ContractTool } from '../registry/contract-tool.js'
@@ -169,6 +169,7 @@ const sessionSandbox = group({
   loopback: optional(oneOf('private', 'none', 'host')),
   denyRead: optional(paths),
   denyWrite: optional(protectedPaths),
+  git: optional(oneOf('forked', 'strict')),
   env: optional(parseEnvironment),
 } satisfies Checks<SessionSandbox>)
 
@@ -190,6 +191,7 @@ const checks = {
   sandbox: optional<SessionSandbox>((value, name) => {
     const sandbox = sessionSandbox(value, name)
     checkNetwork(name, sandbox)
+    checkGit(name, sandbox)
     return sandbox
   }, {}),
   journal: optional(checkJournal),

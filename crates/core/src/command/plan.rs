@@ -38,6 +38,8 @@ pub struct SandboxOptions {
     pub readable: Vec<PathBuf>,
     /// What may not be written below the root; the usual paths without a list.
     pub deny_write: Option<Vec<PathBuf>>,
+    /// What becomes of git directories that commands make.
+    pub git: GitMode,
     /// Share nothing with other calls.
     pub isolated: bool,
     /// Refuse to run where a layer for files or processes is missing.
@@ -97,6 +99,26 @@ impl Loopback {
     }
 }
 
+/// What becomes of git directories that commands make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GitMode {
+    /// Directories are private to commands at once. What git takes for one of plain files is judged when the command
+    /// has ended.
+    #[default]
+    Forked,
+    /// Nothing that git would obey comes to lie on the host while a command runs either, and existing addresses stay
+    /// what they are.
+    Strict,
+}
+
+impl GitMode {
+    /// By its name in the options; `forked` without one.
+    #[must_use]
+    pub fn named(name: Option<&str>) -> Self {
+        if name == Some("strict") { Self::Strict } else { Self::Forked }
+    }
+}
+
 /// Bounds as the host writes them: zero lifts one.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LimitOptions {
@@ -129,6 +151,7 @@ impl SandboxOptions {
             writable_roots: &self.writable_roots,
             readable: &self.readable,
             deny_write: &protected_list(self.deny_write.as_deref()),
+            is_git_strict: self.git == GitMode::Strict,
             limits: self.limits.resolve(),
             home: home_of(environment).as_deref(),
             other_home: stores::home_of_user(),

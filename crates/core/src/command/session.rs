@@ -8,7 +8,7 @@ use toolwright_policy::Grants;
 use toolwright_sandbox::plan::{Granted, Names, Origin, Plan};
 use toolwright_sandbox::policy::Resolved;
 
-use super::plan::{HostOptions, Loopback, SandboxOptions, home_of};
+use super::plan::{GitMode, HostOptions, Loopback, SandboxOptions, home_of};
 use crate::access::policy::Policy;
 use crate::failure::Unfinished;
 use crate::voice;
@@ -22,6 +22,8 @@ pub struct SessionOptions {
     pub deny_read: Vec<PathBuf>,
     /// Paths that are not written all the same; the usual ones without a list.
     pub deny_write: Option<Vec<PathBuf>>,
+    /// What becomes of git directories that commands make.
+    pub git: GitMode,
     /// Reach these hosts by name, as far as the capabilities open them.
     pub names: Option<HostOptions>,
     /// The loopback interface without the network.
@@ -162,6 +164,7 @@ impl SessionOptions {
             system_only: !self.grants.reads_all,
             readable: self.grants.readable.clone(),
             deny_write: self.deny_write.clone(),
+            git: self.git,
             required: self.required,
             ..SandboxOptions::default()
         }

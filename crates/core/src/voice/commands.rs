@@ -90,6 +90,9 @@ fn remedy(missing: &Missing, door: Door) -> Cow<'static, str> {
         Requirement::NamedHosts => {
             "Use Linux 5.14 or later, and allow user namespaces and seccomp's notifications; without sandbox.network, commands have no network and run."
         }
+        Requirement::StrictGit => {
+            "Use Linux 5.14 or later, keep \"@git\" in sandbox.denyWrite, and allow user namespaces and seccomp's notifications; without sandbox.git, commands run, and git directories of plain files are judged after them."
+        }
         Requirement::ProtectedPaths => {
             "Allow user namespaces, set sandbox.denyWrite to [], or unset sandbox.required."
         }
@@ -110,6 +113,7 @@ pub fn missing(missing: &Missing) -> String {
     let purpose = match requirement {
         Requirement::BlockedNetwork => "blocking the network",
         Requirement::NamedHosts => "sandbox.network",
+        Requirement::StrictGit => "sandbox.git",
         Requirement::ProtectedPaths => "sandbox.denyWrite",
         Requirement::ClosedPaths => "closing credential stores and sandbox.denyRead",
         Requirement::Promise(promise) => promise,

@@ -4,7 +4,7 @@ mod forks;
 
 use std::path::Path;
 
-use toolwright_exec::GitReport;
+use toolwright_exec::{GitReport, RefusedGit};
 
 /// How many reports are told.
 const MAX_REPORTS: usize = 20;
@@ -36,6 +36,14 @@ fn sentence(report: &GitReport) -> String {
             place(directory),
             names_of(names),
             plain(reason)
+        ),
+        GitReport::Refused(RefusedGit::Link(path)) => format!(
+            "{} was not written: git on the user's side would follow it while the command runs. Use a clone below the root in place of a linked work tree or submodule, or have the user make it outside of the sandbox.",
+            place(path)
+        ),
+        GitReport::Refused(RefusedGit::Form(path)) => format!(
+            "{} was not made: with it, git on the user's side would take its directory for a repository while the command runs. Make a bare repository in the directory for temporary files, one with a work tree by `git init` or `git clone`, or choose another name.",
+            place(path)
         ),
         GitReport::Unsettled => "The git directories that the command has made are seen by commands alone until no process of a command runs. Stop the processes that were kept when the user is to see them.".to_owned(),
         GitReport::Hooks { directory, names } => format!(
@@ -88,6 +96,8 @@ mod tests {
                 reason: "Permission denied".to_owned(),
             },
             GitReport::Hooks { directory: ".husky".into(), names: names(&["pre-`commit\n", "x"]) },
+            GitReport::Refused(RefusedGit::Link("tree/`.git".into())),
+            GitReport::Refused(RefusedGit::Form("bare/HEAD".into())),
         ];
         let notes = notes(&reports);
         assert!(notes[0].starts_with("In `.`, `.vscode` got the ending"), "{}", notes[0]);
@@ -97,6 +107,10 @@ mod tests {
             "{}",
             notes[2]
         );
+        assert!(notes[3].starts_with("`tree/?.git` was not written: "), "{}", notes[3]);
+        assert!(notes[3].contains("Use a clone"), "{}", notes[3]);
+        assert!(notes[4].starts_with("`bare/HEAD` was not made: "), "{}", notes[4]);
+        assert!(notes[4].contains("temporary files"), "{}", notes[4]);
         let report = GitReport::SetAside { directory: "d".into(), names: names(&["x"]) };
         let many = super::notes(&vec![report; MAX_REPORTS + 2]);
         assert_eq!(many.len(), MAX_REPORTS + 1);

@@ -30,20 +30,30 @@ pub(crate) use forks::Forks;
 use judged::End;
 pub(crate) use look::{Look, forget_below};
 
-use crate::git_reports::{GitNote, GitReport};
+use crate::git_reports::{GitNote, GitReport, RefusedGit};
 
-/// Brings back what a command has changed of git directories, and says what of it was not. The command has ended,
-/// and may have made git directories. With `hides`, the host saw none of them.
+/// What the calls of a command had to do with git.
+#[derive(Debug)]
+pub(crate) struct GitCalls {
+    /// Whether one may have made a git directory.
+    pub(crate) has_made: bool,
+    /// What was refused.
+    pub(crate) refused: Vec<RefusedGit>,
+}
+
+/// Brings back what a command has changed of git directories, and says what of it was not. The command has ended. With `hides`, the host saw none of them.
 pub(crate) fn end(
     fork_use: Option<Box<ForkUse>>,
     look: Option<Box<Look>>,
-    has_made: bool,
+    calls: GitCalls,
     hides: bool,
 ) -> Vec<GitReport> {
+    let GitCalls { has_made, refused } = calls;
     let end = ForkEnd { has_made, is_alone: look.as_ref().is_none_or(|look| look.is_alone()) };
     let (mut reports, is_settled) =
         fork_use.map_or((Vec::new(), true), |mut fork_use| fork_use.end(end));
     if let Some(mut look) = look {
+        reports.extend(refused.into_iter().map(|refused| look.report(refused)));
         reports.extend(look.end(End { hides, is_settled }));
     }
     reports
@@ -62,7 +72,7 @@ fn terms<'p>(plan: &'p Plan, git: &Path, lent: Vec<(PathBuf, PathBuf)>) -> Terms
         top: top.map(Path::to_owned),
         is_writable: Box::new(|path| is_writable(plan, path)),
         is_readable: Box::new(|path| !plan.closes(path)),
-        is_strict: false,
+        is_strict: plan.is_git_strict,
         holds_git_directories: plan.hides_git_directories,
         lent,
     }

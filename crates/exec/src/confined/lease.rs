@@ -1,6 +1,7 @@
 //! A worker that one command has for itself.
 
 use std::io;
+use std::mem::take;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use toolwright_sandbox::layers::Layers;
 use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::step::FailedStep;
 
-use super::git::{self, ForkUse, Forks, Look};
+use super::git::{self, ForkUse, Forks, GitCalls, Look};
 use super::identity::Identities;
 use super::network::{self, NetworkId, Place, SharedNetwork};
 use super::pool::{Acquired, Host, Pool, acquire, order};
@@ -72,10 +73,13 @@ impl Lease {
     /// Brings back what the command has changed of git directories, and says what of it was not. The command
     /// has ended.
     pub(crate) fn end_git(&mut self) -> Vec<GitReport> {
-        let mut reports = std::mem::take(&mut self.reports);
-        let has_made = self.worker.as_ref().is_none_or(|worker| worker.has_made_git);
+        let mut reports = take(&mut self.reports);
+        let calls = GitCalls {
+            has_made: self.worker.as_ref().is_none_or(|worker| worker.has_made_git),
+            refused: self.worker.as_mut().map(|it| take(&mut it.refused_git)).unwrap_or_default(),
+        };
         let hides = self.worker.as_ref().is_some_and(|worker| worker.layers.hidden_git.holds());
-        reports.extend(git::end(self.fork_use.take(), self.look.take(), has_made, hides));
+        reports.extend(git::end(self.fork_use.take(), self.look.take(), calls, hides));
         reports
     }
 

@@ -28,6 +28,16 @@ pub(crate) fn missing(sandbox: &Sandbox<'_>, layers: &Layers) -> Option<Missing>
             return missing(layer, Requirement::NamedHosts, reason(refused));
         }
     }
+    if plan.is_git_strict {
+        let layers = [
+            ("a mount namespace", layers.mount),
+            ("the broker of names", layers.hidden_git),
+            ("the broker of opened files", layers.strict_git),
+        ];
+        if let Some((layer, refused)) = layers.into_iter().find(|(_, layer)| !layer.holds()) {
+            return missing(layer, Requirement::StrictGit, reason(refused));
+        }
+    }
     if !sandbox.required {
         return None;
     }

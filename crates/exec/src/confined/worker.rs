@@ -8,6 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Signal, pidfd_send_signal};
 use toolwright_sandbox::layers::{Layers, is_shortage};
+use toolwright_sandbox::refused_git::RefusedGit;
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{Inbox, Malformed, Progress, Reply};
 
@@ -27,6 +28,8 @@ pub(crate) struct Worker {
     pub(crate) layers: Layers,
     /// Whether its last command has made a git directory, as far as is known.
     pub(crate) has_made_git: bool,
+    /// What was refused to its last command, because git on the host would have obeyed it.
+    pub(crate) refused_git: Vec<RefusedGit>,
 }
 
 /// Why there is no worker.
@@ -79,7 +82,8 @@ impl Worker {
                 return match Reply::read(&content)? {
                     Reply::Ready(layers) => {
                         let process = inbox.take_descriptor();
-                        Ok(Self { inbox, process, layers, has_made_git: true })
+                        let refused_git = Vec::new();
+                        Ok(Self { inbox, process, layers, has_made_git: true, refused_git })
                     }
                     Reply::Failed(step, errno, what) => Err(NoWorker::Failed(step, errno, what)),
                     // A supervisor whose tree is no longer as it was.
@@ -110,8 +114,9 @@ impl Worker {
         loop {
             if let Some(content) = self.inbox.take().map_err(io::Error::other)? {
                 let reply = Reply::read(&content).map_err(io::Error::other)?;
-                if let Reply::Done(.., has_made_git) = reply {
-                    self.has_made_git = has_made_git;
+                if let Reply::Done(.., has_made_git, refused) = &reply {
+                    self.has_made_git = *has_made_git;
+                    self.refused_git.clone_from(refused);
                 }
                 return Ok(Some(reply));
             }

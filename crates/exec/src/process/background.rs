@@ -247,7 +247,7 @@ impl BackgroundProcess {
                         self.set_deadline(state, GRACE);
                     }
                 }
-                Ok(Some(Reply::Done(status, killed, usage, _))) => {
+                Ok(Some(Reply::Done(status, killed, usage, ..))) => {
                     state.status = Some(ExitStatus::from_raw(status));
                     self.unfollow_worker(state);
                     state.lease.iter_mut().for_each(Lease::release);

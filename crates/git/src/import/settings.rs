@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::apply::{MODE, NotWritten};
 use super::read::Failure;
 use super::{Note, Snapshot, Terms};
-use crate::config::{self, Carried, Change, Config, Scope, Value};
+use crate::config::{self, Carried, Change, Config, Scope, Told, Value};
 use crate::directory::Directory;
 use crate::transaction::Transaction;
 use crate::upper::{Node, Upper};
@@ -126,12 +126,14 @@ impl Settings<'_, '_> {
         if !changed_meanwhile.is_empty() {
             self.notes.push(Note::SettingsMeanwhile(changed_meanwhile));
         }
-        if !told.is_empty() {
-            let told = told.into_iter().map(|told| {
-                let held = if told.is_held { " (held back)" } else { "" };
-                format!("{}={}{held}", told.setting, told.after.join(","))
-            });
-            self.notes.push(Note::SettingsChanged(told.collect()));
+        let (held, changed): (Vec<_>, Vec<_>) = told.into_iter().partition(|told| told.is_held);
+        for (told, note) in
+            [(held, Note::AddressesHeld as fn(_) -> _), (changed, Note::SettingsChanged)]
+        {
+            let shown = |told: Told| format!("{}={}", told.setting, told.after.join(","));
+            if !told.is_empty() {
+                self.notes.push(note(told.into_iter().map(shown).collect()));
+            }
         }
         let Some(text) = text else { return Ok(false) };
         self.transaction.write(path, &text)?;

@@ -134,21 +134,21 @@ impl Listener {
     }
 
     /// Puts a descriptor of ours among those of the caller, which waits, and ends its call with the number. Ours is closed
-    /// before the call ends: whatever the caller does after it, nobody else has the file open. An error is that of
-    /// the call, which has not ended.
+    /// before the call ends: whatever the caller does after it, nobody else has the file open. With an error, which is
+    /// that of the call, it comes back.
     pub(crate) fn answer_with(
         &self,
         id: u64,
         ours: OwnedFd,
         closes_on_exec: bool,
-    ) -> Result<(), Errno> {
+    ) -> Result<(), (Errno, OwnedFd)> {
         let newfd_flags = if closes_on_exec { libc::O_CLOEXEC.cast_unsigned() } else { 0 };
         let srcfd = ours.as_raw_fd().cast_unsigned();
         let request = libc::seccomp_notif_addfd { id, flags: 0, srcfd, newfd: 0, newfd_flags };
         // SAFETY: the kernel reads the request.
         let number = unsafe { self.ioctl(ADD_DESCRIPTOR, (&raw const request).cast_mut()) };
         if number < 0 {
-            return Err(errno::last());
+            return Err((errno::last(), ours));
         }
         drop(ours);
         let answer = libc::seccomp_notif_resp { id, val: number, error: 0, flags: 0 };

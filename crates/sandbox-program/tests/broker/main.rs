@@ -14,6 +14,8 @@ mod refusals;
 mod removed;
 mod sandbox;
 mod settled;
+mod strict_calls;
+mod strict_law;
 mod transactions;
 mod waiting;
 mod worker;

@@ -11,6 +11,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use toolwright_sandbox::layers::Layers;
 use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
+use toolwright_sandbox::refused_git::RefusedGit;
 use toolwright_sandbox::wire::{
     Inbox, Order, Reply, Request, WORKER, command_fork_frame, discard_private_frame, fork_frame,
     kill_frame, plain_frame, private_frame, run_frame, send, settle_private_frame, write_order,
@@ -44,6 +45,8 @@ pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
     pub(crate) output: String,
     pub(crate) made_git_directories: bool,
+    /// What a strict plan has refused.
+    pub(crate) refused: Vec<RefusedGit>,
 }
 
 impl Sandbox {
@@ -59,6 +62,17 @@ impl Sandbox {
             |plan: &mut Plan| (plan.hides_git_directories, plan.network) = (hides, network);
         let mut sandbox = Self::start_at(&root, change);
         sandbox.place = Some(place);
+        sandbox
+    }
+
+    /// As [`new`](Self::new), under a strict plan.
+    pub(crate) fn strict() -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap().join("root");
+        fs::create_dir(&root).unwrap();
+        let mut sandbox = Self::start_at(&root, |plan| plan.is_git_strict = true);
+        sandbox.place = Some(place);
+        assert!(!sandbox.holds() || sandbox.layers.strict_git.holds(), "{:?}", sandbox.layers);
         sandbox
     }
 
@@ -172,10 +186,17 @@ impl Sandbox {
 
     /// Ends what was started on another worker.
     pub(crate) fn end_on(worker: &mut Inbox) -> (ExitStatus, bool) {
+        let (status, made, _) = Self::whole_end_on(worker);
+        (status, made)
+    }
+
+    fn whole_end_on(worker: &mut Inbox) -> (ExitStatus, bool, Vec<RefusedGit>) {
         loop {
             match Reply::read(&worker.wait().unwrap().unwrap()).unwrap() {
                 Reply::Ended(_) => send(&*worker, &kill_frame(), &[]).unwrap(),
-                Reply::Done(status, _, _, made) => return (ExitStatus::from_raw(status), made),
+                Reply::Done(status, _, _, made, refused) => {
+                    return (ExitStatus::from_raw(status), made, refused);
+                }
                 other => panic!("{other:?}"),
             }
         }
@@ -190,9 +211,9 @@ impl Sandbox {
         let mut reader = self.start(script);
         let mut bytes = Vec::new();
         reader.read_to_end(&mut bytes).unwrap();
-        let (status, made_git_directories) = self.end();
+        let (status, made_git_directories, refused) = Self::whole_end_on(&mut self.worker);
         let output = String::from_utf8_lossy(&bytes).into_owned();
-        Ended { status, output, made_git_directories }
+        Ended { status, output, made_git_directories, refused }
     }
 
     /// Runs a shell that has to succeed.

@@ -78,6 +78,7 @@ impl Fixture {
             writable_roots: &settings.writable_roots,
             readable: &settings.readable,
             deny_write: &settings.deny_write,
+            is_git_strict: false,
             limits: Limits::default(),
             home: Some(&self.home),
             other_home: settings.other_home.as_deref(),

@@ -35,6 +35,10 @@ pub(super) fn sentence(repository: &Path, note: &GitNote) -> String {
             "The command has changed where {repository} is fetched from or pushed to: {}. Tell the user.",
             names_of(names)
         ),
+        GitNote::AddressesHeld(names) => format!(
+            "In {repository}, {} held for this command alone: what is there already is fetched from and pushed to where the user has set it. Have the user change the address outside of the sandbox.",
+            names_of(names)
+        ),
         GitNote::HidesFiles(file) => format!(
             "The command has changed {} in {repository}, which hides files from git. Tell the user.",
             shown(file)

@@ -15,7 +15,8 @@ use toolwright_sandbox::plan::{Files, Plan};
 
 use super::judged::{End, Judged, Judgment, joined};
 use super::set_aside::{self, Identity, identity_at};
-use crate::git_reports::GitReport;
+use super::shown;
+use crate::git_reports::{GitReport, RefusedGit};
 
 /// How many directories are known at once.
 const MAX_TOPS: usize = 16;
@@ -96,6 +97,15 @@ impl Look {
     /// The git directories of a person below the directories that commands write, beside those of the plan.
     pub(crate) fn below(&self) -> &[PathBuf] {
         &self.below
+    }
+
+    /// What a strict plan has refused.
+    pub(super) fn report(&self, refused: RefusedGit) -> GitReport {
+        let shown = |path: PathBuf| shown(&self.plan, &path);
+        GitReport::Refused(match refused {
+            RefusedGit::Link(path) => RefusedGit::Link(shown(path)),
+            RefusedGit::Form(path) => RefusedGit::Form(shown(path)),
+        })
     }
 
     /// Whether no other command runs in these directories.

@@ -35,6 +35,8 @@ const OWN_TERMINAL: (u32, u32) = (5, 0);
 #[derive(Debug)]
 pub(super) enum Opened {
     Now(OwnedFd),
+    /// A new file, and its place.
+    Made(OwnedFd, Place),
     /// The caller has to wait for another process.
     Later(Waiting),
 }
@@ -67,6 +69,7 @@ pub(super) fn open(
         let place = Place::of(caller, named)?;
         match open_at(caller, &place, (flags, mode), git)? {
             Step::Opened(opened) => return Ok(opened),
+            Step::Made(made) => return Ok(Opened::Made(made, place)),
             Step::Follow(path) if path.to_bytes().first() == Some(&b'/') => {
                 named = Named { base: Ok(None), path };
             }
@@ -98,6 +101,7 @@ pub(super) fn truncate(
 
 enum Step {
     Opened(Opened),
+    Made(OwnedFd),
     /// The path that a link contains.
     Follow(CString),
 }
@@ -118,10 +122,10 @@ fn open_at(
         let there = match place.open(OFlags::empty()) {
             Err(Errno::NOENT) if creates => {
                 // Nothing that is there already is opened by this.
-                let flags = flags | libc::O_EXCL | libc::O_NOFOLLOW;
+                let flags = flags | libc::O_EXCL;
                 match git.create(place, || open_raw(place.directory(), &place.name, flags, mode)) {
                     Err(Errno::EXIST) if !is_exclusive => continue,
-                    made => return made.map(Opened::Now).map(Step::Opened),
+                    made => return made.map(Step::Made),
                 }
             }
             there => there?,

@@ -19,6 +19,8 @@ pub(super) enum Performed {
     Done,
     /// It ends with this descriptor, which may be closed when the caller executes a program.
     Opened(OwnedFd, bool),
+    /// As [`Performed::Opened`], with a new file at this place.
+    Made(OwnedFd, bool, Place),
     /// It is to be tried again.
     Later(Waiting, bool),
 }
@@ -27,6 +29,7 @@ impl Performed {
     pub(super) fn of(opened: Opened, closes_on_exec: bool) -> Self {
         match opened {
             Opened::Now(opened) => Self::Opened(opened, closes_on_exec),
+            Opened::Made(opened, place) => Self::Made(opened, closes_on_exec, place),
             Opened::Later(waiting) => Self::Later(waiting, closes_on_exec),
         }
     }

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 
-use rustix::fs::Mode;
+use rustix::fs::{Mode, OFlags, fstat};
 use rustix::io::Errno;
 use rustix::process::umask;
 use rustix::thread::CapabilitySet;
@@ -15,7 +15,8 @@ use super::caller::{FileCaller, Processes, Status};
 use super::git::GitDirectories;
 use super::identity::{Identity, OwnRights};
 use super::open::Waiting;
-use super::perform::{Performed, perform};
+use super::perform::{Performed, perform, remove_file};
+use super::resolve::Place;
 use super::supervisor_socket::SupervisorSocket;
 use crate::broker::listener::Notification;
 use crate::scheduling::Scheduling;
@@ -29,6 +30,8 @@ pub(super) enum Answer {
     Done,
     /// With this descriptor, which may be closed when the caller executes a program.
     Opened(OwnedFd, bool),
+    /// As [`Answer::Opened`], with a new file.
+    Made(OwnedFd, bool, Made),
     Later(Late),
 }
 
@@ -42,11 +45,21 @@ pub(super) struct Late {
     closes_on_exec: bool,
 }
 
+/// A file that a call has made.
+#[derive(Debug)]
+pub(super) struct Made {
+    identity: Option<Identity>,
+    place: Place,
+}
+
 impl Answer {
     fn of(performed: Performed, id: u64, identity: Option<Identity>) -> Self {
         match performed {
             Performed::Done => Self::Done,
             Performed::Opened(opened, closes_on_exec) => Self::Opened(opened, closes_on_exec),
+            Performed::Made(opened, closes_on_exec, place) => {
+                Self::Made(opened, closes_on_exec, Made { identity, place })
+            }
             Performed::Later(waiting, closes_on_exec) => {
                 Self::Later(Late { id, identity, waiting, closes_on_exec })
             }
@@ -124,6 +137,17 @@ impl Performer {
         let Late { id, identity, waiting, closes_on_exec } = late;
         let opened = self.with(identity.as_ref(), || waiting.try_open())?;
         Ok(Answer::of(Performed::of(opened, closes_on_exec), id, identity))
+    }
+
+    /// Removes what a call has made whose caller has no room for its descriptor. The kernel would have made nothing.
+    pub(super) fn take_back(&self, opened: &OwnedFd, made: &Made) {
+        let Made { identity, place } = made;
+        let is_there = || -> Result<bool, Errno> {
+            let (there, opened) = (fstat(place.open(OFlags::empty())?)?, fstat(opened)?);
+            Ok((there.st_dev, there.st_ino) == (opened.st_dev, opened.st_ino))
+        };
+        let remove = || if is_there()? { remove_file(place) } else { Ok(()) };
+        let _ = self.with(identity.as_ref(), remove);
     }
 
     /// Does something with the rights and the mask of a caller.

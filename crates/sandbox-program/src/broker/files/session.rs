@@ -110,7 +110,7 @@ impl Session {
                 let again = std::mem::take(&mut late);
                 late.extend(again.into_iter().filter_map(|one| {
                     let id = one.id;
-                    self.end_call(id, performer.try_again(one))
+                    self.end_call(performer, id, performer.try_again(one))
                 }));
             }
         }
@@ -140,18 +140,32 @@ impl Session {
                 }
             }
         }
-        self.end_call(id, result)
+        self.end_call(performer, id, result)
     }
 
     /// Answers a call, or returns it.
-    fn end_call(&self, id: u64, result: Result<Answer, Errno>) -> Option<Late> {
+    fn end_call(
+        &self,
+        performer: &Performer,
+        id: u64,
+        result: Result<Answer, Errno>,
+    ) -> Option<Late> {
         let result = match result {
             Ok(Answer::Done) => Ok(()),
             Ok(Answer::Later(late)) => return Some(late),
             Ok(Answer::Opened(opened, closes_on_exec)) => {
                 match self.listener.answer_with(id, opened, closes_on_exec) {
                     Ok(()) => return None,
-                    Err(errno) => Err(errno),
+                    Err((errno, _)) => Err(errno),
+                }
+            }
+            Ok(Answer::Made(opened, closes_on_exec, made)) => {
+                match self.listener.answer_with(id, opened, closes_on_exec) {
+                    Ok(()) => return None,
+                    Err((errno, opened)) => {
+                        performer.take_back(&opened, &made);
+                        Err(errno)
+                    }
                 }
             }
             Err(errno) => Err(errno),
