@@ -29,6 +29,8 @@ def per_call(name, *calls):
 per_call('mkdir, rmdir', lambda n: os.mkdir('x'), lambda n: os.rmdir('x'))
 per_call('deep', lambda n: os.mkdir('a/b/c/d/x'), lambda n: os.rmdir('a/b/c/d/x'))
 os.mkdir('x'); per_call('rename', lambda n: os.rename('x', 'y'), lambda n: os.rename('y', 'x'))
+made = lambda n: os.close(os.open(f'f{n}', os.O_CREAT | os.O_WRONLY, 0o644))
+per_call('file', made); per_call('file that is there', made); per_call('file that is read', lambda n: os.close(os.open('f1', 0)))
 os.umask(os.umask(0)); per_call('after umask', lambda n: os.mkdir('z'), lambda n: os.rmdir('z'))
 ";
 
@@ -40,6 +42,7 @@ fn script(text: &str) -> String {
 #[ignore = "a measurement"]
 fn costs() {
     let mut pair = [false, true].map(|hides| Sandbox::with(hides, Network::PrivateLoopback));
+    let mut strict = Sandbox::strict();
     // In memory, so that the file system itself takes little.
     for _ in 0..3 {
         for (sandbox, name) in pair.iter_mut().zip(["without", "with"]) {
@@ -47,7 +50,12 @@ fn costs() {
             println!("{name}: {}", sandbox.output(&work).trim());
         }
     }
-    for (sandbox, name) in pair.iter_mut().zip(["without", "with"]) {
+    for _ in 0..3 {
+        let work = format!("cd /tmp; mkdir tree; {}\nrm -rf tree", script(TREE));
+        println!("strict: {}", strict.output(&work).trim());
+    }
+    let all = pair.iter_mut().chain([&mut strict]);
+    for (sandbox, name) in all.zip(["without", "with", "strict"]) {
         println!(
             "{name}: {}",
             sandbox.output(&format!("cd /tmp; {}", script(CALLS))).replace('\n', "; ")

@@ -94,6 +94,20 @@ fn script(after: &str) -> String {
     format!("python3 - <<'E'\n{WAYS}\n{after}\nE")
 }
 
+/// The look of the host does see what another plan leaves until a command has ended.
+#[test]
+fn what_is_not_strict_is_seen() {
+    let mut sandbox = Sandbox::new();
+    if !sandbox.holds() {
+        return;
+    }
+    let (_, found) = watched(
+        &mut sandbox,
+        "mkdir a b b/objects b/refs; echo x > a/.git; echo x > b/HEAD; sleep .3; rm a/.git b/HEAD",
+    );
+    assert_eq!(found, ["a/.git", "b"].map(|path| sandbox.root.join(path)).into());
+}
+
 #[test]
 fn no_way_makes_a_git_file() {
     if cfg!(not(target_arch = "x86_64")) {

@@ -138,7 +138,8 @@ fn open_at(
             return open_found(caller, there, &stat, flags, git).map(Step::Opened);
         }
         if flags & libc::O_NOFOLLOW != 0 {
-            return Err(Errno::LOOP);
+            let is_directory = flags & libc::O_DIRECTORY != 0;
+            return Err(if is_directory { Errno::NOTDIR } else { Errno::LOOP });
         }
         if place.directory.as_ref().is_some_and(is_in_proc) {
             // It may lead to what has no path.
