@@ -13,6 +13,8 @@ describe('options of the sandbox that make no sense are refused before any call'
     ['an unknown word for files', { files: 'none' }],
     ['an unknown word for readScope', { readScope: 'root' }],
     ['an unknown word for loopback', { loopback: 'yes' }],
+    ['an unknown word for git', { git: 'exact' }],
+    ['git held strictly without its directories', { git: 'strict', denyWrite: ['@editors'] }],
     ['an unknown word for isolation', { isolation: true }],
     ['a string for a list', { readable: '/etc' }],
     ['an empty path', { denyRead: [''] }],

@@ -8,6 +8,7 @@ export interface SandboxOptions {
   readable?: string[]
   denyRead?: string[]
   denyWrite?: string[]
+  git?: 'forked' | 'strict'
   network?: { allow: string[]; addresses?: Record<string, string>; tlsNames?: boolean }
   loopback?: 'private' | 'none' | 'host'
   isolation?: 'shared' | 'call'

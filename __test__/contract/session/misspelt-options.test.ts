@@ -33,7 +33,7 @@ describe('what is misspelt would leave open what it was to close, and is refused
     [
       'an option of the sandbox',
       { sandbox: { requird: true } },
-      /^sandbox\.requird is no option; there are required, network, loopback, denyRead, denyWrite, env\.$/u,
+      /^sandbox\.requird is no option; there are required, network, loopback, denyRead, denyWrite, git, env\.$/u,
     ],
     ['a value of the sandbox', { sandbox: { required: 'true' } }, /^sandbox\.required must be true or false\.$/u],
     ['a path of the sandbox', { sandbox: { denyRead: 'secrets' } }, /^sandbox\.denyRead must be an array of paths\.$/u],

@@ -60,7 +60,9 @@ fn by_profile(plan: &Plan, inherits: bool) -> Report {
     Report {
         files: files(),
         file_metadata: files(),
-        git: if plan.hides_git_directories {
+        git: if plan.is_git_strict {
+            enforced("no command runs, since sandbox.git cannot be held")
+        } else if plan.hides_git_directories {
             enforced("a profile of sandbox-exec; those that commands make are not held")
         } else {
             open(Choice::Git)

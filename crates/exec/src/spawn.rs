@@ -187,10 +187,15 @@ fn confine(
     let unconfined = |error: io::Error| {
         ExecError::unconfined(request, Missing::step(FailedStep::Mounts, error.to_string()))
     };
+    let lacking = |layer, requirement| {
+        let reason = "there is none on this system".to_owned();
+        Err(ExecError::unconfined(request, Missing { layer, requirement, reason }))
+    };
     if sandbox.plan.network == Network::Names {
-        let (layer, reason) = ("a network namespace", "there is none on this system".to_owned());
-        let missing = Missing { layer, requirement: Requirement::NamedHosts, reason };
-        return Err(ExecError::unconfined(request, missing));
+        return lacking("a network namespace", Requirement::NamedHosts);
+    }
+    if sandbox.plan.is_git_strict {
+        return lacking("the broker of opened files", Requirement::StrictGit);
     }
     if !Path::new(seatbelt::PROGRAM).exists() {
         return Err(unconfined(io::ErrorKind::NotFound.into()));

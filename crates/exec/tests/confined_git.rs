@@ -10,7 +10,9 @@ use std::process::Command;
 
 use support::place::{Place, has_namespaces};
 use support::{strings, text};
-use toolwright_exec::{ExecEnv, ExecRequest, Exit, GitNote, GitReport, GitReports, run};
+use toolwright_exec::{
+    ExecEnv, ExecError, ExecRequest, Exit, Finished, GitNote, GitReport, GitReports, run,
+};
 use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
 use toolwright_sandbox::policy::{Options, ReadScope, Resolved, plan};
 
@@ -28,6 +30,8 @@ mod new_repository;
 mod only_read;
 #[path = "confined_git/plants.rs"]
 mod plants;
+#[path = "confined_git/strict.rs"]
+mod strict;
 
 /// Settings that a person has for all repositories.
 const SETTINGS: [(&str, &str); 6] = [
@@ -106,6 +110,25 @@ impl Scene {
 
     /// The same behind a plan that is changed.
     fn confined_with(&self, script: &str, change: impl FnOnce(&mut Plan)) -> (String, GitReports) {
+        let (finished, reports) = self.try_confined(script, change);
+        let finished = finished.expect("it runs");
+        let code = match &finished.exit {
+            Exit::Code(code) => Some(*code),
+            Exit::Signal { .. } => None,
+        };
+        (self.without_paths(&format!("{}[{code:?}]", text(&finished))), reports)
+    }
+
+    /// Why a command is not run behind a plan that is changed.
+    fn refused_with(&self, script: &str, change: impl FnOnce(&mut Plan)) -> String {
+        format!("{:?}", self.try_confined(script, change).0.expect_err("it is refused"))
+    }
+
+    fn try_confined(
+        &self,
+        script: &str,
+        change: impl FnOnce(&mut Plan),
+    ) -> (Result<Finished, ExecError>, GitReports) {
         let root = &self.place.root;
         let resolved =
             Resolved { root: root.clone(), named_root: root.clone(), ..Resolved::default() };
@@ -141,12 +164,8 @@ impl Scene {
             git: Some(&reports),
             ..place.request("sh", &args)
         };
-        let finished = run(&request).expect("it runs");
-        let code = match &finished.exit {
-            Exit::Code(code) => Some(*code),
-            Exit::Signal { .. } => None,
-        };
-        (self.without_paths(&format!("{}[{code:?}]", text(&finished))), reports)
+        let finished = run(&request);
+        (finished, reports)
     }
 
     fn without_paths(&self, text: &str) -> String {
