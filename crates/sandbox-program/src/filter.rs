@@ -67,8 +67,6 @@ pub struct FilterPlan {
     pub own_pids: bool,
     /// Calls on names wait for a broker.
     pub brokers_files: bool,
-    /// Nothing that git would obey comes to lie on the host, a socket of that name neither.
-    pub is_git_strict: bool,
 }
 
 /// A filter as the kernel takes it.

@@ -147,7 +147,9 @@ fn build(plan: &Plan, ground: Ground<'_>) -> io::Result<Ruleset> {
             system::grant(fd.as_fd(), &root, refer)?;
         }
     } else {
-        let rights = may(system::WRITE_BENEATH | system::READ | system::RESOLVE_UNIX);
+        let named_sockets = if plan.is_git_strict { system::MAKE_SOCK } else { 0 };
+        let beneath = system::WRITE_BENEATH & !named_sockets;
+        let rights = may(beneath | system::READ | system::RESOLVE_UNIX);
         for path in writable {
             read.left_out += usize::from(!grant_at(&fd, path, rights, plan)?);
         }
@@ -191,6 +193,10 @@ fn handled_rights(plan: &Plan, ground: Ground<'_>) -> Handled {
         if plan.network != Network::Open {
             handled_rights.files |= system::RESOLVE_UNIX;
         }
+    }
+    // What is granted nowhere is refused everywhere.
+    if plan.is_git_strict {
+        handled_rights.files |= system::MAKE_SOCK;
     }
     if no_tcp(plan, ground) {
         handled_rights.ports = system::PORTS;

@@ -144,7 +144,6 @@ impl Worker {
             own_ipc: layers.ipc.holds(),
             own_pids: alone,
             brokers_files: files.is_some(),
-            is_git_strict: plan.is_git_strict,
         })
         .map_err(mistake)?;
         layers.seccomp = match filter::install(&filter) {

@@ -233,7 +233,7 @@ fn loopback(plan: &Plan, layers: &Layers) -> Row {
 }
 
 fn unix_sockets(plan: &Plan, layers: &Layers) -> Row {
-    if plan.network == Network::Open && plan.files == Files::Full && !plan.is_git_strict {
+    if plan.network == Network::Open && plan.files == Files::Full {
         return opened(Choice::NetworkAndFiles);
     }
     if layers.seccomp.holds() {

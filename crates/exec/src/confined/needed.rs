@@ -2,6 +2,7 @@
 
 use std::io;
 
+use rustix::io::Errno;
 use toolwright_sandbox::layers::{Layer, Layers};
 use toolwright_sandbox::plan::{Files, Network};
 use toolwright_sandbox::report;
@@ -29,6 +30,7 @@ pub(crate) fn missing(sandbox: &Sandbox<'_>, layers: &Layers) -> Option<Missing>
         }
     }
     if plan.is_git_strict {
+        let landlock_abi = layers.landlock_abi;
         let layers = [
             ("a mount namespace", layers.mount),
             ("the broker of names", layers.hidden_git),
@@ -36,6 +38,11 @@ pub(crate) fn missing(sandbox: &Sandbox<'_>, layers: &Layers) -> Option<Missing>
         ];
         if let Some((layer, refused)) = layers.into_iter().find(|(_, layer)| !layer.holds()) {
             return missing(layer, Requirement::StrictGit, reason(refused));
+        }
+        // It alone keeps sockets from names that git would take for its own.
+        if landlock_abi == 0 {
+            let refused = Layer::Refused(Errno::NOSYS.raw_os_error());
+            return missing("Landlock", Requirement::StrictGit, reason(refused));
         }
     }
     if !sandbox.required {

@@ -40,10 +40,9 @@ fn internet(plan: FilterPlan) -> Internet {
 }
 
 /// A unix socket reaches any service of the host that listens in the file system, so it is as open
-/// as both together. To bind one makes an entry of any name in a directory, and the name is in memory, where no
-/// filter can read it.
+/// as both together.
 fn unix_is_open(plan: FilterPlan) -> bool {
-    plan.network == Network::Open && plan.files == Files::Full && !plan.is_git_strict
+    plan.network == Network::Open && plan.files == Files::Full
 }
 
 /// `socket(family, type, protocol)`.

@@ -37,7 +37,8 @@ const REMOVE_FILE: u64 = 1 << 5;
 const MAKE_CHAR: u64 = 1 << 6;
 const MAKE_DIR: u64 = 1 << 7;
 const MAKE_REG: u64 = 1 << 8;
-const MAKE_SOCK: u64 = 1 << 9;
+/// To bind a socket gives it a name, which is in memory, where no filter can read it.
+pub(super) const MAKE_SOCK: u64 = 1 << 9;
 const MAKE_FIFO: u64 = 1 << 10;
 const MAKE_BLOCK: u64 = 1 << 11;
 const MAKE_SYM: u64 = 1 << 12;

@@ -152,6 +152,40 @@ E",
     assert_eq!(output.lines().filter(own).collect::<Vec<_>>(), [""; 0], "{output}");
 }
 
+/// What is opened as `/dev/tty` is the terminal of whoever opens it.
+#[test]
+fn terminals_are_those_of_the_caller() {
+    let mut sandbox = Sandbox::strict();
+    if !sandbox.holds() {
+        return;
+    }
+    let script = "python3 - <<'E'
+import os, sys
+try: open('/dev/tty', 'w'); print('opened')
+except OSError as error: print(error.errno)
+def inside(work):
+    pid, ours = os.forkpty()
+    if pid == 0:
+        try: work()
+        except OSError as error: print(error)
+        os._exit(0)
+    read = b''
+    try:
+        while data := os.read(ours, 100): read += data
+    except OSError: pass
+    os.waitpid(pid, 0)
+    print(read.decode().split())
+def write(path):
+    with open(path, 'w') as terminal: print('terminal', terminal.isatty(), os.tcgetpgrp(terminal.fileno()) == os.getpgrp(), file=terminal)
+inside(lambda: write('/dev/tty'))
+inside(lambda: write(os.ttyname(0)))
+inside(lambda: os.system('echo shell > /dev/tty'))
+E";
+    let expected = Sandbox::new().output(script);
+    assert!(expected.contains("['terminal', 'True', 'True']"), "{expected}");
+    assert_eq!(sandbox.output(script), expected);
+}
+
 #[test]
 fn descriptors_are_bounded_as_outside() {
     let mut sandbox = Sandbox::strict();

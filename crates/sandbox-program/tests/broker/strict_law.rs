@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use toolwright_git::name::{is_git_directory_name, makes_git_directory};
+use toolwright_sandbox::plan::{Files, Network};
 use toolwright_sandbox::refused_git::RefusedGit;
 
 use super::sandbox::Sandbox;
@@ -73,6 +74,7 @@ def x32(name): raw(0x40000000 | 2, name, os.O_CREAT | os.O_WRONLY, 0o644)
 def proc(name): open('/proc/self/cwd/' + name, 'w')
 def descriptor(name): open(f'/dev/fd/{os.open(chr(46), os.O_RDONLY)}/{name}', 'w')
 def bound(name): socket.socket(socket.AF_UNIX).bind(name)
+def pair(name): socket.socketpair()[0].bind(name)
 def copied(name): os.rename('f', 'g'); os.link('g', 'f'); os.rename('g', name)
 ways = {
     'open': lambda name: open(name, 'w'), 'append': lambda name: open(name, 'a'), 'exclusive': lambda name: open(name, 'x'),
@@ -81,7 +83,7 @@ ways = {
     'creat': lambda name: raw(85, name, 0o644), 'openat2': open2, 'x32': x32, 'link': lambda name: os.link('f', name),
     'symlink': lambda name: os.symlink('f', name), 'mknod': lambda name: os.mknod(name), 'fifo': lambda name: os.mkfifo(name),
     'rename': copied, 'rename a link': lambda name: os.rename('l', name), 'temporary': temporary, 'empty path': empty_path,
-    'through': through, 'proc': proc, 'descriptor': descriptor, 'bound': bound,
+    'through': through, 'proc': proc, 'descriptor': descriptor, 'bound': bound, 'bound pair': pair,
     'exchange': lambda name: raw(316, -100, 'f', -100, name, 2), 'directory': lambda name: os.rename('d', name),
 }
 def attempt(way, name):
@@ -265,4 +267,28 @@ E";
     drop(reader);
     Sandbox::end_on(&mut other);
     assert_eq!(found, BTreeSet::new());
+}
+
+/// Writes that are not confined are held as well, wherever they go.
+#[test]
+fn it_holds_where_writes_are_not_confined() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().canonicalize().unwrap().join("root");
+    fs::create_dir(&root).unwrap();
+    let mut sandbox = Sandbox::start_at(&root, |plan| {
+        plan.is_git_strict = true;
+        plan.files = Files::Full;
+        plan.network = Network::Open;
+    });
+    if !sandbox.holds() {
+        return;
+    }
+    let script = script(
+        "for name in ('.git', '../.git', '/tmp/.git'):
+    for way in ways:
+        result = attempt(way, name)
+        if result == 'done' or os.path.lexists(name): print(way, name, result)",
+    );
+    let (output, found) = watched(&mut sandbox, &script);
+    assert_eq!((&*output, found), ("", BTreeSet::new()));
 }

@@ -20,7 +20,6 @@ pub(crate) const PLAN: FilterPlan = FilterPlan {
     own_ipc: true,
     own_pids: true,
     brokers_files: false,
-    is_git_strict: false,
 };
 
 /// A user without any right.

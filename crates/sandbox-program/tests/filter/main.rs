@@ -28,15 +28,7 @@ const PLANS: [FilterPlan; 6] = [
 ];
 
 const fn plan(network: Network, files: Files, own_net: bool) -> FilterPlan {
-    FilterPlan {
-        network,
-        files,
-        own_net,
-        own_ipc: true,
-        own_pids: true,
-        brokers_files: false,
-        is_git_strict: false,
-    }
+    FilterPlan { network, files, own_net, own_ipc: true, own_pids: true, brokers_files: false }
 }
 
 /// The plan with which the most is refused.
@@ -47,7 +39,6 @@ const NARROWEST: FilterPlan = FilterPlan {
     own_ipc: false,
     own_pids: false,
     brokers_files: false,
-    is_git_strict: false,
 };
 
 fn filter(plan: FilterPlan) -> Program {
