@@ -16,7 +16,11 @@ function commands(rootDir: string, sandbox: SandboxOptions) {
   const { bash } = createTools({ rootDir, sandbox })
   return async (script: string): Promise<string> => {
     const run = bash.execute({ cmd: 'sh', args: ['-c', `exec 2>&1; ${script}`] }, { toolCallId: 'call' })
-    return String(await run.catch((error: unknown) => (ToolError.isInstance(error) ? `${error.message} ${error.hint ?? ''}` : Promise.reject(error as Error))))
+    return String(
+      await run.catch((error: unknown) =>
+        ToolError.isInstance(error) ? `${error.message} ${error.hint ?? ''}` : Promise.reject(error as Error),
+      ),
+    )
   }
 }
 
@@ -26,7 +30,9 @@ describe.skipIf(!isHeld)('git that is held strictly', { timeout: 120_000 }, () =
   test('repositories with a work tree are made and written as before', async () => {
     const { root } = makeSandbox()
     const sh = commands(root, strict)
-    expect(await sh(`git init -q -b main && ${identity} && echo one > a && git add a && git commit -qm one && git log --format=%s`)).toBe('one\n')
+    expect(await sh(`git init -q -b main && ${identity} && echo one > a && git add a && git commit -qm one && git log --format=%s`)).toBe(
+      'one\n',
+    )
     expect(execFileSync('git', ['log', '--format=%s'], { cwd: root, encoding: 'utf8' })).toBe('one\n')
     expect(await sh('git clone -q . ../copy; git clone -q . copy && git -C copy log --format=%s')).toContain('one\n')
   })
