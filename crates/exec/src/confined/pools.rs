@@ -176,3 +176,17 @@ pub(super) fn is_full(error: &io::Error) -> bool {
     let errno = error.raw_os_error().map(Errno::from_raw_os_error);
     matches!(errno, Some(Errno::MFILE | Errno::NFILE))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_strict_plan_has_a_supervisor_of_its_own() {
+        let plan = Plan::default();
+        let forked = Plan { forks: vec!["/r/.git".into()], ..plan.clone() };
+        let strict = Plan { is_git_strict: true, ..plan.clone() };
+        assert_eq!(key(&plan), key(&forked));
+        assert_ne!(key(&plan), key(&strict));
+    }
+}

@@ -14,7 +14,17 @@
 //! | `rename` of a file to such a name | the kernel's |
 //! | `symlink`, `link`, `mknod`, `rename` of anything else to such a name | `EPERM` |
 //!
-//! Opening is not waited for. So a command can make a plain *file* of such a name, which is found when the command has
+//! Under a strict plan, opening for writing waits too ([`open`]), and so does cutting off:
+//!
+//! | Call under a strict plan | Answer |
+//! | --- | --- |
+//! | that would make a file, link, pipe or socket of such a name, write to one, or give it another name | `EPERM` |
+//! | that would make the last entry of a bare repository ([`strict`]) | `EPERM` |
+//! | on what the host does not see | the kernel's |
+//! | that opens for writing what another process has to open first | the kernel's, when that has |
+//! | that opens for writing a file of another process in `/proc` | `EACCES` |
+//!
+//! Otherwise opening is not waited for. So a command can make a plain *file* of such a name, which is found when the command has
 //! ended. Another thread of the command can open the empty directory of the host in the moment between its making and
 //! its covering, and keep it open.
 //!
