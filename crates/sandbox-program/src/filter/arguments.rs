@@ -7,6 +7,11 @@ const TIOCSTI: u32 = 0x5412;
 const TIOCLINUX: u32 = 0x541C;
 const TIOCSETD: u32 = 0x5423;
 
+/// Requests of file systems that make an entry of a name which is in memory, where no filter can read it: a
+/// subvolume or snapshot of Btrfs (in two forms each) and bcachefs, and a copy of OCFS2. Git may take it for its own.
+const MAKE_ENTRIES: [u32; 6] =
+    [0x5000_940E, 0x5000_9401, 0x5000_9418, 0x5000_9417, 0x4020_BC10, 0x4018_6F04];
+
 /// Every namespace that `clone` can make. In `clone`, unlike `unshare`, the bit of the time namespace
 /// belongs to the signal number.
 const CLONE_NEW: u32 = 0x7E02_0000;
@@ -61,7 +66,7 @@ pub(super) fn open(asm: &mut Assembler, argument: u32) -> At {
 }
 
 pub(super) fn ioctl(asm: &mut Assembler) -> At {
-    refuse_any(asm, &[TIOCSTI, TIOCLINUX, TIOCSETD])
+    refuse_any(asm, &[&[TIOCSTI, TIOCLINUX, TIOCSETD][..], &MAKE_ENTRIES].concat())
 }
 
 pub(super) fn clone(asm: &mut Assembler) -> At {

@@ -69,7 +69,7 @@ pub(super) fn open(
         let place = Place::of(caller, named)?;
         match open_at(caller, &place, (flags, mode), git)? {
             Step::Opened(opened) => return Ok(opened),
-            Step::Made(made) => return Ok(Opened::Made(made, place)),
+            Step::Made(new) => return Ok(Opened::Made(new, place)),
             Step::Follow(path) if path.to_bytes().first() == Some(&b'/') => {
                 named = Named { base: Ok(None), path };
             }
@@ -125,7 +125,7 @@ fn open_at(
                 let flags = flags | libc::O_EXCL;
                 match git.create(place, || open_raw(place.directory(), &place.name, flags, mode)) {
                     Err(Errno::EXIST) if !is_exclusive => continue,
-                    made => return made.map(Step::Made),
+                    new => return new.map(Step::Made),
                 }
             }
             there => there?,
