@@ -634,6 +634,8 @@ export interface ContractBashRequest {
   denyWrite?: Array<string>
   /** Reach these hosts by name, as far as the grants open them. */
   names?: SandboxHosts
+  /** `forked` or `strict`. */
+  git?: 'forked' | 'strict'
   /** `private`, `none` or `host`. */
   loopback?: 'private' | 'none' | 'host'
   /** Refuse to run where a layer for files or processes is missing. */
@@ -1462,6 +1464,8 @@ export interface SandboxRequest {
   readable?: Array<string>
   /** What may not be written below the root. */
   denyWrite?: Array<string>
+  /** `forked` or `strict`. */
+  git?: string
   /** Share nothing with other calls. */
   isolated?: boolean
   /** Refuse to run where a layer for files or processes is missing. */
