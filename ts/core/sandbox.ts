@@ -42,7 +42,7 @@ export interface SandboxOptions {
    * repositories of them when the command has ended; plain files that git takes for one are judged then. `strict`: while a
    * command runs, it leaves no such files either, and where an existing remote is fetched from and pushed to stays as it is.
    * Linked work trees, submodules and bare repositories below the root are refused to commands then, and opening a file for
-   * writing takes about 25 microseconds more. Where the system cannot hold it, commands are refused. @default 'forked'
+   * writing takes some tens of microseconds more. Where the system cannot hold it, commands are refused. @default 'forked'
    */
   git?: 'forked' | 'strict' | undefined
   /**
