@@ -4,7 +4,6 @@
 pub mod report;
 mod request;
 
-use std::env;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -14,6 +13,7 @@ use sha2::{Digest, Sha256};
 use toolwright_checkpoints::{
     Checkpoints, Diff, Options, Origin, Progress, Restore, Restored, Take, Taken, WindowKind,
 };
+use toolwright_sandbox::policy::state_directory;
 
 pub use request::limits;
 
@@ -46,10 +46,7 @@ impl OpenInput {
 
 /// Below `$XDG_STATE_HOME`, or `~/.local/state`: what should stay, and is nobody's configuration.
 fn default_store(root: &Path) -> Result<PathBuf, Failure> {
-    let state = env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let home = || env::home_dir().filter(|home| home.is_absolute());
-    let state = state.or_else(|| home().map(|home| home.join(".local/state")));
-    let state = state.ok_or_else(Failure::no_place_for_checkpoints)?;
+    let state = state_directory().ok_or_else(Failure::no_place_for_checkpoints)?;
     let real = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
     let hash = Sha256::digest(real.as_os_str().as_bytes());
     let mut name = real.file_name().map_or_else(|| OsString::from("root"), OsString::from);
@@ -57,7 +54,7 @@ fn default_store(root: &Path) -> Result<PathBuf, Failure> {
     for byte in &hash[..HASH_BYTES] {
         name.push(format!("{byte:02x}"));
     }
-    Ok(state.join("toolwright").join("checkpoints").join(name))
+    Ok(state.join("checkpoints").join(name))
 }
 
 /// What is compared.

@@ -32,6 +32,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+pub(crate) use git::obstacle;
 pub(crate) use leader::ConfinedLeader;
 use lease::take_worker;
 pub(crate) use lease::{Enforcement, Lease, probe};

@@ -36,6 +36,10 @@ pub enum GitReport {
     Refused(RefusedGit),
     /// The command has made a git directory, and others run still. Commands alone see it until none does.
     Unsettled,
+    /// A host was killed while its commands ran here. What they have left was judged now: the reports of it follow.
+    Killed,
+    /// A host was killed while its commands ran here, and what they have left cannot be told from what a person has.
+    KilledUnknown,
     /// A directory of hooks in the project was changed for commands alone.
     Hooks {
         /// The directory.

@@ -12,7 +12,15 @@ pub fn report(plan: &Plan, inherits: bool, cancel: &dyn CancelSource) -> Report 
     {
         match crate::confined::probe(plan, cancel) {
             crate::confined::Enforcement::Layers(layers) => {
-                toolwright_sandbox::report::report(plan, &layers, inherits)
+                let mut report = toolwright_sandbox::report::report(plan, &layers, inherits);
+                if let (Mechanism::Means(means), Some(obstacle)) =
+                    (&mut report.git.mechanism, crate::confined::obstacle(plan))
+                {
+                    *means += &format!(
+                        "; what commands leave when this process is killed is taken for the user's ({obstacle})"
+                    );
+                }
+                report
             }
             crate::confined::Enforcement::Unavailable(reason) => nothing(&reason),
         }

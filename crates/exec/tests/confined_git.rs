@@ -148,6 +148,7 @@ impl Scene {
             other_home: None,
             variables: &[],
             sessions: None,
+            state: None,
             path: None,
         });
         plan.readable.push(self.beside.clone());

@@ -29,6 +29,7 @@
 //!     other_home: None,
 //!     variables: &[],
 //!     sessions: None,
+//!     state: None,
 //!     path: None,
 //! });
 //! assert!(plan.protected.contains(&root.join("notes")));

@@ -64,6 +64,9 @@ pub struct Plan {
     pub looks_below: Option<PathBuf>,
     /// Absent paths that programs on the host would obey. The host sets aside what commands make there.
     pub set_aside: Vec<PathBuf>,
+    /// Where the host keeps what it knows of all that while commands run, for the next host if this one is killed.
+    /// Commands that can write around it find it closed.
+    pub marks: Option<PathBuf>,
     /// The identities of the root and other granted directories. One that has become another is not
     /// bound, and one inside a writable directory is kept in its place.
     pub granted: Vec<Granted>,

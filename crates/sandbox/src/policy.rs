@@ -15,6 +15,7 @@ pub mod presets;
 mod reserved;
 mod scope;
 mod sessions;
+mod state;
 pub mod stores;
 mod trail;
 
@@ -25,6 +26,7 @@ pub use grants::{
     Resolved, refuse_led_out,
 };
 pub use sessions::sessions_directory;
+pub use state::state_directory;
 
 /// The caller's options. Relative paths start at the root, `~/` at the home directory.
 #[derive(Debug, Clone)]
@@ -61,6 +63,8 @@ pub struct Options<'a> {
     pub variables: &'a [(OsString, OsString)],
     /// Where sessions of the tool contract keep their files, which others do not read.
     pub sessions: Option<&'a Path>,
+    /// Where the package keeps state of this user, its [marks](Plan::marks) among it.
+    pub state: Option<&'a Path>,
     /// The directories programs are looked up in, which a narrow scope leaves readable.
     pub path: Option<&'a OsStr>,
 }
@@ -114,6 +118,8 @@ pub fn plan(options: &Options<'_>) -> Plan {
     for repository in &repositories {
         git::hold(repository, is_writable, &mut protected, &mut forks);
     }
+    let marks = options.state.map(|state| state::marks(state, is_writable));
+    closed.extend(marks.iter().filter(|(_, is_closed)| *is_closed).map(|(path, _)| path.clone()));
     reserved::close(&mut closed, &mut readable);
     for paths in [&mut closed, &mut readable, &mut writable] {
         paths.sort_unstable();
@@ -134,6 +140,7 @@ pub fn plan(options: &Options<'_>) -> Plan {
         looks_below: is_guarded.then(|| options.root.to_owned()),
         hooks,
         set_aside,
+        marks: marks.map(|(path, _)| path),
         granted,
         limits: options.limits,
         origin: Some(Arc::new(origin::of(options))),

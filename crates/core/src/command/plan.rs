@@ -157,6 +157,7 @@ impl SandboxOptions {
             other_home: stores::home_of_user(),
             variables: environment,
             sessions: Some(&policy::sessions_directory()),
+            state: policy::state_directory().as_deref(),
             path: variable(environment, "PATH"),
         })
     }

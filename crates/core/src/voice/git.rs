@@ -46,6 +46,8 @@ fn sentence(report: &GitReport) -> String {
             place(path)
         ),
         GitReport::Unsettled => "The git directories that the command has made are seen by commands alone until no process of a command runs. Stop the processes that were kept when the user is to see them.".to_owned(),
+        GitReport::Killed => "A program that ran commands here was killed before it had looked at what they left. It was looked at now, and the notes after this one name what was new. The user may have made it since: tell the user.".to_owned(),
+        GitReport::KilledUnknown => "A program that ran commands here was killed before it had looked at what they left, and its record of what was there before cannot be read. So nothing was renamed. Tell the user to look at `.git` files, bare repositories and settings of editors that are new.".to_owned(),
         GitReport::Hooks { directory, names } => format!(
             "In {}, the changes to {} are seen by commands alone, because git runs hooks outside of the sandbox. Have the user make them there.",
             place(directory),

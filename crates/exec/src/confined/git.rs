@@ -7,13 +7,16 @@
 //! - Of each git directory of a person commands have a fork ([`forks`]). What they change there comes back as data.
 //! - A git directory that a command makes is private to commands ([`made`]). It comes back as data too.
 //! - What looks like a git directory without that, of plain files, is found when the command has ended
-//!   ([`look`]), and is made anew from data or gets another name ([`set_aside`]).
+//!   ([`look`]), and is made anew from data or gets another name ([`set_aside`]). Should the host be killed before,
+//!   the next one finds it by a mark ([`marks`]).
 
 mod fork_use;
 mod forks;
 mod judged;
+mod known;
 mod look;
 mod made;
+mod marks;
 mod requests;
 mod set_aside;
 mod told;
@@ -28,7 +31,8 @@ use fork_use::ForkEnd;
 pub(crate) use fork_use::ForkUse;
 pub(crate) use forks::Forks;
 use judged::End;
-pub(crate) use look::{Look, forget_below};
+pub(crate) use look::{Look, forget_all, forget_below};
+pub(crate) use marks::obstacle;
 
 use crate::git_reports::{GitNote, GitReport, RefusedGit};
 
@@ -54,7 +58,7 @@ pub(crate) fn end(
         fork_use.map_or((Vec::new(), true), |mut fork_use| fork_use.end(end));
     if let Some(mut look) = look {
         reports.extend(refused.into_iter().map(|refused| look.report(refused)));
-        reports.extend(look.end(End { hides, is_settled }));
+        reports.extend(look.end(End { hides, is_settled, is_past: false }));
     }
     reports
 }

@@ -131,8 +131,9 @@ pub(crate) fn take_worker(
     is_background: bool,
     deadline: Option<Instant>,
 ) -> Result<Lease, ExecError> {
-    let plan = sandbox.plan;
-    let look = Look::begin(plan).map(Box::new);
+    let look = Look::begin(sandbox.plan).map(Box::new);
+    let replanned = look.as_ref().and_then(|look| look.plan());
+    let plan = replanned.as_ref().unwrap_or(sandbox.plan);
     match lease(plan, look, (sandbox.isolated, is_background), request.cancel, deadline) {
         Ok(mut lease) => match needed::missing(sandbox, &lease.worker().layers) {
             None => {
@@ -214,6 +215,9 @@ fn lease(
                 }
                 continue;
             }
+        }
+        if let Some(look) = &look {
+            look.hides(layers.hidden_git.holds());
         }
         if !is_background || is_isolated || !network::can_be_shared(plan, &layers) {
             lease.look = look.take();

@@ -100,6 +100,7 @@ pub(crate) fn release_directory(directory: &Path) {
 /// that end does not meet a supervisor that removes its placeholders.
 extern "C" fn end_all() {
     end_idle(|_| true);
+    git::forget_all();
 }
 
 /// Retires these pools, and waits for the supervisors that have no command to run.

@@ -84,6 +84,7 @@ impl Fixture {
             other_home: settings.other_home.as_deref(),
             variables: &settings.variables,
             sessions: settings.sessions.as_deref(),
+            state: None,
             path: settings.path.as_deref(),
         }
     }

@@ -73,6 +73,7 @@ impl Wire for Plan {
             is_git_strict: Wire::read(from)?,
             looks_below: None,
             set_aside: Vec::new(),
+            marks: None,
             granted: Wire::read(from)?,
             limits: Wire::read(from)?,
             origin: None,

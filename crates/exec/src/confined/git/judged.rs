@@ -18,6 +18,8 @@ pub(super) struct End {
     pub(super) hides: bool,
     /// Whether all changes to repositories have come back.
     pub(super) is_settled: bool,
+    /// Whether it ended with its host, and anybody may have been there since. Then only names change.
+    pub(super) is_past: bool,
 }
 
 /// Something that is new.
@@ -53,7 +55,9 @@ impl Judged<'_> {
             Sign::Directory | Sign::Bare if !is_last => Judgment::Later,
             Sign::Directory if made::is_covered(self.identity) => self.of_nobody(),
             Sign::Directory if end.hides => Judgment::OfPerson,
+            Sign::Directory if end.is_past => self.set_aside(self.place, DOT_GIT),
             Sign::Directory => self.make_anew(self.place, Path::new(DOT_GIT)),
+            Sign::Bare if end.is_past => self.set_aside(self.place, "HEAD"),
             Sign::Bare => match (self.place.parent(), self.place.file_name()) {
                 (Some(above), Some(name)) if self.place != Path::new(".") => {
                     let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };

@@ -2,7 +2,11 @@
 //!
 //! What is there when no command runs is a person's. Afterwards, what is new was made by a command, unless it is
 //! of a kind that no command can make. Where a command made a git directory of plain files, the host makes it anew
-//! from data, or gives it another name.
+//! from data, or gives it another name. What a host left that was killed meanwhile is judged before the next command
+//! begins ([`settled`]).
+
+mod settled;
+mod tops;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,16 +18,16 @@ use toolwright_git::repository::{self, DOT_GIT};
 use toolwright_sandbox::plan::{Files, Plan};
 
 use super::judged::{End, Judged, Judgment, joined};
+use super::known::{Known, Place, all, in_order};
+use super::marks::{Content, Marks, Running, TopId};
 use super::set_aside::{self, Identity, identity_at};
 use super::shown;
 use crate::git_reports::{GitReport, RefusedGit};
+pub(crate) use tops::{forget_all, forget_below};
+use tops::{is_shared, of};
 
-/// How many directories are known at once.
-const MAX_TOPS: usize = 16;
 /// More reports of one command are dropped.
 const MAX_REPORTS: usize = 64;
-/// No file or link that leads elsewhere is longer.
-const MAX_LEAD: u64 = 8 << 10;
 
 /// A directory that commands write.
 #[derive(Debug)]
@@ -39,21 +43,21 @@ struct State {
     /// Which directory it is, and what is known below it.
     discovery: Option<(Identity, Discovery)>,
     /// What a person has, by the place at which git discovers it, from the top on, and by what.
-    of_person: BTreeMap<(PathBuf, Sign), Known>,
+    of_person: BTreeMap<Place, Known>,
     /// What commands have made and nobody could judge yet.
-    pending: BTreeSet<(PathBuf, Sign)>,
+    pending: BTreeSet<Place>,
     /// The directories in which names were made or removed since no command ran.
     changed: BTreeSet<PathBuf>,
     /// What lay at paths that are set aside before a command ran.
-    beside: BTreeMap<PathBuf, Identity>,
-}
-
-/// What a person has at a place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Known {
-    identity: Identity,
-    /// What it says, if it leads elsewhere.
-    lead: Option<Vec<u8>>,
+    beside: BTreeMap<PathBuf, Option<Identity>>,
+    /// What of this is on disk, for the next host.
+    marks: Marks,
+    /// Whether that is less than is known.
+    is_unsaid: bool,
+    /// Whether what is there has to be taken for a person's, although nothing has changed.
+    is_unadopted: bool,
+    /// Whether commands can make no git directory that the host sees.
+    hides: bool,
 }
 
 /// A look at the directories of a plan while one command runs.
@@ -61,6 +65,10 @@ struct Known {
 pub(crate) struct Look {
     tops: Vec<Arc<Top>>,
     plan: Plan,
+    /// Whether that is another one than was asked for.
+    is_replanned: bool,
+    /// What was judged before it.
+    reports: Vec<GitReport>,
     /// The git directories of a person below them, beside those of the plan.
     below: Vec<PathBuf>,
     is_over: bool,
@@ -84,14 +92,38 @@ impl Look {
             }
         }
         let tops: Vec<Arc<Top>> = tops.iter().map(|path| of(path)).collect();
+        let (mut plan, mut reports, mut is_replanned) = (plan.clone(), Vec::new(), false);
+        for top in &tops {
+            is_replanned |= top.lock().settle(&top.path, &mut plan, &mut reports);
+        }
         let mut below = Vec::new();
         for top in &tops {
             let mut state = top.lock();
-            state.begin(&top.path, plan);
+            state.begin(&top.path, &plan);
             state.users += 1;
-            below.extend(state.git_directories(&top.path, plan));
+            state.say(&top.path, &plan);
+            below.extend(state.git_directories(&top.path, &plan));
         }
-        Some(Self { tops, plan: plan.clone(), below, is_over: false })
+        reports.truncate(MAX_REPORTS);
+        Some(Self { tops, plan, is_replanned, reports, below, is_over: false })
+    }
+
+    /// The plan for the command, if what was there when it was made had been left by a killed host.
+    pub(crate) fn plan(&self) -> Option<Plan> {
+        self.is_replanned.then(|| self.plan.clone())
+    }
+
+    /// Notes whether the command can make no git directory that the host sees. It has not begun.
+    pub(crate) fn hides(&self, hides: bool) {
+        for top in &self.tops {
+            let mut state = top.lock();
+            let hides = hides && (state.users == 1 || state.hides);
+            if state.hides != hides {
+                state.hides = hides;
+                let running = state.running();
+                state.marks.say(running);
+            }
+        }
     }
 
     /// The git directories of a person below the directories that commands write, beside those of the plan.
@@ -115,7 +147,7 @@ impl Look {
 
     /// Judges what is new, and says what of it does not stay. The command has ended.
     pub(super) fn end(&mut self, end: End) -> Vec<GitReport> {
-        let mut reports = Vec::new();
+        let mut reports = std::mem::take(&mut self.reports);
         if std::mem::replace(&mut self.is_over, true) {
             return reports;
         }
@@ -124,6 +156,7 @@ impl Look {
             let mut state = top.lock();
             state.users = state.users.saturating_sub(1);
             state.end(&top.path, (&self.plan, &before), end, &mut reports);
+            state.say(&top.path, &self.plan);
         }
         reports.truncate(MAX_REPORTS);
         reports
@@ -132,7 +165,7 @@ impl Look {
 
 impl Drop for Look {
     fn drop(&mut self) {
-        self.end(End { hides: false, is_settled: false });
+        self.end(End { hides: false, is_settled: false, is_past: false });
     }
 }
 
@@ -162,15 +195,24 @@ impl State {
         self.discovery = identity.zip(begun);
         self.of_person.clear();
         self.pending.clear();
+        self.is_unsaid = true;
         self.changed.insert(PathBuf::from("."));
     }
 
     fn begin(&mut self, top: &Path, plan: &Plan) {
+        let within = |path: &&PathBuf| path.starts_with(top);
         if self.users > 0 {
             self.look(top);
+            for path in plan.set_aside.iter().filter(within) {
+                // Nothing was there when the plan was made, and a command may have put something there.
+                if !self.beside.contains_key(path) {
+                    self.beside.insert(path.clone(), None);
+                    self.is_unsaid = true;
+                }
+            }
             return;
         }
-        let was_known = self.discovery.is_some();
+        let was_known = self.discovery.is_some() && !std::mem::take(&mut self.is_unadopted);
         self.changed.clear();
         if plan.looks_below.is_some() {
             self.look(top);
@@ -180,9 +222,36 @@ impl State {
             }
         }
         self.changed.clear();
-        let within = |path: &&PathBuf| path.starts_with(top);
-        let there = |path: &PathBuf| Some((path.clone(), identity_at(rustix::fs::CWD, path)?));
-        self.beside = plan.set_aside.iter().filter(within).filter_map(there).collect();
+        let there = |path: &PathBuf| (path.clone(), identity_at(rustix::fs::CWD, path));
+        let beside = plan.set_aside.iter().filter(within).map(there).collect();
+        self.is_unsaid |= self.beside != beside;
+        self.beside = beside;
+    }
+
+    fn running(&self) -> Running {
+        // What nobody could judge yet is judged by the next host.
+        let is_open = self.pending.iter().any(|(_, sign)| *sign != Sign::Directory);
+        match (self.users, self.hides) {
+            (0, _) if !is_open => Running::Nothing,
+            (_, true) => Running::Hidden,
+            (_, false) => Running::Commands,
+        }
+    }
+
+    /// Has the mark say what is known and runs now.
+    fn say(&mut self, top: &Path, plan: &Plan) {
+        let running = self.running();
+        if running != Running::Nothing && (self.is_unsaid || !self.marks.has_one()) {
+            let id = Directory::open(top).ok().and_then(|opened| TopId::of(&opened, top));
+            let below =
+                |(path, it): (&PathBuf, &_)| Some((path.strip_prefix(top).ok()?.to_owned(), *it));
+            let beside = self.beside.iter().filter_map(below).collect();
+            let content = id.and_then(|id| Content::new(id, beside, self.of_person.iter()));
+            self.marks.begin(plan, content, running);
+            self.is_unsaid = false;
+        } else {
+            self.marks.say(running);
+        }
     }
 
     /// Whether something leads elsewhere, which a person may have rewritten in its place.
@@ -193,7 +262,9 @@ impl State {
     /// Takes what is there for a person's.
     fn adopt(&mut self, top: &Path) {
         let Some((_, discovery)) = &self.discovery else { return };
+        let before = self.of_person.len();
         self.of_person.retain(|(place, sign), _| discovery.has(place, *sign));
+        self.is_unsaid |= self.of_person.len() != before;
         self.pending.retain(|(place, sign)| discovery.has(place, *sign));
         let Ok(directory) = Directory::open(top) else { return };
         for found in all(discovery) {
@@ -208,11 +279,23 @@ impl State {
                 }
                 self.pending.remove(&found);
             }
-            match Known::at(&directory, &found.0, found.1) {
-                Some(known) => drop(self.of_person.insert(found, known)),
-                None => drop(self.of_person.remove(&found)),
+            let known = Known::at(&directory, &found.0, found.1);
+            if self.of_person.get(&found) != known.as_ref() {
+                self.is_unsaid = true;
+                match known {
+                    Some(known) => drop(self.of_person.insert(found, known)),
+                    None => drop(self.of_person.remove(&found)),
+                }
             }
         }
+    }
+
+    fn directories_of_person<'s>(&'s self, top: &'s Path) -> impl Iterator<Item = PathBuf> + 's {
+        self.of_person.keys().filter_map(|(place, sign)| match sign {
+            Sign::Directory => Some(joined(top, place).join(DOT_GIT)),
+            Sign::Bare => Some(joined(top, place)),
+            Sign::File | Sign::Other => None,
+        })
     }
 
     /// The git directories of a person, of which commands get forks.
@@ -251,7 +334,11 @@ impl State {
         for path in &plan.set_aside {
             let Some(relative) = Top::relative(top, path) else { continue };
             if self.may_hold(relative) {
-                reports.extend(set_aside::path(plan, path, self.beside.get(path)));
+                reports.extend(set_aside::path(
+                    plan,
+                    path,
+                    self.beside.get(path).and_then(Option::as_ref),
+                ));
             }
         }
         if plan.looks_below.is_none()
@@ -265,34 +352,26 @@ impl State {
         let Some((_, discovery)) = &self.discovery else { return };
         let found = all(discovery);
         let Ok(directory) = Directory::open(top) else { return };
-        // A file leads to one of the others.
-        let (files, others): (Vec<_>, Vec<_>) =
-            found.iter().partition(|(_, sign)| *sign == Sign::File);
-        for found in others.into_iter().chain(files) {
+        for found in in_order(&found) {
             let (place, sign) = (&found.0, &found.1);
             let Some(now) = Known::at(&directory, place, *sign) else { continue };
             if self.of_person.get(found) == Some(&now) {
                 continue;
             }
             let identity = now.identity;
-            let known = || {
-                let own = self.of_person.keys().filter_map(|(place, sign)| match sign {
-                    Sign::Directory => Some(joined(top, place).join(DOT_GIT)),
-                    Sign::Bare => Some(joined(top, place)),
-                    Sign::File | Sign::Other => None,
-                });
-                own.chain(before.iter().cloned()).collect()
-            };
+            let known = || self.directories_of_person(top).chain(before.iter().cloned()).collect();
             let (directory, known) = (&directory, &known);
             let judged = Judged { plan, top, directory, place, sign: *sign, identity, known };
             match judged.judge(end, self.users == 0) {
                 Judgment::OfPerson => {
                     self.pending.remove(found);
+                    self.is_unsaid = true;
                     self.of_person.insert(found.clone(), now);
                 }
                 Judgment::MadeAnew(mut more) => {
                     reports.append(&mut more);
                     self.pending.remove(found);
+                    self.is_unsaid = true;
                     if let Some(now) = Known::at(directory, place, *sign) {
                         self.of_person.insert(found.clone(), now);
                     }
@@ -316,55 +395,4 @@ impl State {
             self.changed.contains(above)
         }) || self.discovery.is_none()
     }
-}
-
-impl Known {
-    fn at(top: &Directory, place: &Path, sign: Sign) -> Option<Self> {
-        let entry = if sign == Sign::Bare { place.to_owned() } else { place.join(DOT_GIT) };
-        let identity = identity_at(top, &entry)?;
-        let lead = match sign {
-            Sign::File => Some(top.read(&entry, MAX_LEAD).ok().flatten().unwrap_or_default()),
-            Sign::Other => {
-                let link = rustix::fs::readlinkat(top, &entry, Vec::new());
-                Some(link.map(std::ffi::CString::into_bytes).unwrap_or_default())
-            }
-            Sign::Directory | Sign::Bare => None,
-        };
-        Some(Self { identity, lead })
-    }
-}
-
-/// Each place at which git would discover a repository, with each of the reasons.
-fn all(discovery: &Discovery) -> BTreeSet<(PathBuf, Sign)> {
-    let found = discovery.found().iter();
-    found.flat_map(|(place, signs)| signs.iter().map(|sign| (place.clone(), *sign))).collect()
-}
-
-/// Whether a directory is that of all programs for temporary files. What appears there is rather not a command's.
-fn is_shared(top: &Path) -> bool {
-    ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|shared| top == Path::new(shared))
-        || std::env::temp_dir().canonicalize().is_ok_and(|shared| top == shared)
-}
-
-static TOPS: Mutex<Vec<Arc<Top>>> = Mutex::new(Vec::new());
-
-/// Forgets a directory that is about to be removed, and those below it.
-pub(crate) fn forget_below(directory: &Path) {
-    let mut tops = TOPS.lock().unwrap_or_else(PoisonError::into_inner);
-    tops.retain(|top| Arc::strong_count(top) > 1 || !top.path.starts_with(directory));
-}
-
-fn of(path: &Path) -> Arc<Top> {
-    let mut tops = TOPS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = tops.iter().find(|known| known.path == path) {
-        return Arc::clone(known);
-    }
-    if tops.len() >= MAX_TOPS
-        && let Some(unused) = tops.iter().position(|known| Arc::strong_count(known) == 1)
-    {
-        tops.remove(unused);
-    }
-    let new = Arc::new(Top { path: path.to_owned(), state: Mutex::default() });
-    tops.push(Arc::clone(&new));
-    new
 }

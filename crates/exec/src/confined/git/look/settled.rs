@@ -1,0 +1,129 @@
+//! What a host has left that was killed while its commands ran.
+//!
+//! Its mark says what was a person's before. What is not named there was made by a command, or by somebody since
+//! then: nobody can tell. So names change and nothing else, and whoever it belongs to can take that back.
+
+use std::path::{Path, PathBuf};
+
+use toolwright_git::directory::Directory;
+use toolwright_git::discovery::Sign;
+use toolwright_git::repository::DOT_GIT;
+use toolwright_sandbox::plan::Plan;
+
+use super::super::judged::{End, Judged, Judgment, joined};
+use super::super::known::{Known, all, in_order};
+use super::super::marks::{Content, Running, TopId};
+use super::super::set_aside::{self, identity_at};
+use super::State;
+use super::tops::is_shared;
+use crate::git_reports::GitReport;
+
+impl State {
+    /// Judges what killed hosts have left, before a command begins where none runs. Returns whether the plan had to
+    /// change.
+    pub(super) fn settle(
+        &mut self,
+        top: &Path,
+        plan: &mut Plan,
+        reports: &mut Vec<GitReport>,
+    ) -> bool {
+        if self.users > 0 {
+            return false;
+        }
+        let mut is_replanned = false;
+        for left in self.marks.take_left(plan, top) {
+            match &left.said {
+                _ if is_shared(top) => {}
+                None => reports.push(GitReport::KilledUnknown),
+                Some((content, running)) => {
+                    let mut more = Vec::new();
+                    let mut gone = set_aside_again(top, plan, content, &mut more);
+                    plan.set_aside.extend(gone.iter().cloned());
+                    if plan.looks_below.is_some() {
+                        gone.extend(self.judge_left(top, plan, (content, *running), &mut more));
+                    }
+                    // The plan was made when all of this was there.
+                    is_replanned |= !gone.is_empty();
+                    let is_gone = |path: &PathBuf| gone.iter().any(|gone| path.starts_with(gone));
+                    plan.protected.retain(|path| !is_gone(path));
+                    plan.forks.retain(|path| !is_gone(path));
+                    plan.hooks.retain(|path| !is_gone(path));
+                    if !more.is_empty() {
+                        reports.push(GitReport::Killed);
+                        reports.append(&mut more);
+                    }
+                }
+            }
+            self.marks.remove(&left);
+        }
+        is_replanned
+    }
+
+    /// Judges what looks like a git directory and was not there before. Returns what has another name now.
+    fn judge_left(
+        &mut self,
+        top: &Path,
+        plan: &Plan,
+        (content, running): (&Content, Running),
+        reports: &mut Vec<GitReport>,
+    ) -> Vec<PathBuf> {
+        let mut gone = Vec::new();
+        self.look(top);
+        let (Some((_, discovery)), Ok(directory)) = (&self.discovery, Directory::open(top)) else {
+            return gone;
+        };
+        let Some(id) = TopId::of(&directory, top) else { return gone };
+        let is_of_now = content.is_of_now(&id);
+        let end = End { hides: running == Running::Hidden, is_settled: true, is_past: true };
+        let found = all(discovery);
+        for found in in_order(&found) {
+            let (place, sign) = (&found.0, found.1);
+            let Some(now) = Known::at(&directory, place, sign) else { continue };
+            let known = || {
+                let own = self.directories_of_person(top);
+                own.chain(plan.forks.iter().cloned()).collect()
+            };
+            let (directory, identity, known) = (&directory, now.identity, &known);
+            let judged = Judged { plan, top, directory, place, sign, identity, known };
+            let is_of_person = content.has(found, &now, is_of_now);
+            match if is_of_person { Judgment::OfPerson } else { judged.judge(end, true) } {
+                Judgment::OfPerson => drop(self.of_person.insert(found.clone(), now)),
+                Judgment::MadeAnew(mut more) | Judgment::SetAside(mut more) => {
+                    reports.append(&mut more);
+                    self.of_person.remove(found);
+                    let own = joined(top, place);
+                    gone.push(own.join(if sign == Sign::Bare { "HEAD" } else { DOT_GIT }));
+                }
+                Judgment::Later => {}
+            }
+        }
+        // All that is left is a person's.
+        self.is_unadopted = true;
+        gone
+    }
+}
+
+/// Sets aside what commands have made in places that were empty. Returns these.
+fn set_aside_again(
+    top: &Path,
+    plan: &Plan,
+    content: &Content,
+    reports: &mut Vec<GitReport>,
+) -> Vec<PathBuf> {
+    let id = Directory::open(top).ok().and_then(|opened| TopId::of(&opened, top));
+    let Some(is_of_now) = id.map(|id| content.is_of_now(&id)) else { return Vec::new() };
+    let mut gone = Vec::new();
+    for (path, before) in &content.beside {
+        // A number of another boot says nothing.
+        if !is_of_now && before.is_some() {
+            continue;
+        }
+        let path = top.join(path);
+        let Some(report) = set_aside::path(plan, &path, before.as_ref()) else { continue };
+        reports.push(report);
+        if identity_at(rustix::fs::CWD, &path).is_none() {
+            gone.push(path);
+        }
+    }
+    gone
+}
