@@ -16,6 +16,8 @@ use toolwright_exec::{
 use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
 use toolwright_sandbox::policy::{Options, ReadScope, Resolved, plan};
 
+#[path = "confined_git/ends.rs"]
+mod ends;
 #[path = "confined_git/flows.rs"]
 mod flows;
 #[path = "confined_git/forks.rs"]
@@ -24,6 +26,8 @@ mod forks;
 mod law;
 #[path = "confined_git/led_to.rs"]
 mod led_to;
+#[path = "confined_git/marks.rs"]
+mod marks;
 #[path = "confined_git/new_repository.rs"]
 mod new_repository;
 #[path = "confined_git/only_read.rs"]

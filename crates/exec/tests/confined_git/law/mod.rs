@@ -18,6 +18,7 @@ mod swaps;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+pub(super) use self::seen::tree;
 use super::support::factor;
 use super::{Scene, has_namespaces};
 
@@ -42,7 +43,7 @@ const CANARY: &str = "#!/bin/sh\n{ echo \"$0 $*\"; tr '\\0' ' ' < /proc/$PPID/cm
 const VICTIM: &str = "the person's\n";
 
 /// Numbers that a seed decides (`SplitMix64`).
-pub(super) struct Numbers(u64);
+pub(super) struct Numbers(pub(super) u64);
 
 impl Numbers {
     pub(super) fn next(&mut self) -> u64 {

@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Every file below a path, with its kind, its mode and what is in it.
-pub(super) fn tree(top: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+pub(crate) fn tree(top: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     let mut all = BTreeMap::new();
     let mut left = vec![top.to_owned()];
     while let Some(path) = left.pop() {
