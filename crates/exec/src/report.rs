@@ -16,9 +16,9 @@ pub fn report(plan: &Plan, inherits: bool, cancel: &dyn CancelSource) -> Report 
                 if let (Mechanism::Means(means), Some(obstacle)) =
                     (&mut report.git.mechanism, crate::confined::obstacle(plan))
                 {
-                    *means += &format!(
-                        "; what commands leave when this process is killed is taken for the user's ({obstacle})"
-                    );
+                    const GAP: &str =
+                        "what commands leave when this process is killed is taken for the user's";
+                    *means = format!("{means}; {GAP} ({obstacle})");
                 }
                 report
             }

@@ -100,6 +100,8 @@ mod tests {
             GitReport::Hooks { directory: ".husky".into(), names: names(&["pre-`commit\n", "x"]) },
             GitReport::Refused(RefusedGit::Link("tree/`.git".into())),
             GitReport::Refused(RefusedGit::Form("bare/HEAD".into())),
+            GitReport::Killed,
+            GitReport::KilledUnknown,
         ];
         let notes = notes(&reports);
         assert!(notes[0].starts_with("In `.`, `.vscode` got the ending"), "{}", notes[0]);
@@ -113,6 +115,8 @@ mod tests {
         assert!(notes[3].contains("Use a clone"), "{}", notes[3]);
         assert!(notes[4].starts_with("`bare/HEAD` was not made: "), "{}", notes[4]);
         assert!(notes[4].contains("temporary files"), "{}", notes[4]);
+        assert!(notes[5].ends_with("tell the user."), "{}", notes[5]);
+        assert!(notes[6].contains("nothing was renamed. Tell the user"), "{}", notes[6]);
         let report = GitReport::SetAside { directory: "d".into(), names: names(&["x"]) };
         let many = super::notes(&vec![report; MAX_REPORTS + 2]);
         assert_eq!(many.len(), MAX_REPORTS + 1);

@@ -25,13 +25,15 @@ fn mark(state: &Path) -> PathBuf {
     all[0].path()
 }
 
+/// What somebody does to a mark, or to the root.
+type Change = fn(&Path, &Path);
+
 /// What becomes of a mark before the next host reads it, and whether the plant is found all the same.
 #[test]
 fn a_mark_that_is_not_as_it_was_has_nothing_renamed() {
     if !has_namespaces() {
         return;
     }
-    type Change = fn(&Path, &Path);
     let changes: [(&str, Change, Option<GitReport>, bool); 9] = [
         ("as it was", |_, _| (), Some(GitReport::Killed), true),
         (

@@ -6,10 +6,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, Mode, RenameFlags, fchmod, fstat, renameat, renameat_with, statat};
+use rustix::fs::{
+    AtFlags, FileType, Mode, RenameFlags, fchmod, fstat, renameat, renameat_with, statat,
+};
 use rustix::io::Errno;
 use toolwright_git::directory::Directory;
-use toolwright_sandbox::plan::Plan;
+use toolwright_sandbox::plan::{PLACEHOLDER_TIME, Plan};
 
 use super::shown;
 use crate::git_reports::GitReport;
@@ -40,12 +42,25 @@ pub(super) fn path(plan: &Plan, path: &Path, of_person: Option<&Identity>) -> Op
     match Directory::open(above) {
         Ok(directory) => {
             let found = identity_at(&directory, name)?;
-            (of_person != Some(&found)).then(|| entry(plan, &directory, above, name))
+            let is_ours = of_person == Some(&found) || is_placeholder(&directory, name);
+            (!is_ours).then(|| entry(plan, &directory, above, name))
         }
         Err(_) if path.symlink_metadata().is_err() => None,
         // What the link leads to is not touched.
         Err(error) => Some(left(plan, above, name, error.to_string())),
     }
+}
+
+/// Whether something stands for what is absent, so that commands cannot make it. It is empty, and so is what a
+/// command makes to look like it.
+fn is_placeholder(directory: &Directory, name: &OsStr) -> bool {
+    let Ok(found) = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) else { return false };
+    let is_empty = match FileType::from_raw_mode(found.st_mode) {
+        FileType::RegularFile => found.st_size <= 1,
+        FileType::Directory => directory.entries(name, 0).is_ok_and(|entries| entries.is_some()),
+        _ => false,
+    };
+    (found.st_mtime, found.st_mtime_nsec) == (PLACEHOLDER_TIME, 0) && is_empty
 }
 
 /// Sets an entry of a directory aside.

@@ -29,7 +29,7 @@ const ROOTS: &[&str] = &[
 const WATCH: &str = "(sleep 4; kill -9 $$) &";
 
 /// Settings that the host makes itself.
-const OWN: [&str; 12] = [
+pub(super) const OWN: [&str; 12] = [
     "core.repositoryformatversion",
     "core.filemode",
     "core.bare",

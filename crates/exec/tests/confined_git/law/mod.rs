@@ -7,6 +7,7 @@
 mod between;
 mod entries;
 mod generator;
+mod home;
 mod later;
 mod matrix;
 mod meanwhile;
