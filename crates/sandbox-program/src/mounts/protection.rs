@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use crate::mounts::error::{At, MountError};
-use crate::mounts::kernel;
+use crate::mounts::kernel::{self, Attributes};
 use crate::mounts::layout::Layout;
 use crate::mounts::placeholder::{self, Placeholder};
 
@@ -217,7 +217,11 @@ impl<'a> Protector<'a> {
         if self.pinned.contains(path) {
             return Ok(());
         }
-        kernel::attach_entry(kernel::copy_entry(parent, name)?, parent, name)?;
+        // Its owner and its times stay too. A kernel that cannot do that for a link pins it all the same.
+        let read_only =
+            kernel::restricted(kernel::copy_entry(parent, name)?, Attributes::READ_ONLY);
+        let link = read_only.or_else(|_| kernel::copy_entry(parent, name))?;
+        kernel::attach_entry(link, parent, name)?;
         self.pinned.insert(path.to_owned());
         Ok(())
     }
