@@ -49,17 +49,20 @@ pub fn git_border(protected: &[PathBuf]) -> GitBorder {
 }
 
 /// Hooks in another directory where those of git are protected, and included configurations and the files that
-/// settings name where that is.
+/// settings name where that is. Also where hosts keep their marks: by a forged one, the next host would rename what is
+/// the user's.
 pub(crate) fn led_to(protected: &[PathBuf], root: &Path) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> =
+        plans::marks_directory().into_iter().filter(|marks| marks.starts_with(root)).collect();
     let holds = |path: &str| protected.iter().any(|one| one == Path::new(path));
     let guards = (holds(".git/hooks"), holds(".git/config"));
     if guards == (false, false) {
-        return Vec::new();
+        return all;
     }
     let follows = follows(root);
     let hooks = follows.hooks.iter().filter(|_| guards.0);
     let files = follows.files.iter().filter(|_| guards.1);
-    let mut all: Vec<PathBuf> = hooks.chain(files).cloned().collect();
+    all.extend(hooks.chain(files).cloned());
     all.extend(plans::led_to(root, guards).into_iter().filter(|path| path.starts_with(root)));
     all
 }

@@ -26,7 +26,7 @@ pub use grants::{
     Resolved, refuse_led_out,
 };
 pub use sessions::sessions_directory;
-pub use state::state_directory;
+pub use state::{marks_directory, state_directory};
 
 /// The caller's options. Relative paths start at the root, `~/` at the home directory.
 #[derive(Debug, Clone)]

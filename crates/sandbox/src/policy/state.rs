@@ -20,10 +20,20 @@ pub fn state_directory() -> Option<PathBuf> {
     state.map(|state| state.join("toolwright"))
 }
 
-/// Where hosts keep their marks, without links. Commands that could write there find it closed, so it is made
+/// Where hosts keep their [marks](crate::plan::Plan::marks), without links, whether there are any or not.
+#[must_use]
+pub fn marks_directory() -> Option<PathBuf> {
+    state_directory().map(|state| marks_in(&state))
+}
+
+fn marks_in(state: &Path) -> PathBuf {
+    Trail::of(&state.join(MARKS), Path::new("")).end
+}
+
+/// The same, below a directory of state. Commands that could write there find it closed, so it is made
 /// before they begin. Returns whether it has to be closed, too.
 pub(super) fn marks(state: &Path, is_writable: impl Fn(&Path) -> bool) -> (PathBuf, bool) {
-    let marks = Trail::of(&state.join(MARKS), Path::new("")).end;
+    let marks = marks_in(state);
     let is_open = is_writable(&marks);
     let is_there = || fs::symlink_metadata(&marks).is_ok_and(|found| found.is_dir());
     if is_open && !is_there() {
