@@ -46,7 +46,10 @@ describe.skipIf(!isConfined)('a host program that ends while a command runs', { 
     const before = { tree: box.text('tree/.git'), mine: readdirSync(box.at('mine.git')), head: box.text('mine.git/HEAD') }
     const env = { ...process.env, XDG_STATE_HOME: state }
     const mark = sleepingMark(60)
-    const host = spawn(process.execPath, [program, box.root, `${plant(canary)}; sleep ${mark}`], { env, stdio: ['ignore', 'ignore', 'inherit'] })
+    const host = spawn(process.execPath, [program, box.root, `${plant(canary)}; sleep ${mark}`], {
+      env,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
     onTestFinished(() => void host.kill('SIGKILL'))
     await expect.poll(() => existsSync(box.at('planted')), { timeout: 30_000 }).toBe(true)
     host.kill(signal)

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-use toolwright_sandbox::plan::Plan;
+use toolwright_sandbox::plan::{PLACEHOLDER_TIME, Plan};
 
 use super::held::{Held, MARKS, One, Seen};
 use super::listed;
@@ -68,7 +68,11 @@ impl Held {
             held.into_iter().any(|held| path.starts_with(held))
                 || plan.set_aside.iter().any(|aside| path.starts_with(aside))
         };
-        for (path, (inode, kind, size, _)) in &listed {
+        for (path, (inode, kind, size, time)) in &listed {
+            // What stands for something absent, or a copy of it.
+            if time.starts_with(&PLACEHOLDER_TIME.to_string()) {
+                continue;
+            }
             let full = root.join(path);
             // Commands see a fork of a person's.
             let is_fork =
