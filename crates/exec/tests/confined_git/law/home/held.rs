@@ -208,6 +208,10 @@ impl Held {
                 if new.is_some_and(|new| new.content != b"../..\n") {
                     wrong.push(format!("{} leads elsewhere", shown.display()));
                 }
+            } else if is_template(&name) && old.is_none() {
+                if new.is_some_and(|new| !new.content.starts_with(b"Unnamed repository")) {
+                    wrong.push(format!("{} is the command's", shown.display()));
+                }
             } else if is_object(&name) && old.is_some() {
                 if old.map(|old| (&old.content, old.mode))
                     != new.map(|new| (&new.content, new.mode))
@@ -263,6 +267,11 @@ fn own_parts(name: &Path) -> Vec<&OsStr> {
 /// What a linked work tree has in the git directory, for the way back.
 fn is_link_home(name: &Path) -> bool {
     name.starts_with("worktrees") && own_parts(name) == ["commondir"]
+}
+
+/// What the host puts into the git directory of a new submodule.
+fn is_template(name: &Path) -> bool {
+    name.starts_with("modules") && own_parts(name) == ["description"]
 }
 
 fn is_object(name: &Path) -> bool {
