@@ -65,6 +65,7 @@ pub(super) fn plan_of(root: &Path, state: &Path) -> Plan {
         writable_roots: &[],
         readable: &[],
         deny_write: &["@git".into(), "@editors".into(), "@agents".into(), "@tools".into()],
+        is_git_strict: false,
         limits: Limits::DEFAULT,
         home: None,
         other_home: None,

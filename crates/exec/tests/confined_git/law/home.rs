@@ -162,6 +162,7 @@ fn plan_of(root: &Path) -> Plan {
         writable_roots: &[],
         readable: &[],
         deny_write: &deny.map(PathBuf::from),
+        is_git_strict: false,
         limits: Limits::DEFAULT,
         home: Some(root),
         other_home: None,
