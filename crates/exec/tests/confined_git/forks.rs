@@ -32,7 +32,7 @@ fn nothing_that_git_obeys_comes_back() {
         let (printed, reports) = scene.confined(&format!("{plant}; true"));
         assert!(printed.ends_with("[Some(0)]"), "{plant}: {printed}");
         drop(reports);
-        scene.on_host(root, "git status; git diff; git log -1; git commit --allow-empty -m x; git reset -q --soft HEAD~1; git reflog delete HEAD@{0}; git reflog delete HEAD@{0}");
+        scene.on_host(root, "git status; git diff; git log -1; git commit --allow-empty -m x; git reset -q --soft HEAD~1; for r in HEAD HEAD main main; do git reflog delete $r@{0}; done");
         assert_eq!(fs::read_to_string(root.join("victim")).expect("read"), "mine", "{plant}");
     }
     assert_eq!(scene.state(), before);
