@@ -321,8 +321,8 @@ export declare class OpenedTarget {
   readonly requestedPath: string
   /** For output: relative to the first root of the workspace, or absolute. */
   readonly displayPath: string
-  /** `file`, `directory`, or `missing` for a file that can be made. */
-  readonly kind: 'file' | 'directory' | 'missing'
+  /** `file`, `directory`, `link` for one that is not followed, or `missing` for a file that can be made. */
+  readonly kind: 'file' | 'directory' | 'link' | 'missing'
   /** The size of a file when it was opened. */
   readonly bytes?: number | null
   /** It lies in one of the session's own directories and needs no rule. */
@@ -370,6 +370,8 @@ export declare class PatchReports {
 export declare class PatchResult {
   /** What happened, for a model: a line for each file. */
   readonly summary: string
+  /** Its files, in its order, and what was found at their names. */
+  files(): Array<FileOfPatch>
   /** Puts every file below `root` back to what it was, or none. */
   undo(root: GrantedRoot, publish: PublishOptions, cancel: CancelHandle): Promise<undefined | Unfinished>
 }
@@ -918,6 +920,10 @@ export interface FileOfPatch {
   change: 'add' | 'update' | 'delete' | 'move'
   /** Its new path, if it is moved. */
   movedTo?: string
+  /** Whether it was a symbolic link, which was deleted or moved itself. */
+  isLink: boolean
+  /** Whether a file or a link stood in its place. */
+  isReplaced: boolean
 }
 
 /** A part of a file. */
@@ -1256,7 +1262,7 @@ export interface NewThreadMessage {
 }
 
 /** Opens what `path` names, takes the real path of what was opened, and asks the policy about that. */
-export declare function openTarget(policy: ContractPolicy, path: string, access: 'read' | 'write' | 'edit' | 'search' | 'workdir', cancel: CancelHandle): Promise<OpenedTarget | Unfinished>
+export declare function openTarget(policy: ContractPolicy, path: string, access: 'read' | 'write' | 'edit' | 'remove' | 'place' | 'search' | 'workdir', cancel: CancelHandle): Promise<OpenedTarget | Unfinished>
 
 /** A part of the output. */
 export interface OutputPiece {

@@ -30,10 +30,20 @@ pub struct FileOfPatch {
     pub change: &'static str,
     /// Its new path, if it is moved.
     pub moved_to: Option<String>,
+    /// Whether it was a symbolic link, which was deleted or moved itself.
+    pub is_link: bool,
+    /// Whether a file or a link stood in its place.
+    pub is_replaced: bool,
 }
 
 words!(PatchKind);
-cross! { PatchedFile => FileOfPatch { path, change: kind, moved_to } }
+impl Cross<FileOfPatch> for PatchedFile {
+    fn cross(self) -> FileOfPatch {
+        let Self { path, kind, moved_to, is_link, replaced, .. } = self;
+        let is_replaced = replaced.is_some();
+        FileOfPatch { path, change: kind.cross(), moved_to, is_link, is_replaced }
+    }
+}
 
 /// The files of a patch, in its order. No file is looked at.
 #[napi(catch_unwind, ts_return_type = "Array<FileOfPatch> | Unfinished")]
@@ -50,17 +60,24 @@ pub struct PatchResult {
     /// What happened, for a model: a line for each file.
     #[napi(readonly)]
     pub summary: String,
+    files: Vec<PatchedFile>,
     undo: Arc<Undo>,
 }
 
 impl Cross<PatchResult> for AppliedPatch {
     fn cross(self) -> PatchResult {
-        PatchResult { summary: self.summary(), undo: Arc::new(self.undo) }
+        PatchResult { summary: self.summary(), files: self.files, undo: Arc::new(self.undo) }
     }
 }
 
 #[napi]
 impl PatchResult {
+    /// Its files, in its order, and what was found at their names.
+    #[napi(catch_unwind)]
+    pub fn files(&self) -> Vec<FileOfPatch> {
+        self.files.clone().cross()
+    }
+
     /// Puts every file below `root` back to what it was, or none.
     #[napi(catch_unwind, ts_return_type = "Promise<undefined | Unfinished>")]
     pub fn undo(

@@ -32,8 +32,8 @@ pub struct OpenedTarget {
     /// For output: relative to the first root of the workspace, or absolute.
     #[napi(readonly)]
     pub display_path: String,
-    /// `file`, `directory`, or `missing` for a file that can be made.
-    #[napi(readonly, ts_type = "'file' | 'directory' | 'missing'")]
+    /// `file`, `directory`, `link` for one that is not followed, or `missing` for a file that can be made.
+    #[napi(readonly, ts_type = "'file' | 'directory' | 'link' | 'missing'")]
     pub kind: String,
     /// The size of a file when it was opened.
     #[napi(readonly, ts_type = "number | null")]
@@ -48,7 +48,8 @@ pub struct OpenedTarget {
 pub fn open_target(
     policy: &ContractPolicy,
     path: String,
-    #[napi(ts_arg_type = "'read' | 'write' | 'edit' | 'search' | 'workdir'")] access: String,
+    #[napi(ts_arg_type = "'read' | 'write' | 'edit' | 'remove' | 'place' | 'search' | 'workdir'")]
+    access: String,
     cancel: &CancelHandle,
 ) -> AsyncTask<Job<OpenedTarget>> {
     let policy = Arc::clone(&policy.0);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use toolwright_fs::{
-    Change, ChangeLimits, ChangeSet, ChangedFile, ChangedFiles, DirectoryGrant, FileChange,
+    Before, Change, ChangeLimits, ChangeSet, ChangedFile, ChangedFiles, DirectoryGrant, FileChange,
     FsError, FsErrorKind, Inverse, Place, Root, UpdateError,
 };
 use toolwright_patch::{DiffMode, FilePatch, PatchError, apply_diff, parse_patch};
@@ -84,9 +84,11 @@ impl ApplyPatchInput<'_> {
             Files::Opened(_) => unfinished.for_session(),
         };
         let patches = parsed(patch, limit_bytes).map_err(|error| in_words(error.into()))?;
-        let planned: Vec<PatchedFile> = patches.iter().map(PatchedFile::of).collect();
-        let transform = |index: usize, old: &[u8]| {
-            let applied = patches[index].apply(old);
+        let mut planned: Vec<PatchedFile> = patches.iter().map(PatchedFile::of).collect();
+        let transform = |index: usize, old: Before<'_>| {
+            let Before { bytes, is_link } = old;
+            let patch = &patches[index];
+            let applied = if is_link { patch.apply_to_link(bytes) } else { patch.apply(bytes) };
             applied
                 .map(|applied| applied.bytes)
                 .map_err(|error| (planned[index].path.clone(), error))
@@ -94,6 +96,7 @@ impl ApplyPatchInput<'_> {
         let replaces = patches.first().is_some_and(|file| file.replaces);
         let set = SetOfFiles { files, planned: &planned, replaces, limit_bytes, publish };
         let done = set.run(cancel, transform).map_err(in_words)?;
+        PatchedFile::tell(&mut planned, &done);
         Ok(AppliedPatch { files: planned, undo: Undo(done) })
     }
 }
@@ -154,17 +157,18 @@ impl FileOperationInput<'_> {
         if diff.len() as u64 > limit_bytes {
             return Err(changes::patch_too_large(diff, limit_bytes).into());
         }
-        let planned = vec![PatchedFile { path: path.to_owned(), kind, moved_to: None }];
+        let mut planned = vec![PatchedFile::new(path.to_owned(), kind, None)];
         let files = Files::Below(root);
         let set = SetOfFiles { files, planned: &planned, replaces: false, limit_bytes, publish };
         let done = set.run(cancel, |_, old| {
             let applied = match operation {
                 FileOperation::Create { diff } => apply_diff(b"", diff, DiffMode::Create),
-                FileOperation::Update { diff } => apply_diff(old, diff, DiffMode::Update),
+                FileOperation::Update { diff } => apply_diff(old.bytes, diff, DiffMode::Update),
                 FileOperation::Delete => return Ok(Vec::new()),
             };
             applied.map(|applied| applied.bytes).map_err(|error| (path.to_owned(), error))
         })?;
+        PatchedFile::tell(&mut planned, &done);
         Ok(AppliedPatch { files: planned, undo: Undo(done) })
     }
 }
@@ -182,7 +186,7 @@ impl SetOfFiles<'_> {
     fn run(
         &self,
         cancel: &AtomicBool,
-        transform: impl FnMut(usize, &[u8]) -> Result<Vec<u8>, (String, PatchError)>,
+        transform: impl FnMut(usize, Before<'_>) -> Result<Vec<u8>, (String, PatchError)>,
     ) -> Result<ChangedFiles, Unfinished> {
         match self.files {
             Files::Below(root) => {
@@ -224,7 +228,7 @@ impl SetOfFiles<'_> {
         places: impl Iterator<Item = (Place<'a>, Option<Place<'a>>)>,
         protected: Vec<PathBuf>,
         cancel: &AtomicBool,
-        transform: impl FnMut(usize, &[u8]) -> Result<Vec<u8>, (String, PatchError)>,
+        transform: impl FnMut(usize, Before<'_>) -> Result<Vec<u8>, (String, PatchError)>,
     ) -> Result<ChangedFiles, Unfinished> {
         let changes: Vec<FileChange<'_>> = places
             .zip(self.planned)
@@ -311,6 +315,8 @@ impl Undo {
                 let change = match (inverse, to) {
                     (Inverse::Delete, _) => Change::Delete,
                     (Inverse::Create { mode }, _) => Change::Create { mode: *mode },
+                    (Inverse::CreateLink, _) => Change::CreateLink,
+                    (Inverse::Replace { by }, _) => Change::Replace { by: *by },
                     (_, Some(to)) => Change::Move { to: Place::Path(to) },
                     (Inverse::Update | Inverse::Move { .. }, None) => Change::Update,
                 };
@@ -326,7 +332,7 @@ impl Undo {
         let options = publish.options_for_all(protected);
         let undone = set.run(&options, cancel, |index, now| {
             let file = &files[index];
-            if file.new.as_deref().unwrap_or_default() != now {
+            if file.new.as_deref().unwrap_or_default() != now.bytes {
                 return Err(FsErrorKind::Conflict.at(&*inverse[index].0));
             }
             Ok(file.old.clone().unwrap_or_default())

@@ -51,15 +51,41 @@ pub enum Change<'a> {
         /// The permissions; without them those of any new file.
         mode: Option<u32>,
     },
-    /// Its content is replaced.
+    /// A link is created, with missing directories: its content is where it leads to. Nothing may be
+    /// there.
+    CreateLink,
+    /// Its content is replaced. A link is followed.
     Update,
-    /// It gets another place, and another content if the caller makes one. Nothing may be there.
+    /// Another entry gets its name. A link is not followed.
+    Replace {
+        /// The other entry.
+        by: Replacement,
+    },
+    /// It gets another place, and another content if the caller makes one. Nothing may be there. A link
+    /// is moved itself, with its text as it is.
     Move {
         /// The new place.
         to: Place<'a>,
     },
-    /// It is deleted.
+    /// As [`Change::Move`], and a file or a link that is there is replaced.
+    MoveOnto {
+        /// The new place.
+        to: Place<'a>,
+    },
+    /// It is deleted. A link is deleted itself.
     Delete,
+}
+
+/// What replaces an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replacement {
+    /// A file.
+    File {
+        /// Its permissions; without them those of any new file.
+        mode: Option<u32>,
+    },
+    /// A link, whose content is where it leads to.
+    Link,
 }
 
 /// A file and its change.
@@ -69,6 +95,15 @@ pub struct FileChange<'a> {
     pub place: Place<'a>,
     /// The change.
     pub change: Change<'a>,
+}
+
+/// An entry as it is before its change.
+#[derive(Debug, Clone, Copy)]
+pub struct Before<'a> {
+    /// The content of the file, or where the link leads to; nothing for what is created.
+    pub bytes: &'a [u8],
+    /// Whether it is a link that is not followed.
+    pub is_link: bool,
 }
 
 /// How large a change set may be.
@@ -104,16 +139,22 @@ pub struct ChangeSet<'a> {
 /// A file that was changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedFile {
+    /// The index of its change.
+    pub change: usize,
     /// Its real path below the root.
     pub path: PathBuf,
     /// Its new path, if it was moved.
     pub moved_to: Option<PathBuf>,
-    /// Its old content; `None` if it was created.
+    /// Its old content; `None` if it was created. That of a link is where it leads to.
     pub old: Option<Vec<u8>>,
     /// Its new content; `None` if it was deleted.
     pub new: Option<Vec<u8>>,
     /// Its old permissions.
     pub mode: Option<u32>,
+    /// Whether it was a link.
+    pub was_link: bool,
+    /// Whether another entry has its name now: the file or link that was moved onto it.
+    pub is_replaced: bool,
 }
 
 /// What a change set did.
@@ -128,8 +169,8 @@ pub struct ChangedFiles {
 impl ChangeSet<'_> {
     /// Makes all changes or none.
     ///
-    /// `transform` gets the index of a change and the content of its file (nothing for one that is
-    /// created), and makes the new content. What it makes for a deleted file does not matter. It is
+    /// `transform` gets the index of a change and what is there before it, and makes the new content.
+    /// What it makes for a deleted file does not matter. It is
     /// called once for each change, in their order, before anything is changed.
     ///
     /// # Errors
@@ -142,7 +183,7 @@ impl ChangeSet<'_> {
         &self,
         options: &WriteOptions,
         cancel: &AtomicBool,
-        mut transform: impl FnMut(usize, &[u8]) -> Result<Vec<u8>, E>,
+        mut transform: impl FnMut(usize, Before<'_>) -> Result<Vec<u8>, E>,
     ) -> Result<ChangedFiles, UpdateError<E>> {
         checkpoint(cancel)?;
         if self.changes.len() > self.limits.files {
@@ -152,7 +193,7 @@ impl ChangeSet<'_> {
         }
         let located = locate::locate(self, options, cancel)?;
         let mut set = locate::take_turns(self, located, options, cancel)?;
-        set.read(self.limits, cancel, &mut transform)?;
+        set.read(self, cancel, &mut transform)?;
         let files = set.changed();
         let made = stage::run(self, &set, options, cancel)?;
         set.close_later();
@@ -173,8 +214,15 @@ pub enum Inverse {
         /// Its permissions.
         mode: Option<u32>,
     },
+    /// The link was deleted, and is created.
+    CreateLink,
     /// The content is replaced by the old one.
     Update,
+    /// The old entry gets its name back.
+    Replace {
+        /// The old entry.
+        by: Replacement,
+    },
     /// The file goes back.
     Move {
         /// To this path.
@@ -188,6 +236,15 @@ impl ChangedFile {
     pub fn inverse(&self) -> (&PathBuf, Inverse) {
         match (&self.old, &self.new, &self.moved_to) {
             (None, ..) => (&self.path, Inverse::Delete),
+            _ if self.is_replaced => {
+                let by = if self.was_link {
+                    Replacement::Link
+                } else {
+                    Replacement::File { mode: self.mode }
+                };
+                (&self.path, Inverse::Replace { by })
+            }
+            (_, None, _) if self.was_link => (&self.path, Inverse::CreateLink),
             (_, None, _) => (&self.path, Inverse::Create { mode: self.mode }),
             (_, _, Some(to)) => (to, Inverse::Move { to: self.path.clone() }),
             _ => (&self.path, Inverse::Update),

@@ -90,7 +90,8 @@ mod write;
 
 pub use cached_read::try_read_cached;
 pub use change_set::{
-    Change, ChangeLimits, ChangeSet, ChangedFile, ChangedFiles, FileChange, Inverse, Place,
+    Before, Change, ChangeLimits, ChangeSet, ChangedFile, ChangedFiles, FileChange, Inverse, Place,
+    Replacement,
 };
 pub use content::Content;
 pub use entry::create::create;
@@ -109,7 +110,7 @@ pub use identity::FileIdentity;
 pub use lines::{LineRange, Lines, read_lines};
 pub use listed::Opener;
 pub use location::FileLocation;
-pub use open_target::{OpenTarget, Roots, TargetKind};
+pub use open_target::{LastLink, OpenTarget, Roots, TargetKind};
 pub use protection::border::{GitBorder, NewName, is_git_directory};
 pub use range::{Range, is_binary, read_part, whole_characters};
 pub use read::read;

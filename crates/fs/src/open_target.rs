@@ -7,7 +7,7 @@
 mod cached;
 mod roots;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -44,6 +44,8 @@ pub enum TargetKind {
     },
     /// A directory.
     Directory,
+    /// A symbolic link that was not followed: see [`LastLink::Itself`].
+    Link,
     /// A name that does not exist yet, in an existing directory or in directories to be created.
     Missing,
 }
@@ -55,6 +57,7 @@ impl TargetKind {
         match self {
             Self::File { .. } => "file",
             Self::Directory => "directory",
+            Self::Link => "link",
             Self::Missing => "missing",
         }
     }
@@ -64,12 +67,21 @@ impl TargetKind {
     pub fn bytes(self) -> Option<u64> {
         match self {
             Self::File { bytes } => Some(bytes),
-            Self::Directory | Self::Missing => None,
+            Self::Directory | Self::Link | Self::Missing => None,
         }
     }
 }
 
-/// A file, a directory or a missing name below a root, with an open descriptor.
+/// What a path stands for where its last name is a symbolic link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LastLink {
+    /// What the link leads to, as for reading and writing.
+    Followed,
+    /// The link itself, as for deleting and moving.
+    Itself,
+}
+
+/// A file, a directory, a link or a missing name below a root, with an open descriptor.
 #[derive(Debug)]
 pub struct OpenTarget {
     display_path: String,
@@ -85,6 +97,8 @@ pub struct OpenTarget {
     /// The name in the last of them.
     name: OsString,
     file: Option<File>,
+    /// The text of a link.
+    link: Option<OsString>,
     /// The root that it was found in.
     root: FileId,
     /// Why it cannot be opened. Revealed only after its path is allowed.
@@ -109,6 +123,7 @@ impl OpenTarget {
             missing: Vec::new(),
             name: OsString::new(),
             file: None,
+            link: None,
             root,
             open_error: None,
             resolver,
@@ -168,7 +183,30 @@ impl OpenTarget {
         match self.kind {
             TargetKind::File { .. } => Ok(()),
             TargetKind::Directory => Err(self.is_directory()),
+            TargetKind::Link => {
+                Err(FsErrorKind::NotAFile { kind: FileKind::Symlink }.at(&self.display_path))
+            }
             TargetKind::Missing => Err(FsErrorKind::NotFound.at(&self.display_path)),
+        }
+    }
+
+    /// Where a link leads to, as it is written in the link.
+    #[must_use]
+    pub fn link(&self) -> Option<&OsStr> {
+        self.link.as_deref()
+    }
+
+    /// Whether a missing name can be created as far as is known.
+    pub(crate) fn is_creatable(&self) -> bool {
+        self.kind == TargetKind::Missing && self.open_error.is_none()
+    }
+
+    /// Fails for everything but an existing file or link, which can be deleted or moved.
+    pub fn check_removable(&mut self) -> Result<(), FsError> {
+        match (self.kind, self.open_error.take()) {
+            (TargetKind::Link, _) => Ok(()),
+            (_, Some(open_error)) => Err(open_error),
+            _ => self.check_readable(),
         }
     }
 

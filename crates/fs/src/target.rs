@@ -15,7 +15,7 @@ use crate::file_queue::{Key, QueueSlot};
 use crate::open::identity;
 use crate::protection::Protection;
 use crate::temporary::Temporary;
-use crate::walk::CreatedDirectories;
+use crate::walk::{self, CreatedDirectories};
 use crate::{
     Content, Durability, FileKind, FsError, FsErrorKind, GitBorder, Refusal, Root, WriteOptions,
     attributes, open, publish, reserved, sweep,
@@ -141,6 +141,27 @@ impl Target {
 
     pub(crate) fn stat(&self) -> Result<rustix::fs::Stat, Errno> {
         rustix::fs::statat(self.directory(), &self.name, AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    /// Reads where a link leads to, and returns its status.
+    pub(crate) fn read_link(
+        &self,
+        display_path: &str,
+    ) -> Result<(OsString, rustix::fs::Stat), FsError> {
+        let failed = |errno| match errno {
+            // It was a link when it was found.
+            Errno::INVAL | Errno::NOENT => FsErrorKind::Conflict.at(display_path),
+            errno => FsError::at(display_path, "reading the link", errno),
+        };
+        let stat = self.stat().map_err(failed)?;
+        reserved::check(display_path, &stat)?;
+        let text = walk::read_link(self.directory(), &self.name).map_err(failed)?;
+        let after = self.stat().map_err(failed)?;
+        if FileKind::of(&after) == Some(FileKind::Symlink) && identity(&after) == identity(&stat) {
+            Ok((text, stat))
+        } else {
+            Err(FsErrorKind::Conflict.at(display_path))
+        }
     }
 
     /// Opens the file for reading, and returns its status.

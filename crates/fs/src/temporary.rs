@@ -133,6 +133,26 @@ impl Drop for Temporary<'_> {
     }
 }
 
+/// Creates a link for the change set `set`, and returns the number in its name and its status.
+pub(crate) fn create_link(
+    directory: BorrowedFd<'_>,
+    text: &[u8],
+    set: SetId,
+) -> Result<(u64, rustix::fs::Stat), Errno> {
+    loop {
+        let sequence = next_sequence();
+        let name = OsString::from(set.step(sequence));
+        match rustix::fs::symlinkat(OsStr::from_bytes(text), directory, &name) {
+            Ok(()) => {
+                let stat = rustix::fs::statat(directory, &name, AtFlags::SYMLINK_NOFOLLOW)?;
+                return Ok((sequence, stat));
+            }
+            Err(Errno::EXIST) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+}
+
 /// Identifies a file and its state. It changes with every replacement and with almost every write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fingerprint(u64);

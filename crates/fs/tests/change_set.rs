@@ -59,7 +59,9 @@ fn revert(root: &Root, done: &ChangedFiles) -> Result<ChangedFiles, FsError> {
             let change = match inverse {
                 Inverse::Delete => Change::Delete,
                 Inverse::Create { mode } => Change::Create { mode: *mode },
+                Inverse::CreateLink => Change::CreateLink,
                 Inverse::Update => Change::Update,
+                Inverse::Replace { by } => Change::Replace { by: *by },
                 Inverse::Move { to } => Change::Move { to: Place::Path(to.to_str().unwrap()) },
             };
             at(path.to_str().unwrap(), change)
@@ -69,7 +71,7 @@ fn revert(root: &Root, done: &ChangedFiles) -> Result<ChangedFiles, FsError> {
     let set = ChangeSet { root, changes: &changes, emptied, limits: ChangeLimits::default() };
     only_fs(set.run(&WriteOptions::default(), &NEVER, |index, now| {
         let (file, _) = files[index];
-        assert_eq!(file.new.as_deref().unwrap_or_default(), now);
+        assert_eq!(file.new.as_deref().unwrap_or_default(), now.bytes);
         Ok(file.old.clone().unwrap_or_default())
     }))
 }
@@ -247,7 +249,7 @@ fn a_transformation_that_fails_changes_nothing() {
         ChangeSet { root: &root, changes: &changes, emptied: &[], limits: ChangeLimits::default() };
     let before = snapshot(&tree.root);
     let answer = set.run(&WriteOptions::default(), &NEVER, |index, old| {
-        if index == 1 { Err("does not fit") } else { Ok(old.to_vec()) }
+        if index == 1 { Err("does not fit") } else { Ok(old.bytes.to_vec()) }
     });
     assert!(matches!(answer, Err(UpdateError::Refused("does not fit"))));
     assert_eq!(snapshot(&tree.root), before);
@@ -451,7 +453,7 @@ fn concurrent_sets_and_edits_of_the_same_files_all_succeed() {
                         limits: ChangeLimits::default(),
                     };
                     let options = WriteOptions::default();
-                    only_fs(set.run(&options, &NEVER, |_, old| Ok(add(old)))).unwrap();
+                    only_fs(set.run(&options, &NEVER, |_, old| Ok(add(old.bytes)))).unwrap();
                 }
             });
         }
@@ -498,7 +500,7 @@ fn a_set_that_waits_for_too_long_is_refused() {
             update::<Infallible>(&root, "b", 100, &options, &NEVER, |old| {
                 started.wait();
                 ended.wait();
-                Ok(old.to_vec())
+                Ok(old.bytes.to_vec())
             })
             .unwrap();
         });

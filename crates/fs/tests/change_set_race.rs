@@ -33,7 +33,7 @@ fn run(
     new: impl FnMut(usize, &[u8]) -> Result<Vec<u8>, Infallible>,
 ) -> Result<ChangedFiles, FsError> {
     let set = ChangeSet { root, changes, emptied: &[], limits: ChangeLimits::default() };
-    set.run(options, &NEVER, new).map_err(|error| match error {
+    set.run(options, &NEVER, |index, old| new(index, old.bytes)).map_err(|error| match error {
         UpdateError::Fs(error) => error,
         UpdateError::Refused(never) => match never {},
     })

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use toolwright_fs::{FsError, FsErrorKind};
+use toolwright_fs::{ChangedFile, ChangedFiles, FsError, FsErrorKind};
 use toolwright_patch::{FileChange, FilePatch, PatchError};
 
 use crate::files;
@@ -51,6 +51,32 @@ impl PatchKind {
     }
 }
 
+/// What stood where a patch added a file, or moved one to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replaced {
+    /// A file.
+    File {
+        /// Its lines.
+        lines: usize,
+        /// Its size.
+        bytes: usize,
+    },
+    /// A symbolic link, and not what it led to.
+    Link,
+}
+
+impl Replaced {
+    fn of(file: &ChangedFile) -> Option<Self> {
+        let old = file.old.as_ref()?;
+        if file.was_link {
+            return Some(Self::Link);
+        }
+        let ends = old.iter().filter(|byte| **byte == b'\n').count();
+        let lines = ends + usize::from(old.last().is_some_and(|last| *last != b'\n'));
+        Some(Self::File { lines, bytes: old.len() })
+    }
+}
+
 /// A file that a patch names, and what it does to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatchedFile {
@@ -60,6 +86,12 @@ pub struct PatchedFile {
     pub kind: PatchKind,
     /// Its new path, if it is moved.
     pub moved_to: Option<String>,
+    /// Whether it was a symbolic link, which was deleted or moved itself.
+    pub is_link: bool,
+    /// What stood in its place, if anything did.
+    pub replaced: Option<Replaced>,
+    /// What else there is to tell.
+    pub notes: Vec<String>,
 }
 
 impl PatchedFile {
@@ -72,7 +104,47 @@ impl PatchedFile {
             FileChange::Update { move_to: Some(to) } => (PatchKind::Move, Some(to.clone())),
             FileChange::Delete => (PatchKind::Delete, None),
         };
-        Self { path: file.path.clone(), kind, moved_to }
+        Self::new(file.path.clone(), kind, moved_to)
+    }
+
+    /// As a patch says, before it is known what is there.
+    #[must_use]
+    pub fn new(path: String, kind: PatchKind, moved_to: Option<String>) -> Self {
+        Self { path, kind, moved_to, is_link: false, replaced: None, notes: Vec::new() }
+    }
+
+    /// Takes over what was found at the names of the patch.
+    pub fn tell(files: &mut [Self], done: &ChangedFiles) {
+        for changed in &done.files {
+            let Some(file) = files.get_mut(changed.change) else { continue };
+            if changed.is_replaced || file.kind == PatchKind::Add {
+                file.replaced = Replaced::of(changed);
+            } else {
+                file.is_link = changed.was_link;
+            }
+        }
+    }
+
+    fn line(&self, text: &mut String) {
+        let Self { path, kind, moved_to, is_link, replaced, notes: _ } = self;
+        text.push(char::from(kind.letter()));
+        text.extend([" ", path]);
+        if let Some(to) = moved_to {
+            text.extend([" -> ", to]);
+        }
+        match (is_link, kind) {
+            (true, PatchKind::Delete) => text.push_str(" (the link; what it led to stays)"),
+            (true, _) => text.push_str(" (the link itself)"),
+            _ => {}
+        }
+        match replaced {
+            Some(Replaced::File { lines, bytes }) => {
+                let (line, byte) = (plural(*lines, "line"), plural(*bytes, "byte"));
+                text.push_str(&format!(" (replaced a file of {line}, {byte})"));
+            }
+            Some(Replaced::Link) => text.push_str(" (replaced a link)"),
+            None => {}
+        }
     }
 }
 
@@ -80,15 +152,20 @@ impl PatchedFile {
 #[must_use]
 pub fn summary(files: &[PatchedFile]) -> String {
     let mut text = String::from("Success. Updated the following files:");
-    for PatchedFile { path, kind, moved_to } in files {
+    for file in files {
         text.push('\n');
-        text.push(char::from(kind.letter()));
-        text.extend([" ", path]);
-        if let Some(to) = moved_to {
-            text.extend([" -> ", to]);
+        file.line(&mut text);
+    }
+    for file in files {
+        for note in &file.notes {
+            text.extend(["\n", file.moved_to.as_ref().unwrap_or(&file.path), ": ", note]);
         }
     }
     text
+}
+
+fn plural(count: usize, word: &str) -> String {
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }
 
 /// The same where only the first of `total` files are known.

@@ -127,6 +127,9 @@ fn files_hint(error: &FilesError) -> &'static str {
         FilesError::Mode(_) => {
             "Leave the mode out of the patch, and use the bash tool with `chmod` to change it."
         }
+        FilesError::LinkHasHunks { .. } => {
+            "Move the link without hunks, and change the file that it leads to by the name of that file."
+        }
         FilesError::SamePath { .. } => {
             "Name each path once: put all hunks of a file into one section, and make changes that follow from each other in several calls."
         }

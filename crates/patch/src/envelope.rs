@@ -166,6 +166,7 @@ impl<'p> Parser<'_, 'p> {
                 path: path.to_owned(),
                 change,
                 replaces: true,
+                is_link: false,
                 patch_line: at + 1,
                 patches,
             });

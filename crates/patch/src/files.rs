@@ -21,6 +21,8 @@ pub struct FilePatch<'p> {
     pub replaces: bool,
     /// The line of the patch that names the file, from 1.
     pub patch_line: usize,
+    /// Whether the patch says that it is a symbolic link.
+    pub(crate) is_link: bool,
     /// The hunks. A file that the patch updates in several sections has an item for each.
     pub(crate) patches: Vec<Patch<'p>>,
 }
@@ -140,6 +142,23 @@ impl FilePatch<'_> {
             applied.bytes = Vec::new();
         }
         Ok(applied)
+    }
+}
+
+impl FilePatch<'_> {
+    /// The same for a symbolic link with the text `to`, which is moved or deleted itself: its text stays as it
+    /// is, and nothing is left of a deleted one.
+    ///
+    /// The hunks of a deletion can show the file that it leads to. They are compared with the link only
+    /// where the patch says that it is one.
+    pub fn apply_to_link(&self, to: &[u8]) -> Result<Applied, PatchError> {
+        let has_hunks = !self.patches.is_empty();
+        match &self.change {
+            FileChange::Delete if self.is_link && has_hunks => self.apply(to),
+            FileChange::Delete => Ok(Applied { bytes: Vec::new(), hunks: 0, places: Vec::new() }),
+            _ if !has_hunks => self.apply(to),
+            _ => Err(FilesError::LinkHasHunks { to: excerpt(&String::from_utf8_lossy(to)) }.into()),
+        }
     }
 }
 

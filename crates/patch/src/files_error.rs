@@ -59,6 +59,12 @@ pub enum FilesError {
     /// The patch sets the mode of a file.
     #[error("the patch sets the mode of a file ({0}), which is not supported")]
     Mode(HeaderLine),
+    /// Hunks for a link that is moved or deleted, which is no file.
+    #[error("it is a symbolic link to {}, and a patch that moves a link moves the link itself, without hunks", quoted(.to))]
+    LinkHasHunks {
+        /// Where it leads to.
+        to: String,
+    },
     /// A path that the patch names twice.
     #[error(
         "the patch names `{path}` twice, at line {first} and at line {second} of the patch, and it depends on their order what that means"
@@ -113,6 +119,7 @@ impl FilesError {
             Self::NamesDiffer { .. } => "names_differ",
             Self::Copy(_) => "copy",
             Self::Mode(_) => "mode",
+            Self::LinkHasHunks { .. } => "link_has_hunks",
             Self::SamePath { .. } => "same_path",
             Self::FileAndDirectory { .. } => "file_and_directory",
             Self::OldLineOfNewFile(_) => "old_line_of_new_file",
@@ -148,6 +155,7 @@ impl FilesError {
                 out.text("below", below);
                 out.number("patchLine", *second);
             }
+            Self::LinkHasHunks { to } => out.text("found", to),
             Self::NotEmptied { left } => out.number("bytesLeft", *left),
         }
     }

@@ -129,11 +129,19 @@ impl Part {
     ) -> Result<FilePatch<'p>, PatchError> {
         let header = Header::read(lines, self.start..self.hunks)?;
         let has_hunks = self.hunks < self.end;
+        let is_link = header.is_link;
         let (path, role) = header.role(lines, self.start, has_hunks)?;
         let part = lines.before(self.end);
         let change = self.change(&part, role, complete);
         let (change, patches) = change.map_err(|error| error.in_file(&path))?;
-        Ok(FilePatch { path, change, replaces: false, patch_line: self.start + 1, patches })
+        Ok(FilePatch {
+            path,
+            change,
+            replaces: false,
+            is_link,
+            patch_line: self.start + 1,
+            patches,
+        })
     }
 
     fn change<'p>(

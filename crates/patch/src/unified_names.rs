@@ -10,6 +10,9 @@ use crate::headers::{PatchText, is_new_name, is_old_name};
 /// The mode of a plain file, the only one that a patch can set.
 const PLAIN_FILE: &str = "100644";
 
+/// The mode of a symbolic link.
+const LINK: &str = "120000";
+
 /// The letters that Git puts before names: by default `a` and `b`, and others by configuration.
 const PREFIXES: [&str; 6] = ["a/", "b/", "c/", "i/", "o/", "w/"];
 
@@ -34,6 +37,8 @@ pub(crate) struct Header<'p> {
     to: Option<String>,
     created: bool,
     deleted: bool,
+    /// It is a symbolic link that is deleted.
+    pub(crate) is_link: bool,
 }
 
 impl<'p> Header<'p> {
@@ -74,8 +79,9 @@ impl<'p> Header<'p> {
                 }
             } else if let Some(mode) = line.strip_prefix("deleted file mode ") {
                 self.deleted = true;
-                // Links and repositories are no files.
-                if !mode.trim().starts_with("100") {
+                self.is_link = mode.trim() == LINK;
+                // Repositories are no files.
+                if !mode.trim().starts_with("100") && !self.is_link {
                     return refused(FilesError::Mode);
                 }
             } else if line.starts_with("old mode ") || line.starts_with("new mode ") {

@@ -13,7 +13,8 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use toolwright_fs::{
-    Change, ChangeLimits, ChangeSet, FileChange, FsError, Place, Root, UpdateError, WriteOptions,
+    Before, Change, ChangeLimits, ChangeSet, FileChange, FsError, Place, Root, UpdateError,
+    WriteOptions,
 };
 use toolwright_patch::{FilePatch, PatchError, parse_patch};
 use toolwright_patch_voice::applied::{
@@ -110,7 +111,7 @@ fn refuse(Refusal { what, hint, .. }: &Refusal) -> ExitCode {
 /// What was done.
 fn apply(patch: &str, notes: Option<&Notes>) -> Result<String, Refusal> {
     let files = parse_patch(patch).map_err(|error| Refusal::mismatch(None, &error))?;
-    let planned: Vec<PatchedFile> = files.iter().map(PatchedFile::of).collect();
+    let mut planned: Vec<PatchedFile> = files.iter().map(PatchedFile::of).collect();
     if let Some(notes) = notes {
         notes.plan(&planned);
     }
@@ -130,9 +131,11 @@ fn apply(patch: &str, notes: Option<&Notes>) -> Result<String, Refusal> {
     };
     let root = Root::open(&here).map_err(in_words)?;
     let set = ChangeSet { root: &root, changes: &changes, emptied: &[], limits };
-    let apply = |index: usize, old: &[u8]| -> Result<_, (usize, PatchError)> {
+    let apply = |index: usize, old: Before<'_>| -> Result<_, (usize, PatchError)> {
+        let Before { bytes, is_link } = old;
         let file: &FilePatch<'_> = &files[index];
-        file.apply(old).map(|applied| applied.bytes).map_err(|error| (index, error))
+        let applied = if is_link { file.apply_to_link(bytes) } else { file.apply(bytes) };
+        applied.map(|applied| applied.bytes).map_err(|error| (index, error))
     };
     let cancel = AtomicBool::new(false);
     let done = if files.first().is_some_and(|file| file.replaces) {
@@ -141,7 +144,10 @@ fn apply(patch: &str, notes: Option<&Notes>) -> Result<String, Refusal> {
         set.run(&options, &cancel, apply)
     };
     match done {
-        Ok(_) => Ok(summary(&planned)),
+        Ok(done) => {
+            PatchedFile::tell(&mut planned, &done);
+            Ok(summary(&planned))
+        }
         Err(UpdateError::Fs(error)) => Err(in_words(error)),
         Err(UpdateError::Refused((index, error))) => {
             Err(Refusal::mismatch(Some(&planned[index].path), &error))

@@ -87,7 +87,7 @@ export function callFiles({ scope, access, tool, id, signal, onOverwritten, chan
       const targets: OpenedTarget[] = []
       for (const target of patchTargets(files)) targets.push(await access.open(target.path, target.access))
       const before = changes && (await textsBefore(files, targets, signal))
-      await withDescriptor(
+      const done = await withDescriptor(
         () =>
           callLimited(changing('apply_patch'), (addon, cancel) =>
             addon.applyPatchToTargets(targets, patch, limits.textBytes, publish, cancel),
@@ -99,7 +99,7 @@ export function callFiles({ scope, access, tool, id, signal, onOverwritten, chan
         const after = change === 'delete' || changes?.hasRoom !== true ? undefined : await access.textNow(now)
         changes?.add({ path: now, change, before: before?.[index], after, ...(movedTo === undefined ? {} : { movedFrom: path }) })
       }
-      return files
+      return done.files().map(patchedFile)
     },
     async glob(pattern, path) {
       const { target, also, agreed } = await access.search(path)

@@ -19,8 +19,8 @@ export function subjectsOf(target: CallTarget, path: string, shell: SessionShell
   if (target.kind === 'host') return [{ capability: 'net.fetch', kind: 'host', resource: `${target.host}:${target.port}` }]
   const of = (capability: string): Subject => ({ capability, kind: 'path', resource: path })
   if (target.access === 'search') return [{ ...of('fs.read'), below: true }]
-  if (target.access === 'edit') return [of('fs.read'), of('fs.write')]
-  return [of(target.access === 'write' ? 'fs.write' : 'fs.read')]
+  if (target.access === 'edit' || target.access === 'remove') return [of('fs.read'), of('fs.write')]
+  return [of(target.access === 'write' || target.access === 'place' ? 'fs.write' : 'fs.read')]
 }
 
 /** The subject of a process's input. Its reader need not be a shell, but the rules judge the input as a shell's command line. */

@@ -30,7 +30,7 @@ async function adviceFor(error: ToolError, tool: string, target: CallTarget, aro
   if (error.code === 'TOOL_NOT_A_FILE' && error.details['kind'] === 'a directory') return directoryAdvice(path, around)
   if (error.code !== 'TOOL_FILE_NOT_FOUND') return undefined
   if (access === 'search') return searchAdvice(tool, path, around)
-  return fileAdvice(path, access === 'edit', around)
+  return fileAdvice(path, access === 'edit' || access === 'remove', around)
 }
 
 async function fileAdvice(path: string, isEdit: boolean, around: PathSurroundings): Promise<string> {

@@ -7,7 +7,7 @@ import type { PatchedFile, ToolRuntime } from './tool-runtime.js'
 export type { JsonSchema } from './json-schema.js'
 
 /** What a call does with a path. */
-export type FileAccess = 'read' | 'write' | 'edit' | 'search'
+export type FileAccess = 'read' | 'write' | 'edit' | 'remove' | 'place' | 'search'
 
 /**
  * What a call will touch, according to its arguments. It is opened and checked before the permission rules, the watchdog
@@ -20,7 +20,8 @@ export type CallTarget =
       path: string
       /**
        * `read`: an existing file; `write`: an existing or a new one; `edit`: an existing one, read and
-       * written; `search`: a directory or a file.
+       * written; `remove`: an existing one, or a link itself, that is deleted or moved away; `place`: the name that a moved file
+       * or link gets; `search`: a directory or a file.
        */
       access: FileAccess
       /** A search of all roots of the workspace: no path was given. */
@@ -36,11 +37,13 @@ export type CallTarget =
 
 type FileTarget = Extract<CallTarget, { kind: 'file' }>
 
+const accessOf = { add: 'write', update: 'edit', delete: 'remove', move: 'remove' } as const
+
 /** The targets of a patch: its files in their order, each followed by its new path if it is moved. */
 export function patchTargets(files: readonly PatchedFile[]): FileTarget[] {
   return files.flatMap(({ path, change, moved_to }): FileTarget[] => {
-    const first: FileTarget = { kind: 'file', path, access: change === 'add' ? 'write' : 'edit' }
-    return moved_to === undefined ? [first] : [first, { kind: 'file', path: moved_to, access: 'write' }]
+    const first: FileTarget = { kind: 'file', path, access: accessOf[change] }
+    return moved_to === undefined ? [first] : [first, { kind: 'file', path: moved_to, access: 'place' }]
   })
 }
 

@@ -171,12 +171,18 @@ export interface PatchedFile {
   change: 'add' | 'update' | 'delete' | 'move'
   /** The new path, if the file is moved. */
   moved_to?: string | undefined
+  /** `true` for a symbolic link that was deleted or moved itself. */
+  link?: boolean | undefined
+  /** `true` where a file or a link stood before: it is gone. */
+  replaced?: boolean | undefined
 }
 
-export const patchedFile = ({ path, change, movedTo }: FileOfPatch): PatchedFile => ({
+export const patchedFile = ({ path, change, movedTo, isLink, isReplaced }: FileOfPatch): PatchedFile => ({
   path,
   change,
   ...(movedTo === undefined ? {} : { moved_to: movedTo }),
+  ...(isLink && { link: true }),
+  ...(isReplaced && { replaced: true }),
 })
 
 /** Files below the roots of the workspace. Every path is opened first, and the opened file is checked. */

@@ -29,7 +29,7 @@ const tool: ContractTool<ApplyPatchArguments, ApplyPatchData> = {
       files: {
         type: 'array',
         items: dataSchemaOf<PatchedFile>(
-          { path: aText, change: { type: 'string', enum: ['add', 'update', 'delete', 'move'] }, moved_to: aText },
+          { path: aText, change: { type: 'string', enum: ['add', 'update', 'delete', 'move'] }, moved_to: aText, link: { type: 'boolean' }, replaced: { type: 'boolean' } },
           ['path', 'change'],
         ),
       },

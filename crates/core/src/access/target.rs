@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use toolwright_fs::{FsError, FsErrorKind, OpenTarget, Range, Roots, TargetKind};
+use toolwright_fs::{FsError, FsErrorKind, LastLink, OpenTarget, Range, Roots, TargetKind};
 use toolwright_policy::Access;
 
 use super::policy::Policy;
@@ -24,6 +24,10 @@ pub enum Purpose {
     Write,
     /// Changing a part of an existing file.
     Edit,
+    /// Deleting a file or a link, or moving it away.
+    Remove,
+    /// Giving its name to a file or a link that is moved.
+    Place,
     /// Searching a directory or a file.
     Search,
     /// Running a command in a directory.
@@ -38,6 +42,8 @@ impl FromStr for Purpose {
             "read" => Self::Read,
             "write" => Self::Write,
             "edit" => Self::Edit,
+            "remove" => Self::Remove,
+            "place" => Self::Place,
             "search" => Self::Search,
             "workdir" => Self::Workdir,
             _ => return Err(access::unknown_purpose(word)),
@@ -46,11 +52,19 @@ impl FromStr for Purpose {
 }
 
 impl Purpose {
+    /// Whether it is about a link itself, where the path names one.
+    fn last_link(self) -> LastLink {
+        match self {
+            Self::Remove | Self::Place => LastLink::Itself,
+            _ => LastLink::Followed,
+        }
+    }
+
     /// What it does to the file in the end.
     fn access(self) -> Access {
         match self {
             Self::Read | Self::Search | Self::Workdir => Access::Read,
-            Self::Write | Self::Edit => Access::Write,
+            Self::Write | Self::Edit | Self::Remove | Self::Place => Access::Write,
         }
     }
 
@@ -58,8 +72,8 @@ impl Purpose {
     fn capabilities(self) -> &'static str {
         match self {
             Self::Read | Self::Search | Self::Workdir => "fs.read",
-            Self::Write => "fs.write",
-            Self::Edit => "fs.read and fs.write",
+            Self::Write | Self::Place => "fs.write",
+            Self::Edit | Self::Remove => "fs.read and fs.write",
         }
     }
 
@@ -70,8 +84,8 @@ impl Purpose {
         let is_around_readable = || is_directory && policy.allows_below(real_path);
         match self {
             Self::Read => reads(),
-            Self::Write => policy.allows(Access::Write, real_path),
-            Self::Edit => reads() && policy.allows(Access::Write, real_path),
+            Self::Write | Self::Place => policy.allows(Access::Write, real_path),
+            Self::Edit | Self::Remove => reads() && policy.allows(Access::Write, real_path),
             Self::Search => reads() || is_around_readable(),
             Self::Workdir => {
                 // The directory that a command runs in shows nothing of what is there.
@@ -134,7 +148,7 @@ pub fn open(
     if purpose.access() == Access::Write {
         roots.settle(&policy.deny_write(), policy.git());
     }
-    let mut file = roots.open_target(path).map_err(|error| {
+    let mut file = roots.open_named(path, purpose.last_link()).map_err(|error| {
         let is_absolute = Path::new(path).is_absolute();
         match error {
             // No capability speaks of the place.
@@ -179,13 +193,17 @@ fn check(
     match purpose {
         Purpose::Search | Purpose::Workdir if is_directory => Ok(()),
         Purpose::Read | Purpose::Search => file.check_readable(),
-        Purpose::Write => {
+        Purpose::Write | Purpose::Place => {
             file.check_writable()?;
             roots.check_protected(file, &policy.deny_write(), policy.git())
         }
         Purpose::Edit => {
             roots.check_protected(file, &policy.deny_write(), policy.git())?;
             file.check_readable()
+        }
+        Purpose::Remove => {
+            roots.check_protected(file, &policy.deny_write(), policy.git())?;
+            file.check_removable()
         }
         Purpose::Workdir => {
             file.check_readable()?;

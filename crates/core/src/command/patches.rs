@@ -96,5 +96,5 @@ fn patch(report: PatchReport) -> PatchInCommand {
 }
 
 fn file(NotedFile { path, letter, moved_to }: NotedFile) -> Option<PatchedFile> {
-    Some(PatchedFile { path, kind: PatchKind::of_letter(letter)?, moved_to })
+    Some(PatchedFile::new(path, PatchKind::of_letter(letter)?, moved_to))
 }

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use toolwright_reserved::FileId;
 
 use super::step::{Print, StepKind};
-use super::{Change, ChangeLimits, ChangeSet, ChangedFile, Place, failed, marks, plan};
+use super::{Before, Change, ChangeSet, ChangedFile, Place, Replacement, failed, marks, plan};
 use crate::attributes;
 use crate::cancel::checkpoint;
 use crate::file_queue::{Key, QueueSlot};
@@ -22,8 +22,8 @@ use crate::publish;
 use crate::read::read_open;
 use crate::target::{Around, Old, Target};
 use crate::{
-    FileKind, FsError, FsErrorKind, OpenTarget, Root, TargetKind, UpdateError, WriteOptions,
-    deferred_close, open_target, reserved, sweep,
+    FileKind, FsError, FsErrorKind, LastLink, OpenTarget, Root, TargetKind, UpdateError,
+    WriteOptions, deferred_close, open_target, reserved, sweep,
 };
 
 /// A set of at most this many files keeps them open until it has ended.
@@ -41,6 +41,10 @@ pub(super) struct Located {
     /// The deepest directory that exists.
     pub(super) directory: Arc<OwnedFd>,
     identity: FileId,
+    /// A link, which is not followed.
+    pub(super) is_link: bool,
+    /// It is where the file of its change goes.
+    pub(super) is_place: bool,
     /// The directories to be made in it.
     pub(super) missing: Vec<OsString>,
     pub(super) name: OsString,
@@ -50,6 +54,11 @@ impl Located {
     fn key(&self) -> Key {
         let name = self.missing.iter().chain([&self.name]).collect::<PathBuf>().into_os_string();
         Key { directory: self.identity, name }
+    }
+
+    /// A link that a file takes the name of.
+    pub(super) fn is_replaced_link(&self) -> bool {
+        self.is_link && self.kind == StepKind::Update
     }
 
     /// The names that it may give or take.
@@ -87,18 +96,40 @@ pub(super) fn locate(
     }
     for (index, change) in set.changes.iter().enumerate() {
         checkpoint(cancel)?;
-        let kind = match change.change {
-            Change::Create { .. } => StepKind::Create,
-            Change::Update => StepKind::Update,
-            Change::Move { .. } | Change::Delete => StepKind::Delete,
+        let named = match change.change {
+            Change::Update => LastLink::Followed,
+            _ => LastLink::Itself,
         };
-        search.add(index, kind, change.place)?;
-        if let Change::Move { to } = change.change {
-            search.add(index, StepKind::Create, to)?;
+        let kind = match change.change {
+            Change::Create { .. } | Change::CreateLink => StepKind::Create,
+            Change::Update | Change::Replace { .. } => StepKind::Update,
+            Change::Move { .. } | Change::MoveOnto { .. } | Change::Delete => StepKind::Delete,
+        };
+        search.add(index, Role::Is(kind), change.place, named)?;
+        match change.change {
+            Change::Move { to } => {
+                search.add(index, Role::Takes { replaces: false }, to, LastLink::Itself)?;
+            }
+            Change::MoveOnto { to } => {
+                search.add(index, Role::Takes { replaces: true }, to, LastLink::Itself)?;
+            }
+            _ => {}
         }
     }
     marks::check(&search.located, options.git)?;
     Ok(search.located)
+}
+
+/// What a name is for its change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// The file.
+    Is(StepKind),
+    /// Where the file goes.
+    Takes {
+        /// What is there is replaced.
+        replaces: bool,
+    },
 }
 
 struct Search<'a> {
@@ -111,20 +142,26 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn add(&mut self, change: usize, kind: StepKind, place: Place<'_>) -> Result<(), FsError> {
+    fn add(
+        &mut self,
+        change: usize,
+        role: Role,
+        place: Place<'_>,
+        named: LastLink,
+    ) -> Result<(), FsError> {
         match place {
             Place::Path(path) => {
-                let mut target = open_target::open_below(self.root, path)?;
+                let mut target = open_target::open_below(self.root, path, named)?;
                 // Protected files come first: what is there is not revealed.
                 self.check_protected(&target)?;
                 if target.kind() == TargetKind::Missing {
                     target.check_writable()?;
                 }
-                self.take(change, kind, &target)
+                self.take(change, role, &target)
             }
             Place::Opened(target) => {
                 self.check_protected(target)?;
-                self.take(change, kind, target)
+                self.take(change, role, target)
             }
         }
     }
@@ -137,15 +174,27 @@ impl Search<'_> {
         self.protection.check_around(path, target.directory().as_fd())
     }
 
-    fn take(&mut self, change: usize, kind: StepKind, target: &OpenTarget) -> Result<(), FsError> {
+    fn take(&mut self, change: usize, role: Role, target: &OpenTarget) -> Result<(), FsError> {
         let display = target.display_path();
         let place = target.real_path().strip_prefix(&self.real_root);
         let place = place.map_err(|_| FsErrorKind::Escape { via_link: false }.at(display))?;
+        let is_there = matches!(target.kind(), TargetKind::File { .. } | TargetKind::Link);
+        let kind = match role {
+            Role::Is(kind) => kind,
+            Role::Takes { replaces: true } if is_there => StepKind::Update,
+            Role::Takes { .. } => StepKind::Create,
+        };
         match (target.kind(), kind) {
             (TargetKind::Directory, _) => {
                 return Err(FsErrorKind::NotAFile { kind: FileKind::Directory }.at(display));
             }
-            (TargetKind::File { .. }, StepKind::Create) => {
+            // A program that moves a file to such a name moves it into the directory.
+            (TargetKind::Link, _)
+                if role == (Role::Takes { replaces: true }) && self.leads_to_directory(target) =>
+            {
+                return Err(FsErrorKind::NotAFile { kind: FileKind::Directory }.at(display));
+            }
+            (TargetKind::File { .. } | TargetKind::Link, StepKind::Create) => {
                 return Err(FsErrorKind::Exists.at(display));
             }
             (TargetKind::Missing, StepKind::Update | StepKind::Delete) => {
@@ -179,10 +228,17 @@ impl Search<'_> {
             place: place.to_owned(),
             directory,
             identity,
+            is_link: target.kind() == TargetKind::Link,
+            is_place: matches!(role, Role::Takes { .. }),
             missing: missing.to_vec(),
             name: target.name().as_os_str().to_owned(),
         });
         Ok(())
+    }
+
+    fn leads_to_directory(&self, link: &OpenTarget) -> bool {
+        let followed = open_target::open_below(self.root, link.display_path(), LastLink::Followed);
+        followed.is_ok_and(|one| one.kind() == TargetKind::Directory)
     }
 }
 
@@ -202,13 +258,16 @@ pub(super) struct Item {
     pub(super) target: Target,
     /// The old file.
     pub(super) old: Option<Old>,
+    /// Its content. That of a link is where it leads to.
+    pub(super) bytes: Option<Vec<u8>>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Content {
-    pub(super) old: Option<Vec<u8>>,
     /// `None` for a deleted file.
     pub(super) new: Option<Vec<u8>>,
+    /// It is that of a link.
+    pub(super) is_link: bool,
     /// It stays as it is.
     pub(super) is_same: bool,
 }
@@ -243,9 +302,9 @@ pub(super) fn take_turns(
             swept = Some(identity);
         }
         let target = Target::with_slot(Arc::clone(&located.directory), located.name.clone(), slot);
-        items.push(Item { located, target, old: None });
+        items.push(Item { located, target, old: None, bytes: None });
     }
-    items.sort_by_key(|item| (item.located.change, item.located.kind == StepKind::Create));
+    items.sort_by_key(|item| (item.located.change, item.located.is_place));
     let root_path = set.root.path().to_string_lossy();
     let root_lock =
         publish::OpenDirectoryLock::take(set.root.as_fd(), &root_path, options.wait, cancel)?;
@@ -276,10 +335,11 @@ impl Set {
     /// Reads the old files and has the new contents made.
     pub(super) fn read<E>(
         &mut self,
-        limits: ChangeLimits,
+        set: &ChangeSet<'_>,
         cancel: &AtomicBool,
-        transform: &mut impl FnMut(usize, &[u8]) -> Result<Vec<u8>, E>,
+        transform: &mut impl FnMut(usize, Before<'_>) -> Result<Vec<u8>, E>,
     ) -> Result<(), UpdateError<E>> {
+        let limits = set.limits;
         let mut total: u64 = 0;
         let mut count = |path: &str, bytes: usize, result: bool| {
             total = total.saturating_add(bytes as u64);
@@ -292,34 +352,27 @@ impl Set {
         };
         let keeps_open = self.items.len() <= MAX_OPEN;
         for item in &mut self.items {
+            let change = &set.changes[item.located.change].change;
+            item.read(limits.file_bytes, keeps_open, cancel)?;
             let path = &item.located.display;
-            let content = &mut self.contents[item.located.change];
-            if item.located.kind == StepKind::Create {
-                if item.located.missing.is_empty() {
-                    match item.target.stat() {
-                        Err(Errno::NOENT) => {}
-                        Ok(_) => return Err(FsErrorKind::Exists.at(path).into()),
-                        Err(errno) => return Err(failed(path, "looking at it")(errno).into()),
-                    }
-                }
-                if content.old.is_some() {
-                    continue; // the place that a file is moved to
-                }
-            } else {
-                let (file, stat) = item.target.open_file(path)?;
-                if item.target.existing(path)?.is_none() {
-                    return Err(FsErrorKind::NotFound.at(path).into());
-                }
-                let old = read_open(&file, path, limits.file_bytes, cancel)?;
+            if let Some(old) = &item.bytes {
                 count(path, old.len(), false)?;
-                content.old = Some(old);
-                item.old = Some(Old { file: keeps_open.then_some(file), stat });
             }
-            let old = content.old.as_deref().unwrap_or_default();
-            let new = transform(item.located.change, old).map_err(UpdateError::Refused)?;
+            if item.located.is_place {
+                continue; // the content is that of the file which goes there
+            }
+            let content = &mut self.contents[item.located.change];
+            let old = item.bytes.as_deref().unwrap_or_default();
+            let before = Before { bytes: old, is_link: item.located.is_link };
+            let new = transform(item.located.change, before).map_err(UpdateError::Refused)?;
             count(path, new.len(), true)?;
             publish::within_size_limit(path, new.len() as u64)?;
-            content.is_same = item.located.kind == StepKind::Update && new == old;
+            content.is_same = matches!(change, Change::Update) && new == old;
+            content.is_link = match change {
+                Change::CreateLink | Change::Replace { by: Replacement::Link } => true,
+                Change::Move { .. } | Change::MoveOnto { .. } => item.located.is_link,
+                _ => false,
+            };
             content.new = Some(new);
         }
         self.forget_deleted();
@@ -351,23 +404,26 @@ impl Set {
     /// The files that will have changed, in the order of the changes.
     pub(super) fn changed(&self) -> Vec<ChangedFile> {
         let mut files: Vec<ChangedFile> = Vec::with_capacity(self.contents.len());
-        let mut last = None;
-        for Item { located, old, .. } in &self.items {
-            if last == Some(located.change) {
-                // The second one is where it goes.
-                if let Some(file) = files.last_mut() {
+        for Item { located, old, bytes, .. } in &self.items {
+            let Content { new, .. } = &self.contents[located.change];
+            let is_replaced = located.is_place && located.kind == StepKind::Update;
+            if let Some(file) = files.last_mut().filter(|_| located.is_place) {
+                if !is_replaced {
                     file.moved_to = Some(located.place.clone());
+                    continue;
                 }
-                continue;
+                // A move over a file is two changes: one file goes, and the other is replaced.
+                file.new = None;
             }
-            last = Some(located.change);
-            let Content { old: before, new, .. } = &self.contents[located.change];
             files.push(ChangedFile {
+                change: located.change,
                 path: located.place.clone(),
                 moved_to: None,
-                old: before.clone(),
+                old: bytes.clone(),
                 new: new.clone(),
                 mode: old.as_ref().map(|old| attributes::permissions(&old.stat)),
+                was_link: located.is_link,
+                is_replaced,
             });
         }
         files
@@ -375,6 +431,33 @@ impl Set {
 }
 
 impl Item {
+    /// Reads the old file. Where one is created, nothing may be there.
+    fn read(&mut self, limit: u64, keeps_open: bool, cancel: &AtomicBool) -> Result<(), FsError> {
+        let Self { located, target, .. } = self;
+        let path = &located.display;
+        if located.kind == StepKind::Create {
+            return match target.stat() {
+                _ if !located.missing.is_empty() => Ok(()),
+                Err(Errno::NOENT) => Ok(()),
+                Ok(_) => Err(FsErrorKind::Exists.at(path)),
+                Err(errno) => Err(failed(path, "looking at it")(errno)),
+            };
+        }
+        if located.is_link {
+            let (text, stat) = target.read_link(path)?;
+            self.bytes = Some(text.into_encoded_bytes());
+            self.old = Some(Old { file: None, stat });
+            return Ok(());
+        }
+        let (file, stat) = target.open_file(path)?;
+        if target.existing(path)?.is_none() {
+            return Err(FsErrorKind::NotFound.at(path));
+        }
+        self.bytes = Some(read_open(&file, path, limit, cancel)?);
+        self.old = Some(Old { file: keeps_open.then_some(file), stat });
+        Ok(())
+    }
+
     /// The print of the old file.
     pub(super) fn out(&self) -> Option<Print> {
         self.old.as_ref().map(|old| Print::of(&old.stat))

@@ -20,7 +20,7 @@ pub(super) fn check(located: &[Located], git: GitBorder) -> Result<(), FsError> 
         return Ok(());
     }
     let mut given: BTreeMap<PathBuf, Given<'_>> = BTreeMap::new();
-    for one in located.iter().filter(|one| one.kind == StepKind::Create) {
+    for one in located.iter().filter(|one| one.kind == StepKind::Create || one.is_replaced_link()) {
         let mut above: PathBuf = one.place.components().take(one.depth()).collect();
         let mut is_there = true;
         for name in one.missing.iter().chain([&one.name]) {

@@ -19,6 +19,7 @@ use crate::error::{GitRule, PUT_BACK};
 use crate::open::{READ, identity};
 use crate::read::holds;
 use crate::temporary::PlanState;
+use crate::walk::read_link;
 use crate::{FsError, FsErrorKind, Refusal};
 
 /// Makes every step, or undoes those that were made and fails.
@@ -27,7 +28,7 @@ pub(super) fn publish(execution: &Execution<'_>, set: &Set) -> Result<(), FsErro
         set.items.iter().map(|item| (&item.located.place, item)).collect();
     for step in &execution.plan.steps {
         let place = execution.plan.directories[step.directory].join(&step.name);
-        let content = items.get(&place).map(|item| Expected { item, set });
+        let content = items.get(&place).map(|item| Expected { item });
         let made = make(execution, step, content.as_ref());
         if let Err(unmade) = made {
             let path = display_of(set, execution.plan, step);
@@ -107,20 +108,18 @@ fn rename(execution: &Execution<'_>, from: PlanState, to: PlanState) -> Result<(
 /// The old file of a step, as it was read.
 struct Expected<'a> {
     item: &'a Item,
-    set: &'a Set,
 }
 
 impl Expected<'_> {
     /// Whether the file that was read is at a name now, with the bytes that were read.
     fn is_at(&self, directory: BorrowedFd<'_>, name: &OsStr) -> Result<bool, Errno> {
-        let (Some(old), Some(bytes)) =
-            (&self.item.old, &self.set.contents[self.item.located.change].old)
-        else {
-            return Ok(true);
-        };
+        let (Some(old), Some(bytes)) = (&self.item.old, &self.item.bytes) else { return Ok(true) };
         let stat = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
         if identity(&stat) != identity(&old.stat) || stat.st_mode != old.stat.st_mode {
             return Ok(false);
+        }
+        if self.item.located.is_link {
+            return Ok(read_link(directory, name)?.as_encoded_bytes() == bytes);
         }
         // The same file is at the name, so the one that is open will do.
         if let Some(file) = &old.file {

@@ -2,23 +2,14 @@
 
 use std::sync::atomic::AtomicBool;
 
-use super::{Change, ChangeSet, ChangedFiles, FileChange, Place};
-use crate::open_target::{self, TargetKind};
-use crate::{OpenTarget, Root, UpdateError, WriteOptions};
-
-/// Where the new content of a file comes from.
-enum Content {
-    /// From the change with this index.
-    Own(usize),
-    /// The file goes, and the change with this index makes of it what the next one gets.
-    ForNext(usize),
-    /// From the file before.
-    OfLast,
-}
+use super::{Before, Change, ChangeSet, ChangedFiles, FileChange, Place};
+use crate::open_target::{self, LastLink, TargetKind};
+use crate::{OpenTarget, UpdateError, WriteOptions};
 
 impl ChangeSet<'_> {
-    /// As [`Self::run`], but a file that stands where one is created, or moved, is replaced. A move
-    /// over a file is then two of [`ChangedFiles::files`]: one that is deleted and one that is updated.
+    /// As [`Self::run`], but a file that stands where one is created, or a file or link where one is
+    /// moved to, is replaced. To create is to write: a link is followed. A move over a file is two of
+    /// [`ChangedFiles::files`]: one that is deleted and one that is replaced.
     ///
     /// # Errors
     ///
@@ -27,44 +18,37 @@ impl ChangeSet<'_> {
         &self,
         options: &WriteOptions,
         cancel: &AtomicBool,
-        mut transform: impl FnMut(usize, &[u8]) -> Result<Vec<u8>, E>,
+        transform: impl FnMut(usize, Before<'_>) -> Result<Vec<u8>, E>,
     ) -> Result<ChangedFiles, UpdateError<E>> {
+        let opened: Vec<Option<OpenTarget>> = self
+            .changes
+            .iter()
+            .map(|change| match change {
+                FileChange { place: Place::Path(path), change: Change::Create { .. } } => {
+                    open_target::open_below(self.root, path, LastLink::Followed).ok()
+                }
+                _ => None,
+            })
+            .collect();
         let mut changes = Vec::with_capacity(self.changes.len());
-        let mut contents = Vec::with_capacity(self.changes.len());
-        for (index, &FileChange { place, change }) in self.changes.iter().enumerate() {
-            let change = match change {
-                Change::Create { .. } if is_file(self.root, place) => Change::Update,
-                Change::Move { to } if is_file(self.root, to) => {
-                    changes.push(FileChange { place, change: Change::Delete });
-                    contents.push(Content::ForNext(index));
-                    changes.push(FileChange { place: to, change: Change::Update });
-                    contents.push(Content::OfLast);
-                    continue;
-                }
-                change => change,
+        for (&FileChange { place, change }, opened) in self.changes.iter().zip(&opened) {
+            let target = match (place, opened) {
+                (Place::Opened(target), _) | (_, Some(target)) => Some(target),
+                _ => None,
             };
-            changes.push(FileChange { place, change });
-            contents.push(Content::Own(index));
-        }
-        let mut moved = Vec::new();
-        ChangeSet { changes: &changes, ..*self }.run(options, cancel, |index, old| {
-            match contents[index] {
-                Content::Own(change) => transform(change, old),
-                Content::ForNext(change) => {
-                    moved = transform(change, old)?;
-                    Ok(Vec::new())
+            changes.push(match (change, target.map(OpenTarget::kind)) {
+                (Change::Create { .. }, Some(TargetKind::File { .. })) => {
+                    FileChange { place, change: Change::Update }
                 }
-                Content::OfLast => Ok(std::mem::take(&mut moved)),
-            }
-        })
-    }
-}
-
-/// Where that cannot be known, it is none: the change itself says why.
-fn is_file(root: &Root, place: Place<'_>) -> bool {
-    let is_file = |target: &OpenTarget| matches!(target.kind(), TargetKind::File { .. });
-    match place {
-        Place::Path(path) => open_target::open_below(root, path).is_ok_and(|one| is_file(&one)),
-        Place::Opened(target) => is_file(target),
+                // Through a link that leads to nothing yet.
+                (Change::Create { .. }, Some(TargetKind::Missing)) => {
+                    let through = target.filter(|one| one.is_creatable()).map(Place::Opened);
+                    FileChange { place: through.unwrap_or(place), change }
+                }
+                (Change::Move { to }, _) => FileChange { place, change: Change::MoveOnto { to } },
+                _ => FileChange { place, change },
+            });
+        }
+        ChangeSet { changes: &changes, ..*self }.run(options, cancel, transform)
     }
 }

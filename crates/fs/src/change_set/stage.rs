@@ -17,13 +17,13 @@ use super::locate::{Item, Set};
 use super::plan::Plan;
 use super::settle::{Active, finish, hold};
 use super::step::{Print, Step, StepKind, look};
-use super::{Change, ChangeSet, failed, publish};
+use super::{Change, ChangeSet, Replacement, failed, publish};
 use crate::attributes;
 use crate::cancel::checkpoint;
 use crate::deferred_close::with_space;
 use crate::root::O_PATH;
 use crate::target::{self, Old, Target};
-use crate::temporary::{NEW_FILE, PlanState, SetId, Temporary};
+use crate::temporary::{self, NEW_FILE, PlanState, SetId, Temporary};
 use crate::{Content, Durability, FsError, FsErrorKind, Refusal, WriteOptions};
 
 /// Makes the changes. Returns the directories that were made.
@@ -238,9 +238,16 @@ impl Staging<'_> {
             out: item.out(),
         };
         if located.kind == StepKind::Delete {
-            return Ok(step(crate::temporary::next_sequence(), None));
+            return Ok(step(temporary::next_sequence(), None));
         }
-        let bytes = self.set.contents[located.change].new.as_deref().unwrap_or_default();
+        let content = &self.set.contents[located.change];
+        let bytes = content.new.as_deref().unwrap_or_default();
+        if content.is_link {
+            let in_directory = self.open[&directory].as_fd();
+            let (sequence, stat) = temporary::create_link(in_directory, bytes, self.id)
+                .map_err(|errno| Self::beside(path, item.old.is_some(), errno))?;
+            return Ok(step(sequence, Some(Print::of(&stat))));
+        }
         let (source, mode) = self.source(item);
         // The new bytes must not be readable before the old file's mode is set on them.
         let is_private = source.is_some() || mode.is_some();
@@ -288,9 +295,12 @@ impl Staging<'_> {
     fn source<'a>(&'a self, item: &'a Item) -> (Option<Source<'a>>, Option<u32>) {
         let change = item.located.change;
         let source = match self.change_set.changes[change].change {
-            Change::Create { mode } => return (None, mode),
+            Change::Create { mode } | Change::Replace { by: Replacement::File { mode } } => {
+                return (None, mode);
+            }
+            Change::CreateLink | Change::Replace { by: Replacement::Link } => return (None, None),
             // The place that it leaves comes first.
-            Change::Move { .. } => {
+            Change::Move { .. } | Change::MoveOnto { .. } => {
                 let at = self.set.items.partition_point(|one| one.located.change < change);
                 self.set.items.get(at)
             }

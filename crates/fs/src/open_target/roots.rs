@@ -1,5 +1,6 @@
 //! Opens targets below one of several roots.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
@@ -8,13 +9,13 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use toolwright_reserved::FileId;
 
-use super::{OpenTarget, TargetKind, real_path_of};
+use super::{LastLink, OpenTarget, TargetKind, real_path_of};
 use crate::location::{name_of, unnamed};
 use crate::open::identity;
 use crate::protection::Protection;
 use crate::root::O_PATH;
 use crate::target::Around;
-use crate::{FileKind, FsError, FsErrorKind, GitBorder, Resolver, Root, open, path, sweep};
+use crate::{FileKind, FsError, FsErrorKind, GitBorder, Resolver, Root, open, path, sweep, walk};
 
 /// How often to try again when a target changes while it is opened.
 const MAX_ATTEMPTS: usize = 64;
@@ -58,9 +59,14 @@ impl Roots {
     /// that has it, or else in the first root; an absolute path in the root that contains it.
     /// Creates nothing, and opens only regular files and directories.
     pub fn open_target(&self, path: &str) -> Result<OpenTarget, FsError> {
+        self.open_named(path, LastLink::Followed)
+    }
+
+    /// As [`Roots::open_target`], for the link itself where `last` says so.
+    pub fn open_named(&self, path: &str, last: LastLink) -> Result<OpenTarget, FsError> {
         path::validate(path)?;
         if Path::new(path).is_relative() {
-            return self.open_relative(path);
+            return self.open_relative(path, last);
         }
         let mut around: Vec<&Root> = self
             .workspace
@@ -72,7 +78,7 @@ impl Roots {
         around.sort_by_key(|root| root.path().components().count());
         let mut refused = FsErrorKind::Escape { via_link: false }.at(path);
         for root in around {
-            match open_below(root, path) {
+            match open_below(root, path, last) {
                 Err(escape @ FsError { kind: FsErrorKind::Escape { .. }, .. }) => refused = escape,
                 answer => return answer,
             }
@@ -96,10 +102,10 @@ impl Roots {
         })
     }
 
-    fn open_relative(&self, path: &str) -> Result<OpenTarget, FsError> {
+    fn open_relative(&self, path: &str, last: LastLink) -> Result<OpenTarget, FsError> {
         let mut first = None;
         for root in &self.workspace {
-            match open_below(root, path) {
+            match open_below(root, path, last) {
                 Ok(target) if target.open_error.is_none() && target.kind != TargetKind::Missing => {
                     return Ok(target);
                 }
@@ -143,10 +149,14 @@ impl Roots {
     }
 }
 
-pub(crate) fn open_below(root: &Root, display_path: &str) -> Result<OpenTarget, FsError> {
+pub(crate) fn open_below(
+    root: &Root,
+    display_path: &str,
+    last: LastLink,
+) -> Result<OpenTarget, FsError> {
     let relative = root.relative(display_path)?;
     for _ in 0..MAX_ATTEMPTS {
-        let opened = match open_once(root, display_path, &relative) {
+        let opened = match open_once(root, display_path, &relative, last) {
             Err(
                 open_error @ FsError {
                     kind: FsErrorKind::Escape { .. } | FsErrorKind::PathInvalid { .. },
@@ -170,12 +180,18 @@ fn open_once(
     root: &Root,
     display_path: &str,
     relative: &Path,
+    last: LastLink,
 ) -> Result<Option<OpenTarget>, FsError> {
     if path::split_last(relative).is_none() {
         return open_directory(root, display_path, root.open_directory(display_path)?);
     }
     let nothing = Protection::new(root, &[], GitBorder::Open);
-    let (directory, name) = match root.parent_of(display_path, relative, None, &nothing) {
+    let entry = match last {
+        LastLink::Followed => None,
+        LastLink::Itself => entry_of(root, display_path, relative)?,
+    };
+    let found = entry.map_or_else(|| root.parent_of(display_path, relative, None, &nothing), Ok);
+    let (directory, name) = match found {
         Ok(opened) => opened,
         // For example a link to the root itself, which has no name.
         Err(FsError { kind: FsErrorKind::NotAFile { kind: FileKind::Directory }, .. }) => {
@@ -184,6 +200,7 @@ fn open_once(
         Err(error) => return Err(error),
     };
     let failed = |errno| FsError::at(display_path, "looking at it", errno);
+    let mut link = None;
     let (kind, file, open_error) =
         match rustix::fs::statat(&directory, &name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => match FileKind::of(&stat) {
@@ -206,6 +223,13 @@ fn open_once(
                         Err(_) => Ok(None),
                     };
                 }
+                Some(FileKind::Symlink) if last == LastLink::Itself => {
+                    let Ok(text) = walk::read_link(directory.as_fd(), &name) else {
+                        return Ok(None);
+                    };
+                    link = Some(text);
+                    (TargetKind::Link, None, None)
+                }
                 Some(FileKind::Symlink) => return Ok(None),
                 Some(kind) => {
                     let open_error = FsErrorKind::NotAFile { kind }.at(display_path);
@@ -223,7 +247,28 @@ fn open_once(
         directory_path,
         found_in(display_path, root)?,
     );
-    Ok(Some(OpenTarget { real_path, kind, name, file, open_error, ..parent }))
+    Ok(Some(OpenTarget { real_path, kind, name, file, link, open_error, ..parent }))
+}
+
+/// The directory and the last name of a path, which is not followed. `None` where that is not the name of
+/// an entry, or its directory is not there.
+fn entry_of(
+    root: &Root,
+    display_path: &str,
+    relative: &Path,
+) -> Result<Option<(OwnedFd, OsString)>, FsError> {
+    let Some(Component::Normal(name)) = relative.components().next_back() else { return Ok(None) };
+    if path::asks_for_directory(relative) {
+        return Ok(None);
+    }
+    let parent = relative.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let Some(parent) = parent.unwrap_or(Path::new(".")).to_str() else { return Ok(None) };
+    match root.open_directory(parent) {
+        Ok(directory) => Ok(Some((directory, name.to_owned()))),
+        Err(FsError { kind: kind @ FsErrorKind::Escape { .. }, .. }) => Err(kind.at(display_path)),
+        // The usual way says what is wrong.
+        Err(_) => Ok(None),
+    }
 }
 
 fn found_in(display_path: &str, root: &Root) -> Result<(FileId, Resolver), FsError> {
