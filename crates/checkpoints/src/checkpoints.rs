@@ -1,5 +1,6 @@
 //! A store and the directory that it keeps.
 
+use std::collections::HashMap;
 use std::fmt::{self, Debug, Formatter};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
@@ -33,6 +34,8 @@ pub struct Checkpoints {
     pub(crate) options: Options,
     pub(crate) own_rules: Gitignore,
     pub(crate) head: Mutex<Head>,
+    /// When the calls of this process that run have begun, by their names.
+    pub(crate) began: Mutex<HashMap<String, i64>>,
     /// Of the store: random, so that no name of a file is that of another store.
     pub(crate) id: String,
 }
@@ -103,6 +106,7 @@ impl Checkpoints {
             options,
             own_rules,
             head: Mutex::default(),
+            began: Mutex::default(),
             id,
         })
     }

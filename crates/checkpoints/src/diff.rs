@@ -14,6 +14,7 @@ use toolwright_names::printable;
 use crate::content;
 use crate::error::{Result, Tx};
 use crate::state::{STATE_COLUMNS, State, VERSIONS, What, read_state};
+use crate::unkept::Making;
 use crate::{CheckpointError, Checkpoints};
 
 /// A larger file is shown as changed, without its lines.
@@ -104,6 +105,9 @@ pub(crate) struct Span {
     pub(crate) new: Option<State>,
     /// Somebody else changed its content in between.
     pub(crate) by_others: bool,
+    /// How the old and the new one were made.
+    pub(crate) old_making: Making,
+    pub(crate) new_making: Making,
 }
 
 /// The paths that have other states at `to` than at `from`, which is earlier.
@@ -115,15 +119,19 @@ pub(crate) fn spans(connection: &Connection, from: i64, to: i64) -> Tx<BTreeMap<
         while let Some(row) = rows.next()? {
             let path = row.get_ref(0)?.as_blob().unwrap_or_default();
             let (first, last) = (row.get::<_, i64>(1)?, row.get::<_, Option<i64>>(2)?);
-            let (ours, last_ours) = (row.get::<_, bool>(3)?, row.get::<_, Option<bool>>(4)?);
+            let column = row.get::<_, i64>(3)?;
+            let (ours, making) = (column & 1 != 0, Making::of_column(column));
+            let last_ours = row.get::<_, Option<bool>>(4)?;
             let span = spans.entry(path.into()).or_default();
             span.by_others |= first > from && !ours;
             span.by_others |= last.is_some_and(|last| last <= to) && last_ours == Some(false);
             if first <= from {
                 span.old = Some(read_state(row, 5)?);
+                span.old_making = making;
             }
             if last.is_none_or(|last| last > to) {
                 span.new = Some(read_state(row, 5)?);
+                span.new_making = making;
             }
         }
         Ok(())

@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use crate::error::Tx;
 use crate::look::{Look, UNSETTLED};
 use crate::state::{STATE_COLUMNS, State, VERSIONS, read_state};
+use crate::unkept::Making;
 
 /// The newest version of a path.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub(crate) struct Row {
     pub(crate) inode: i64,
     /// [`UNSETTLED`] if the entry has to be read again.
     pub(crate) ctime: i64,
+    /// Whether it is made from something that is not kept.
+    pub(crate) making: Making,
     /// The last walk that has seen it again.
     pub(crate) seen: AtomicU64,
 }
@@ -53,7 +56,7 @@ impl Head {
         self.rows.clear();
         self.generation = None;
         let sql = format!(
-            "SELECT v.id, v.path, v.inode, v.ctime, {STATE_COLUMNS} FROM {VERSIONS} \
+            "SELECT v.id, v.path, v.inode, v.ctime, v.ours, {STATE_COLUMNS} FROM {VERSIONS} \
              WHERE v.last IS NULL"
         );
         let mut statement = connection.prepare_cached(&sql)?;
@@ -61,8 +64,10 @@ impl Head {
         while let Some(row) = rows.next()? {
             let path = row.get_ref(1)?.as_blob().unwrap_or_default().into();
             let (id, inode, ctime) = (row.get(0)?, row.get(2)?, row.get(3)?);
-            let state = read_state(row, 4)?;
-            self.rows.insert(path, Row { id, state, inode, ctime, seen: AtomicU64::new(0) });
+            let making = Making::of_column(row.get(4)?);
+            let state = read_state(row, 5)?;
+            let seen = AtomicU64::new(0);
+            self.rows.insert(path, Row { id, state, inode, ctime, making, seen });
         }
         self.generation = Some(generation);
         Ok(())

@@ -60,6 +60,7 @@ mod settle;
 mod state;
 mod swap;
 mod take;
+mod unkept;
 mod walk;
 mod windows;
 

@@ -7,7 +7,7 @@ use rustix::fs::{FileType, Stat};
 use crate::state::{State, What};
 
 /// The clocks of file systems are coarse: two writes within this time may leave the same times.
-const CLOCK_TICK: i64 = 20_000_000;
+pub(crate) const CLOCK_TICK: i64 = 20_000_000;
 /// The same where times are whole seconds.
 const COARSE_CLOCK_TICK: i64 = 2_000_000_000;
 const SECOND: i128 = 1_000_000_000;
@@ -65,4 +65,17 @@ pub(crate) const UNSETTLED: i64 = i64::MIN;
 pub(crate) fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// The time that a file made now would get, in nanoseconds.
+#[cfg(target_os = "linux")]
+pub(crate) fn file_time() -> i64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
+    now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec)
+}
+
+/// The same, where the clock of files cannot be read.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn file_time() -> i64 {
+    now() - CLOCK_TICK
 }

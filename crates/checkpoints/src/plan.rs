@@ -16,6 +16,7 @@ use crate::look::Look;
 use crate::restore::split;
 use crate::state::{State, What};
 use crate::swap::Print;
+use crate::unkept::reason_of;
 use crate::{CheckpointError, Checkpoints};
 
 /// What to restore.
@@ -60,6 +61,8 @@ pub(crate) struct Plan {
     pub(crate) conflicts: Vec<Conflict>,
     /// What is not restored because it would be git's.
     pub(crate) refused: Vec<(PathBuf, GitRule)>,
+    /// What is left because it is not kept, or is made from what is not.
+    pub(crate) unkept: Vec<(PathBuf, &'static str)>,
     /// The times of directories at the target.
     pub(crate) directory_times: BTreeMap<Box<[u8]>, i64>,
 }
@@ -143,13 +146,17 @@ impl Checkpoints {
             }
             // What the target does not know must not be touched.
             if unknown.holds(path) {
+                plan.leave_unknown(path, span);
                 continue;
             }
             let current = head.rows.get(path).map(|row| &row.state);
             let kept = current.filter(|state| state.is_kept());
             let (old, new) = (kept, span.old.as_ref());
             match (old, new) {
-                (None, None) => continue,
+                (None, None) => {
+                    plan.leave_created(path, span, current);
+                    continue;
+                }
                 (Some(old), Some(new)) if !new.is_change_of(old) => continue,
                 _ => {}
             }
@@ -185,6 +192,13 @@ impl Checkpoints {
                         continue;
                     }
                 }
+            }
+            if let Some(reason) = span.new_making.reason()
+                && old.is_some()
+                && (new.is_none() || span.old_making.reason().is_none())
+            {
+                plan.unkept.push((path_of(path), reason));
+                continue;
             }
             if let Some(rule) = GitBorder::Closed.rule_of_path(&path_of(path)) {
                 plan.refused.push((path_of(path), rule));
@@ -223,6 +237,22 @@ enum Untracked {
 }
 
 impl Plan {
+    /// The target does not know a path: if a call has changed it, or removed it, that is not undone.
+    fn leave_unknown(&mut self, path: &[u8], span: &Span) {
+        if let Some(old) = span.old.as_ref().filter(|old| !old.is_kept() && !span.by_others) {
+            self.unkept.push((path_of(path), reason_of(old)));
+        }
+    }
+
+    /// A call has made something that is not kept.
+    fn leave_created(&mut self, path: &[u8], span: &Span, current: Option<&State>) {
+        if let (None, Some(new), Some(_), false) = (&span.old, &span.new, current, span.by_others)
+            && !new.is_kept()
+        {
+            self.unkept.push((path_of(path), reason_of(new)));
+        }
+    }
+
     fn add(&mut self, path: &[u8], old: Option<&State>, new: Option<&State>) {
         let item = |old: Option<&State>, new: Option<&State>| Item {
             path: path.into(),

@@ -44,7 +44,8 @@ pub struct Restored {
     pub changes: Vec<Change>,
     /// What it left as it was, and why.
     pub conflicts: Vec<Conflict>,
-    /// Directories that are not empty and so were left, and entries that the system did not let change.
+    /// Directories that are not empty and so were left, entries that the system did not let change, what is not
+    /// kept, and what may be the only copy of something that is not kept.
     pub left: Vec<(PathBuf, String)>,
 }
 
@@ -92,7 +93,7 @@ impl Checkpoints {
             if !restore.dry_run && !conflicts.is_empty() && !restore.force {
                 return Err(CheckpointError::Conflicts { conflicts });
             }
-            let left = refused(&plan);
+            let left = left(&plan);
             return Ok(Restored { before, changes, conflicts, left, ..Restored::default() });
         }
         if !conflicts.is_empty() && !restore.force {
@@ -141,7 +142,7 @@ impl Alone<'_> {
             })?;
             return Err(error);
         }
-        let mut restored = Restored { before, left: refused(plan), ..Restored::default() };
+        let mut restored = Restored { before, left: left(plan), ..Restored::default() };
         let mut failed = BTreeSet::new();
         for index in 0..work.steps.len() {
             let path = path_of(&work.steps[index].item.path);
@@ -218,9 +219,11 @@ impl Alone<'_> {
     }
 }
 
-/// What a plan leaves as it is because it would be git's.
-fn refused(plan: &Plan) -> Vec<(PathBuf, String)> {
-    plan.refused.iter().map(|(path, rule)| (path.clone(), rule.reason().to_owned())).collect()
+/// What a plan leaves as it is because it would be git's, or is not kept.
+fn left(plan: &Plan) -> Vec<(PathBuf, String)> {
+    let refused = plan.refused.iter().map(|(path, rule)| (path.clone(), rule.reason().to_owned()));
+    let unkept = plan.unkept.iter().map(|(path, reason)| (path.clone(), (*reason).to_owned()));
+    refused.chain(unkept).collect()
 }
 
 /// Records the steps before the first is made.

@@ -1,6 +1,7 @@
 //! Taking a checkpoint: a walk, and what it found as rows.
 
 use std::collections::HashSet;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::sync_channel;
@@ -8,13 +9,15 @@ use std::thread;
 
 use rusqlite::{Connection, OptionalExtension};
 use toolwright_search::Ignores;
+use toolwright_sqlite::sync::lock;
 
 use crate::content::{self, Reading};
 use crate::diff::{Change, change_between, path_of};
 use crate::error::{Result, Tx, abort};
 use crate::head::{Head, Row, advance};
-use crate::look::{Look, now};
+use crate::look::{CLOCK_TICK, Look, now};
 use crate::state::{State, What};
+use crate::unkept::{self, Making};
 use crate::walk::{Found, FoundWhat, SeenAgain, Walk};
 use crate::{CheckpointError, Checkpoints, Progress, SkipReason};
 
@@ -73,10 +76,24 @@ pub(crate) struct HeadChanges {
     changed: Vec<(Box<[u8]>, Row)>,
     removed: Vec<Box<[u8]>>,
     settled: Vec<(Box<[u8]>, i64, i64)>,
+    /// Files that are not kept, with the inodes and times that others gave them.
+    unkept: Vec<(Box<[u8]>, i64, i64)>,
     generation: Option<i64>,
 }
 
 impl HeadChanges {
+    pub(crate) fn changed(&self) -> impl Iterator<Item = (&[u8], &Row)> {
+        self.changed.iter().map(|(path, row)| (&path[..], row))
+    }
+
+    pub(crate) fn changed_mut(&mut self) -> impl Iterator<Item = (&[u8], &mut Row)> {
+        self.changed.iter_mut().map(|(path, row)| (&path[..], row))
+    }
+
+    pub(crate) fn removed(&self) -> impl Iterator<Item = &[u8]> {
+        self.removed.iter().map(|path| &path[..])
+    }
+
     pub(crate) fn apply(self, head: &mut Head) {
         for path in self.removed {
             head.rows.remove(&path);
@@ -87,6 +104,11 @@ impl HeadChanges {
         for (path, inode, ctime) in self.settled {
             if let Some(row) = head.rows.get_mut(&path) {
                 (row.inode, row.ctime) = (inode, ctime);
+            }
+        }
+        for (path, inode, mtime) in self.unkept {
+            if let Some(row) = head.rows.get_mut(&path) {
+                (row.inode, row.state.mtime) = (inode, mtime);
             }
         }
         if self.generation.is_some() {
@@ -158,6 +180,9 @@ impl<'a> Writing<'a> {
             }
         };
         let state = match &look {
+            Some(look) if matches!(what, What::Ignored | What::Skipped(_)) => {
+                State { mtime: look.mtime, ..State::untracked(what) }
+            }
             Some(look) => look.state(what),
             None => State::untracked(what),
         };
@@ -186,6 +211,16 @@ impl<'a> Writing<'a> {
                 }
                 return Ok(());
             }
+            if !state.is_kept() && state.what == row.state.what && !self.is_ours(&path) {
+                // Nobody asks what others have made of what is not kept.
+                self.connection
+                    .prepare_cached(
+                        "UPDATE checkpoint_versions SET inode = ?2, mtime = ?3 WHERE id = ?1",
+                    )?
+                    .execute((row.id, inode, state.mtime))?;
+                self.changes.unkept.push((path, inode, state.mtime));
+                return Ok(());
+            }
             if !state.is_change_of(&row.state)
                 && let Some(look) = look
             {
@@ -199,6 +234,7 @@ impl<'a> Writing<'a> {
     fn version(&mut self, path: Box<[u8]>, state: State, (inode, ctime): (i64, i64)) -> Tx<()> {
         let id = self.id()?;
         let row = self.head.rows.get(&path);
+        let making = row.map_or(Making::Usual, |row| row.making);
         // A new time alone is nothing that an undo could destroy.
         let ours = self.is_ours(&path) || row.is_some_and(|row| state.has_content_of(&row.state));
         if let Some(row) = row {
@@ -215,7 +251,7 @@ impl<'a> Writing<'a> {
             .execute((
                 &path[..],
                 id,
-                ours,
+                i64::from(ours) | making.bits(),
                 kind,
                 mode,
                 uid,
@@ -229,7 +265,8 @@ impl<'a> Writing<'a> {
         let version = self.connection.last_insert_rowid();
         self.changed.extend(change_between(&path, row.map(|row| &row.state), Some(&state)));
         let seen = AtomicU64::new(0);
-        self.changes.changed.push((path, Row { id: version, state, inode, ctime, seen }));
+        let row = Row { id: version, state, inode, ctime, making, seen };
+        self.changes.changed.push((path, row));
         Ok(())
     }
 
@@ -253,6 +290,27 @@ impl<'a> Writing<'a> {
             )?
             .execute((version, id, ours))?;
         Ok(())
+    }
+
+    /// Marks what is made from something that is not kept, since the calls that run began or since the last
+    /// checkpoint.
+    fn mark_unkept(&mut self, store: &Checkpoints) -> Tx<()> {
+        if self.id.is_none() {
+            return Ok(());
+        }
+        let running = lock(&store.began).values().copied().min();
+        let since = if running.is_some() {
+            running
+        } else {
+            let sql = "SELECT max(at_ms) FROM checkpoints WHERE id < ?1";
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let last: Option<i64> = statement.query_row([self.id], |row| row.get(0))?;
+            // The clock of files may be behind.
+            last.map(|at_ms| at_ms.saturating_mul(1_000_000) - CLOCK_TICK)
+        };
+        let Some(since) = since else { return Ok(()) };
+        let directory = store.directory.as_fd();
+        unkept::mark(self.connection, directory, self.head, &mut self.changes, since)
     }
 
     /// The checkpoint is complete, or nothing has changed and the last one stands for it.
@@ -313,6 +371,7 @@ impl crate::alone::Alone<'_> {
             head.refresh(connection)?;
             let mut writing = Writing::new(connection, head, take, ours);
             walk_into(store, &mut writing, cancel, progress)?;
+            writing.mark_unkept(store)?;
             let finished = writing.finish()?;
             store.check_size(connection)?;
             Tx::Ok(finished)

@@ -253,7 +253,10 @@ impl Walk<'_> {
             };
             let is_directory = kind == FileType::Directory;
             if self.is_ignored(rules.as_ref(), as_path, is_directory) {
-                self.untracked(&path, What::Ignored, seen, found)?;
+                // What is in an ignored directory is unknown; a file is known again by its inode and time.
+                let look = known.or_else(|| (!is_directory).then(|| describe().ok()).flatten());
+                let look = look.filter(|_| !is_directory).map(|(look, _)| look);
+                self.untracked(&path, What::Ignored, look, seen, found)?;
                 continue;
             }
             if is_directory {

@@ -8,9 +8,11 @@ use std::sync::atomic::AtomicBool;
 
 use rusqlite::OptionalExtension;
 use toolwright_process::ShortId;
+use toolwright_sqlite::sync::lock;
 
 use crate::alone::Alone;
 use crate::error::{Result, Tx};
+use crate::look::file_time;
 use crate::{CheckpointError, Checkpoints, Diff, Origin, Progress, Take, Taken};
 
 /// What a window is of.
@@ -60,7 +62,9 @@ impl Checkpoints {
         cancel: &AtomicBool,
         progress: &Progress,
     ) -> Result<RunningCall> {
+        let began = file_time();
         let before = self.look(cancel, progress)?.id;
+        lock(&self.began).insert(call.to_owned(), began);
         let owner = ShortId::current().to_string();
         self.begin(WindowKind::Call, call, before, Some((&owner, turn)))?;
         if let Some(turn) = turn {
@@ -81,6 +85,7 @@ impl Checkpoints {
     ) -> Result<(Taken, Diff)> {
         let take = Take { origin: Origin::Ours, label: None, reuse: true };
         let taken = self.take(take, cancel, progress);
+        lock(&self.began).remove(&running.call);
         let last = taken.as_ref().map_or(running.before, |taken| taken.id);
         self.close_call(&running.call, running.turn.as_deref(), (running.before, last))?;
         let taken = taken?;

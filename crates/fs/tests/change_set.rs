@@ -500,7 +500,7 @@ fn a_set_that_waits_for_too_long_is_refused() {
             update::<Infallible>(&root, "b", 100, &options, &NEVER, |old| {
                 started.wait();
                 ended.wait();
-                Ok(old.bytes.to_vec())
+                Ok(old.to_vec())
             })
             .unwrap();
         });

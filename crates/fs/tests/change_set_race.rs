@@ -30,7 +30,7 @@ fn run(
     root: &Root,
     changes: &[FileChange<'_>],
     options: &WriteOptions,
-    new: impl FnMut(usize, &[u8]) -> Result<Vec<u8>, Infallible>,
+    mut new: impl FnMut(usize, &[u8]) -> Result<Vec<u8>, Infallible>,
 ) -> Result<ChangedFiles, FsError> {
     let set = ChangeSet { root, changes, emptied: &[], limits: ChangeLimits::default() };
     set.run(options, &NEVER, |index, old| new(index, old.bytes)).map_err(|error| match error {

@@ -50,7 +50,10 @@ export interface RestoredCheckpoint {
   changes: CheckpointChange[]
   /** What was left as it was. */
   conflicts: CheckpointConflict[]
-  /** Directories that are not empty, and what the system did not let change. */
+  /**
+   * Directories that are not empty, what the system did not let change, what checkpoints do not keep, and files that a call made
+   * from such things: they may be the only copy.
+   */
   left: { path: string; reason: string }[]
 }
 

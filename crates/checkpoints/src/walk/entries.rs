@@ -87,7 +87,7 @@ impl Walk<'_> {
             None
         };
         if let Some(reason) = reason {
-            return self.skip(path, reason, seen, found);
+            return self.untracked(path, What::Skipped(reason), Some(look), seen, found);
         }
         let file = match rustix::fs::openat(here, name, FILE, Mode::empty()) {
             Ok(file) => File::from(file),
@@ -157,23 +157,25 @@ impl Walk<'_> {
         seen: SeenAgain,
         found: &SyncSender<Found>,
     ) -> io::Result<()> {
-        self.untracked(path, What::Skipped(reason), seen, found)
+        self.untracked(path, What::Skipped(reason), None, seen, found)
     }
 
     pub(super) fn untracked(
         &self,
         path: &[u8],
         what: What,
+        look: Option<Look>,
         seen: SeenAgain,
         found: &SyncSender<Found>,
     ) -> io::Result<()> {
+        let (inode, mtime) = look.map_or((0, 0), |look| (look.inode, look.mtime));
         if let Some(row) = self.head.rows.get(path) {
             seen.mark(row);
-            if row.state.what == what {
+            if row.state.what == what && (row.inode, row.state.mtime) == (inode, mtime) {
                 return Ok(());
             }
         }
-        send(found, path, None, UNSETTLED, FoundWhat::Other(what))
+        send(found, path, look, UNSETTLED, FoundWhat::Other(what))
     }
 }
 
