@@ -85,18 +85,22 @@ impl ApplyPatchInput<'_> {
         };
         let patches = parsed(patch, limit_bytes).map_err(|error| in_words(error.into()))?;
         let mut planned: Vec<PatchedFile> = patches.iter().map(PatchedFile::of).collect();
+        let mut notes = vec![Vec::new(); planned.len()];
         let transform = |index: usize, old: Before<'_>| {
             let Before { bytes, is_link } = old;
             let patch = &patches[index];
             let applied = if is_link { patch.apply_to_link(bytes) } else { patch.apply(bytes) };
             applied
-                .map(|applied| applied.bytes)
+                .map(|applied| {
+                    notes[index] = applied.notes();
+                    applied.bytes
+                })
                 .map_err(|error| (planned[index].path.clone(), error))
         };
         let replaces = patches.first().is_some_and(|file| file.replaces);
         let set = SetOfFiles { files, planned: &planned, replaces, limit_bytes, publish };
         let done = set.run(cancel, transform).map_err(in_words)?;
-        PatchedFile::tell(&mut planned, &done);
+        PatchedFile::tell(&mut planned, &done, notes);
         Ok(AppliedPatch { files: planned, undo: Undo(done) })
     }
 }
@@ -159,6 +163,7 @@ impl FileOperationInput<'_> {
         }
         let mut planned = vec![PatchedFile::new(path.to_owned(), kind, None)];
         let files = Files::Below(root);
+        let mut notes = Vec::new();
         let set = SetOfFiles { files, planned: &planned, replaces: false, limit_bytes, publish };
         let done = set.run(cancel, |_, old| {
             let applied = match operation {
@@ -166,9 +171,14 @@ impl FileOperationInput<'_> {
                 FileOperation::Update { diff } => apply_diff(old.bytes, diff, DiffMode::Update),
                 FileOperation::Delete => return Ok(Vec::new()),
             };
-            applied.map(|applied| applied.bytes).map_err(|error| (path.to_owned(), error))
+            applied
+                .map(|applied| {
+                    notes = applied.notes();
+                    applied.bytes
+                })
+                .map_err(|error| (path.to_owned(), error))
         })?;
-        PatchedFile::tell(&mut planned, &done);
+        PatchedFile::tell(&mut planned, &done, vec![notes]);
         Ok(AppliedPatch { files: planned, undo: Undo(done) })
     }
 }

@@ -113,8 +113,11 @@ impl PatchedFile {
         Self { path, kind, moved_to, is_link: false, replaced: None, notes: Vec::new() }
     }
 
-    /// Takes over what was found at the names of the patch.
-    pub fn tell(files: &mut [Self], done: &ChangedFiles) {
+    /// Takes over what was found at the names of the patch, and what there is to tell of its files.
+    pub fn tell(files: &mut [Self], done: &ChangedFiles, notes: Vec<Vec<String>>) {
+        for (file, notes) in files.iter_mut().zip(notes) {
+            file.notes = notes;
+        }
         for changed in &done.files {
             let Some(file) = files.get_mut(changed.change) else { continue };
             if changed.is_replaced || file.kind == PatchKind::Add {

@@ -1,9 +1,7 @@
 //! Where the hunks of the format of `apply_patch` go.
 //!
-//! A hunk goes below the lines that its `@@` names, to the first place that has all its context and
-//! removed lines; white space at the ends of lines is ignored when nothing fits otherwise. Without
-//! such a line there must be one place. If a line that `@@` names is in the file several times, all
-//! of them must lead to the same place.
+//! A hunk goes below the lines that its `@@` names, to the only place there that has all its context and
+//! removed lines. White space around lines is ignored when nothing fits otherwise (see [`indentation`]).
 
 use std::collections::HashSet;
 
@@ -13,6 +11,7 @@ use crate::error::PatchError;
 use crate::excerpt::excerpt;
 use crate::explain::Stale;
 use crate::hunk::{BodyLine, Hunk, Patch, Scope, Sign, old_lines, without_blank_end};
+use crate::indentation::{self, Shift, respaced};
 use crate::index::{Index, Nearest};
 use crate::lines::Lines;
 use crate::placement::{MAX_WORK, Placement};
@@ -89,7 +88,31 @@ impl<'h> Search<'h> {
     }
 
     fn placed(&self, at: usize, fit: Fit) -> Placement {
-        Placement { at, dropped: self.hunk.body.len() - self.body.len(), fit }
+        let dropped = self.hunk.body.len() - self.body.len();
+        Placement { at, dropped, fit, spacing: Spacing::Exact, shift: Shift::default() }
+    }
+
+    /// A place that fits once white space is ignored. The added lines get the indentation of the file, if it
+    /// is deeper by one difference throughout; else the hunk does not fit.
+    fn spaced(
+        &self,
+        file: &Lines<'_>,
+        at: usize,
+        fit: Fit,
+        spacing: Spacing,
+    ) -> Result<Placement, PatchError> {
+        let placed = Placement { spacing, ..self.placed(at, fit) };
+        let shift = match spacing {
+            Spacing::Exact => return Ok(placed),
+            Spacing::Trailing => Some(Shift::default()),
+            Spacing::Around => indentation::shift(file, self.body, at),
+        };
+        let is_clear = |shift: &Shift| respaced(file, self.body, at, *shift).is_some();
+        if let Some(shift) = shift.filter(is_clear) {
+            return Ok(Placement { shift, ..placed });
+        }
+        let stale = Stale::new(file, self.hunk, self.body, at, at, Spacing::Exact);
+        Err(PatchError::StaleContext(Box::new(stale)))
     }
 }
 
@@ -110,7 +133,7 @@ impl<'a> Seeker<'a> {
         let searches = [Some(whole), Some(trimmed).filter(|other| other.old < whole.old)];
         if scope.at_end {
             for search in searches.into_iter().flatten() {
-                if let Some(placement) = self.at_end(search) {
+                if let Some(placement) = self.at_end(search)? {
                     return Ok(placement);
                 }
             }
@@ -124,7 +147,7 @@ impl<'a> Seeker<'a> {
                         _ if spacing != Spacing::Exact => Fit::Spacing,
                         _ => Fit::Lines,
                     };
-                    return Ok(search.placed(at, fit));
+                    return search.spaced(self.file, at, fit, spacing);
                 }
             }
         }
@@ -195,8 +218,9 @@ impl<'a> Seeker<'a> {
     }
 
     /// The place at the end of the file, if the hunk fits there.
-    fn at_end(&mut self, search: Search<'_>) -> Option<Placement> {
-        let at = self.file.len().checked_sub(search.old).filter(|&at| at >= self.floor)?;
+    fn at_end(&mut self, search: Search<'_>) -> Result<Option<Placement>, PatchError> {
+        let end = self.file.len().checked_sub(search.old).filter(|&at| at >= self.floor);
+        let Some(at) = end else { return Ok(None) };
         for spacing in Spacing::ALL {
             let seen = self.seen;
             let mut work = self.work;
@@ -205,10 +229,11 @@ impl<'a> Seeker<'a> {
             self.work = work;
             if fits {
                 let exact = spacing == Spacing::Exact;
-                return Some(search.placed(at, if exact { Fit::Lines } else { Fit::Spacing }));
+                let fit = if exact { Fit::Lines } else { Fit::Spacing };
+                return search.spaced(self.file, at, fit, spacing).map(Some);
             }
         }
-        None
+        Ok(None)
     }
 
     /// The only place in `area` that fits, or the nearest one to a stated line.
@@ -231,12 +256,19 @@ impl<'a> Seeker<'a> {
         let Some(first) = self.nearest(search, spacing, (start, high), start)? else {
             return Ok(None);
         };
-        let next = match area {
-            Area::Free(_) => Some(first + 1),
-            Area::Below(chains) => chains.after(first),
+        if let Area::Below(chains) = area
+            && let Some(next) = chains.after(first)
+            && let Some(second) = self.nearest(search, spacing, (next, high), next)?
+        {
+            return Err(several(search, first, second));
+        }
+        // What is in the block of the line that `@@` names goes before what is behind it.
+        let end = match area {
+            Area::Below(chains) => indentation::block_end(self.file, chains.first()),
+            Area::Free(_) => first,
         };
-        let Some(next) = next else { return Ok(Some(first)) };
-        match self.nearest(search, spacing, (next, high), next)? {
+        let high = if first < end { high.min(end - 1) } else { high };
+        match self.nearest(search, spacing, (first + 1, high), first + 1)? {
             None => Ok(Some(first)),
             Some(second) => Err(several(search, first, second)),
         }

@@ -2,6 +2,7 @@
 
 use crate::hunk::{Counts, HeaderProblem, Patch, Sign};
 use crate::placement::Placement;
+use crate::spacing::Spacing;
 
 /// An edited file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +30,13 @@ pub struct Place {
     pub has_wrong_counts: bool,
     /// What decided the place.
     pub fit: Fit,
+    /// Whether white space at the ends of its lines was ignored.
+    pub ignores_spacing: bool,
+    /// How many characters deeper the file is indented; the added lines are indented as it is. Negative where
+    /// the file is indented less.
+    pub indented_by: isize,
+    /// Whether these characters are tabs.
+    pub indented_by_tabs: bool,
 }
 
 /// What decided where a hunk goes.
@@ -66,28 +74,62 @@ impl Applied {
     }
 }
 
+impl Applied {
+    /// The hunks whose lines did not fit exactly, as sentences for a model.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let loose = (1..).zip(&self.places).filter_map(|(number, place)| {
+            place.loose().map(|note| format!("hunk {number}: {note}."))
+        });
+        loose.take(MAX_NOTES).collect()
+    }
+}
+
 /// At most this many hunks are mentioned: a patch of a thousand must not fill a context.
 const MAX_NOTES: usize = 20;
 
 impl Place {
+    /// What was not exact about a fit that its lines decided.
+    fn loose(&self) -> Option<String> {
+        let (placed_at, by) = (self.placed_at, self.indented_by.unsigned_abs());
+        let spacing = if self.indented_by != 0 {
+            let more = if self.indented_by > 0 { "more" } else { "less" };
+            let unit = match (self.indented_by_tabs, by) {
+                (true, 1) => "tab",
+                (true, _) => "tabs",
+                (false, 1) => "space",
+                (false, _) => "spaces",
+            };
+            Some(format!(
+                "its lines fit at line {placed_at} with {by} {unit} {more} at their beginnings, and its added lines were indented like that"
+            ))
+        } else if self.ignores_spacing {
+            Some(format!(
+                "its lines fit at line {placed_at} once white space at their ends is ignored"
+            ))
+        } else {
+            None
+        };
+        let place = match self.fit {
+            Fit::NoAnchor => Some(format!(
+                "the line after `@@` is not in the file, and one place fits, at line {placed_at}"
+            )),
+            Fit::NotAtEnd => Some(format!(
+                "its lines are not at the end of the file, and were found at line {placed_at}"
+            )),
+            Fit::Header | Fit::Lines | Fit::Spacing => None,
+        };
+        match (place, spacing) {
+            (Some(place), Some(spacing)) => Some(format!("{place}; {spacing}")),
+            (place, spacing) => place.or(spacing),
+        }
+    }
+
     fn note(&self) -> Option<String> {
         let placed_at = self.placed_at;
         match self.fit {
             Fit::Header => {}
-            Fit::Lines => return None,
-            Fit::Spacing => {
-                return Some("its lines fit once white space at their ends is ignored".to_owned());
-            }
-            Fit::NoAnchor => {
-                return Some(
-                    "the line after `@@` is not in the file, and one place fits".to_owned(),
-                );
-            }
-            Fit::NotAtEnd => {
-                return Some(format!(
-                    "its lines are not at the end of the file, and were found at line {placed_at}"
-                ));
-            }
+            Fit::Lines | Fit::Spacing | Fit::NoAnchor | Fit::NotAtEnd => return self.loose(),
         }
         match self.stated {
             None => Some("the header has no line numbers, and one place fits".to_owned()),
@@ -116,6 +158,9 @@ pub(crate) fn places(patch: &Patch<'_>, placements: &[Placement]) -> Vec<Place> 
             stated: (hunk.problem != Some(HeaderProblem::NoNumbers))
                 .then(|| usize::try_from(hunk.position() + 1).unwrap_or(0)),
             fit: placement.fit,
+            ignores_spacing: placement.spacing != Spacing::Exact && placement.shift.by == 0,
+            indented_by: placement.shift.by,
+            indented_by_tabs: placement.shift.tabs,
             has_wrong_counts: matches!(hunk.problem, Some(HeaderProblem::WrongCounts { .. })),
         });
         let Counts { old, new } = Counts::of(body);

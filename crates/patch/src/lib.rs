@@ -75,6 +75,7 @@ mod files;
 mod files_error;
 mod headers;
 mod hunk;
+mod indentation;
 mod index;
 mod line_feeds;
 mod lines;

@@ -198,7 +198,7 @@ impl<'p> Parser<'p> {
         let problem = self.patch.hunks.last().and_then(|hunk| hunk.problem);
         let falls_short =
             self.short || problem == Some(HeaderProblem::WrongCounts { falls_short: true });
-        if !self.by_content() || !falls_short || !is_last || complete {
+        if !falls_short || !is_last || complete {
             return Ok(());
         }
         let (hunk, header, _) = self.last_hunk();

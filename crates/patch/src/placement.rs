@@ -6,6 +6,7 @@ use crate::error::PatchError;
 use crate::excerpt::excerpt;
 use crate::explain::Stale;
 use crate::hunk::{BodyLine, HeaderProblem, Hunk, Patch, Sign, old_lines, without_blank_end};
+use crate::indentation::Shift;
 use crate::index::{Index, Nearest};
 use crate::lines::{Lines, reads_as};
 use crate::newline::FinalNewline;
@@ -20,9 +21,18 @@ pub(crate) struct Placement {
     pub(crate) dropped: usize,
     /// What decided the place.
     pub(crate) fit: Fit,
+    /// The white space that does not fit.
+    pub(crate) spacing: Spacing,
+    /// How much deeper the file is indented.
+    pub(crate) shift: Shift,
 }
 
 impl Placement {
+    fn exact(at: usize, dropped: usize) -> Self {
+        let (spacing, shift) = (Spacing::Exact, Shift::default());
+        Self { at, dropped, fit: Fit::Header, spacing, shift }
+    }
+
     /// The lines of the hunk that are applied.
     pub(crate) fn body<'b, 'p>(&self, patch: &'b Patch<'p>, hunk: &Hunk<'_>) -> &'b [BodyLine<'p>] {
         let body = patch.body(hunk);
@@ -132,7 +142,7 @@ impl HunkSearch<'_> {
     }
 
     fn placed(&self, at: usize) -> Placement {
-        Placement { at, dropped: self.hunk.body.len() - self.body.len(), fit: Fit::Header }
+        Placement::exact(at, self.hunk.body.len() - self.body.len())
     }
 }
 
@@ -232,7 +242,7 @@ impl<'a> Placer<'a> {
             Some(patch_line) if at < lines => {
                 Err(PatchError::NotAtEnd { hunk, patch_line, line: at + 1, lines })
             }
-            _ => Ok(Placement { at, dropped: 0, fit: Fit::Header }),
+            _ => Ok(Placement::exact(at, 0)),
         }
     }
 

@@ -1,9 +1,11 @@
 //! Builds the edited file from its own lines and the added ones.
 
 use crate::hunk::{BodyLine, Patch, Sign, old_lines};
+use crate::indentation::respaced;
 use crate::lines::Lines;
 use crate::newline::FinalNewline;
 use crate::placement::Placement;
+use crate::spacing::Spacing;
 
 /// Writes the file with the hunks of `patch` at `places`.
 pub(crate) fn rewrite(
@@ -22,16 +24,17 @@ pub(crate) fn rewrite(
         .hunks
         .iter()
         .zip(places)
-        .map(|(hunk, place)| (place.body(patch, hunk), place.at))
+        .map(|(hunk, place)| (place.body(patch, hunk), place))
         .collect();
-    let evidence: Vec<_> = bodies.iter().map(|&(body, at)| endings_agree(file, body, at)).collect();
+    let evidence: Vec<_> =
+        bodies.iter().map(|&(body, place)| endings_agree(file, body, place.at)).collect();
     // If a hunk shows no ending, the rest of the patch decides.
     let otherwise = patch.mixes_endings()
         || (evidence.contains(&Some(true)) && !evidence.contains(&Some(false)));
     let mut writer =
         Writer { file, out: Vec::with_capacity(file.bytes.len() + added), next: 0, open: false };
-    for ((body, at), agree) in bodies.into_iter().zip(evidence) {
-        writer.hunk(body, at, agree.unwrap_or(otherwise));
+    for ((body, place), agree) in bodies.into_iter().zip(evidence) {
+        writer.hunk(body, *place, agree.unwrap_or(otherwise));
     }
     writer.copy_to(file.len());
     if newline.stays_missing(file) && !writer.open {
@@ -78,8 +81,14 @@ struct Block {
 }
 
 impl Writer<'_> {
-    fn hunk(&mut self, body: &[BodyLine<'_>], at: usize, literal: bool) {
-        let mut at = at;
+    fn hunk(&mut self, body: &[BodyLine<'_>], place: Placement, literal: bool) {
+        let mut at = place.at;
+        let texts = if place.spacing == Spacing::Exact {
+            Vec::new()
+        } else {
+            respaced(self.file, body, at, place.shift).unwrap_or_default()
+        };
+        let mut texts = texts.into_iter();
         let mut block = None;
         for line in body {
             if line.sign == Sign::Context {
@@ -96,7 +105,7 @@ impl Writer<'_> {
             } else {
                 let crlf =
                     if literal { line.cr } else { self.neighbour(block, at).unwrap_or(line.cr) };
-                self.add(line, literal, crlf);
+                self.add(line, texts.next().as_deref(), literal, crlf);
                 block.added += 1;
             }
         }
@@ -112,14 +121,14 @@ impl Writer<'_> {
         }
     }
 
-    fn add(&mut self, line: &BodyLine<'_>, literal: bool, crlf: bool) {
+    fn add(&mut self, line: &BodyLine<'_>, text: Option<&str>, literal: bool, crlf: bool) {
         let ending: &[u8] = if crlf { b"\r\n" } else { b"\n" };
         if self.open {
             // A file that was cut within its last ending has the first half of it already.
             let halved = crlf && self.out.last() == Some(&b'\r');
             self.out.extend_from_slice(if halved { b"\n" } else { ending });
         }
-        self.out.extend_from_slice(line.text.as_bytes());
+        self.out.extend_from_slice(text.unwrap_or(line.text).as_bytes());
         self.open = line.unterminated;
         if !line.unterminated {
             self.out.extend_from_slice(ending);

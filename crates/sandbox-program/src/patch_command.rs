@@ -131,11 +131,17 @@ fn apply(patch: &str, notes: Option<&Notes>) -> Result<String, Refusal> {
     };
     let root = Root::open(&here).map_err(in_words)?;
     let set = ChangeSet { root: &root, changes: &changes, emptied: &[], limits };
+    let mut told = vec![Vec::new(); files.len()];
     let apply = |index: usize, old: Before<'_>| -> Result<_, (usize, PatchError)> {
         let Before { bytes, is_link } = old;
         let file: &FilePatch<'_> = &files[index];
         let applied = if is_link { file.apply_to_link(bytes) } else { file.apply(bytes) };
-        applied.map(|applied| applied.bytes).map_err(|error| (index, error))
+        applied
+            .map(|applied| {
+                told[index] = applied.notes();
+                applied.bytes
+            })
+            .map_err(|error| (index, error))
     };
     let cancel = AtomicBool::new(false);
     let done = if files.first().is_some_and(|file| file.replaces) {
@@ -145,7 +151,7 @@ fn apply(patch: &str, notes: Option<&Notes>) -> Result<String, Refusal> {
     };
     match done {
         Ok(done) => {
-            PatchedFile::tell(&mut planned, &done);
+            PatchedFile::tell(&mut planned, &done, told);
             Ok(summary(&planned))
         }
         Err(UpdateError::Fs(error)) => Err(in_words(error)),

@@ -14,13 +14,12 @@ fn place(diff: &str) -> Result<Vec<usize>, String> {
 fn the_nearest_place_below_the_anchor_is_meant() {
     let hunk = "-        return 1\n+        return 2\n";
     for (anchors, line) in [
-        ("@@ class A:", 3),
         ("@@     def g(self):", 5),
         ("@@ def g(self):", 5),
         ("@@ class B:", 8),
         ("@@ class B:\n@@     def f(self):", 8),
         ("@@ class A:\n@@ def f(self):", 3),
-        ("@@ class A: @@", 3),
+        ("@@ class B: @@", 8),
         ("@@ -8 +8 @@", 8),
         ("@@ -8,1 +8,1 @@ class B:", 8),
     ] {
@@ -31,7 +30,7 @@ fn the_nearest_place_below_the_anchor_is_meant() {
 #[test]
 fn two_readings_are_refused() {
     let hunk = "-        return 1\n+        return 2\n";
-    for anchors in ["@@", "@@ def f(self):", "@@ not in the file"] {
+    for anchors in ["@@", "@@ def f(self):", "@@ not in the file", "@@ class A:"] {
         assert_eq!(
             place(&format!("{anchors}\n{hunk}")),
             Err("several_fits".to_owned()),
@@ -53,7 +52,7 @@ fn an_anchor_that_is_not_in_the_file_is_a_remark_if_one_place_fits() {
     let new = apply_diff(FILE.as_bytes(), &diff, DiffMode::Update).unwrap();
     assert_eq!(
         new.summary(),
-        "Applied at line 5. Hunk 1: the line after `@@` is not in the file, and one place fits."
+        "Applied at line 5. Hunk 1: the line after `@@` is not in the file, and one place fits, at line 4."
     );
     assert_eq!(
         place(&format!("@@ class A:\n@@ def h(self):\n{hunk}")),
@@ -75,9 +74,11 @@ fn white_space_at_the_ends_of_lines_counts_last() {
     let file = "a\n  a\n  a \nb\n";
     assert_eq!(diffed(file, "@@\n-  a\n+x\n"), Ok("a\nx\n  a \nb\n".to_owned()));
     assert_eq!(diffed(file, "@@\n-  a\t\n+x\n"), Err("several_fits".to_owned()));
-    assert_eq!(diffed(file, "@@\n-\tb\n+x\n"), Ok("a\n  a\n  a \nx\n".to_owned()));
-    // The space of context lines stays as it is in the file.
-    assert_eq!(diffed(file, "@@\n     a \n-  b\n+x\n"), Ok("a\n  a\n  a \nx\n".to_owned()));
+    // The added lines are indented as the file is, if the difference is one.
+    assert_eq!(diffed(file, "@@\n-\tb\n+\tx\n"), Ok("a\n  a\n  a \nx\n".to_owned()));
+    assert_eq!(diffed(file, "@@\n-\tb\n+x\n"), Err("stale_context".to_owned()));
+    assert_eq!(diffed(file, "@@\n     a \n-  b\n+  x\n"), Ok("a\n  a\n  a \nx\n".to_owned()));
+    assert_eq!(diffed(file, "@@\n      a \n-  b\n+  x\n"), Err("stale_context".to_owned()));
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn what_is_no_change_of_text_is_refused() {
         (git("old mode 100644\nnew mode 100755\n"), "mode"),
         (git("new file mode 100755\n"), "mode"),
         (git("new file mode 120000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+y\n"), "mode"),
-        (git("deleted file mode 120000\n"), "mode"),
+        (git("deleted file mode 160000\n"), "mode"),
         (git("GIT binary patch\nliteral 0\n"), "binary"),
         (git("Binary files a/x and b/x differ\n"), "binary"),
         (git("copy from x\ncopy to y\n"), "copy"),
