@@ -293,12 +293,14 @@ export interface BuiltInTool<INPUT, RESULT, OUTPUT = string> {
 
 /** Does the same as {@link defineTool} for a built-in tool with the options of its tool set. */
 export function defineBuiltIn<INPUT, RESULT, OUTPUT = string>(
-  { name, sideEffect, kind, onChanged, execute, ...tool }: BuiltInTool<INPUT, RESULT, OUTPUT>,
+  { name, sideEffect, kind, onChanged, execute: made, ...tool }: BuiltInTool<INPUT, RESULT, OUTPUT>,
   bound: TrackedToolOptions,
 ): DefinedTool<FlexibleSchema<INPUT>, Awaited<RESULT>> {
-  const { tracked } = bound
+  const { tracked, known } = bound
+  const execute = known === undefined ? made : checkedCall(made, (input) => known.refuse(name, tool.schema, input))
   return assemble({
     ...tool,
+    schema: known === undefined ? tool.schema : known.schema(name, tool.schema),
     execute: tracked !== undefined && sideEffect ? trackedCall(execute, tracked, onChanged) : execute,
     // As in the original's metadata: a tool with a side effect takes a context.
     metadata: { name, sideEffect, idempotent: !sideEffect, acceptsIdempotencyKey: sideEffect, hasRevert: false },
@@ -310,6 +312,23 @@ export function defineBuiltIn<INPUT, RESULT, OUTPUT = string>(
       return { ...base, settings, rootDir: settings.rootDir }
     },
   })
+}
+
+/** The same call after a check of its arguments, which an SDK may have made or not. A generator stays one. */
+function checkedCall<INPUT, RESULT>(
+  execute: (input: INPUT, call: BuiltInContext) => RESULT,
+  check: (input: INPUT) => void,
+): (input: INPUT, call: BuiltInContext) => RESULT {
+  if (!isGenerator(execute)) {
+    return (input, call) => {
+      check(input)
+      return execute(input, call)
+    }
+  }
+  return async function* (input: INPUT, call: BuiltInContext) {
+    check(input)
+    yield* execute(input, call) as AsyncGenerator<unknown>
+  } as (input: INPUT, call: BuiltInContext) => RESULT
 }
 
 /** The same call between two checkpoints. A generator stays one: that decides how its results are streamed. */

@@ -106,6 +106,16 @@ export interface BoundToolOptions extends ToolOptions {
 /** The same for a set whose calls are made between checkpoints. */
 export interface TrackedToolOptions extends BoundToolOptions {
   tracked?: TrackedCalls | undefined
+  /** Refuses arguments that a tool does not have. The documents' tools drop them. */
+  known?: KnownArguments | undefined
+}
+
+/** Checks that a call has no other arguments than its tool. */
+export interface KnownArguments {
+  /** The same schema, which takes no others. */
+  schema<SCHEMA>(tool: string, schema: SCHEMA): SCHEMA
+  /** For a call that no schema has checked. @throws {ToolError} INVALID_INPUT */
+  refuse(tool: string, schema: unknown, args: unknown): void
 }
 
 /** Limits of the runtime: no longer string can be made, and a longer timer ends at once. */

@@ -146,7 +146,13 @@ export class SessionCalls {
     let isOver = false
     const hear = made.onOutput
     const onOutput = hear === undefined ? undefined : (text: string): unknown => (isOver ? undefined : hear(text))
-    const work = this.#run(this.#find(String(id)), args, { id: callId, signal, isApproved: hasApproval, message, onOutput })
+    const work = this.#run(this.#find(typeof id === 'string' ? id : `(${typeof id})`), args, {
+      id: callId,
+      signal,
+      isApproved: hasApproval,
+      message,
+      onOutput,
+    })
     this.#running.add(work)
     try {
       return await work
