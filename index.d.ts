@@ -920,10 +920,12 @@ export interface FileOfPatch {
   change: 'add' | 'update' | 'delete' | 'move'
   /** Its new path, if it is moved. */
   movedTo?: string
-  /** Whether it was a symbolic link, which was deleted or moved itself. */
-  isLink: boolean
-  /** Whether a file or a link stood in its place. */
-  isReplaced: boolean
+  /** It was a symbolic link, which was deleted or moved itself. */
+  isLink?: boolean
+  /** A file or a link stood in its place. */
+  isReplaced?: boolean
+  /** What else a model should know, such as fits that were not exact. */
+  notes?: Array<string>
 }
 
 /** A part of a file. */
@@ -1597,8 +1599,11 @@ export interface WantedLines {
   limitBytes: number
 }
 
-/** Makes `content` the text of the file at `path` below `root`. */
-export declare function write(root: GrantedRoot, path: string, content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<WrittenFile | Unfinished>
+/**
+ * Makes `content` the text of the file at `path` below `root`. With `keeps_form` it gets the byte order mark and
+ * the CRLF of the file before.
+ */
+export declare function write(root: GrantedRoot, path: string, content: string, limitBytes: number, keepsForm: boolean, publish: PublishOptions, cancel: CancelHandle): Promise<WrittenFile | Unfinished>
 
 /** A file that was written. */
 export interface WrittenFile {
@@ -1606,4 +1611,8 @@ export interface WrittenFile {
   created: boolean
   /** How long the file is now. */
   bytes: number
+  /** It got the byte order mark of the file before. */
+  hasMark: boolean
+  /** Its lines got the CRLF of the file before. */
+  hasCrlf: boolean
 }

@@ -116,17 +116,23 @@ pub struct WrittenFile {
     pub created: bool,
     /// How long the file is now.
     pub bytes: f64,
+    /// It got the byte order mark of the file before.
+    pub has_mark: bool,
+    /// Its lines got the CRLF of the file before.
+    pub has_crlf: bool,
 }
 
-cross! { Written => WrittenFile { created, bytes } }
+cross! { Written => WrittenFile { created, bytes, has_mark, has_crlf } }
 
-/// Makes `content` the text of the file at `path` below `root`.
+/// Makes `content` the text of the file at `path` below `root`. With `keeps_form` it gets the byte order mark and
+/// the CRLF of the file before.
 #[napi(catch_unwind, ts_return_type = "Promise<WrittenFile | Unfinished>")]
 pub fn write(
     root: &GrantedRoot,
     path: String,
     #[napi(ts_arg_type = "string")] content: TextArgument,
     limit_bytes: f64,
+    keeps_form: bool,
     publish: PublishOptions,
     cancel: &CancelHandle,
 ) -> Promised<WrittenFile> {
@@ -135,7 +141,8 @@ pub fn write(
         let file = File::Below { root: &root, path: &path };
         let (content, limit_bytes, publish) =
             (&content.encoded()?, limit_bytes.cross(), &publish.cross());
-        WriteInput { file, content, limit_bytes, publish }.run(cancel)
+        let input = WriteInput { file, content, limit_bytes, publish };
+        if keeps_form { input.run_in_form(cancel) } else { input.run(cancel) }
     })
 }
 

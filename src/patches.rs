@@ -30,18 +30,22 @@ pub struct FileOfPatch {
     pub change: &'static str,
     /// Its new path, if it is moved.
     pub moved_to: Option<String>,
-    /// Whether it was a symbolic link, which was deleted or moved itself.
-    pub is_link: bool,
-    /// Whether a file or a link stood in its place.
-    pub is_replaced: bool,
+    /// It was a symbolic link, which was deleted or moved itself.
+    pub is_link: Option<bool>,
+    /// A file or a link stood in its place.
+    pub is_replaced: Option<bool>,
+    /// What else a model should know, such as fits that were not exact.
+    pub notes: Option<Vec<String>>,
 }
 
 words!(PatchKind);
 impl Cross<FileOfPatch> for PatchedFile {
     fn cross(self) -> FileOfPatch {
-        let Self { path, kind, moved_to, is_link, replaced, .. } = self;
-        let is_replaced = replaced.is_some();
-        FileOfPatch { path, change: kind.cross(), moved_to, is_link, is_replaced }
+        let Self { path, kind, moved_to, is_link, replaced, notes } = self;
+        let is_link = is_link.then_some(true);
+        let is_replaced = replaced.map(|_| true);
+        let notes = Some(notes).filter(|notes| !notes.is_empty());
+        FileOfPatch { path, change: kind.cross(), moved_to, is_link, is_replaced, notes }
     }
 }
 

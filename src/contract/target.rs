@@ -171,7 +171,8 @@ impl OpenedTarget {
         call::long(cancel, move |cancel| {
             let (target, content) = (&target?, &content.encoded()?);
             let (limit_bytes, publish) = (limit_bytes.cross(), &publish.cross());
-            WriteInput { file: File::Opened(target), content, limit_bytes, publish }.run(cancel)
+            WriteInput { file: File::Opened(target), content, limit_bytes, publish }
+                .run_in_form(cancel)
         })
     }
 

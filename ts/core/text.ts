@@ -66,3 +66,9 @@ export function leftRunningNote(count: number, canStart = false): string | undef
   if (canStart) return `${what}: of a command nothing runs on. Start with process_start what is to go on.`
   return `${what}: nothing runs on after its call. What another command is to use has to run in the same command line.`
 }
+
+/** What a written file has kept of the form of the file before, in words. */
+export const keptForm = ({ hasMark, hasCrlf }: { hasMark: boolean; hasCrlf: boolean }): string[] => [
+  ...(hasMark ? ['byte order mark'] : []),
+  ...(hasCrlf ? ['line endings, CRLF'] : []),
+]

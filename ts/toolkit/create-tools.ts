@@ -24,6 +24,7 @@ import { createProcessTools, type ProcessTools } from './tools/processes.js'
 import { noteProcesses } from './tools/detach.js'
 import { ToolProcesses } from './tools/tool-processes.js'
 import { createReadTool, createToolkitReadTool, type ReadTool, type ToolkitReadTool } from './tools/read.js'
+import { knownArguments } from './known-arguments.js'
 import { createWriteTool, type WriteTool } from './tools/write.js'
 
 /** The five built-in tools, for an agent. A type and no interface, so that it is assignable to the SDK's `ToolSet`. */
@@ -153,7 +154,7 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
     ...own
   } = parseOptions('createTools', options ?? {}, createChecks)
   const tracked = checkpoints && new TrackedCalls(checkpoints)
-  const bound: TrackedToolOptions = { ...own, tracked }
+  const bound: TrackedToolOptions = { ...own, tracked, known: knownArguments }
   const texts = checked('createTools', () => {
     for (const name of ['runId', 'nodeId'] as const) {
       if (bound[name] !== undefined && bound.journal === undefined) throw invalid(`${name} needs a journal: give one too.`)
@@ -173,7 +174,7 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
   const toolkit: Toolkit = { notes: new CallNotes(), lineNumbers, processes, goesOn: onTimeout === 'background', onGrant, tracked }
   const files = {
     read: createToolkitReadTool(bound, texts.read, toolkit),
-    write: createWriteTool(bound, texts.write, true),
+    write: createWriteTool(bound, texts.write, toolkit),
     edit: createEditTool(bound, texts.edit, toolkit),
     grep: createGrepTool(bound, texts.grep, toolkit),
     ...(extraTools.includes('apply_patch') && { apply_patch: createApplyPatchTool(bound, texts.apply_patch) }),

@@ -74,6 +74,53 @@ impl Head {
     }
 }
 
+/// Changes to the head, made when the transaction is certain.
+#[derive(Default)]
+pub(crate) struct HeadChanges {
+    pub(crate) changed: Vec<(Box<[u8]>, Row)>,
+    pub(crate) removed: Vec<Box<[u8]>>,
+    pub(crate) settled: Vec<(Box<[u8]>, i64, i64)>,
+    /// Files that are not kept, with the inodes and times that others gave them.
+    pub(crate) unkept: Vec<(Box<[u8]>, i64, i64)>,
+    pub(crate) generation: Option<i64>,
+}
+
+impl HeadChanges {
+    pub(crate) fn changed(&self) -> impl Iterator<Item = (&[u8], &Row)> {
+        self.changed.iter().map(|(path, row)| (&path[..], row))
+    }
+
+    pub(crate) fn changed_mut(&mut self) -> impl Iterator<Item = (&[u8], &mut Row)> {
+        self.changed.iter_mut().map(|(path, row)| (&path[..], row))
+    }
+
+    pub(crate) fn removed(&self) -> impl Iterator<Item = &[u8]> {
+        self.removed.iter().map(|path| &path[..])
+    }
+
+    pub(crate) fn apply(self, head: &mut Head) {
+        for path in self.removed {
+            head.rows.remove(&path);
+        }
+        for (path, row) in self.changed {
+            head.rows.insert(path, row);
+        }
+        for (path, inode, ctime) in self.settled {
+            if let Some(row) = head.rows.get_mut(&path) {
+                (row.inode, row.ctime) = (inode, ctime);
+            }
+        }
+        for (path, inode, mtime) in self.unkept {
+            if let Some(row) = head.rows.get_mut(&path) {
+                (row.inode, row.state.mtime) = (inode, mtime);
+            }
+        }
+        if self.generation.is_some() {
+            head.generation = self.generation;
+        }
+    }
+}
+
 fn generation(connection: &Connection) -> Tx<i64> {
     let mut statement =
         connection.prepare_cached("SELECT value FROM checkpoint_store WHERE key = 'generation'")?;

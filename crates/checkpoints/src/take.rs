@@ -1,7 +1,6 @@
 //! Taking a checkpoint: a walk, and what it found as rows.
 
 use std::collections::HashSet;
-use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::sync_channel;
@@ -9,13 +8,12 @@ use std::thread;
 
 use rusqlite::{Connection, OptionalExtension};
 use toolwright_search::Ignores;
-use toolwright_sqlite::sync::lock;
 
 use crate::content::{self, Reading};
 use crate::diff::{Change, change_between, path_of};
 use crate::error::{Result, Tx, abort};
-use crate::head::{Head, Row, advance};
-use crate::look::{CLOCK_TICK, Look, now};
+use crate::head::{Head, HeadChanges, Row, advance};
+use crate::look::{Look, now};
 use crate::state::{State, What};
 use crate::unkept::{self, Making};
 use crate::walk::{Found, FoundWhat, SeenAgain, Walk};
@@ -69,53 +67,6 @@ pub struct Taken {
 
 /// The most entries that [`Taken::skipped`] names.
 const MAX_SKIPPED: usize = 100;
-
-/// Changes to the head, made when the transaction is certain.
-#[derive(Default)]
-pub(crate) struct HeadChanges {
-    changed: Vec<(Box<[u8]>, Row)>,
-    removed: Vec<Box<[u8]>>,
-    settled: Vec<(Box<[u8]>, i64, i64)>,
-    /// Files that are not kept, with the inodes and times that others gave them.
-    unkept: Vec<(Box<[u8]>, i64, i64)>,
-    generation: Option<i64>,
-}
-
-impl HeadChanges {
-    pub(crate) fn changed(&self) -> impl Iterator<Item = (&[u8], &Row)> {
-        self.changed.iter().map(|(path, row)| (&path[..], row))
-    }
-
-    pub(crate) fn changed_mut(&mut self) -> impl Iterator<Item = (&[u8], &mut Row)> {
-        self.changed.iter_mut().map(|(path, row)| (&path[..], row))
-    }
-
-    pub(crate) fn removed(&self) -> impl Iterator<Item = &[u8]> {
-        self.removed.iter().map(|path| &path[..])
-    }
-
-    pub(crate) fn apply(self, head: &mut Head) {
-        for path in self.removed {
-            head.rows.remove(&path);
-        }
-        for (path, row) in self.changed {
-            head.rows.insert(path, row);
-        }
-        for (path, inode, ctime) in self.settled {
-            if let Some(row) = head.rows.get_mut(&path) {
-                (row.inode, row.ctime) = (inode, ctime);
-            }
-        }
-        for (path, inode, mtime) in self.unkept {
-            if let Some(row) = head.rows.get_mut(&path) {
-                (row.inode, row.state.mtime) = (inode, mtime);
-            }
-        }
-        if self.generation.is_some() {
-            head.generation = self.generation;
-        }
-    }
-}
 
 /// Writes one checkpoint into an open transaction.
 pub(crate) struct Writing<'a> {
@@ -292,25 +243,10 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
-    /// Marks what is made from something that is not kept, since the calls that run began or since the last
-    /// checkpoint.
+    /// See [`unkept::mark`].
     fn mark_unkept(&mut self, store: &Checkpoints) -> Tx<()> {
-        if self.id.is_none() {
-            return Ok(());
-        }
-        let running = lock(&store.began).values().copied().min();
-        let since = if running.is_some() {
-            running
-        } else {
-            let sql = "SELECT max(at_ms) FROM checkpoints WHERE id < ?1";
-            let mut statement = self.connection.prepare_cached(sql)?;
-            let last: Option<i64> = statement.query_row([self.id], |row| row.get(0))?;
-            // The clock of files may be behind.
-            last.map(|at_ms| at_ms.saturating_mul(1_000_000) - CLOCK_TICK)
-        };
-        let Some(since) = since else { return Ok(()) };
-        let directory = store.directory.as_fd();
-        unkept::mark(self.connection, directory, self.head, &mut self.changes, since)
+        let Some(id) = self.id else { return Ok(()) };
+        unkept::mark(self.connection, store, id, self.head, &mut self.changes)
     }
 
     /// The checkpoint is complete, or nothing has changed and the last one stands for it.

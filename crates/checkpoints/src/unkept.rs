@@ -6,16 +6,18 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 
 use rusqlite::Connection;
 use rustix::fs::AtFlags;
+use toolwright_sqlite::sync::lock;
 
+use crate::Checkpoints;
 use crate::error::Tx;
-use crate::head::{Head, Row};
+use crate::head::{Head, HeadChanges, Row};
+use crate::look::CLOCK_TICK;
 use crate::state::{State, What};
-use crate::take::HeadChanges;
 
 /// How a version came to be, as far as that bears on an undo. Stored in the column `ours`, above the lowest bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -79,15 +81,30 @@ pub(crate) fn reason_of(state: &State) -> &'static str {
     }
 }
 
-/// Finds the new versions that are made from what is not kept, and records that. `since` is when the changes
-/// began.
+/// When the changes of checkpoint `id` began: with the calls that run, or after the last checkpoint. `None` for
+/// the first one.
+fn beginning(connection: &Connection, store: &Checkpoints, id: i64) -> Tx<Option<i64>> {
+    let running = lock(&store.began).values().copied().min();
+    if running.is_some() {
+        return Ok(running);
+    }
+    let sql = "SELECT max(at_ms) FROM checkpoints WHERE id < ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let last: Option<i64> = statement.query_row([id], |row| row.get(0))?;
+    // The clock of files may be behind.
+    Ok(last.map(|at_ms| at_ms.saturating_mul(1_000_000) - CLOCK_TICK))
+}
+
+/// Finds the versions of checkpoint `id` that are made from what is not kept, and records that.
 pub(crate) fn mark(
     connection: &Connection,
-    directory: BorrowedFd<'_>,
+    store: &Checkpoints,
+    id: i64,
     head: &Head,
     changes: &mut HeadChanges,
-    since: i64,
 ) -> Tx<()> {
+    let Some(since) = beginning(connection, store, id)? else { return Ok(()) };
+    let directory = store.directory.as_fd();
     let unkept = |path: &[u8]| head.rows.get(path).filter(|row| !row.state.is_kept());
     // What was renamed has not gone. A new file can have the inode of one that has.
     let is_renamed = |gone: &Row| {

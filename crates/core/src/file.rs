@@ -10,6 +10,9 @@ use crate::access::target::Target;
 use crate::access::{git_border, protected_below};
 use crate::failure::Unfinished;
 
+/// How much of a file shows its form.
+const BEGINNING_BYTES: u64 = 1 << 20;
+
 /// A file at either door.
 #[derive(Debug, Clone, Copy)]
 pub enum File<'a> {
@@ -85,6 +88,19 @@ impl File<'_> {
         match self {
             Self::Below { .. } => error.into(),
             Self::Opened(_) => error.into().for_session(),
+        }
+    }
+
+    /// The beginning of the existing file, if it can be read.
+    pub(crate) fn beginning(&self, cancel: &AtomicBool) -> Option<Vec<u8>> {
+        match self {
+            Self::Below { root, path } => {
+                let root = root.open().ok()?;
+                toolwright_fs::read(&root, path, BEGINNING_BYTES, cancel).ok()
+            }
+            Self::Opened(target) => {
+                Some(target.file.read_range(0, BEGINNING_BYTES, cancel).ok()?.bytes)
+            }
         }
     }
 

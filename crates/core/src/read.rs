@@ -26,7 +26,7 @@ impl ReadInput<'_> {
         let root = self.root.open()?;
         let bytes = toolwright_fs::read(&root, self.path, self.limit_bytes, cancel)?;
         if self.text_only && is_binary(&bytes) {
-            return Err(files::binary_file(self.path, bytes.len() as u64).into());
+            return Err(files::binary_file(self.path, bytes.len() as u64, &bytes).into());
         }
         Ok(bytes)
     }
@@ -56,7 +56,7 @@ impl ReadLinesInput<'_> {
         let root = self.root.open()?;
         let lines = toolwright_fs::read_lines(&root, self.path, self.lines, cancel)?;
         if lines.is_binary {
-            return Err(files::binary_file(self.path, lines.file_bytes).into());
+            return Err(files::binary_file(self.path, lines.file_bytes, &lines.beginning).into());
         }
         Ok(lines)
     }

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
+use toolwright_patch::{KeptForm, keep_form};
+
 use crate::failure::{Unfinished, changes};
 use crate::file::{File, Publish};
 
@@ -25,6 +27,10 @@ pub struct Written {
     pub created: bool,
     /// The size of the file.
     pub bytes: u64,
+    /// It got the byte order mark of the file before.
+    pub has_mark: bool,
+    /// Its lines got the CRLF of the file before.
+    pub has_crlf: bool,
 }
 
 impl WriteInput<'_> {
@@ -42,6 +48,18 @@ impl WriteInput<'_> {
         let created = file
             .write(content.as_bytes(), publish, cancel)
             .map_err(|error| file.unfinished(error))?;
-        Ok(Written { created, bytes })
+        Ok(Written { created, bytes, has_mark: false, has_crlf: false })
+    }
+
+    /// As [`Self::run`], and the new content gets the byte order mark and the CRLF of the file before, unless it
+    /// shows that it means others.
+    pub fn run_in_form(&self, cancel: &AtomicBool) -> Result<Written, Unfinished> {
+        let Some(old) = self.file.beginning(cancel) else { return self.run(cancel) };
+        let KeptForm { content, has_mark, has_crlf } = keep_form(&old, self.content);
+        // The limit is one of what the caller gives.
+        let added = content.len() - self.content.len();
+        let limit_bytes = self.limit_bytes.saturating_add(added as u64);
+        let written = WriteInput { content: &content, limit_bytes, ..*self }.run(cancel)?;
+        Ok(Written { has_mark, has_crlf, ..written })
     }
 }

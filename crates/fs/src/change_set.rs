@@ -16,6 +16,7 @@
 //! and another one after its change. Two sets below the same root never do: they wait for each other.
 
 mod execute;
+mod files;
 mod locate;
 mod marks;
 mod plan;
@@ -192,7 +193,7 @@ impl ChangeSet<'_> {
             return Err(kind.at(self.root.path().to_string_lossy()).into());
         }
         let located = locate::locate(self, options, cancel)?;
-        let mut set = locate::take_turns(self, located, options, cancel)?;
+        let mut set = files::take_turns(self, located, options, cancel)?;
         set.read(self, cancel, &mut transform)?;
         let files = set.changed();
         let made = stage::run(self, &set, options, cancel)?;

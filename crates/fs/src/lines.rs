@@ -7,7 +7,7 @@ use memchr::{memchr_iter, memrchr};
 use rustix::io::Errno;
 
 use crate::cancel::checkpoint;
-use crate::range::{is_binary, whole_characters};
+use crate::range::{first_bytes, is_binary, whole_characters};
 use crate::{FsError, Root};
 
 /// Bytes read between two checks of the cancel flag.
@@ -41,6 +41,8 @@ pub struct Lines {
     pub file_bytes: u64,
     /// Whether there is a NUL byte near the beginning of the file.
     pub is_binary: bool,
+    /// Its first bytes; zero where there are none.
+    pub beginning: [u8; 2],
 }
 
 /// Reads whole lines of the regular file at `path`, and nothing behind them.
@@ -85,6 +87,7 @@ fn lines_of(
         chunk.truncate(read);
         if offset == 0 {
             lines.is_binary = is_binary(&chunk);
+            lines.beginning = first_bytes(&chunk);
         }
         if read == 0 || lines.is_binary {
             scan.end(&mut lines);

@@ -28,6 +28,8 @@ pub struct Range {
     pub file_bytes: u64,
     /// Whether there is a NUL byte near the beginning of the file.
     pub is_binary: bool,
+    /// Its first bytes; zero where there are none.
+    pub beginning: [u8; 2],
     /// Whether some of the bytes are not UTF-8.
     pub is_lossy: bool,
 }
@@ -65,6 +67,7 @@ pub(crate) fn read_range(
         next_offset: (!has_all).then_some(end),
         file_bytes: size.max(end),
         is_binary,
+        beginning: first_bytes(&head),
         is_lossy,
         bytes,
     })
@@ -80,6 +83,11 @@ pub fn read_part(
     cancel: &AtomicBool,
 ) -> Result<Vec<u8>, FsError> {
     pread(file, path, offset, max_bytes, cancel)
+}
+
+/// The first two bytes, by which UTF-16 is known.
+pub(crate) fn first_bytes(head: &[u8]) -> [u8; 2] {
+    head.first_chunk().copied().unwrap_or_default()
 }
 
 /// Whether a file with these first bytes is binary.

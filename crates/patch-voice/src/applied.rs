@@ -71,8 +71,8 @@ impl Replaced {
         if file.was_link {
             return Some(Self::Link);
         }
-        let ends = old.iter().filter(|byte| **byte == b'\n').count();
-        let lines = ends + usize::from(old.last().is_some_and(|last| *last != b'\n'));
+        let parts = old.split(|byte| *byte == b'\n');
+        let lines = parts.count() - usize::from(old.is_empty() || old.ends_with(b"\n"));
         Some(Self::File { lines, bytes: old.len() })
     }
 }
@@ -143,7 +143,7 @@ impl PatchedFile {
         match replaced {
             Some(Replaced::File { lines, bytes }) => {
                 let (line, byte) = (plural(*lines, "line"), plural(*bytes, "byte"));
-                text.push_str(&format!(" (replaced a file of {line}, {byte})"));
+                text.extend([" (replaced a file of ", &line, ", ", &byte, ")"]);
             }
             Some(Replaced::Link) => text.push_str(" (replaced a link)"),
             None => {}

@@ -44,6 +44,9 @@ pub fn hint(error: &PatchError) -> Cow<'static, str> {
             "Only text can be edited; use the bash tool for a binary file."
         }
         PatchError::ModeOnly { .. } => "Use the bash tool with `chmod` to change a file's mode.",
+        PatchError::OtherEncoding { .. } => {
+            "Write the line with letters of ASCII, or change the file with a command that knows its encoding."
+        }
         PatchError::ReplacementCharacter { .. } => {
             "Add lines without U+FFFD; to keep a line that has it, leave the line as context or out of the patch."
         }
@@ -170,6 +173,12 @@ pub fn replacement_hint(error: &ReplaceError) -> &'static str {
         ReplaceError::Same => "Nothing would change; give another new_string.",
         ReplaceError::Lossy => {
             "The file holds bytes that are not UTF-8 and are shown as U+FFFD; choose texts without it."
+        }
+        ReplaceError::OtherEncoding => {
+            "Use letters of ASCII, or change the file with a command that knows its encoding."
+        }
+        ReplaceError::NotFound { other_endings: Some(_), .. } => {
+            "Nothing was changed. Replace one line at a time, without its ending: then each line keeps its own."
         }
         // They fail like a file that is too large to hold.
         ReplaceError::TooLarge { .. } | ReplaceError::NoMemory { .. } => "",

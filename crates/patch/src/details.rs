@@ -48,7 +48,8 @@ impl PatchError {
                 out.hunk(*hunk, header);
                 out.text("found", text);
             }
-            Self::ReplacementCharacter { hunk, patch_line, text } => {
+            Self::ReplacementCharacter { hunk, patch_line, text }
+            | Self::OtherEncoding { hunk, patch_line, text } => {
                 out.number("hunk", *hunk);
                 out.number("patchLine", *patch_line);
                 out.text("found", text);
@@ -129,6 +130,7 @@ impl PatchError {
             Self::BinaryFile => "binary_file",
             Self::ModeOnly { .. } => "mode_only",
             Self::ReplacementCharacter { .. } => "replacement_character",
+            Self::OtherEncoding { .. } => "other_encoding",
             Self::NoChanges => "no_changes",
             Self::StaleContext(_) => "stale_context",
             Self::Ambiguous { .. } => "ambiguous",

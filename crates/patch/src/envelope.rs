@@ -186,9 +186,14 @@ impl<'p> Parser<'_, 'p> {
     /// The content of a new file: all lines with `+`.
     fn add(&mut self) -> (FileChange, Vec<Patch<'p>>) {
         let mut content = String::new();
-        while let Some(line) = self.lines.text(self.next).and_then(|line| line.strip_prefix('+')) {
-            content.push_str(line);
-            content.push('\n');
+        // Where the line that names the file has a carriage return too, they come from the transport.
+        let above = self.next.checked_sub(1).and_then(|at| self.lines.line(at));
+        let literal = above.is_some_and(|line| !line.cr);
+        while let Some(line) = self.lines.line(self.next)
+            && let Some(text) = line.text.strip_prefix('+')
+        {
+            content.push_str(text);
+            content.push_str(if literal && line.cr { "\r\n" } else { "\n" });
             self.next += 1;
         }
         (FileChange::Create { content }, Vec::new())

@@ -129,6 +129,16 @@ pub enum PatchError {
     /// The patch changes nothing but the file's mode.
     #[error("the patch changes only the mode of the file ({0}), which an edit does not do")]
     ModeOnly(HeaderLine),
+    /// The file is in another encoding than UTF-8, and an added line has letters that would be written as UTF-8.
+    #[error("hunk {hunk} adds a line with other letters than those of ASCII at line {patch_line} of the patch, {}: the file is not UTF-8, and they would be written as UTF-8", quoted(.text))]
+    OtherEncoding {
+        /// The number of the hunk, from 1.
+        hunk: usize,
+        /// The added line, in the patch.
+        patch_line: usize,
+        /// Its text, cut.
+        text: String,
+    },
     /// An added line holds U+FFFD, which `read` shows in place of bytes that are not UTF-8.
     #[error("hunk {hunk} adds a line with U+FFFD at line {patch_line} of the patch, {}: that character stands for bytes that are not UTF-8, and adding it would replace them", quoted(.text))]
     ReplacementCharacter {

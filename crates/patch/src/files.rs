@@ -193,16 +193,18 @@ pub fn apply_diff(old: &[u8], diff: &str, mode: DiffMode) -> Result<Applied, Pat
 
 fn create(lines: &PatchText<'_>) -> Result<Applied, PatchError> {
     let mut content = String::new();
+    let mut ending = "";
     for at in 0..lines.len() {
-        let Some(line) = lines.text(at) else { break };
-        let Some(text) = line.strip_prefix('+') else {
-            return Err(FilesError::StrayLine(HeaderLine::new(at, line)).into());
+        let Some(line) = lines.line(at) else { break };
+        let Some(text) = line.text.strip_prefix('+') else {
+            return Err(FilesError::StrayLine(HeaderLine::new(at, line.text)).into());
         };
-        if at > 0 {
-            content.push('\n');
-        }
+        content.push_str(ending);
         content.push_str(text);
+        ending = if line.cr { "\r\n" } else { "\n" };
     }
+    // What the last line has is its own, and no ending.
+    content.push_str(ending.strip_suffix('\n').unwrap_or_default());
     Ok(Applied { bytes: content.into_bytes(), hunks: 0, places: Vec::new() })
 }
 

@@ -73,6 +73,7 @@ mod excerpt;
 mod explain;
 mod files;
 mod files_error;
+mod form;
 mod headers;
 mod hunk;
 mod indentation;
@@ -95,6 +96,7 @@ pub use error::{HeaderLine, PatchError};
 pub use explain::Stale;
 pub use files::{DiffMode, FileChange, FilePatch, apply_diff, parse_patch};
 pub use files_error::FilesError;
+pub use form::{KeptForm, keep_form};
 pub use replace::{Candidate, ReplaceError, Replaced, replace};
 
 use crate::hunk::{Patch, old_lines};
@@ -112,11 +114,11 @@ const BYTE_ORDER_MARK: &str = "\u{feff}";
 /// All hunks are applied or none. Cost grows with the sizes of both; the search for hunks that are
 /// not where their headers say is bounded ([`PatchError::TooRepetitive`]).
 pub fn apply(original: &[u8], patch: &str) -> Result<Applied, PatchError> {
-    apply_parsed(original, &parse::parse(patch, false)?)
+    apply_as_it_is(original, &parse::parse(patch, false)?)
 }
 
 /// As [`apply`], and a hunk whose header has no line numbers or wrong counts goes where its context and
-/// removed lines fit, if that is one place. A patch that was cut off is refused, and a file that is no text.
+/// removed lines fit, if that is one place. A file that is no text is refused, and a patch that would mix encodings.
 pub fn apply_by_content(original: &[u8], patch: &str) -> Result<Applied, PatchError> {
     if original[..original.len().min(BINARY_CHECK_BYTES)].contains(&0) {
         return Err(PatchError::BinaryFile);
@@ -124,7 +126,14 @@ pub fn apply_by_content(original: &[u8], patch: &str) -> Result<Applied, PatchEr
     apply_parsed(original, &parse::parse(patch, true)?)
 }
 
+/// Applies a patch, unless it would write letters of UTF-8 into a file of another encoding.
 fn apply_parsed(original: &[u8], patch: &Patch<'_>) -> Result<Applied, PatchError> {
+    let applied = apply_as_it_is(original, patch)?;
+    form::refuse_mixture(patch, original, &applied.bytes)?;
+    Ok(applied)
+}
+
+fn apply_as_it_is(original: &[u8], patch: &Patch<'_>) -> Result<Applied, PatchError> {
     let (mark, text) = split_mark(original, patch);
     let file = Lines::new(text);
     let newline = FinalNewline::read(patch, &file)?;

@@ -15,6 +15,7 @@ use memchr::memmem::Finder;
 pub use nearest::Candidate;
 
 use crate::excerpt::{excerpt, quoted};
+use crate::form::{ends_in_crlf, is_mixture, with_crlf};
 
 /// The most places that are counted.
 const MAX_COUNTED: usize = 1000;
@@ -41,6 +42,8 @@ pub enum ReplaceError {
     Same,
     /// The new text contains U+FFFD, which stands for bytes of this file that are not UTF-8.
     Lossy,
+    /// The new text has other letters than those of ASCII, and the file is not UTF-8.
+    OtherEncoding,
     /// The new content would exceed the limit. It was not built.
     TooLarge {
         /// Its size in bytes, or `u64::MAX` if that overflows.
@@ -57,6 +60,8 @@ pub enum ReplaceError {
     NotFound {
         /// Similar lines, the most similar first.
         candidates: Vec<Candidate>,
+        /// The line where it is once line endings are ignored, in a file that mixes them.
+        other_endings: Option<usize>,
     },
     /// The text is in the file more than once.
     Ambiguous {
@@ -113,7 +118,9 @@ pub fn replace(
         end = place + old_text.len();
     }
     let Some(first) = first else {
-        return Err(ReplaceError::NotFound { candidates: nearest::candidates(original, old) });
+        let candidates = nearest::candidates(original, old);
+        let other_endings = without_endings(original, old);
+        return Err(ReplaceError::NotFound { candidates, other_endings });
     };
     let rest = original.len() - count * old_text.len();
     let mut bytes = allocate(rest, count, new_text.len(), limit)?;
@@ -124,7 +131,20 @@ pub fn replace(
         from = place + old_text.len();
     }
     bytes.extend_from_slice(&original[from..]);
+    if !new.is_ascii() && is_mixture(original, &bytes) {
+        return Err(ReplaceError::OtherEncoding);
+    }
     Ok(Replaced { bytes, replacements: count, line: line_of(original, first) })
+}
+
+/// The line where a text of several lines is once carriage returns are ignored.
+fn without_endings(original: &[u8], old: &str) -> Option<usize> {
+    if !old.contains('\n') || !original.contains(&b'\r') {
+        return None;
+    }
+    let plain: Vec<u8> = original.iter().copied().filter(|byte| *byte != b'\r').collect();
+    let old = old.replace('\r', "");
+    Finder::new(old.as_bytes()).find(&plain).map(|at| line_of(&plain, at))
 }
 
 /// All places of the finder's text, with overlapping ones.
@@ -167,31 +187,6 @@ fn line_of(text: &[u8], place: usize) -> usize {
     memchr::memchr_iter(b'\n', &text[..place]).count() + 1
 }
 
-/// Whether there are lines, and all of them end in CRLF.
-fn ends_in_crlf(text: &[u8]) -> bool {
-    let mut any = false;
-    memchr::memchr_iter(b'\n', text).all(|at| {
-        any = true;
-        at > 0 && text[at - 1] == b'\r'
-    }) && any
-}
-
-fn with_crlf(text: &str) -> Cow<'_, str> {
-    if !text.contains('\n') {
-        return Cow::Borrowed(text);
-    }
-    let mut crlf = String::with_capacity(text.len() + 16);
-    let mut before = '\0';
-    for c in text.chars() {
-        if c == '\n' && before != '\r' {
-            crlf.push('\r');
-        }
-        crlf.push(c);
-        before = c;
-    }
-    Cow::Owned(crlf)
-}
-
 impl ReplaceError {
     /// The outcome, in a few words.
     #[must_use]
@@ -200,6 +195,10 @@ impl ReplaceError {
             Self::Empty => "old_string is empty".to_owned(),
             Self::Same => "old_string and new_string are the same".to_owned(),
             Self::Lossy => "new_string holds U+FFFD".to_owned(),
+            Self::OtherEncoding => {
+                "the file is not UTF-8, and new_string holds letters that would be written as UTF-8"
+                    .to_owned()
+            }
             Self::TooLarge { bytes, .. } => format!("Result too large ({bytes} bytes)"),
             Self::NoMemory { bytes } => format!("no memory for the result ({bytes} bytes)"),
             Self::NotFound { .. } => "old_string not found".to_owned(),
@@ -215,7 +214,14 @@ impl fmt::Display for ReplaceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.summary())?;
         match self {
-            Self::NotFound { candidates } => {
+            Self::NotFound { candidates, other_endings } => {
+                if let Some(line) = other_endings {
+                    write!(
+                        f,
+                        ": it is at line {line} with other line endings, because the file mixes CRLF and LF"
+                    )?;
+                    return Ok(());
+                }
                 for candidate in candidates {
                     let Candidate { line, text, expected, only_space } = candidate;
                     write!(f, "; near line {line}: ")?;

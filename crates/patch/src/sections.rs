@@ -17,13 +17,23 @@ pub(crate) fn parse<'p>(
     lines: &PatchText<'p>,
     at: usize,
 ) -> Result<(Patch<'p>, usize), PatchError> {
-    let mut parser = Parser { patch: Patch::default(), headers: 0, next: at, ended: false };
-    while let Some(line) = lines.text(parser.next) {
+    // Where the line above has a carriage return too, or every line has one, they come from the transport.
+    let literal = match at.checked_sub(1) {
+        Some(above) => lines.line(above).is_none_or(|line| !line.cr),
+        None => !(0..lines.len()).all(|at| lines.line(at).is_some_and(|line| line.cr)),
+    };
+    let mut parser =
+        Parser { patch: Patch::default(), headers: 0, next: at, ended: false, literal };
+    while let Some(whole) = lines.line(parser.next) {
+        let line = whole.text;
         if line.starts_with("@@") {
             parser.header(line)?;
         } else if is_end_of_file(line) {
             parser.end_of_file(line)?;
-        } else if line.starts_with(MARK) || !parser.body_line(line)? {
+        } else if line.starts_with(MARK) {
+            break;
+        } else if !parser.body_line(line, whole.cr)? {
+            parser.refuse_unsigned(line)?;
             break;
         }
         parser.next += 1;
@@ -46,6 +56,8 @@ struct Parser<'p> {
     next: usize,
     /// The last hunk was closed by the marker for the end of the file.
     ended: bool,
+    /// Carriage returns belong to the lines.
+    literal: bool,
 }
 
 impl<'p> Parser<'p> {
@@ -113,7 +125,7 @@ impl<'p> Parser<'p> {
     }
 
     /// Adds a line to the last hunk. Returns whether it looks like a part of one.
-    fn body_line(&mut self, line: &'p str) -> Result<bool, PatchError> {
+    fn body_line(&mut self, line: &'p str, cr: bool) -> Result<bool, PatchError> {
         let mut chars = line.chars();
         let (sign, bare) = match chars.next() {
             Some(' ') => (Sign::Context, false),
@@ -136,12 +148,22 @@ impl<'p> Parser<'p> {
         self.patch.lines.push(BodyLine {
             sign,
             text: chars.as_str(),
-            cr: false,
+            cr: cr && self.literal,
             unterminated: false,
             bare,
             patch_line: self.next + 1,
         });
         Ok(true)
+    }
+
+    /// A hunk that ends before it has a line has lost the space of its first one.
+    fn refuse_unsigned(&self, line: &str) -> Result<(), PatchError> {
+        let Some(hunk) = self.patch.hunks.last().filter(|_| self.headers > 0) else {
+            return Ok(());
+        };
+        let (header, text) = (excerpt(hunk.header), excerpt(line));
+        let patch_line = self.next + 1;
+        Err(PatchError::UnsignedLine { hunk: hunk.number, header, patch_line, text })
     }
 
     /// Ends the last hunk.

@@ -315,7 +315,7 @@ fn check(file: &[u8], patch: &str) -> Result<(), TestCaseError> {
         match &by_content {
             Ok(by_content) => prop_assert_eq!(by_content, strict),
             Err(error) => prop_assert!(
-                matches!(error, PatchError::CutOff { .. } | PatchError::BinaryFile),
+                matches!(error, PatchError::OtherEncoding { .. } | PatchError::BinaryFile),
                 "{}",
                 error
             ),

@@ -105,7 +105,7 @@ fn overlapping_places_are_ambiguous() {
 fn a_text_that_is_not_there_is_explained_by_what_comes_near() {
     let file = "fn main() {\n    let total = sum(&values);\n    println!(\"{total}\");\n}\n";
     let near = |old: &str| match refused(file, old, "x", false) {
-        ReplaceError::NotFound { candidates } => candidates,
+        ReplaceError::NotFound { candidates, .. } => candidates,
         other => panic!("{other}"),
     };
     let space = near("fn main() {\n  let total = sum(&values);\n");

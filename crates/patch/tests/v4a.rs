@@ -10,7 +10,8 @@ use serde_json::Value;
 use toolwright_patch::{Applied, DiffMode, PatchError, apply_diff};
 
 /// Every reason for another result than that of `applyDiff`. `docs/decisions` explains them.
-const DIFFERENCES: [&str; 14] = [
+const DIFFERENCES: [&str; 15] = [
+    "line ends as the diff has them",
     "added lines with the file's white space",
     "indentation by more than one difference",
     "two places below an anchor",
@@ -36,6 +37,13 @@ fn by_spacing(result: &Result<Applied, PatchError>, expected: &str) -> Option<&'
         }
         Err(PatchError::SeveralFits { header, .. }) if header.len() > 2 => {
             Some("two places below an anchor")
+        }
+        Ok(new)
+            if new.bytes != expected.as_bytes()
+                && str::from_utf8(&new.bytes).unwrap().replace('\r', "")
+                    == expected.replace('\r', "") =>
+        {
+            Some("line ends as the diff has them")
         }
         Ok(new) if new.bytes != expected.as_bytes() && !new.notes().is_empty() => {
             let text = str::from_utf8(&new.bytes).unwrap();

@@ -52,6 +52,7 @@ export function restoredText({ changes, conflicts, left, before, after }: Restor
   lines.push(...conflicts.map(({ path, reason }) => shown`! ${path}: ${reason}\n`))
   lines.push(...left.map(({ path, reason }) => shown`! ${path}: ${reason}\n`))
   if (dryRun) lines.push(shown`${changes.length} paths would be restored. Nothing was changed.\n`)
+  else if (after === null && left.length > 0) lines.push(shown`Nothing was restored: what is named above is left as it is.\n`)
   else if (after === null) lines.push(shown`There was nothing to do.\n`)
   else lines.push(shown`${changes.length} paths are restored. 'toolwright checkpoints restore ${before ?? ''}' takes it back.\n`)
   return joined(lines)

@@ -1,3 +1,4 @@
+import { keptForm } from '../../core/text.js'
 import type { ContractSearch, OpenedTarget, SidecarRequest } from '../../../index.js'
 import { traceStep } from '../../core/call-channel.js'
 import { ToolError } from '../../core/errors.js'
@@ -62,13 +63,14 @@ export function callFiles({ scope, access, tool, id, signal, onOverwritten, chan
     async write(path, content) {
       const target = await access.open(path, 'write')
       const before = onOverwritten === undefined && changes === undefined ? undefined : await textBefore(target, signal)
-      const { bytes, created } = await withDescriptor(
+      const { bytes, created, ...form } = await withDescriptor(
         () => callLimited(changing(`write ${path}`), (_, cancel) => target.write(content, limits.textBytes, publish, cancel)),
         signal,
       )
       onOverwritten?.(before)
       changes?.add({ path, change: created ? 'add' : 'update', before, after: content.length > MAX_SHOWN ? undefined : content })
-      return { bytes, created }
+      const kept = keptForm(form)
+      return { bytes, created, ...(kept.length > 0 && { kept }) }
     },
     async replace(path, change) {
       const target = await access.open(path, 'edit')

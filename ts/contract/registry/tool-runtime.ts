@@ -71,6 +71,8 @@ export interface FileWritten {
   bytes: number
   /** Whether the file is new. */
   created: boolean
+  /** What it has kept of the form of the file before: its byte order mark, its line endings. Absent if there is nothing. */
+  kept?: string[] | undefined
 }
 
 /** The first entries, and the place of the others. */
@@ -175,14 +177,17 @@ export interface PatchedFile {
   link?: boolean | undefined
   /** `true` where a file or a link stood before: it is gone. */
   replaced?: boolean | undefined
+  /** What else there is to tell, such as fits that were not exact. Absent if there is nothing. */
+  notes?: string[] | undefined
 }
 
-export const patchedFile = ({ path, change, movedTo, isLink, isReplaced }: FileOfPatch): PatchedFile => ({
+export const patchedFile = ({ path, change, movedTo, isLink, isReplaced, notes }: FileOfPatch): PatchedFile => ({
   path,
   change,
   ...(movedTo === undefined ? {} : { moved_to: movedTo }),
-  ...(isLink && { link: true }),
-  ...(isReplaced && { replaced: true }),
+  ...(isLink === true && { link: true }),
+  ...(isReplaced === true && { replaced: true }),
+  ...(notes !== undefined && { notes }),
 })
 
 /** Files below the roots of the workspace. Every path is opened first, and the opened file is checked. */

@@ -1,6 +1,6 @@
 import { filesOfPatchNow } from '../../core/native.js'
 import { type ContractTool, patchTargets } from '../registry/contract-tool.js'
-import { aText, dataSchemaOf } from '../registry/output-schema.js'
+import { aFlag, aText, dataSchemaOf } from '../registry/output-schema.js'
 import { type PatchedFile, patchedFile } from '../registry/tool-runtime.js'
 import { executeDirectly } from './built-in-tools.js'
 import { parameters } from './parameters.js'
@@ -29,7 +29,14 @@ const tool: ContractTool<ApplyPatchArguments, ApplyPatchData> = {
       files: {
         type: 'array',
         items: dataSchemaOf<PatchedFile>(
-          { path: aText, change: { type: 'string', enum: ['add', 'update', 'delete', 'move'] }, moved_to: aText, link: { type: 'boolean' }, replaced: { type: 'boolean' } },
+          {
+            path: aText,
+            change: { type: 'string', enum: ['add', 'update', 'delete', 'move'] },
+            moved_to: aText,
+            link: aFlag,
+            replaced: aFlag,
+            notes: { type: 'array', items: aText },
+          },
           ['path', 'change'],
         ),
       },

@@ -13,6 +13,8 @@ export interface WriteData {
   path: string
   bytes: number
   created: boolean
+  /** What it has kept of the form of the file before. */
+  kept?: string[] | undefined
 }
 
 /** A file as a whole: created with its directories, or replaced. */
@@ -26,12 +28,15 @@ export const writeTool: ContractTool<WriteArguments, WriteData> = {
     },
     ['path', 'content'],
   ),
-  outputSchema: dataSchemaOf<WriteData>({ path: aText, bytes: aCount, created: aFlag }, ['path', 'bytes', 'created']),
+  outputSchema: dataSchemaOf<WriteData>({ path: aText, bytes: aCount, created: aFlag, kept: { type: 'array', items: aText } }, [
+    'path',
+    'bytes',
+    'created',
+  ]),
   requires: { fs: { write: ['{workspace}/**', '{ad-hoc}/**'] } },
   kind: 'edit',
   targets: ({ path }) => [{ kind: 'file', path, access: 'write' }],
   async execute({ path, content }, { fs }) {
-    const { bytes, created } = await fs.write(path, content)
-    return { path, bytes, created }
+    return { path, ...(await fs.write(path, content)) }
   },
 }

@@ -1,4 +1,5 @@
 /** `anthropic.tools.memory_*`: a directory of notes. The texts are those of Anthropic's own implementation. */
+import type { ChangedText } from './changed-text.js'
 import { mkdirSync } from 'node:fs'
 import { posix, resolve } from 'node:path'
 import { ToolError } from '../../core/errors.js'
@@ -159,7 +160,7 @@ async function create(path: string, text: string, files: TextFiles): Promise<str
 }
 
 /** The text of a file before its change. */
-async function textOf(path: string, place: string, files: TextFiles): Promise<string> {
+async function textOf(path: string, place: string, files: TextFiles): Promise<ChangedText> {
   return files
     .readToChange(place)
     .catch(escaped)
@@ -167,15 +168,16 @@ async function textOf(path: string, place: string, files: TextFiles): Promise<st
     .catch(reworded(['TOOL_NOT_A_FILE'], () => refused('TOOL_NOT_A_FILE', `The path ${path} is not a file.`, { path })))
 }
 
-async function replace(path: string, old: string, by: string, files: TextFiles): Promise<string> {
+async function replace(path: string, given: string, replacement: string, files: TextFiles): Promise<string> {
   const place = placeOf(path)
-  const content = await textOf(path, place, files)
+  const before = await textOf(path, place, files)
+  const [content, old, by] = [before.text, before.given(given), before.given(replacement)]
   const places = placesOf(content, old)
   const [at] = places
   if (at === undefined) throw notThere(path, old)
   if (places.length > 1) throw notUnique(path, old, `: ${listedLines(linesOf(content, places))}`)
   const changed = replacedAt(content, at, old, by)
-  await files.rewrite(place, content, changed).catch(escaped)
+  await files.rewrite(place, before, changed).catch(escaped)
   const line = lineOf(content, at)
   const first = Math.max(0, line - 2)
   const snippet = numberedLines(changed.split('\n').slice(first, line + 3), first + 1)
@@ -184,11 +186,11 @@ async function replace(path: string, old: string, by: string, files: TextFiles):
 
 async function insert(path: string, line: number, text: string, files: TextFiles): Promise<string> {
   const place = placeOf(path)
-  const content = await textOf(path, place, files)
-  const lines = content.split('\n')
+  const before = await textOf(path, place, files)
+  const lines = before.text.split('\n')
   if (!Number.isInteger(line) || line < 0 || line > lines.length) throw noSuchLine(path, line, lines.length)
-  lines.splice(line, 0, text.replace(/\n$/u, ''))
-  await files.rewrite(place, content, lines.join('\n')).catch(escaped)
+  lines.splice(line, 0, before.given(text).replace(/\n$/u, ''))
+  await files.rewrite(place, before, lines.join('\n')).catch(escaped)
   return `The file ${path} has been edited.`
 }
 

@@ -1,4 +1,5 @@
 /** `anthropic.tools.textEditor_*`: files of the root directory. The texts are those of Anthropic's own implementation. */
+import type { ChangedText } from './changed-text.js'
 import { invalid, string } from '../../core/options.js'
 import { boundedPath } from '../../core/text.js'
 import type { ToolCallOptions } from '../../journal/calls/call-record.js'
@@ -135,7 +136,7 @@ async function create(path: string, text: string, files: TextFiles): Promise<str
   throw refused('TOOL_FILE_EXISTS', `File already exists at: ${path}. Cannot overwrite files using command \`create\`.`, { path })
 }
 
-async function textOf(path: string, files: TextFiles): Promise<string> {
+async function textOf(path: string, files: TextFiles): Promise<ChangedText> {
   return files
     .readToChange(path)
     .catch(reworded(['TOOL_FILE_NOT_FOUND', 'TOOL_NOT_A_DIRECTORY'], () => missing(path)))
@@ -154,14 +155,15 @@ function onlyView(path: string, error: unknown): never {
 const AROUND = 4
 const REVIEW = 'Review the changes and make sure they are as expected'
 
-async function replace(path: string, old: string, by: string, files: TextFiles): Promise<string> {
-  const content = await textOf(path, files)
+async function replace(path: string, given: string, replacement: string, files: TextFiles): Promise<string> {
+  const before = await textOf(path, files)
+  const [content, old, by] = [before.text, before.given(given), before.given(replacement)]
   const places = old === '' ? [] : placesOf(content, old)
   const [at] = places
   if (at === undefined) throw notThere(path, old)
   if (places.length > 1) throw notUnique(path, old, ` [${listedLines(linesOf(content, places))}]`)
   const changed = replacedAt(content, at, old, by)
-  await files.rewrite(path, content, changed)
+  await files.rewrite(path, before, changed)
   const line = lineOf(content, at)
   const first = Math.max(0, line - AROUND)
   const shown = changed.split('\n').slice(first, line + AROUND + by.split('\n').length)
@@ -171,13 +173,13 @@ async function replace(path: string, old: string, by: string, files: TextFiles):
 
 async function insert(path: string, line: number | undefined, text: string, files: TextFiles): Promise<string> {
   if (line === undefined || line === null) throw refused('INVALID_INPUT', 'Parameter `insert_line` is required for command: insert')
-  const content = await textOf(path, files)
-  const lines = content.split('\n')
+  const before = await textOf(path, files)
+  const lines = before.text.split('\n')
   if (!Number.isInteger(line) || line < 0 || line > lines.length) throw noSuchLine(path, line, lines.length)
   // A text that ends with a line break has no further line.
-  const added = text.replace(/\n$/u, '').split('\n')
+  const added = before.given(text).replace(/\n$/u, '').split('\n')
   const changed = lines.slice(0, line).concat(added, lines.slice(line))
-  await files.rewrite(path, content, changed.join('\n'))
+  await files.rewrite(path, before, changed.join('\n'))
   const first = Math.max(0, line - AROUND)
   const shown = changed.slice(first, line + added.length + AROUND)
   const snippet = catOf(shown, first + 1, 'a snippet of the edited file', files.limitBytes)

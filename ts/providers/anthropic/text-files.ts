@@ -4,6 +4,7 @@ import type { EntryListing } from '../../../index.js'
 import { ToolError } from '../../core/errors.js'
 import { grantedRoot } from '../../core/grants.js'
 import { call as callAddon, callLimited, fileText } from '../../core/native.js'
+import { ChangedText } from './changed-text.js'
 import { callPlan, type CallPlan, type CallSettings } from '../../toolkit/tools/call-plan.js'
 
 /** The most entries that one view of a directory shows. */
@@ -43,12 +44,12 @@ export class TextFiles {
   }
 
   /** The text of a file before its change. @throws {ToolError} TOOL_FILE_BINARY if it is not UTF-8. */
-  async readToChange(path: string): Promise<string> {
+  async readToChange(path: string): Promise<ChangedText> {
     const plan = this.#plan
     const bytes = await callAddon(plan.limits(`read ${path}`), (addon, cancel) =>
       addon.read(grantedRoot(addon, plan), path, this.limitBytes, true, cancel),
     )
-    if (typeof bytes === 'string' || isUtf8(bytes)) return fileText(bytes)
+    if (typeof bytes === 'string' || isUtf8(bytes)) return new ChangedText(fileText(bytes))
     const summary = 'Not UTF-8 text'
     throw new ToolError({
       code: 'TOOL_FILE_BINARY',
@@ -67,9 +68,11 @@ export class TextFiles {
     )
   }
 
-  /** Replaces a text by another, unless the file has changed since it was read. */
-  rewrite(path: string, known: string, content: string): Promise<undefined> {
+  /** Replaces a text by another in the form of the file, unless the file has changed since it was read. */
+  rewrite(path: string, before: ChangedText, changed: string): Promise<undefined> {
     const plan = this.#plan
+    const { known } = before
+    const content = before.inForm(changed)
     return callLimited(plan.changeLimits(`edit ${path}`), (addon, cancel) =>
       addon.rewriteFile(grantedRoot(addon, plan), path, known, content, plan.maxOutputBytes, plan.publish, cancel),
     )

@@ -17,7 +17,9 @@ const schema = z.object({
   patch: z.string().describe('The whole patch, from *** Begin Patch to *** End Patch, or a unified diff of one or several files'),
 })
 
-const outputSchema = z.string().describe('The files that were added (A), changed (M), deleted (D) and moved (R), a line for each')
+const outputSchema = z
+  .string()
+  .describe('The files that were added (A), changed (M), deleted (D) and moved (R), a line for each, and notes on what did not fit exactly')
 
 /** The `apply_patch` tool: creates, changes, moves and deletes files with one patch, all of them or none. */
 export type ApplyPatchTool = CallableTool<ApplyPatchInput, string>

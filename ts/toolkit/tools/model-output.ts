@@ -47,7 +47,7 @@ export interface CallNote {
 /** The call that a note belongs to. Providers reuse ids, so tool and subject are part of the key. */
 export interface NotedCall {
   toolCallId: string | undefined
-  tool: 'read' | 'edit' | 'bash'
+  tool: 'read' | 'write' | 'edit' | 'bash'
   /** The path, or the program that runs. */
   subject: string
 }

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { z } from 'zod'
 import { grantedRoot } from '../../core/grants.js'
 import { call as callAddon, fileText, tryNowait } from '../../core/native.js'
@@ -100,7 +101,8 @@ export async function readFileTool(path: string): Promise<string> {
 }
 
 async function readFile({ path }: ReadInput, call: CallSettings): Promise<string> {
-  return readText(callPlan(call), pathText(path), false)
+  const { text } = await readText(callPlan(call), pathText(path), false)
+  return text
 }
 
 /** Reads a file as text, a range of its lines, or an image. The result of an image describes it, and the model sees the image itself. */
@@ -125,14 +127,20 @@ async function readForModel({ path, offset, limit }: ToolkitReadInput, call: Bui
       return `${image.mediaType}, ${image.bytes.byteLength} bytes`
     }
   }
-  return readText(plan, target, true)
+  const { text, isLossy } = await readText(plan, target, true)
+  if (isLossy) toolkit.notes.set(noted, { text: LOSSY })
+  return text
 }
 
+const LOSSY =
+  '(Some bytes are not UTF-8 and are shown as U+FFFD: the file may be in another encoding. An edit leaves the bytes of other lines as they are.)'
+
 /** Reads a whole file: without waiting if it is in memory, otherwise on another thread. */
-async function readText(plan: CallPlan, target: string, textOnly: boolean): Promise<string> {
+async function readText(plan: CallPlan, target: string, textOnly: boolean): Promise<{ text: string; isLossy: boolean }> {
   const { maxOutputBytes, signal } = plan
   const cached = tryNowait(signal, (addon) => addon.tryReadCached(grantedRoot(addon, plan), target, maxOutputBytes, textOnly))
-  return fileText(cached ?? (await readBytes(plan, target, maxOutputBytes, textOnly)))
+  const bytes = cached ?? (await readBytes(plan, target, maxOutputBytes, textOnly))
+  return { text: fileText(bytes), isLossy: isLossy(bytes) }
 }
 
 const readBytes = (plan: CallPlan, target: string, limitBytes: number, textOnly: boolean): Promise<string | Buffer> =>
@@ -153,8 +161,12 @@ async function readLines(
   if (isCut) parts.push(`(Line ${last} is longer than ${plan.maxOutputBytes} bytes: this is its beginning.)`)
   if (hasMore) parts.push(`(There are more lines: go on with offset ${last + 1}.)`)
   else if (count === 0) parts.push(total === 0 ? '(empty file)' : `(There is no line ${offset}: the file has ${total ?? 0}.)`)
+  if (isLossy(text)) parts.push(LOSSY)
   return { lines: fileText(text), note: parts.length === 0 ? undefined : parts.join('\n') }
 }
+
+/** Whether some bytes are not UTF-8. */
+const isLossy = (bytes: string | Buffer): boolean => typeof bytes !== 'string' && !isUtf8(bytes)
 
 function checkLine(name: string, line: unknown): void {
   if (line === undefined || (Number.isSafeInteger(line) && (line as number) >= 1)) return

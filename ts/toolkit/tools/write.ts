@@ -1,11 +1,13 @@
 import { z } from 'zod'
 import { grantedRoot } from '../../core/grants.js'
 import { callLimited } from '../../core/native.js'
+import { keptForm } from '../../core/text.js'
 import { recordedChange } from '../../journal/calls/recorded-values.js'
 import { type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
 import { callPlan, type CallSettings, changeOf, directCall } from './call-plan.js'
 import { guideModel } from './model-errors.js'
+import { textWithNotes, type Toolkit } from './model-output.js'
 
 /** Input of the `write` tool. */
 export interface WriteInput {
@@ -23,8 +25,11 @@ const outputSchema = z.literal('ok').describe('The file has the content')
 /** The `write` tool: writes a whole file and creates its parent directories. */
 export type WriteTool = CallableTool<WriteInput, 'ok'>
 
-/** Makes the `write` tool of a tool set. With `guides`, errors name a next move with the tools of the set. */
-export function createWriteTool(bound: BoundToolOptions, description: string, guides = false): WriteTool {
+/**
+ * Makes the `write` tool of a tool set. With a toolkit, a file keeps its byte order mark and its CRLF, and errors name a next move
+ * with the tools of the set.
+ */
+export function createWriteTool(bound: BoundToolOptions, description: string, toolkit?: Toolkit): WriteTool {
   return defineBuiltIn(
     {
       name: 'write',
@@ -33,8 +38,20 @@ export function createWriteTool(bound: BoundToolOptions, description: string, gu
       outputSchema,
       sideEffect: true,
       kind: 'write',
-      execute: (input: WriteInput, call) => (guides ? writeFile(input, call).catch(guideModel('write', call)) : writeFile(input, call)),
+      execute: async (input: WriteInput, call): Promise<'ok'> => {
+        if (toolkit === undefined) await writeFile(input, call, false)
+        else {
+          const noted = { toolCallId: call.toolCallId, tool: 'write', subject: input.path } as const
+          toolkit.notes.set(noted, {})
+          toolkit.notes.set(noted, { text: await writeFile(input, call, true).catch(guideModel('write', call)) })
+        }
+        return 'ok'
+      },
       recordedInput: ({ path, content }) => recordedChange(path, 'content', content),
+      toModelOutput:
+        toolkit &&
+        (({ toolCallId, input, output }) =>
+          textWithNotes(output, toolkit.notes.get({ toolCallId, tool: 'write', subject: input.path }).text)),
     },
     bound,
   )
@@ -50,14 +67,17 @@ export function createWriteTool(bound: BoundToolOptions, description: string, gu
  * `docs/errors.md`. Then nothing changes.
  */
 export async function writeFileTool(path: string, content: string): Promise<'ok'> {
-  return writeFile({ path, content }, directCall('write'))
+  await writeFile({ path, content }, directCall('write'), false)
+  return 'ok'
 }
 
-async function writeFile({ path, content }: WriteInput, call: CallSettings): Promise<'ok'> {
+/** Writes the file. Returns a note for the model on what it kept of the form of the file before. */
+async function writeFile({ path, content }: WriteInput, call: CallSettings, keepsForm: boolean): Promise<string | undefined> {
   const plan = callPlan(call)
   const { target, text } = changeOf(path, 'content', content)
-  await callLimited(plan.changeLimits(`write ${target}`), (addon, cancel) =>
-    addon.write(grantedRoot(addon, plan), target, text, plan.maxOutputBytes, plan.publish, cancel),
+  const written = await callLimited(plan.changeLimits(`write ${target}`), (addon, cancel) =>
+    addon.write(grantedRoot(addon, plan), target, text, plan.maxOutputBytes, keepsForm, plan.publish, cancel),
   )
-  return 'ok'
+  const kept = keptForm(written)
+  return kept.length === 0 ? undefined : `(The file keeps its ${kept.join(' and its ')}.)`
 }

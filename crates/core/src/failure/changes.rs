@@ -93,7 +93,10 @@ pub(crate) fn not_replaced(path: &str, error: &ReplaceError) -> Unfinished {
     let code = match *error {
         ReplaceError::NotFound { .. } => Code::EditNoMatch,
         ReplaceError::Ambiguous { .. } => Code::EditAmbiguous,
-        ReplaceError::Empty | ReplaceError::Same | ReplaceError::Lossy => Code::InvalidInput,
+        ReplaceError::Empty
+        | ReplaceError::Same
+        | ReplaceError::Lossy
+        | ReplaceError::OtherEncoding => Code::InvalidInput,
         // A result that cannot be made fails like a file that is too large to hold.
         ReplaceError::TooLarge { bytes, limit } => {
             return FsErrorKind::TooLarge { bytes, limit, result: true }.at(path).into();
@@ -110,7 +113,7 @@ pub(crate) fn not_replaced(path: &str, error: &ReplaceError) -> Unfinished {
         .with_hint(patches::replacement_hint(error))
         .with("path", path);
     let failure = match error {
-        ReplaceError::NotFound { candidates } => {
+        ReplaceError::NotFound { candidates, .. } => {
             let lines: Vec<usize> = candidates.iter().map(|candidate| candidate.line).collect();
             failure.with("nearestLines", lines)
         }
@@ -120,6 +123,7 @@ pub(crate) fn not_replaced(path: &str, error: &ReplaceError) -> Unfinished {
         ReplaceError::Empty
         | ReplaceError::Same
         | ReplaceError::Lossy
+        | ReplaceError::OtherEncoding
         | ReplaceError::TooLarge { .. }
         | ReplaceError::NoMemory { .. } => failure,
     };

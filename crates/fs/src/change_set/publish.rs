@@ -11,7 +11,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::execute::Execution;
-use super::locate::{Item, Set};
+use super::files::{Item, Set};
 use super::settle::finish;
 use super::stage::display_of;
 use super::step::{Step, StepKind};

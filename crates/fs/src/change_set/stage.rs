@@ -13,7 +13,7 @@ use rustix::fs::{AtFlags, Mode};
 use rustix::io::Errno;
 
 use super::execute::{Execution, sync_directory};
-use super::locate::{Item, Set};
+use super::files::{Item, Set};
 use super::plan::Plan;
 use super::settle::{Active, finish, hold};
 use super::step::{Print, Step, StepKind, look};

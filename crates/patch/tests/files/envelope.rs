@@ -105,7 +105,7 @@ fn a_headerless_diff_makes_a_new_file() {
             .map_err(|error| reason(&error))
     };
     assert_eq!(made("+a\n+b\n"), Ok("a\nb".to_owned()));
-    assert_eq!(made("+a\r\n+b\r\n+"), Ok("a\nb\n".to_owned()));
+    assert_eq!(made("+a\r\n+b\r\n+"), Ok("a\r\nb\r\n".to_owned()));
     assert_eq!(made("+a\n*** End Patch\n"), Ok("a".to_owned()));
     assert_eq!(made(""), Ok(String::new()));
     assert_eq!(made("a\n"), Err("stray_line".to_owned()));
