@@ -60,9 +60,9 @@ impl Fixture {
         fs::write(made.path().join("outside"), "outside\n").unwrap();
         for (name, entry) in tree {
             match entry {
-                Entry::File(text, mode) => {
+                Entry::File(text, bits) => {
                     fs::write(path.join(name), text).unwrap();
-                    fs::set_permissions(path.join(name), fs::Permissions::from_mode(*mode))
+                    fs::set_permissions(path.join(name), fs::Permissions::from_mode(*bits))
                         .unwrap();
                 }
                 Entry::Link(to) => symlink(to, path.join(name)).unwrap(),
@@ -336,7 +336,7 @@ fn expected(before: &Tree, step: &Step, replaces: bool) -> Option<Tree> {
         Step::Update(name) => {
             let file = followed(before, name)?;
             let Some(Entry::File(text, _)) = after.get_mut(&file) else { return None };
-            *text = "one\n2\n".to_owned();
+            "one\n2\n".clone_into(text);
         }
         Step::Move(from, to) => {
             let moved = after.remove(*from)?;
