@@ -83,6 +83,11 @@ fn write(file: File<'_>, content: &str) -> Result<Written, Unfinished> {
     WriteInput { file, content, limit_bytes: LIMIT, publish: &publish() }.run(&never())
 }
 
+/// What a write says that had no form to keep.
+fn written(created: bool, bytes: u64) -> Written {
+    Written { created, bytes, has_mark: false, has_crlf: false }
+}
+
 fn edit(file: File<'_>, change: Change<'_>) -> Result<Edited, Unfinished> {
     EditInput { file, change, limit_bytes: LIMIT, publish: &publish() }.run(&never())
 }
@@ -204,12 +209,12 @@ fn a_write_makes_or_replaces_a_file_of_at_most_the_limit() {
     let fixture = Fixture::new();
     let full = "x".repeat(20);
     // A file below a root is found and written in one step, which does not say whether it was new.
-    assert_eq!(fixture.write_below("new", &full).unwrap(), Written { created: false, bytes: 20 });
+    assert_eq!(fixture.write_below("new", &full).unwrap(), written(false, 20));
     assert_eq!(fixture.content("new"), full);
     let new = fixture.open("other", Purpose::Write);
-    assert_eq!(write(File::Opened(&new), "a").unwrap(), Written { created: true, bytes: 1 });
+    assert_eq!(write(File::Opened(&new), "a").unwrap(), written(true, 1));
     let existing = fixture.open("text", Purpose::Write);
-    assert_eq!(write(File::Opened(&existing), "é").unwrap(), Written { created: false, bytes: 2 });
+    assert_eq!(write(File::Opened(&existing), "é").unwrap(), written(false, 2));
     let long = "x".repeat(21);
     let refused = failure(fixture.write_below("../outside", &long));
     assert_eq!(refused.code, Code::ContentTooLarge, "the size is judged before the path");
