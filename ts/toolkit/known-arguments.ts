@@ -24,7 +24,12 @@ function strict<SCHEMA>(tool: string, schema: SCHEMA, at = ''): SCHEMA {
       ? refusal(tool, at, issue.keys.map(String), Object.keys(shape))
       : undefined
   const known = z.strictObject(Object.fromEntries(fields), { error })
-  return (schema instanceof z.ZodOptional ? known.optional() : known) as SCHEMA
+  return described(schema as z.ZodType, schema instanceof z.ZodOptional ? known.optional() : known) as SCHEMA
+}
+
+/** A model reads the description of each argument, and a schema that is made from another one has none. */
+function described(from: z.ZodType, to: z.ZodType): z.ZodType {
+  return from.description === undefined ? to : to.describe(from.description)
 }
 
 /** The same for a call that no schema has checked. @throws {ToolError} INVALID_INPUT */
