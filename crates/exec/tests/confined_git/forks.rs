@@ -285,3 +285,24 @@ fn nothing_is_renamed_in_a_directory_for_temporary_files() {
     assert!(temporary.join("x/.git").exists());
     assert!(!scene.place.root.join("sub/.git").exists());
 }
+
+/// A command that has no directory open runs in the root of the system, below which everybody works.
+#[test]
+fn nothing_is_renamed_where_a_command_writes_nothing() {
+    if !has_namespaces() {
+        return;
+    }
+    let scene = Scene::new("mkdir x");
+    let root = &scene.place.root;
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            scene.put("x/.git", "gitdir: nowhere\n");
+        });
+        let script = "until [ -e x/.git ]; do sleep 0.01; done";
+        let (printed, reports) =
+            scene.confined_with(script, |plan| plan.readable.append(&mut plan.writable));
+        assert_eq!((&*printed, reports.take()), ("[Some(0)]", Vec::new()));
+    });
+    assert!(root.join("x/.git").exists());
+}

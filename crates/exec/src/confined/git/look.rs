@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use toolwright_git::directory::Directory;
 use toolwright_git::discovery::{Discovery, Sign};
 use toolwright_git::repository::{self, DOT_GIT};
-use toolwright_sandbox::plan::{Files, Plan};
+use toolwright_sandbox::plan::Plan;
 
 use super::judged::{End, Judged, Judgment, joined};
 use super::known::{Known, Place, all, in_order};
@@ -24,7 +24,7 @@ use super::set_aside::{self, Identity, identity_at};
 use super::shown;
 use crate::git_reports::{GitReport, RefusedGit};
 pub(crate) use tops::{forget_all, forget_below};
-use tops::{is_shared, of};
+use tops::{is_shared, judged, of};
 
 /// More reports of one command are dropped.
 const MAX_REPORTS: usize = 64;
@@ -80,18 +80,7 @@ impl Look {
         if plan.looks_below.is_none() && plan.set_aside.is_empty() {
             return None;
         }
-        let mut tops = vec![plan.root.clone()];
-        if plan.files == Files::Confined {
-            let mut others = plan.writable.clone();
-            others.sort_unstable();
-            others.retain(|path| !path.starts_with(&plan.root));
-            for path in others {
-                if !tops[1..].iter().any(|top| path.starts_with(top)) {
-                    tops.push(path);
-                }
-            }
-        }
-        let tops: Vec<Arc<Top>> = tops.iter().map(|path| of(path)).collect();
+        let tops: Vec<Arc<Top>> = judged(plan).iter().map(|path| of(path)).collect();
         let (mut plan, mut reports, mut is_replanned) = (plan.clone(), Vec::new(), false);
         for top in &tops {
             is_replanned |= top.lock().settle(&top.path, &mut plan, &mut reports);
@@ -346,7 +335,7 @@ impl State {
         {
             return;
         }
-        if is_shared(top) {
+        if is_shared(top, top) {
             return self.adopt(top);
         }
         let Some((_, discovery)) = &self.discovery else { return };
@@ -356,6 +345,11 @@ impl State {
             let (place, sign) = (&found.0, &found.1);
             let Some(now) = Known::at(&directory, place, *sign) else { continue };
             if self.of_person.get(found) == Some(&now) {
+                continue;
+            }
+            if is_shared(top, &joined(top, place)) {
+                self.is_unsaid = true;
+                self.of_person.insert(found.clone(), now);
                 continue;
             }
             let identity = now.identity;

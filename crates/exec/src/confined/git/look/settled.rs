@@ -33,7 +33,7 @@ impl State {
         let mut is_replanned = false;
         for left in self.marks.take_left(plan, top) {
             match &left.said {
-                _ if is_shared(top) => {}
+                _ if is_shared(top, top) => {}
                 None => reports.push(GitReport::KilledUnknown),
                 Some((content, running)) => {
                     let mut more = Vec::new();
@@ -85,7 +85,8 @@ impl State {
             };
             let (directory, identity, known) = (&directory, now.identity, &known);
             let judged = Judged { plan, top, directory, place, sign, identity, known };
-            let is_of_person = content.has(found, &now, is_of_now);
+            let is_of_person =
+                content.has(found, &now, is_of_now) || is_shared(top, &joined(top, place));
             match if is_of_person { Judgment::OfPerson } else { judged.judge(end, true) } {
                 Judgment::OfPerson => drop(self.of_person.insert(found.clone(), now)),
                 Judgment::MadeAnew(mut more) | Judgment::SetAside(mut more) => {

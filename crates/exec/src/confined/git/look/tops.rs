@@ -1,17 +1,41 @@
 //! The directories that are known.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+
+use toolwright_sandbox::plan::{Files, Plan};
 
 use super::Top;
 
 /// How many are known at once.
 const MAX_TOPS: usize = 16;
 
-/// Whether a directory is that of all programs for temporary files. What appears there is rather not a command's.
-pub(super) fn is_shared(top: &Path) -> bool {
-    ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|shared| top == Path::new(shared))
-        || std::env::temp_dir().canonicalize().is_ok_and(|shared| top == shared)
+/// The directories that a look has to judge: those that commands write, without those that lie in others.
+pub(super) fn judged(plan: &Plan) -> Vec<PathBuf> {
+    let mut tops = Vec::new();
+    // A command that has no directory open runs in the root of the system, which it cannot write.
+    let is_written = |path: &Path| plan.writable.iter().any(|written| path.starts_with(written));
+    if plan.files != Files::Confined || is_written(&plan.root) {
+        tops.push(plan.root.clone());
+    }
+    if plan.files == Files::Confined {
+        let mut others = plan.writable.clone();
+        others.sort_unstable();
+        for path in others {
+            if !tops.iter().any(|top| path.starts_with(top)) {
+                tops.push(path);
+            }
+        }
+    }
+    tops
+}
+
+/// Whether a place is in a directory that all programs have for temporary files, at or below a top. What appears
+/// there is rather not a command's.
+pub(super) fn is_shared(top: &Path, place: &Path) -> bool {
+    let is_in = |shared: &Path| shared.starts_with(top) && place.starts_with(shared);
+    ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|shared| is_in(Path::new(shared)))
+        || std::env::temp_dir().canonicalize().is_ok_and(|shared| is_in(&shared))
 }
 
 static TOPS: Mutex<Vec<Arc<Top>>> = Mutex::new(Vec::new());
@@ -41,4 +65,38 @@ pub(super) fn of(path: &Path) -> Arc<Top> {
     let new = Arc::new(Top { path: path.to_owned(), state: Mutex::default() });
     tops.push(Arc::clone(&new));
     new
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tops(files: Files, root: &str, writable: &[&str]) -> Vec<PathBuf> {
+        let writable = writable.iter().map(PathBuf::from).collect();
+        judged(&Plan { root: root.into(), files, writable, ..Plan::default() })
+    }
+
+    #[test]
+    fn what_commands_write_is_judged_and_nothing_else() {
+        let confined = |root, writable: &[&str]| tops(Files::Confined, root, writable);
+        assert_eq!(confined("/", &[]), Vec::<PathBuf>::new());
+        assert_eq!(confined("/", &["/a/b", "/a", "/c"]), ["/a", "/c"].map(PathBuf::from));
+        assert_eq!(confined("/r", &["/r", "/r/x", "/a"]), ["/r", "/a"].map(PathBuf::from));
+        assert_eq!(confined("/r", &["/r/x"]), ["/r/x"].map(PathBuf::from));
+        assert_eq!(confined("/r", &["/"]), ["/r", "/"].map(PathBuf::from));
+        assert_eq!(tops(Files::Full, "/r", &[]), ["/r"].map(PathBuf::from));
+    }
+
+    #[test]
+    fn directories_for_temporary_files_are_shared_also_below_a_top() {
+        for (top, place, is_in) in [
+            ("/tmp", "/tmp/x", true),
+            ("/", "/tmp/x", true),
+            ("/", "/home/x", false),
+            ("/tmp/project", "/tmp/project/x", false),
+            ("/var", "/var/tmp", true),
+        ] {
+            assert_eq!(is_shared(Path::new(top), Path::new(place)), is_in, "{top} {place}");
+        }
+    }
 }
