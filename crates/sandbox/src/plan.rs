@@ -125,6 +125,22 @@ impl Plan {
         self.granted.iter().all(|granted| granted.path != path || granted.identity.is(identity))
     }
 
+    /// Whether commands may write at a path.
+    #[must_use]
+    pub fn writes(&self, path: &Path) -> bool {
+        self.files == Files::Full || self.writable.iter().any(|written| path.starts_with(written))
+    }
+
+    /// Leaves commands these directories to write. A fork of what they may not write would bring changes back.
+    pub fn narrow(&mut self, writable: Vec<PathBuf>) {
+        self.writable = writable;
+        let (mut forks, mut hooks) =
+            (std::mem::take(&mut self.forks), std::mem::take(&mut self.hooks));
+        forks.retain(|path| self.writes(path));
+        hooks.retain(|path| self.writes(path));
+        (self.forks, self.hooks) = (forks, hooks);
+    }
+
     /// Whether a path lies in a git directory, wherever that is. Commands have a fork of it at most.
     #[must_use]
     pub fn is_of_git(&self, path: &Path) -> bool {

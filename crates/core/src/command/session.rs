@@ -178,7 +178,7 @@ impl SessionOptions {
         directories: impl Iterator<Item = &'d PathBuf>,
         granted: Vec<Granted>,
     ) -> Plan {
-        plan.writable.clone_from(&open.writable);
+        plan.narrow(open.writable.clone());
         if !self.grants.reads_all {
             plan.closed
                 .extend(directories.filter(|path| !open.hold(path) && path.is_dir()).cloned());

@@ -140,7 +140,7 @@ fn at_its_timeout_it_goes_on_and_a_cancellation_ends_it() {
     let cancel = Arc::new(Cancel::new());
     let stop = Arc::clone(&cancel);
     let stopper = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(200));
+        std::thread::sleep(Duration::from_millis(1500));
         stop.cancel();
     });
     let ran = may_go_on("echo begun; sleep 60", 100, LONG, &cancel);

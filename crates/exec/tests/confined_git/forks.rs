@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use toolwright_exec::GitNote;
+use toolwright_sandbox::plan::Plan;
 
 use super::flows::REPOSITORY;
 use super::support::done_alone;
@@ -286,6 +287,12 @@ fn nothing_is_renamed_in_a_directory_for_temporary_files() {
     assert!(!scene.place.root.join("sub/.git").exists());
 }
 
+/// A plan in which nothing is written.
+fn only_read(plan: &mut Plan) {
+    plan.readable.append(&mut plan.writable);
+    plan.narrow(Vec::new());
+}
+
 /// A command that has no directory open runs in the root of the system, below which everybody works.
 #[test]
 fn nothing_is_renamed_where_a_command_writes_nothing() {
@@ -300,9 +307,22 @@ fn nothing_is_renamed_where_a_command_writes_nothing() {
             scene.put("x/.git", "gitdir: nowhere\n");
         });
         let script = "until [ -e x/.git ]; do sleep 0.01; done";
-        let (printed, reports) =
-            scene.confined_with(script, |plan| plan.readable.append(&mut plan.writable));
+        let (printed, reports) = scene.confined_with(script, only_read);
         assert_eq!((&*printed, reports.take()), ("[Some(0)]", Vec::new()));
     });
     assert!(root.join("x/.git").exists());
+}
+
+#[test]
+fn a_repository_that_a_command_may_only_read_stays_as_it_is() {
+    if !has_namespaces() {
+        return;
+    }
+    let scene = Scene::new(REPOSITORY);
+    let before = scene.state();
+    let script = "git commit -q --allow-empty -m x; git branch y; git config user.name z; git log --format=%s; git init -q new";
+    let (printed, reports) = scene.confined_with(script, only_read);
+    assert_eq!(scene.state(), before, "{printed}");
+    assert_eq!(reports.take(), Vec::new(), "{printed}");
+    assert!(printed.contains("first\n"), "{printed}");
 }

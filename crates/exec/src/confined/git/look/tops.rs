@@ -13,9 +13,8 @@ const MAX_TOPS: usize = 16;
 /// The directories that a look has to judge: those that commands write, without those that lie in others.
 pub(super) fn judged(plan: &Plan) -> Vec<PathBuf> {
     let mut tops = Vec::new();
-    // A command that has no directory open runs in the root of the system, which it cannot write.
-    let is_written = |path: &Path| plan.writable.iter().any(|written| path.starts_with(written));
-    if plan.files != Files::Confined || is_written(&plan.root) {
+    // One that has no directory open runs in the root of the system, which it cannot write.
+    if plan.writes(&plan.root) {
         tops.push(plan.root.clone());
     }
     if plan.files == Files::Confined {
