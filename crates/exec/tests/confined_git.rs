@@ -47,6 +47,32 @@ const SETTINGS: [(&str, &str); 6] = [
     ("gc.auto", "0"),
 ];
 
+/// The plan of a host for a root. `state` is where it keeps marks, if it does.
+fn plan_of(root: &Path, deny_write: &[&str], home: Option<&Path>, state: Option<&Path>) -> Plan {
+    let resolved =
+        Resolved { root: root.to_owned(), named_root: root.to_owned(), ..Resolved::default() };
+    let deny_write: Vec<PathBuf> = deny_write.iter().map(PathBuf::from).collect();
+    plan(&Options {
+        root,
+        resolved: &resolved,
+        network: Network::PrivateLoopback,
+        names: None,
+        files: Files::Confined,
+        read_scope: ReadScope::All,
+        writable_roots: &[],
+        readable: &[],
+        deny_write: &deny_write,
+        is_git_strict: false,
+        limits: Limits::DEFAULT,
+        home,
+        other_home: None,
+        variables: &[],
+        sessions: None,
+        state,
+        path: None,
+    })
+}
+
 /// A root with a repository or without one, and another repository beside it that commands read.
 struct Scene {
     place: Place,
@@ -134,27 +160,7 @@ impl Scene {
         change: impl FnOnce(&mut Plan),
     ) -> (Result<Finished, ExecError>, GitReports) {
         let root = &self.place.root;
-        let resolved =
-            Resolved { root: root.clone(), named_root: root.clone(), ..Resolved::default() };
-        let mut plan = plan(&Options {
-            root,
-            resolved: &resolved,
-            network: Network::PrivateLoopback,
-            names: None,
-            files: Files::Confined,
-            read_scope: ReadScope::All,
-            writable_roots: &[],
-            readable: &[],
-            deny_write: &[".git/hooks".into(), ".git/config".into()],
-            is_git_strict: false,
-            limits: Limits::DEFAULT,
-            home: None,
-            other_home: None,
-            variables: &[],
-            sessions: None,
-            state: None,
-            path: None,
-        });
+        let mut plan = plan_of(root, &[".git/hooks", ".git/config"], None, None);
         plan.readable.push(self.beside.clone());
         change(&mut plan);
         let mut place = Place::confined();

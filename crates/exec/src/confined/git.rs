@@ -45,7 +45,8 @@ pub(crate) struct GitCalls {
     pub(crate) refused: Vec<RefusedGit>,
 }
 
-/// Brings back what a command has changed of git directories, and says what of it was not. The command has ended. With `hides`, the host saw none of them.
+/// Brings back what a command has changed of git directories, and says what of it was not. The command has ended.
+/// With `hides`, the host saw none of those that it made.
 pub(crate) fn end(
     fork_use: Option<Box<ForkUse>>,
     look: Option<Box<Look>>,

@@ -9,8 +9,7 @@ use std::{env, fs, thread};
 
 use rustix::process::Signal;
 use toolwright_exec::{ExecEnv, ExecRequest, GitReport, GitReports, run};
-use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
-use toolwright_sandbox::policy::{Options, ReadScope, Resolved, plan};
+use toolwright_sandbox::plan::Plan;
 
 use super::has_namespaces;
 use super::law::{Grounds, Numbers, none_of, seed, tree};
@@ -53,27 +52,7 @@ pub(super) const PLANTS: &[(&str, &[&str])] = &[
 
 /// The plan of a host that keeps marks, with the usual protection.
 pub(super) fn plan_of(root: &Path, state: &Path) -> Plan {
-    let resolved =
-        Resolved { root: root.to_owned(), named_root: root.to_owned(), ..Resolved::default() };
-    plan(&Options {
-        root,
-        resolved: &resolved,
-        network: Network::PrivateLoopback,
-        names: None,
-        files: Files::Confined,
-        read_scope: ReadScope::All,
-        writable_roots: &[],
-        readable: &[],
-        deny_write: &["@git".into(), "@editors".into(), "@agents".into(), "@tools".into()],
-        is_git_strict: false,
-        limits: Limits::DEFAULT,
-        home: None,
-        other_home: None,
-        variables: &[],
-        sessions: None,
-        state: Some(state),
-        path: None,
-    })
+    super::plan_of(root, &["@git", "@editors", "@agents", "@tools"], None, Some(state))
 }
 
 /// What a host runs, with the reports of it.

@@ -15,8 +15,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use toolwright_exec::{ExecEnv, ExecRequest, GitReport, GitReports, run};
-use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
-use toolwright_sandbox::policy::{Options, ReadScope, Resolved, plan};
+use toolwright_sandbox::plan::Plan;
 
 use super::seen::obeyed;
 use super::{Grounds, Numbers, factor, has_namespaces, none_of, seed};
@@ -148,29 +147,9 @@ impl Home {
 
 /// The usual policy of a host whose root is a home directory, with two paths of its own.
 fn plan_of(root: &Path) -> Plan {
-    let resolved =
-        Resolved { root: root.to_owned(), named_root: root.to_owned(), ..Resolved::default() };
     let state = root.join(".local/state/toolwright");
     let deny = ["@git", "@editors", "@agents", "@tools", "keep", "notes/secret"];
-    plan(&Options {
-        root,
-        resolved: &resolved,
-        network: Network::PrivateLoopback,
-        names: None,
-        files: Files::Confined,
-        read_scope: ReadScope::All,
-        writable_roots: &[],
-        readable: &[],
-        deny_write: &deny.map(PathBuf::from),
-        is_git_strict: false,
-        limits: Limits::DEFAULT,
-        home: Some(root),
-        other_home: None,
-        variables: &[],
-        sessions: None,
-        state: Some(&state),
-        path: None,
-    })
+    crate::plan_of(root, &deny, Some(root), Some(&state))
 }
 
 /// What a command printed at its end, by path.
