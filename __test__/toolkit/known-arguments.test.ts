@@ -39,6 +39,8 @@ test('the words name what was meant, and arguments of arguments', () => {
   expect(read.safeParse({ path: 'a', ofset: 1 }).error?.issues[0]?.message).toBe(
     'Invalid arguments for read: there is no `/ofset`; read takes `path`, `offset`, `limit`. Did you mean `offset`? Correct them and call again.',
   )
+  const odd = read.safeParse({ path: 'a', ['x`\n\u001B[2J\uD800']: 1 }).error?.issues[0]?.message
+  expect(odd).toContain('there is no `/x?' + String.raw`\n\u001b[2J\ud800` + '`;')
   const bash = (tools.bash as unknown as { inputSchema: z.ZodType }).inputSchema
   expect(bash.safeParse({ cmd: 'true', opts: { cdw: '.' } }).error?.issues[0]?.message).toContain('there is no `/opts/cdw`')
 })

@@ -1,6 +1,7 @@
 /** Arguments that a built-in tool does not have are refused, and not dropped: the model meant something by them. */
 import { z } from 'zod'
 import { invalid } from '../core/options.js'
+import { printable } from '../core/printable.js'
 import { nearestName } from '../core/text.js'
 import type { KnownArguments } from './settings.js'
 
@@ -45,7 +46,9 @@ function refuseUnknown(tool: string, schema: unknown, args: unknown, at = ''): v
 
 /** As the contract words it. */
 function refusal(tool: string, at: string, names: readonly string[], allowed: readonly string[]): string {
-  const listed = names.slice(0, MAX_NAMED).map((name) => `\`${at}/${name.slice(0, MAX_NAME_LENGTH)}\``)
+  // A model may name anything, and the message may come to a terminal.
+  const shown = (name: string): string => printable(name.slice(0, MAX_NAME_LENGTH)).replaceAll('`', '?')
+  const listed = names.slice(0, MAX_NAMED).map((name) => `\`${at}/${shown(name)}\``)
   const more = names.length > MAX_NAMED ? `, and ${names.length - MAX_NAMED} more` : ''
   const takes = `${at === '' ? tool : `\`${at}\``} takes ${allowed.map((name) => `\`${name}\``).join(', ')}`
   const near = names.map((name) => nearestName(name, allowed)).find((name) => name !== undefined)
