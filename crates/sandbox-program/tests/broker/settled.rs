@@ -251,6 +251,8 @@ fn a_fork_made_later_covers_what_runs() {
     );
     sleep(Duration::from_millis(100));
     sandbox.fork(&git, false).unwrap();
+    // A file that the command opened before the cover still receives its line.
+    sleep(Duration::from_millis(100));
     let before = state(&git);
     sleep(Duration::from_millis(200));
     sandbox.fork(&git, true).unwrap();
