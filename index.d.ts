@@ -1473,7 +1473,7 @@ export interface SandboxRequest {
   /** What may not be written below the root. */
   denyWrite?: Array<string>
   /** `forked` or `strict`. */
-  git?: string
+  git?: 'forked' | 'strict'
   /** Share nothing with other calls. */
   isolated?: boolean
   /** Refuse to run where a layer for files or processes is missing. */

@@ -36,6 +36,7 @@ pub struct SandboxRequest {
     /// What may not be written below the root.
     pub deny_write: Option<Vec<String>>,
     /// `forked` or `strict`.
+    #[napi(ts_type = "'forked' | 'strict'")]
     pub git: Option<String>,
     /// Share nothing with other calls.
     pub isolated: Option<bool>,

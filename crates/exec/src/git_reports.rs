@@ -40,6 +40,13 @@ pub enum GitReport {
     Killed,
     /// A host was killed while its commands ran here, and what they have left cannot be told from what a person has.
     KilledUnknown,
+    /// Commands have no fork of a repository, because something ran out. They can read it.
+    ReadOnly {
+        /// Its directory.
+        path: PathBuf,
+        /// What the kernel said.
+        reason: String,
+    },
     /// A directory of hooks in the project was changed for commands alone.
     Hooks {
         /// The directory.

@@ -26,6 +26,8 @@ mod forks;
 mod law;
 #[path = "confined_git/led_to.rs"]
 mod led_to;
+#[path = "confined_git/limited.rs"]
+mod limited;
 #[path = "confined_git/marks.rs"]
 mod marks;
 #[path = "confined_git/new_repository.rs"]

@@ -48,6 +48,11 @@ fn sentence(report: &GitReport) -> String {
         GitReport::Unsettled => "The git directories that the command has made are seen by commands alone until no process of a command runs. Stop the processes that were kept when the user is to see them.".to_owned(),
         GitReport::Killed => "A program that ran commands here was killed before it had looked at what they left. It was looked at now, and the notes after this one name what was new. The user may have made it since: tell the user.".to_owned(),
         GitReport::KilledUnknown => "A program that ran commands here was killed before it had looked at what they left, and its record of what was there before cannot be read. So nothing was renamed. Tell the user to look at `.git` files, bare repositories and settings of editors that are new.".to_owned(),
+        GitReport::ReadOnly { path, reason } => format!(
+            "Commands can read {} and not write to it, because it got no fork ({}). Run the command in a directory with fewer repositories below it, or tell the user to raise the limit of open files (`ulimit -n`).",
+            place(path),
+            plain(reason)
+        ),
         GitReport::Hooks { directory, names } => format!(
             "In {}, the changes to {} are seen by commands alone, because git runs hooks outside of the sandbox. Have the user make them there.",
             place(directory),
@@ -102,6 +107,10 @@ mod tests {
             GitReport::Refused(RefusedGit::Form("bare/HEAD".into())),
             GitReport::Killed,
             GitReport::KilledUnknown,
+            GitReport::ReadOnly {
+                path: "many/one/.git".into(),
+                reason: "Too many open files".to_owned(),
+            },
         ];
         let notes = notes(&reports);
         assert!(notes[0].starts_with("In `.`, `.vscode` got the ending"), "{}", notes[0]);
@@ -117,6 +126,8 @@ mod tests {
         assert!(notes[4].contains("temporary files"), "{}", notes[4]);
         assert!(notes[5].ends_with("tell the user."), "{}", notes[5]);
         assert!(notes[6].contains("nothing was renamed. Tell the user"), "{}", notes[6]);
+        assert!(notes[7].starts_with("Commands can read `many/one/.git`"), "{}", notes[7]);
+        assert!(notes[7].contains("(Too many open files). Run the command in"), "{}", notes[7]);
         let report = GitReport::SetAside { directory: "d".into(), names: names(&["x"]) };
         let many = super::notes(&vec![report; MAX_REPORTS + 2]);
         assert_eq!(many.len(), MAX_REPORTS + 1);

@@ -93,6 +93,24 @@ fn addresses_that_are_there_are_held() {
     assert_eq!(now, "https://git.example.com/other\n[Some(0)]");
 }
 
+/// A rule that gives an address another one, and one that has it for pushes, are held as the address itself is.
+#[test]
+fn rules_that_change_addresses_are_held() {
+    if !has_namespaces() {
+        return;
+    }
+    let change = "git config url.https://git.example.com/.insteadOf $BESIDE/; git config url.https://git.example.com/p/.pushInsteadOf $BESIDE/; \
+        git config remote.origin.pushurl https://git.example.com/q; git remote get-url origin";
+    let addresses = "git remote get-url origin; git remote get-url --push origin";
+    let scene = Scene::new(REPOSITORY);
+    let before = scene.on_host(&scene.place.root, addresses);
+    let (printed, reports) = scene.confined_with(change, strict);
+    assert_eq!(printed, "https://git.example.com/up.git\n[Some(0)]");
+    assert_eq!(scene.on_host(&scene.place.root, addresses), before);
+    let notes = super::notes(&reports);
+    assert!(notes.iter().any(|note| matches!(note, GitNote::AddressesHeld(_))), "{notes:?}");
+}
+
 /// A plan that holds git directories in no other way is refused, and runs nothing.
 #[test]
 fn what_cannot_be_held_runs_nothing() {

@@ -24,7 +24,7 @@ use toolwright_sandbox::plan::Plan;
 
 use super::fork_use::{ForkEnd, ForkUse};
 use super::requests::{self, Retired};
-use super::told::{Hooks, Unread};
+use super::told::{self, Hooks, Outcome, Unread};
 use super::{made, shown, terms, waiting};
 use crate::confined::pool::Pool;
 use crate::git_reports::GitReport;
@@ -77,16 +77,6 @@ pub(super) struct Changed {
     snapshot: Snapshot,
 }
 
-/// What became of the changes of forks.
-#[derive(Debug, Default)]
-pub(super) struct Outcome {
-    pub(super) reports: Vec<GitReport>,
-    /// Reports about changes that wait, in place of those above when no more is tried.
-    pub(super) waiting: Vec<GitReport>,
-    /// Whether changes stay in a fork until other commands have ended.
-    pub(super) is_delayed: bool,
-}
-
 impl Forks {
     /// Those of a supervisor.
     pub(crate) fn of(plan: &Plan, pool: &Arc<Pool>, generation: u64) -> Result<Arc<Self>, Retired> {
@@ -128,7 +118,10 @@ impl Forks {
         state.forget_removed();
         for path in below {
             if !state.knows(path) {
-                state.add(path, pool, self.generation)?;
+                let refusal = state.add(path, pool, self.generation)?;
+                outcome
+                    .reports
+                    .extend(refusal.and_then(|it| told::read_only(&self.plan, path, it)));
             }
         }
         if state.users == 0 && !is_taken {
@@ -311,16 +304,23 @@ impl State {
         self.forks.retain(|fork| !fork.is_removed());
     }
 
-    /// Has commands see a fork of a git directory. Where there is none, it is read-only.
-    fn add(&mut self, path: &Path, pool: &Arc<Pool>, generation: u64) -> Result<(), Retired> {
-        match requests::fork(pool, generation, path, false)? {
-            Ok((changes, moved)) => self.adopt(moved.unwrap_or_else(|| path.to_owned()), changes),
-            Err(errno) => {
-                self.has_private |= errno == Errno::BUSY;
-                self.without.push(path.to_owned());
+    /// Has commands see a fork of a git directory. Where there is none, it is read-only, and the error says why.
+    fn add(
+        &mut self,
+        path: &Path,
+        pool: &Arc<Pool>,
+        generation: u64,
+    ) -> Result<Option<Errno>, Retired> {
+        let errno = match requests::fork(pool, generation, path, false)? {
+            Ok((changes, moved)) => {
+                self.adopt(moved.unwrap_or_else(|| path.to_owned()), changes);
+                return Ok(None);
             }
-        }
-        Ok(())
+            Err(errno) => errno,
+        };
+        self.has_private |= errno == Errno::BUSY;
+        self.without.push(path.to_owned());
+        Ok(Some(errno))
     }
 
     /// Takes a fork that a supervisor has made.

@@ -1,12 +1,23 @@
-//! Forks of which nothing comes back: what commands change there is told once.
+//! What is told of forks. What commands change in those of which nothing comes back is told once.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
 use toolwright_git::directory::{Directory, Entry};
 use toolwright_sandbox::plan::Plan;
 
 use super::shown;
 use crate::git_reports::{GitNote, GitReport};
+
+/// What became of the changes of forks.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) reports: Vec<GitReport>,
+    /// Reports about changes that wait, in place of those above when no more is tried.
+    pub(super) waiting: Vec<GitReport>,
+    /// Whether changes stay in a fork until other commands have ended.
+    pub(super) is_delayed: bool,
+}
 
 /// A git directory that the host does not understand. Commands have a fork of it all the same.
 #[derive(Debug)]
@@ -23,6 +34,14 @@ pub(super) struct Hooks {
     pub(super) path: PathBuf,
     pub(super) changes: Directory,
     pub(super) said: Vec<String>,
+}
+
+/// Says that commands cannot write to a repository because something ran out.
+pub(super) fn read_only(plan: &Plan, path: &Path, errno: Errno) -> Option<GitReport> {
+    /// What has nothing to do with the repository itself.
+    const RAN_OUT: [Errno; 4] = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOSPC];
+    let reason = RAN_OUT.contains(&errno).then(|| errno.to_string())?;
+    Some(GitReport::ReadOnly { path: shown(plan, path), reason })
 }
 
 impl Unread {
