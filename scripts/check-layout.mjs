@@ -2,6 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { basename, dirname, join, normalize } from 'node:path'
 import { circlesOfImports, importsAgainstTheOrder } from './checks/rooms.mjs'
+import { KNOWN_CIRCLES } from './checks/known-circles.mjs'
+import { unknownCircles } from './checks/modules.mjs'
 import { unknownReaders } from './checks/reads.mjs'
 import { listTree, report } from './checks/tree.mjs'
 import { packagesWithoutHash } from './package/locked-hashes.mjs'
@@ -200,6 +202,7 @@ report('layout', [
   ...shortFiles(),
   ...importsAgainstTheOrder(files, read),
   ...circlesOfImports(files, read),
+  ...unknownCircles(files, read, KNOWN_CIRCLES),
   ...addonImports(),
   ...toolsThatReachOut(),
   ...waysToTheTerminal(),
