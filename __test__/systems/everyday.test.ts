@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { GIT } from './everyday/git.ts'
+import { JAVASCRIPT } from './everyday/javascript.ts'
+import { LANGUAGES } from './everyday/languages.ts'
+import { NATIVE } from './everyday/native.ts'
+import { Everyday, missingProgram, users } from './everyday/run-project.ts'
+import { SERVICES } from './everyday/services.ts'
+
+// A day's work: what ends with 0 outside ends with 0 in the sandbox of `createTools`, and leaves the same files.
+const PROJECTS = [...NATIVE, ...GIT, ...JAVASCRIPT, ...LANGUAGES, ...SERVICES]
+
+let everyday: Everyday
+beforeAll(async () => {
+  everyday = await Everyday.make()
+}, 300_000)
+afterAll(() => everyday.remove())
+
+test('there are enough projects, each with a name of its own', () => {
+  expect(PROJECTS.length).toBeGreaterThanOrEqual(45)
+  expect(new Set(PROJECTS.map(({ name }) => name)).size).toBe(PROJECTS.length)
+})
+
+describe.for(users())('as %s', (user) => {
+  for (const project of PROJECTS) {
+    const missing = missingProgram(project)
+    test.skipIf(missing !== undefined)(`${project.name}${missing === undefined ? '' : ` (no ${missing})`}`, { timeout: 600_000 }, () => {
+      const folder = everyday.prepare(project)
+      const outside = everyday.run(project, folder, user, false)
+      expect(outside, outside.output).toMatchObject({ code: 0 })
+      const inside = everyday.run(project, folder, user, true)
+      expect(inside.code, inside.output).toBe(0)
+      expect(inside.files).toEqual(outside.files)
+      expect(inside.after).toBe(outside.after)
+      everyday.time(project, user, outside.ms, inside.ms)
+    })
+  }
+})
