@@ -12,6 +12,7 @@ use crate::activity::Activity;
 use crate::broker::files::WorkerSocket;
 use crate::limits;
 use crate::mounts::Tree;
+use crate::reaped::{Reaped, reap};
 
 pub(crate) struct Child {
     pub(crate) pid: i32,
@@ -79,13 +80,14 @@ impl Children {
 
     fn collect_processes(&mut self) -> bool {
         loop {
-            // SAFETY: the null pointer asks for no status, so the call writes nothing.
-            let ended =
-                unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG | libc::__WALL) };
-            if ended <= 0 {
-                return ended < 0;
+            match reap(libc::WNOHANG) {
+                Reaped::NoneYet => return false,
+                Reaped::NoChild => return true,
+                Reaped::Held(_) => {}
+                Reaped::Ended { pid, .. } => {
+                    self.inhabited.extend(self.workers.remove(&pid).map(|worker| worker.group));
+                }
             }
-            self.inhabited.extend(self.workers.remove(&ended).map(|worker| worker.group));
             self.kill_orphans();
         }
     }

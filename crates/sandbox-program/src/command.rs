@@ -16,6 +16,7 @@ use toolwright_sandbox::background::Usage;
 use toolwright_sandbox::wire::{HostMessage, Inbox, Progress, Reply, read_request_frame, send};
 
 use crate::observe::{InputFile, Observation, connect};
+use crate::reaped::{Reaped, reap};
 use crate::signals::forget_signals;
 use crate::worker::Worker;
 
@@ -266,17 +267,16 @@ impl<'w> Command<'w> {
     }
 
     fn collect(&mut self, options: c_int) -> Collected {
-        let mut status = 0;
-        // SAFETY: zeros are a valid value, and the call writes to locals.
-        let (pid, used) = unsafe {
-            let mut used: libc::rusage = std::mem::zeroed();
-            let pid = libc::wait4(-1, &raw mut status, options | libc::__WALL, &raw mut used);
-            (pid, used)
-        };
-        match pid {
-            0 => Collected::NoneYet,
-            -1 => Collected::NoChild,
-            pid => {
+        match reap(options) {
+            Reaped::NoneYet => Collected::NoneYet,
+            Reaped::NoChild => Collected::NoChild,
+            Reaped::Held(stopped) => {
+                if let Some(session) = &self.calls.session {
+                    session.release(stopped);
+                }
+                Collected::One
+            }
+            Reaped::Ended { pid, status, used } => {
                 self.add_usage(&used);
                 if pid == self.leader.as_raw_pid() && self.status.is_none() {
                     self.status = Some(status);

@@ -61,6 +61,7 @@ pub mod namespaces;
 mod observe;
 mod patch_command;
 mod prefork;
+mod reaped;
 pub mod rules;
 mod scheduling;
 mod signals;

@@ -6,6 +6,7 @@ use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::errno;
+use crate::reaped::reap;
 use crate::rules::trial::in_child;
 use toolwright_sandbox::plan::Limits;
 
@@ -90,8 +91,7 @@ fn start_one() -> Result<(), Errno> {
             unsafe { libc::_exit(0) }
         }
         1.. => {
-            // SAFETY: a null pointer asks for no status, so the call writes nothing.
-            unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::__WALL) };
+            reap(0);
             Ok(())
         }
         _ => Err(errno::last()),

@@ -4,19 +4,22 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 use toolwright_sandbox::refused_git::RefusedGit;
 
 use super::call::{changes, is_file_call};
 use super::performer::{Answer, Late, Performer};
 use crate::broker::listener::{Listener, Notification};
+use crate::reaped::Stopped;
 
 /// The calls of a command on names, and whether one is being made.
 pub(crate) struct Session {
     listener: Listener,
     state: Mutex<State>,
     changed: Condvar,
+    /// Readable when there is a process to let go.
+    stops: OwnedFd,
 }
 
 /// What the calls of a command had to do with git.
@@ -30,6 +33,7 @@ pub(crate) struct GitCalls {
 
 #[derive(Debug, Default)]
 struct State {
+    stopped: Vec<Stopped>,
     is_busy: bool,
     is_awaited: bool,
     git: GitCalls,
@@ -72,7 +76,8 @@ impl Session {
         let mut listener = Listener::new(descriptor);
         listener.wake_in_place();
         let shared = if is_shared { Some(listener.share()?) } else { None };
-        let session = Self { listener, state: Mutex::default(), changed: Condvar::new() };
+        let stops = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let session = Self { listener, state: Mutex::default(), changed: Condvar::new(), stops };
         Ok((Arc::new(session), shared))
     }
 
@@ -82,10 +87,16 @@ impl Session {
         let mut late = Vec::new();
         loop {
             let pause = if late.is_empty() { None } else { Some(&PAUSE) };
-            let mut polled = [PollFd::from_borrowed_fd(self.listener.descriptor(), PollFlags::IN)];
+            let mut polled = [
+                PollFd::from_borrowed_fd(self.listener.descriptor(), PollFlags::IN),
+                PollFd::new(&self.stops, PollFlags::IN),
+            ];
             match poll(&mut polled, pause) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(_) => return,
+            }
+            if !polled[1].revents().is_empty() {
+                self.release_stopped();
             }
             let events = polled[0].revents();
             if events.contains(PollFlags::IN) {
@@ -172,6 +183,21 @@ impl Session {
         };
         self.listener.answer(id, result);
         None
+    }
+
+    /// Has the thread let a process go that it is the tracer of.
+    pub(crate) fn release(&self, stopped: Stopped) {
+        self.lock().stopped.push(stopped);
+        let _ = rustix::io::write(&self.stops, &1_u64.to_ne_bytes());
+    }
+
+    fn release_stopped(&self) {
+        let _ = rustix::io::read(&self.stops, &mut [0; 8]);
+        let stopped = std::mem::take(&mut self.lock().stopped);
+        for stopped in stopped {
+            // It may have been killed since.
+            let _ = stopped.release();
+        }
     }
 
     /// Waits until no call is being made, and returns what they had to do with git. No process of the command may be
