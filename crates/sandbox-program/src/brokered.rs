@@ -119,6 +119,7 @@ pub(crate) fn brokered(
         waits: true,
         closes_openat2: plan.files == Files::Confined || plan.is_git_strict,
         is_strict: plan.is_git_strict,
+        traces: layers.tracing.holds(),
     });
     if let (Some(files), Some(rules)) = (&files, &mut rules) {
         let program = broker::program_of(None, Some(*rules)).map_err(mistake)?;

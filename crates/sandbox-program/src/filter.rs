@@ -16,7 +16,7 @@
 //! | --- | --- | --- |
 //! | the process is killed | another architecture's calls (i386 on x86-64, arm on aarch64) | their numbers mean something else, and nothing ordinary makes them |
 //! | `ENOSYS` | x32, newer calls, `io_uring`, `clone3`, `openat2`, keyrings, System V and POSIX message queues that are the host's | programs and libc take it for an older or smaller kernel and use another way |
-//! | `EPERM` | everything else by number: tracing, mounting, namespaces, modules, clocks, … | what the kernel itself answers to the unprivileged |
+//! | `EPERM` | everything else by number: mounting, namespaces, modules, clocks, … | what the kernel itself answers to the unprivileged |
 //! | `EACCES` | sockets of the internet and of unix, or types of them, that are closed | `socket(2)` has it for "permission denied" by a policy, and messages then say so |
 //! | `EAFNOSUPPORT` | every other family | as if the kernel were built without; libaudit and the `AF_ALG` engine of OpenSSL look for exactly this |
 //! | `EPROTONOSUPPORT` | other protocols of an open family | Go's MPTCP and libaudit's netlink look for exactly this and do without |
@@ -25,7 +25,8 @@
 //!
 //! With a process namespace of its own, a command is kept from changing its worker, the first process
 //! there: limits, priorities and scheduling of process 1, and priorities of all processes of a user.
-//! The kernel itself drops signals to it, and its memory is closed because it is not dumpable.
+//! The kernel itself drops signals to it, and its memory is closed because it is not dumpable. So the processes of a
+//! command may trace each other, but for the option that suspends filters.
 //!
 //! Without a process namespace the filter refuses what reaches all processes (`kill(-1)`, priorities
 //! of a user) or another process (limits, priorities of a process). It cannot distinguish a thread of the
@@ -67,6 +68,8 @@ pub struct FilterPlan {
     pub own_pids: bool,
     /// Calls on names wait for a broker.
     pub brokers_files: bool,
+    /// Processes of a command may trace each other: a process namespace holds, and its worker can never be traced.
+    pub traces: bool,
 }
 
 /// A filter as the kernel takes it.
@@ -93,7 +96,15 @@ fn worker_filter_on(arch: Architecture, plan: FilterPlan) -> Result<Program, Fil
         rules.add(call, asm.refuse(errno));
     }
     if !plan.network.is_brokered() && !plan.brokers_files {
-        for &call in calls::BROKERING {
+        rules.add(calls::PIDFD_GETFD, asm.refuse(libc::EPERM));
+        if !plan.traces {
+            rules.add(calls::PROCESS_VM_READV, asm.refuse(libc::EPERM));
+        }
+    }
+    if plan.traces {
+        rules.add(calls::PTRACE, arguments::trace(&mut asm));
+    } else {
+        for call in [calls::PTRACE, calls::PROCESS_VM_WRITEV] {
             rules.add(call, asm.refuse(libc::EPERM));
         }
     }

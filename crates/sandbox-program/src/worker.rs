@@ -1,8 +1,8 @@
 //! A worker: one command at a time, in a process namespace of its own where there is one.
 
-use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use crate::filter::{self, FilterPlan};
 use crate::{errno, limits, mounts, namespaces, rules};
@@ -134,6 +134,7 @@ impl Worker {
         rustix::thread::set_no_new_privs(true).map_err(other)?;
         rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
             .map_err(other)?;
+        layers.tracing = tracing(alone);
         // Before the filter, which lets no process change the first one of a namespace.
         let scheduling = Scheduling::yielding();
         let sockets = SocketList::open();
@@ -144,6 +145,7 @@ impl Worker {
             own_ipc: layers.ipc.holds(),
             own_pids: alone,
             brokers_files: files.is_some(),
+            traces: layers.tracing.holds(),
         })
         .map_err(mistake)?;
         layers.seccomp = match filter::install(&filter) {
@@ -312,6 +314,20 @@ impl Worker {
         };
         send(inbox, &reply.frame(), &[])?;
         Ok(continues)
+    }
+}
+
+/// Whether the processes of a command may trace each other, and nothing else that they see: all of them are its own but
+/// this one, which stays what no process may look into.
+fn tracing(alone: bool) -> Layer {
+    if !alone {
+        return Layer::Refused(libc::EOPNOTSUPP);
+    }
+    // A change of rights makes this process what the system wants all such processes to be, and a thread of it changes
+    // its rights for each caller that has others.
+    match fs::read_to_string("/proc/sys/fs/suid_dumpable").as_deref().map(str::trim) {
+        Ok("0" | "2") => Layer::Holds,
+        _ => Layer::Refused(libc::EPERM),
     }
 }
 

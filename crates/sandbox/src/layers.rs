@@ -60,6 +60,10 @@ pub struct Layers {
     pub hidden_git: Layer,
     /// While a command runs, it leaves nothing on the host that git would obey.
     pub strict_git: Layer,
+    /// Processes of a command may trace each other.
+    pub tracing: Layer,
+    /// Commands have unix sockets of their own, and directories with the set-group bit: the worker makes such calls.
+    pub own_sockets: Layer,
     /// The broker makes connections, or gets them from the host.
     pub broker: Layer,
     /// A resolver answers names, and the settings of commands name no other.
@@ -82,11 +86,11 @@ impl Layers {
     pub fn shortage(self) -> Option<i32> {
         let Self { user, mount, pid, ipc, net, loopback, .. } = self;
         let Self { seccomp, landlock, scope, closed, protected, broker, resolver, .. } = self;
-        let Self { hidden_git, strict_git, .. } = self;
+        let Self { hidden_git, strict_git, own_sockets, .. } = self;
         let spaces = [user, mount, pid, ipc, net, loopback];
         let others = [seccomp, landlock, scope, closed, protected, broker, resolver];
-        let git = [hidden_git, strict_git];
-        spaces.into_iter().chain(others).chain(git).find_map(|layer| match layer {
+        let calls = [hidden_git, strict_git, own_sockets];
+        spaces.into_iter().chain(others).chain(calls).find_map(|layer| match layer {
             Layer::Refused(errno) if is_shortage(errno) => Some(errno),
             _ => None,
         })

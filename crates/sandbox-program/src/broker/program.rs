@@ -68,8 +68,9 @@ pub(super) fn program_of_on(
 ) -> Result<Program, FilterTooLong> {
     let mut asm = Assembler::default();
     let mut rules = Rules::new(arch);
-    for &call in calls::BROKERING {
-        rules.add(call, asm.refuse(libc::EPERM));
+    rules.add(calls::PIDFD_GETFD, asm.refuse(libc::EPERM));
+    if !files.is_some_and(|files| files.traces) {
+        rules.add(calls::PROCESS_VM_READV, asm.refuse(libc::EPERM));
     }
     if let Some(files) = files {
         files.add(&mut asm, &mut rules);

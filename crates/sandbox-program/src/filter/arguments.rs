@@ -65,6 +65,20 @@ pub(super) fn open(asm: &mut Assembler, argument: u32) -> At {
     asm.load(low(argument - 1), makes)
 }
 
+/// Requests that set options of a tracer, which are in the fourth argument: `PTRACE_OLDSETOPTIONS`,
+/// `PTRACE_SETOPTIONS`, `PTRACE_SEIZE`.
+const SET_TRACER: [u32; 3] = [21, 0x4200, 0x4206];
+/// `PTRACE_O_SUSPEND_SECCOMP`. The kernel asks for rights over the whole system for it.
+const SUSPENDS_FILTERS: u32 = 1 << 21;
+
+/// Tracing, without the option that suspends filters.
+pub(super) fn trace(asm: &mut Assembler) -> At {
+    let allow = asm.allow();
+    let options = refuse_if(asm, 3, Test::AnyBit, SUSPENDS_FILTERS);
+    let sets = asm.any_of(&SET_TRACER, options, allow);
+    asm.load(low(0), sets)
+}
+
 pub(super) fn ioctl(asm: &mut Assembler) -> At {
     refuse_any(asm, &[&[TIOCSTI, TIOCLINUX, TIOCSETD][..], &MAKE_ENTRIES].concat())
 }

@@ -151,9 +151,7 @@ pub(crate) const OPENAT2: Call = alike(437);
 
 /// Refused whatever the arguments are.
 pub(crate) const REFUSED: &[(Call, i32)] = &[
-    // Other processes' memory, registers and descriptors; see also `BROKERING`.
-    (call(101, 117), EPERM), // ptrace
-    (call(311, 271), EPERM), // process_vm_writev
+    // What processes have in common, and where their memory lies.
     (call(312, 272), EPERM), // kcmp
     (call(256, 238), EPERM), // migrate_pages
     (call(279, 239), EPERM), // move_pages
@@ -222,11 +220,13 @@ pub(crate) const REFUSED: &[(Call, i32)] = &[
     (only_x86_64(178), EPERM), // query_module
 ];
 
-/// Refused to commands, but needed by a worker that makes connections for them.
-pub(crate) const BROKERING: &[Call] = &[
-    call(310, 270), // process_vm_readv
-    alike(438),     // pidfd_getfd
-];
+/// Other processes' memory and registers.
+pub(crate) const PTRACE: Call = call(101, 117);
+pub(crate) const PROCESS_VM_WRITEV: Call = call(311, 271);
+/// Where commands may not trace, a worker needs it all the same that makes calls for them.
+pub(crate) const PROCESS_VM_READV: Call = call(310, 270);
+/// Refused to commands, and needed by a worker that makes calls for them.
+pub(crate) const PIDFD_GETFD: Call = alike(438);
 
 /// System V objects and POSIX message queues, which no file rule sees.
 pub(crate) const SHARED_OBJECTS: &[Call] = &[

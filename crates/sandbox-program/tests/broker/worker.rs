@@ -20,6 +20,7 @@ pub(crate) const PLAN: FilterPlan = FilterPlan {
     own_ipc: true,
     own_pids: true,
     brokers_files: false,
+    traces: false,
 };
 
 /// A user without any right.

@@ -28,7 +28,15 @@ const PLANS: [FilterPlan; 6] = [
 ];
 
 const fn plan(network: Network, files: Files, own_net: bool) -> FilterPlan {
-    FilterPlan { network, files, own_net, own_ipc: true, own_pids: true, brokers_files: false }
+    FilterPlan {
+        network,
+        files,
+        own_net,
+        own_ipc: true,
+        own_pids: true,
+        brokers_files: false,
+        traces: false,
+    }
 }
 
 /// The plan with which the most is refused.
@@ -39,6 +47,7 @@ const NARROWEST: FilterPlan = FilterPlan {
     own_ipc: false,
     own_pids: false,
     brokers_files: false,
+    traces: false,
 };
 
 fn filter(plan: FilterPlan) -> Program {

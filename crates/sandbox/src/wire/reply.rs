@@ -111,6 +111,8 @@ wire_struct!(Layers {
     forks,
     hidden_git,
     strict_git,
+    tracing,
+    own_sockets,
     broker,
     resolver,
     processes,

@@ -6,6 +6,7 @@ use crate::filter::{Rules, calls};
 
 /// What the filter of a command has to know about the broker of its names.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct FileRules {
     /// The number of the broker's thread, which commands must not change.
     pub thread: u32,
@@ -15,6 +16,8 @@ pub struct FileRules {
     pub closes_openat2: bool,
     /// Whether calls that may make a file or write to one wait too.
     pub is_strict: bool,
+    /// Whether the processes of a command may read each other's memory.
+    pub traces: bool,
 }
 
 impl FileRules {
@@ -83,11 +86,13 @@ mod tests {
     use crate::filter::specification::Answer::{Allow, Ask, Errno};
     use crate::filter::specification::{BOTH, Request, run};
 
+    const RULES: FileRules =
+        FileRules { thread: 7, waits: true, closes_openat2: true, is_strict: false, traces: false };
+
     #[test]
     fn every_number_is_answered_as_specified() {
         for arch in BOTH {
-            let rules =
-                FileRules { thread: 7, waits: true, closes_openat2: true, is_strict: false };
+            let rules = FileRules { is_strict: false, ..RULES };
             let program = program_of_on(arch, None, Some(rules)).expect("short enough");
             assert!(program.len() <= 80, "{}", program.len());
             let (asks, removes, first, second): (&[u32], u32, &[u32], &[u32]) = match arch {
@@ -137,7 +142,7 @@ mod tests {
     fn what_could_write_waits() {
         for arch in BOTH {
             let program = |is_strict| {
-                let rules = FileRules { thread: 7, waits: true, closes_openat2: true, is_strict };
+                let rules = FileRules { is_strict, ..RULES };
                 program_of_on(arch, None, Some(rules)).expect("short enough")
             };
             let (plain, strict) = (program(false), program(true));
