@@ -10,6 +10,7 @@ use toolwright_sandbox::step::FailedStep;
 use crate::broker::files::{FileThread, Probed, SupervisorSocket};
 use crate::broker::listener::Listener;
 use crate::command::CommandBroker;
+use crate::filter::sockets::unix_is_open;
 use crate::{broker, errno, filter, mounts};
 
 /// The step that failed, and why.
@@ -32,7 +33,7 @@ pub(crate) struct Brokered {
 impl Brokered {
     /// Whether the filter can be installed before the command is known: no gate of a command comes with it.
     pub(crate) fn is_known_early(&self) -> bool {
-        self.connections.is_none()
+        matches!(self.connections, None | Some(broker::Connections::Own { .. }))
     }
 
     /// Installs the filter in the process of a command. Allocates nothing.
@@ -49,8 +50,8 @@ impl Brokered {
         listener: Listener,
         gate: Option<OwnedFd>,
     ) -> Option<CommandBroker<'_>> {
-        self.connections?;
-        CommandBroker::new(listener, gate, self.resolver.as_ref()).ok()
+        let connections = self.connections?;
+        CommandBroker::new(listener, gate, connections, self.resolver.as_ref()).ok()
     }
 }
 
@@ -70,19 +71,22 @@ pub(crate) fn resolver(alone: bool, layers: &mut Layers) -> Option<broker::Resol
     opened.ok()
 }
 
-/// The thread that makes calls on names, where these are to wait, and what it asks the supervisor by.
+/// The thread that makes calls for commands, where some are to wait, and what it asks the supervisor by.
 pub(crate) fn file_thread(
-    hides: bool,
+    plan: &Plan,
     supervisor: Option<SupervisorSocket>,
     layers: &mut Layers,
 ) -> Result<Option<(FileThread, SupervisorSocket)>, Failure> {
-    if !hides {
+    if !layers.mount.holds() {
         return Ok(None);
     }
     let Some(supervisor) = supervisor else {
-        layers.hidden_git = Layer::Refused(libc::EOPNOTSUPP);
+        refuse(plan, layers, libc::EOPNOTSUPP);
         return Ok(None);
     };
+    if !plan.hides_git_directories && !owns_sockets(plan) {
+        return Ok(None);
+    }
     match FileThread::start() {
         Ok(thread) => Ok(Some((thread, supervisor))),
         Err(error) => {
@@ -91,9 +95,24 @@ pub(crate) fn file_thread(
             if is_shortage(errno) {
                 return Err((FailedStep::Broker, error));
             }
-            layers.hidden_git = Layer::Refused(errno);
+            refuse(plan, layers, errno);
             Ok(None)
         }
+    }
+}
+
+/// Whether commands have unix sockets of their own, and no others.
+fn owns_sockets(plan: &Plan) -> bool {
+    !unix_is_open(plan.network, plan.files)
+}
+
+/// Notes that no thread makes calls for commands.
+pub(crate) fn refuse(plan: &Plan, layers: &mut Layers, errno: i32) {
+    if plan.hides_git_directories {
+        layers.hidden_git = Layer::Refused(errno);
+    }
+    if owns_sockets(plan) {
+        layers.own_sockets = Layer::Refused(errno);
     }
 }
 
@@ -114,32 +133,42 @@ pub(crate) fn brokered(
         return Ok(None);
     }
     let channel = broker::Channel::new().map_err(at)?;
+    let hides = plan.hides_git_directories;
     let mut rules = files.as_ref().map(|files| broker::FileRules {
         thread: files.number(),
         waits: true,
+        // What is tried is a call on a name.
+        names: true,
+        sockets: owns_sockets(plan),
+        modes: plan.files == Files::Confined,
         closes_openat2: plan.files == Files::Confined || plan.is_git_strict,
         is_strict: plan.is_git_strict,
         traces: layers.tracing.holds(),
     });
     if let (Some(files), Some(rules)) = (&files, &mut rules) {
         let program = broker::program_of(None, Some(*rules)).map_err(mistake)?;
-        layers.hidden_git = held(files.probe(&program, &channel, Probed::Name).as_ref());
-        rules.waits = layers.hidden_git.holds();
-        if rules.waits && rules.is_strict {
+        let probed = held(files.probe(&program, &channel, Probed::Name).as_ref());
+        (rules.waits, rules.names) = (probed.holds(), hides);
+        if hides {
+            layers.hidden_git = probed;
+        }
+        if rules.sockets {
+            layers.own_sockets = probed;
+        }
+        if rules.waits && hides && rules.is_strict {
             layers.strict_git = held(files.probe(&program, &channel, Probed::Opening).as_ref());
             rules.is_strict = layers.strict_git.holds();
         }
-        if !rules.waits && connections.is_none() {
-            // The usual filter says whether there can be any.
-            return Ok(None);
-        }
     }
+    let waits = rules.is_some_and(|rules| rules.waits);
     if connections.is_some() {
         let program = broker::program_of(connections, None).map_err(mistake)?;
         layers.broker = held(broker::probe(&program).as_ref());
     }
+    let own = broker::Connections::Own { listens: !layers.net.holds() };
+    let connections = connections.or((waits && owns_sockets(plan)).then_some(own));
     let program = broker::program_of(connections, rules).map_err(mistake)?;
-    let can_wait = layers.hidden_git.holds() || layers.broker.holds();
+    let can_wait = waits || layers.broker.holds();
     Ok(Some(Brokered { channel, program, can_wait, connections, resolver, files }))
 }
 

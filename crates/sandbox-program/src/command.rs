@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::broker::files::{GitCalls, Session};
 use crate::broker::listener::Listener;
-use crate::broker::{Broker, NamesBroker, Resolver};
+use crate::broker::{Broker, Connections, NamesBroker, Resolver};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -52,7 +52,7 @@ pub(crate) struct CommandCalls<'w> {
 
 /// What answers the calls of a command about connections.
 pub(crate) enum CommandBroker<'w> {
-    Loopback(Broker),
+    Sockets(Broker),
     Names(NamesBroker<'w>),
 }
 
@@ -60,17 +60,18 @@ impl<'w> CommandBroker<'w> {
     pub(crate) fn new(
         listener: Listener,
         gate: Option<OwnedFd>,
+        connections: Connections,
         resolver: Option<&'w Resolver>,
     ) -> io::Result<Self> {
         match resolver {
             Some(resolver) => NamesBroker::new(listener, gate, resolver).map(Self::Names),
-            None => Broker::of(listener).map(Self::Loopback),
+            None => Broker::of(listener, connections == Connections::Loopback).map(Self::Sockets),
         }
     }
 
     fn handle(&mut self) -> io::Result<()> {
         match self {
-            Self::Loopback(broker) => broker.handle(),
+            Self::Sockets(broker) => broker.handle(),
             Self::Names(broker) => broker.handle(),
         }
     }
@@ -79,7 +80,7 @@ impl<'w> CommandBroker<'w> {
 impl AsFd for CommandBroker<'_> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
-            Self::Loopback(broker) => broker.as_fd(),
+            Self::Sockets(broker) => broker.as_fd(),
             Self::Names(broker) => broker.as_fd(),
         }
     }

@@ -45,7 +45,7 @@ use toolwright_sandbox::plan::{Files, Network};
 mod arguments;
 pub(crate) mod assembler;
 pub(crate) mod calls;
-mod sockets;
+pub(crate) mod sockets;
 #[cfg(test)]
 pub(crate) mod specification;
 
@@ -66,7 +66,7 @@ pub struct FilterPlan {
     pub own_ipc: bool,
     /// A process namespace holds.
     pub own_pids: bool,
-    /// Calls on names wait for a broker.
+    /// A broker makes calls for commands: on names, on unix sockets, and with the set-group bit.
     pub brokers_files: bool,
     /// Processes of a command may trace each other: a process namespace holds, and its worker can never be traced.
     pub traces: bool,
@@ -134,6 +134,11 @@ fn worker_filter_on(arch: Architecture, plan: FilterPlan) -> Result<Program, Fil
     if plan.files == Files::Confined {
         for &(call, argument) in calls::MODES {
             rules.add(call, arguments::mode(&mut asm, argument));
+        }
+        for &(call, argument) in calls::CHMODS {
+            // The set-group bit of a directory waits for the broker.
+            let mode = if plan.brokers_files { arguments::mode_of_user } else { arguments::mode };
+            rules.add(call, mode(&mut asm, argument));
         }
         for &(call, argument) in calls::OPENS {
             rules.add(call, arguments::open(&mut asm, argument));

@@ -66,6 +66,8 @@ pub struct Tree {
     forks: Option<Forks>,
     private: PrivateDirectories,
     own_changes: Option<OwnChanges>,
+    /// The file systems of directories for temporary files, which the host does not see.
+    temporary: Vec<u64>,
 }
 
 impl Tree {
@@ -98,9 +100,10 @@ impl Tree {
         let forks = self.forks.as_mut().ok_or(Errno::NOSYS)?;
         // Its place may be this one's now.
         forks.forget_removed();
-        let renewal = self.renewal.as_ref().ok_or(Errno::NOSYS)?;
-        let device = identity.device;
-        if hides(renewal, forks, &self.private, device) {
+        if self.renewal.is_none() {
+            return Err(Errno::NOSYS);
+        }
+        if hides(&self.temporary, forks, &self.private, identity.device) {
             return Ok(false);
         }
         let (private, hidden) = (&mut self.private, forks.hidden());
@@ -108,10 +111,15 @@ impl Tree {
         Ok(true)
     }
 
+    /// The file systems of directories for temporary files that are the commands' alone.
+    pub(crate) fn temporary_devices(&self) -> &[u64] {
+        &self.temporary
+    }
+
     /// Whether the host does not see what lies in a file system.
     pub(crate) fn is_hidden(&self, device: u64) -> bool {
-        let (Some(renewal), Some(forks)) = (&self.renewal, &self.forks) else { return false };
-        hides(renewal, forks, &self.private, device)
+        let (Some(_), Some(forks)) = (&self.renewal, &self.forks) else { return false };
+        hides(&self.temporary, forks, &self.private, device)
     }
 
     /// Removes the directory of the host on which an empty private directory lies, or an emptied fork of a repository
@@ -152,8 +160,8 @@ impl Tree {
     }
 }
 
-fn hides(renewal: &Renewal, forks: &Forks, private: &PrivateDirectories, device: u64) -> bool {
-    renewal.has_temporary_device(device) || forks.has_device(device) || private.has_device(device)
+fn hides(temporary: &[u64], forks: &Forks, private: &PrivateDirectories, device: u64) -> bool {
+    temporary.contains(&device) || forks.has_device(device) || private.has_device(device)
 }
 
 /// Builds the tree in the mount namespace of this process. After a failure that namespace is
@@ -192,8 +200,8 @@ fn build_in_place(plan: &Plan, shared: Option<&Shared>, tree: &mut Tree) -> Resu
         kernel::set_at(root, all).at("make read-only the tree at", root)?;
     }
     let placed = placement.place(&layout, plan, &mut tree.placeholders)?;
-    let Placed { scratch, programs, forks } = placed;
-    (tree.programs, tree.forks) = (programs, forks);
+    let Placed { scratch, programs, forks, temporary } = placed;
+    (tree.programs, tree.forks, tree.temporary) = (programs, forks, temporary);
     proc::mask()?;
     // The working directory may now lie below a cover.
     chdir("/").at("enter", root)?;

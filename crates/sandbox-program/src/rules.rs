@@ -150,6 +150,11 @@ fn build(plan: &Plan, ground: Ground<'_>) -> io::Result<Ruleset> {
         let named_sockets = if plan.is_git_strict { system::MAKE_SOCK } else { 0 };
         let beneath = system::WRITE_BENEATH & !named_sockets;
         let rights = may(beneath | system::READ | system::RESOLVE_UNIX);
+        // What lies there is no work tree of a person's, unless one is mounted below it.
+        let holds_none = |path: &&Path| !plan.writable.iter().any(|at| at.starts_with(path));
+        for path in private.iter().map(Path::new).filter(holds_none) {
+            grant_at(&fd, path, rights | may(named_sockets), plan)?;
+        }
         for path in writable {
             read.left_out += usize::from(!grant_at(&fd, path, rights, plan)?);
         }

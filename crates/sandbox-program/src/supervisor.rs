@@ -301,8 +301,8 @@ fn make_worker(
     socket: OwnedFd,
     others: &Children,
 ) -> Option<Child> {
-    // Without one, the worker reports that git directories of commands are not private.
-    let (asked, asks) = order.plan.hides_git_directories.then(pair).and_then(Result::ok).unzip();
+    // Without one, the worker reports that it makes no calls for commands.
+    let (asked, asks) = environment.layers.mount.holds().then(pair).and_then(Result::ok).unzip();
     // The first worker finds out whether there can be process namespaces, in which a control group
     // is hardly ever needed.
     let mut expected = environment.layers;

@@ -6,17 +6,18 @@ use std::{fs, io};
 
 use crate::filter::{self, FilterPlan};
 use crate::{errno, limits, mounts, namespaces, rules};
+use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open};
 use toolwright_sandbox::layers::{Layer, Layers};
-use toolwright_sandbox::plan::{FileIdentity, Files, Network};
+use toolwright_sandbox::plan::{FileIdentity, Files, Network, Plan};
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{HostMessage, Inbox, Order, Reply, read_request_frame, send};
 
 use crate::activity::Activity;
 use crate::broker::Ends;
-use crate::broker::files::{Confinement, FileThread, GitCalls, SupervisorSocket};
+use crate::broker::files::{Confinement, FileThread, GitCalls, SocketGround, SupervisorSocket};
 use crate::broker::listener::Listener;
-use crate::brokered::{Brokered, Failure, brokered, file_thread, mistake, resolver};
+use crate::brokered::{Brokered, Failure, brokered, file_thread, mistake, refuse, resolver};
 use crate::command::{Command, CommandCalls, CommandEnd, Event};
 use crate::observe::SocketList;
 use crate::prefork::{ForkOutcome, Stack, wait_for_command};
@@ -89,7 +90,6 @@ impl Worker {
         supervisor: Option<SupervisorSocket>,
     ) -> Result<Self, Failure> {
         let WorkerSetup { order, group, tree, temporary, .. } = *setup;
-        let hides = order.plan.hides_git_directories && layers.mount.holds();
         let plan = &order.plan;
         let at = |step: FailedStep| move |error: io::Error| (step, error);
         let alone = layers.pid.holds();
@@ -101,7 +101,7 @@ impl Worker {
         }
         let children = child_signals().map_err(at(FailedStep::Other))?;
         // Before the numbers of processes are bounded, and while there are all rights.
-        let files = file_thread(hides, supervisor.filter(|_| alone), layers)?;
+        let files = file_thread(plan, supervisor.filter(|_| alone), layers)?;
         let prepared = limits::prepare(&plan.limits, layers, group_limits);
         (layers.processes, layers.memory) = (prepared.processes, prepared.memory);
         if alone {
@@ -117,18 +117,7 @@ impl Worker {
         if !mount {
             (layers.closed, layers.protected) = (rules.closed, rules.protected);
         }
-        // While the tree is still this process's to look at.
-        let root = rustix::fs::open(
-            &plan.root,
-            rustix::fs::OFlags::PATH | rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC,
-            rustix::fs::Mode::empty(),
-        )
-        .map_err(other)?;
-        let identity = FileIdentity::of(&root).map_err(at(FailedStep::Other))?;
-        // A root that is closed is covered by a directory of our own.
-        if !plan.closed.contains(&plan.root) && !plan.is_granted(&plan.root, &identity) {
-            return Err((FailedStep::Granted, rustix::io::Errno::STALE.into()));
-        }
+        let root = open_root(plan)?;
         let capabilities =
             namespaces::drop_capabilities(layers).map_err(at(FailedStep::Capabilities))?;
         rustix::thread::set_no_new_privs(true).map_err(other)?;
@@ -153,12 +142,22 @@ impl Worker {
             Err(error) => Layer::Refused(errno::of(&error).raw_os_error()),
         };
         let is_git_strict = plan.is_git_strict;
-        let confinement =
-            Confinement { rules: &rules, filter: &filter, capabilities, is_git_strict };
+        let ground = SocketGround {
+            private: tree.map(mounts::Tree::temporary_devices).unwrap_or_default(),
+            own_network: layers.net.holds(),
+            elsewhere: plan.network.is_brokered(),
+        };
+        let confinement = Confinement {
+            rules: &rules,
+            filter: &filter,
+            capabilities,
+            is_git_strict,
+            sockets: ground,
+        };
         // Nothing waits where there are no filters.
         let files = files.filter(|_| layers.seccomp.holds());
-        if files.is_none() && plan.hides_git_directories && !layers.seccomp.holds() {
-            layers.hidden_git = layers.seccomp;
+        if let Layer::Refused(errno) = layers.seccomp {
+            refuse(plan, layers, errno);
         }
         let files = files
             .map(|(thread, supervisor)| thread.confine(confinement, supervisor).map(|()| thread));
@@ -169,11 +168,7 @@ impl Worker {
             return Err((FailedStep::Other, io::Error::from_raw_os_error(errno)));
         }
         let stack = Stack::new().map_err(at(FailedStep::Other))?;
-        let temporary = match (plan.files, mount) {
-            (Files::Full, _) => Variables::new(vec!["/".into()], None),
-            (Files::Confined, true) => Variables::of_tree(plan.writable.clone()),
-            (Files::Confined, false) => Variables::new(plan.writable.clone(), temporary),
-        };
+        let temporary = variables(plan, mount, temporary);
         let watch = match tree.filter(|_| mount) {
             Some(tree) => Some(mounts::Watch::of(tree, &plan.root).map_err(other)?),
             None => None,
@@ -314,6 +309,27 @@ impl Worker {
         };
         send(inbox, &reply.frame(), &[])?;
         Ok(continues)
+    }
+}
+
+/// The root, while the tree is still this process's to look at.
+fn open_root(plan: &Plan) -> Result<OwnedFd, Failure> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = open(&plan.root, flags, Mode::empty()).map_err(other)?;
+    let identity = FileIdentity::of(&root).map_err(|error| (FailedStep::Other, error))?;
+    // A root that is closed is covered by a directory of our own.
+    if !plan.closed.contains(&plan.root) && !plan.is_granted(&plan.root, &identity) {
+        return Err((FailedStep::Granted, rustix::io::Errno::STALE.into()));
+    }
+    Ok(root)
+}
+
+/// What names the directories for temporary files.
+fn variables(plan: &Plan, mount: bool, temporary: Option<&Path>) -> Variables {
+    match (plan.files, mount) {
+        (Files::Full, _) => Variables::new(vec!["/".into()], None),
+        (Files::Confined, true) => Variables::of_tree(plan.writable.clone()),
+        (Files::Confined, false) => Variables::new(plan.writable.clone(), temporary),
     }
 }
 

@@ -236,7 +236,9 @@ fn unix_sockets(plan: &Plan, layers: &Layers) -> Row {
     if plan.network == Network::Open && plan.files == Files::Full {
         return opened(Choice::NetworkAndFiles);
     }
-    if layers.seccomp.holds() {
+    if layers.seccomp.holds() && layers.own_sockets.holds() {
+        kernel("seccomp, and a broker: commands reach those of their own alone")
+    } else if layers.seccomp.holds() {
         kernel("seccomp: none can be made, but for pairs")
     } else {
         row(Level::None, why("seccomp", layers.seccomp), Advice::Seccomp)

@@ -17,10 +17,10 @@
 //! connects hears nothing of the new one. A second descriptor of the same socket keeps the old one.
 
 mod dns;
-mod request;
+pub(super) mod request;
 mod resolver;
 mod serve;
-mod socket;
+pub(super) mod socket;
 mod waiting;
 
 pub(crate) use resolver::Resolver;

@@ -41,6 +41,11 @@ pub fn program() -> Result<Program, FilterTooLong> {
 pub enum Connections {
     /// Those to the loopback interface of the host.
     Loopback,
+    /// Those to a command's own unix sockets, and all others as they are.
+    Own {
+        /// Whether `listen` waits too, where names of sockets may be of the host's network.
+        listens: bool,
+    },
     /// Those to hosts by name. The sockets of the command are those of a private network, of all kinds, but for those
     /// that the host has connected. Options that would lead their packets elsewhere are refused, and the others are
     /// open.
@@ -77,10 +82,24 @@ pub(super) fn program_of_on(
     }
     match connections {
         None => {}
+        Some(Connections::Own { listens }) => add_own(&mut asm, &mut rules, listens),
         Some(Connections::Loopback) => add_connections(&mut asm, &mut rules, setsockopt),
         Some(Connections::Names) => add_connections(&mut asm, &mut rules, setsockopt_of_names),
     }
     rules.finish(asm)
+}
+
+/// The limit for sending too: by it the broker keeps from waiting.
+fn add_own(asm: &mut Assembler, rules: &mut Rules, listens: bool) {
+    let (ask, allow) = (asm.ask(), asm.allow());
+    rules.add(calls::CONNECT, ask);
+    if listens {
+        rules.add(calls::LISTEN, ask);
+    }
+    let of_sockets = asm.any_of(&LIMIT, ask, allow);
+    let of_sockets = asm.load(low(2), of_sockets);
+    let level = asm.branch(Test::Equal, libc::SOL_SOCKET.unsigned_abs(), of_sockets, allow);
+    rules.add(calls::SETSOCKOPT, asm.load(low(1), level));
 }
 
 fn add_connections(asm: &mut Assembler, rules: &mut Rules, setsockopt: fn(&mut Assembler) -> At) {

@@ -29,7 +29,12 @@ pub(super) enum Request {
 
 /// Takes the caller's socket and its arguments. Both are the caller's only if the notification is
 /// still valid afterwards.
-pub(super) fn read(notification: &Notification) -> Result<(OwnedFd, Request), Errno> {
+///
+/// `is_bound`: no address but those of the loopback interface.
+pub(super) fn read(
+    notification: &Notification,
+    is_bound: bool,
+) -> Result<(OwnedFd, Request), Errno> {
     let [fd, second, third, fourth, fifth, _] = notification.args;
     let caller = Caller::new(notification.thread)?;
     let socket = caller.descriptor(int(fd))?;
@@ -54,7 +59,7 @@ pub(super) fn read(notification: &Notification) -> Result<(OwnedFd, Request), Er
         _ => return Err(Errno::INVAL),
     };
     caller.read(second, bytes)?;
-    let address = address::loopback(bytes)?;
+    let address = if is_bound { address::loopback(bytes)? } else { address::internet(bytes)? };
     Ok((
         socket,
         if is(calls::CONNECT) { Request::Connect(address) } else { Request::Bind(address) },

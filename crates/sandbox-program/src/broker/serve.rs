@@ -34,6 +34,8 @@ pub struct Broker {
     ready: OwnedFd,
     waiting: BTreeMap<u64, Waiting>,
     next: u64,
+    /// Whether callers reach the loopback interface alone.
+    is_bound: bool,
 }
 
 /// A caller whose connection is not there yet.
@@ -49,16 +51,16 @@ struct Waiting {
 impl Broker {
     /// Takes over the listener that a filter was installed with.
     pub fn new(listener: OwnedFd) -> io::Result<Self> {
-        Self::of(Listener::new(listener))
+        Self::of(Listener::new(listener), true)
     }
 
-    pub(crate) fn of(listener: Listener) -> io::Result<Self> {
+    pub(crate) fn of(listener: Listener, is_bound: bool) -> io::Result<Self> {
         let ready = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let timer = Timer::new()?;
         for (source, name) in [(listener.as_fd(), LISTENER), (timer.as_fd(), TIMER)] {
             epoll::add(&ready, source, epoll::EventData::new_u64(name), epoll::EventFlags::IN)?;
         }
-        Ok(Self { listener, timer, ready, waiting: BTreeMap::new(), next: FIRST_WAITING })
+        Ok(Self { listener, timer, ready, waiting: BTreeMap::new(), next: FIRST_WAITING, is_bound })
     }
 
     /// Answers the calls that can be answered now. To be called whenever the descriptor is readable;
@@ -86,7 +88,7 @@ impl Broker {
     fn take_in(&mut self) -> io::Result<()> {
         let Some(notification) = self.listener.receive()? else { return Ok(()) };
         let id = notification.id;
-        match request::read(&notification) {
+        match request::read(&notification, self.is_bound) {
             // The data is the caller's only if the caller still waits. If not, nothing is answered.
             _ if !self.listener.is_valid(id) => self.listener.answer(id, Err(Errno::NOSYS)),
             Ok((socket, request)) => self.make(id, socket, request),

@@ -42,20 +42,30 @@ pub(super) enum Begun {
 /// The caller may change the socket's `O_NONBLOCK` at any time, so that it cannot be what keeps this
 /// process from waiting. The limit for sending can: it is changed by the broker alone.
 pub(super) fn connect_shortly(socket: &OwnedFd, address: &SocketAddr) -> Begun {
-    match try_connect(socket, address) {
-        Ok(begun) => begun,
-        Err(error) => Begun::Done(Err(error)),
-    }
+    shortly(socket, &[Errno::INPROGRESS, Errno::ALREADY], || connect(socket, address))
 }
 
-fn try_connect(socket: &OwnedFd, address: &SocketAddr) -> Result<Begun, Errno> {
+/// As [`connect_shortly`], by a call of the caller. `waiting` are the errors after which somebody who waits goes on to.
+pub(super) fn shortly(
+    socket: &OwnedFd,
+    waiting: &[Errno],
+    call: impl FnOnce() -> Result<(), Errno>,
+) -> Begun {
+    try_shortly(socket, waiting, call).unwrap_or_else(|error| Begun::Done(Err(error)))
+}
+
+fn try_shortly(
+    socket: &OwnedFd,
+    waiting: &[Errno],
+    call: impl FnOnce() -> Result<(), Errno>,
+) -> Result<Begun, Errno> {
     let waits = !fcntl_getfl(socket)?.contains(OFlags::NONBLOCK);
     let limit = socket_timeout(socket, Timeout::Send)?;
     set_socket_timeout(socket, Timeout::Send, Some(MIN_TIMEOUT))?;
-    let result = connect(socket, address);
+    let result = call();
     set_socket_timeout(socket, Timeout::Send, limit)?;
     Ok(match result {
-        Err(error @ (Errno::INPROGRESS | Errno::ALREADY)) if waits => Begun::Waits(limit, error),
+        Err(error) if waits && waiting.contains(&error) => Begun::Waits(limit, error),
         Err(Errno::INTR) => Begun::Waits(limit, Errno::INPROGRESS),
         result => Begun::Done(result),
     })

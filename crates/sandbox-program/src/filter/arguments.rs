@@ -34,6 +34,7 @@ pub(super) const IOPRIO_WHO_USER: u32 = 3;
 /// The bits that let a program run with the rights of its owner or group, and those of `open` with
 /// which it makes a file and looks at the mode.
 const SET_ID: u32 = 0o6000;
+const SET_USER: u32 = 0o4000;
 const O_CREAT: u32 = 0o100;
 const O_TMPFILE: u32 = 0o20_000_000;
 
@@ -55,6 +56,11 @@ fn refuse_any(asm: &mut Assembler, values: &[u32]) -> At {
 /// stays there after it, for others to run.
 pub(super) fn mode(asm: &mut Assembler, argument: u32) -> At {
     refuse_if(asm, argument, Test::AnyBit, SET_ID)
+}
+
+/// The same without the bit of the owner alone.
+pub(super) fn mode_of_user(asm: &mut Assembler, argument: u32) -> At {
+    refuse_if(asm, argument, Test::AnyBit, SET_USER)
 }
 
 /// The same for a file that `open` makes; its flags are in the argument before the mode.

@@ -132,16 +132,16 @@ pub(crate) const SCHEDULING: &[Call] = &[
     call(314, 274), // sched_setattr
 ];
 
-/// Calls that set a mode, and in which argument.
-pub(crate) const MODES: &[(Call, u32)] = &[
-    (CREAT, 1),
-    (only_x86_64(90), 1),  // chmod
-    (call(91, 52), 1),     // fchmod
-    (only_x86_64(133), 1), // mknod
-    (call(259, 33), 2),    // mknodat
-    (call(268, 53), 2),    // fchmodat
-    (alike(452), 2),       // fchmodat2
-];
+pub(crate) const CHMOD: Call = only_x86_64(90);
+pub(crate) const FCHMOD: Call = call(91, 52);
+pub(crate) const FCHMODAT2: Call = alike(452);
+
+/// Calls that make a file with a mode, and in which argument that is.
+pub(crate) const MODES: &[(Call, u32)] = &[(CREAT, 1), (MKNOD, 1), (MKNODAT, 2)];
+
+/// Calls that change a mode.
+pub(crate) const CHMODS: &[(Call, u32)] =
+    &[(CHMOD, 1), (FCHMOD, 1), (call(268, 53), 2), (FCHMODAT2, 2)];
 
 /// The same where the call only may make a file.
 pub(crate) const OPENS: &[(Call, u32)] = &[(OPEN, 2), (OPENAT, 3)];

@@ -40,9 +40,9 @@ fn internet(plan: FilterPlan) -> Internet {
 }
 
 /// A unix socket reaches any service of the host that listens in the file system, so it is as open
-/// as both together.
-fn unix_is_open(plan: FilterPlan) -> bool {
-    plan.network == Network::Open && plan.files == Files::Full
+/// as both together. Elsewhere somebody has to look at what it connects to.
+pub(crate) fn unix_is_open(network: Network, files: Files) -> bool {
+    network == Network::Open && files == Files::Full
 }
 
 /// `socket(family, type, protocol)`.
@@ -69,7 +69,13 @@ pub(super) fn socket(asm: &mut Assembler, plan: FilterPlan) -> At {
     };
     let next = asm.any_of(&[INET, INET6], inet, absent);
     let next = asm.any_of(&[NETLINK], netlink, next);
-    let unix = if unix_is_open(plan) { allow } else { closed };
+    let unix = if unix_is_open(plan.network, plan.files) {
+        allow
+    } else if plan.brokers_files {
+        connected_types(asm)
+    } else {
+        closed
+    };
     let family = asm.any_of(&[UNIX], unix, next);
     asm.load(low(0), family)
 }
@@ -87,16 +93,17 @@ fn stream_or(asm: &mut Assembler, types: &[u32], protocols: &[u32]) -> At {
 /// `socketpair(family, type, …)`: pairs of unix sockets that are connected for good. A datagram
 /// socket is not: it can send to any address, and a raw one is a datagram socket.
 pub(super) fn socketpair(asm: &mut Assembler, plan: FilterPlan) -> At {
-    let (allow, closed) = (asm.allow(), asm.refuse(libc::EACCES));
-    let absent = asm.refuse(libc::EAFNOSUPPORT);
-    let unix = if unix_is_open(plan) {
-        allow
-    } else {
-        let kind = asm.any_of(&[STREAM, SEQPACKET], allow, closed);
-        masked_type(asm, kind)
-    };
+    let (allow, absent) = (asm.allow(), asm.refuse(libc::EAFNOSUPPORT));
+    let unix = if unix_is_open(plan.network, plan.files) { allow } else { connected_types(asm) };
     let family = asm.any_of(&[UNIX], unix, absent);
     asm.load(low(0), family)
+}
+
+/// Types that send only to what they are connected to.
+fn connected_types(asm: &mut Assembler) -> At {
+    let (allow, closed) = (asm.allow(), asm.refuse(libc::EACCES));
+    let kind = asm.any_of(&[STREAM, SEQPACKET], allow, closed);
+    masked_type(asm, kind)
 }
 
 fn masked_type(asm: &mut Assembler, next: At) -> At {

@@ -22,7 +22,7 @@ const I386: u32 = 0x4000_0003;
 const ARM: u32 = 0x4000_0028;
 
 /// The longest program there may be. It is installed once for each worker.
-const MAX_INSTRUCTIONS: usize = 180;
+const MAX_INSTRUCTIONS: usize = 190;
 /// The longest way through it.
 const MAX_STEPS: usize = 24;
 
@@ -65,8 +65,10 @@ fn on_x86_64(plan: FilterPlan, request: &Request) -> Answer {
     match request.number {
         2 if plan.files == Files::Confined => open(second, third),
         257 if plan.files == Files::Confined => open(third, fourth),
-        85 | 90 | 91 | 133 if plan.files == Files::Confined => mode(second),
-        259 | 268 | 452 if plan.files == Files::Confined => mode(third),
+        85 | 133 if plan.files == Files::Confined => mode(second),
+        259 if plan.files == Files::Confined => mode(third),
+        90 | 91 if plan.files == Files::Confined => chmod(plan, second),
+        268 | 452 if plan.files == Files::Confined => chmod(plan, third),
         437 if plan.files == Files::Confined && !plan.brokers_files => Errno(ENOSYS),
         16 => ioctl(second),
         29..=31 | 64..=71 | 220 | 240 | 241 if !plan.own_ipc => Errno(ENOSYS),
@@ -97,8 +99,9 @@ fn on_aarch64(plan: FilterPlan, request: &Request) -> Answer {
     let [first, second, third, fourth, ..] = request.args;
     match request.number {
         56 if plan.files == Files::Confined => open(third, fourth),
-        52 if plan.files == Files::Confined => mode(second),
-        33 | 53 | 452 if plan.files == Files::Confined => mode(third),
+        52 if plan.files == Files::Confined => chmod(plan, second),
+        33 if plan.files == Files::Confined => mode(third),
+        53 | 452 if plan.files == Files::Confined => chmod(plan, third),
         437 if plan.files == Files::Confined && !plan.brokers_files => Errno(ENOSYS),
         29 => ioctl(second),
         180 | 181 | 186..=197 if !plan.own_ipc => Errno(ENOSYS),
@@ -141,6 +144,11 @@ fn trace(request: u64, options: u64) -> Answer {
 
 fn mode(mode: u64) -> Answer {
     only_own(int(mode) & 0o6000 == 0)
+}
+
+/// The set-group bit waits for the broker.
+fn chmod(plan: FilterPlan, bits: u64) -> Answer {
+    if plan.brokers_files { only_own(int(bits) & 0o4000 == 0) } else { mode(bits) }
 }
 
 fn open(flags: u64, mode_argument: u64) -> Answer {
@@ -187,6 +195,7 @@ fn socket(plan: FilterPlan, family: i32, kind: i32, protocol: i32) -> Answer {
         matches!(plan.network, Network::PrivateLoopback | Network::Names) && plan.own_net;
     match family {
         AF_UNIX if plan.network == Network::Open && plan.files == Files::Full => Allow,
+        AF_UNIX if plan.brokers_files && matches!(kind, SOCK_STREAM | SOCK_SEQPACKET) => Allow,
         AF_UNIX => Errno(EACCES),
         AF_INET | AF_INET6 => match plan.network {
             // SOCK_PACKET

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::stat;
+use rustix::fs::{fstat, stat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
@@ -41,6 +41,8 @@ pub(super) struct Placed {
     pub(super) scratch: Scratch,
     pub(super) programs: Option<Programs>,
     pub(super) forks: Option<Forks>,
+    /// The file systems of directories for temporary files.
+    pub(super) temporary: Vec<u64>,
 }
 
 impl Placement {
@@ -155,7 +157,9 @@ impl Placement {
                 }
             }
         }
-        Ok(Placed { scratch, programs, forks })
+        let devices = temporary.iter().flatten().filter_map(|tree| fstat(tree).ok());
+        let temporary = devices.map(|stat| stat.st_dev).collect();
+        Ok(Placed { scratch, programs, forks, temporary })
     }
 
     /// Makes every directory and every place that will be needed in our own file system.

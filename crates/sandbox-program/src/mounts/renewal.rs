@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::{fstat, stat};
+use rustix::fs::fstat;
 use rustix::io::Errno;
 use rustix::mount::{MountPropagationFlags, mount_change};
 
@@ -48,12 +48,6 @@ impl Renewal {
 
     pub(super) fn file_system(&self) -> BorrowedFd<'_> {
         self.scratch.as_fd()
-    }
-
-    /// Whether a file system is that of a temporary directory, which the host does not see.
-    pub(super) fn has_temporary_device(&self, device: u64) -> bool {
-        let temporary = self.layout.entries().iter().filter(|entry| entry.kind == Kind::Temporary);
-        temporary.filter_map(|entry| stat(&entry.path).ok()).any(|stat| stat.st_dev == device)
     }
 
     /// Makes a path read-only, and keeps it in its place.

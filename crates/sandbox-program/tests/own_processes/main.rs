@@ -3,8 +3,12 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod attacks;
+mod host;
+mod modes;
 mod place;
 #[path = "../broker/sandbox.rs"]
 #[expect(dead_code, reason = "other tests use the rest")]
 mod sandbox;
+mod sockets;
 mod tracing;

@@ -21,7 +21,7 @@ pub(super) struct Named {
 
 impl Named {
     /// `opened` is the directory of the descriptor, if that was opened already.
-    fn read(
+    pub(super) fn read(
         caller: &FileCaller<'_>,
         base: RawFd,
         address: u64,
@@ -242,11 +242,11 @@ fn check_flags(call: calls::Call, arguments: &[u64; 6]) -> Result<(), Errno> {
 
 /// As the kernel takes an `int`.
 #[expect(clippy::cast_possible_truncation, reason = "the kernel truncates")]
-fn int(argument: u64) -> i32 {
+pub(super) fn int(argument: u64) -> i32 {
     argument as i32
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the kernel truncates")]
-fn word(argument: u64) -> u32 {
+pub(super) fn word(argument: u64) -> u32 {
     argument as u32
 }

@@ -61,10 +61,12 @@ impl OwnRights {
         !self.retained.is_empty()
     }
 
-    /// Makes a call with the rights of its caller.
+    /// Makes a call with the rights of its caller. A server is told whose the process is that connects to it, so as a
+    /// `peer` this thread takes on the caller's user altogether.
     pub(super) fn with<T>(
         &self,
         caller: &Identity,
+        is_peer: bool,
         call: impl FnOnce() -> Result<T, Errno>,
     ) -> Result<T, Errno> {
         let Identity { user, group, groups, capabilities, .. } = caller;
@@ -74,14 +76,19 @@ impl OwnRights {
         if !changes && effective == self.retained {
             return call();
         }
-        let entered = if changes { enter(*user, *group, groups) } else { Ok(()) };
+        let entered = if changes { enter(*user, *group, groups, is_peer) } else { Ok(()) };
         // The kernel changes capabilities together with the user.
         let entered = entered
             .and_then(|()| set_capabilities(None, CapabilitySets { effective, ..self.sets }));
         let result = entered.and_then(|()| call());
         set_capabilities(None, self.sets)?;
         if changes {
-            enter(own.user, own.group, &own.groups)?;
+            if is_peer {
+                // Its right to become somebody else comes back with the user.
+                set_effective(own.user, own.group)?;
+                set_capabilities(None, self.sets)?;
+            }
+            enter(own.user, own.group, &own.groups, false)?;
             set_capabilities(None, self.sets)?;
         }
         result
@@ -89,11 +96,14 @@ impl OwnRights {
 }
 
 /// Takes on a user and groups. The functions of libc would change all threads.
-fn enter(user: u32, group: u32, groups: &[u32]) -> Result<(), Errno> {
+fn enter(user: u32, group: u32, groups: &[u32], is_peer: bool) -> Result<(), Errno> {
     // SAFETY: the kernel reads as many groups as there are.
     unsafe {
         if libc::syscall(libc::SYS_setgroups, groups.len(), groups.as_ptr()) != 0 {
             return Err(errno::last());
+        }
+        if is_peer {
+            return set_effective(user, group);
         }
         for (call, id) in [(libc::SYS_setfsgid, group), (libc::SYS_setfsuid, user)] {
             libc::syscall(call, id);
@@ -101,6 +111,20 @@ fn enter(user: u32, group: u32, groups: &[u32]) -> Result<(), Errno> {
             if libc::syscall(call, id) != libc::c_long::from(id) {
                 return Err(Errno::PERM);
             }
+        }
+    }
+    Ok(())
+}
+
+/// Also sets what files are used with.
+fn set_effective(user: u32, group: u32) -> Result<(), Errno> {
+    const SAME: u32 = u32::MAX;
+    // SAFETY: system calls on no memory. That of libc would change all threads.
+    unsafe {
+        if libc::syscall(libc::SYS_setresgid, SAME, group, SAME) != 0
+            || libc::syscall(libc::SYS_setresuid, SAME, user, SAME) != 0
+        {
+            return Err(errno::last());
         }
     }
     Ok(())

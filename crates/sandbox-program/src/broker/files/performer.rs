@@ -14,7 +14,9 @@ use super::call::{Change, FileCall};
 use super::caller::{FileCaller, Processes, Status};
 use super::git::GitDirectories;
 use super::identity::{Identity, OwnRights};
+use super::modes::ModeCall;
 use super::open::Waiting;
+use super::own_sockets::{Met, OwnSockets, Pending};
 use super::perform::{Performed, perform, remove_file};
 use super::resolve::Place;
 use super::supervisor_socket::SupervisorSocket;
@@ -35,14 +37,21 @@ pub(super) enum Answer {
     Later(Late),
 }
 
-/// A call that opens what another process has to open as well.
+/// A call that another process has to do its part of.
 #[derive(Debug)]
 pub(super) struct Late {
     pub(super) id: u64,
     /// Without one, the caller has the usual rights.
     identity: Option<Identity>,
-    waiting: Waiting,
-    closes_on_exec: bool,
+    kind: LateKind,
+}
+
+#[derive(Debug)]
+enum LateKind {
+    /// It opens what the other has to open as well. What it opens may be closed on exec.
+    Opens(Waiting, bool),
+    /// It connects to a server that takes no more connections at the moment.
+    Connects(Pending),
 }
 
 /// A file that a call has made.
@@ -61,7 +70,18 @@ impl Answer {
                 Self::Made(opened, closes_on_exec, Made { identity, place })
             }
             Performed::Later(waiting, closes_on_exec) => {
-                Self::Later(Late { id, identity, waiting, closes_on_exec })
+                Self::Later(Late { id, identity, kind: LateKind::Opens(waiting, closes_on_exec) })
+            }
+        }
+    }
+
+    /// `None`: the call is answered elsewhere.
+    fn of_socket(met: Met, id: u64, identity: Option<Identity>) -> Option<Self> {
+        match met {
+            Met::Done => Some(Self::Done),
+            Met::Elsewhere => None,
+            Met::Later(pending) => {
+                Some(Self::Later(Late { id, identity, kind: LateKind::Connects(pending) }))
             }
         }
     }
@@ -73,6 +93,7 @@ pub(super) struct Performer {
     processes: Processes,
     rights: OwnRights,
     git: GitDirectories,
+    sockets: OwnSockets,
     /// The mask that commands begin with, and the one in force.
     usual_umask: u32,
     umask: Cell<u32>,
@@ -88,6 +109,7 @@ impl Performer {
     /// `retained` are the capabilities that commands begin with. To be called on the thread itself.
     pub(super) fn new(
         (supervisor, is_strict): (SupervisorSocket, bool),
+        sockets: OwnSockets,
         retained: CapabilitySet,
         scheduling: Scheduling,
     ) -> Result<Self, Errno> {
@@ -99,6 +121,7 @@ impl Performer {
             rights: OwnRights::new(identity, retained)?,
             processes,
             git: GitDirectories::new(supervisor, is_strict),
+            sockets,
             usual_umask,
             umask: Cell::new(usual_umask),
             has_other_mask: Cell::new(false),
@@ -132,11 +155,54 @@ impl Performer {
         Ok(Answer::of(performed, notification.id, identity))
     }
 
-    /// Tries again what could not be opened at once.
+    /// As [`answer`](Self::answer), for a call that changes a mode.
+    pub(super) fn change_mode(
+        &self,
+        notification: &Notification,
+        is_valid: impl FnOnce() -> bool,
+    ) -> Result<Answer, Errno> {
+        let caller = FileCaller { processes: &self.processes, thread: notification.thread };
+        let call = ModeCall::read(notification, &caller)?;
+        let matters = self.has_other_rights.get() && self.rights.can_differ();
+        let identity = if matters { Some(self.identity(&caller)?) } else { None };
+        if !is_valid() {
+            return Err(Errno::INTR);
+        }
+        self.with(identity.as_ref(), || call.perform(&caller)).map(|()| Answer::Done)
+    }
+
+    /// As [`answer`](Self::answer), for a call on a socket. `None`: it is answered elsewhere.
+    pub(super) fn answer_on_socket(
+        &self,
+        notification: &Notification,
+        is_valid: impl FnOnce() -> bool,
+    ) -> Result<Option<Answer>, Errno> {
+        let caller = FileCaller { processes: &self.processes, thread: notification.thread };
+        let Some(call) = self.sockets.read(notification, &caller)? else { return Ok(None) };
+        let has_other_rights = self.has_other_rights.get();
+        let matters = has_other_rights && self.rights.can_differ() || self.has_other_mask.get();
+        let identity = if matters && call.is_unix() { Some(self.identity(&caller)?) } else { None };
+        if !is_valid() {
+            return Err(Errno::INTR);
+        }
+        let perform = || self.sockets.perform(call, &caller);
+        let met = self.as_peer(identity.as_ref(), perform)?;
+        Ok(Answer::of_socket(met, notification.id, identity))
+    }
+
+    /// Tries again what could not be done at once.
     pub(super) fn try_again(&self, late: Late) -> Result<Answer, Errno> {
-        let Late { id, identity, waiting, closes_on_exec } = late;
-        let opened = self.with(identity.as_ref(), || waiting.try_open())?;
-        Ok(Answer::of(Performed::of(opened, closes_on_exec), id, identity))
+        let Late { id, identity, kind } = late;
+        match kind {
+            LateKind::Opens(waiting, closes_on_exec) => {
+                let opened = self.with(identity.as_ref(), || waiting.try_open())?;
+                Ok(Answer::of(Performed::of(opened, closes_on_exec), id, identity))
+            }
+            LateKind::Connects(pending) => {
+                let met = self.as_peer(identity.as_ref(), || pending.try_again())?;
+                Answer::of_socket(met, id, identity).ok_or(Errno::NOSYS)
+            }
+        }
     }
 
     /// Removes what a call has made whose caller has no room for its descriptor. The kernel would have made nothing.
@@ -156,9 +222,27 @@ impl Performer {
         identity: Option<&Identity>,
         work: impl FnOnce() -> Result<T, Errno>,
     ) -> Result<T, Errno> {
+        self.as_caller(identity, false, work)
+    }
+
+    /// As [`with`](Self::with), also for whoever asks which user connects or listens.
+    fn as_peer<T>(
+        &self,
+        identity: Option<&Identity>,
+        work: impl FnOnce() -> Result<T, Errno>,
+    ) -> Result<T, Errno> {
+        self.as_caller(identity, true, work)
+    }
+
+    fn as_caller<T>(
+        &self,
+        identity: Option<&Identity>,
+        is_peer: bool,
+        work: impl FnOnce() -> Result<T, Errno>,
+    ) -> Result<T, Errno> {
         self.set_umask(identity.map_or(self.usual_umask, |identity| identity.umask));
         match identity {
-            Some(identity) if self.rights.can_differ() => self.rights.with(identity, work),
+            Some(identity) if self.rights.can_differ() => self.rights.with(identity, is_peer, work),
             _ => work(),
         }
     }
@@ -211,6 +295,7 @@ impl Performer {
         self.has_other_mask.set(false);
         self.has_other_rights.set(false);
         self.seen.borrow_mut().clear();
+        self.sockets.forget();
         self.scheduling.attend(false);
     }
 

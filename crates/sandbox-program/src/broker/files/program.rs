@@ -12,6 +12,12 @@ pub struct FileRules {
     pub thread: u32,
     /// Whether calls wait. If not, only what the worker needs for them is closed.
     pub waits: bool,
+    /// Whether those on names do.
+    pub names: bool,
+    /// Whether the filter of the worker leaves unix sockets open for those of a command alone.
+    pub sockets: bool,
+    /// Whether it leaves the set-group bit open, for directories alone.
+    pub modes: bool,
     /// Whether the filter of the worker leaves `openat2` open for the broker alone.
     pub closes_openat2: bool,
     /// Whether calls that may make a file or write to one wait too.
@@ -22,19 +28,29 @@ pub struct FileRules {
 
 impl FileRules {
     pub(in crate::broker) fn add(self, asm: &mut Assembler, rules: &mut Rules) {
+        let (ask, allow) = (asm.ask(), asm.allow());
         if self.waits {
-            let (ask, allow) = (asm.ask(), asm.allow());
+            for &call in calls::RIGHTS {
+                rules.add(call, ask);
+            }
+        } else if self.sockets {
+            rules.add(calls::SOCKET, without_unix(asm));
+        }
+        if self.modes {
+            let held = if self.waits { ask } else { asm.refuse(libc::EPERM) };
+            for &(call, argument) in calls::CHMODS {
+                let tested = asm.branch(Test::AnyBit, SET_GROUP, held, allow);
+                rules.add(call, asm.load(low(argument), tested));
+            }
+        }
+        if self.waits && self.names {
             for call in waiting() {
                 rules.add(call, ask);
             }
             let directory = asm.branch(Test::AnyBit, libc::AT_REMOVEDIR.unsigned_abs(), ask, allow);
             rules.add(calls::UNLINKAT, asm.load(low(2), directory));
-            for &call in calls::RIGHTS {
-                rules.add(call, ask);
-            }
         }
-        if self.waits && self.is_strict {
-            let ask = asm.ask();
+        if self.waits && self.names && self.is_strict {
             for call in [calls::CREAT, calls::TRUNCATE] {
                 rules.add(call, ask);
             }
@@ -63,6 +79,15 @@ impl FileRules {
     }
 }
 
+const SET_GROUP: u32 = libc::S_ISGID;
+
+/// No unix sockets, where nobody looks at what they connect to.
+fn without_unix(asm: &mut Assembler) -> At {
+    let (allow, refuse) = (asm.allow(), asm.refuse(libc::EACCES));
+    let family = asm.branch(Test::Equal, libc::AF_UNIX.unsigned_abs(), refuse, allow);
+    asm.load(low(0), family)
+}
+
 /// What makes no name and writes to no file that has one is left to the kernel.
 const NAMELESS: u32 =
     libc::O_PATH.unsigned_abs() | (libc::O_TMPFILE & !libc::O_DIRECTORY).unsigned_abs();
@@ -86,8 +111,16 @@ mod tests {
     use crate::filter::specification::Answer::{Allow, Ask, Errno};
     use crate::filter::specification::{BOTH, Request, run};
 
-    const RULES: FileRules =
-        FileRules { thread: 7, waits: true, closes_openat2: true, is_strict: false, traces: false };
+    const RULES: FileRules = FileRules {
+        thread: 7,
+        waits: true,
+        names: true,
+        sockets: false,
+        modes: false,
+        closes_openat2: true,
+        is_strict: false,
+        traces: false,
+    };
 
     #[test]
     fn every_number_is_answered_as_specified() {
@@ -172,6 +205,49 @@ mod tests {
                 let request = Request { arch: arch.audit_number(), number, args: [0; 6] };
                 assert_eq!(run(&strict, &request).0, Ask, "{arch:?} {request:?}");
                 assert_eq!(run(&plain, &request).0, Allow, "{arch:?} {request:?}");
+            }
+        }
+    }
+
+    /// Own sockets and modes wait, or what the worker's filter leaves open for them is closed.
+    #[test]
+    fn sockets_and_modes_wait_or_are_closed() {
+        use crate::broker::program::Connections::Own;
+        for arch in BOTH {
+            let [connect, listen, socket, limit, mkdir] = match arch {
+                Architecture::X86_64 => [42, 50, 41, 54, 83],
+                Architecture::Aarch64 => [203, 201, 198, 208, 34],
+            };
+            let modes: &[(u32, usize)] = match arch {
+                Architecture::X86_64 => &[(90, 1), (91, 1), (268, 2), (452, 2)],
+                Architecture::Aarch64 => &[(52, 1), (53, 2), (452, 2)],
+            };
+            for (waits, listens) in [(true, true), (true, false), (false, false)] {
+                let rules = FileRules { waits, names: false, sockets: true, modes: true, ..RULES };
+                let own = waits.then_some(Own { listens });
+                let program = program_of_on(arch, own, Some(rules)).expect("short enough");
+                let answer = |number, args| {
+                    run(&program, &Request { arch: arch.audit_number(), number, args }).0
+                };
+                let ask_if = |asks| if asks { Ask } else { Allow };
+                assert_eq!(answer(connect, [0; 6]), ask_if(waits));
+                assert_eq!(answer(listen, [0; 6]), ask_if(listens));
+                assert_eq!(answer(mkdir, [0; 6]), Allow);
+                let unix = if waits { Allow } else { Errno(libc::EACCES) };
+                assert_eq!(answer(socket, [1, 1, 0, 0, 0, 0]), unix);
+                assert_eq!(answer(socket, [2, 1, 0, 0, 0, 0]), Allow);
+                for option in [21, 67] {
+                    assert_eq!(answer(limit, [3, 1, option, 0, 0, 0]), ask_if(waits));
+                    assert_eq!(answer(limit, [3, 6, option, 0, 0, 0]), Allow);
+                }
+                let held = if waits { Ask } else { Errno(EPERM) };
+                for &(number, argument) in modes {
+                    for (mode, expected) in [(0o755, Allow), (0o2755, held), (0o3777, held)] {
+                        let mut args = [u64::MAX & !0o2000; 6];
+                        args[argument] = mode;
+                        assert_eq!(answer(number, args), expected, "{arch:?} {number}");
+                    }
+                }
             }
         }
     }

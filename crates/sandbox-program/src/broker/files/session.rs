@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use toolwright_sandbox::refused_git::RefusedGit;
 
 use super::call::{changes, is_file_call};
+use super::modes::is_mode_call;
 use super::performer::{Answer, Late, Performer};
 use crate::broker::listener::{Listener, Notification};
 use crate::reaped::Stopped;
@@ -41,6 +42,8 @@ struct State {
 
 /// How long a call is left alone that waits for another process.
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
+/// How many calls may wait for other processes. Each costs the worker descriptors.
+const MAX_LATE: usize = 256;
 /// More refusals are dropped.
 const MAX_REFUSED: usize = 16;
 
@@ -107,7 +110,11 @@ impl Session {
                         if std::mem::take(&mut is_first) {
                             performer.attend();
                         }
-                        late.extend(self.answer(performer, notification));
+                        match self.answer(performer, notification) {
+                            Some(one) if late.len() < MAX_LATE => late.push(one),
+                            Some(one) => self.listener.answer(one.id, Err(Errno::AGAIN)),
+                            None => {}
+                        }
                     }
                     Ok(None) => {}
                     Err(_) => return,
@@ -135,11 +142,22 @@ impl Session {
             self.listener.let_pass(notification.id);
             return None;
         }
-        if !is_file_call(&notification) {
-            self.listener.hand_over(notification);
-            return None;
-        }
         let id = notification.id;
+        if is_mode_call(&notification) {
+            let result = performer.change_mode(&notification, || self.listener.is_valid(id));
+            return self.end_call(performer, id, result);
+        }
+        if !is_file_call(&notification) {
+            let answered = performer.answer_on_socket(&notification, || self.listener.is_valid(id));
+            return match answered {
+                Ok(None) => {
+                    self.listener.hand_over(notification);
+                    None
+                }
+                Ok(Some(answer)) => self.end_call(performer, id, Ok(answer)),
+                Err(errno) => self.end_call(performer, id, Err(errno)),
+            };
+        }
         let result = performer.answer(&notification, || self.listener.is_valid(id));
         let (made, refused) = (performer.take_made(), performer.take_refused());
         if made || !refused.is_empty() {

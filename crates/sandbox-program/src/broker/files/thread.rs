@@ -16,6 +16,7 @@ use rustix::process::{
 };
 use rustix::thread::{UnshareFlags, gettid, unshare_unsafe};
 
+use super::own_sockets::{OwnSockets, SocketGround};
 use super::performer::Performer;
 use super::session::Session;
 use super::supervisor_socket::SupervisorSocket;
@@ -64,6 +65,7 @@ pub(crate) struct Confinement<'a> {
     pub(crate) capabilities: RetainedCapabilities,
     /// Whether nothing that git would obey comes to lie on the host.
     pub(crate) is_git_strict: bool,
+    pub(crate) sockets: SocketGround<'a>,
 }
 
 impl FileThread {
@@ -99,7 +101,7 @@ impl FileThread {
         supervisor: SupervisorSocket,
     ) -> io::Result<()> {
         self.run(move |performer| {
-            let Confinement { rules, filter, capabilities, is_git_strict } = confinement;
+            let Confinement { rules, filter, capabilities, is_git_strict, sockets } = confinement;
             // SAFETY: only the directory, the root and the mask become this thread's own.
             let confined = unsafe { unshare_unsafe(UnshareFlags::FS) }
                 .map_err(io::Error::from)
@@ -107,10 +109,12 @@ impl FileThread {
                 .and_then(|()| Ok(rustix::thread::set_no_new_privs(true)?));
             let confined = confined.and_then(|()| {
                 let scheduling = Scheduling::yielding();
+                let sockets = OwnSockets::new(sockets);
                 filter::install(filter)?;
                 rules.restrict_self()?;
                 let supervisor = (supervisor, is_git_strict);
-                *performer = Some(Performer::new(supervisor, capabilities.set(), scheduling)?);
+                let retained = capabilities.set();
+                *performer = Some(Performer::new(supervisor, sockets, retained, scheduling)?);
                 Ok(())
             });
             (confined, None)

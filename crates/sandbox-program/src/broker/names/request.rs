@@ -18,7 +18,7 @@ const MAX_ADDRESS_BYTES: usize = 128;
 const LIMIT: usize = 16;
 
 /// A call, with all that was in the caller's memory.
-pub(super) enum Request {
+pub(in crate::broker) enum Request {
     Connect(Vec<u8>),
     Bind(Vec<u8>),
     Listen(i32),
@@ -28,7 +28,7 @@ pub(super) enum Request {
 
 /// The descriptor of a caller.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(in crate::broker) struct Place {
     pub(super) thread: u32,
     pub(super) descriptor: RawFd,
 }
@@ -49,7 +49,9 @@ impl Place {
 
 /// Takes the caller's socket and its arguments. Both are the caller's only if the notification is
 /// still valid afterwards.
-pub(super) fn read(notification: &Notification) -> Result<(OwnedFd, Place, Request), Errno> {
+pub(in crate::broker) fn read(
+    notification: &Notification,
+) -> Result<(OwnedFd, Place, Request), Errno> {
     let [fd, second, third, fourth, fifth, _] = notification.args;
     let caller = Caller::new(notification.thread)?;
     let place = Place { thread: notification.thread, descriptor: int(fd) };

@@ -118,7 +118,7 @@ pub(super) fn take_over(new: &OwnedFd, old: &OwnedFd) -> Result<(), Errno> {
 }
 
 /// `connect` or `bind` as the caller wrote its address, on a socket that does not wait.
-pub(super) fn call_on(
+pub(in crate::broker) fn call_on(
     socket: &OwnedFd,
     address: &[u8],
     call: unsafe extern "C" fn(libc::c_int, *const libc::sockaddr, libc::socklen_t) -> libc::c_int,
