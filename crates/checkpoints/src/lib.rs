@@ -60,6 +60,7 @@ mod settle;
 mod state;
 mod swap;
 mod take;
+mod touched;
 mod unkept;
 mod walk;
 mod windows;

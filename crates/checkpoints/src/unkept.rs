@@ -2,7 +2,8 @@
 //!
 //! A call can rename an ignored file to a kept name, or unpack one and remove it. The new file is then all that is
 //! left of the old one, and an undo that removed it would lose it. Two signs tell such a file: it is older than the
-//! call and was not kept under another name, or something that is not kept has gone in the same call.
+//! call and was not kept under another name, or something that is not kept has gone or was changed in the same call,
+//! also within a directory that is ignored.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -18,6 +19,7 @@ use crate::error::Tx;
 use crate::head::{Head, HeadChanges, Row};
 use crate::look::CLOCK_TICK;
 use crate::state::{State, What};
+use crate::touched;
 
 /// How a version came to be, as far as that bears on an undo. Stored in the column `ours`, above the lowest bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,7 +59,7 @@ impl Making {
                 "it was there before, under a name that checkpoints do not keep, and may be the only copy",
             ),
             Self::WhileGone => Some(
-                "something that checkpoints do not keep went away when it was made, and it may be all that is left of that",
+                "something that checkpoints do not keep went away or was changed when it was made, and it may be all that is left of that",
             ),
         }
     }
@@ -115,8 +117,19 @@ pub(crate) fn mark(
     let is_gone = |row: &Row| row.inode == 0 || !is_renamed(row);
     let has_gone = changes.removed().filter_map(unkept).any(is_gone)
         || changes.changed().any(|(path, row)| {
-            unkept(path).is_some() && row.state.is_kept() && row.state.mtime >= since
-        });
+            // What was in it may have been packed, or unpacked, before it was written anew.
+            unkept(path).is_some_and(|old| {
+                !row.state.is_kept() || row.state.mtime >= since || row.inode != old.inode
+            })
+        })
+        || changes
+            .settled
+            .iter()
+            .any(|(path, inode, _)| unkept(path).is_some_and(|old| old.inode != *inode));
+    let is_new = |path: &[u8], row: &Row| row.state.is_kept() && !head.rows.contains_key(path);
+    let has_gone = has_gone
+        || changes.changed().any(|(path, row)| is_new(path, row) && !row.state.is_directory())
+            && touched::is_touched(directory, ignored_directories(head, changes), since);
     let mut inodes = Inodes::default();
     for (path, row) in changes.changed_mut() {
         if !matches!(row.state.what, What::File { .. } | What::Link(_)) {
@@ -144,6 +157,17 @@ pub(crate) fn mark(
         }
     }
     Ok(())
+}
+
+/// The directories that were ignored before and still are. Of an ignored file the inode is known.
+fn ignored_directories<'a>(
+    head: &'a Head,
+    changes: &'a HeadChanges,
+) -> impl Iterator<Item = &'a [u8]> {
+    let is_directory = |row: &Row| row.state.what == What::Ignored && row.inode == 0;
+    let removed: HashSet<&[u8]> = changes.removed().collect();
+    let paths = head.rows.iter().filter(move |(_, row)| is_directory(row));
+    paths.map(|(path, _)| &path[..]).filter(move |path| !removed.contains(path))
 }
 
 /// The inodes of the last state, looked at when they are needed.
@@ -193,7 +217,7 @@ impl Inodes {
 
 /// When an entry was made, in nanoseconds, where the file system knows it.
 #[cfg(target_os = "linux")]
-fn birth(directory: BorrowedFd<'_>, path: &[u8]) -> Option<i64> {
+pub(crate) fn birth(directory: impl AsFd, path: &[u8]) -> Option<i64> {
     use rustix::fs::{StatxFlags, statx};
     let flags = AtFlags::SYMLINK_NOFOLLOW;
     let found = statx(directory, OsStr::from_bytes(path), flags, StatxFlags::BTIME).ok()?;
@@ -204,13 +228,13 @@ fn birth(directory: BorrowedFd<'_>, path: &[u8]) -> Option<i64> {
 }
 
 #[cfg(target_os = "macos")]
-fn birth(directory: BorrowedFd<'_>, path: &[u8]) -> Option<i64> {
+pub(crate) fn birth(directory: impl AsFd, path: &[u8]) -> Option<i64> {
     let stat = rustix::fs::statat(directory, OsStr::from_bytes(path), AtFlags::SYMLINK_NOFOLLOW);
     let stat = stat.ok()?;
     Some(stat.st_birthtime.saturating_mul(1_000_000_000).saturating_add(stat.st_birthtime_nsec))
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn birth(_: BorrowedFd<'_>, _: &[u8]) -> Option<i64> {
+pub(crate) fn birth(_: impl AsFd, _: &[u8]) -> Option<i64> {
     None
 }

@@ -32,7 +32,7 @@ use crate::look::Look;
 use crate::options::{Progress, decision};
 use crate::state::{SkipReason, What};
 use entries::Reserved;
-use names::Names;
+pub(crate) use names::Names;
 
 /// Directories are opened with these flags.
 pub(crate) const DIRECTORY: OFlags =

@@ -13,7 +13,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use support::{GO_ON, Project, Random, restore_to, tenth_of};
-use toolwright_checkpoints::{CheckpointError, Options, Progress, Restore, Restored, WindowKind};
+use toolwright_checkpoints::{
+    ChangeKind, CheckpointError, Options, Progress, Restore, Restored, WindowKind,
+};
 
 const MAX_FILE_BYTES: u64 = 1000;
 
@@ -61,7 +63,6 @@ fn a_renamed_ignored_file_is_left() {
     let restored = undone(&project, || {
         fs::rename(project.path("key.env"), project.path("key.bak")).unwrap();
         fs::rename(project.path("cache/deep/blob"), project.path("blob")).unwrap();
-        project.write("made", "by the call\n");
     });
     assert_eq!(left(&restored), ["blob", "key.bak", "key.env"]);
     assert!(restored.left[0].1.contains("only copy"), "{:?}", restored.left);
@@ -94,6 +95,13 @@ fn other_calls_are_undone_as_before() {
         project.write("new/made", "by the call\n");
     });
     assert_eq!((left(&restored), project.tree()), (vec![], before));
+    // A rename explains that a name has gone.
+    let restored = undone(&project, || {
+        fs::rename(project.path("key.env"), project.path("key.bak")).unwrap();
+        project.write("made", "by the call\n");
+    });
+    assert_eq!(left(&restored), ["key.bak", "key.env"]);
+    assert!(!project.path("made").exists());
 }
 
 #[test]
@@ -147,7 +155,10 @@ fn undone_later(project: &Project, first: i64) {
     assert_eq!(project.read("key.old"), "KEY=1\n");
 }
 
-/// The contents of all files, each without the mark of its packing.
+const PACKED: &str = "packed ";
+const NEXT: &str = "\n--\n";
+
+/// The contents of all files, also of those that are packed.
 fn contents(root: &Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for entry in fs::read_dir(root).unwrap() {
@@ -155,16 +166,27 @@ fn contents(root: &Path) -> BTreeSet<String> {
         if path.symlink_metadata().unwrap().is_dir() {
             found.extend(contents(&path));
         } else {
-            found.insert(
-                fs::read_to_string(&path).unwrap().trim_start_matches("packed ").to_owned(),
-            );
+            let text = fs::read_to_string(&path).unwrap();
+            let unpacked = text.split(NEXT).map(|part| part.trim_start_matches(PACKED).to_owned());
+            found.extend(unpacked);
         }
     }
     found
 }
 
-const NAMES: [&str; 9] =
-    ["a", "b", "c.env", "d.env", "e.gz", "cache/f", "cache/g/h", "dir/i", "dir/j.env"];
+const NAMES: [&str; 11] = [
+    "a",
+    "b",
+    "c.env",
+    "d.env",
+    "e.gz",
+    "cache/f",
+    "cache/g/h",
+    "cache/k",
+    "dir/i",
+    "dir/j.env",
+    "dir/l",
+];
 
 fn some_path(random: &mut Random, project: &Project) -> PathBuf {
     let path = project.path(NAMES[random.below(NAMES.len() as u64) as usize]);
@@ -172,66 +194,92 @@ fn some_path(random: &mut Random, project: &Project) -> PathBuf {
     path
 }
 
-/// What cannot be told from other files, so that nobody knows of what is made from it.
-#[derive(Default)]
-struct Untold {
-    /// The contents of an ignored directory.
-    contents: BTreeSet<String>,
-    /// Where a file was packed. Another file there looks like the same with another content.
-    places: BTreeSet<PathBuf>,
-}
-
-/// What a command does to one or two files, without destroying a content.
-fn act(random: &mut Random, project: &Project, untold: &mut Untold, round: u64) {
+/// What a command does to one or two files, as `mv`, `cp`, `ln`, `gzip`, `gunzip`, `tar`, `rm` and a shell do it.
+fn act(random: &mut Random, project: &Project, round: u64) {
     let (from, to) = (some_path(random, project), some_path(random, project));
-    let is_there = |path: &Path| path.symlink_metadata().is_ok();
-    let is_free = |path: &Path| !is_there(path) && !untold.places.contains(path);
-    match random.below(6) {
-        0 | 1 if is_there(&from) && is_free(&to) => fs::rename(&from, &to).unwrap(),
-        // As `gzip` and `gunzip`. What is within an ignored directory is unknown, also that it goes away.
-        2 if is_there(&from) && is_free(&to) => {
-            let content = fs::read_to_string(&from).unwrap();
-            if !untold.contents.contains(content.trim_start_matches("packed ")) {
-                fs::write(&to, format!("packed {content}")).unwrap();
+    let is_free = to.symlink_metadata().is_err();
+    let write = |to: &Path, text: String| fs::write(to, text).unwrap();
+    let Ok(content) = fs::read_to_string(&from) else {
+        let size = [10, 3000][random.below(2) as usize];
+        write(&from, format!("{round} {}", "x".repeat(size)));
+        return;
+    };
+    if from == to {
+        return;
+    }
+    match random.below(9) {
+        0 | 1 => fs::rename(&from, &to).unwrap(),
+        2 => write(&to, content),
+        3 if is_free => fs::hard_link(&from, &to).unwrap(),
+        4 => {
+            write(&to, format!("{PACKED}{content}"));
+            fs::remove_file(&from).unwrap();
+        }
+        5 if content.starts_with(PACKED) => {
+            write(&to, content.trim_start_matches(PACKED).to_owned());
+            fs::remove_file(&from).unwrap();
+        }
+        6 => {
+            let second = some_path(random, project);
+            let more = fs::read_to_string(&second).unwrap_or_default();
+            write(&to, format!("{content}{NEXT}{more}"));
+            if random.below(2) == 0 {
                 fs::remove_file(&from).unwrap();
-                untold.places.insert(from);
             }
         }
-        3 if is_there(&from) && is_free(&to) => fs::hard_link(&from, &to).unwrap(),
-        4 if is_free(&to) => {
-            let size = [10, 3000][random.below(2) as usize];
-            fs::write(&to, format!("{round} {}", "x".repeat(size))).unwrap();
+        7 if content.contains(NEXT) => {
+            let (one, other) = content.split_once(NEXT).unwrap();
+            write(&to, one.to_owned());
+            let second = some_path(random, project);
+            if second != to {
+                write(&second, other.to_owned());
+            }
+            if second != from && to != from {
+                fs::remove_file(&from).unwrap();
+            }
         }
-        _ => {}
+        8 => fs::remove_file(&from).unwrap(),
+        _ => write(&from, format!("{round} anew")),
     }
 }
 
-/// Whatever a call does to kept files and to others, each content that was there before it and after it is there
-/// after its undo. An undo that is not complete says so.
+/// Whatever a call does to kept files and to others: each content that was there before it and after it is there
+/// after its undo. What a file that is kept held for a while comes back when the undo is undone. An undo that is not
+/// complete says so.
 #[test]
 fn an_undo_loses_no_content() {
     let mut random = Random::new();
     for round in 0..tenth_of(600) as u64 {
         let project = project();
-        for at in 0..6 {
+        for at in 0..8 {
             act_first(&mut random, &project, round * 100 + at);
         }
         let (before, tree) = (contents(project.root.path()), project.tree());
         let mut after = BTreeSet::new();
-        let cache = project.path("cache");
-        let mut untold = Untold::default();
-        if cache.exists() {
-            untold.contents = contents(&cache);
-        }
         let restored = undone(&project, || {
             for at in 0..=random.below(5) {
-                act(&mut random, &project, &mut untold, round * 100 + 50 + at);
+                act(&mut random, &project, round * 100 + 50 + at);
             }
             after = contents(project.root.path());
         });
         let now = contents(project.root.path());
-        for content in before.intersection(&after) {
-            assert!(now.contains(content), "round {round}: {content:?} is nowhere: {restored:?}");
+        let mut missing =
+            before.intersection(&after).filter(|content| !now.contains(*content)).peekable();
+        if missing.peek().is_some() {
+            let missing: Vec<&String> = missing.collect();
+            assert!(
+                restored.changes.iter().any(|change| change.kind == ChangeKind::Modified),
+                "round {round}: {missing:?} are nowhere: {restored:?}"
+            );
+            project.restore(restored.before).unwrap();
+            let back = contents(project.root.path());
+            for content in missing {
+                assert!(
+                    back.contains(content),
+                    "round {round}: {content:?} is nowhere: {restored:?}"
+                );
+            }
+            continue;
         }
         let is_whole = project.tree() == tree;
         let is_told = !restored.left.is_empty() || !restored.conflicts.is_empty();
@@ -244,6 +292,61 @@ fn an_undo_loses_no_content() {
         });
         assert!(is_whole || is_told || !differs, "round {round}: an empty success: {restored:?}");
     }
+}
+
+#[test]
+fn what_is_unpacked_from_an_ignored_directory_is_left() {
+    for gone in [true, false] {
+        let project = project();
+        project.write("cache/deep/a.tar", "packed");
+        let restored = undone(&project, || {
+            project.write("a", "unpacked\n");
+            if gone {
+                fs::remove_file(project.path("cache/deep/a.tar")).unwrap();
+            } else {
+                // As a program that truncates it.
+                project.write("cache/deep/a.tar", "");
+            }
+        });
+        assert_eq!((left(&restored), project.read("a")), (vec!["a"], "unpacked\n".into()));
+    }
+}
+
+#[test]
+fn what_was_packed_before_an_ignored_file_was_written_anew_is_left() {
+    for replaced in [true, false] {
+        let project = project();
+        project.write("key.env", "KEY=1\n");
+        let restored = undone(&project, || {
+            project.write("key.packed", "packed KEY=1\n");
+            if replaced {
+                fs::remove_file(project.path("key.env")).unwrap();
+            }
+            project.write("key.env", "KEY=2\n");
+        });
+        assert_eq!(left(&restored), ["key.env", "key.packed"]);
+        assert_eq!(project.read("key.packed"), "packed KEY=1\n");
+    }
+}
+
+#[test]
+fn ignored_directories_that_a_call_makes_or_leaves_alone_leave_nothing() {
+    let project = project();
+    project.write("cache/deep/blob", "blob\n");
+    project.write("node_modules/p/index.js", "1\n");
+    project.write(".ignore", "*.env\ncache/\nbuilt/\nnode_modules/\n");
+    let before = project.tree();
+    let restored = undone(&project, || {
+        project.write("built/out/a.o", "made\n");
+        project.write("node_modules/p/notes", "of a program\n");
+        project.write("new", "by the call\n");
+    });
+    assert_eq!(
+        left(&restored).iter().filter(|path| !path.starts_with("built")).count(),
+        0,
+        "{restored:?}"
+    );
+    assert!(!project.path("new").exists() && before.len() <= project.tree().len());
 }
 
 fn act_first(random: &mut Random, project: &Project, at: u64) {

@@ -22,14 +22,14 @@ fn is_temporary(name: &[u8]) -> bool {
 
 /// The names in a directory, without those that are never part of the tree.
 #[derive(Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     bytes: Vec<u8>,
     entries: Vec<(usize, usize, FileType)>,
     pub(super) markers: IgnoreMarkers,
 }
 
 impl Names {
-    pub(super) fn read(&mut self, directory: &OwnedFd) -> io::Result<()> {
+    pub(crate) fn read(&mut self, directory: &OwnedFd) -> io::Result<()> {
         for_each_name(directory, |name, kind| {
             if matches!(name, b"." | b"..") || is_temporary(name) {
                 return;
@@ -45,7 +45,7 @@ impl Names {
         })
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&[u8], FileType)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], FileType)> {
         self.entries.iter().map(|&(start, end, kind)| (&self.bytes[start..end], kind))
     }
 }
