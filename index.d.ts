@@ -1600,8 +1600,8 @@ export interface WantedLines {
 }
 
 /**
- * Makes `content` the text of the file at `path` below `root`. With `keeps_form` it gets the byte order mark and
- * the CRLF of the file before.
+ * Makes `content` the text of the file at `path` below `root`. With `keeps_form` it gets the byte order mark, the
+ * CRLF and the encoding of the file before.
  */
 export declare function write(root: GrantedRoot, path: string, content: string, limitBytes: number, keepsForm: boolean, publish: PublishOptions, cancel: CancelHandle): Promise<WrittenFile | Unfinished>
 
@@ -1615,4 +1615,6 @@ export interface WrittenFile {
   hasMark: boolean
   /** Its lines got the CRLF of the file before. */
   hasCrlf: boolean
+  /** It got the encoding of the file before, which is not UTF-8. */
+  encoding?: string
 }

@@ -120,12 +120,14 @@ pub struct WrittenFile {
     pub has_mark: bool,
     /// Its lines got the CRLF of the file before.
     pub has_crlf: bool,
+    /// It got the encoding of the file before, which is not UTF-8.
+    pub encoding: Option<&'static str>,
 }
 
-cross! { Written => WrittenFile { created, bytes, has_mark, has_crlf } }
+cross! { Written => WrittenFile { created, bytes, has_mark, has_crlf, encoding } }
 
-/// Makes `content` the text of the file at `path` below `root`. With `keeps_form` it gets the byte order mark and
-/// the CRLF of the file before.
+/// Makes `content` the text of the file at `path` below `root`. With `keeps_form` it gets the byte order mark, the
+/// CRLF and the encoding of the file before.
 #[napi(catch_unwind, ts_return_type = "Promise<WrittenFile | Unfinished>")]
 pub fn write(
     root: &GrantedRoot,

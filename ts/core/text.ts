@@ -68,7 +68,16 @@ export function leftRunningNote(count: number, canStart = false): string | undef
 }
 
 /** What a written file has kept of the form of the file before, in words. */
-export const keptForm = ({ hasMark, hasCrlf }: { hasMark: boolean; hasCrlf: boolean }): string[] => [
+export const keptForm = ({
+  hasMark,
+  hasCrlf,
+  encoding,
+}: {
+  hasMark: boolean
+  hasCrlf: boolean
+  encoding?: string | null | undefined
+}): string[] => [
+  ...(encoding === null || encoding === undefined ? [] : [`encoding, ${encoding}`]),
   ...(hasMark ? ['byte order mark'] : []),
   ...(hasCrlf ? ['line endings, CRLF'] : []),
 ]

@@ -4,6 +4,7 @@
 use std::ffi::OsStr;
 use std::sync::atomic::AtomicBool;
 
+use toolwright_encoding::utf16;
 use toolwright_fs::{Deletable, DirectoryGrant, ListOptions, Listing, Placed};
 
 use crate::failure::{Unfinished, changes};
@@ -107,14 +108,14 @@ impl RewriteInput<'_> {
             let failure = changes::content_too_large("Content", content, limit_bytes);
             return Err(file.unfinished(failure));
         }
-        // The file was within the limit when it was read, and may have grown.
-        let limit_bytes = limit_bytes.max(known.len() as u64);
-        file.update(limit_bytes, publish, cancel, |now| {
-            if now == known.as_bytes() {
-                Ok(content.as_bytes().to_vec())
-            } else {
-                Err(changes::changed_meanwhile(file.display_path()))
+        // The file was within the limit when it was read, and may have grown. In UTF-16 it is up to twice as long.
+        let limit_bytes = limit_bytes.max(known.len() as u64).saturating_mul(2);
+        file.update(limit_bytes, publish, cancel, |now| match utf16::decode(now) {
+            Some((order, text)) if text == known.as_bytes() => {
+                Ok(utf16::encode(content.as_bytes(), order))
             }
+            None if now == known.as_bytes() => Ok(content.as_bytes().to_vec()),
+            _ => Err(changes::changed_meanwhile(file.display_path())),
         })
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use toolwright_encoding::utf16::ByteOrder;
 use toolwright_fs::{DirectoryGrant, Durability, FsError, UpdateError, WriteOptions};
 
 use crate::access::target::Target;
@@ -11,7 +12,7 @@ use crate::access::{git_border, protected_below};
 use crate::failure::Unfinished;
 
 /// How much of a file shows its form.
-const BEGINNING_BYTES: u64 = 1 << 20;
+const BEGINNING_BYTES: usize = 1 << 20;
 
 /// A file at either door.
 #[derive(Debug, Clone, Copy)]
@@ -91,17 +92,20 @@ impl File<'_> {
         }
     }
 
-    /// The beginning of the existing file, if it can be read.
+    /// The beginning of the existing file, if it can be read: whole lines, if there is more.
     pub(crate) fn beginning(&self, cancel: &AtomicBool) -> Option<Vec<u8>> {
-        match self {
+        let read = match self {
             Self::Below { root, path } => {
-                let root = root.open().ok()?;
-                toolwright_fs::read(&root, path, BEGINNING_BYTES, cancel).ok()
+                toolwright_fs::read_beginning(&root.open().ok()?, path, BEGINNING_BYTES, cancel)
             }
-            Self::Opened(target) => {
-                Some(target.file.read_range(0, BEGINNING_BYTES, cancel).ok()?.bytes)
-            }
+            Self::Opened(target) => target.file.read_beginning(BEGINNING_BYTES, cancel),
+        };
+        let mut bytes = read.ok()?;
+        if bytes.len() == BEGINNING_BYTES && ByteOrder::of(&bytes).is_none() {
+            let end = bytes.iter().rposition(|byte| *byte == b'\n');
+            bytes.truncate(end.map_or(BEGINNING_BYTES, |end| end + 1));
         }
+        Some(bytes)
     }
 
     /// Makes `bytes` the content; true when an opened file did not exist before.

@@ -85,7 +85,7 @@ fn write(file: File<'_>, content: &str) -> Result<Written, Unfinished> {
 
 /// What a write says that had no form to keep.
 fn written(created: bool, bytes: u64) -> Written {
-    Written { created, bytes, has_mark: false, has_crlf: false }
+    Written { created, bytes, has_mark: false, has_crlf: false, encoding: None }
 }
 
 fn edit(file: File<'_>, change: Change<'_>) -> Result<Edited, Unfinished> {

@@ -85,6 +85,7 @@ mod sweep;
 mod target;
 mod temporary;
 mod update;
+mod utf16_range;
 mod walk;
 mod write;
 
@@ -113,7 +114,7 @@ pub use location::FileLocation;
 pub use open_target::{LastLink, OpenTarget, Roots, TargetKind};
 pub use protection::border::{GitBorder, NewName, is_git_directory};
 pub use range::{Range, is_binary, read_part, whole_characters};
-pub use read::read;
+pub use read::{read, read_beginning};
 pub use remove::abandoned::remove_abandoned;
 pub use remove::remove_tree;
 pub use root::{Resolver, Root};

@@ -5,9 +5,10 @@ use std::sync::atomic::AtomicBool;
 
 use memchr::{memchr_iter, memrchr};
 use rustix::io::Errno;
+use toolwright_encoding::utf16::{ByteOrder, Decoder};
 
 use crate::cancel::checkpoint;
-use crate::range::{first_bytes, is_binary, whole_characters};
+use crate::range::{is_binary, whole_characters};
 use crate::{FsError, Root};
 
 /// Bytes read between two checks of the cancel flag.
@@ -27,7 +28,7 @@ pub struct LineRange {
 /// The lines that were read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lines {
-    /// The lines, unchanged, with their line ends.
+    /// The lines, unchanged, with their line ends. UTF-16 with a byte order mark has become UTF-8.
     pub bytes: Vec<u8>,
     /// The number of lines in `bytes`.
     pub count: u64,
@@ -41,8 +42,6 @@ pub struct Lines {
     pub file_bytes: u64,
     /// Whether there is a NUL byte near the beginning of the file.
     pub is_binary: bool,
-    /// Its first bytes; zero where there are none.
-    pub beginning: [u8; 2],
 }
 
 /// Reads whole lines of the regular file at `path`, and nothing behind them.
@@ -75,7 +74,7 @@ fn lines_of(
         ends: 0,
         is_open: false,
     };
-    let mut offset = 0_u64;
+    let (mut offset, mut decoder, mut text) = (0_u64, None::<Decoder>, Vec::new());
     loop {
         checkpoint(cancel)?;
         chunk.resize(STRIDE, 0);
@@ -87,14 +86,25 @@ fn lines_of(
         chunk.truncate(read);
         if offset == 0 {
             lines.is_binary = is_binary(&chunk);
-            lines.beginning = first_bytes(&chunk);
+            decoder = ByteOrder::of(&chunk).map(Decoder::new);
         }
-        if read == 0 || lines.is_binary {
+        text.clear();
+        match &mut decoder {
+            Some(decoder) if read > 0 => decoder.push(&chunk, &mut text),
+            Some(decoder) => decoder.end(&mut text),
+            None => {}
+        }
+        let is_decoded = decoder.is_some();
+        if lines.is_binary || read == 0 && text.is_empty() {
             scan.end(&mut lines);
             return Ok(lines);
         }
         offset += read as u64;
-        let (part, is_done) = scan.part_of(&chunk, &mut lines);
+        let chunk = if is_decoded { &text } else { &chunk };
+        if chunk.is_empty() {
+            continue; // the first byte of a unit
+        }
+        let (part, is_done) = scan.part_of(chunk, &mut lines);
         // One byte beyond the limit shows that more follows.
         let room = limit.saturating_add(1).saturating_sub(lines.bytes.len());
         let taken = &part[..part.len().min(room)];

@@ -240,6 +240,17 @@ impl OpenTarget {
         range::read_range(file, &self.display_path, offset, limit, cancel)
     }
 
+    /// Reads the first bytes of the open file, as they are.
+    pub fn read_beginning(
+        &self,
+        max_bytes: usize,
+        cancel: &AtomicBool,
+    ) -> Result<Vec<u8>, FsError> {
+        let file =
+            self.file.as_ref().ok_or_else(|| FsErrorKind::NotFound.at(&self.display_path))?;
+        range::pread(file, &self.display_path, 0, max_bytes, cancel)
+    }
+
     /// Makes `bytes` the content of the file and creates missing directories. Returns true if the
     /// file is new.
     pub fn write(

@@ -4,9 +4,10 @@ use std::fs::File;
 use std::sync::atomic::AtomicBool;
 
 use rustix::io::Errno;
+use toolwright_encoding::utf16::{ByteOrder, Decoder};
 
-use crate::FsError;
 use crate::cancel::checkpoint;
+use crate::{FsError, utf16_range};
 
 /// A file with a NUL byte in its first bytes is not text.
 const TEXT_CHECK_BYTES: usize = 8192;
@@ -18,9 +19,9 @@ const CHARACTER: usize = 4;
 /// A part of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Range {
-    /// The bytes: whole characters, if the file is UTF-8.
+    /// The bytes: whole characters, if the file is UTF-8. UTF-16 with a byte order mark has become UTF-8.
     pub bytes: Vec<u8>,
-    /// Their offset: the requested one, or that of the character it falls into.
+    /// Their offset in the file: the requested one, or that of the character it falls into.
     pub offset: u64,
     /// The offset of the rest. `None` at the end of the file.
     pub next_offset: Option<u64>,
@@ -28,8 +29,6 @@ pub struct Range {
     pub file_bytes: u64,
     /// Whether there is a NUL byte near the beginning of the file.
     pub is_binary: bool,
-    /// Its first bytes; zero where there are none.
-    pub beginning: [u8; 2],
     /// Whether some of the bytes are not UTF-8.
     pub is_lossy: bool,
 }
@@ -50,6 +49,11 @@ pub(crate) fn read_range(
     let is_binary = is_binary(&head);
     // Files of procfs have contents and no size.
     let offset = if size > 0 { offset.min(size) } else { offset };
+    if let Some(order) = ByteOrder::of(&head).filter(|_| !is_binary) {
+        let asked = (offset, limit);
+        let range = utf16_range::read_range(file, display_path, order, asked, cancel)?;
+        return Ok(Range { file_bytes: size.max(range.file_bytes), ..range });
+    }
     let offset = beginning(file, display_path, offset, cancel)?;
 
     let max_bytes = usize::try_from(limit).unwrap_or(usize::MAX).saturating_add(CHARACTER);
@@ -67,7 +71,6 @@ pub(crate) fn read_range(
         next_offset: (!has_all).then_some(end),
         file_bytes: size.max(end),
         is_binary,
-        beginning: first_bytes(&head),
         is_lossy,
         bytes,
     })
@@ -85,15 +88,14 @@ pub fn read_part(
     pread(file, path, offset, max_bytes, cancel)
 }
 
-/// The first two bytes, by which UTF-16 is known.
-pub(crate) fn first_bytes(head: &[u8]) -> [u8; 2] {
-    head.first_chunk().copied().unwrap_or_default()
-}
-
-/// Whether a file with these first bytes is binary.
+/// Whether a file with these first bytes is binary. UTF-16 with a byte order mark is text.
 #[must_use]
 pub fn is_binary(beginning: &[u8]) -> bool {
-    beginning[..beginning.len().min(TEXT_CHECK_BYTES)].contains(&0)
+    let beginning = &beginning[..beginning.len().min(TEXT_CHECK_BYTES)];
+    let Some(order) = ByteOrder::of(beginning) else { return beginning.contains(&0) };
+    let mut text = Vec::new();
+    Decoder::new(order).push(beginning, &mut text);
+    text.contains(&0)
 }
 
 /// The beginning of the character that `offset` falls into. Invalid bytes are left alone.
@@ -149,7 +151,7 @@ pub fn whole_characters(bytes: &[u8]) -> usize {
 }
 
 /// Up to `max_bytes` bytes from `offset` on. Fewer only at the end of the file.
-fn pread(
+pub(crate) fn pread(
     file: &File,
     display_path: &str,
     offset: u64,

@@ -7,7 +7,7 @@ use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 
 use crate::cancel::checkpoint;
-use crate::{FsError, FsErrorKind, Root};
+use crate::{FsError, FsErrorKind, Root, read_part};
 
 /// Bytes read between two checks of the cancel flag.
 const STRIDE: u64 = 1 << 20;
@@ -23,6 +23,16 @@ pub fn read(root: &Root, path: &str, limit: u64, cancel: &AtomicBool) -> Result<
     checkpoint(cancel)?;
     let file = root.open_file(path)?;
     read_open(&file, path, limit, cancel)
+}
+
+/// Reads the first bytes of the regular file at `path`, as they are.
+pub fn read_beginning(
+    root: &Root,
+    path: &str,
+    max_bytes: usize,
+    cancel: &AtomicBool,
+) -> Result<Vec<u8>, FsError> {
+    read_part(&root.open_file(path)?, path, 0, max_bytes, cancel)
 }
 
 /// As [`read()`], from an open file at its beginning.

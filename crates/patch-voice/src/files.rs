@@ -7,9 +7,6 @@ use toolwright_fs::{
 /// After an attempt to read a binary file.
 pub const BINARY: &str = "Only text can be read; look at it with a command that knows its format.";
 
-/// After an attempt to read a text in UTF-16.
-pub const UTF_16: &str = "The file is text in UTF-16, which is not read or edited as text here: convert it with a command, such as `iconv -f UTF-16 -t UTF-8`, and back after a change.";
-
 /// After an attempt to write the whole of an output beside it.
 pub const OUTPUT_NOT_KEPT: &str = "Ask for less output at once.";
 

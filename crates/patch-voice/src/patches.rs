@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use toolwright_patch::{FilesError, PatchError, ReplaceError, Stale};
+use toolwright_patch::{Difference, FilesError, PatchError, Reading, ReplaceError, Stale};
 
 /// After a patch that was refused.
 #[must_use]
@@ -19,6 +19,9 @@ pub fn hint(error: &PatchError) -> Cow<'static, str> {
         }
         PatchError::UnsignedLine { .. } => {
             "Begin every context line with one space, before its own indentation, and make the counts in the header those of the lines."
+        }
+        PatchError::LostSpace { .. } => {
+            "Begin every context line with one space, before its own first character; to add the line, write the header with the right line numbers and counts."
         }
         PatchError::WrongCounts { right_header, .. } => {
             return format!("For these lines the header should be `{right_header}`.").into();
@@ -174,11 +177,11 @@ pub fn replacement_hint(error: &ReplaceError) -> &'static str {
         ReplaceError::Lossy => {
             "The file holds bytes that are not UTF-8 and are shown as U+FFFD; choose texts without it."
         }
-        ReplaceError::OtherEncoding => {
+        ReplaceError::OtherEncoding { .. } => {
             "Use letters of ASCII, or change the file with a command that knows its encoding."
         }
-        ReplaceError::NotFound { other_endings: Some(_), .. } => {
-            "Nothing was changed. Replace one line at a time, without its ending: then each line keeps its own."
+        ReplaceError::NotFound { reading: Some(Reading { difference, .. }), .. } => {
+            unlike(difference)
         }
         // They fail like a file that is too large to hold.
         ReplaceError::TooLarge { .. } | ReplaceError::NoMemory { .. } => "",
@@ -190,6 +193,24 @@ pub fn replacement_hint(error: &ReplaceError) -> &'static str {
         }
         ReplaceError::Ambiguous { .. } => {
             "Nothing was changed. Add surrounding lines to old_string so that only one place fits, or set replace_all."
+        }
+    }
+}
+
+/// After a text that is in the file in another form.
+fn unlike(difference: &Difference) -> &'static str {
+    match difference {
+        Difference::Endings { .. } => {
+            "Nothing was changed. Replace one line at a time, without its ending: then each line keeps its own."
+        }
+        Difference::Character { .. } => {
+            "Nothing was changed. Write old_string with the characters of the file, or choose a part of it without them."
+        }
+        Difference::Escapes | Difference::Escaped => {
+            "Nothing was changed. Write line ends, tabs, quotes and backslashes in both texts as the file has them."
+        }
+        Difference::Entities | Difference::InEntities => {
+            "Nothing was changed. Write <, >, & and quotes in both texts as the file has them."
         }
     }
 }

@@ -39,6 +39,12 @@ impl PatchError {
                 out.number("patchLine", *patch_line);
                 out.text("found", text);
             }
+            Self::LostSpace { hunk, header, patch_line, text, line } => {
+                out.hunk(*hunk, header);
+                out.number("line", *line);
+                out.number("patchLine", *patch_line);
+                out.text("found", text);
+            }
             Self::WrongCounts { hunk, patch_line, header, right_header, .. } => {
                 out.hunk(*hunk, header);
                 out.number("patchLine", *patch_line);
@@ -49,7 +55,7 @@ impl PatchError {
                 out.text("found", text);
             }
             Self::ReplacementCharacter { hunk, patch_line, text }
-            | Self::OtherEncoding { hunk, patch_line, text } => {
+            | Self::OtherEncoding { hunk, patch_line, text, .. } => {
                 out.number("hunk", *hunk);
                 out.number("patchLine", *patch_line);
                 out.text("found", text);
@@ -118,6 +124,7 @@ impl PatchError {
             Self::BadHeader { .. } => "bad_header",
             Self::EmptyHunk { .. } => "empty_hunk",
             Self::UnsignedLine { .. } => "unsigned_line",
+            Self::LostSpace { .. } => "lost_space",
             Self::WrongCounts { .. } => "wrong_counts",
             Self::CutOff { .. } => "cut_off",
             Self::SeveralPlaces { .. } => "several_places",

@@ -4,6 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
+use crate::encoded::letters_refused;
 use crate::excerpt::{excerpt, quoted};
 use crate::explain::Stale;
 use crate::files_error::FilesError;
@@ -129,8 +130,22 @@ pub enum PatchError {
     /// The patch changes nothing but the file's mode.
     #[error("the patch changes only the mode of the file ({0}), which an edit does not do")]
     ModeOnly(HeaderLine),
-    /// The file is in another encoding than UTF-8, and an added line has letters that would be written as UTF-8.
-    #[error("hunk {hunk} adds a line with other letters than those of ASCII at line {patch_line} of the patch, {}: the file is not UTF-8, and they would be written as UTF-8", quoted(.text))]
+    /// An added line can be a context line that has lost its space: the file has it, with its sign, at the place.
+    #[error("hunk {hunk} ({header}) has two readings at line {patch_line} of the patch, {}: the line is added, or it is line {line} of the file and has lost the space in front", quoted(.text))]
+    LostSpace {
+        /// Which hunk.
+        hunk: usize,
+        /// Its header.
+        header: String,
+        /// The line in the patch.
+        patch_line: usize,
+        /// Its text with its sign.
+        text: String,
+        /// The same line in the file.
+        line: usize,
+    },
+    /// The file is in another encoding than UTF-8, and an added line has letters that cannot be written in it.
+    #[error("hunk {hunk} adds a line with other letters than those of ASCII at line {patch_line} of the patch, {}: {}", quoted(.text), letters_refused(*.encoding))]
     OtherEncoding {
         /// The number of the hunk, from 1.
         hunk: usize,
@@ -138,6 +153,8 @@ pub enum PatchError {
         patch_line: usize,
         /// Its text, cut.
         text: String,
+        /// The encoding that the file names. It does not have the letters.
+        encoding: Option<&'static str>,
     },
     /// An added line holds U+FFFD, which `read` shows in place of bytes that are not UTF-8.
     #[error("hunk {hunk} adds a line with U+FFFD at line {patch_line} of the patch, {}: that character stands for bytes that are not UTF-8, and adding it would replace them", quoted(.text))]

@@ -1,12 +1,13 @@
 //! Patches over several files, and the headerless diff of one file.
 
 use crate::applied::Applied;
+use crate::encoded::{apply_parsed, is_binary};
 use crate::error::{HeaderLine, PatchError};
 use crate::excerpt::excerpt;
 use crate::files_error::FilesError;
 use crate::headers::PatchText;
 use crate::hunk::Patch;
-use crate::{BINARY_CHECK_BYTES, apply_parsed, conflicts, envelope, sections, unified};
+use crate::{conflicts, envelope, sections, unified};
 
 /// What a patch does to one file.
 #[derive(Debug)]
@@ -209,8 +210,5 @@ fn create(lines: &PatchText<'_>) -> Result<Applied, PatchError> {
 }
 
 fn refuse_binary(old: &[u8]) -> Result<(), PatchError> {
-    if old[..old.len().min(BINARY_CHECK_BYTES)].contains(&0) {
-        return Err(PatchError::BinaryFile);
-    }
-    Ok(())
+    if is_binary(old) { Err(PatchError::BinaryFile) } else { Ok(()) }
 }

@@ -1,26 +1,55 @@
-//! The form of a text file: its byte order mark, its line endings, and whether it is UTF-8.
+//! The form of a text file: its byte order mark, its line endings and its encoding.
 
 use std::borrow::Cow;
 
+use toolwright_encoding::{Declared, utf16};
+
 use crate::BYTE_ORDER_MARK;
-use crate::hunk::{Patch, Sign};
-use crate::{PatchError, excerpt::excerpt};
+use crate::encoded::in_utf16;
 
 /// A new content in the form of the old one, and what that took.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptForm<'c> {
     /// The content.
-    pub content: Cow<'c, str>,
+    pub content: Cow<'c, [u8]>,
     /// Whether it got the byte order mark of the old one.
     pub has_mark: bool,
     /// Whether its lines got the endings of the old one, CRLF.
     pub has_crlf: bool,
+    /// The encoding of the old one that it got, if that is not UTF-8.
+    pub encoding: Option<&'static str>,
 }
 
-/// Gives a new content the byte order mark and the CRLF of the `old` one. A content that has a mark, or a carriage
-/// return, shows that its author means its own.
+/// Gives a new content the byte order mark, the CRLF and the encoding of the `old` one. A content that has a mark, or a
+/// carriage return, shows that its author means its own; so does one that does not name the encoding that the old one
+/// names, or has letters that are not in it.
+///
+/// Of a long file the beginning is enough, up to a whole unit of UTF-16.
 #[must_use]
 pub fn keep_form<'c>(old: &[u8], content: &'c str) -> KeptForm<'c> {
+    let Some((order, text)) = utf16::decode(old) else {
+        let KeptForm { content: kept, has_mark, has_crlf, .. } = keep_lines(old, content);
+        let declared = Declared::of(old).filter(|declared| {
+            !old.is_ascii() && !content.is_ascii() && declared.is_named_in(content.as_bytes())
+        });
+        let encoded = declared.and_then(|declared| {
+            Some((declared.encode(str::from_utf8(&kept).ok()?)?, declared.name()))
+        });
+        return match encoded {
+            Some((bytes, name)) => {
+                let content = Cow::Owned(bytes);
+                KeptForm { content, has_mark, has_crlf, encoding: Some(name) }
+            }
+            None => KeptForm { content: kept, has_mark, has_crlf, encoding: None },
+        };
+    };
+    let kept = keep_lines(&text, content);
+    let content = Cow::Owned(in_utf16(&kept.content, order));
+    KeptForm { content, encoding: Some(order.name()), ..kept }
+}
+
+/// The same for the mark and the line endings of a text in UTF-8.
+fn keep_lines<'c>(old: &[u8], content: &'c str) -> KeptForm<'c> {
     let has_crlf = !content.contains('\r') && content.contains('\n') && ends_in_crlf(old);
     let mut kept = if has_crlf { with_crlf(content) } else { Cow::Borrowed(content) };
     let has_mark =
@@ -28,7 +57,11 @@ pub fn keep_form<'c>(old: &[u8], content: &'c str) -> KeptForm<'c> {
     if has_mark {
         kept = Cow::Owned(format!("{BYTE_ORDER_MARK}{kept}"));
     }
-    KeptForm { content: kept, has_mark, has_crlf }
+    let content = match kept {
+        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+    };
+    KeptForm { content, has_mark, has_crlf, encoding: None }
 }
 
 /// Whether there are lines, and all of them end in CRLF.
@@ -55,38 +88,4 @@ pub(crate) fn with_crlf(text: &str) -> Cow<'_, str> {
         before = c;
     }
     Cow::Owned(crlf)
-}
-
-/// Whether a text is in another encoding than UTF-8: more of its letters are no UTF-8 than are. A few broken bytes
-/// in a text of UTF-8 do not count.
-fn is_other_encoding(text: &[u8]) -> bool {
-    let (mut broken, mut letters) = (0_usize, 0_usize);
-    for chunk in text.utf8_chunks() {
-        letters += chunk.valid().chars().filter(|letter| !letter.is_ascii()).count();
-        broken += usize::from(!chunk.invalid().is_empty());
-    }
-    broken > letters
-}
-
-/// Whether letters of UTF-8 have come to those of another encoding.
-pub(crate) fn is_mixture(old: &[u8], new: &[u8]) -> bool {
-    is_other_encoding(old) && str::from_utf8(new).is_err()
-}
-
-/// Refuses added lines with other letters than those of ASCII in a file of another encoding: they would be
-/// written as UTF-8. A patch that removes what is not UTF-8 may do so.
-pub(crate) fn refuse_mixture(patch: &Patch<'_>, old: &[u8], new: &[u8]) -> Result<(), PatchError> {
-    let is_other = |text: &str| !text.is_ascii();
-    let mut added = patch.hunks.iter().flat_map(|hunk| {
-        let lines = patch.body(hunk).iter().filter(|line| line.sign == Sign::Added);
-        lines.map(move |line| (hunk, line))
-    });
-    match added.find(|(_, line)| is_other(line.text)) {
-        Some((hunk, line)) if is_mixture(old, new) => Err(PatchError::OtherEncoding {
-            hunk: hunk.number,
-            patch_line: line.patch_line,
-            text: excerpt(line.text),
-        }),
-        _ => Ok(()),
-    }
 }

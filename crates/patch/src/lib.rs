@@ -22,6 +22,9 @@
 //! outside of the removed lines alone, whatever encoding the file has. An added line that contains
 //! U+FFFD is refused, because it was copied from such a decoding.
 //!
+//! UTF-16 with a byte order mark is compared and changed as text. Letters are added to a file of another encoding in
+//! the one that it names, or refused: which it has is not guessed.
+//!
 //! Line endings are not compared. If the endings of a hunk's old lines are those of the file, its
 //! author saw them, and added lines get the endings that the patch gives them. Otherwise an added
 //! line takes the ending of the removed line it replaces (the first of the first, and so on),
@@ -67,6 +70,7 @@ mod anchors;
 mod applied;
 mod conflicts;
 mod details;
+mod encoded;
 mod envelope;
 mod error;
 mod excerpt;
@@ -80,6 +84,7 @@ mod indentation;
 mod index;
 mod line_feeds;
 mod lines;
+mod lost_space;
 mod newline;
 mod parse;
 mod placement;
@@ -97,7 +102,9 @@ pub use explain::Stale;
 pub use files::{DiffMode, FileChange, FilePatch, apply_diff, parse_patch};
 pub use files_error::FilesError;
 pub use form::{KeptForm, keep_form};
-pub use replace::{Candidate, ReplaceError, Replaced, replace};
+pub use replace::{Candidate, Difference, Reading, ReplaceError, Replaced, replace};
+
+use toolwright_encoding::Declared;
 
 use crate::hunk::{Patch, old_lines};
 use crate::lines::Lines;
@@ -114,31 +121,31 @@ const BYTE_ORDER_MARK: &str = "\u{feff}";
 /// All hunks are applied or none. Cost grows with the sizes of both; the search for hunks that are
 /// not where their headers say is bounded ([`PatchError::TooRepetitive`]).
 pub fn apply(original: &[u8], patch: &str) -> Result<Applied, PatchError> {
-    apply_as_it_is(original, &parse::parse(patch, false)?)
+    apply_as_it_is(original, &parse::parse(patch, false)?, None)
 }
 
 /// As [`apply`], and a hunk whose header has no line numbers or wrong counts goes where its context and
 /// removed lines fit, if that is one place. A file that is no text is refused, and a patch that would mix encodings.
+/// UTF-16 with a byte order mark is text, and letters are written in the encoding that a file names.
 pub fn apply_by_content(original: &[u8], patch: &str) -> Result<Applied, PatchError> {
-    if original[..original.len().min(BINARY_CHECK_BYTES)].contains(&0) {
+    if encoded::is_binary(original) {
         return Err(PatchError::BinaryFile);
     }
-    apply_parsed(original, &parse::parse(patch, true)?)
+    encoded::apply_parsed(original, &parse::parse(patch, true)?)
 }
 
-/// Applies a patch, unless it would write letters of UTF-8 into a file of another encoding.
-fn apply_parsed(original: &[u8], patch: &Patch<'_>) -> Result<Applied, PatchError> {
-    let applied = apply_as_it_is(original, patch)?;
-    form::refuse_mixture(patch, original, &applied.bytes)?;
-    Ok(applied)
-}
-
-fn apply_as_it_is(original: &[u8], patch: &Patch<'_>) -> Result<Applied, PatchError> {
+/// Applies a patch to the bytes of a file. Added lines are written in `encoding`, or as UTF-8.
+fn apply_as_it_is(
+    original: &[u8],
+    patch: &Patch<'_>,
+    encoding: Option<Declared>,
+) -> Result<Applied, PatchError> {
     let (mark, text) = split_mark(original, patch);
     let file = Lines::new(text);
     let newline = FinalNewline::read(patch, &file)?;
     let places = placement::place(&file, patch, &newline)?;
-    let mut bytes = rewrite::rewrite(&file, patch, &places, &newline);
+    lost_space::refuse(&file, patch, &places)?;
+    let mut bytes = rewrite::rewrite(&file, patch, &places, &newline, encoding);
     // A patch may add the mark that it does not show; one is enough.
     if !mark.is_empty() && (text.starts_with(mark) || !bytes.starts_with(mark)) {
         bytes.splice(0..0, mark.iter().copied());

@@ -240,11 +240,15 @@ impl<'p> Parser<'p> {
 
     /// Accepts `\ No newline at end of file`, in any language.
     fn marker(&mut self) -> bool {
-        let is_marker = self.text(self.next).is_some_and(|line| line.starts_with('\\'));
-        if is_marker {
+        let marker = self.lines.line(self.next).filter(|line| line.text.starts_with('\\'));
+        let is_marker = marker.is_some();
+        if let Some(marker) = marker {
             self.next += 1;
             if let Some(marked) = self.last_body_line() {
                 marked.unterminated = true;
+                // The marker is no line of a file, so its carriage return comes from the transport, and so does
+                // that of a line without an ending.
+                marked.cr &= !marker.cr;
                 self.marked = true;
             }
         }

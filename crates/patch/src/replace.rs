@@ -5,6 +5,7 @@
 //! without carriage returns is found, and the new lines end in CRLF too.
 
 mod nearest;
+mod reading;
 
 pub(crate) use nearest::candidates as similar_lines;
 
@@ -13,9 +14,12 @@ use std::fmt;
 
 use memchr::memmem::Finder;
 pub use nearest::Candidate;
+pub use reading::{Difference, Reading};
+use toolwright_encoding::{Declared, utf16};
 
+use crate::encoded::{in_utf16, is_mixture, letters_refused};
 use crate::excerpt::{excerpt, quoted};
-use crate::form::{ends_in_crlf, is_mixture, with_crlf};
+use crate::form::{ends_in_crlf, with_crlf};
 
 /// The most places that are counted.
 const MAX_COUNTED: usize = 1000;
@@ -43,7 +47,10 @@ pub enum ReplaceError {
     /// The new text contains U+FFFD, which stands for bytes of this file that are not UTF-8.
     Lossy,
     /// The new text has other letters than those of ASCII, and the file is not UTF-8.
-    OtherEncoding,
+    OtherEncoding {
+        /// The encoding that the file names. It does not have the letters.
+        encoding: Option<&'static str>,
+    },
     /// The new content would exceed the limit. It was not built.
     TooLarge {
         /// Its size in bytes, or `u64::MAX` if that overflows.
@@ -60,8 +67,8 @@ pub enum ReplaceError {
     NotFound {
         /// Similar lines, the most similar first.
         candidates: Vec<Candidate>,
-        /// The line where it is once line endings are ignored, in a file that mixes them.
-        other_endings: Option<usize>,
+        /// Where it is once a difference that is hard to see is ignored.
+        reading: Option<Reading>,
     },
     /// The text is in the file more than once.
     Ambiguous {
@@ -94,6 +101,44 @@ pub fn replace(
     if old == new {
         return Err(ReplaceError::Same);
     }
+    if let Some((order, text)) = utf16::decode(original) {
+        // A character takes up to half as much again as it does there.
+        let mut replaced = replace_in(&text, old, new, all, limit.saturating_mul(2))?;
+        replaced.bytes = in_utf16(&replaced.bytes, order);
+        let bytes = replaced.bytes.len() as u64;
+        return if bytes > limit {
+            Err(ReplaceError::TooLarge { bytes, limit })
+        } else {
+            Ok(replaced)
+        };
+    }
+    if !old.is_ascii() || !new.is_ascii() {
+        let declared = Declared::of(original);
+        let text = declared.and_then(|declared| Some((declared, declared.decode(original)?)));
+        if let Some((declared, text)) = text {
+            let mut replaced = replace_in(text.as_bytes(), old, new, all, limit.saturating_mul(2))?;
+            let text = String::from_utf8_lossy(&replaced.bytes);
+            let encoded = declared
+                .encode(&text)
+                .ok_or(ReplaceError::OtherEncoding { encoding: Some(declared.name()) })?;
+            // The new text can name another encoding.
+            if declared.is_named_in(&encoded) {
+                replaced.bytes = encoded;
+                return Ok(replaced);
+            }
+        }
+    }
+    replace_in(original, old, new, all, limit)
+}
+
+/// The same in a text of UTF-8, or bytes of an encoding that is not known.
+fn replace_in(
+    original: &[u8],
+    old: &str,
+    new: &str,
+    all: bool,
+    limit: u64,
+) -> Result<Replaced, ReplaceError> {
     if new.contains(char::REPLACEMENT_CHARACTER)
         && !old.contains(char::REPLACEMENT_CHARACTER)
         && std::str::from_utf8(original).is_err()
@@ -119,8 +164,8 @@ pub fn replace(
     }
     let Some(first) = first else {
         let candidates = nearest::candidates(original, old);
-        let other_endings = without_endings(original, old);
-        return Err(ReplaceError::NotFound { candidates, other_endings });
+        let reading = reading::reading(original, old);
+        return Err(ReplaceError::NotFound { candidates, reading });
     };
     let rest = original.len() - count * old_text.len();
     let mut bytes = allocate(rest, count, new_text.len(), limit)?;
@@ -132,19 +177,9 @@ pub fn replace(
     }
     bytes.extend_from_slice(&original[from..]);
     if !new.is_ascii() && is_mixture(original, &bytes) {
-        return Err(ReplaceError::OtherEncoding);
+        return Err(ReplaceError::OtherEncoding { encoding: None });
     }
     Ok(Replaced { bytes, replacements: count, line: line_of(original, first) })
-}
-
-/// The line where a text of several lines is once carriage returns are ignored.
-fn without_endings(original: &[u8], old: &str) -> Option<usize> {
-    if !old.contains('\n') || !original.contains(&b'\r') {
-        return None;
-    }
-    let plain: Vec<u8> = original.iter().copied().filter(|byte| *byte != b'\r').collect();
-    let old = old.replace('\r', "");
-    Finder::new(old.as_bytes()).find(&plain).map(|at| line_of(&plain, at))
 }
 
 /// All places of the finder's text, with overlapping ones.
@@ -195,9 +230,9 @@ impl ReplaceError {
             Self::Empty => "old_string is empty".to_owned(),
             Self::Same => "old_string and new_string are the same".to_owned(),
             Self::Lossy => "new_string holds U+FFFD".to_owned(),
-            Self::OtherEncoding => {
-                "the file is not UTF-8, and new_string holds letters that would be written as UTF-8"
-                    .to_owned()
+            Self::OtherEncoding { encoding } => {
+                let why = letters_refused(*encoding);
+                format!("new_string holds other letters than those of ASCII: {why}")
             }
             Self::TooLarge { bytes, .. } => format!("Result too large ({bytes} bytes)"),
             Self::NoMemory { bytes } => format!("no memory for the result ({bytes} bytes)"),
@@ -214,13 +249,9 @@ impl fmt::Display for ReplaceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.summary())?;
         match self {
-            Self::NotFound { candidates, other_endings } => {
-                if let Some(line) = other_endings {
-                    write!(
-                        f,
-                        ": it is at line {line} with other line endings, because the file mixes CRLF and LF"
-                    )?;
-                    return Ok(());
+            Self::NotFound { candidates, reading } => {
+                if let Some(Reading { difference, line }) = reading {
+                    return write!(f, ": it is at line {line} {difference}");
                 }
                 for candidate in candidates {
                     let Candidate { line, text, expected, only_space } = candidate;

@@ -1,5 +1,7 @@
 //! Builds the edited file from its own lines and the added ones.
 
+use toolwright_encoding::Declared;
+
 use crate::hunk::{BodyLine, Patch, Sign, old_lines};
 use crate::indentation::respaced;
 use crate::lines::Lines;
@@ -7,12 +9,13 @@ use crate::newline::FinalNewline;
 use crate::placement::Placement;
 use crate::spacing::Spacing;
 
-/// Writes the file with the hunks of `patch` at `places`.
+/// Writes the file with the hunks of `patch` at `places`, and added lines in `encoding`, which has all of their letters.
 pub(crate) fn rewrite(
     file: &Lines<'_>,
     patch: &Patch<'_>,
     places: &[Placement],
     newline: &FinalNewline,
+    encoding: Option<Declared>,
 ) -> Vec<u8> {
     let added: usize = patch
         .lines
@@ -31,8 +34,8 @@ pub(crate) fn rewrite(
     // If a hunk shows no ending, the rest of the patch decides.
     let otherwise = patch.mixes_endings()
         || (evidence.contains(&Some(true)) && !evidence.contains(&Some(false)));
-    let mut writer =
-        Writer { file, out: Vec::with_capacity(file.bytes.len() + added), next: 0, open: false };
+    let out = Vec::with_capacity(file.bytes.len() + added);
+    let mut writer = Writer { file, out, next: 0, open: false, encoding };
     for ((body, place), agree) in bodies.into_iter().zip(evidence) {
         writer.hunk(body, *place, agree.unwrap_or(otherwise));
     }
@@ -70,6 +73,8 @@ struct Writer<'a> {
     next: usize,
     /// Whether the last line written still lacks its newline.
     open: bool,
+    /// The encoding of added lines, if not UTF-8.
+    encoding: Option<Declared>,
 }
 
 /// A run of removed and added lines, as far as it was written.
@@ -128,7 +133,11 @@ impl Writer<'_> {
             let halved = crlf && self.out.last() == Some(&b'\r');
             self.out.extend_from_slice(if halved { b"\n" } else { ending });
         }
-        self.out.extend_from_slice(text.unwrap_or(line.text).as_bytes());
+        let text = text.unwrap_or(line.text);
+        match self.encoding.and_then(|encoding| encoding.encode(text)) {
+            Some(bytes) => self.out.extend_from_slice(&bytes),
+            None => self.out.extend_from_slice(text.as_bytes()),
+        }
         self.open = line.unterminated;
         if !line.unterminated {
             self.out.extend_from_slice(ending);

@@ -41,10 +41,34 @@ fn a_patch_converts_line_endings() {
 }
 
 #[test]
+fn a_line_without_an_ending_gets_no_carriage_return_of_the_transport() {
+    let patch = "@@ -1,2 +1,2 @@\r\n one\r\n-two\r\n+2\r\n\\ No newline at end of file\r\n";
+    assert_eq!(apply(b"one\r\ntwo\r\n", patch).unwrap().bytes, b"one\r\n2");
+    let literal = "@@ -1,2 +1,2 @@\r\n one\r\n-two\r\n+2\r\n\\ No newline at end of file\n";
+    assert_eq!(apply(b"one\r\ntwo\r\n", literal).unwrap().bytes, b"one\r\n2\r");
+}
+
+#[test]
 fn a_lost_space_is_named() {
     let patch = envelope("*** Update File: m.py\n@@\nimport os\n-\n+import sys\n");
     let error = parse_patch(&patch).unwrap_err().to_string();
     assert!(error.contains("import os") && error.contains("begins with neither"), "{error}");
+}
+
+#[test]
+fn a_line_that_may_have_lost_its_space_is_refused_where_the_file_has_it() {
+    let file = b"a\n+ item\nb\nc\n";
+    // The counts show that a line has no space, or nothing does.
+    for header in ["@@ -2,3 +2,2 @@", "@@"] {
+        let patch = format!("{header}\n+ item\n b\n-c\n");
+        let refused = apply_by_content(file, &patch);
+        assert!(matches!(refused, Err(PatchError::LostSpace { line: 2, .. })), "{refused:?}");
+        let patch = format!("{header}\n-a\n++ item\n");
+        let added = apply_by_content(b"a\nb\n", &patch).unwrap();
+        assert_eq!(added.bytes, b"+ item\nb\n");
+    }
+    let patch = "@@ -3,2 +3,2 @@\n+ item\n b\n-c\n";
+    assert_eq!(apply_by_content(file, patch).unwrap().bytes, b"a\n+ item\n item\nb\n");
 }
 
 #[test]
@@ -64,7 +88,7 @@ fn letters_are_not_mixed_into_another_encoding() {
     assert!(matches!(error, PatchError::OtherEncoding { .. }), "{error}");
     assert_eq!(
         replace(latin, "x = 1", "x = '\u{e9}'", false, 1000).unwrap_err(),
-        ReplaceError::OtherEncoding
+        ReplaceError::OtherEncoding { encoding: None }
     );
     assert_eq!(
         replace(latin, "x = 1", "x = 2", false, 1000).unwrap().bytes,
@@ -85,7 +109,9 @@ fn other_line_endings_are_named() {
 
 #[test]
 fn a_new_content_keeps_the_form_of_the_old_one() {
-    let kept = |old: &str, new: &str| keep_form(old.as_bytes(), new).content.into_owned();
+    let kept = |old: &str, new: &str| {
+        String::from_utf8(keep_form(old.as_bytes(), new).content.into_owned()).unwrap()
+    };
     assert_eq!(kept("\u{feff}a\r\n", "b\nc\n"), "\u{feff}b\r\nc\r\n");
     assert_eq!(kept("a\r\n", "b\r\nc\n"), "b\r\nc\n");
     assert_eq!(kept("a\r\nb\n", "c\n"), "c\n");
@@ -125,6 +151,6 @@ proptest! {
         }
         let plain = changed.iter().fold(String::new(), |text, name| text + name + "\n");
         let kept = keep_form(old.as_bytes(), &plain);
-        prop_assert_eq!(kept.content.as_ref(), new.as_str());
+        prop_assert_eq!(kept.content.as_ref(), new.as_bytes());
     }
 }

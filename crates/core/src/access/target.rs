@@ -123,12 +123,8 @@ impl Target {
         let in_session = |error: FsError| Unfinished::from(error).for_session();
         let mut range = self.file.read_range(offset, limit_bytes, cancel).map_err(in_session)?;
         if range.is_binary {
-            return Err(files::binary_file(
-                self.file.display_path(),
-                range.file_bytes,
-                &range.beginning,
-            )
-            .into());
+            let path = self.file.display_path();
+            return Err(files::binary_file(path, range.file_bytes).into());
         }
         if range.is_lossy {
             range.bytes = String::from_utf8_lossy(&range.bytes).into_owned().into_bytes();

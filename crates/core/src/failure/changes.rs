@@ -96,7 +96,7 @@ pub(crate) fn not_replaced(path: &str, error: &ReplaceError) -> Unfinished {
         ReplaceError::Empty
         | ReplaceError::Same
         | ReplaceError::Lossy
-        | ReplaceError::OtherEncoding => Code::InvalidInput,
+        | ReplaceError::OtherEncoding { .. } => Code::InvalidInput,
         // A result that cannot be made fails like a file that is too large to hold.
         ReplaceError::TooLarge { bytes, limit } => {
             return FsErrorKind::TooLarge { bytes, limit, result: true }.at(path).into();
@@ -113,8 +113,11 @@ pub(crate) fn not_replaced(path: &str, error: &ReplaceError) -> Unfinished {
         .with_hint(patches::replacement_hint(error))
         .with("path", path);
     let failure = match error {
-        ReplaceError::NotFound { candidates, .. } => {
-            let lines: Vec<usize> = candidates.iter().map(|candidate| candidate.line).collect();
+        ReplaceError::NotFound { candidates, reading } => {
+            let lines: Vec<usize> = match reading {
+                Some(reading) => vec![reading.line],
+                None => candidates.iter().map(|candidate| candidate.line).collect(),
+            };
             failure.with("nearestLines", lines)
         }
         ReplaceError::Ambiguous { count, lines, .. } => {
@@ -123,7 +126,7 @@ pub(crate) fn not_replaced(path: &str, error: &ReplaceError) -> Unfinished {
         ReplaceError::Empty
         | ReplaceError::Same
         | ReplaceError::Lossy
-        | ReplaceError::OtherEncoding
+        | ReplaceError::OtherEncoding { .. }
         | ReplaceError::TooLarge { .. }
         | ReplaceError::NoMemory { .. } => failure,
     };

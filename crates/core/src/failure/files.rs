@@ -69,19 +69,11 @@ fn code_of(error: &FsError) -> Option<Code> {
 
 /// A file that was to be read as text and is binary.
 #[must_use]
-pub fn binary_file(display_path: &str, bytes: u64, beginning: &[u8]) -> Failure {
-    let (summary, hint) = match beginning {
-        [0xff, 0xfe, ..] => {
-            (format!("UTF-16 text, little-endian ({bytes} bytes)"), voice::files::UTF_16)
-        }
-        [0xfe, 0xff, ..] => {
-            (format!("UTF-16 text, big-endian ({bytes} bytes)"), voice::files::UTF_16)
-        }
-        _ => (format!("Binary file ({bytes} bytes)"), voice::files::BINARY),
-    };
+pub fn binary_file(display_path: &str, bytes: u64) -> Failure {
+    let summary = format!("Binary file ({bytes} bytes)");
     let place = format!("{summary}: `{display_path}`");
     Failure::new(Code::FileBinary, summary, place)
-        .with_hint(hint)
+        .with_hint(voice::files::BINARY)
         .with("path", display_path)
         .with("bytes", bytes)
 }
