@@ -1,0 +1,3 @@
+import type { Project } from './projects.mjs'
+
+export function fetchProjects(directory: string, projects: readonly Project[]): { name: string; repository: string }[]
