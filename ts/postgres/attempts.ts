@@ -7,17 +7,22 @@ import { type Lease, type Owner, taskName } from './owner.js'
 import { callRow, checkedTask } from './rows.js'
 import { isCode, type Session } from './session.js'
 import type { Statements } from './statements.js'
+import type { TakenBack } from './taken-back.js'
+import type { Unheard } from './unheard.js'
 
 export class Attempts {
   readonly #session: Session
   readonly #owner: Owner
   readonly #statements: Statements
+  readonly #unheard: Unheard
+  readonly #takenBack: TakenBack
   readonly #diedJson: () => string
 
-  constructor(session: Session, owner: Owner, statements: Statements, diedJson: () => string) {
+  constructor(session: Session, owner: Owner, statements: Statements, taking: [Unheard, TakenBack], diedJson: () => string) {
     this.#session = session
     this.#owner = owner
     this.#statements = statements
+    ;[this.#unheard, this.#takenBack] = taking
     this.#diedJson = diedJson
   }
 
@@ -64,13 +69,20 @@ export class Attempts {
   /** Asks as an owner; once more with a new lease, if the old one was taken over meanwhile. */
   async #underLease(task: TaskId, attempt: number | undefined, statement: 'lock' | 'beginTask'): Promise<[SqlRow, Lease]> {
     const { run_id: run, node_id: node, iteration } = checkedTask(task)
+    const name = taskName(run, node, iteration)
     for (let isLast = false; ; isLast = true) {
       const lease = await this.#owner.current()
       try {
-        const [row = {}] = await this.#session.run((again) => ({
-          ...this.#statements[statement],
-          values: [lease.id, run, node, iteration, attempt, again, this.#diedJson()],
-        }))
+        const values = (again: boolean) => [lease.id, run, node, iteration, attempt, again, this.#diedJson()]
+        const look = () => this.#takenBack.lock(lease, run, node, iteration)
+        const [row = {}] = await this.#unheard.ask(
+          lockKey(run, node, iteration),
+          lease,
+          // What this process works on is not its own once more.
+          (again) => ({ ...this.#statements[statement], values: values(again && this.#owner.tokenOf(name) === undefined) }),
+          look,
+          () => true,
+        )
         return [row, lease]
       } catch (error) {
         if (isLast || !isCode(error, 'JOURNAL_OWNER_FENCED')) throw error
@@ -93,7 +105,13 @@ export class Attempts {
         this.#owner.unlocked(name, token)
         // The lease ends anyway, and the next one finds no owner.
         if (lease.lost.aborted) return
-        await this.#session.run(() => ({ ...this.#statements.unlock, values: [runId, nodeId, iteration, token] })).catch(() => undefined)
+        const unlock = { ...this.#statements.unlock, values: [runId, nodeId, iteration, token] }
+        await this.#session
+          .run(() => unlock)
+          .catch(() => {
+            const look = () => this.#takenBack.lock(lease, runId, nodeId, iteration)
+            this.#unheard.note(lockKey(runId, nodeId, iteration), lease, look)
+          })
       },
     }
   }
@@ -109,3 +127,5 @@ export class Attempts {
     })
   }
 }
+
+const lockKey = (runId: string, nodeId: string, iteration: number): string => JSON.stringify(['lock', runId, nodeId, iteration])

@@ -6,17 +6,23 @@ import { type Owner, taskName } from './owner.js'
 import { begunColumns, checkedId } from './rows.js'
 import { isCode, type Session } from './session.js'
 import type { Statements } from './statements.js'
+import type { TakenBack } from './taken-back.js'
+import type { Unheard } from './unheard.js'
 
 export class Claims {
   readonly #session: Session
   readonly #owner: Owner
   readonly #statements: Statements
+  readonly #unheard: Unheard
+  readonly #takenBack: TakenBack
   readonly #diedJson: () => string
+  #lastStart = 0
 
-  constructor(session: Session, owner: Owner, statements: Statements, diedJson: () => string) {
+  constructor(session: Session, owner: Owner, statements: Statements, taking: [Unheard, TakenBack], diedJson: () => string) {
     this.#session = session
     this.#owner = owner
     this.#statements = statements
+    ;[this.#unheard, this.#takenBack] = taking
     this.#diedJson = diedJson
   }
 
@@ -29,16 +35,24 @@ export class Claims {
     const callId = checkedId(call.callId, 'callId')
     const columns = begunColumns({ ...call, seq: 0 }, undefined)
     const { run_id: runId, node_id: nodeId, iteration } = columns as { run_id: string; node_id: string; iteration: number }
-    const json = JSON.stringify(columns)
+    const key = JSON.stringify(['claim', runId, nodeId, iteration, callId])
     for (let isLast = false; ; isLast = true) {
       if (this.#owner.hasLost(taskName(runId, nodeId, iteration))) throw fenced(this.#session.place, 'the lock of the task was lost')
       const lease = await this.#owner.current()
       const arrived = this.#owner.departs(lease)
       try {
-        const [answer = {}] = await this.#session.run((again) => ({
-          ...this.#statements.claim,
-          values: [lease.id, json, callId, repeat, again, this.#diedJson()],
-        }))
+        // No two claims of this process begin at the same time, so that a lost one is known by its own.
+        const start = Math.max(Number(columns['started_at_ms']), this.#lastStart + 1)
+        this.#lastStart = start
+        const json = JSON.stringify({ ...columns, started_at_ms: start })
+        const [answer = {}] = await this.#unheard.ask(
+          key,
+          lease,
+          (again) => ({ ...this.#statements.claim, values: [lease.id, json, callId, repeat, again, this.#diedJson()] }),
+          () => this.#takenBack.call({ lease, runId, nodeId, iteration, callId, start, status: repeat ? 'unknown' : 'error' }),
+          // Where clocks differ, a call is not known as its own.
+          ([{ what, number } = {}]) => what !== 'running' || this.#owner.isOpen(Number(number)),
+        )
         const what = String(answer['what'])
         const number = Number(answer['number'])
         if (what === 'differs') throw this.#differs(call, await rowOf(number))
@@ -54,7 +68,6 @@ export class Claims {
         if (row === undefined) continue
         return what === 'recorded' ? { recorded: row } : what === 'unknown' ? { unknown: row } : { running: row }
       } catch (error) {
-        if (isCode(error, 'JOURNAL_UNREACHABLE')) this.#owner.uncertain(lease)
         if (isLast || !isCode(error, 'JOURNAL_OWNER_FENCED')) throw error
         this.#owner.lose(lease, 'its lease had ended, and was taken over')
       } finally {
@@ -70,7 +83,7 @@ export class Claims {
       summary,
       place: `${summary}: \`${callId}\` is a call of ${row?.toolName}, not this call of ${toolName} (\`${this.#session.place}\`)`,
       hint: 'The program was changed since the run began: give changed calls other ids, or end the run.',
-      details: { path: this.#session.place, callId },
+      details: { path: this.#session.place, callId, ...(typeof row?.ordinal === 'number' && { ordinal: row.ordinal }) },
     })
   }
 }

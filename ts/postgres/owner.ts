@@ -177,6 +177,16 @@ export class Owner {
     if (this.#lease?.id === lease.id) this.#lease.isUncertain = true
   }
 
+  /** @returns whether this process makes, or undoes, the call of a row. */
+  isOpen(row: number): boolean {
+    return this.#lease?.open.has(row) === true
+  }
+
+  /** The token of the lock under which this process works on a task. */
+  tokenOf(task: string): number | undefined {
+    return this.#lease?.tasks.get(task)
+  }
+
   closed(row: number): void {
     this.#lease?.open.delete(row)
   }

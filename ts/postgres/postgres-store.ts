@@ -1,4 +1,5 @@
 import { boolean, type Checks, checked, oneOf, optional, parseOptions, positive, text } from '../core/options.js'
+import { settledWithin } from '../core/abort.js'
 import { nativeAddon } from '../core/native.js'
 import type { JournalStore, RecoveredCalls, ToolCallRef } from '../journal/journal-store.js'
 import { addMeasuredStore } from '../journal/store-channels.js'
@@ -17,7 +18,12 @@ import { type MigrationOptions, migrationChecks } from './schema.js'
 import { begunColumns, checkedTask, endColumns } from './rows.js'
 import { Session } from './session.js'
 import { prepared, statementsFor } from './statements.js'
+import { lostCall, TakenBack } from './taken-back.js'
+import { Unheard } from './unheard.js'
 import { Writer } from './writer.js'
+
+/** How long the end of a store waits for answers that were lost. */
+const CLOSE_MS = 2_000
 
 /** Options of {@link postgresStore}. */
 export interface PostgresStoreOptions {
@@ -116,7 +122,13 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
   const session = new Session(sql, location, parsed.patienceMs)
   const statements = statementsFor(schema, 'table')
   const owner = new Owner(session, schema, parsed.leaseMs, parsed.label)
-  const writer = new Writer(session, owner, statements, parsed.writers)
+  const died = (): string => diedJson
+  const unheard = new Unheard(session, owner, parsed.leaseMs)
+  const takenBack = new TakenBack(session, owner, statements, () => writer, died)
+  const writer: Writer = new Writer(session, owner, statements, parsed.writers, (columns, lease) => {
+    const lost = lostCall(columns, lease)
+    unheard.note(JSON.stringify(lost), lease, () => takenBack.call(lost))
+  })
   /** Which lease wrote the rows that this store can complete. */
   const writers = new Map<number, number>()
   let addon: Awaited<ReturnType<typeof nativeAddon>> | undefined
@@ -145,10 +157,10 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
     }
   }
   const native = () => addon as NonNullable<typeof addon>
-  const died = (): string => diedJson
-  const attempts = new Attempts(session, owner, statements, died)
-  const claims = new Claims(session, owner, statements, died)
-  const reverts = new Reverts(session, owner, statements)
+  const taking: [Unheard, TakenBack] = [unheard, takenBack]
+  const attempts = new Attempts(session, owner, statements, taking, died)
+  const claims = new Claims(session, owner, statements, taking, died)
+  const reverts = new Reverts(session, owner, statements, taking)
   const reads = new Reads(session, statements, (json) => native().argsHash(json))
   const recoverStatement = prepared(
     `SELECT r.what, r.number FROM ${statements.prefix}_toolwright_recover($1::text) r
@@ -292,6 +304,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
       return (closing ??= (async () => {
         stopMeasuring?.()
         try {
+          await settledWithin(unheard.close(), CLOSE_MS)
           await writer.flush(true)
         } finally {
           session.close()

@@ -2,19 +2,24 @@
 import type { RevertClaim, ToolCallRow } from '../journal/journal-store.js'
 import { fenced } from './failures.js'
 import type { Owner } from './owner.js'
-import { isCode, type Session } from './session.js'
+import { isCode, type Session, type Statement } from './session.js'
 import type { Statements } from './statements.js'
 import { callError } from './failures.js'
+import type { TakenBack } from './taken-back.js'
+import type { Unheard } from './unheard.js'
 
 export class Reverts {
   readonly #session: Session
   readonly #owner: Owner
   readonly #statements: Statements
+  readonly #unheard: Unheard
+  readonly #takenBack: TakenBack
 
-  constructor(session: Session, owner: Owner, statements: Statements) {
+  constructor(session: Session, owner: Owner, statements: Statements, taking: [Unheard, TakenBack]) {
     this.#session = session
     this.#owner = owner
     this.#statements = statements
+    ;[this.#unheard, this.#takenBack] = taking
   }
 
   async claim(row: number, rowOf: (row: number) => Promise<ToolCallRow | undefined>): Promise<RevertClaim> {
@@ -22,7 +27,7 @@ export class Reverts {
     for (;;) {
       const lease = await this.#owner.current()
       let wasTried = false
-      const won = await this.#session.run((again) => {
+      const make = (again: boolean) => {
         wasTried = again
         return {
           text: `WITH owner AS (
@@ -34,7 +39,9 @@ export class Reverts {
             RETURNING c.tw_row`,
           values: [lease.id, row],
         }
-      })
+      }
+      const look = () => this.#takenBack.revert(lease, row)
+      const won = await this.#unheard.ask(`revert ${row}`, lease, make, look, () => true)
       this.#owner.reopened(lease, row)
       const found = await rowOf(row)
       const isOurs = won.length > 0 || (wasTried && (await this.#isClaimedBy(lease.id, row)))
@@ -54,21 +61,30 @@ export class Reverts {
   async finish(row: number, errorJson: string | undefined): Promise<boolean> {
     const status = errorJson === undefined ? 'reverted' : 'revert-failed'
     let wasTried = false
-    const rows = await this.#session
-      .run((again) => {
-        wasTried = again
-        return {
-          text: `UPDATE ${this.#statements.calls} c SET revert_status = $2::text, revert_error_json = $3::text,
-                   reverted_at_ms = CASE WHEN $3::text IS NULL THEN (extract(epoch FROM clock_timestamp()) * 1000)::bigint END
-                 WHERE c.tw_row = $1::text::bigint AND c.revert_status = 'reverting' RETURNING c.tw_row`,
-          values: [row, status, errorJson ?? null],
-        }
-      })
-      .catch((error: unknown) => {
-        throw isCode(error, 'JOURNAL_OWNER_FENCED') ? fenced(this.#session.place, 'the undoing was taken over') : error
-      })
+    const statement = {
+      text: `UPDATE ${this.#statements.calls} c SET revert_status = $2::text, revert_error_json = $3::text,
+               reverted_at_ms = CASE WHEN $3::text IS NULL THEN (extract(epoch FROM clock_timestamp()) * 1000)::bigint END
+             WHERE c.tw_row = $1::text::bigint AND c.revert_status = 'reverting' RETURNING c.tw_row`,
+      values: [row, status, errorJson ?? null],
+    }
+    const make = (again: boolean) => {
+      wasTried = again
+      return statement
+    }
+    const rows = await this.#session.run(make).catch((error: unknown) => {
+      if (isCode(error, 'JOURNAL_OWNER_FENCED')) throw fenced(this.#session.place, 'the undoing was taken over')
+      // The undoing stands: it is recorded when the server answers, as long as nobody else undoes the call.
+      const lease = this.#owner.now
+      if (lease !== undefined) this.#unheard.note(`revert ${row}`, lease, () => this.#finishLater(statement, lease.id, row))
+      throw error
+    })
     this.#owner.closed(row)
     return rows.length > 0 || (wasTried && (await this.#hasStatus(row, status)))
+  }
+
+  async #finishLater(statement: Statement, owner: number, row: number): Promise<void> {
+    if (await this.#isClaimedBy(owner, row)) await this.#session.run(() => statement)
+    this.#owner.closed(row)
   }
 
   async #isClaimedBy(owner: number, row: number): Promise<boolean> {

@@ -26,6 +26,8 @@ interface BeginJob {
   task: string
   /** Written behind: nobody waits for it. */
   isBehind: boolean
+  /** The lease under which it may have been written unheard. */
+  unheardUnder?: Lease | undefined
   /** When it came; 0 where nobody measures. */
   sinceMs: number
   resolve(begun: Begun): void
@@ -60,6 +62,8 @@ export class Writer {
   readonly #statements: Statements
   /** More would only lock the owner's row more often at once, which the server takes long for. */
   readonly #writers: number
+  /** Called with a beginning that the server may have written, though nobody heard of it. */
+  readonly #onUnheard: (columns: Columns, lease: Lease) => void
   #queue: Job[] = []
   #bytes = 0
   #inFlight = 0
@@ -72,7 +76,14 @@ export class Writer {
   #lost = 0
   #loss: unknown
 
-  constructor(session: Session, owner: Owner, statements: Statements, writers: number) {
+  constructor(
+    session: Session,
+    owner: Owner,
+    statements: Statements,
+    writers: number,
+    onUnheard: (columns: Columns, lease: Lease) => void,
+  ) {
+    this.#onUnheard = onUnheard
     this.#session = session
     this.#owner = owner
     this.#statements = statements
@@ -230,6 +241,7 @@ export class Writer {
         else await this.#explainEnd(job, wasTried)
       }
     } catch (error) {
+      if (wasTried || isCode(error, 'JOURNAL_UNREACHABLE')) for (const job of begins) job.unheardUnder = lease
       await this.#recoverFrom(error, begins, ends, lease)
     } finally {
       arrived?.()
@@ -291,6 +303,9 @@ export class Writer {
   }
 
   #failed(job: Job, error: unknown): void {
+    if (job.kind === 'begin' && job.unheardUnder !== undefined && job.columns['status'] === 'started') {
+      this.#onUnheard(job.columns, job.unheardUnder)
+    }
     if (!job.isBehind || !isCode(error, 'JOURNAL_UNREACHABLE')) return job.reject(error)
     // Nobody waits for it, so it may wait for the server.
     this.#behindError = error
