@@ -1,9 +1,11 @@
+import { settledWithin } from '../core/abort.js'
 import { ToolError } from '../core/errors.js'
 import { boolean, checked, type Checks, must, optional, parseOptions, positive, wholeNumber } from '../core/options.js'
 import { beginTask } from './begin-task.js'
 import { argumentChecks, tailChecks } from './checks.js'
 import type { Journal, OnJournalFailure } from './journal.js'
 import type { ClaimOptions, JournalStore, ListOptions, ListRunOptions, ListRunsOptions, RunSummary } from './journal-store.js'
+import { lateOutcomesOf } from './late-outcomes.js'
 import { tailRows } from './read-rows.js'
 
 const listChecks = { outline: optional(boolean) } satisfies Checks<ListOptions>
@@ -19,6 +21,9 @@ const listRunsChecks = {
 } satisfies Checks<ListRunsOptions>
 const claimChecks = { repeat: optional(boolean, false) } satisfies Checks<ClaimOptions>
 const listRunChecks = { reverse: optional(boolean), ...listChecks } satisfies Checks<ListRunOptions>
+
+/** How long the end of a journal waits for outcomes that could not be recorded yet. */
+const CLOSE_MS = 2_000
 
 type Started = Pick<RunSummary, 'startedAtMs' | 'runId'>
 /** By when runs began; those of the same millisecond by the bytes of their ids. */
@@ -97,10 +102,12 @@ export function storeJournal(store: JournalStore, location: string, onFailure: O
     flush: async () => open().flush(),
     async close() {
       closed = true
+      if (late.isLeft) await settledWithin(late.settle(), CLOSE_MS)
       await store.close()
     },
     tail: (options = {}) => tailRows(journal, parseOptions('journal.tail', options, tailChecks)),
     [Symbol.asyncDispose]: () => journal.close(),
   }
+  const late = lateOutcomesOf(journal, store)
   return journal
 }

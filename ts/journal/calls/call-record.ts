@@ -8,6 +8,7 @@ import type { CallDoor } from '../../core/call-message.js'
 import type { ReportedPatch } from '../../core/command-patches.js'
 import { ToolError } from '../../core/errors.js'
 import type { Journal } from '../journal.js'
+import { lateOutcomesOf } from '../late-outcomes.js'
 import type { NewToolCall, TaskId, ToolCallEnd, ToolCallRef } from '../journal-store.js'
 import type { ToolContext } from './context.js'
 import type { CallWithPatches } from './patches-in-call.js'
@@ -19,6 +20,8 @@ export interface RecordedTool {
   idempotent: boolean
   acceptsIdempotencyKey: boolean
   hasRevert: boolean
+  /** Whether it declares that its service acts once for each key. */
+  usesIdempotencyKey?: boolean | undefined
 }
 
 export interface StartingCall {
@@ -135,7 +138,7 @@ export class CallRow {
         const ref = this.#ref
         if (ref === undefined)
           return traceStep('journal', { operation: 'insert' }, () => this.#journal.insertToolCall({ ...this.#row, ...end }))
-        return traceStep('journal', { operation: 'update' }, () => this.#journal.updateToolCall(ref, end))
+        return traceStep('journal', { operation: 'update' }, () => lateOutcomesOf(this.#journal).write(ref, end))
       },
       () => undefined,
       (error) => {

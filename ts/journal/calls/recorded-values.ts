@@ -6,6 +6,7 @@ import { beginningOf } from '../../core/text.js'
 import { checked } from '../../core/options.js'
 import { andThen, type Awaitable } from '../../core/abort.js'
 import type { ToolCallEnd } from '../journal-store.js'
+import { fromPlain, toPlain } from './kept-values.js'
 import { isLarge, type LargeValue, largeValue, MAX_CHARACTERS, textDigest } from '../../core/large-values.js'
 
 /** A value as JSON; cycles and big integers, which have none, are described. */
@@ -58,12 +59,33 @@ export function recordedOutput(output: unknown): Awaitable<Pick<ToolCallEnd, 'ou
   try {
     if (isLarge(output)) return largeValue(output).then(framed, () => framed(unreadable))
     if (typeof output === 'string') return { outputText: output }
-    return { outputJson: asJson(output === undefined || isExact(output) ? output : { inexact: true, value: output }) }
+    return { outputJson: asJson(output === undefined || isPlain(output) ? output : { inexact: true, value: output }) }
   } catch {
     // The tool has done its work even if its output cannot be read.
     return framed(unreadable)
   }
 }
+
+/**
+ * The same for a row from which the output is given back as it was: what JSON would bend is beside what it makes of it, in the form of
+ * `toPlain`.
+ */
+export function keptOutput(output: unknown): Awaitable<Pick<ToolCallEnd, 'outputJson' | 'outputText'>> {
+  try {
+    if (isLarge(output) || output === undefined || typeof output === 'string' || isPlain(output)) return recordedOutput(output)
+    return framed({ value: JSON.parse(asJson(output) ?? 'null'), kept: toPlain(output) })
+  } catch {
+    return framed(unreadable)
+  }
+}
+
+/** The output as every execution gets it. @throws if it cannot be read */
+export function sameInEveryExecution(output: unknown): unknown {
+  return output === undefined || isLarge(output) || isExact(output) ? output : fromPlain(toPlain(output))
+}
+
+/** Whether JSON gives a value back, and nobody takes it for a frame. */
+const isPlain = (value: unknown): boolean => isExact(value) && !(typeof value === 'object' && value !== null && 'inexact' in value)
 
 const framed = (content: object): { outputJson: string } => ({ outputJson: JSON.stringify({ inexact: true, ...content }) })
 
@@ -75,8 +97,8 @@ export function wholeOutput(row: { outputJson: string | null; isCut: boolean }):
   if (row.outputJson === null) return { output: undefined }
   try {
     const output = JSON.parse(row.outputJson) as unknown
-    const isFramed = typeof output === 'object' && output !== null && 'inexact' in output
-    return isFramed ? undefined : { output }
+    if (typeof output !== 'object' || output === null || !('inexact' in output)) return { output }
+    return 'kept' in output ? { output: fromPlain(output.kept) } : undefined
   } catch {
     return undefined
   }

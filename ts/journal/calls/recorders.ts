@@ -89,7 +89,8 @@ export function recordToolCallIn(recorder: CallRecorder): (record: ToolCallRecor
 async function asStarting(record: ToolCallRecord): Promise<StartingCall> {
   const { toolName: name, sideEffect, idempotent, acceptsIdempotencyKey, hasRevert } = record
   return {
-    metadata: { name, sideEffect, idempotent, acceptsIdempotencyKey, hasRevert },
+    // What a tool of another package does with its key, only that package knows.
+    metadata: { name, sideEffect, idempotent, acceptsIdempotencyKey, hasRevert, usesIdempotencyKey: acceptsIdempotencyKey },
     input: await withoutContents(name, record.input),
     builtIn: false,
     ctx: { idempotencyKey: record.idempotencyKey, toolCallId: record.toolCallId, signal: undefined, seq: 0 },

@@ -7,6 +7,7 @@ import { abortSignal, checked, invalid } from '../../core/options.js'
 import type { Call, CallContext, ToolCallOptions } from './call-record.js'
 import { getToolContext, getToolIdempotencyKey, runWithToolContext, type ToolContext } from './context.js'
 import { changedFiles } from './patches-in-call.js'
+import { watchKeys } from './read-keys.js'
 import { startRecord } from './record-call.js'
 
 /**
@@ -177,6 +178,7 @@ async function start<ARGS, CTX extends CallContext>(
   signal?.throwIfAborted()
   const record = await startRecord(call, ctx, ambient)
   ctx.callIdempotencyKey = record.key
+  const keysWereWatched = call.builtIn ? undefined : watchKeys(metadata, ctx)
   if (message !== undefined) {
     message.runId = record.task?.runId ?? ambient?.runId
     message.nodeId = record.task?.nodeId ?? ambient?.nodeId
@@ -195,11 +197,13 @@ async function start<ARGS, CTX extends CallContext>(
     ctx,
     recorded: record.recorded,
     failed: async (error, acted) => {
+      if (acted) keysWereWatched?.()
       await recordPatches()
       if (message !== undefined) message.acted = acted && !(call.builtIn && wasRefused(error))
       await record.failed(error, { acted, ...ctx.partialOutput })
     },
     succeeded: async (output) => {
+      keysWereWatched?.()
       await recordPatches()
       await record.succeeded(output)
       if (metadata.sideEffect) await offerSnapshot(ambient, metadata.name, toolCallId)
