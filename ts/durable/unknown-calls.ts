@@ -19,6 +19,15 @@ export interface UnknownCallOptions {
    * @default 'tell'
    */
   onUnknown?: 'tell' | 'fail' | 'approve' | undefined
+  /**
+   * How long a call may run, in milliseconds. After it, the signal of the tool is aborted, and the outcome of the call counts as unknown:
+   * nobody waits for it any longer, and it is still recorded if it comes. Give tools that work for hours a longer time.
+   * @default 3600000
+   */
+  staleAfterMs?: number | undefined
   /** Whether an unknown call may be made again, for `onUnknown: 'approve'`. */
   approve?: ((call: UnknownCall) => Awaitable<boolean>) | undefined
 }
+
+/** The default of `staleAfterMs`. */
+export const STALE_AFTER_MS = 3_600_000

@@ -7,6 +7,7 @@ import type { ToolContext } from '../journal/calls/context.js'
 import { runCall, streamCall } from '../journal/calls/run-call.js'
 import type { CheckpointChange } from '../journal/checkpoints/checkpoints.js'
 import { type LimitedKind, resolveSettings, type Settings, type TrackedToolOptions } from './settings.js'
+import { isGenerator, noteStreaming } from './streaming-tools.js'
 import type { ModelOutputRequest, ModelText } from './tools/model-output.js'
 import type { TrackedCalls } from './tools/tracked-calls.js'
 
@@ -80,7 +81,8 @@ export interface DefineToolOptions<SCHEMA extends FlexibleSchema, RESULT> {
   execute: (args: InferSchema<SCHEMA>, ctx: DefinedToolContext) => RESULT | PromiseLike<RESULT>
   /**
    * Whether the service does the same thing once for each `ctx.callIdempotencyKey`, so that a call whose outcome is unknown may be
-   * made again with the same key. Say so only where `execute` hands the key over. Only with `sideEffect: true`.
+   * made again with the same key. Say so only where `execute` hands the key over. `false` says that it knows no keys, and is not warned of.
+   * Only with `sideEffect: true`.
    * @default false
    */
   usesIdempotencyKey?: boolean | undefined
@@ -195,7 +197,8 @@ export function defineTool<SCHEMA extends FlexibleSchema, RESULT>(options: Defin
     ...(usesIdempotencyKey && { usesIdempotencyKey }),
     ...(probe && { probe }),
   }
-  warnWithoutContext(metadata)
+  // Who says that the service knows no keys need not take one.
+  if (options.usesIdempotencyKey !== false) warnWithoutContext(metadata)
   return assemble<InferSchema<SCHEMA>, DefinedToolContext, DefinedTool<SCHEMA, RESULT>>({
     schema,
     outputSchema,
@@ -350,8 +353,6 @@ function trackedCall<INPUT, RESULT>(
   }
 }
 
-const isGenerator = (execute: unknown): boolean => Object.prototype.toString.call(execute) === '[object AsyncGeneratorFunction]'
-
 type Definition<INPUT, CTX extends CallContext> = Omit<Call<INPUT, CTX>, 'args' | 'callOptions' | 'metadata'> & {
   schema: unknown
   outputSchema: unknown
@@ -364,12 +365,15 @@ type Definition<INPUT, CTX extends CallContext> = Omit<Call<INPUT, CTX>, 'args' 
 function assemble<INPUT, CTX extends CallContext, TOOL>(definition: Definition<INPUT, CTX>): TOOL {
   const { schema, outputSchema, description, toModelOutput, ...call } = definition
   // The SDK streams an iterable result and awaits any other, so the kind is decided before the call.
-  const start = isGenerator(call.execute) ? streamCall : runCall
+  const isStream = isGenerator(call.execute)
+  const start = isStream ? streamCall : runCall
+  const execute = (args: INPUT, callOptions?: ToolCallOptions) => start({ ...call, args, callOptions: callOptions ?? {} })
+  if (isStream) noteStreaming(execute)
   const tool = {
     description,
     inputSchema: schema,
     ...(outputSchema !== undefined && { outputSchema }),
-    execute: (args: INPUT, callOptions?: ToolCallOptions) => start({ ...call, args, callOptions: callOptions ?? {} }),
+    execute,
     ...(toModelOutput && { toModelOutput }),
     // Plain JSON, which AI SDK 7 passes on with each call.
     metadata: toolMetadata(call.metadata),
