@@ -7,11 +7,13 @@ import { makeTimeline, wantsColours } from './calls/timeline.js'
 import { sendCalls, spanTarget } from './calls/send-calls.js'
 import { noProgress, startProgress } from './progress.js'
 import { RunningCalls } from './calls/running-calls.js'
+import { settle } from './calls/settle.js'
 import { jsonLine } from '../report/call-fields.js'
 import { chosenRuns, journalArgument, parseCommandLine, shownLocation, UsageError } from './program.js'
 import type { SpanTarget } from '../otel/send-spans.js'
 
 const HELP = shown`Usage: toolwright calls <journal> [options]
+       toolwright calls settle <journal> [options]   (see: toolwright calls settle --help)
 
 Shows the recorded calls of a journal: file:runs.db, a path, or postgres://user@host/database. The journal is not
 changed. Each run and each task lists its calls: start, number, tool, status, duration, bytes of input → output, and target.
@@ -56,6 +58,7 @@ interface Choice {
 
 /** `toolwright calls`. */
 export async function calls(args: string[]): Promise<number> {
+  if (args[0] === 'settle') return settle(args.slice(1))
   const choice = choose(args)
   if (choice === undefined) return 0
   const journal = await openJournal(choice.location, { readOnly: true })

@@ -28,6 +28,9 @@ interface Writing {
   updateToolCall(call: ToolCallRef, end: ToolCallEnd): Awaitable<void>
 }
 
+/** After so many failures it is tried without its values, too. */
+const FAILURES_OF_A_ROW = 4
+
 interface Late {
   ref: ToolCallRef
   end: ToolCallEnd
@@ -99,16 +102,26 @@ export class LateOutcomes {
 
   async #writeAll(): Promise<void> {
     for (const [name, late] of this.#late) {
+      if ((await this.#isSettled(late)) && this.#late.get(name) === late) this.#late.delete(name)
+    }
+  }
+
+  /** Writes an outcome whole, or without what the store may not be able to keep. */
+  async #isSettled(late: Late): Promise<boolean> {
+    const writing = this.#journal.closed === true ? (this.#store ?? this.#journal) : this.#journal
+    for (const end of [late.end, withoutValues(late.end)]) {
       try {
-        const writing = this.#journal.closed === true ? (this.#store ?? this.#journal) : this.#journal
-        await writing.updateToolCall(late.ref, late.failures > 1 ? withoutValues(late.end) : late.end)
+        await writing.updateToolCall(late.ref, end)
+        return true
       } catch (error) {
         const code = codeOf(error)
-        if (OF_THE_ROW.has(code)) late.failures += 1
-        if (!SETTLED.has(code)) continue
+        if (SETTLED.has(code)) return true
+        if (!OF_THE_ROW.has(code)) return false
+        late.failures += 1
+        if (late.failures < FAILURES_OF_A_ROW) return false
       }
-      if (this.#late.get(name) === late) this.#late.delete(name)
     }
+    return false
   }
 }
 

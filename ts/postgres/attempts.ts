@@ -81,7 +81,6 @@ export class Attempts {
           // What this process works on is not its own once more.
           (again) => ({ ...this.#statements[statement], values: values(again && this.#owner.tokenOf(name) === undefined) }),
           look,
-          () => true,
         )
         return [row, lease]
       } catch (error) {

@@ -50,8 +50,6 @@ export class Claims {
           lease,
           (again) => ({ ...this.#statements.claim, values: [lease.id, json, callId, repeat, again, this.#diedJson()] }),
           () => this.#takenBack.call({ lease, runId, nodeId, iteration, callId, start, status: repeat ? 'unknown' : 'error' }),
-          // Where clocks differ, a call is not known as its own.
-          ([{ what, number } = {}]) => what !== 'running' || this.#owner.isOpen(Number(number)),
         )
         const what = String(answer['what'])
         const number = Number(answer['number'])

@@ -10,12 +10,16 @@ export type FailureKind =
   | 'conflict'
   /** Another process has taken over. */
   | 'fenced'
+  /** A pooler has given the connection to another client, whose prepared statements it has: the statement was not carried out. */
+  | 'unprepared'
   | 'final'
 
 /** The classes of SQLSTATE after which the connection is gone, or was never made, for a while. */
 const CONNECTION_STATES = /^(?:08...|57P0[1-5]|53300)$/u
 // TW002 and 23514: the day of the call's run is being removed, and another one follows.
 const CONFLICTS = /^(?:40001|40P01|55P03|TW002|23514)$/u
+// A prepared statement that is there already, or is not.
+const UNPREPARED = /^(?:42P05|26000)$/u
 /** Errors of sockets and of the clients, which have no SQLSTATE. */
 const CONNECTION_CODES =
   /^(?:ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|ENOENT|CONNECTION_(?:CLOSED|ENDED|DESTROYED)|CONNECT_TIMEOUT|ERR_POSTGRES_(?:CONNECTION_\w+|IDLE_TIMEOUT|LIFETIME_TIMEOUT))$/u
@@ -39,6 +43,7 @@ export function failureKind(error: unknown): FailureKind {
   const code = codeOf(error)
   if (code === 'TW001') return 'fenced'
   if (CONFLICTS.test(code)) return 'conflict'
+  if (UNPREPARED.test(code)) return 'unprepared'
   if (CONNECTION_STATES.test(code) || CONNECTION_CODES.test(code) || CONNECTION_WORDS.test(messageOf(error))) return 'connection'
   return 'final'
 }
@@ -78,6 +83,25 @@ const FAILURES: readonly [RegExp, ToolErrorCode, string, string][] = [
     'JOURNAL_BUSY',
     'The day of the run is being removed from the journal',
     'Call again. If it stays so, a removal has ended halfway: `npx toolwright journal prune` completes it.',
+  ],
+  [
+    UNPREPARED,
+    'JOURNAL_OPEN_FAILED',
+    'The pooler does not keep prepared statements apart',
+    'Open the journal with prepare: false (postgresStore), or with ?prepare=false in its address.',
+  ],
+  [
+    /^57014$/u,
+    'JOURNAL_BUSY',
+    'The database server has cancelled the statement',
+    'Call again. If it stays so, raise statement_timeout for the user of the journal: ALTER ROLE … SET statement_timeout.',
+  ],
+  [/^53[24]00$/u, 'JOURNAL_BUSY', 'The database server has no memory for the statement', 'Call again when it has less to do.'],
+  [
+    /^22(?:P05|021)$/u,
+    'JOURNAL_IO_FAILED',
+    'The database cannot keep a character',
+    "Use a database with the encoding UTF8: CREATE DATABASE journal ENCODING 'UTF8' TEMPLATE template0.",
   ],
   [/^53100$/u, 'JOURNAL_DISK_FULL', 'The disk of the database server is full', 'Free space on it.'],
   [/^54000$/u, 'JOURNAL_ROW_TOO_LARGE', 'The call is too large for the journal', 'Lower maxOutputBytes.'],

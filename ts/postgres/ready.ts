@@ -34,7 +34,10 @@ const isByDay = async (session: Session, schema: string): Promise<boolean> => {
  * @throws {ToolError} JOURNAL_SCHEMA_MISMATCH for a newer one; JOURNAL_NOT_FOUND, JOURNAL_UNREACHABLE, JOURNAL_OPEN_FAILED, …
  */
 export async function checkSchema(session: Session, schema: string, mayMigrate: boolean, wanted: Layout = 'table'): Promise<Layout> {
-  const { version, layout } = await versionOf(session, schema)
+  const { version, layout, encoding } = await versionOf(session, schema)
+  // A text that a tool gives may have any character, and would be refused after the call was made.
+  const kept = encoding ?? (await encodingOf(session))
+  if (!/^(?:UTF8|SQL_ASCII)$/u.test(kept)) throw notUnicode(session.place, kept)
   if (version === SCHEMA_VERSION) return layout
   if (version !== undefined && version > SCHEMA_VERSION) {
     const summary = 'A newer version of this package has changed the tables of the journal'
@@ -57,17 +60,34 @@ export async function checkSchema(session: Session, schema: string, mayMigrate: 
   })
 }
 
+const encodingOf = async (session: Session): Promise<string> =>
+  String((await session.ask(`SELECT current_setting('server_encoding') AS encoding`))[0]?.['encoding'])
+
+function notUnicode(place: string, encoding: string): ToolError {
+  const summary = 'The database does not keep every character'
+  return new ToolError({
+    code: 'JOURNAL_OPEN_FAILED',
+    summary,
+    place: `${summary}: its encoding is ${encoding} (\`${place}\`)`,
+    hint: "Use another database: CREATE DATABASE journal ENCODING 'UTF8' TEMPLATE template0.",
+    details: { path: place, encoding },
+  })
+}
+
 /** The first statement of a store does not wait for a server: a wrong address is told at once. */
-async function versionOf(session: Session, schema: string): Promise<{ version: number | undefined; layout: Layout }> {
+async function versionOf(
+  session: Session,
+  schema: string,
+): Promise<{ version: number | undefined; layout: Layout; encoding?: string | undefined }> {
   const start = performance.now()
   try {
     session.statements += 1
     const [row] = await session.client.query(
-      `SELECT max(version) AS version, to_regclass($1::text) IS NOT NULL AS is_by_day FROM ${quoted(schema)}._toolwright_schema`,
+      `SELECT max(version) AS version, to_regclass($1::text) IS NOT NULL AS is_by_day, current_setting('server_encoding') AS encoding FROM ${quoted(schema)}._toolwright_schema`,
       [`${quoted(schema)}._toolwright_days`],
     )
     const version = row?.['version'] === null ? undefined : Number(row?.['version'])
-    return { version, layout: isTrue(row?.['is_by_day']) ? 'days' : 'table' }
+    return { version, layout: isTrue(row?.['is_by_day']) ? 'days' : 'table', encoding: String(row?.['encoding']) }
   } catch (error) {
     if (lacksSchema(error)) return { version: undefined, layout: 'table' }
     if (failureKind(error) === 'connection') throw unreachable(error, session.place, performance.now() - start)

@@ -41,7 +41,7 @@ export class Reverts {
         }
       }
       const look = () => this.#takenBack.revert(lease, row)
-      const won = await this.#unheard.ask(`revert ${row}`, lease, make, look, () => true)
+      const won = await this.#unheard.ask(`revert ${row}`, lease, make, look)
       this.#owner.reopened(lease, row)
       const found = await rowOf(row)
       const isOurs = won.length > 0 || (wasTried && (await this.#isClaimedBy(lease.id, row)))

@@ -8,32 +8,35 @@ export async function openServerClient(
   address: string,
   patienceMs: number,
 ): Promise<{ client: Required<SqlClient>; schema: string; shown: string }> {
-  const { schema, connection, shown } = parseAddress(address)
+  const { schema, connection, shown, prepares } = parseAddress(address)
   const { Pool } = await loadPg()
   const pool = new Pool({ connectionString: connection, max: 4, connectionTimeoutMillis: patienceMs, allowExitOnIdle: true })
   pool.on('error', () => undefined)
   const client = {
     query: async (query: string, values: readonly (string | null)[], name?: string) =>
-      (await pool.query(name === undefined ? { text: query, values: [...values] } : { text: query, values: [...values], name })).rows,
+      (
+        await pool.query(
+          name === undefined || !prepares ? { text: query, values: [...values] } : { text: query, values: [...values], name },
+        )
+      ).rows,
     end: () => pool.end(),
   }
   return { client, schema, shown }
 }
 
-/** The connection without our own parameter, and the address without password and parameters. */
-function parseAddress(address: string): { schema: string; connection: string; shown: string } {
+/** The connection without our own parameters, and the address without password and parameters. */
+function parseAddress(address: string): { schema: string; connection: string; shown: string; prepares: boolean } {
   // The host of a socket is a parameter, and a URL without one is none.
   const whole = address.replace(/^(postgres(?:ql)?:\/\/[^/?#]*@)(?=[/?#]|$)/iu, '$1socket')
   if (!URL.canParse(whole)) throw locationInvalid(address.replace(/^([a-z]+:\/\/).*@/iu, '$1').replace(/\?.*$/u, ''))
   const { protocol, username, host, pathname, searchParams } = new URL(whole)
   const schema = searchParams.get('schema') ?? 'public'
   const shown = `${protocol}//${username === '' ? '' : `${username}@`}${host}${pathname}`
-  if (schema === '') throw locationInvalid(shown)
-  return {
-    schema,
-    connection: address.replace(/([?&])schema=[^&#]*(&|$)/u, (_, first: string, last: string) => (last === '' ? '' : first)),
-    shown,
-  }
+  const prepare = searchParams.get('prepare') ?? 'true'
+  if (schema === '' || !/^(?:true|false)$/u.test(prepare)) throw locationInvalid(shown)
+  const without = (text: string, name: string): string =>
+    text.replace(new RegExp(`([?&])${name}=[^&#]*(&|$)`, 'u'), (_, first: string, last: string) => (last === '' ? '' : first))
+  return { schema, connection: without(without(address, 'schema'), 'prepare'), shown, prepares: prepare === 'true' }
 }
 
 function locationInvalid(shown: string): ToolError {
@@ -42,7 +45,7 @@ function locationInvalid(shown: string): ToolError {
     code: 'JOURNAL_LOCATION_INVALID',
     summary,
     place: `${summary}: \`${shown}\``,
-    hint: 'Write postgres://user@host:5432/database.',
+    hint: 'Write postgres://user@host:5432/database, with ?schema=<name> or ?prepare=false where they are needed.',
     details: { path: shown },
   })
 }

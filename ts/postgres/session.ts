@@ -25,6 +25,8 @@ export class Session {
   readonly patienceMs: number
   /** The number of statements so far. */
   statements = 0
+  /** Whether statements may stay prepared on their connections. */
+  #prepares = true
   #closed = false
 
   constructor(client: SqlClient, place: string, patienceMs: number) {
@@ -47,8 +49,13 @@ export class Session {
         return await this.#once(make(again), isBounded ? Math.max(1, patienceMs - (performance.now() - start)) : undefined)
       } catch (error) {
         const kind = failureKind(error)
+        if (kind === 'unprepared' && this.#prepares) {
+          this.#prepares = false
+          continue
+        }
         if (kind === 'fenced') throw fenced(this.place, 'the lease of this process has ended')
-        if (kind === 'final' || (kind === 'conflict' && (conflicts += 1) > MAX_CONFLICTS)) throw storeError(error, this.place)
+        if (kind === 'final' || kind === 'unprepared' || (kind === 'conflict' && (conflicts += 1) > MAX_CONFLICTS))
+          throw storeError(error, this.place)
         const waitedMs = performance.now() - start
         if (kind === 'connection') {
           if (this.#closed || waitedMs + pauseMs > patienceMs) throw unreachable(error, this.place, waitedMs)
@@ -69,7 +76,7 @@ export class Session {
   /** A network that is silent gives no answer and no error: then the limit ends the wait. */
   async #once({ text, values, name }: Statement, limitMs: number | undefined): Promise<readonly SqlRow[]> {
     this.statements += 1
-    const answer = this.client.query(text, values.map(asText), name)
+    const answer = this.client.query(text, values.map(asText), this.#prepares ? name : undefined)
     if (limitMs === undefined) return answer
     const { promise: late, reject } = Promise.withResolvers<never>()
     const timer = setTimeout(() => reject(Object.assign(new Error('no answer came'), { code: 'ETIMEDOUT' })), limitMs)

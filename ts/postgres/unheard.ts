@@ -43,15 +43,8 @@ export class Unheard {
    * then is older than the new request.
    *
    * @param look takes the grant back, where nobody has heard of it
-   * @param isHeard whether the answer to a statement that was sent again is that of its first time, if that was carried out
    */
-  async ask(
-    key: string,
-    lease: Lease,
-    make: (again: boolean) => Statement,
-    look: () => Promise<void>,
-    isHeard: (rows: readonly SqlRow[]) => boolean,
-  ): Promise<readonly SqlRow[]> {
+  async ask(key: string, lease: Lease, make: (again: boolean) => Statement, look: () => Promise<void>): Promise<readonly SqlRow[]> {
     const before = this.#entries.get(key)
     if (before !== undefined && !this.#asking.has(key)) await this.#look(key, before)
     else await before?.looking?.catch(() => undefined)
@@ -62,7 +55,8 @@ export class Unheard {
         wasTried = again
         return make(again)
       })
-      if (wasTried && !isHeard(rows)) this.note(key, lease, look)
+      // The first one may still arrive, when what was granted has been given back.
+      if (wasTried) this.note(key, lease, look)
       return rows
     } catch (error) {
       if (wasTried || isCode(error, 'JOURNAL_UNREACHABLE')) this.note(key, lease, look)

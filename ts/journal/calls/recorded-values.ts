@@ -79,6 +79,14 @@ export function keptOutput(output: unknown): Awaitable<Pick<ToolCallEnd, 'output
   }
 }
 
+/** The output that a person gives for a call, and who it was. It is given back like any other. */
+export const settledOutput = (output: unknown, settled: object): { outputJson: string } =>
+  framed({
+    value: output === undefined ? null : JSON.parse(asJson(output) ?? 'null'),
+    ...(output !== undefined && { kept: toPlain(output) }),
+    settled,
+  })
+
 /** The output as every execution gets it. @throws if it cannot be read */
 export function sameInEveryExecution(output: unknown): unknown {
   return output === undefined || isLarge(output) || isExact(output) ? output : fromPlain(toPlain(output))
@@ -98,7 +106,8 @@ export function wholeOutput(row: { outputJson: string | null; isCut: boolean }):
   try {
     const output = JSON.parse(row.outputJson) as unknown
     if (typeof output !== 'object' || output === null || !('inexact' in output)) return { output }
-    return 'kept' in output ? { output: fromPlain(output.kept) } : undefined
+    if ('kept' in output) return { output: fromPlain(output.kept) }
+    return 'settled' in output ? { output: undefined } : undefined
   } catch {
     return undefined
   }
