@@ -42,7 +42,7 @@ describe('an error of a moment', () => {
     const journal = await opened()
     const { tool, calls } = flaky(more)
     const call = { runId: 'run', callId: 'one', tool, input: {} }
-    for (const _try of [1, 2]) await expect(callOnce(journal, call)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+    for (const _ of [1, 2]) await expect(callOnce(journal, call)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
     const output = await callOnce(journal, call)
     expect(await callOnce(journal, call)).toBe(output)
     expect(calls()).toBe(3)
@@ -57,7 +57,7 @@ describe('an error of a moment', () => {
       ['b', unsafe],
     ] as const) {
       const call = { runId: 'run', callId, tool, input: {} }
-      for (const _try of [1, 2, 3]) await expect(callOnce(journal, call)).rejects.toThrow()
+      for (const _ of [1, 2, 3]) await expect(callOnce(journal, call)).rejects.toThrow()
     }
     expect([declined.calls(), unsafe.calls()]).toEqual([1, 1])
   })
@@ -92,7 +92,7 @@ describe('engines get errors that they do not try again in their own way', () =>
   test('from callOnce: kept errors and those that nothing changes; not those of a moment', async () => {
     const journal = await opened()
     const call = { runId: 'run', callId: 'one', tool: flaky({ sideEffect: true }, 9).tool, input: {}, finalError }
-    for (const _try of [1, 2]) await expect(callOnce(journal, call)).rejects.toBeInstanceOf(TerminalError)
+    for (const _ of [1, 2]) await expect(callOnce(journal, call)).rejects.toBeInstanceOf(TerminalError)
     await expect(callOnce(journal, { ...call, input: { other: 1 } })).rejects.toMatchObject({ cause: { code: 'REPLAY_DIFFERS' } })
     const safe = { ...call, callId: 'two', tool: flaky({ sideEffect: true, idempotent: true }, 9).tool }
     await expect(callOnce(journal, safe)).rejects.toMatchObject({ code: 'ECONNREFUSED' })

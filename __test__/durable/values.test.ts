@@ -121,7 +121,7 @@ describe('what the SDK gives a tool', () => {
     await new ToolLoopAgent({ model: model(), tools: { get: tool }, toolsContext }).generate({ prompt: 'go' })
     const parts = durable({ model: model(), tools: { get: tool }, journal, runId: 'run', step: new ToyEngine().steps() })
     await new ToolLoopAgent({ ...parts, toolsContext }).generate({ prompt: 'go' })
-    const [plain, kept] = heard.map(({ abortSignal: _, ...rest }) => rest)
+    const [plain, kept] = heard.map((options) => ({ ...options, abortSignal: undefined }))
     expect(plain).toMatchObject({ context: { tenant: 'acme' }, messages: [{ role: 'user' }] })
     expect(kept).toEqual(plain)
   })

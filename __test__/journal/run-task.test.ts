@@ -299,6 +299,23 @@ describe('onReplayUnsafe', () => {
     await run(() => 1)
   })
 
+  test('a parameter that is only named protects nothing; a key that is read, or declared, does', async () => {
+    const kinds: [string, boolean, object][] = [
+      ['named', false, { execute: (_args: unknown, _ctx: unknown) => 'done' }],
+      ['context', false, { execute: (_args: unknown, { signal }: { signal?: AbortSignal }) => String(signal?.aborted) }],
+      ['read', true, { execute: (_args: unknown, { callIdempotencyKey }: { callIdempotencyKey: string | null }) => callIdempotencyKey }],
+      ['task’s key read', true, { execute: (_args: unknown, ctx: { idempotencyKey: string | null }) => ctx.idempotencyKey }],
+      ['declared', true, { execute: (_args: unknown, _ctx: unknown) => 'done', usesIdempotencyKey: true }],
+    ]
+    for (const [name, isProtected, more] of kinds) {
+      const { run } = await openTaskScene()
+      const tool = defineTool({ name: `key ${name}`, schema: z.object({}), sideEffect: true, ...(more as { execute: () => string }) })
+      await run(() => failing(tool)).catch(() => undefined)
+      const second = await codeOf(run(() => 1, { onReplayUnsafe: 'refuse' }))
+      expect([name, second]).toEqual([name, isProtected ? 1 : 'REPLAY_UNSAFE'])
+    }
+  })
+
   test('"approve" does nothing before task.approve()', async () => {
     const { run, rows } = await openTaskScene()
     const { read } = createTools()

@@ -15,13 +15,14 @@ const [mode] = process.argv.slice(2)
 const { DATABASE_URL: connectionString, PAYMENTS: payments = 'payments.txt', ENGINES: engines = import.meta.dirname } = process.env
 const { DBOS } = await import(pathToFileURL(createRequire(`${engines}/`).resolve('@dbos-inc/dbos-sdk')).href)
 
-/** The bank, as a file: a line for each payment. It knows no keys, as most services do not. */
+/** The bank, as a file: a line for each payment. It knows no keys, as most services do not, and the tool says so. */
 const pay = defineTool({
   name: 'pay',
   description: 'Pay an invoice',
   schema: z.object({ invoice: z.string() }),
   sideEffect: true,
-  execute: async ({ invoice }, _ctx) => {
+  usesIdempotencyKey: false,
+  execute: async ({ invoice }) => {
     appendFileSync(payments, `${invoice}\n`)
     console.log(`    ${invoice} is paid, and the bank is slow to say so`)
     await setTimeout(700)
