@@ -20,6 +20,8 @@ export interface ModelRun {
   object: RunObject
   /** Throws what has to end the run. */
   check(): void
+  /** What the engine gets in place of an error with which every execution ends. */
+  ended(error: unknown): unknown
   answers: number
   callIds: Set<string>
 }
@@ -63,7 +65,7 @@ export function durableModel(model: LanguageModel, run: ModelRun): LanguageModel
       })
     if (kept.aborted !== undefined) {
       run.object.is('failed')
-      throw recordedError(kept.aborted) ?? new Error('The model was aborted')
+      throw run.ended(recordedError(kept.aborted) ?? new Error('The model was aborted'))
     }
     const { object: number, ...rest } = kept
     if (typeof number === 'number') run.object.begins(number, asJson(options.prompt) ?? '', kept !== made)

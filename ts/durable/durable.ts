@@ -87,8 +87,10 @@ export function durable<TOOLS extends ToolSet>(given: DurableOptions<TOOLS>): { 
   if (onUnknown === 'approve' && approve === undefined) throw checked('durable', () => invalid("onUnknown: 'approve' needs approve."))
   const object = new RunObject(journal, runId, nodeId)
   let ending: { error: unknown } | undefined
+  /** What the engine gets in place of an error with which every execution ends. */
+  const ended = (error: unknown): unknown => (finalError !== undefined && error instanceof Error ? finalError(error) : error)
   const endWith = (error: unknown): void => {
-    ending ??= { error: finalError !== undefined && error instanceof Error && isFinal(error) ? finalError(error) : error }
+    ending ??= { error }
     object.is('failed')
   }
   const run: ModelRun = {
@@ -96,6 +98,7 @@ export function durable<TOOLS extends ToolSet>(given: DurableOptions<TOOLS>): { 
     object,
     answers: 0,
     callIds: new Set<string>(),
+    ended,
     check: (): void => {
       // The AI SDK gives every error of a tool to the model. The run ends where the model is asked next.
       if (ending !== undefined) throw ending.error
@@ -127,13 +130,13 @@ export function durable<TOOLS extends ToolSet>(given: DurableOptions<TOOLS>): { 
         })
       } catch (error) {
         // Not the tool's error but the engine's, or the journal's.
-        endWith(error)
+        endWith(isFinal(error) ? ended(error) : error)
         throw error
       }
       if (!('error' in (kept ?? {}))) return fromPlain((kept as { output?: unknown } | undefined)?.output)
       const { error: json, ends: isEnd } = kept as { error: string; ends: boolean }
       const error = pinnedError(json) ?? new Error('The tool failed')
-      if (isEnd) endWith(error)
+      if (isEnd) endWith(ended(error))
       throw error
     }
     const execute = isStreaming(tool.execute)

@@ -52,8 +52,8 @@ export interface Supervision extends AsyncDisposable {
  *
  * @example
  * ```ts
- * const store = postgresStore(pool, { label: process.env.HOSTNAME })
- * DBOS.setConfig({ name: 'agents', systemDatabasePool: pool, executorID: process.env.HOSTNAME })
+ * const store = postgresStore(pool, { label: hostname() })
+ * DBOS.setConfig({ name: 'agents', systemDatabasePool: pool, executorID: hostname() })
  * await DBOS.launch()
  * const supervision = await superviseDbos(DBOS, store)
  * ```
