@@ -192,17 +192,27 @@ describe('a full disk', () => {
     [
       'fail',
       {
-        outcomes: ['before', 'fills', 'JOURNAL_DISK_FULL', 'xxxxxxxxxxxxxxxxxxxx', 'RangeError: its own error', 'after'],
-        ran: ['before', 'fills', 'fills and fails', 'after'],
-        // A read waits for nobody; its row is written when there is room.
-        rows: ['act success', 'act started', 'look success', 'act started', 'act success'],
+        outcomes: [
+          'before',
+          'fills',
+          'JOURNAL_DISK_FULL',
+          'xxxxxxxxxxxxxxxxxxxx',
+          'RangeError: its own error',
+          'after',
+          'fills',
+          'fills',
+          'fills',
+        ],
+        ran: ['before', 'fills', 'fills and fails', 'after', 'fills'],
+        // A read waits for nobody. What could not be recorded is written when there is room.
+        rows: ['act success', 'act success', 'look success', 'act error', 'act success', 'act success'],
       },
     ],
     [
       'continue',
       {
-        outcomes: ['before', 'fills', 'full', 'xxxxxxxxxxxxxxxxxxxx', 'RangeError: its own error', 'after'],
-        ran: ['before', 'fills', 'full', 'fills and fails', 'after'],
+        outcomes: ['before', 'fills', 'full', 'xxxxxxxxxxxxxxxxxxxx', 'RangeError: its own error', 'after', 'fills', 'fills', 'fills'],
+        ran: ['before', 'fills', 'full', 'fills and fails', 'after', 'fills'],
       },
     ],
   ])('%s: typed errors before a call, its own result after it, and it goes on when there is room', async (onFailure, expected) => {

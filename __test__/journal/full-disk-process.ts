@@ -1,7 +1,9 @@
 // A process whose disk is full: `full-disk-process.ts DIRECTORY fail|continue` prints what happened.
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { defineTool, openJournal, runTask, ToolError } from 'toolwright'
+import { callOnce } from 'toolwright/durable'
 import { z } from 'zod'
 
 const [directory = '', onFailure] = process.argv.slice(2)
@@ -46,6 +48,22 @@ await runTask({ journal, runId: 'run', nodeId: 'node' }, async () => {
   rmSync(filler)
   outcomes.push(await outcome(act.execute({ what: 'after' })))
 })
-const rows = (await journal.listRun('run')).map(({ toolName, status }) => `${toolName} ${status}`)
+// A call by its id: whoever executes it again while the disk is full, and when it is not, gets its result.
+const once = { runId: 'once', callId: 'call', tool: act, input: { what: 'fills' } }
+outcomes.push(await outcome(callOnce(journal, once)), await outcome(callOnce(journal, once)))
+rmSync(filler)
+/** Outcomes that could not be recorded are written when there is room. */
+const written = async (runId: string) => {
+  for (let tries = 0; ; tries += 1) {
+    const listed = await journal.listRun(runId)
+    if (tries === 100 || listed.every(({ status }) => status !== 'started'))
+      return listed.map(({ toolName, status }) => `${toolName} ${status}`)
+    await pause(100)
+  }
+}
+const rows = [...(await written('run')), ...(await written('once'))]
+const other = await openJournal(join(directory, 'runs.db'))
+outcomes.push(await outcome(callOnce(other, once)))
+await other.close()
 console.log(JSON.stringify({ outcomes, ran, rows }))
 await journal.close()
