@@ -1,5 +1,5 @@
 import type { Tool } from 'ai'
-import { unlessAborted } from '../core/abort.js'
+import { settledWithin, unlessAborted } from '../core/abort.js'
 import { ToolError } from '../core/errors.js'
 import {
   abortSignal,
@@ -99,11 +99,23 @@ export async function makeOnce(journal: Journal, call: OnceCall, object?: RunObj
   }
   signal?.throwIfAborted()
   const metadata = getDefinedToolMetadata(parsed.tool)
-  const stop = new AbortController()
-  const onAbort = (): void => stop.abort(signal?.reason)
+  // The loss of a lease ends a tool that listens; of another one the result is waited for, and may still be recorded.
+  const [stop, left] = [new AbortController(), new AbortController()]
+  const leave = (reason: unknown): void => {
+    stop.abort(reason)
+    left.abort(reason)
+  }
+  const onAbort = (): void => leave(signal?.reason)
   signal?.addEventListener('abort', onAbort, { once: true })
   const task = { runId, nodeId, iteration: 0 }
-  const recorder = new ClaimRecorder(store, task, callId, { metadata: metadata ?? {}, onUnknown, approve, staleAfterMs, object }, stop)
+  const recorder = new ClaimRecorder(
+    store,
+    task,
+    callId,
+    { metadata: metadata ?? {}, onUnknown, approve, staleAfterMs, object },
+    stop,
+    leave,
+  )
   const context: ToolContext = {
     ...getToolContext(),
     ...task,
@@ -120,10 +132,10 @@ export async function makeOnce(journal: Journal, call: OnceCall, object?: RunObj
     return plainCall(recorder, parsed, options, execute)
   }
   try {
-    return sameInEveryExecution(await unlessAborted(runWithToolContext(context, run), stop.signal, GRACE_MS))
+    return sameInEveryExecution(await unlessAborted(runWithToolContext(context, run), left.signal, GRACE_MS))
   } catch (error) {
     // A tool that does not hear its signal goes on, and its call waits for nobody.
-    if (stop.signal.aborted) await recorder.abandon(error)
+    if (left.signal.aborted) await settledWithin(recorder.abandon(error), GRACE_MS)
     if (finalError === undefined || !isFinal(error, recorder.pinnedError)) throw error
     throw finalError(error as Error)
   } finally {

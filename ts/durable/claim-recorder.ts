@@ -15,7 +15,7 @@ import { tracedLock } from '../journal/store-channels.js'
 import type { DefinedToolMetadata } from '../toolkit/define-tool.js'
 import { isVerdict, pinnedError, pinnedErrorAsJson } from './pinned-errors.js'
 import type { RunObject } from './run-objects.js'
-import { endless, incomplete, madeBefore, neverEnded, outcomeUnknown } from './undecided-calls.js'
+import { incomplete, madeBefore, neverEnded, outcomeUnknown, timer } from './undecided-calls.js'
 import type { UnknownCall } from './unknown-calls.js'
 
 /** How often a call is looked at that another process makes. */
@@ -38,13 +38,26 @@ export class ClaimRecorder implements CallRecorder {
   readonly #callId: string
   readonly #policy: ClaimPolicy
   readonly #stop: AbortController
+  readonly #onStale: (error: ToolError) => void
   /** The error that a tool threw, or that was recorded, where every further execution gets it too. */
   pinnedError: unknown
   /** Calls that are being made. */
   readonly #open = new Set<(error: unknown) => Promise<void>>()
   #calls = 0
 
-  constructor(journal: Journal, task: TaskId, callId: string, policy: ClaimPolicy, stop: AbortController) {
+  /**
+   * @param stop ends the tool, and the wait for another process
+   * @param onStale called with the error of a call that runs for too long
+   */
+  constructor(
+    journal: Journal,
+    task: TaskId,
+    callId: string,
+    policy: ClaimPolicy,
+    stop: AbortController,
+    onStale: (error: ToolError) => void,
+  ) {
+    this.#onStale = onStale
     this.#journal = journal
     this.#task = task
     this.#callId = callId
@@ -229,8 +242,8 @@ export class ClaimRecorder implements CallRecorder {
       await failed(error, true)
       isAbandoned = true
     }
-    const stale = endless(staleAfterMs, () => {
-      this.#stop.abort(neverEnded(metadata.name, Number(claimed.startedAtMs ?? steadyNow()), staleAfterMs))
+    const stale = timer(staleAfterMs, () => {
+      this.#onStale(neverEnded(metadata.name, Number(claimed.startedAtMs ?? steadyNow()), staleAfterMs))
     })
     this.#open.add(abandon)
     ctx.seq = claimed.seq - 1

@@ -66,8 +66,8 @@ export function incomplete(row: ToolCallRow, callId: string, task: TaskId): Tool
 }
 
 /** Calls `late` after a time that may be longer than a timer takes. It keeps no process alive. */
-export function endless(afterMs: number, late: () => void): { cancel(): void } {
+export function timer(afterMs: number, late: () => void): { cancel(): void } {
   if (afterMs > MAX_TIMER_MS) return { cancel: () => undefined }
-  const timer = setTimeout(late, afterMs).unref()
-  return { cancel: () => clearTimeout(timer) }
+  const timeout = setTimeout(late, afterMs).unref()
+  return { cancel: () => clearTimeout(timeout) }
 }

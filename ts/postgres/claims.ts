@@ -35,6 +35,7 @@ export class Claims {
     const callId = checkedId(call.callId, 'callId')
     const columns = begunColumns({ ...call, seq: 0 }, undefined)
     const { run_id: runId, node_id: nodeId, iteration } = columns as { run_id: string; node_id: string; iteration: number }
+    const status = repeat ? 'unknown' : 'error'
     const key = JSON.stringify(['claim', runId, nodeId, iteration, callId])
     for (let isLast = false; ; isLast = true) {
       if (this.#owner.hasLost(taskName(runId, nodeId, iteration))) throw fenced(this.#session.place, 'the lock of the task was lost')
@@ -49,7 +50,8 @@ export class Claims {
           key,
           lease,
           (again) => ({ ...this.#statements.claim, values: [lease.id, json, callId, repeat, again, this.#diedJson()] }),
-          () => this.#takenBack.call({ lease, runId, nodeId, iteration, callId, start, status: repeat ? 'unknown' : 'error' }),
+          () => this.#takenBack.call({ lease, runId, nodeId, iteration, callId, start, status }),
+          status,
         )
         const what = String(answer['what'])
         const number = Number(answer['number'])

@@ -127,7 +127,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
   const takenBack = new TakenBack(session, owner, statements, () => writer, died)
   const writer: Writer = new Writer(session, owner, statements, parsed.writers, (columns, lease) => {
     const lost = lostCall(columns, lease)
-    unheard.note(JSON.stringify(lost), lease, () => takenBack.call(lost))
+    unheard.note(JSON.stringify([lost.runId, lost.nodeId, lost.iteration, lost.place, lost.start]), lease, () => takenBack.call(lost))
   })
   /** Which lease wrote the rows that this store can complete. */
   const writers = new Map<number, number>()

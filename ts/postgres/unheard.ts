@@ -13,9 +13,8 @@ const RETRY_MS = 500
 const MOST_MS = 60_000
 
 interface Entry {
-  lease: Lease
-  /** Looks for what was done, and takes it back. */
-  look(): Promise<void>
+  /** They look for what was done, and take it back: by what it becomes, since the oldest request. */
+  looks: Map<string, () => Promise<void>>
   untilMs: number
   looking: Promise<void> | undefined
   wasLooked: boolean
@@ -42,9 +41,15 @@ export class Unheard {
    * Asks the server for something that it grants once. What it may have granted before, unheard, is taken back first: what arrives late
    * then is older than the new request.
    *
-   * @param look takes the grant back, where nobody has heard of it
+   * @param look takes the grant back, where nobody has heard of it: this one, and every later one of its kind
    */
-  async ask(key: string, lease: Lease, make: (again: boolean) => Statement, look: () => Promise<void>): Promise<readonly SqlRow[]> {
+  async ask(
+    key: string,
+    lease: Lease,
+    make: (again: boolean) => Statement,
+    look: () => Promise<void>,
+    kind = '',
+  ): Promise<readonly SqlRow[]> {
     const before = this.#entries.get(key)
     if (before !== undefined && !this.#asking.has(key)) await this.#look(key, before)
     else await before?.looking?.catch(() => undefined)
@@ -56,10 +61,10 @@ export class Unheard {
         return make(again)
       })
       // The first one may still arrive, when what was granted has been given back.
-      if (wasTried) this.note(key, lease, look)
+      if (wasTried) this.note(key, lease, look, kind)
       return rows
     } catch (error) {
-      if (wasTried || isCode(error, 'JOURNAL_UNREACHABLE')) this.note(key, lease, look)
+      if (wasTried || isCode(error, 'JOURNAL_UNREACHABLE')) this.note(key, lease, look, kind)
       throw error
     } finally {
       const left = (this.#asking.get(key) ?? 1) - 1
@@ -69,11 +74,14 @@ export class Unheard {
   }
 
   /** Remembers what may have been done. */
-  note(key: string, lease: Lease, look: () => Promise<void>): void {
+  note(key: string, lease: Lease, look: () => Promise<void>, kind = ''): void {
     if (this.#isClosed) return
     this.#owner.uncertain(lease)
     const untilMs = performance.now() + Math.max(MOST_MS, 4 * this.#everyMs)
-    this.#entries.set(key, { lease, look, untilMs, looking: undefined, wasLooked: false })
+    const looks = this.#entries.get(key)?.looks ?? new Map<string, () => Promise<void>>()
+    const name = `${kind} ${lease.id}`
+    if (!looks.has(name)) looks.set(name, look)
+    this.#entries.set(key, { looks, untilMs, looking: undefined, wasLooked: false })
     this.#schedule(FIRST_MS)
   }
 
@@ -100,7 +108,7 @@ export class Unheard {
   }
 
   async #look(key: string, entry: Entry): Promise<void> {
-    entry.looking ??= entry.look().finally(() => (entry.looking = undefined))
+    entry.looking ??= lookAll(entry.looks).finally(() => (entry.looking = undefined))
     await entry.looking
     entry.wasLooked = true
     if (performance.now() > entry.untilMs && this.#entries.get(key) === entry) this.#entries.delete(key)
@@ -114,4 +122,10 @@ export class Unheard {
     clearTimeout(this.#timer)
     this.#entries.clear()
   }
+}
+
+/** What was unknown before comes first: a later look must not take it for something that was never done. */
+async function lookAll(looks: Entry['looks']): Promise<void> {
+  const names = [...looks.keys()].toSorted().toReversed()
+  for (const name of names) await looks.get(name)?.()
 }
