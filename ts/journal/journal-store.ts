@@ -67,7 +67,7 @@ export interface NewToolCall extends Partial<Omit<ToolCallEnd, 'status'>> {
   sideEffect?: boolean | undefined
   /** Whether a repeated call with the same input is safe. @default `!sideEffect` */
   idempotent?: boolean | undefined
-  /** Whether the tool can use an idempotency key. @default false */
+  /** Whether an idempotency key protects the call: its tool declares it, or was seen to read its key. @default false */
   acceptsIdempotencyKey?: boolean | undefined
   /** Whether the tool has a `revert` handler. @default false */
   hasRevert?: boolean | undefined
@@ -77,7 +77,7 @@ export interface NewToolCall extends Partial<Omit<ToolCallEnd, 'status'>> {
   callToken?: string | null | undefined
   /** The hash of the whole arguments, if `inputJson` is not all of them. */
   argsHash?: string | null | undefined
-  /** The number among the attempt's calls with this tool and these arguments, from 1. */
+  /** The number among the attempt's calls with this tool and these arguments, from 1. Of a call of `durable`, that of its object. */
   ordinal?: number | null | undefined
 }
 
