@@ -47,7 +47,6 @@ export type { HostDecision, HostQuestion, SandboxHosts } from './core/sandbox-ho
 export type { SandboxLimits, SandboxOptions } from './core/sandbox.js'
 export { sandboxReport, type SandboxHold, type SandboxLevel, type SandboxReport } from './toolkit/sandbox-report.js'
 export type { Journal, OnJournalFailure, TailOptions } from './journal/journal.js'
-export { settleCall, type SettledCall } from './journal/settle-call.js'
 export type {
   CallClaim,
   ClaimedCall,

@@ -1,7 +1,7 @@
 /** Calls that nobody can decide by themselves: nobody waits for them for ever. */
 import { join } from 'node:path'
-import { defineTool, type Journal, openJournal, settleCall, type ToolCallEnd, type ToolCallRef } from 'toolwright'
-import { callOnce } from 'toolwright/durable'
+import { defineTool, type Journal, openJournal, type ToolCallEnd, type ToolCallRef } from 'toolwright'
+import { callOnce, settleCall } from 'toolwright/durable'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { runCli } from '../support/run-cli.ts'
