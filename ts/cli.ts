@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /** The `toolwright` command. */
-import { UsageError, version } from './cli/program.js'
+import { meant, UsageError, version } from './cli/program.js'
 import { ToolError } from './core/errors.js'
-import { print, shown, shownJson, shownLines, tell } from './core/terminal.js'
+import { fitted, print, shown, shownJson, shownLines, tell, type TerminalText } from './core/terminal.js'
 
 const HELP = shown`Usage: toolwright <command> [options]
 
@@ -34,7 +34,7 @@ const commands: Record<string, () => Promise<(args: string[]) => Promise<number>
 async function main([name = '', ...rest]: string[]): Promise<number> {
   if (name === 'help' && rest[0] !== undefined) return main([rest[0], '--help'])
   if (['', 'help', '--help', '-h'].includes(name)) {
-    print(HELP)
+    print(fitted(HELP, process.stdout))
     return name === '' ? 2 : 0
   }
   if (name === '--version' || name === '-v') {
@@ -42,10 +42,21 @@ async function main([name = '', ...rest]: string[]): Promise<number> {
     return 0
   }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (command === undefined) throw new UsageError(shown`unknown command ${shownJson(name)}`)
+  if (command === undefined) throw new UsageError(shown`unknown command ${shownJson(name)}${meant(name, Object.keys(commands))}`)
   return (await command())(rest)
 }
 
+/** A reader that has seen enough, such as `head`, closes its end of the pipe. What is left to write is for nobody then. */
+function dropUnread(stream: NodeJS.WriteStream): void {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
+}
+
+const tellError = (text: TerminalText): void => tell(fitted(text, process.stderr))
+
+dropUnread(process.stdout)
+dropUnread(process.stderr)
 const args = process.argv.slice(2)
 try {
   process.exitCode = await main(args)
@@ -54,15 +65,15 @@ try {
     const [name = ''] = args
     const command = Object.hasOwn(commands, name) ? `toolwright ${name}` : 'toolwright'
     const hint = error.exitCode === 2 ? `; see ${command} --help` : ''
-    tell(shown`toolwright: ${error.text}${hint}\n`)
+    tellError(shown`toolwright: ${error.text}${hint}\n`)
     process.exitCode = error.exitCode
   } else if (ToolError.isInstance(error)) {
-    tell(shown`toolwright: ${error.message}\n`)
+    tellError(shown`toolwright: ${error.message}\n`)
     process.exitCode = 1
   } else {
     // A defect of this program, whose stack a report needs. Its lines may hold what a file or a server has made up.
     const { message, stack = message } = error instanceof Error ? error : new Error(String(error))
-    tell(shown`toolwright: unexpected failure: ${message}\n`)
+    tellError(shown`toolwright: unexpected failure: ${message}\n`)
     if (process.env['TOOLWRIGHT_STACK'] === '1') tell(shown`${shownLines(stack)}\n`)
     else tell(shown`Please report it, with the stack that TOOLWRIGHT_STACK=1 prints.\n`)
     process.exitCode = 1

@@ -51,12 +51,14 @@ async function writeJournal(path: string) {
 }
 
 const FIRST_RUN = `run first  2026-11-20 14:33:59  2 calls, 1 refused  1.50s
+  start         # tool  status    time      in→out  target
  work
   14:33:59.001  1 bash  success  1.50s      29B→4B  npm test
   14:33:59.002  2 write refused    3ms     9.0KB→–  a.txt
                   TOOL_PATH_ESCAPE: Path escapes sandbox root
 `
-const LATER_RUN = `run later  2026-11-20 14:34:59  1 call, 1 started  –
+const LATER_RUN = `run later  2026-11-20 14:34:59  1 call, 1 not ended  –
+  start         # tool status    time      in→out  target
  work
   14:34:59.000 60000 bash started      –       29B→–  npm test
 `
@@ -182,7 +184,8 @@ describe('a database of smithers-orchestrator', () => {
     ])
     const before = contents(at(''))
     const { code, stdout, stderr } = await runCli(['calls', at('run.db')], UTC)
-    expect(stdout).toBe(`run run  2026-11-20 14:33:59  3 calls, 1 unknown, 1 started  9ms
+    expect(stdout).toBe(`run run  2026-11-20 14:33:59  3 calls, 1 unknown, 1 not ended  9ms
+  start         # tool       status    time      in→out  target
  chore
   14:33:59.000  0 task       started      –         –→–  (the whole task)
   14:33:59.000  1 email.send success    7ms      12B→6B  [reverted] {"to":"ann"}
@@ -202,6 +205,7 @@ describe('a database of smithers-orchestrator', () => {
     const before = contents(at(''))
     const { code, stdout, stderr } = await runCli(['calls', at('run.db')], UTC)
     expect(stdout).toBe(`run run  2026-11-20 14:33:59  2 calls, 1 error  9ms
+  start         # tool       status    time      in→out  target
  chore
   14:33:59.000  1 email.send success    7ms      12B→6B  {"to":"ann"}
   14:33:59.000  2 email.send error      9ms       12B→–  {"to":"ann"}
@@ -224,13 +228,17 @@ describe('toolwright calls --follow', () => {
     const sees = async (text: string): Promise<void> => {
       expect(await eventually(() => written.stdout.endsWith(text), 10_000), written.stdout + written.stderr).toBe(true)
     }
-    await sees('run r  2026-11-20 14:33:59\n work\n  14:33:59.001  1 bash success    8ms      29B→4B  npm test\n')
+    await sees(
+      'run r  2026-11-20 14:33:59\n  start         # tool status    time      in→out  target\n work\n  14:33:59.001  1 bash success    8ms      29B→4B  npm test\n',
+    )
     const second = await journal.insertToolCall(call('r', 2))
     await sees('  14:33:59.002  2 bash started      –       29B→–  npm test\n')
     await journal.updateToolCall(second, { status: 'unknown', finishedAtMs: NOON + 4 })
     await sees('  14:33:59.002  2 bash unknown    2ms       29B→–  npm test\n')
     await journal.insertToolCall(call('other', 1))
-    await sees('\nrun other  2026-11-20 14:33:59\n work\n  14:33:59.001  1 bash started      –       29B→–  npm test\n')
+    await sees(
+      '\nrun other  2026-11-20 14:33:59\n  start         # tool status    time      in→out  target\n work\n  14:33:59.001  1 bash started      –       29B→–  npm test\n',
+    )
     child.kill('SIGINT')
     expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' })
   })

@@ -19,7 +19,9 @@ test('lists, compares, restores and collects', async () => {
   const { box, cli, first } = await scene()
   const listed = await cli('list')
   expect(listed).toMatchObject({ code: 0, stderr: '' })
-  expect(listed.stdout).toMatch(/^ +2 {2}\d{4}-.* 1 change, call call-1\n +1 {2}.* 1 change, the first\nThe store has \d+ KB\.\n$/u)
+  expect(listed.stdout).toMatch(
+    /^ +id {2}time +what\n +2 {2}\d{4}-.* 1 change, call call-1\n +1 {2}.* 1 change, the first\nThe store has \d+ KB\.\n$/u,
+  )
   const { checkpoints } = JSON.parse((await cli('list', '--json')).stdout) as { checkpoints: { id: number }[] }
   expect(checkpoints.map(({ id }) => id)).toEqual([2, 1])
 
@@ -47,7 +49,9 @@ test('refuses what somebody else has changed, and keeps to what the program leav
   box.put('debug.log', 'noise\n')
   const refused = await cli('restore', '1')
   expect(refused).toMatchObject({ code: 1, stdout: '' })
-  expect(refused.stderr).toContain('[CHECKPOINT_CONFLICT]')
+  expect(refused.stderr).toBe(
+    'toolwright: A file was changed by somebody else since, and nothing was restored: `a.txt` [CHECKPOINT_CONFLICT] Name other paths behind the checkpoint, or include these with --force.\n',
+  )
   expect((await cli('diff', '1', '--names')).stdout).toBe('~ a.txt\n')
   expect((await cli('restore', '1', '--force')).code).toBe(0)
   expect([box.text('a.txt'), box.text('debug.log')]).toEqual(['one\n', 'noise\n'])

@@ -31,7 +31,7 @@ describe('toolwright doctor', () => {
     })
     const [versions = '', ...rest] = stdout.split('\n')
     expect(versions).toMatch(/^toolwright \d+\.\d+\.\d+, (?:Node|Bun) \d+\.\d+\.\d+, \w+ \w+, kernel \S+$/u)
-    expect(rest.join('\n')).toBe(['', ...rows, '', report.summary, ''].join('\n'))
+    expect(rest.join('\n')).toBe(['', 'protection     holds        by', ...rows, '', report.summary, ''].join('\n'))
     expect(stderr).toBe('')
     expect(code).toBe(report.network.level === 'kernel' ? 0 : 1)
   })
@@ -152,9 +152,13 @@ describe('toolwright', () => {
     expect(await runCli(['help', 'doktor'])).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('"doktor"') })
   })
 
-  test.each(['doktor', 'toString', '--json'])('%s is no command: one line, and 2', async (name) => {
+  test.each([
+    ['doktor', ' (did you mean doctor?)'],
+    ['toString', ''],
+    ['--json', ''],
+  ])('%s is no command: one line, and 2', async (name, meant) => {
     const { code, stdout, stderr } = await runCli([name])
-    expect(stderr).toBe(`toolwright: unknown command ${JSON.stringify(name)}; see toolwright --help\n`)
+    expect(stderr).toBe(`toolwright: unknown command ${JSON.stringify(name)}${meant}; see toolwright --help\n`)
     expect(stdout).toBe('')
     expect(code).toBe(2)
   })

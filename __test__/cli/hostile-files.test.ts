@@ -59,7 +59,7 @@ test('a value of 110 MB is never read: its call is listed without it', { timeout
       INSERT INTO _smithers_tool_calls VALUES ('r', 'n', 0, 1, 1, 't', zeroblob(110000000), '', 1, 1, 'success', NULL)`)
   database.close()
   const listed = await answer(path)
-  expect(listed.stdout).toContain(' 1 t success')
+  expect(listed.stdout).toContain(' 1 t    success')
   expect(listed.code).toBe(0)
   const whole = await answer(path, '--json')
   expect(whole.stderr).toContain('JOURNAL_')

@@ -38,6 +38,7 @@ describe('a run', () => {
       }),
     ])
     expect(text).toBe(`run r1  2026-11-20 14:33:59  3 calls  3.20s
+  start         # tool       status    time      in→out  target
  work
   14:33:59.000  1 read       success   15ms      22B→6B  src/main.ts
   14:33:59.020  2 bash       success  2.98s      29B→6B  npm test
@@ -54,7 +55,8 @@ describe('a run', () => {
       recorded({ seq: 3, status: 'unknown', outputJson: null, errorJson: 'not JSON' }),
       recorded({ seq: 4, status: 'started', outputJson: null, finishedAtMs: null }),
     ])
-    expect(text).toBe(`run r1  2026-11-20 14:33:59  4 calls, 1 error, 1 refused, 1 unknown, 1 started  15ms
+    expect(text).toBe(`run r1  2026-11-20 14:33:59  4 calls, 1 error, 1 refused, 1 unknown, 1 not ended  15ms
+  start         # tool status    time      in→out  target
  work
   14:33:59.000  1 read error     15ms       22B→–  src/main.ts
                   TOOL_COMMAND_FAILED: Command failed with exit code 1
@@ -72,7 +74,8 @@ describe('a run', () => {
       recorded({ kind: 'tool', revertStatus: 'reverted' }),
       recorded({ seq: 2, status: 'unknown', errorJson: 'null' }),
     ])
-    expect(text).toBe(`run r1  2026-11-20 14:33:59  3 calls, 1 unknown, 1 started  15ms
+    expect(text).toBe(`run r1  2026-11-20 14:33:59  3 calls, 1 unknown, 1 not ended  15ms
+  start         # tool status    time      in→out  target
  work
   14:33:59.000  0 task started      –         –→–  (the whole task)
   14:33:59.000  1 read success   15ms      22B→6B  [reverted] src/main.ts
@@ -87,7 +90,7 @@ describe('a run', () => {
   test('is kept apart from the one before it', () => {
     const timeline = plain()
     expect(timeline.run([recorded()])).toMatch(/^run r1/u)
-    expect(timeline.run([recorded({ runId: 'r2' })])).toMatch(/^\nrun r2.*\n work\n/u)
+    expect(timeline.run([recorded({ runId: 'r2' })])).toMatch(/^\nrun r2.*\n {2}start .*\n work\n/u)
   })
 })
 
@@ -106,10 +109,10 @@ describe('calls that come one by one', () => {
         .map((line) => line.slice(0, 18)),
     )
     expect(lines).toEqual([
-      ['run r1  2026-11-20', ' work', '  14:33:59.000  1 ', ''],
+      ['run r1  2026-11-20', '  start         # ', ' work', '  14:33:59.000  1 ', ''],
       ['  14:33:59.000  2 ', ''],
       [' work, attempt 2', '  14:33:59.000  1 ', ''],
-      ['', 'run r2  2026-11-20', ' work, attempt 2', '  14:33:59.000  1 ', ''],
+      ['', 'run r2  2026-11-20', '  start         # ', ' work, attempt 2', '  14:33:59.000  1 ', ''],
       ['  14:33:59.000  2 ', ''],
     ])
   })
@@ -143,7 +146,7 @@ describe('a terminal', () => {
     // oxlint-disable-next-line no-control-regex -- that is what must not be there
     expect(text.replaceAll('\n', '')).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202e]/u)
     expect(text).toContain(String.raw`\u001b]0;title\u0007\u009b31m\nrun r9\u202e`)
-    expect(text.split('\n')).toHaveLength(5)
+    expect(text.split('\n')).toHaveLength(6)
   })
 
   test('is coloured by how a call ended, and nothing else is different', () => {
@@ -162,5 +165,5 @@ test('a hundred thousand calls are written in a moment', () => {
   const start = performance.now()
   const text = plain().run(calls)
   expect(performance.now() - start).toBeLessThan(5_000)
-  expect(text.split('\n')).toHaveLength(100_003)
+  expect(text.split('\n')).toHaveLength(100_004)
 })

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { openJournal } from '../journal/open-journal.js'
-import { joined, print, shown, shownJson, tell, type TerminalText } from '../core/terminal.js'
+import { fitted, joined, print, shown, shownJson, tell, type TerminalText } from '../core/terminal.js'
 import { type AuditedFile, changedFiles } from './audit/changed-files.js'
 import { writableHostPath } from '../core/host-program.js'
 import { parseCommandLine, UsageError, version } from './program.js'
@@ -50,7 +50,7 @@ export async function audit(args: string[]): Promise<number> {
     print(shown`${shownJson({ root, since: sinceTime, files: listed }, { indented: true })}\n`)
     return 0
   }
-  print(files.length === 0 ? shown`Nothing of what programs run or obey has changed.\n` : table(files))
+  print(files.length === 0 ? shown`Nothing of what programs run or obey has changed.\n` : fitted(table(files), process.stdout))
   return 0
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Journal } from '../journal/journal.js'
 import { openJournal } from '../postgres/open-journal.js'
-import { joined, print as printAtOnce, shown, tell, type TerminalText } from '../core/terminal.js'
+import { columnsOf, joined, print as printAtOnce, shown, tell, type TerminalText } from '../core/terminal.js'
 import { outlinesOfRun, readableRows, UnreadCalls } from '../report/readable-calls.js'
 import { makeTimeline, wantsColours } from './calls/timeline.js'
 import { sendCalls, spanTarget } from './calls/send-calls.js'
@@ -16,7 +16,7 @@ const HELP = shown`Usage: toolwright calls <journal> [options]
        toolwright calls settle <journal> [options]   (see: toolwright calls settle --help)
 
 Shows the recorded calls of a journal: file:runs.db, a path, or postgres://user@host/database. The journal is not
-changed. Each run and each task lists its calls: start, number, tool, status, duration, bytes of input → output, and target.
+changed. Each run and each task lists its calls; a narrow terminal shows less of each.
 
   --run <id>     show only the calls of this run
   --follow       show calls as they come, until Ctrl-C; on a terminal, running calls stand at the bottom
@@ -146,8 +146,7 @@ function toldUnread({ lines }: UnreadCalls): number {
 
 function timelineOfTerminal() {
   const isColoured = wantsColours(process.stdout, process.env)
-  // A terminal that does not know its size has 0 columns.
-  return makeTimeline({ isColoured, columns: process.stdout.columns || undefined })
+  return makeTimeline({ isColoured, columns: columnsOf(process.stdout) })
 }
 
 function choose(args: string[]): Choice | undefined {

@@ -1,8 +1,9 @@
 import { openToLook } from '../journal/checkpoints/open-checkpoints.js'
 import type { Checkpoints, RestoreCheckpointOptions, UndoTarget } from '../journal/checkpoints/checkpoints.js'
 import { ageOf, bytesOf, collectedText, diffText, listText, restoredText } from './checkpoints/texts.js'
-import { print, shown, shownJson, type TerminalText } from '../core/terminal.js'
-import { parseCommandLine, UsageError } from './program.js'
+import { ToolError } from '../core/errors.js'
+import { fitted, print, shown, shownJson, type TerminalText } from '../core/terminal.js'
+import { meant, parseCommandLine, UsageError } from './program.js'
 import { startProgress } from './progress.js'
 
 const HELP = shown`Usage: toolwright checkpoints <list|diff|restore|gc> [options]
@@ -74,8 +75,8 @@ const actions: Record<string, Action> = {
     const [id, ...rest] = names
     if (undone === undefined && id === undefined) throw new UsageError('checkpoints restore: name a checkpoint, a call or a turn')
     const paths = undone === undefined ? rest : names
-    const restored =
-      undone === undefined ? await store.restore(checkpointId(id ?? ''), { ...how, paths }) : await store.undo(undone, { ...how, paths })
+    const work = undone === undefined ? store.restore(checkpointId(id ?? ''), { ...how, paths }) : store.undo(undone, { ...how, paths })
+    const restored = await work.catch(inWordsOfCommand)
     return { json: restored, text: restoredText(restored, how.dryRun === true), code: restored.conflicts.length > 0 ? 1 : 0 }
   },
   async gc(store, { values }, names) {
@@ -97,12 +98,17 @@ export async function checkpoints(args: string[]): Promise<number> {
   const [what, ...names] = positionals
   const action = what !== undefined && Object.hasOwn(actions, what) ? actions[what] : undefined
   if (action === undefined) {
-    throw new UsageError(what === undefined ? 'checkpoints: list, diff, restore or gc?' : shown`checkpoints: no command ${shownJson(what)}`)
+    throw new UsageError(
+      what === undefined
+        ? 'checkpoints: list, diff, restore or gc?'
+        : shown`checkpoints: no command ${shownJson(what)}${meant(what, Object.keys(actions))}`,
+    )
   }
   const store = await openToLook(values.dir ?? '.', values.store)
   try {
     const { json, text, code = 0 } = await withProgress(store, () => action(store, line, names))
-    print(values.json === true ? shown`${shownJson(json)}\n` : text)
+    if (values.json === true) print(shown`${shownJson(json)}\n`)
+    else print(what === 'diff' ? text : fitted(text, process.stdout))
     return code
   } finally {
     await store.close()
@@ -122,6 +128,13 @@ async function withProgress<T>(store: Checkpoints, work: () => Promise<T>): Prom
     clearInterval(timer)
     progress.end()
   }
+}
+
+/** The hint of a conflict speaks of options in a program. */
+function inWordsOfCommand(error: unknown): never {
+  if (!ToolError.isInstance(error) || error.code !== 'CHECKPOINT_CONFLICT') throw error
+  const what = error.message.replace(error.hint ?? '', '').trimEnd()
+  throw new UsageError(`${what} Name other paths behind the checkpoint, or include these with --force.`, 1)
 }
 
 function undoTarget({ call, turn }: { call?: string | undefined; turn?: string | undefined }): UndoTarget | undefined {

@@ -4,7 +4,7 @@ import { mcpServers } from '../contract/mcp/server-config.js'
 import { ToolError } from '../core/errors.js'
 import { skipHostNotice, writableHostPath } from '../core/host-program.js'
 import { type SandboxHold, sandboxKinds, sandboxReport, type SandboxReport } from '../toolkit/sandbox-report.js'
-import { joined, print, shown, shownJson, type TerminalText } from '../core/terminal.js'
+import { fitted, joined, print, shown, shownJson, type TerminalText } from '../core/terminal.js'
 import { parseCommandLine, UsageError, versions } from './program.js'
 
 const HELP = shown`Usage: toolwright doctor [options]
@@ -45,7 +45,8 @@ export async function doctor(args: string[]): Promise<number> {
     ...(hostProgram === undefined ? {} : { hostProgram }),
     ...(servers === undefined ? {} : { mcpServers: servers }),
   }
-  print(json === true ? shown`${shownJson(all, { indented: true })}\n` : shown`${render(report, hostProgram)}${renderServers(servers)}`)
+  if (json === true) print(shown`${shownJson(all, { indented: true })}\n`)
+  else print(fitted(shown`${render(report, hostProgram)}${renderServers(servers)}`, process.stdout))
   return allowNetwork || report.network.level === 'kernel' ? 0 : 1
 }
 
@@ -82,11 +83,12 @@ function hostRow(rootDir: string): SandboxHold | undefined {
 
 function render(report: SandboxReport, hostProgram: SandboxHold | undefined): TerminalText {
   const rows = Object.entries(sandboxKinds).map(([kind, name]) => [name, report[kind as keyof typeof sandboxKinds]] as const)
+  const heading = shown`${'protection'.padEnd(14)} ${'holds'.padEnd(12)} by\n`
   const lines = [...rows, ...(hostProgram === undefined ? [] : [['host program', hostProgram] as const])].map(([name, hold]) => {
     const { level, mechanism, advice } = hold
     const line = shown`${name.padEnd(14)} ${level.padEnd(12)} ${mechanism}\n`
     return advice === '' ? line : shown`${line}${' '.repeat(28)}→ ${advice}\n`
   })
   const { toolwright, runtime, system } = versions()
-  return shown`toolwright ${toolwright}, ${runtime}, ${system}\n\n${joined(lines)}\n${report.summary}\n`
+  return shown`toolwright ${toolwright}, ${runtime}, ${system}\n\n${heading}${joined(lines)}\n${report.summary}\n`
 }

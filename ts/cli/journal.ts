@@ -1,16 +1,17 @@
 import { openServerStore } from '../postgres/open-journal.js'
 import { type MigrationOptions, migrationScript } from '../postgres/schema.js'
 import { joined, print, shown, shownJson, shownLines, tell, type TerminalText } from '../core/terminal.js'
-import { journalArgument, parseCommandLine, UsageError } from './program.js'
+import { journalArgument, meant, parseCommandLine, UsageError } from './program.js'
 
 const HELP = shown`Usage: toolwright journal migrate <postgres://…> [options]
        toolwright journal prune <postgres://…> --before <age> [options]
        toolwright journal archive <postgres://…> --before <age> --to <folder> [options]
 
-Makes the tables of a journal in PostgreSQL, or brings them up to date; removes old runs; writes old runs to Parquet files, and removes
-them when those are on the disk.
+Makes the tables of a journal in PostgreSQL, or brings them up to date; removes old runs; writes old runs to
+Parquet files, and removes them when those are on the disk.
 
-  --partition day  keep the calls in a partition for each day, from migrate on; a table that is there becomes the first one
+  --partition day  keep the calls in a partition for each day, from migrate on; a table that is there becomes
+                   the first one
   --print          print the statements of migrate as a script for psql, and connect to nothing
   --schema <name>  the schema of the tables with --print (an address says ?schema=<name>)
   --before <age>   runs whose last call is older: 30d, 12h, or a date such as 2026-11-01
@@ -46,7 +47,8 @@ export async function journal(args: string[]): Promise<number> {
   const { values, positionals } = line
   const [said, ...others] = positionals
   const action = ACTIONS.find((name) => name === said)
-  if (action === undefined) throw new UsageError('journal: say migrate, prune or archive')
+  if (action === undefined)
+    throw new UsageError(shown`journal: say migrate, prune or archive${said === undefined ? '' : meant(said, ACTIONS)}`)
   for (const [name, owner] of Object.entries(BELONGS) as [keyof typeof BELONGS, string][]) {
     if (values[name] !== undefined && action !== owner) throw new UsageError(`journal: --${name} belongs to ${owner}`)
   }

@@ -3,7 +3,8 @@ import { release } from 'node:os'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import type { Journal } from '../journal/journal.js'
 import type { RunSummary } from '../journal/journal-store.js'
-import { print, shown, shownJson, joined, type TerminalText } from '../core/terminal.js'
+import { fitted, print, shown, shownJson, joined, type TerminalText } from '../core/terminal.js'
+import { nearestName } from '../core/text.js'
 
 /** An invalid command line. It is reported without a stack. */
 export class UsageError extends Error {
@@ -32,13 +33,41 @@ export function parseCommandLine<CONFIG extends ParseArgsConfig>(help: TerminalT
     const options = { ...config.options, help: { type: 'boolean', short: 'h' } } as const
     const parsed = parseArgs({ ...config, options })
     if ((parsed.values as { help?: boolean }).help !== true) return parsed as ReturnType<typeof parseArgs<CONFIG>>
-    print(help)
+    print(fitted(help, process.stdout))
     return undefined
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
-    // Without the advice on positional arguments that Node adds.
-    throw new UsageError(message.replace(/\. (?:To specify|This command) .*$/su, ''))
+    throw new UsageError(wrongOption(config) ?? (error instanceof Error ? error.message : String(error)))
   }
+}
+
+/** What is wrong with a command line, in the same words in Node and in Bun. */
+function wrongOption({ args, options = {}, allowPositionals = false }: ParseArgsConfig): TerminalText | undefined {
+  const known: NonNullable<ParseArgsConfig['options']> = { ...options, help: { type: 'boolean', short: 'h' } }
+  const { tokens } = parseArgs({ args: args ?? [], options: known, allowPositionals: true, strict: false, tokens: true })
+  for (const token of tokens) {
+    if (token.kind === 'positional' && !allowPositionals) return shown`unexpected argument ${shownJson(token.value)}`
+    if (token.kind !== 'option') continue
+    const { rawName, name, value, inlineValue } = token
+    const option = Object.hasOwn(known, name) ? known[name] : undefined
+    if (option === undefined) {
+      return shown`unknown option ${rawName}${meant(
+        rawName,
+        Object.keys(known).map((one) => `--${one}`),
+      )}`
+    }
+    if (option.type === 'boolean' && value !== undefined) return shown`${rawName} takes no value`
+    if (option.type === 'string' && (value === undefined || (inlineValue !== true && value.startsWith('-')))) {
+      const next = value === undefined ? '' : shown`, and one that begins with a dash as ${rawName}=${value}`
+      return shown`${rawName} takes a value${next}`
+    }
+  }
+  return undefined
+}
+
+/** Names what a person may have meant by a word that is unknown. */
+export function meant(word: string, names: Iterable<string>): TerminalText {
+  const near = nearestName(word, names)
+  return near === undefined ? shown`` : shown` (did you mean ${near}?)`
 }
 
 export function version(): string {

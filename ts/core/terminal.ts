@@ -3,6 +3,7 @@
  * source, and of escaped texts of others. So a name cannot act on a terminal because a caller forgot to escape it.
  */
 import { styleText } from 'node:util'
+import { wrapped } from './columns.js'
 import { indentedJson, printable, printableJson } from './printable.js'
 
 const key = Symbol('made here')
@@ -64,6 +65,16 @@ export const controls = {
   /** Goes up some lines, and clears all below. */
   clearAbove: (lines: number): TerminalText => new TerminalText(`\u{1b}[${Math.trunc(lines)}A\u{1b}[J`, key),
 } as const
+
+/** The columns of a terminal. A pipe has none, and a terminal that does not know its size neither. */
+export const columnsOf = (stream: { isTTY?: boolean; columns?: number }): number | undefined =>
+  stream.isTTY === true && stream.columns ? stream.columns : undefined
+
+/** A text without colours whose lines break between words, where a terminal would break them inside one. */
+export const fitted = (text: TerminalText, stream: { isTTY?: boolean; columns?: number }): TerminalText => {
+  const columns = columnsOf(stream)
+  return columns === undefined ? text : new TerminalText(wrapped(text.toString(), columns), key)
+}
 
 /** Writes to a stream. @returns whether it takes more at once. */
 export const writeTo = (stream: Pick<NodeJS.WritableStream, 'write'>, text: TerminalText): boolean => stream.write(text.toString())

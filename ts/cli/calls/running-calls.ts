@@ -1,6 +1,7 @@
 import type { ToolCallRow } from '../../journal/journal-store.js'
 import { shownTarget } from '../../report/shown-target.js'
-import { cut, formatDuration } from '../../report/format.js'
+import { formatDuration } from '../../report/format.js'
+import { cutToWidth } from '../../core/columns.js'
 import { printable } from '../../core/printable.js'
 import { controls, joined, shown, writeTo } from '../../core/terminal.js'
 import { FRAMES } from '../progress.js'
@@ -51,7 +52,7 @@ export class RunningCalls implements Disposable {
     const width = Math.max(20, (this.#stream.columns || 80) - 1)
     const lines = [...this.#calls.values()].slice(0, MAX_SHOWN).map((call) => {
       const elapsed = formatDuration(Math.max(0, Date.now() - call.startedAtMs))
-      return cut(printable(`${FRAMES[this.#frame]} ${call.toolName} ${elapsed} ${shownTarget(call)}`), width)
+      return cutToWidth(printable(`${FRAMES[this.#frame]} ${call.toolName} ${elapsed} ${shownTarget(call)}`), width)
     })
     const others = this.#calls.size - lines.length
     if (others > 0) lines.push(`  and ${others} more`)

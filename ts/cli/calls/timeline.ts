@@ -2,6 +2,7 @@ import type { ToolCallRow } from '../../journal/journal-store.js'
 import { durationOf, type Ending, endingOf, errorOf, exitOf, inputBytesOf, outputBytesOf } from '../../report/call-fields.js'
 import { shownTarget } from '../../report/shown-target.js'
 import { cut, formatBytes, formatDate, formatDuration, formatTime } from '../../report/format.js'
+import { cutToWidth, textWidth, wrapped } from '../../core/columns.js'
 import { printable } from '../../core/printable.js'
 import { joined, painted, type Part, shown, type TerminalText } from '../../core/terminal.js'
 
@@ -11,6 +12,12 @@ const MAX_TEXT = 200
 const BATCH = 200
 /** The widest column of tools. A longer name shifts the rest of its line. */
 const MAX_TOOL_WIDTH = 16
+/** A terminal with fewer columns is shown less of a call: no bytes, and its start to the second. */
+const WIDE = 80
+/** A target with fewer columns stands on a line of its own. */
+const LEAST_TARGET = 16
+/** How far a target on its own line, and the rest of a heading, are indented. */
+const INDENT = 4
 
 const colours: Record<Ending, 'red' | 'green' | 'yellow'> = {
   started: 'yellow',
@@ -38,15 +45,31 @@ export function makeTimeline(options: { isColoured: boolean; columns?: number | 
   let task: string | undefined
   let toolWidth = 0
 
-  const fit = (text: string, taken: number): string => cut(printable(text), Math.min(MAX_TEXT, Math.max(10, columns - taken)))
+  const isWide = columns >= WIDE
+
+  const fit = (text: string, taken: number): string => cutToWidth(printable(text), Math.min(MAX_TEXT, Math.max(10, columns - taken)))
 
   const runHeading = (first: ToolCallRow, calls: readonly ToolCallRow[]): TerminalText => {
     const gap = run === undefined ? shown`` : shown`\n`
     run = first.runId
     task = undefined
-    toolWidth = 0
+    toolWidth = 'tool'.length
+    for (const call of calls) widen(call)
+    const name = fit(`run ${first.runId}`, 0)
     const rest = [formatDate(first.startedAtMs), ...summary(calls)].join('  ')
-    return shown`${gap}${paint('bold', fit(`run ${first.runId}`, 0))}  ${rest}\n`
+    const isShort = textWidth(name) + 2 + rest.length <= columns
+    const indented = `${' '.repeat(INDENT)}${rest}`
+    const lines = isShort ? [`  ${rest}`] : ['', ...wrapped(indented, Math.max(columns, 2 * INDENT)).split('\n')]
+    return shown`${gap}${paint('bold', name)}${joined(lines, shown`\n`)}\n${columnHeadings()}`
+  }
+
+  /** The names of the columns, over the calls of a run. */
+  const columnHeadings = (): TerminalText => {
+    const bytes = isWide ? ` ${'in→out'.padStart(11)}` : ''
+    const before = `  ${'start'.padEnd(isWide ? 12 : 8)}  # ${'tool'.padEnd(toolWidth)} ${'status'.padEnd(ENDING_WIDTH)}`
+    const heading = `${before} ${'time'.padStart(6)}${bytes}`
+    const target = columns - heading.length - 2 >= LEAST_TARGET ? '  target' : ''
+    return shown`${paint('dim', cutToWidth(`${heading}${target}`, columns))}\n`
   }
 
   const taskHeading = (call: ToolCallRow): TerminalText => {
@@ -63,20 +86,25 @@ export function makeTimeline(options: { isColoured: boolean; columns?: number | 
   const line = (call: ToolCallRow): TerminalText => {
     const ending = endingOf(call)
     widen(call)
-    const bytes = `${formatBytes(inputBytesOf(call))}→${formatBytes(outputBytesOf(call))}`
-    const before = `  ${formatTime(call.startedAtMs)} ${String(call.seq).padStart(2)} ${toolOf(call).padEnd(toolWidth)} `
-    const after = ` ${formatDuration(durationOf(call)).padStart(6)} ${bytes.padStart(11)}  `
+    const bytes = isWide ? ` ${`${formatBytes(inputBytesOf(call))}→${formatBytes(outputBytesOf(call))}`.padStart(11)}` : ''
+    const start = isWide ? formatTime(call.startedAtMs) : formatTime(call.startedAtMs).slice(0, '00:00:00'.length)
+    const tool = isWide ? toolOf(call) : cutToWidth(toolOf(call), MAX_TOOL_WIDTH)
+    const before = `  ${start} ${String(call.seq).padStart(2)} ${tool.padEnd(toolWidth)} `
+    const after = ` ${formatDuration(durationOf(call)).padStart(6)}${bytes}  `
     const marks = [call.revertStatus ?? '', exitOf(call)].filter(Boolean).map((mark) => `[${mark}] `)
     const target = `${marks.join('')}${shownTarget(call)}`
-    const taken = before.length + ENDING_WIDTH + after.length
+    const taken = textWidth(before) + ENDING_WIDTH + textWidth(after)
     const status = paint(colours[ending], ending.padEnd(ENDING_WIDTH))
-    return shown`${shown`${before}${status}${paint('dim', after)}${fit(target, taken)}`.trimEnd()}\n${reason(call, ending)}`
+    const facts = shown`${before}${status}${paint('dim', after)}`
+    if (columns - taken >= LEAST_TARGET) return shown`${shown`${facts}${fit(target, taken)}`.trimEnd()}\n${reason(call, ending)}`
+    const below = target === '' ? '' : shown`${' '.repeat(INDENT)}${fit(target, INDENT)}\n`
+    return shown`${facts.trimEnd()}\n${below}${reason(call, ending)}`
   }
 
   /** The reason for a failure, on a line of its own below the call. */
   const reason = (call: ToolCallRow, ending: Ending): TerminalText => {
     const why = errorOf(call)
-    const indent = ' '.repeat('  00:00:00.000 00 '.length)
+    const indent = ' '.repeat(isWide ? '  00:00:00.000 00 '.length : INDENT)
     return why === '' ? shown`` : shown`${indent}${paint(colours[ending], fit(why, indent.length))}\n`
   }
 
@@ -85,7 +113,6 @@ export function makeTimeline(options: { isColoured: boolean; columns?: number | 
       const [first] = calls
       if (first === undefined) return
       yield runHeading(first, calls)
-      for (const call of calls) widen(call)
       for (let start = 0; start < calls.length; start += BATCH) {
         const lines = calls.slice(start, start + BATCH).map((call) => {
           try {
@@ -129,10 +156,16 @@ function summary(calls: readonly ToolCallRow[]): string[] {
   }
   const others = (['error', 'refused', 'unknown', 'started'] as const).flatMap((ending) => {
     const count = counts.get(ending)
-    return count === undefined ? [] : [`${count} ${ending}`]
+    return count === undefined ? [] : [`${count} ${counted(ending, count)}`]
   })
   const all = `${calls.length} ${calls.length === 1 ? 'call' : 'calls'}`
   return [[all, ...others].join(', '), formatDuration(ended === 0 ? null : Math.max(0, ended - began))]
+}
+
+/** A word for calls that did not succeed, behind their number. */
+function counted(ending: Ending, count: number): string {
+  if (ending === 'started') return 'not ended'
+  return ending === 'error' && count !== 1 ? 'errors' : ending
 }
 
 /** Whether to use colours: on a terminal, unless NO_COLOR is set (https://no-color.org). */

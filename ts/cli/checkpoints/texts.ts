@@ -39,7 +39,8 @@ export function listText({ checkpoints, restores, bytes }: CheckpointList): Term
     const old = files.filter(({ outcome }) => outcome === 'old').length
     return shown`A restoration of ${target} was interrupted: ${files.length - old} of ${files.length} files are restored.\n`
   })
-  return shown`${joined(lines)}${joined(notes)}The store has ${size(bytes)}.\n`
+  const heading = shown`${'id'.padStart(6)}  ${'time'.padEnd(19)}  what\n`
+  return shown`${heading}${joined(lines)}${joined(notes)}The store has ${size(bytes)}.\n`
 }
 
 export function diffText({ changes, text, isCut }: CheckpointDiff, namesOnly: boolean): TerminalText {
