@@ -31,6 +31,9 @@ const call = (part: Partial<ReportCall> = {}): ReportCall => ({
   revertStatus: null,
   exit: '',
   reason: '',
+  agent: null,
+  changes: [],
+  refusals: [],
   ...part,
 })
 
@@ -73,11 +76,16 @@ describe('lanes', () => {
   })
 })
 
+const none: Selection = { run: null, tool: null, ending: null, file: null, refused: null, node: null, text: '', call: null }
+
 describe('a selection', () => {
   const selection: fc.Arbitrary<Selection> = fc.record({
     run: fc.option(fc.string({ minLength: 1 })),
     tool: fc.option(fc.string({ minLength: 1 })),
     ending: fc.option(fc.constantFrom(...endingNames)),
+    file: fc.option(fc.string({ minLength: 1 })),
+    refused: fc.option(fc.string({ minLength: 1 })),
+    node: fc.option(fc.string({ minLength: 1 })),
     text: fc.string(),
     call: fc.option(fc.nat()),
   })
@@ -92,12 +100,12 @@ describe('a selection', () => {
   })
 
   test.each(['', '#', '#call=x&ending=nothing', '#%', '#call=1e999'])('is made of any address: %s', (hash) => {
-    expect(readSelection(hash)).toEqual({ run: null, tool: null, ending: null, text: '', call: null })
+    expect(readSelection(hash)).toEqual(none)
   })
 
   test('finds every word, in any field', () => {
     const calls = [call({ target: 'src/a.ts', reason: 'No such file' }), call({ target: 'src/b.ts' })]
-    const found = (text: string) => selectCalls(calls, { run: null, tool: null, ending: null, text, call: null }).length
+    const found = (text: string) => selectCalls(calls, { ...none, text }).length
     expect([found('SRC'), found('a.ts such'), found('a.ts b.ts'), found('')]).toEqual([2, 1, 0, 2])
   })
 })
@@ -128,7 +136,7 @@ describe('words', () => {
     )
     expect(remarks(call({ attempt: 2, revertStatus: 'reverted', sideEffect: false }), [])).toMatchInlineSnapshot(`
       [
-        "It did what it was asked to do.",
+        "It ended without an error.",
         "This is attempt 2 of its task: an earlier attempt did not finish.",
         "It was undone later.",
         "It changes nothing, so it can be repeated.",

@@ -7,6 +7,8 @@ import { formatBytes } from '../report/format.js'
 import { print, printDocument, shown, shownJson, tell } from '../core/terminal.js'
 import { printable } from '../core/printable.js'
 import { startProgress } from './progress.js'
+import { withCheckpoints } from './calls/call-checkpoints.js'
+import type { CallDiffs } from '../report/checkpoint-diffs.js'
 import { chosenRuns, journalArgument, parseCommandLine, shownLocation, UsageError } from './program.js'
 
 const HELP = shown`Usage: toolwright report <journal> [options]
@@ -17,6 +19,8 @@ and opens without toolwright. The journal is not changed.
 
   -o, --output <file>  the page (default: the journal's name with .html, in this directory); - for stdout
   --run <id>           show only the calls of this run
+  --dir <path>         show what calls have changed, from the checkpoints of this directory
+  --store <path>       with --dir: the store of these checkpoints (default: the user's own for the directory)
   --json               print the path, the number of calls and the size as JSON
   --help               print this text
 
@@ -30,6 +34,8 @@ cannot be written. A call that cannot be read is named, and left out.
 const options = {
   output: { type: 'string', short: 'o' },
   run: { type: 'string' },
+  dir: { type: 'string' },
+  store: { type: 'string' },
   json: { type: 'boolean' },
 } as const
 
@@ -45,7 +51,8 @@ export async function report(args: string[]): Promise<number> {
   try {
     await chosenRuns(journal, values.run, location)
     const onProgress = (done: number, all: number): void => progress.show(shown`reading calls: ${done} of ${all}`)
-    const { base64, calls, isCut, unread } = await packReport(journal, { source, runId: values.run, onProgress })
+    const pack = (diffs?: CallDiffs) => packReport(journal, { source, runId: values.run, onProgress, diffs })
+    const { base64, calls, isCut, unread } = await withCheckpoints('report', values, pack)
     const page = pageHtml({ title: `${printable(source)} · toolwright`, base64 })
     progress.end()
     if (output === '-') printDocument(page)

@@ -1,3 +1,4 @@
+import type { CheckpointDiff } from '../journal/checkpoints/checkpoints.js'
 import type { ToolCallRow } from '../journal/journal-store.js'
 import type { CallTexts, Replacement, ReportText } from './report-data.js'
 
@@ -7,7 +8,7 @@ const MAX_COMPARED = 100_000
 const DIFF = /^(?:diff --git |--- [^\n]*\n\+\+\+ |@@ |\*\*\* Begin Patch)/mu
 
 /** The texts of a row for a reader, each cut to `limit` characters: its beginning and its end. */
-export function callTexts(row: ToolCallRow, limit: number): CallTexts {
+export function callTexts(row: ToolCallRow, limit: number, changed?: CheckpointDiff): CallTexts {
   const input = parsed(row.inputJson)
   const output = parsed(row.outputJson)
   const error = parsed(row.errorJson)
@@ -24,6 +25,7 @@ export function callTexts(row: ToolCallRow, limit: number): CallTexts {
     output: shown(isEnvelope(output) ? output.data : output, row.outputJson),
     error: shown(messageOf(error), row.errorJson),
     notes: notesOf(output) ?? notesOf(error) ?? [],
+    changed: changed === undefined || changed.text === '' ? null : cut(changed.text, 'diff', limit),
     diff: patchOf(input, limit),
     replacement: replacementOf(input, limit),
   }

@@ -1,4 +1,5 @@
-/** Formats amounts, times and texts for a terminal, short enough for a column. */
+/** Formats amounts, times and texts for a terminal or the page, short enough for a column. */
+export { printable } from '../core/printable.js'
 
 /** `12B`, `1.2KB`, `200KB`. */
 export function formatBytes(bytes: number | null): string {

@@ -1,9 +1,12 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import type { CheckpointDiff } from '../journal/checkpoints/checkpoints.js'
 import type { Journal } from '../journal/journal.js'
 import type { ToolCallRow } from '../journal/journal-store.js'
 import { endingOf, errorOf, exitOf, inputBytesOf, outputBytesOf } from './call-fields.js'
+import { agentOf, changesOf, refusalsOf } from './call-findings.js'
 import { callTexts, waitedMs } from './call-texts.js'
+import type { CallDiffs } from './checkpoint-diffs.js'
 import { outlinesOfRun, readableRows, UnreadCalls } from './readable-calls.js'
 import type { CallTexts, ReportCall, ReportData } from './report-data.js'
 import { shownTarget } from './shown-target.js'
@@ -16,6 +19,8 @@ export interface ReportOptions {
   runId?: string | undefined
   /** The most bytes of the packed data. Texts are cut until it fits, down to a minimum for each. @default 4,000,000 */
   maxBytes?: number | undefined
+  /** What calls have changed, where checkpoints have it. */
+  diffs?: CallDiffs | undefined
   /** Called with the number of calls that have been read, and the number of all. */
   onProgress?: ((done: number, all: number) => void) | undefined
 }
@@ -72,7 +77,10 @@ async function readReport(
   const data: ReportData = { source: options.source, madeAtMs: Date.now(), calls: [], texts: {} }
   let done = 0
   for await (const batch of readableRows(journal, rows, unread)) {
-    for (const [call, texts] of unread.shown(batch, (row) => [reportCall(row), callTexts(row, limit)] as const)) {
+    const changed = new Map<number, CheckpointDiff | undefined>()
+    if (options.diffs !== undefined) for (const row of batch) changed.set(row.row, await options.diffs.of(row))
+    const show = (row: ToolCallRow) => [reportCall(row, changed.get(row.row)), callTexts(row, limit, changed.get(row.row))] as const
+    for (const [call, texts] of unread.shown(batch, show)) {
       data.calls.push(call)
       data.texts[call.row] = texts
     }
@@ -83,10 +91,11 @@ async function readReport(
 
 const isAnyCut = ({ texts }: ReportData): boolean => Object.values(texts).some(isCut)
 
-const isCut = ({ input, output, error, diff }: CallTexts): boolean => [input, output, error, diff].some((text) => (text?.leftOut ?? 0) > 0)
+const isCut = ({ input, output, error, diff, changed }: CallTexts): boolean =>
+  [input, output, error, diff, changed].some((text) => (text?.leftOut ?? 0) > 0)
 
 /** Turns a row into a call of the timeline and the list. */
-export function reportCall(row: ToolCallRow): ReportCall {
+export function reportCall(row: ToolCallRow, diff?: CheckpointDiff): ReportCall {
   return {
     row: row.row,
     runId: row.runId,
@@ -109,6 +118,9 @@ export function reportCall(row: ToolCallRow): ReportCall {
     revertStatus: row.revertStatus,
     exit: exitOf(row),
     reason: beginning(errorOf(row), 300),
+    agent: agentOf(row),
+    changes: changesOf(row, diff),
+    refusals: refusalsOf(row),
   }
 }
 

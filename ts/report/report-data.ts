@@ -3,6 +3,22 @@
 /** How a call ended; `refused` is an error before the call had done anything. */
 export type CallEnding = 'started' | 'success' | 'error' | 'refused' | 'unknown'
 
+/** A file that a call has changed. */
+export interface FileChange {
+  path: string
+  kind: 'created' | 'modified' | 'deleted'
+  /** Added and removed lines; `null` if they are not known. */
+  added: number | null
+  removed: number | null
+}
+
+/** Something that a call was refused. */
+export interface Refusal {
+  layer: 'network' | 'files' | 'limits' | 'permission'
+  /** A host with its port, a path, a limit, or the target of the call. */
+  subject: string
+}
+
 /** One call, as the timeline and the list show it. */
 export interface ReportCall {
   /** The number of its row in the journal. */
@@ -38,6 +54,10 @@ export interface ReportCall {
   exit: string
   /** Why it failed, in one line; empty for a success. */
   reason: string
+  /** The agent of a contract session that made it; `null` if the row does not say. */
+  agent: string | null
+  changes: FileChange[]
+  refusals: Refusal[]
 }
 
 /** A text of a call, perhaps cut. */
@@ -56,6 +76,8 @@ export interface CallTexts {
   error: ReportText | null
   /** Notes of the tool besides its output. */
   notes: string[]
+  /** What it has changed, by the checkpoints before and after it. */
+  changed: ReportText | null
   /** The patch in the arguments. */
   diff: ReportText | null
   /** A text and its replacement, if the row has both. */

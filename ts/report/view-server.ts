@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import { listenLocally } from '../core/local-server.js'
 import type { Journal } from '../journal/journal.js'
 import { callTexts } from './call-texts.js'
+import type { CallDiffs } from './checkpoint-diffs.js'
 import { reportCall } from './make-report.js'
 import { contentSecurityPolicy, pageHtml } from './page-html.js'
 import { UnreadCalls } from './readable-calls.js'
@@ -15,6 +16,8 @@ export interface ViewOptions {
   source: string
   /** Only this run. @default all */
   runId?: string | undefined
+  /** What calls have changed, where checkpoints have it. */
+  diffs?: CallDiffs | undefined
   /** @default 0: any free port */
   port?: number | undefined
 }
@@ -37,7 +40,7 @@ const MAX_BATCH = 500
  * address only. A request needs the token of the address and a host name of this machine, so no other page and no other user
  * can read the journal.
  */
-export async function startViewServer(journal: Journal, { source, runId, port = 0 }: ViewOptions): Promise<ViewServer> {
+export async function startViewServer(journal: Journal, { source, runId, diffs, port = 0 }: ViewOptions): Promise<ViewServer> {
   const token = randomBytes(24).toString('base64url')
   const stop = new AbortController()
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -52,7 +55,7 @@ export async function startViewServer(journal: Journal, { source, runId, port = 
     if (path.length === 2 && name === 'calls' && /^\d{1,15}$/u.test(row)) {
       const [existing] = await journal.rows([Number(row)])
       if (existing === undefined) return refuse(response, 404, 'There is no such call.')
-      return send(response, 'application/json', JSON.stringify(callTexts(existing, MAX_TEXT)))
+      return send(response, 'application/json', JSON.stringify(callTexts(existing, MAX_TEXT, await diffs?.of(existing))))
     }
     return refuse(response, 404, 'There is no such page.')
   }
@@ -75,7 +78,8 @@ export async function startViewServer(journal: Journal, { source, runId, port = 
     }
     try {
       for await (const row of journal.tail({ runId, signal })) {
-        batch.push(...unread.shown([row], reportCall))
+        const diff = await diffs?.of(row)
+        batch.push(...unread.shown([row], (one) => reportCall(one, diff)))
         // The page shows the rest; the lines would only grow.
         unread.lines.length = 0
         sending ??= flush()

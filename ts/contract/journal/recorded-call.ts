@@ -88,20 +88,20 @@ export interface StoredEnvelope {
 export function serializeEnvelope(
   tool: string,
   envelope: Envelope,
-  { order, waitedMs }: { order: CallOrder; waitedMs?: number | undefined },
+  { order, waitedMs, agent }: { order: CallOrder; waitedMs?: number | undefined; agent?: string | undefined },
 ): string {
   const waited_ms = waitedMs === undefined ? undefined : Math.round(waitedMs)
-  if (envelope.type === 'output') return JSON.stringify({ ...envelope, order, waited_ms })
+  if (envelope.type === 'output') return JSON.stringify({ ...envelope, order, waited_ms, agent })
   const { error_text, metadata } = envelope
   // As for a successful call, the texts of the file are not stored.
   const message = tool === 'edit' || tool === 'apply_patch' ? textWithoutQuotes(error_text) : error_text
-  return JSON.stringify({ name: 'ToolFailure', message, code: metadata.code, metadata, order, waited_ms })
+  return JSON.stringify({ name: 'ToolFailure', message, code: metadata.code, metadata, order, waited_ms, agent })
 }
 
 /** Reads what {@link serializeEnvelope} wrote. */
 export function storedEnvelope({ status, outputJson, errorJson, isCut }: ToolCallRow): StoredEnvelope {
   const row = isCut ? undefined : parseObject(status === 'success' ? outputJson : errorJson)
-  const { order: when, waited_ms: _, message, metadata, ...rest } = row ?? {}
+  const { order: when, waited_ms: _waited, agent: _agent, message, metadata, ...rest } = row ?? {}
   const order = isOrder(when) ? when : undefined
   if (!isMetadata(metadata)) return { envelope: interrupted(status), order }
   if (status !== 'success') return { envelope: { type: 'error', error_text: String(message), metadata }, order }

@@ -53,6 +53,8 @@ export interface CallRecord {
 
 interface RecorderSource {
   sessionId: string
+  /** The name of the agent, for a reader of the journal. */
+  agent?: string | undefined
   place: { runId: string; nodeId: string }
   journal: Journal | undefined
   onRecord: ((part: RecordPart) => unknown) | undefined
@@ -106,7 +108,7 @@ export class SessionRecorder {
 
   open({ callId, tool, args, effect }: RecordedCall): CallRecord {
     this.#seq += 1
-    const { sessionId, journal, onRecord } = this.#source
+    const { sessionId, agent, journal, onRecord } = this.#source
     const row = journal === undefined ? undefined : this.#row(journal, { callId, tool, args, effect })
     const part = () => ({ session_id: sessionId, call_id: callId, tool, args: ownCopyOf(args) })
     const beganAfter = this.#ended
@@ -126,7 +128,7 @@ export class SessionRecorder {
       end: async (envelope, acted, waitedMs) => {
         this.#ended += 1
         if (row !== undefined) {
-          const json = serializeEnvelope(tool, envelope, { order: [beganAfter, this.#ended], waitedMs })
+          const json = serializeEnvelope(tool, envelope, { order: [beganAfter, this.#ended], waitedMs, agent })
           await (await row).end({ ...endOf(envelope, json, acted && effect), acted })
         }
         try {

@@ -48,7 +48,7 @@ export async function openSession(input: SessionOptions, lineage?: Lineage): Pro
   let recorder: SessionRecorder | undefined
   try {
     const { background } = plan.team
-    recorder = await SessionRecorder.open({ sessionId: id, place: plan.self.place, journal, onRecord })
+    recorder = await SessionRecorder.open({ sessionId: id, agent: options.manifest.name, place: plan.self.place, journal, onRecord })
     if (recorder.background !== undefined) background.recordIn(recorder.background)
     // A subagent begins afresh, also where an earlier one had the same id.
     if (lineage === undefined) plan.processes.continueAfter(await background.resume())

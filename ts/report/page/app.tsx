@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks'
 import type { ReportCall } from '../report-data.js'
 import { formatDate } from '../format.js'
+import { AtAGlance } from './at-a-glance.jsx'
 import { CallDetails } from './call-details.jsx'
 import { CallList } from './call-list.jsx'
 import { Filters } from './filters.jsx'
@@ -9,7 +10,10 @@ import type { PageSource } from './page-source.js'
 import { readSelection, selectCalls, type Selection, selectionHash } from './selection.js'
 import { ThemeButton } from './theme.jsx'
 import { Timeline } from './timeline.jsx'
-import { summary } from './words.js'
+import { isFailure, summary } from './words.js'
+
+/** As in the style sheet. */
+const NARROW = 900
 
 /** The calls of a source, by their rows. */
 function useCalls(source: PageSource): { calls: ReportCall[]; problem: string | null; isRead: boolean } {
@@ -46,13 +50,46 @@ function useSelection(): [Selection, (change: Partial<Selection>) => void] {
   return [selection, change]
 }
 
+/** The failure behind the open call, or in front of it; after the last one comes the first. */
+function nextFailure(failures: readonly ReportCall[], open: ReportCall | undefined, step: 1 | -1): ReportCall {
+  const at = open === undefined ? -1 : failures.indexOf(open)
+  const isBehind = (one: ReportCall): boolean => open !== undefined && (one.startedAtMs - open.startedAtMs || one.row - open.row) > 0
+  const behind = failures.findIndex(isBehind)
+  const from = at !== -1 ? at : (behind === -1 ? failures.length : behind) - (step === 1 ? 1 : 0)
+  return failures[(from + step + failures.length) % failures.length] as ReportCall
+}
+
+/** `n` opens the next failure, and `N` the one before. */
+function useFailureKeys(failures: readonly ReportCall[], open: ReportCall | undefined, choose: (row: number) => void): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      const isTyping = event.target instanceof HTMLElement && event.target.matches('input, select, textarea')
+      if (isTyping || event.ctrlKey || event.metaKey || event.altKey || failures.length === 0) return
+      if (event.key === 'n') choose(nextFailure(failures, open, 1).row)
+      else if (event.key === 'N') choose(nextFailure(failures, open, -1).row)
+    }
+    addEventListener('keydown', press)
+    return () => removeEventListener('keydown', press)
+  })
+}
+
 export function App({ source }: { source: PageSource }) {
   const { calls, problem, isRead } = useCalls(source)
   const [selection, change] = useSelection()
-  const { run, tool, ending, text } = selection
-  const shown = useMemo(() => selectCalls(calls, selection), [calls, run, tool, ending, text])
-  const open = useMemo(() => calls.find(({ row }) => row === selection.call), [calls, selection.call])
-  const choose = (row: number | null): void => change({ call: row })
+  const { run, tool, ending, file, refused, node, text } = selection
+  const shown = useMemo(() => selectCalls(calls, selection), [calls, run, tool, ending, file, refused, node, text])
+  const glanced = useMemo(() => selectCalls(calls, { ...selection, file: null, refused: null }), [calls, run, tool, ending, node, text])
+  const chosen = useMemo(() => calls.find(({ row }) => row === selection.call), [calls, selection.call])
+  // A reviewer begins with what went wrong.
+  const open = chosen ?? (selection.call === null ? shown.find(isFailure) : undefined)
+  const failures = useMemo(() => shown.filter(isFailure), [shown])
+  const choose = (row: number): void => change({ call: row })
+  const panes = useRef<HTMLDivElement>(null)
+  useFailureKeys(failures, open, choose)
+  useEffect(() => {
+    // On a narrow screen the details are in the place of the list.
+    if (chosen !== undefined && panes.current !== null && innerWidth <= NARROW) panes.current.scrollIntoView()
+  }, [chosen])
 
   return (
     <>
@@ -63,12 +100,22 @@ export function App({ source }: { source: PageSource }) {
       </header>
       <main>
         {problem !== null && <p role="alert">{problem}</p>}
-        <p class="summary">{isRead ? summary(shown) : 'No calls yet.'}</p>
+        {calls.length > 0 && <AtAGlance calls={glanced} selection={selection} change={change} />}
+        <p class="summary">
+          {isRead ? summary(shown) : 'No calls yet.'}{' '}
+          {failures.length > 0 && (
+            <button type="button" class="next" onClick={() => choose(nextFailure(failures, open, 1).row)} aria-keyshortcuts="n">
+              Next failure <kbd>n</kbd>
+            </button>
+          )}
+        </p>
         <Filters calls={calls} shown={shown} selection={selection} change={change} />
-        {shown.length > 0 && <Timeline calls={shown} open={open} choose={choose} isLive={source.madeAtMs === null} />}
-        <div class="panes">
+        {shown.length > 0 && (
+          <Timeline calls={shown} open={open} choose={choose} selection={selection} change={change} isLive={source.madeAtMs === null} />
+        )}
+        <div ref={panes} class={`panes${open === undefined ? ' alone' : ''}${chosen === undefined ? '' : ' chosen'}`}>
           <CallList calls={shown} open={open} choose={choose} />
-          <CallDetails call={open} calls={calls} source={source} close={() => choose(null)} />
+          <CallDetails call={open} calls={calls} source={source} close={() => choose(0)} />
         </div>
         <Overview calls={shown} />
       </main>

@@ -1,8 +1,9 @@
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { formatBytes, formatDate, formatDuration } from '../format.js'
 import type { CallTexts, ReportCall } from '../report-data.js'
 import { DiffView, replacementDiff } from './diff-view.jsx'
 import type { PageSource } from './page-source.js'
+import { visible } from './text-heading.jsx'
 import { TextView } from './text-view.jsx'
 import { durationMs, endings, remarks, taskName, whatItDid } from './words.js'
 
@@ -15,28 +16,29 @@ interface Props {
 
 /** Everything about one call. */
 export function CallDetails({ call, calls, source, close }: Props) {
-  if (call === undefined) {
-    return (
-      <section class="details empty" aria-label="The open call">
-        <p>Choose a call in the list or in the timeline to see what it was given and what it returned.</p>
-      </section>
-    )
-  }
+  const section = useRef<HTMLElement>(null)
+  useEffect(() => {
+    if (section.current !== null) section.current.scrollTop = 0
+  }, [call?.row])
+  if (call === undefined) return null
   return (
-    <section class="details" aria-labelledby="details-title" onKeyDown={(event) => event.key === 'Escape' && close()}>
+    <section ref={section} class="details" aria-labelledby="details-title" onKeyDown={(event) => event.key === 'Escape' && close()}>
+      <button type="button" class="back" onClick={close}>
+        ← All calls
+      </button>
       <h2 id="details-title">
         {whatItDid(call)} <code>{call.target}</code>
       </h2>
       <p class={`ending ${call.ending}`}>
         <span aria-hidden="true">{endings[call.ending].sign}</span> {endings[call.ending].label}
       </p>
+      <Texts call={call} source={source} />
       <ul class="remarks">
         {remarks(call, calls).map((remark) => (
           <li key={remark}>{remark}</li>
         ))}
       </ul>
       <Facts call={call} />
-      <Texts call={call} source={source} />
     </section>
   )
 }
@@ -44,6 +46,7 @@ export function CallDetails({ call, calls, source, close }: Props) {
 const Facts = ({ call }: { call: ReportCall }) => {
   const facts: [string, string][] = [
     ['Tool', call.tool],
+    ...(call.agent === null ? [] : [['Agent', call.agent] as [string, string]]),
     ['Task', taskName(call)],
     ['Run', call.runId],
     ['Began', formatDate(call.startedAtMs)],
@@ -74,7 +77,7 @@ function Texts({ call, source }: { call: ReportCall; source: PageSource }) {
     setProblem('')
     source.texts(call.row).then(
       (read) => isCurrent && setTexts(read),
-      (error: unknown) => isCurrent && setProblem(String(error)),
+      (error: unknown) => isCurrent && setProblem(visible(String(error))),
     )
     return () => {
       isCurrent = false
@@ -83,16 +86,18 @@ function Texts({ call, source }: { call: ReportCall; source: PageSource }) {
   const change = useMemo(() => (texts?.replacement ? replacementDiff(texts.replacement) : null), [texts])
   if (problem !== '') return <p role="alert">{problem}</p>
   if (texts === undefined) return <p>Reading…</p>
-  const { input, output, error, notes, diff } = texts
+  const { input, output, error, notes, changed, diff } = texts
+  // What a call changed on disk says more than what it was asked to change.
+  const asked = changed === null ? (change ?? diff?.text ?? null) : null
   return (
     <>
       {error !== null && <TextView title="Why it failed" text={error} />}
-      {change !== null && <DiffView title="Change" diff={change} />}
-      {diff !== null && <DiffView title="Change" diff={diff.text} />}
+      {changed !== null && <DiffView title="What changed" diff={changed.text} />}
+      {asked !== null && <DiffView title="Change" diff={asked} />}
       {notes.length > 0 && (
         <ul class="notes" aria-label="Notes of the tool">
           {notes.map((note) => (
-            <li key={note}>{note}</li>
+            <li key={note}>{visible(note)}</li>
           ))}
         </ul>
       )}

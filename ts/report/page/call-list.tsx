@@ -61,6 +61,9 @@ export function CallList({ calls, open, choose }: Props) {
   return (
     <section aria-labelledby="calls-title" class="calls">
       <h2 id="calls-title">Calls</h2>
+      {open === undefined && calls.length > 0 && (
+        <p class="quiet">Choose a call to see what it was given, what it changed and what it returned.</p>
+      )}
       <div
         ref={list}
         class="scroll"
@@ -109,7 +112,7 @@ const Row = ({ call, position, count, isOpen, choose }: RowProps) => (
       {call.exit !== '' && <strong class="exit">{call.exit}</strong>}
       {[call.target, call.reason].filter(Boolean).join(' — ')}
     </span>
-    <span class="task">{taskName(call)}</span>
+    <span class="task">{call.agent ?? taskName(call)}</span>
     <span class="numbers">
       {formatTime(call.startedAtMs)} · {formatDuration(durationMs(call))} · {formatBytes(call.outputBytes)}
     </span>

@@ -16,7 +16,8 @@ export function Filters({ calls, shown, selection, change }: Props) {
   const tools = useMemo(() => unique(calls.map(({ tool }) => tool)).sort(), [calls])
   const withoutEnding = useMemo(() => selectCalls(calls, { ...selection, ending: null }), [calls, selection])
   const count = (ending: CallEnding): number => withoutEnding.filter((call) => call.ending === ending).length
-  const isNarrowed = selection.run !== null || selection.tool !== null || selection.ending !== null || selection.text !== ''
+  const { call: _call, text, ...chosen } = selection
+  const isNarrowed = text !== '' || Object.values(chosen).some((value) => value !== null)
   return (
     <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
       <label>
@@ -48,7 +49,10 @@ export function Filters({ calls, shown, selection, change }: Props) {
       <output aria-live="polite">
         {isNarrowed ? `${shown.length.toLocaleString()} of ${calls.length.toLocaleString()} calls` : ''}
         {isNarrowed && (
-          <button type="button" onClick={() => change({ run: null, tool: null, ending: null, text: '' })}>
+          <button
+            type="button"
+            onClick={() => change({ run: null, tool: null, ending: null, file: null, refused: null, node: null, text: '' })}
+          >
             Show all
           </button>
         )}

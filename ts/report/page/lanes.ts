@@ -1,5 +1,5 @@
-/** The layout of the timeline: a lane for each task, with further rows for calls that overlap. */
-import { taskName } from './words.js'
+/** The layout of the timeline: a lane for each agent, with further rows for calls that overlap. */
+import { type Agent, agentTree } from './agents.js'
 import type { ReportCall } from '../report-data.js'
 
 /** A call in a lane. */
@@ -11,33 +11,21 @@ export interface Bar {
   level: number
 }
 
-/** The calls of one attempt of a task. */
+/** The calls of one agent, or of one attempt of a task. */
 export interface Lane {
-  name: string
-  runId: string
+  agent: Agent
   bars: Bar[]
   levels: number
   /** The times between calls, in which the model or a person worked. */
   gaps: { start: number; end: number }[]
 }
 
-/** The lanes of these calls, in the order of their first call. A running call lasts until `now`. */
-export function makeLanes(calls: readonly ReportCall[], now: number): Lane[] {
-  const byTask = new Map<string, ReportCall[]>()
-  for (const call of calls) {
-    if (call.isTask) continue
-    const key = `${call.runId}\n${taskName(call)}`
-    const lane = byTask.get(key)
-    if (lane === undefined) byTask.set(key, [call])
-    else lane.push(call)
-  }
-  return [...byTask.values()].map((members) => makeLane(members, now))
-}
+/** The lanes of these calls, in the order of their agents. A running call lasts until `now`. */
+export const makeLanes = (calls: readonly ReportCall[], now: number): Lane[] => agentTree(calls).map((agent) => makeLane(agent, now))
 
-function makeLane(members: ReportCall[], now: number): Lane {
-  const [first] = members as [ReportCall]
-  const sorted = [...members].sort((one, other) => one.startedAtMs - other.startedAtMs || one.row - other.row)
-  const lane: Lane = { name: taskName(first), runId: first.runId, bars: [], levels: 1, gaps: [] }
+function makeLane(agent: Agent, now: number): Lane {
+  const sorted = [...agent.calls].sort((one, other) => one.startedAtMs - other.startedAtMs || one.row - other.row)
+  const lane: Lane = { agent, bars: [], levels: 1, gaps: [] }
   const ends: number[] = []
   let last = Number.NaN
   for (const call of sorted) {

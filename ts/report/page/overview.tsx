@@ -8,7 +8,11 @@ interface ToolTotal {
   tool: string
   calls: number
   succeeded: number
+  failed: number
+  refused: number
   ms: number
+  /** How long each call took. */
+  times: number[]
   inputBytes: number
   outputBytes: number
 }
@@ -25,7 +29,7 @@ export function Overview({ calls }: { calls: readonly ReportCall[] }) {
         <table>
           <thead>
             <tr>
-              {['Tool', 'Calls', 'Succeeded', 'Time', 'Given', 'Returned'].map((name) => (
+              {['Tool', 'Calls', 'Succeeded', 'Failed', 'Refused', 'Time', 'Median', 'Given', 'Returned'].map((name) => (
                 <th key={name} scope="col">
                   {name}
                 </th>
@@ -33,12 +37,15 @@ export function Overview({ calls }: { calls: readonly ReportCall[] }) {
             </tr>
           </thead>
           <tbody>
-            {totals.map(({ tool, calls: count, succeeded, ms, inputBytes, outputBytes }) => (
+            {totals.map(({ tool, calls: count, succeeded, failed, refused, ms, times, inputBytes, outputBytes }) => (
               <tr key={tool}>
                 <th scope="row">{tool}</th>
                 <td>{count.toLocaleString()}</td>
                 <td>{succeeded.toLocaleString()}</td>
+                <td>{failed.toLocaleString()}</td>
+                <td>{refused.toLocaleString()}</td>
                 <td>{formatDuration(ms)}</td>
+                <td>{formatDuration(median(times))}</td>
                 <td>{formatBytes(inputBytes)}</td>
                 <td>{formatBytes(outputBytes)}</td>
               </tr>
@@ -56,14 +63,22 @@ function totalsOf(calls: readonly ReportCall[]): ToolTotal[] {
     if (call.isTask) continue
     let total = totals.get(call.tool)
     if (total === undefined) {
-      total = { tool: call.tool, calls: 0, succeeded: 0, ms: 0, inputBytes: 0, outputBytes: 0 }
+      total = { tool: call.tool, calls: 0, succeeded: 0, failed: 0, refused: 0, ms: 0, times: [], inputBytes: 0, outputBytes: 0 }
       totals.set(call.tool, total)
     }
     total.calls += 1
     total.succeeded += call.ending === 'success' ? 1 : 0
+    total.failed += call.ending === 'error' || call.ending === 'unknown' ? 1 : 0
+    total.refused += call.ending === 'refused' ? 1 : 0
     total.ms += durationMs(call) ?? 0
+    total.times.push(...(call.finishedAtMs === null ? [] : [durationMs(call) ?? 0]))
     total.inputBytes += call.inputBytes ?? 0
     total.outputBytes += call.outputBytes ?? 0
   }
   return [...totals.values()].sort((one, other) => other.ms - one.ms)
+}
+
+function median(times: readonly number[]): number | null {
+  const sorted = [...times].sort((one, other) => one - other)
+  return sorted[Math.floor((sorted.length - 1) / 2)] ?? null
 }

@@ -1,4 +1,5 @@
 /** The source of the page's calls: the data inside it, or its server. */
+import { printable } from '../format.js'
 import type { CallTexts, ReportCall, ReportData } from '../report-data.js'
 
 /** The data of the page, and access to more. */
@@ -11,6 +12,17 @@ export interface PageSource {
   texts(row: number): Promise<CallTexts>
   /** Calls the listener with the calls so far, and again with new and ended calls. */
   subscribe(listener: (calls: ReportCall[]) => void, onProblem: (message: string | null) => void): void
+}
+
+/**
+ * A value whose texts show every character that would act on a reader instead of being seen, such as a mark that turns the direction of a
+ * line. Everything that a list, a heading or a tooltip says of a call comes through here; only the texts of a call, which have lines, do not.
+ */
+function shown<T>(value: T): T {
+  if (typeof value === 'string') return printable(value) as T
+  if (Array.isArray(value)) return value.map((one: unknown) => shown(one)) as T
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shown(one as unknown)])) as T
 }
 
 /** The source of this page. */
@@ -27,16 +39,16 @@ async function unpacked(base64: string): Promise<ReportData> {
 
 function fileSource({ source, madeAtMs, calls, texts }: ReportData): PageSource {
   return {
-    name: source,
+    name: printable(source),
     madeAtMs,
     texts: async (row) => texts[row] ?? noTexts,
-    subscribe: (listener) => listener(calls),
+    subscribe: (listener) => listener(shown(calls)),
   }
 }
 
 function liveSource(): PageSource {
   return {
-    name: document.title.replace(/ · toolwright$/u, ''),
+    name: printable(document.title.replace(/ · toolwright$/u, '')),
     madeAtMs: null,
     async texts(row) {
       const response = await fetch(`calls/${row}`)
@@ -47,10 +59,10 @@ function liveSource(): PageSource {
       const events = new EventSource('events')
       events.addEventListener('open', () => onProblem(null))
       events.addEventListener('error', () => onProblem('The viewer has ended or cannot be reached. What is shown may be out of date.'))
-      events.addEventListener('failure', (event) => onProblem((JSON.parse(event.data as string) as { message: string }).message))
-      events.addEventListener('message', (event) => listener((JSON.parse(event.data as string) as { calls: ReportCall[] }).calls))
+      events.addEventListener('failure', (event) => onProblem(printable((JSON.parse(event.data as string) as { message: string }).message)))
+      events.addEventListener('message', (event) => listener(shown((JSON.parse(event.data as string) as { calls: ReportCall[] }).calls)))
     },
   }
 }
 
-const noTexts: CallTexts = { input: null, output: null, error: null, notes: [], diff: null, replacement: null }
+const noTexts: CallTexts = { input: null, output: null, error: null, notes: [], changed: null, diff: null, replacement: null }

@@ -4,7 +4,7 @@ import type { CallEnding, ReportCall } from '../report-data.js'
 
 /** A word and a sign for each ending, so that colour alone distinguishes none. */
 export const endings: Record<CallEnding, { label: string; sign: string; meaning: string }> = {
-  success: { label: 'Succeeded', sign: '✓', meaning: 'It did what it was asked to do.' },
+  success: { label: 'Succeeded', sign: '✓', meaning: 'It ended without an error.' },
   error: { label: 'Failed', sign: '✗', meaning: 'It began and then failed. It may have done a part of its work.' },
   refused: { label: 'Refused', sign: '⊘', meaning: 'It was refused before it did anything. Nothing changed.' },
   unknown: {
@@ -14,6 +14,9 @@ export const endings: Record<CallEnding, { label: string; sign: string; meaning:
   },
   started: { label: 'Not ended', sign: '…', meaning: 'It is still running, or its program ended and nobody has looked since.' },
 }
+
+/** Whether a call did not do its work: what a reviewer looks at first. */
+export const isFailure = ({ ending }: ReportCall): boolean => ending === 'error' || ending === 'refused' || ending === 'unknown'
 
 /** The endings in the order of the page. */
 export const endingNames = Object.keys(endings) as CallEnding[]
