@@ -16,8 +16,8 @@ test.each<[string[], number, string]>([
   [['--http=x'], 2, 'mcp: --http is a number from 0 to 65535'],
   [['--http', '70000'], 2, 'mcp: --http is a number from 0 to 65535'],
   [['--journal', 'no/such/runs.db'], 1, ''],
-  [['--what'], 2, "Unknown option '--what'"],
-  [['file'], 2, "Unexpected argument 'file'"],
+  [['--what'], 2, 'unknown option --what'],
+  [['file'], 2, 'unexpected argument "file"'],
 ])('%j ends with %i and says why', async (args, code, message) => {
   const fixture = makeSandbox()
   fixture.put('a.txt', '')

@@ -136,9 +136,9 @@ test(
     const makeCheck = await loadArgumentChecks()
     const checks = new Map(builtInTools.map(({ id, parameters }) => [id, makeCheck(id, parameters, true)]))
     const signal = new AbortController().signal
-    const judge = (id: string, args: unknown): number => {
+    const judge = (id: string, parameters: (typeof builtInTools)[number]['parameters'], args: unknown): number => {
       const start = usedMs()
-      const taken = snapshotArguments(id, args, 10_000_000)
+      const taken = snapshotArguments(id, parameters, args, 10_000_000)
       try {
         if (taken.refusal === undefined) checks.get(id)?.(taken.args, taken, signal)
       } catch (error) {
@@ -159,7 +159,7 @@ test(
       const args = shapes.args(Object.keys(parameters['properties'] as object))
       let took = MOST_MS
       try {
-        took = judge(id, args)
+        took = judge(id, parameters, args)
       } catch (error) {
         throw new Error(`run ${run}, ${id}`, { cause: error })
       }

@@ -38,9 +38,9 @@ const paths: Row[] = [
 
 const lines: Row[] = [
   call(
-    'an offset of 0',
+    'an offset below 0',
     'read',
-    { path: 'src/app.ts', offset: 0 },
+    { path: 'src/app.ts', offset: -1 },
     [/offset/u, /1/u],
     next('read', { path: 'src/app.ts', offset: 1, limit: 1 }, /import/u),
   ),

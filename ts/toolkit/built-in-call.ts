@@ -1,4 +1,5 @@
 /** Calls of built-in operations that are no tools of the AI SDK: recorded, with keys, context and aborts. */
+import { withoutNulls } from '../core/optional-arguments.js'
 import type { ToolCallOptions } from '../journal/calls/call-record.js'
 import { runCall } from '../journal/calls/run-call.js'
 import type { BuiltInContext, BuiltInTool } from './define-tool.js'
@@ -25,7 +26,7 @@ export function recordedFunction<INPUT, OUTPUT>(
       execute,
       metadata,
       run: bound,
-      args,
+      args: withoutNulls(args),
       builtIn: true,
       recordedInput,
       completeContext: (base, ambient) => {

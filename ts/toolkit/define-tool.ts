@@ -1,6 +1,7 @@
 import type { FlexibleSchema, InferSchema, Tool } from 'ai'
 import { toolTypeError } from '../core/errors.js'
 import { anything, boolean, callable, type Checks, invalid, optional, parseOptions, string, text } from '../core/options.js'
+import { outputRequest } from '../core/model-output-request.js'
 import { toolMetadata } from '../core/tool-metadata.js'
 import type { Call, CallContext, ToolCallOptions } from '../journal/calls/call-record.js'
 import type { ToolContext } from '../journal/calls/context.js'
@@ -304,6 +305,7 @@ export function defineBuiltIn<INPUT, RESULT, OUTPUT = string>(
   return assemble({
     ...tool,
     schema: known === undefined ? tool.schema : known.schema(name, tool.schema),
+    ...(known && { taken: (input: INPUT) => known.taken(tool.schema, input) }),
     execute: tracked !== undefined && sideEffect ? trackedCall(execute, tracked, onChanged) : execute,
     // As in the original's metadata: a tool with a side effect takes a context.
     metadata: { name, sideEffect, idempotent: !sideEffect, acceptsIdempotencyKey: sideEffect, hasRevert: false },
@@ -358,23 +360,25 @@ type Definition<INPUT, CTX extends CallContext> = Omit<Call<INPUT, CTX>, 'args' 
   outputSchema: unknown
   description: string
   metadata: DefinedToolMetadata
+  /** The arguments without those that say nothing. */
+  taken?: (args: INPUT) => INPUT
   toModelOutput?: ((request: ModelOutputRequest<INPUT>) => ModelText) | undefined
 }
 
 /** Makes a tool of the AI SDK whose calls run through {@link runCall}. */
 function assemble<INPUT, CTX extends CallContext, TOOL>(definition: Definition<INPUT, CTX>): TOOL {
-  const { schema, outputSchema, description, toModelOutput, ...call } = definition
+  const { schema, outputSchema, description, toModelOutput, taken = (args: INPUT) => args, ...call } = definition
   // The SDK streams an iterable result and awaits any other, so the kind is decided before the call.
   const isStream = isGenerator(call.execute)
   const start = isStream ? streamCall : runCall
-  const execute = (args: INPUT, callOptions?: ToolCallOptions) => start({ ...call, args, callOptions: callOptions ?? {} })
+  const execute = (args: INPUT, callOptions?: ToolCallOptions) => start({ ...call, args: taken(args), callOptions: callOptions ?? {} })
   if (isStream) noteStreaming(execute)
   const tool = {
     description,
     inputSchema: schema,
     ...(outputSchema !== undefined && { outputSchema }),
     execute,
-    ...(toModelOutput && { toModelOutput }),
+    ...(toModelOutput && { toModelOutput: (given: unknown) => toModelOutput(outputRequest<string>(given) as ModelOutputRequest<INPUT>) }),
     // Plain JSON, which AI SDK 7 passes on with each call.
     metadata: toolMetadata(call.metadata),
     // Enumerable, so that a spread copy keeps it.

@@ -114,6 +114,8 @@ export interface TrackedToolOptions extends BoundToolOptions {
 export interface KnownArguments {
   /** The same schema, which takes no others. */
   schema<SCHEMA>(tool: string, schema: SCHEMA): SCHEMA
+  /** The arguments without optional ones that say nothing. */
+  taken<ARGS>(schema: unknown, args: ARGS): ARGS
   /** For a call that no schema has checked. @throws {ToolError} INVALID_INPUT */
   refuse(tool: string, schema: unknown, args: unknown): void
 }

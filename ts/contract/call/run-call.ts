@@ -92,16 +92,16 @@ export class SessionCalls {
   }
 
   /** For the AI SDK. */
-  readonly executorOf: ExecutorOf =
-    (id) =>
-    (args, { toolCallId: callId, abortSignal: signal, messages } = {}) =>
-      this.call(id, args, { callId, signal }, callId !== undefined && isApproved(messages, callId))
+  readonly executorOf: ExecutorOf = (id) => (args, options) => {
+    const { toolCallId: callId, abortSignal: signal, messages } = options ?? {}
+    return this.call(id, args, { callId, signal }, callId !== undefined && isApproved(messages, callId))
+  }
 
   /** Records the calls that the user has denied in these messages, which the AI SDK does not make. */
   async recordDenied(messages: unknown): Promise<void> {
     for (const { callId, tool, args, reason } of await this.#scope.approvals.denied(deniedCalls(messages))) {
-      const { args: copy } = snapshotArguments(tool, args, this.#scope.host.limits.textBytes)
       const registered = this.#find(tool)
+      const { args: copy } = snapshotArguments(tool, registered.tool.parameters, args, this.#scope.host.limits.textBytes)
       const record = this.#recorder.open({ callId, tool, args: copy, effect: registered.effect })
       const observed = this.#observed(callId, registered.tool, copy)
       const envelope = errorEnvelope('permission_rejected', rejectedByUser(tool, reason).message, 0)
@@ -188,7 +188,7 @@ export class SessionCalls {
     try {
       signal.throwIfAborted()
       const { tool, check } = this.#find(id)
-      const { args: copy, refusal, ...size } = snapshotArguments(tool.id, args, this.#scope.host.limits.textBytes)
+      const { args: copy, refusal, ...size } = snapshotArguments(tool.id, tool.parameters, args, this.#scope.host.limits.textBytes)
       using access = new AccessController(this.#scope, { id: made.callId, tool, args: copy, signal })
       if (refusal !== undefined) throw refusal
       await check(copy, size, signal)
@@ -227,7 +227,7 @@ export class SessionCalls {
     const start = performance.now()
     const { limits } = this.#scope.host
     // The checks and the tool see this copy, whatever the caller does with its object.
-    const { args: copy, refusal, ...size } = snapshotArguments(tool.id, args, limits.textBytes)
+    const { args: copy, refusal, ...size } = snapshotArguments(tool.id, tool.parameters, args, limits.textBytes)
     const record = this.#recorder.open({ callId: id, tool: tool.id, args: copy, effect })
     if (message !== undefined) Object.assign(message, record.place, { sideEffect: effect, idempotent: !effect })
     const observed = this.#observed(id, tool, copy)

@@ -6,7 +6,7 @@ import { checkJournal } from '../../journal/checks.js'
 import { checked, optional, parseOptions, text } from '../../core/options.js'
 import { nativeArgsHash } from '../../core/native.js'
 import { lockedTools } from '../tools/built-in-tools.js'
-import { type ContractTool, copyTool } from '../registry/contract-tool.js'
+import { type ContractTool, copyTool, type JsonSchema } from '../registry/contract-tool.js'
 import type { Envelope } from '../registry/envelope.js'
 import { defaultLimits } from '../registry/limits.js'
 import { type ExecutorOf, modelTools } from '../registry/model-tools.js'
@@ -89,6 +89,7 @@ class RecordedSession implements SessionReplay {
   readonly id: string
   readonly tools: ToolSet
   readonly #calls: readonly StoredCall[]
+  readonly #schemas: ReadonlyMap<string, JsonSchema>
   /** Tools that no search has found yet. */
   readonly #later: ToolSet
   readonly #used = new Set<StoredCall>()
@@ -96,6 +97,7 @@ class RecordedSession implements SessionReplay {
 
   constructor(id: string, rows: readonly ToolCallRow[], tools: readonly ContractTool[]) {
     this.id = id
+    this.#schemas = new Map(tools.map((tool) => [tool.id, tool.parameters]))
     this.#calls = rows.map((row) => ({ row, ...storedEnvelope(row) }))
     const executorOf: ExecutorOf =
       (tool) =>
@@ -116,7 +118,7 @@ class RecordedSession implements SessionReplay {
   }
 
   async call(id: string, args: unknown, { callId }: { callId?: string | undefined } = {}): Promise<Envelope> {
-    const taken = snapshotArguments(id, args, defaultLimits.textBytes)
+    const taken = snapshotArguments(id, this.#schemas.get(id), args, defaultLimits.textBytes)
     const argsHash = await nativeArgsHash((await recordedArguments(id, taken.args)).identity)
     this.signal.throwIfAborted()
     const recorded = this.#take(id, argsHash, callId)

@@ -1,4 +1,6 @@
 import { type ArgumentLimits, ArgumentProblem, jsonCopy } from '../../core/argument-copy.js'
+import { withoutAbsent } from '../../core/optional-arguments.js'
+import type { JsonSchema } from './contract-tool.js'
 import { ContractFailure } from './envelope.js'
 
 /** More than a model writes. Checking this many values takes some tens of milliseconds. */
@@ -9,12 +11,13 @@ const MAX_DEPTH = 100
 const limitsFor = (textBytes: number): ArgumentLimits => ({ values: MAX_VALUES, depth: MAX_DEPTH, characters: 2 * textBytes + 1_000_000 })
 
 /**
- * Copies the arguments of a call once, before any check: frozen, with the number of values and the length of all texts in
+ * Copies the arguments of a call once, before any check: frozen, without optional ones that say nothing, with the number of values and the length of all texts in
  * them. Arguments with which the call cannot be made come with the refusal, and serve only records.
  */
-export function snapshotArguments(tool: string, input: unknown, textBytes: number) {
+export function snapshotArguments(tool: string, schema: JsonSchema | undefined, input: unknown, textBytes: number) {
   try {
-    const { value: args, values, characters } = jsonCopy(input, limitsFor(textBytes))
+    const { value, values, characters } = jsonCopy(input, limitsFor(textBytes))
+    const args = schema === undefined ? value : withoutAbsent(schema, value)
     return { args, values, characters, refusal: undefined }
   } catch (error) {
     if (!(error instanceof ArgumentProblem)) throw error

@@ -3,6 +3,8 @@ import { envelopeSchema } from './output-schema.js'
 import type { Tool, ToolSet } from 'ai'
 import { type ContractTool, hasSideEffect, type JsonSchema } from './contract-tool.js'
 import type { Envelope } from './envelope.js'
+import { outputRequest } from '../../core/model-output-request.js'
+import { strictSchema } from '../../core/optional-arguments.js'
 import { processToolIds } from '../../core/processes/process-tools.js'
 import { isLockedToolId } from './tool-ids.js'
 import { toolMetadata } from '../../core/tool-metadata.js'
@@ -27,13 +29,16 @@ function modelTool(contractTool: ContractTool, executorOf: ExecutorOf): Tool {
   const sideEffect = hasSideEffect(contractTool)
   const tool = {
     description,
-    inputSchema: uncheckedSchema(withoutUnsupportedKeywords(id, parameters)),
+    inputSchema: uncheckedSchema(isBuiltIn(id) ? strictSchema(withoutUnsupportedKeywords(id, parameters)) : parameters),
     // For readers of results. The AI SDK does not send it to a model.
     outputSchema: uncheckedSchema(envelopeSchema(contractTool)),
     // The AI SDK 7 passes it on, to `toolCall.toolMetadata` and the parts of a user interface.
     metadata: toolMetadata({ sideEffect, idempotent: !sideEffect }),
     execute: executorOf(id),
-    toModelOutput: ({ input, output }: { input?: unknown; output: unknown }) => modelOutput(forModel(id, input, output as Envelope)),
+    toModelOutput: (given: unknown) => {
+      const { input, output } = outputRequest<Envelope>(given)
+      return modelOutput(forModel(id, input, output))
+    },
   }
   return tool as unknown as Tool
 }
@@ -50,12 +55,14 @@ function uncheckedSchema(jsonSchema: JsonSchema): object {
   return { [Symbol.for('vercel.ai.schema')]: true, _type: undefined, validate: undefined, jsonSchema }
 }
 
+const isBuiltIn = (id: string): boolean => isLockedToolId(id) || (processToolIds as readonly string[]).includes(id)
+
 /**
  * The schema of a tool for the model. Built-in schemas are offered without `pattern`: servers that compile a schema to a
  * grammar support few regular expressions, and refuse the whole request for another one. Calls are checked with it.
  */
 export function withoutUnsupportedKeywords(id: string, parameters: JsonSchema): JsonSchema {
-  return isLockedToolId(id) || (processToolIds as readonly string[]).includes(id)
+  return isBuiltIn(id)
     ? changedSchema(parameters, ([keyword, value]) => (keyword === 'pattern' ? undefined : [keyword, value]))
     : parameters
 }

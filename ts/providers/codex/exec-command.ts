@@ -1,4 +1,5 @@
 /** Codex's pair: `exec_command` starts a command, and `write_stdin` types into it and polls it. */
+import { withoutNulls } from '../../core/optional-arguments.js'
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { ToolError, withHint } from '../../core/errors.js'
@@ -88,8 +89,8 @@ export function createCodexTools({ bound }: ProviderSettings): { tools: CodexToo
       ...shared,
       name: 'exec_command',
       description: 'Runs a command in a PTY, returning output or a session ID for ongoing interaction.',
-      schema: execSchema,
-      execute: (input: ExecCommandInput, call): Promise<string> => inWords(() => execCommand(input, call, bound, table)),
+      schema: z.preprocess(withoutNulls, execSchema),
+      execute: (input: ExecCommandInput, call): Promise<string> => inWords(() => execCommand(withoutNulls(input), call, bound, table)),
     },
     bound,
   )
@@ -98,8 +99,8 @@ export function createCodexTools({ bound }: ProviderSettings): { tools: CodexToo
       ...shared,
       name: 'write_stdin',
       description: 'Writes characters to an existing unified exec session and returns recent output.',
-      schema: stdinSchema,
-      execute: (input: WriteStdinInput, { signal }): Promise<string> => inWords(() => writeStdin(input, signal, table)),
+      schema: z.preprocess(withoutNulls, stdinSchema),
+      execute: (input: WriteStdinInput, { signal }): Promise<string> => inWords(() => writeStdin(withoutNulls(input), signal, table)),
     },
     bound,
   )

@@ -1,4 +1,5 @@
 import type { ModelMessage, ToolSet } from 'ai'
+import { outputRequest } from '../../core/model-output-request.js'
 import { invalid } from '../../core/options.js'
 import type { AttachmentRef } from '../store/thread-store.js'
 import { inputSchema } from './input-schema.js'
@@ -89,7 +90,8 @@ function localTool(
     description: tool.description,
     inputSchema: inputSchema(tool),
     outputSchema: resultSchema,
-    execute: async (input: unknown, sdk: ExecuteOptions = {}): Promise<ToolResult> => {
+    execute: async (input: unknown, options?: ExecuteOptions | null): Promise<ToolResult> => {
+      const sdk = options ?? {}
       const { toolCallId, abortSignal, messages = [] } = sdk
       isMajor6 = 'experimental_context' in sdk
       return thread.call(name, typeof input === 'string' ? JSON.stringify(input) : ((input ?? {}) as Record<string, unknown>), {
@@ -100,8 +102,8 @@ function localTool(
         live: { messageHistory: messages as readonly Message[], turnCount: stepsIn(messages) },
       })
     },
-    toModelOutput: ({ output }: { output: unknown }) =>
-      modelOutput(output as ToolResult, { attachments: thread.attachments, maxImageBytes, isMajor6 }),
+    toModelOutput: (given: unknown) =>
+      modelOutput(outputRequest<ToolResult>(given).output, { attachments: thread.attachments, maxImageBytes, isMajor6 }),
   } as AgentTool
 }
 

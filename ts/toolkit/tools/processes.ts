@@ -3,6 +3,7 @@ import type { FlexibleSchema } from 'ai'
 import { traceStep } from '../../core/call-channel.js'
 import { programName } from '../../core/call-message.js'
 import { parseProcessArguments, type ProcessArguments } from '../../core/processes/process-arguments.js'
+import { strictSchema, withoutAbsent } from '../../core/optional-arguments.js'
 import type { ProcessReport } from '../../core/processes/process-report.js'
 import { processReportSchema, type ProcessToolId, processTools } from '../../core/processes/process-tools.js'
 import { type BuiltInContext, type CallableTool, defineBuiltIn } from '../define-tool.js'
@@ -40,7 +41,8 @@ export function createProcessTools(
         sideEffect,
         kind: 'bash',
         recordedInput,
-        execute: async (args: ProcessArguments[ID], call) => noted(await run(parseProcessArguments(name, args), call), processes),
+        execute: async (args: ProcessArguments[ID], call) =>
+          noted(await run(parseProcessArguments(name, withoutAbsent(processTools[name].parameters, args)), call), processes),
       },
       bound,
     )
@@ -86,15 +88,19 @@ const uncheckedSchema = (schema: unknown): FlexibleSchema<ProcessReport> => sdkS
 function schemaOf<ID extends ProcessToolId>(name: ID): FlexibleSchema<ProcessArguments[ID]> {
   const validate = (value: unknown): unknown => {
     try {
-      return { success: true, value: parseProcessArguments(name, value) }
+      return { success: true, value: parseProcessArguments(name, withoutAbsent(processTools[name].parameters, value)) }
     } catch (error) {
       return { success: false, error }
     }
   }
-  return sdkSchema(withoutPatterns(processTools[name].parameters), validate) as unknown as FlexibleSchema<ProcessArguments[ID]>
+  return sdkSchema(strictSchema(withoutPatterns(processTools[name].parameters)), validate) as unknown as FlexibleSchema<
+    ProcessArguments[ID]
+  >
 }
 
 /** The schema without regular expressions, few of which servers support that compile a schema to a grammar. Code checks the calls. */
-function withoutPatterns(schema: Readonly<Record<string, unknown>>): unknown {
-  return JSON.parse(JSON.stringify(schema, (key, value: unknown) => (key === 'pattern' ? undefined : value)))
+function withoutPatterns(schema: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return JSON.parse(JSON.stringify(schema, (key, value: unknown) => (key === 'pattern' ? undefined : value))) as Readonly<
+    Record<string, unknown>
+  >
 }

@@ -73,7 +73,8 @@ function modelOutput(toolkit: Toolkit, { toolCallId, input, output }: ModelOutpu
   const { text, image } = toolkit.notes.get({ toolCallId, tool: 'read', subject: input.path })
   if (image !== undefined) return textWithImage(output, image)
   if (output === '') return textWithNotes(text ?? '(empty file)')
-  return textWithNotes(toolkit.lineNumbers ? numbered(output, input.offset ?? 1) : output, text)
+  // Without the arguments, nothing says which line is the first.
+  return textWithNotes(toolkit.lineNumbers && input.path !== undefined ? numbered(output, input.offset ?? 1) : output, text)
 }
 
 /** Puts a number and a tab before each line, like `cat -n`. */

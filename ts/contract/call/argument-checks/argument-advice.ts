@@ -6,6 +6,8 @@ import type { JsonSchema } from '../../registry/contract-tool.js'
 /** Longer names of arguments are cut. */
 const MAX_NAME_LENGTH = 100
 const MAX_NAMED = 10
+const NO_PATTERN = ': String does not match pattern'
+const EMPTY = ': String is too short (0 < 1)'
 
 /**
  * Turns the output of the validator into advice for the author of the arguments: which arguments exist, and how to write
@@ -16,6 +18,8 @@ export function argumentAdvice(tool: string, schema: JsonSchema, args: unknown, 
   const missing: { at: string; name: string }[] = []
   const others: string[] = []
   for (const problem of findings) {
+    // An empty text fits no pattern either, and is reported as that.
+    if (problem.endsWith(NO_PATTERN) && findings.includes(problem.replace(NO_PATTERN, EMPTY))) continue
     const [, at = '', name] = /^(.*)\/([^/]*): there is no such property$/su.exec(problem) ?? []
     const [, where, required] = /^(.*): Instance does not have required property "(.+)"$/su.exec(problem) ?? []
     if (name !== undefined) unknown.set(at, [...(unknown.get(at) ?? []), unescaped(name)])
@@ -67,8 +71,8 @@ const plainName = (name: string): string => name.replace(/[^A-Za-z0-9]/gu, '').t
 function plainProblem(tool: string, schema: JsonSchema, problem: string, args: unknown): string {
   const [, at = ''] = /^((?:\/[^/:]+)+): /u.exec(problem) ?? []
   const name = at.slice(1)
-  if (problem.endsWith(': String is too short (0 < 1)')) return `${at} is empty${emptyArguments(tool, name) ?? ''}`
-  if (problem.endsWith(': String does not match pattern')) return `${at} ${unlikelyText(tool, name) ?? 'does not match its pattern'}`
+  if (problem.endsWith(EMPTY)) return `${at} is empty${emptyArguments(tool, name) ?? ''}`
+  if (problem.endsWith(NO_PATTERN)) return `${at} ${unlikelyText(tool, name) ?? 'does not match its pattern'}`
   const [, expected] = /Instance type "string" is invalid\. Expected "(array|object|integer|number|boolean)"$/u.exec(problem) ?? []
   const advice = expected === undefined ? undefined : adviceForText(expected, at, schema, args)
   return advice === undefined ? problem : `${problem}: give ${advice}`
@@ -245,7 +249,8 @@ const empty: Readonly<Record<string, Habits>> = {
   },
 }
 
-const emptyArguments = (tool: string, name: string): string | undefined => own(empty, tool, name)
+const emptyArguments = (tool: string, name: string): string | undefined =>
+  own(empty, tool, name) ?? (Object.hasOwn(habits, tool) && name === 'path' ? ': name the file, by its path below the root' : undefined)
 
 const unlikely: Readonly<Record<string, Habits>> = {
   bash: { command: 'is empty, or holds a NUL character' },
