@@ -50,7 +50,9 @@ test.each([
   ['troubleshooting.md', 'next.config.mjs'],
   ['troubleshooting.md', 'tools.mjs'],
 ])('%s: %s loads', async (page, path) => {
-  expect(await runGuide(guideFolder(page), path)).toEqual({ code: 0, stdout: '', stderr: '' })
+  // The directory that its tools work in.
+  const folder = guideFolder(page, { 'project/a.txt': '' })
+  expect(await runGuide(folder, path)).toEqual({ code: 0, stdout: '', stderr: '' })
 })
 
 test('a journal that is closed by hand', async () => {

@@ -183,3 +183,13 @@ describe('Options', () => {
     },
   )
 })
+
+test('a root directory that does not exist is refused when the tools are made', () => {
+  const { at, put } = makeSandbox()
+  put('file', 'x')
+  const refused = (rootDir: string, reason: string) =>
+    expect(() => createTools({ rootDir })).toThrow(`rootDir: ${reason} (createTools) [INVALID_INPUT] Correct the value and call again.`)
+  refused(at('project'), `there is no directory ${at('project')}.`)
+  refused(at('file'), `${at('file')} is no directory.`)
+  refused(at('file/below'), `${at('file/below')} cannot be opened (ENOTDIR).`)
+})

@@ -8,12 +8,12 @@ const textsOf = (options: Parameters<typeof createTools>[0]) =>
 
 describe('descriptions', () => {
   test('say where the tools work and what limits them', () => {
-    expect(textsOf({ rootDir: '/srv/project' })).toMatchSnapshot()
+    expect(textsOf({ rootDir: makeSandbox().root })).toMatchSnapshot()
   })
 
   test('follow the options', () => {
     const { bash, read } = textsOf({
-      rootDir: '/srv/project',
+      rootDir: makeSandbox().root,
       allowNetwork: true,
       maxOutputBytes: 1_500_000,
       toolTimeoutMs: 600_000,
@@ -29,8 +29,10 @@ describe('descriptions', () => {
     expect(textsOf({ sandbox: { files: 'full' } })['bash']).not.toContain('It can write')
   })
 
-  test('without a root directory name no path, which could be another one when a call is made', () => {
+  test('name no path of the root', () => {
+    const { root } = makeSandbox()
     for (const text of Object.values(textsOf({}))) expect(text).not.toContain(process.cwd())
+    for (const text of Object.values(textsOf({ rootDir: root }))) expect(text).not.toContain(root)
   })
 
   test('are replaced by a text of the host, or added to', () => {

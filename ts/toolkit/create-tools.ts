@@ -2,6 +2,7 @@ import { boolean, callable, type Checks, checked, invalid, listOf, oneOf, option
 import {
   boundChecks,
   type BoundToolOptions,
+  checkRoot,
   configuredRoot,
   documentedOptions,
   type LimitedKind,
@@ -113,7 +114,7 @@ type DocumentedTools = Omit<ToolwrightTools, 'read'> & { read: ReadTool }
 /**
  * Makes a set of the built-in tools with options of its own.
  *
- * @throws {ToolError} INVALID_INPUT for an invalid option.
+ * @throws {ToolError} INVALID_INPUT for an invalid option, also for a `rootDir` that does not exist.
  */
 export function createTools<EXTRA extends ExtraToolName = never>(
   options: CreateToolsOptions & { processes: true; extraTools?: readonly EXTRA[]; streamOutput: true },
@@ -137,7 +138,7 @@ export function createTools(options: CreateToolsOptions & { streamOutput: true }
  * const agent = new ToolLoopAgent({ model, tools })
  * console.log(await tools.read.execute({ path: 'package.json' }))
  * ```
- * @throws {ToolError} INVALID_INPUT for an invalid option.
+ * @throws {ToolError} INVALID_INPUT for an invalid option, also for a `rootDir` that does not exist.
  */
 export function createTools(options?: CreateToolsOptions & { streamOutput?: false | undefined }): ToolwrightTools
 export function createTools(options: CreateToolsOptions): StreamingToolwrightTools | ToolwrightTools
@@ -156,6 +157,7 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
   const tracked = checkpoints && new TrackedCalls(checkpoints)
   const bound: TrackedToolOptions = { ...own, tracked, known: knownArguments }
   const texts = checked('createTools', () => {
+    checkRoot(bound)
     for (const name of ['runId', 'nodeId'] as const) {
       if (bound[name] !== undefined && bound.journal === undefined) throw invalid(`${name} needs a journal: give one too.`)
     }
@@ -163,11 +165,7 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
       const why = streamOutput ? 'cannot be had together with streamOutput' : 'needs processes: true, which reads and stops what goes on'
       throw invalid(`onTimeout: 'background' ${why}.`)
     }
-    return describeTools(
-      settingsNow(bound),
-      { isRootKnown: rootOf(bound) !== undefined, lineNumbers, processes: hasProcesses, grants: onGrant !== undefined },
-      descriptions,
-    )
+    return describeTools(settingsNow(bound), { lineNumbers, processes: hasProcesses, grants: onGrant !== undefined }, descriptions)
   })
   noteGranted(bound)
   const processes = hasProcesses ? new ToolProcesses() : undefined

@@ -1,4 +1,5 @@
 import { constants } from 'node:buffer'
+import { statSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
 import { type EnvironmentOption, parseEnvironment } from '../core/environment.js'
 import { ToolError } from '../core/errors.js'
@@ -118,6 +119,24 @@ export interface KnownArguments {
   taken<ARGS>(schema: unknown, args: ARGS): ARGS
   /** For a call that no schema has checked. @throws {ToolError} INVALID_INPUT */
   refuse(tool: string, schema: unknown, args: unknown): void
+}
+
+/**
+ * A root directory that is given has to exist when a set of tools is made. Otherwise only its model would learn of it, call by call.
+ *
+ * @throws {ToolError} INVALID_INPUT
+ */
+export function checkRoot({ rootDir }: ToolOptions): void {
+  if (rootDir === undefined) return
+  const path = resolve(rootDir)
+  let found
+  try {
+    found = statSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    throw invalid(`rootDir: ${path} cannot be opened (${(error as NodeJS.ErrnoException).code ?? String(error)}).`, { path })
+  }
+  if (found === undefined) throw invalid(`rootDir: there is no directory ${path}.`, { path })
+  if (!found.isDirectory()) throw invalid(`rootDir: ${path} is no directory.`, { path })
 }
 
 /** Limits of the runtime: no longer string can be made, and a longer timer ends at once. */

@@ -35,16 +35,15 @@ export const documented: Record<ToolName, string> = {
   process_stop: processTools.process_stop.description,
 }
 
-/** Descriptions by the settings; `root` is the name of the root directory. */
-function described(
-  settings: Record<LimitedKind, Settings>,
-  root: string,
-  { lineNumbers, processes, grants }: DescribedSet,
-): Record<ToolName, string> {
+/**
+ * Descriptions by the settings. The path of the root is in none of them: tools come first in a prompt, and what a provider keeps of one would
+ * be of no use to another user, checkout or machine. Errors name it.
+ */
+function described(settings: Record<LimitedKind, Settings>, { lineNumbers, processes, grants }: DescribedSet): Record<ToolName, string> {
   const { allowNetwork, timeoutMs, sandbox, imageBytes } = settings.bash
   const max = (kind: LimitedKind): string => bytes(settings[kind].maxOutputBytes)
   const after = duration(timeoutMs)
-  const where = `Paths are relative to ${root}, or absolute within it.`
+  const where = 'Paths are relative to the root directory, or absolute within it.'
   const writable = ['the root directory', 'a temporary directory', ...(sandbox.writableRoots ?? []).map((path) => `\`${path}\``)]
   const confined = `${sandbox.files === 'full' ? '' : `It can write to ${listed(writable)}. `}${reachOf(sandbox, allowNetwork)}`
   const granted = grants ? 'What the sandbox has refused can be asked for with grant, which opens one path or host for one command. ' : ''
@@ -66,10 +65,10 @@ function described(
       `${where} Stopped after ${after}; output over ${max('grep')} is cut.`,
     bash:
       'Run one program, without a shell: cmd is the program, and args are passed to it unchanged (no pipes, globs, quotes or $VARIABLES). ' +
-      `For shell syntax use cmd "sh" with args ["-c", "…"]. It runs in ${root}, with stdin closed; nothing carries over to the next call. ` +
+      'For shell syntax use cmd "sh" with args ["-c", "…"]. It runs in the root directory, with stdin closed; nothing carries over to the next call. ' +
       `${confined} ${granted}` +
       `It is stopped after ${after}; programs left in the background are stopped when it ends.${going} The middle of output over ${max('bash')} is left out.`,
-    process_start: `${documented.process_start} It runs in ${root}, or in workdir below it. ${confined}`,
+    process_start: `${documented.process_start} It runs in the root directory, or in workdir below it. ${confined}`,
   }
 }
 
@@ -82,14 +81,13 @@ interface DescribedSet {
   grants: boolean
 }
 
-/** The descriptions of one set of tools. Without a root directory, the tools work in the host's working directory. */
+/** The descriptions of one set of tools. */
 export function describeTools(
   settings: Record<LimitedKind, Settings>,
-  { isRootKnown, ...set }: { isRootKnown: boolean } & DescribedSet,
+  set: DescribedSet,
   descriptions: Descriptions,
 ): Record<ToolName, string> {
-  const root = isRootKnown ? `the root directory \`${settings.bash.rootDir}\`` : 'the root directory'
-  const ours = described(settings, root, set)
+  const ours = described(settings, set)
   for (const [name, ourText] of Object.entries(ours) as [ToolName, string][]) {
     const description = descriptions[name] ?? ourText
     const text: unknown = typeof description === 'function' ? description(ourText) : description
