@@ -3,7 +3,7 @@ export { createSession } from './contract/session/create-session.js'
 export type { CallOptions } from './contract/call/run-call.js'
 export type { PrepareStep, Session } from './contract/session/session.js'
 export type { SessionOptions, SessionHost } from './contract/session/session-options.js'
-export type { SessionSandbox } from './contract/call/scope.js'
+export type { AfterContractCall, BeforeContractCall, HookedContractCall, SessionSandbox } from './contract/call/scope.js'
 export type {
   ShellName,
   TaskArguments,

@@ -92,6 +92,7 @@ export type {
 } from './journal/checkpoints/checkpoints.js'
 export { openJournal, type OpenJournalOptions } from './postgres/open-journal.js'
 export { replayRun, type ReplayedCall, type ReplayRunOptions, type RunReplay } from './toolkit/task/replay-run.js'
+export type { AfterCall, BeforeCall, EndedCall, HookedCall, ToolArguments, ToolResults } from './toolkit/hooked-calls.js'
 export { revertRun, type RevertedCall, type RevertRunOptions } from './toolkit/task/revert-run.js'
 export { runTask, type RunTaskOptions } from './toolkit/task/run-task.js'
 export type { Task, WarningMessage } from './toolkit/task/task.js'

@@ -25,6 +25,7 @@ import { createProcessTools, type ProcessTools } from './tools/processes.js'
 import { noteProcesses } from './tools/detach.js'
 import { ToolProcesses } from './tools/tool-processes.js'
 import { createReadTool, createToolkitReadTool, type ReadTool, type ToolkitReadTool } from './tools/read.js'
+import type { AfterCall, BeforeCall } from './hooked-calls.js'
 import { knownArguments } from './known-arguments.js'
 import { createWriteTool, type WriteTool } from './tools/write.js'
 
@@ -107,6 +108,16 @@ export interface CreateToolsOptions extends BoundToolOptions {
    * which of them it has read. @default none
    */
   checkpoints?: Checkpoints | undefined
+  /**
+   * Sees each call before it is made and recorded, by its tool: `{ refuse: 'reason' }` refuses it, and the model reads the reason; `{ args }`
+   * makes it with other arguments, and its row says that they were changed. What it throws refuses the call. @default none
+   */
+  before?: BeforeCall | undefined
+  /**
+   * Sees each call that was made, with its `result` or its `error`: `{ result }` takes the place of a result, for the model and in the
+   * journal. What it throws becomes a warning. @default none
+   */
+  after?: AfterCall | undefined
 }
 
 type DocumentedTools = Omit<ToolwrightTools, 'read'> & { read: ReadTool }
@@ -152,10 +163,17 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
     onTimeout,
     onGrant,
     checkpoints,
+    before,
+    after,
     ...own
   } = parseOptions('createTools', options ?? {}, createChecks)
   const tracked = checkpoints && new TrackedCalls(checkpoints)
-  const bound: TrackedToolOptions = { ...own, tracked, known: knownArguments }
+  const bound: TrackedToolOptions = {
+    ...own,
+    tracked,
+    known: knownArguments,
+    hooks: before === undefined && after === undefined ? undefined : { before, after },
+  }
   const texts = checked('createTools', () => {
     checkRoot(bound)
     for (const name of ['runId', 'nodeId'] as const) {
@@ -199,6 +217,8 @@ const createChecks = {
   onTimeout: optional(oneOf('stop', 'background'), 'stop'),
   onGrant: optional(callable<OnGrant>()),
   checkpoints: optional(checkCheckpoints),
+  before: optional(callable<BeforeCall>()),
+  after: optional(callable<AfterCall>()),
 } satisfies Checks<CreateToolsOptions>
 
 const rootOf = (bound: BoundToolOptions): string | undefined => bound.rootDir ?? configuredRoot()

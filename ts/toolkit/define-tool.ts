@@ -7,6 +7,7 @@ import type { Call, CallContext, ToolCallOptions } from '../journal/calls/call-r
 import type { ToolContext } from '../journal/calls/context.js'
 import { runCall, streamCall } from '../journal/calls/run-call.js'
 import type { CheckpointChange } from '../journal/checkpoints/checkpoints.js'
+import { type CallHooks, startHooked } from './call-hooks.js'
 import { type LimitedKind, resolveSettings, type Settings, type TrackedToolOptions } from './settings.js'
 import { isGenerator, noteStreaming } from './streaming-tools.js'
 import type { ModelOutputRequest, ModelText } from './tools/model-output.js'
@@ -295,16 +296,17 @@ export interface BuiltInTool<INPUT, RESULT, OUTPUT = string> {
   onChanged?: ((input: INPUT, call: BuiltInContext, changed: readonly CheckpointChange[]) => void) | undefined
 }
 
-/** Does the same as {@link defineTool} for a built-in tool with the options of its tool set. */
+/** The same as {@link defineTool} for a built-in tool, with the options of its set. */
 export function defineBuiltIn<INPUT, RESULT, OUTPUT = string>(
   { name, sideEffect, kind, onChanged, execute: made, ...tool }: BuiltInTool<INPUT, RESULT, OUTPUT>,
   bound: TrackedToolOptions,
 ): DefinedTool<FlexibleSchema<INPUT>, Awaited<RESULT>> {
-  const { tracked, known } = bound
+  const { tracked, known, hooks } = bound
   const execute = known === undefined ? made : checkedCall(made, (input) => known.refuse(name, tool.schema, input))
   return assemble({
     ...tool,
     schema: known === undefined ? tool.schema : known.schema(name, tool.schema),
+    hooks,
     ...(known && { taken: (input: INPUT) => known.taken(tool.schema, input) }),
     execute: tracked !== undefined && sideEffect ? trackedCall(execute, tracked, onChanged) : execute,
     // As in the original's metadata: a tool with a side effect takes a context.
@@ -324,12 +326,7 @@ function checkedCall<INPUT, RESULT>(
   execute: (input: INPUT, call: BuiltInContext) => RESULT,
   check: (input: INPUT) => void,
 ): (input: INPUT, call: BuiltInContext) => RESULT {
-  if (!isGenerator(execute)) {
-    return (input, call) => {
-      check(input)
-      return execute(input, call)
-    }
-  }
+  if (!isGenerator(execute)) return (input, call) => (check(input), execute(input, call))
   return async function* (input: INPUT, call: BuiltInContext) {
     check(input)
     yield* execute(input, call) as AsyncGenerator<unknown>
@@ -362,16 +359,20 @@ type Definition<INPUT, CTX extends CallContext> = Omit<Call<INPUT, CTX>, 'args' 
   metadata: DefinedToolMetadata
   /** The arguments without those that say nothing. */
   taken?: (args: INPUT) => INPUT
+  hooks?: CallHooks | undefined
   toModelOutput?: ((request: ModelOutputRequest<INPUT>) => ModelText) | undefined
 }
 
 /** Makes a tool of the AI SDK whose calls run through {@link runCall}. */
 function assemble<INPUT, CTX extends CallContext, TOOL>(definition: Definition<INPUT, CTX>): TOOL {
-  const { schema, outputSchema, description, toModelOutput, taken = (args: INPUT) => args, ...call } = definition
+  const { schema, outputSchema, description, toModelOutput, taken = (args: INPUT) => args, hooks, ...call } = definition
   // The SDK streams an iterable result and awaits any other, so the kind is decided before the call.
   const isStream = isGenerator(call.execute)
   const start = isStream ? streamCall : runCall
-  const execute = (args: INPUT, callOptions?: ToolCallOptions) => start({ ...call, args: taken(args), callOptions: callOptions ?? {} })
+  const execute = (args: INPUT, callOptions?: ToolCallOptions) => {
+    const made = { ...call, args: taken(args), callOptions: callOptions ?? {} }
+    return hooks === undefined ? start(made) : startHooked(hooks, made, isStream)
+  }
   if (isStream) noteStreaming(execute)
   const tool = {
     description,

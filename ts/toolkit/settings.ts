@@ -11,6 +11,7 @@ import { noSandboxOptions, parseSandbox, type SandboxOptions } from '../core/san
 import type { ToolContext } from '../journal/calls/context.js'
 import { checkJournal } from '../journal/checks.js'
 import type { Journal } from '../journal/journal.js'
+import type { CallHooks } from './call-hooks.js'
 import type { TrackedCalls } from './tools/tracked-calls.js'
 
 /** The most arguments of one command. */
@@ -107,6 +108,8 @@ export interface BoundToolOptions extends ToolOptions {
 /** The same for a set whose calls are made between checkpoints. */
 export interface TrackedToolOptions extends BoundToolOptions {
   tracked?: TrackedCalls | undefined
+  /** Functions of the host that see each call. */
+  hooks?: CallHooks | undefined
   /** Refuses arguments that a tool does not have. The documents' tools drop them. */
   known?: KnownArguments | undefined
 }

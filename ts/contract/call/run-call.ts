@@ -1,4 +1,5 @@
 import { ownCopyOf } from '../../core/argument-copy.js'
+import { askAfter, askBefore } from '../../core/call-hooks.js'
 import { unlessAborted } from '../../core/abort.js'
 import { areCallsHeard, traceCall } from '../../core/call-channel.js'
 import type { ReportedPatch } from '../../core/command-patches.js'
@@ -19,7 +20,7 @@ import type { SessionRecorder } from '../journal/session-recorder.js'
 import { CallObservers, type ObservedCall } from './call-observers.js'
 import { CallChanges } from './file-changes.js'
 import { attachOverwritten } from './overwritten-text.js'
-import type { Scope } from './scope.js'
+import type { HookedContractCall, Scope } from './scope.js'
 import type { ExecutorOf } from '../registry/model-tools.js'
 import { snapshotArguments } from '../registry/call-arguments.js'
 import { fitError, fitOutput } from '../registry/limited-output.js'
@@ -227,8 +228,17 @@ export class SessionCalls {
     const start = performance.now()
     const { limits } = this.#scope.host
     // The checks and the tool see this copy, whatever the caller does with its object.
-    const { args: copy, refusal, ...size } = snapshotArguments(tool.id, tool.parameters, args, limits.textBytes)
-    const record = this.#recorder.open({ callId: id, tool: tool.id, args: copy, effect })
+    const given = snapshotArguments(tool.id, tool.parameters, args, limits.textBytes)
+    const { before: ask, after: tell, sessionId } = this.#scope.host
+    const about = { session_id: sessionId, call_id: id, tool: tool.id, args: given.args as HookedContractCall['args'], signal }
+    // Without a hook, the call has the access of the moment at which it was made.
+    const hooked = ask === undefined || given.refusal !== undefined ? undefined : await askBefore(ask, about)
+    const {
+      args: copy,
+      refusal,
+      ...size
+    } = hooked?.isChanged === true ? snapshotArguments(tool.id, tool.parameters, hooked.args, limits.textBytes) : given
+    const record = this.#recorder.open({ callId: id, tool: tool.id, args: copy, effect, changedByHost: hooked?.isChanged })
     if (message !== undefined) Object.assign(message, record.place, { sideEffect: effect, idempotent: !effect })
     const observed = this.#observed(id, tool, copy)
     const changes = observed === undefined ? undefined : new CallChanges()
@@ -244,6 +254,7 @@ export class SessionCalls {
       await recorded(() => record.announce())
       signal.throwIfAborted()
       if (refusal !== undefined) throw refusal
+      if (hooked?.refusal !== undefined) throw new ContractFailure('permission_denied', `The host refuses this call: ${hooked.refusal}`)
       await check(copy, size, signal)
       await access.prepare()
       await access.decide()
@@ -274,9 +285,18 @@ export class SessionCalls {
       envelope = attachOverwritten(outputEnvelope(data, performance.now() - start, outcome), before)
       if (tool.id === 'read') checkpoints?.noteRead((copy as { path?: unknown } | undefined)?.path, this.#scope.access.roots[0])
       if (tool.id === 'bash') checkpoints?.attach(envelope, changed)
+      const replaced =
+        tell === undefined ? undefined : await askAfter(tell, { ...about, args: copy as typeof about.args, envelope: ownCopyOf(envelope) })
+      if (replaced !== undefined) {
+        const fitted = await fitOutput(replaced.result, limits, (text, limitBytes) =>
+          this.#scope.directory.write(tool.id, id, text, limitBytes),
+        )
+        envelope = outputEnvelope(fitted.data, performance.now() - start, fitted.outcome)
+      }
     } catch (error) {
       const { code, text } = outcomeOf(error, signal)
       envelope = errorEnvelope(code, fitError(text, limits.outputBytes), performance.now() - start)
+      if (tell !== undefined && hasActed) await askAfter(tell, { ...about, args: copy as typeof about.args, envelope: ownCopyOf(envelope) })
     }
     if (message !== undefined) {
       message.acted = hasActed

@@ -1,3 +1,6 @@
+import type { Awaitable } from '../../core/abort.js'
+import type { Envelope } from '../registry/envelope.js'
+import type { AfterDecision, BeforeDecision } from '../../core/call-hooks.js'
 import type { Slots } from '../../core/abort.js'
 import type { EnvironmentOption } from '../../core/environment.js'
 import type { SandboxHosts } from '../../core/sandbox-hosts.js'
@@ -56,6 +59,23 @@ export type AskUser = (
   options: { session_id: string; call_id: string; signal: AbortSignal },
 ) => string[][] | PromiseLike<string[][]>
 
+/** A call as hooks of a session see it. */
+export interface HookedContractCall {
+  session_id: string
+  call_id: string
+  /** The id of the tool. */
+  tool: string
+  /** Frozen. */
+  args: Readonly<Record<string, unknown>>
+  signal: AbortSignal
+}
+
+/** Sees a call before it is checked, and may refuse it or give it other arguments. */
+export type BeforeContractCall = (call: HookedContractCall) => Awaitable<BeforeDecision<Record<string, unknown>>>
+
+/** Sees a call that has ended, and may give it other data. */
+export type AfterContractCall = (call: HookedContractCall & { envelope: Envelope }) => Awaitable<AfterDecision>
+
 /** What the host of a session provides to its calls. */
 export interface Host {
   readonly sessionId: string
@@ -70,6 +90,8 @@ export interface Host {
   /** Between which calls that change files are made. */
   readonly checkpoints: SessionCheckpoints | undefined
   readonly watchdog: Watchdog | undefined
+  readonly before: BeforeContractCall | undefined
+  readonly after: AfterContractCall | undefined
   readonly prompt: Prompt | undefined
   readonly question: AskUser | undefined
   readonly lookup: HostLookup | undefined

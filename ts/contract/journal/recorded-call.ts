@@ -81,27 +81,34 @@ export interface StoredEnvelope {
   order: CallOrder | undefined
 }
 
+/** What a row has besides the envelope. */
+export interface RowFacts {
+  order: CallOrder
+  waitedMs?: number | undefined
+  /** The name of the agent. */
+  agent?: string | undefined
+  /** Whether a hook of the host gave the call other arguments. */
+  changedByHost?: boolean | undefined
+}
+
 /**
  * Serializes an envelope for a row: a success as it is, a failure under the names that all rows use for errors, so that
  * every reader of a journal understands it.
  */
-export function serializeEnvelope(
-  tool: string,
-  envelope: Envelope,
-  { order, waitedMs, agent }: { order: CallOrder; waitedMs?: number | undefined; agent?: string | undefined },
-): string {
+export function serializeEnvelope(tool: string, envelope: Envelope, { order, waitedMs, agent, changedByHost }: RowFacts): string {
   const waited_ms = waitedMs === undefined ? undefined : Math.round(waitedMs)
-  if (envelope.type === 'output') return JSON.stringify({ ...envelope, order, waited_ms, agent })
+  const changed_by_host = changedByHost === true ? true : undefined
+  if (envelope.type === 'output') return JSON.stringify({ ...envelope, order, waited_ms, agent, changed_by_host })
   const { error_text, metadata } = envelope
   // As for a successful call, the texts of the file are not stored.
   const message = tool === 'edit' || tool === 'apply_patch' ? textWithoutQuotes(error_text) : error_text
-  return JSON.stringify({ name: 'ToolFailure', message, code: metadata.code, metadata, order, waited_ms, agent })
+  return JSON.stringify({ name: 'ToolFailure', message, code: metadata.code, metadata, order, waited_ms, agent, changed_by_host })
 }
 
 /** Reads what {@link serializeEnvelope} wrote. */
 export function storedEnvelope({ status, outputJson, errorJson, isCut }: ToolCallRow): StoredEnvelope {
   const row = isCut ? undefined : parseObject(status === 'success' ? outputJson : errorJson)
-  const { order: when, waited_ms: _waited, agent: _agent, message, metadata, ...rest } = row ?? {}
+  const { order: when, waited_ms: _waited, agent: _agent, changed_by_host: _changed, message, metadata, ...rest } = row ?? {}
   const order = isOrder(when) ? when : undefined
   if (!isMetadata(metadata)) return { envelope: interrupted(status), order }
   if (status !== 'success') return { envelope: { type: 'error', error_text: String(message), metadata }, order }

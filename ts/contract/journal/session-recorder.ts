@@ -33,6 +33,8 @@ export interface RecordedCall {
   args: unknown
   /** Whether the call is also recorded before it is made. */
   effect: boolean
+  /** Whether a hook of the host gave the call other arguments. */
+  changedByHost?: boolean | undefined
 }
 
 export interface CallRecord {
@@ -106,7 +108,7 @@ export class SessionRecorder {
     }
   }
 
-  open({ callId, tool, args, effect }: RecordedCall): CallRecord {
+  open({ callId, tool, args, effect, changedByHost }: RecordedCall): CallRecord {
     this.#seq += 1
     const { sessionId, agent, journal, onRecord } = this.#source
     const row = journal === undefined ? undefined : this.#row(journal, { callId, tool, args, effect })
@@ -128,7 +130,7 @@ export class SessionRecorder {
       end: async (envelope, acted, waitedMs) => {
         this.#ended += 1
         if (row !== undefined) {
-          const json = serializeEnvelope(tool, envelope, { order: [beganAfter, this.#ended], waitedMs, agent })
+          const json = serializeEnvelope(tool, envelope, { order: [beganAfter, this.#ended], waitedMs, agent, changedByHost })
           await (await row).end({ ...endOf(envelope, json, acted && effect), acted })
         }
         try {

@@ -99,7 +99,7 @@ export async function planSession(id: string, options: ParsedOptions, openChild:
 }
 
 function planHost(sessionId: string, options: ParsedOptions, shell: Host['shell']): Host {
-  const { manifest, limits, sandbox, onTimeout, watchdog, onRule, host, headless } = options
+  const { manifest, limits, sandbox, onTimeout, watchdog, before, after, onRule, host, headless } = options
   const checkpoints = options.checkpoints && new SessionCheckpoints(options.checkpoints)
   const { prompt, question, lookup, fetch } = host
   const isHeadless = headless === true || prompt === undefined
@@ -112,6 +112,8 @@ function planHost(sessionId: string, options: ParsedOptions, shell: Host['shell'
     onTimeout,
     checkpoints,
     watchdog,
+    before,
+    after,
     onRule,
     prompt,
     question,

@@ -32,7 +32,7 @@ import { allLimits, defaultLimits, type Limits } from '../registry/limits.js'
 import { agentManifest, type AgentManifest } from '../agents/manifest.js'
 import { type Rule, ruleLists, type ScopedRules } from '../permissions/rule.js'
 import { requirementSet, type RequirementSet } from '../registry/requirements.js'
-import type { AskUser, SessionSandbox } from '../call/scope.js'
+import type { AfterContractCall, AskUser, BeforeContractCall, SessionSandbox } from '../call/scope.js'
 import type { Prompt } from '../permissions/prompt.js'
 import type { WebRequest, WebResponse } from '../web/dial.js'
 import type { HostLookup } from '../web/resolve-host.js'
@@ -133,6 +133,17 @@ export interface SessionOptions {
    * The session does not close them.
    */
   checkpoints?: Checkpoints | undefined
+  /**
+   * Sees each call before it is checked, asked about and recorded, also those of subagents: `{ refuse: 'reason' }` refuses it, and the model
+   * reads the reason; `{ args }` makes it with other arguments, which are judged in place of its own, and its row says that they were
+   * changed. What it throws refuses the call. @default none
+   */
+  before?: BeforeContractCall | undefined
+  /**
+   * Sees each call that has ended, with its envelope: `{ result }` takes the place of the data of a success, for the model and in the
+   * journal. What it throws becomes a warning. @default none
+   */
+  after?: AfterContractCall | undefined
   /** The journal in which calls are recorded, from `openJournal`. */
   journal?: Journal | undefined
   /** Called when a call begins, and again at its end, before the model gets the outcome. */
@@ -184,6 +195,8 @@ const checks = {
   permissions: optional(ruleLists, {}),
   onRule: optional(callable<NonNullable<SessionOptions['onRule']>>()),
   watchdog: optional(callable<Watchdog>()),
+  before: optional(callable<BeforeContractCall>()),
+  after: optional(callable<AfterContractCall>()),
   host: optional(sessionHost, {}),
   headless: optional(boolean),
   ceiling: optional(requirementSet),
