@@ -12,7 +12,8 @@ describe.each(eras)('the user of a client of %s', (era) => {
     ['allow_once', 'ok'],
     ['reject', 'permission_rejected'],
     ['decline', 'permission_rejected'],
-    ['cancel', 'permission_rejected'],
+    // Clients that nobody watches close a question by themselves.
+    ['cancel', 'permission_unattended'],
   ])('is asked once, and answers %s: %s', async (decision, code) => {
     const fixture = makeSandbox()
     const { call, asked } = await connectTo(fixture.root, era, { decide: () => decision })

@@ -41,7 +41,7 @@ describe.each(eras)('a client of %s over stdio', (era) => {
     expect(await call('read', { path: 'a.txt' })).toEqual({
       code: 'ok',
       isError: false,
-      text: JSON.stringify({ content: 'one\ntwo\n' }),
+      text: 'one\ntwo\n',
       data: { content: 'one\ntwo\n' },
     })
     expect(await call('read', { path: 'b.txt' })).toMatchObject({ code: 'not_found', isError: true, data: undefined })

@@ -82,7 +82,7 @@ const actions: Record<string, Action> = {
   async gc(store, { values }, names) {
     if (names.length > 0) throw new UsageError('checkpoints gc: takes no arguments')
     const collected = await store.gc({
-      ...(values['max-bytes'] !== undefined && { maxBytes: bytesOf('--max-bytes', values['max-bytes']) }),
+      ...(values['max-bytes'] !== undefined && { maxBytes: bytesOf('checkpoints: --max-bytes', values['max-bytes']) }),
       ...(values['max-age'] !== undefined && { maxAgeMs: ageOf('--max-age', values['max-age']) }),
       ...(values.keep !== undefined && { maxCheckpoints: count('--keep', values.keep) }),
     })

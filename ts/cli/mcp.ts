@@ -7,6 +7,7 @@ import { defaultTools, offeredTools, readOnlyTools, runsCommands, type ServerSet
 import { writableHostPath } from '../core/host-program.js'
 import { keepCompiledCode } from './compiled-code.js'
 import { print, shown, shownJson, tell } from '../core/terminal.js'
+import { bytesOf } from './checkpoints/texts.js'
 import { parseCommandLine, portNumber, UsageError, version } from './program.js'
 
 const HELP = shown`Usage: toolwright mcp [options]
@@ -24,6 +25,7 @@ sandbox.
   --allow <rule>       run these calls without asking, as tool:pattern; may be repeated
   --deny <rule>        refuse these calls, even if --allow allows them; may be repeated
   --allow-network      let commands reach the network
+  --max-output <size>  the most bytes of one result: 50KB (default), 200KB; longer ones have head, tail and a file
   --journal <journal>  record the calls: file:runs.db, or a path
   --http [port]        serve streamable HTTP on this machine instead (default: any free port), and print
                        the address and a token; TOOLWRIGHT_MCP_TOKEN sets the token
@@ -43,6 +45,7 @@ const options = {
   allow: { type: 'string', multiple: true },
   deny: { type: 'string', multiple: true },
   'allow-network': { type: 'boolean' },
+  'max-output': { type: 'string' },
   journal: { type: 'string' },
   http: { type: 'string' },
   json: { type: 'boolean' },
@@ -71,6 +74,7 @@ export async function mcp(args: string[]): Promise<number> {
     allow: (values.allow ?? []).map((rule) => ruleOf('--allow', rule, 'allow')),
     deny: (values.deny ?? []).map((rule) => ruleOf('--deny', rule, 'deny')),
     allowNetwork,
+    ...(values['max-output'] !== undefined && { maxOutputBytes: outputLimit(values['max-output']) }),
     version: version(),
   }
   const journal = values.journal === undefined ? undefined : await journalAt(values.journal)
@@ -142,6 +146,15 @@ function tokenOf(token: string | undefined): string | undefined {
   if (!/^[\w.~+/-]+=*$/u.test(token)) throw new UsageError('mcp: TOOLWRIGHT_MCP_TOKEN has characters that a bearer token cannot have')
   if (token.length < MIN_TOKEN) throw new UsageError(`mcp: TOOLWRIGHT_MCP_TOKEN needs at least ${MIN_TOKEN} characters`)
   return token
+}
+
+/** The least and the most bytes of one result. */
+const OUTPUT = { least: 1_000, most: 10_000_000 }
+
+function outputLimit(text: string): number {
+  const bytes = bytesOf('mcp: --max-output', text)
+  if (bytes < OUTPUT.least || bytes > OUTPUT.most) throw new UsageError('mcp: --max-output is a size from 1KB to 10MB')
+  return bytes
 }
 
 /** Refuses the root of the file system, in which some clients start their servers. */

@@ -3,22 +3,29 @@ import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server
 import type { ContractTool } from '../contract/registry/contract-tool.js'
 import type { Envelope } from '../contract/registry/envelope.js'
 import { forModel } from '../contract/registry/model-tools.js'
+import { readableText } from './readable-result.js'
 
 /** The `_meta` field of a result with the code of the outcome: `ok`, or one of `contractCodes`. */
 export const CODE = 'toolwright/code'
 /** The interval of progress notifications, in milliseconds. */
 const PROGRESS_MS = 1_000
 
-/** Turns an envelope into a result for a client: the data as text and as an object, or the text of the refusal. */
+/**
+ * Turns an envelope into a result for a client: the data as a text with lines and as an object, or the text of the refusal. Where the whole of a
+ * cut output is comes first, because a client may cut the end.
+ */
 export function resultOf({ id }: ContractTool, args: unknown, envelope: Envelope): CallToolResult {
   const { metadata } = envelope
   const meta = { [CODE]: metadata.code, 'toolwright/duration_ms': metadata.duration_ms }
   if (envelope.type === 'error') return { isError: true, content: [text(envelope.error_text)], _meta: meta }
   const { data } = envelope
+  const isCut = metadata.truncated === true
   const { notes = [] } = forModel(id, args, envelope).metadata as { notes?: string[] }
+  const noted = notes.length === 0 ? [] : [text(notes.join('\n'))]
+  const read = text(readableText(id, data))
   const isObject = typeof data === 'object' && data !== null && !Array.isArray(data)
   return {
-    content: [text(JSON.stringify(data) ?? 'null'), ...(notes.length === 0 ? [] : [text(notes.join('\n'))])],
+    content: isCut ? [...noted, read] : [read, ...noted],
     ...(isObject ? { structuredContent: data as Record<string, unknown> } : {}),
     _meta: meta,
   }

@@ -52,15 +52,16 @@ function messageOf({ tool, args, subjects, reason }: Question): string {
 }
 
 /** The refusal of a call when the client cannot ask its user. */
-export function refusalWithoutForm({ tool, subjects, rules }: Question): string {
-  const [first] = subjects
+export function refusalWithoutForm({ tool, subjects, rules }: Question, why = 'this client cannot ask its user'): string {
+  // Reading needs no agreement: what is named is what the call would change.
+  const first = subjects.find(({ capability }) => capability !== 'fs.read') ?? subjects[0]
   const what = first === undefined || first.resource === '' ? tool : `${first.capability} of \`${first.resource}\``
   const flags = rules.map((rule) => `--allow ${quoted(ruleText(rule))}`).join(' ')
   const next =
     flags === ''
       ? `The person who set up the server can allow every call of ${tool} with --allow ${tool}.`
       : `The person who set up the server can allow it with ${flags}.`
-  return `Permission denied: ${what} needs the agreement of a user, and this client cannot ask its user. ${next} Do what is allowed, and say what was not.`
+  return `Permission denied: ${what} needs the agreement of a user, and ${why}. ${next} Do what is allowed, and say what was not.`
 }
 
 const ruleText = ({ permission, pattern }: { permission: string; pattern: string }): string => `${permission}:${pattern}`

@@ -8,6 +8,10 @@ import type { Session } from '../contract/session/session.js'
 import { formOf, refusalWithoutForm } from './permission-form.js'
 import type { Sdk } from './sdk.js'
 
+/** A form that was closed without an answer. A client that nobody watches does that by itself. */
+const CANCELLED = 'cancelled'
+type FormDecision = PromptDecision | typeof CANCELLED
+
 /** The state of a question, which the client returns with the answer. */
 interface Asked {
   /** The id of the call. */
@@ -19,7 +23,7 @@ interface Asked {
 }
 
 interface Answered extends Asked {
-  decision: PromptDecision
+  decision: FormDecision
 }
 
 /** A client's call. */
@@ -69,6 +73,7 @@ export class Permission {
     if (judgement.action !== 'ask') return { id: answered?.id ?? randomUUID(), prompt: changed }
     if (answered === undefined || !covers(answered.subjects, judgement.subjects)) return this.#ask(call, judgement)
     const { id, subjects, decision } = answered
+    if (decision === CANCELLED) return { id, prompt: cancelled }
     return { id, prompt: (request) => (covers(subjects, request.subjects) ? decision : changed()) }
   }
 
@@ -107,7 +112,8 @@ export class Permission {
 async function elicit(request: PromptRequest, ctx: ServerContext): Promise<PromptDecision> {
   const signal = AbortSignal.any([request.signal, ctx.mcpReq.signal])
   const { action, content } = await ctx.mcpReq.elicitInput(formOf(request), { signal, timeout: (ANSWER_SECONDS + 1) * 1_000 })
-  return decisionOf(action, content)
+  const decision = decisionOf(action, content)
+  return decision === CANCELLED ? cancelled(request) : decision
 }
 
 /** Whether a client shows forms. An empty capability means forms. */
@@ -116,14 +122,20 @@ function hasForms(client: ClientCapabilities | undefined): boolean {
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
 }
 
-/** The user's answer. Anything but an agreement is a rejection. */
-function decisionOf(action: string, content: unknown): PromptDecision {
+/** The user's answer. Anything but an agreement is a rejection, and a form that was closed is no answer. */
+function decisionOf(action: string, content: unknown): FormDecision {
+  if (action === 'cancel') return CANCELLED
   const { decision } = (content ?? {}) as { decision?: unknown }
   return action === 'accept' && (decision === 'allow_once' || decision === 'allow_always') ? decision : 'reject_once'
 }
 
 function withoutForm(request: PromptRequest): never {
   throw new ContractFailure('permission_unattended', refusalWithoutForm(request))
+}
+
+function cancelled(request: PromptRequest): never {
+  const why = 'the client has closed the question without an answer, as clients do that nobody watches'
+  throw new ContractFailure('permission_unattended', refusalWithoutForm(request, why))
 }
 
 function changed(): never {

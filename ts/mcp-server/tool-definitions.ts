@@ -36,6 +36,10 @@ export function definitionOf(sdk: Sdk, tool: ContractTool, settings: ServerSetti
     inputSchema: unchecked(sdk, withoutUnsupportedKeywords(id, parameters)),
     ...(outputSchema === undefined ? {} : { outputSchema: unchecked(sdk, outputSchema) }),
     annotations: annotationsOf(tool, title, settings),
+    // Claude Code stores longer results in a file, unless a server says that they are to be read.
+    ...(settings.maxOutputBytes === undefined
+      ? {}
+      : { _meta: { 'anthropic/maxResultSizeChars': Math.min(settings.maxOutputBytes, 500_000) } }),
   }
 }
 

@@ -29,6 +29,8 @@ export interface ServerSettings {
   /** Whether commands and `web_fetch` reach the network. */
   allowNetwork: boolean
   journal?: Journal | undefined
+  /** The most bytes of one result. @default 50000 */
+  maxOutputBytes?: number | undefined
   /** The version in the server's information. */
   version: string
   /** What the sandbox enforces, in one line. */
@@ -61,6 +63,9 @@ export const readOnlyTools: readonly string[] = ['read', 'grep', 'glob', 'todo',
 /** Tools that a session has only if the host passes them. */
 const extensionTools: readonly ContractTool[] = [repoOverviewTool as ContractTool, applyPatchTool as ContractTool, ...processTools]
 
+/** The most bytes of a result: clients cut or store what has more than 25,000 tokens, and a token of code or numbers has two bytes at least. */
+export const MAX_OUTPUT_BYTES = 50_000
+
 const WORKSPACE = ['{workspace}/**']
 
 /** Whether a tool runs command lines. */
@@ -78,13 +83,14 @@ export class ToolSessions {
 
   /** Opens a session on some of the roots, or on directories in them. */
   async open(workspace: readonly string[] = this.settings.roots): Promise<Session> {
-    const { tools, allow, deny, isReadOnly, journal } = this.settings
+    const { tools, allow, deny, isReadOnly, journal, maxOutputBytes: most = MAX_OUTPUT_BYTES } = this.settings
     const session = await createSession({
       workspace: [...workspace],
       manifest: { name: 'mcp', requires: this.#requires(), permissions: [...deny] },
       tools: { own: extensionTools.filter(({ id }) => tools.includes(id)), only: [...tools] },
       permissions: [...presets.readOnly, ...allow],
       host: { prompt: (request) => this.#ask(request) },
+      limits: { readBytes: most, bashBytes: most, outputBytes: most, webFetchBytes: most },
       ...(tools.includes('skill') ? {} : { skills: { project: false, home: false } }),
       ...(isReadOnly ? { ceiling: { fs: { read: ['{workspace}/**', '{ad-hoc}/**'] } } } : {}),
       ...(journal === undefined ? {} : { journal }),

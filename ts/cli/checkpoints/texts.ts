@@ -65,8 +65,7 @@ export const collectedText = ({ removed, left, bytesBefore, bytes }: CollectedCh
 export function bytesOf(option: string, text: string): number {
   const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)\s*([A-Za-z]*)$/u.exec(text) ?? []
   const factor = UNITS[unit.toUpperCase()]
-  if (number === '' || factor === undefined)
-    throw new UsageError(shown`checkpoints: ${option} is a size such as 500MB, not ${shownJson(text)}`)
+  if (number === '' || factor === undefined) throw new UsageError(shown`${option} is a size such as 500MB, not ${shownJson(text)}`)
   return Math.round(Number(number) * factor)
 }
 
