@@ -698,8 +698,6 @@ export interface ContractGrepOptions {
   glob?: string
   /** Letters count for both cases. */
   caseInsensitive: boolean
-  /** A longer line is cut to about this size. */
-  maxLineBytes: number
 }
 
 /** What an overview shows. */
@@ -942,6 +940,18 @@ export interface FileRange {
   lossy: boolean
 }
 
+/** What is searched for below a root, and how much is given. */
+export interface FileSearch {
+  /** For `grep` a regular expression; for `glob` a pattern relative to `path`. */
+  pattern: string
+  /** Where: for `grep` a file or a directory, for `glob` a directory. */
+  path: string
+  /** The most bytes of the text. */
+  limitBytes: number
+  /** When to give up. */
+  timeoutMs: number
+}
+
 /** A part of the output in memory of the caller. */
 export interface FilledPiece {
   /** How many bytes it has; none where nothing came in time. */
@@ -981,6 +991,17 @@ export interface FittedJson {
   bytes: number
 }
 
+/** The text of a search. */
+export interface FoundText {
+  /** Lines, or nothing. */
+  text: string
+  /** What the text does not say, for a model. */
+  note?: string
+}
+
+/** Lists the files below a directory that match a pattern: a path on each line. */
+export declare function glob(root: GrantedRoot, search: FileSearch, cancel: CancelHandle): Promise<FoundText | Unfinished>
+
 /** A path that is granted to commands. */
 export interface GrantedPath {
   /** As the host wrote it. */
@@ -1012,11 +1033,20 @@ export interface GrantsRequest {
 }
 
 /**
- * Searches the files below `path` (a file or a directory below `root`) for `pattern`: `file:line:text`
- * lines, or nothing where nothing matches. After a timeout, `details.output` of the error has the lines
- * found until then.
+ * Searches files for a pattern: `file:line:text` lines, or nothing where nothing matches. Without `model` they are
+ * what ripgrep prints. After a timeout, `details.output` of the error has the lines found until then.
  */
-export declare function grep(root: GrantedRoot, pattern: string, path: string, limitBytes: number, timeoutMs: number, cancel: CancelHandle): Promise<string | Unfinished>
+export declare function grep(root: GrantedRoot, search: FileSearch, model: GrepForModel | undefined | null, cancel: CancelHandle): Promise<FoundText | Unfinished>
+
+/** What a model may ask of `grep`. */
+export interface GrepForModel {
+  /** What is printed of a file that matches: `lines`, `counts` or `files`. */
+  prints: string
+  /** So many lines around each match are printed too. */
+  context: number
+  /** A match may go over the ends of lines. */
+  multiline: boolean
+}
 
 /** A host that a command asked for. */
 export interface HostConnection {

@@ -1,4 +1,4 @@
-//! `read`, `write`, `edit` and `grep` of files below a granted root.
+//! `read`, `write`, `edit`, `grep` and `glob` of files below a granted root.
 #![expect(clippy::needless_pass_by_value, reason = "napi hands strings over so")]
 
 use napi::bindgen_prelude::AsyncTask;
@@ -6,7 +6,8 @@ use napi::{Env, Result};
 use napi_derive::napi;
 use toolwright_core::edit::{Change, EditInput, Edited};
 use toolwright_core::file::{File, Publish};
-use toolwright_core::grep::GrepInput;
+use toolwright_core::glob::ListInput;
+use toolwright_core::grep::{GrepInput, GrepOptions, Prints, SearchText};
 use toolwright_core::read::{ReadInput, ReadLinesInput};
 use toolwright_core::write::{WriteInput, Written};
 use toolwright_fs::{LineRange, Lines};
@@ -187,21 +188,77 @@ pub fn edit(
     })
 }
 
-/// Searches the files below `path` (a file or a directory below `root`) for `pattern`: `file:line:text`
-/// lines, or nothing where nothing matches. After a timeout, `details.output` of the error has the lines
-/// found until then.
-#[napi(catch_unwind, ts_return_type = "Promise<string | Unfinished>")]
+/// What is searched for below a root, and how much is given.
+#[napi(object)]
+pub struct FileSearch {
+    /// For `grep` a regular expression; for `glob` a pattern relative to `path`.
+    pub pattern: String,
+    /// Where: for `grep` a file or a directory, for `glob` a directory.
+    pub path: String,
+    /// The most bytes of the text.
+    pub limit_bytes: f64,
+    /// When to give up.
+    pub timeout_ms: f64,
+}
+
+/// What a model may ask of `grep`.
+#[napi(object)]
+pub struct GrepForModel {
+    /// What is printed of a file that matches: `lines`, `counts` or `files`.
+    pub prints: String,
+    /// So many lines around each match are printed too.
+    pub context: f64,
+    /// A match may go over the ends of lines.
+    pub multiline: bool,
+}
+
+/// The text of a search.
+#[napi(object, object_from_js = false)]
+pub struct FoundText {
+    /// Lines, or nothing.
+    #[napi(ts_type = "string")]
+    pub text: Text,
+    /// What the text does not say, for a model.
+    pub note: Option<String>,
+}
+
+cross! { SearchText => FoundText { text, note } }
+
+/// Searches files for a pattern: `file:line:text` lines, or nothing where nothing matches. Without `model` they are
+/// what ripgrep prints. After a timeout, `details.output` of the error has the lines found until then.
+#[napi(catch_unwind, ts_return_type = "Promise<FoundText | Unfinished>")]
 pub fn grep(
     root: &GrantedRoot,
-    pattern: String,
-    path: String,
-    limit_bytes: f64,
-    timeout_ms: f64,
+    search: FileSearch,
+    model: Option<GrepForModel>,
     cancel: &CancelHandle,
-) -> Promised<Text> {
+) -> Promised<FoundText> {
     let root = root.shared();
     call::long(cancel, move |cancel| {
-        let (limit_bytes, timeout) = (limit_bytes.cross(), timeout_ms.cross());
-        GrepInput { root: &root, path: &path, pattern: &pattern, limit_bytes, timeout }.run(cancel)
+        let FileSearch { pattern, path, limit_bytes, timeout_ms } = &search;
+        let options = model.map_or_else(GrepOptions::default, |model| GrepOptions {
+            prints: match &*model.prints {
+                "counts" => Prints::Counts,
+                "files" => Prints::Files,
+                _ => Prints::Lines,
+            },
+            context: model.context.cross(),
+            multiline: model.multiline,
+            is_for_model: true,
+            ..GrepOptions::default()
+        });
+        let (limit_bytes, timeout) = ((*limit_bytes).cross(), (*timeout_ms).cross());
+        GrepInput { root: &root, path, pattern, limit_bytes, timeout, options }.run(cancel)
+    })
+}
+
+/// Lists the files below a directory that match a pattern: a path on each line.
+#[napi(catch_unwind, ts_return_type = "Promise<FoundText | Unfinished>")]
+pub fn glob(root: &GrantedRoot, search: FileSearch, cancel: &CancelHandle) -> Promised<FoundText> {
+    let root = root.shared();
+    call::long(cancel, move |cancel| {
+        let FileSearch { pattern, path, limit_bytes, timeout_ms } = &search;
+        let (limit_bytes, timeout) = ((*limit_bytes).cross(), (*timeout_ms).cross());
+        ListInput { root: &root, path, pattern, limit_bytes, timeout }.run(cancel)
     })
 }

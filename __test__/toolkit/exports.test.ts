@@ -64,10 +64,10 @@ describe('exports', () => {
     expect(fromSurface?.[name]).toBe(value)
   })
 
-  test('"tools key order read, write, edit, grep, bash", that of createTools too', () => {
+  test('"tools key order read, write, edit, grep, bash", that of createTools too, which adds glob', () => {
     const order = ['read', 'write', 'edit', 'grep', 'bash']
     expect(Object.keys(surface.tools)).toEqual(order)
-    expect(Object.keys(main.createTools())).toEqual(order)
+    expect(Object.keys(main.createTools())).toEqual([...order, 'glob'])
   })
 })
 

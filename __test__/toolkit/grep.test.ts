@@ -163,7 +163,7 @@ describe('grep', () => {
 
   test('"otherwise what rg 15 prints": .gitignore honoured, hidden files and binary files left out', async () => {
     const fixture = makeSandbox()
-    fixture.put('.git/HEAD', 'x\n')
+    for (const part of ['HEAD', 'objects/x', 'refs/x']) fixture.put(`.git/${part}`, 'x\n')
     fixture.put('.gitignore', 'ignored\n')
     fixture.put('ignored', 'x\n')
     fixture.put('.hidden', 'x\n')

@@ -23,12 +23,12 @@ function makeSet(options: Pick<CreateToolsOptions, 'journal' | 'runId'> = {}) {
 }
 
 describe('createTools({ processes: true })', () => {
-  test('has the four tools behind the five, and an end that no agent sees', () => {
+  test('has the four tools behind the others, and an end that no agent sees', () => {
     const { tools } = makeSet()
-    const ids = ['read', 'write', 'edit', 'grep', 'bash', 'process_start', 'process_read', 'process_write', 'process_stop']
+    const ids = ['read', 'write', 'edit', 'grep', 'bash', 'glob', 'process_start', 'process_read', 'process_write', 'process_stop']
     expect(Object.keys(tools)).toEqual(ids)
     expect(Reflect.ownKeys({ ...tools })).toEqual(ids)
-    expect(Object.keys(createTools())).toEqual(ids.slice(0, 5))
+    expect(Object.keys(createTools())).toEqual(ids.slice(0, 6))
     expect(tools satisfies ToolSet).not.toHaveProperty('close')
   })
 

@@ -113,7 +113,7 @@ const edits: Row[] = [
 
 const searches: Row[] = [
   call('a backreference', 'grep', { pattern: '(a)\\1' }, [/backreference/u], { never: /pcre2/u }),
-  call('a pattern over two lines', 'grep', { pattern: 'main.*\\n.*args' }, [/line by line/u]),
+  call('a pattern over two lines', 'grep', { pattern: 'main.*\\n.*args' }, [/set `multiline` to true/u]),
   call('an empty class', 'grep', { pattern: '[' }, [/unclosed|class/u]),
   call('a path outside', 'grep', { pattern: 'x', path: '/etc' }, [/escapes/u, /`\/project`/u]),
   call('a flag with two dashes', 'grep', { pattern: '--ignore-case sum' }, [/takes no flags/u]),

@@ -254,7 +254,7 @@ const searching: Row[] = [
     [/no wildcards/u, /directory/u],
     next('grep', { pattern: 'sum', path: 'src' }, /app\.ts/u),
   ),
-  call('grep no match', 'grep', { pattern: 'zzzz' }, [/^\(no matches\)$/u]),
+  call('grep no match', 'grep', { pattern: 'zzzz' }, [/^\(no matches in \d+ files; /u, /\(\?i\)/u]),
   call(
     'grep rg flags',
     'grep',
@@ -383,7 +383,7 @@ const running: Row[] = [
   call('bash reads stdin', 'bash', { cmd: 'cat' }, [/^\(no output\)$/u]),
   call('bash args as string', 'bash', { cmd: 'ls', args: '-la' }, [/expected array/u]),
   call('bash command key', 'bash', { command: 'ls -la' }, [/cmd/u]),
-  call('unknown tool', 'glob', { pattern: '**/*.ts' }, [/read, write, edit, grep, bash/u]),
+  call('unknown tool', 'list', { pattern: '**/*.ts' }, [/read, write, edit, grep, bash, glob/u]),
 ]
 
 const foreign: ReadonlySet<string> = new Set([

@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use libfuzzer_sys::fuzz_target;
-use toolwright_search::{CutAdvice, GrepRequest, Parallelism, Scope, grep, list_files};
+use toolwright_search::{CutAdvice, GrepOptions, GrepRequest, Parallelism, Scope, grep, list_files};
 
 static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
     let root = std::env::temp_dir().join(format!("toolwright-fuzz-{}", std::process::id()));
@@ -39,6 +39,7 @@ fuzz_target!(|data: &[u8]| {
             cancel: &cancel,
             parallelism: Parallelism::default(),
             advice: CutAdvice::default(),
+        options: GrepOptions::default(),
         };
         grep(&request, &open).map(|found| found.text.len())
     } else {

@@ -43,8 +43,6 @@ pub struct ContractGrepOptions {
     pub glob: Option<String>,
     /// Letters count for both cases.
     pub case_insensitive: bool,
-    /// A longer line is cut to about this size.
-    pub max_line_bytes: f64,
 }
 
 /// What an overview shows.
@@ -77,10 +75,8 @@ impl OpenedTarget {
         cancel: &CancelHandle,
     ) -> Promised<Text> {
         self.search(search, &also, &rules, cancel, move |search, cancel| {
-            let ContractGrepOptions { glob, case_insensitive, max_line_bytes } = options;
-            let max_line_bytes = max_line_bytes.cross();
-            let input = SessionGrepInput { search, glob, case_insensitive, max_line_bytes };
-            Ok(input.run(cancel)?.to_json())
+            let ContractGrepOptions { glob, case_insensitive } = options;
+            Ok(SessionGrepInput { search, glob, case_insensitive }.run(cancel)?.to_json())
         })
     }
 

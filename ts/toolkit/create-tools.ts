@@ -19,7 +19,8 @@ import { type ApplyPatchTool, createApplyPatchTool } from './tools/apply-patch.j
 import { type BashTool, createBashTool, createStreamingBashTool, type StreamingBashTool } from './tools/bash.js'
 import { type Descriptions, describeTools, documented, parseDescriptions } from './tools/descriptions.js'
 import { createEditTool, type EditTool } from './tools/edit.js'
-import { createGrepTool, type GrepTool } from './tools/grep.js'
+import { createGlobTool, type GlobTool } from './tools/glob.js'
+import { createGrepTool, createToolkitGrepTool, type GrepTool, type ToolkitGrepTool } from './tools/grep.js'
 import { CallNotes, type Toolkit } from './tools/model-output.js'
 import { createProcessTools, type ProcessTools } from './tools/processes.js'
 import { noteProcesses } from './tools/detach.js'
@@ -29,13 +30,14 @@ import type { AfterCall, BeforeCall } from './hooked-calls.js'
 import { knownArguments } from './known-arguments.js'
 import { createWriteTool, type WriteTool } from './tools/write.js'
 
-/** The five built-in tools, for an agent. A type and no interface, so that it is assignable to the SDK's `ToolSet`. */
+/** The built-in tools, for an agent. A type and no interface, so that it is assignable to the SDK's `ToolSet`. */
 export type ToolwrightTools = {
   read: ToolkitReadTool
   write: WriteTool
   edit: EditTool
-  grep: GrepTool
+  grep: ToolkitGrepTool
   bash: BashTool
+  glob: GlobTool
 }
 
 /** The same with a `bash` that yields its output while the command runs. */
@@ -75,7 +77,7 @@ export interface CreateToolsOptions extends BoundToolOptions {
   /** Whether the model sees line numbers in files. The result itself has none. @default false */
   lineNumbers?: boolean | undefined
   /**
-   * Tools besides the five. `apply_patch` creates, changes, moves and deletes any number of files with one patch, in the form
+   * Tools besides the six. `apply_patch` creates, changes, moves and deletes any number of files with one patch, in the form
    * that OpenAI's models are trained on. It applies all of the patch or nothing.
    * @default []
    */
@@ -120,7 +122,7 @@ export interface CreateToolsOptions extends BoundToolOptions {
   after?: AfterCall | undefined
 }
 
-type DocumentedTools = Omit<ToolwrightTools, 'read'> & { read: ReadTool }
+type DocumentedTools = Omit<ToolwrightTools, 'read' | 'grep' | 'glob'> & { read: ReadTool; grep: GrepTool }
 
 /**
  * Makes a set of the built-in tools with options of its own.
@@ -192,12 +194,13 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
     read: createToolkitReadTool(bound, texts.read, toolkit),
     write: createWriteTool(bound, texts.write, toolkit),
     edit: createEditTool(bound, texts.edit, toolkit),
-    grep: createGrepTool(bound, texts.grep, toolkit),
+    grep: createToolkitGrepTool(bound, texts.grep, toolkit),
     ...(extraTools.includes('apply_patch') && { apply_patch: createApplyPatchTool(bound, texts.apply_patch) }),
   }
+  const glob = createGlobTool(bound, texts.glob, toolkit)
   const tools = streamOutput
-    ? { ...files, bash: createStreamingBashTool(bound, texts.bash, toolkit) }
-    : { ...files, bash: createBashTool(bound, texts.bash, toolkit) }
+    ? { ...files, bash: createStreamingBashTool(bound, texts.bash, toolkit), glob }
+    : { ...files, bash: createBashTool(bound, texts.bash, toolkit), glob }
   return processes === undefined ? tools : withEnd(Object.assign(tools, createProcessTools(bound, texts, processes)), processes)
 }
 

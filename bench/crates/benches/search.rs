@@ -7,7 +7,9 @@ use std::sync::atomic::AtomicBool;
 use divan::Bencher;
 use tempfile::TempDir;
 use toolwright_benches::{FREQUENT, tree};
-use toolwright_search::{CutAdvice, GrepRequest, Parallelism, Scope, grep, list_files, overview};
+use toolwright_search::{
+    CutAdvice, GrepOptions, GrepRequest, Parallelism, Scope, grep, list_files, overview,
+};
 
 const SIZES: [usize; 2] = [20, 2_000];
 const NOWHERE: &str = "thisIsNowhere";
@@ -36,6 +38,7 @@ fn search(root: &Path, pattern: &str, max_output_bytes: usize) {
         cancel: &NEVER,
         parallelism: Parallelism::default(),
         advice: CutAdvice::default(),
+        options: GrepOptions::default(),
     };
     let found = grep(&request, &|path| File::open(root.join(path))).expect("a pattern");
     divan::black_box(found);

@@ -7,10 +7,15 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use toolwright_fs::{DirectoryGrant, FileLocation, FsError, Root};
-use toolwright_search::{GrepRequest, Hit, LineMatches, LineQuery, Parallelism};
+use toolwright_names::printable_path;
+pub use toolwright_search::{GrepOptions, Prints};
+use toolwright_search::{GrepRequest, GrepText, Hit, LineMatches, LineQuery, Parallelism};
 
+use crate::empty_search::{AskedNames, named, notes};
 use crate::failure::{Unfinished, searches};
 use crate::session_search::{Search, SearchInput};
+use crate::voice::Door;
+use crate::voice::searches::empty::{self, Argument, at_door};
 use crate::{rows, text, voice};
 
 /// A search below a root, whose result is a text as ripgrep prints it.
@@ -26,13 +31,27 @@ pub struct GrepInput<'a> {
     pub limit_bytes: usize,
     /// When to give up.
     pub timeout: Duration,
+    /// What is printed.
+    pub options: GrepOptions<'a>,
+}
+
+/// The text of a search below a root.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SearchText {
+    /// Lines, or nothing where nothing matches.
+    pub text: String,
+    /// What the text does not say, for a model.
+    pub note: Option<String>,
 }
 
 impl GrepInput<'_> {
     /// Searches: `file:line:text` lines, or nothing where nothing matches.
-    pub fn run(&self, cancel: &AtomicBool) -> Result<String, Unfinished> {
+    pub fn run(&self, cancel: &AtomicBool) -> Result<SearchText, Unfinished> {
         let (root, located) = self.start().map_err(searches::start)?;
-        let Self { pattern, limit_bytes, timeout, .. } = *self;
+        let Self { pattern, limit_bytes, timeout, options, .. } = *self;
+        if options.is_for_model && is_in_git(&located.relative) {
+            return Ok(SearchText::empty(at_door(empty::GIT, Door::Tools)));
+        }
         let request = GrepRequest {
             root: &located.root,
             start: &located.relative,
@@ -43,10 +62,22 @@ impl GrepInput<'_> {
             cancel,
             parallelism: Parallelism::default(),
             advice: voice::searches::AFTER_CUT,
+            options,
         };
-        let result = toolwright_search::grep(&request, &|path| root.open_listed(path))
-            .map_err(|error| searches::grep(error, pattern, limit_bytes, timeout))?;
-        Ok(text::within(result.text, limit_bytes))
+        let result =
+            toolwright_search::grep(&request, &|path| root.open_listed(path))
+                .map_err(|error| searches::below_root(error, "grep", pattern, limit_bytes, timeout))
+                .map_err(|error| {
+                    if options.is_for_model { searches::with_multiline(error) } else { error }
+                })?;
+        let note = (options.is_for_model && result.matches == 0 && !result.truncated).then(|| {
+            let GrepText { left_out, files_searched, .. } = &result;
+            let display = |path: &Path| printable_path(path).into_owned();
+            let named = named(&left_out.any, &display);
+            let text = empty::no_lines(pattern, *files_searched, &named, left_out.any.total);
+            at_door(&text, Door::Tools)
+        });
+        Ok(SearchText { text: text::within(result.text, limit_bytes), note })
     }
 
     fn start(&self) -> Result<(Root, FileLocation), FsError> {
@@ -54,6 +85,17 @@ impl GrepInput<'_> {
         let located = root.locate(self.path)?;
         Ok((root, located))
     }
+}
+
+impl SearchText {
+    pub(crate) fn empty(note: String) -> Self {
+        Self { text: String::new(), note: Some(note) }
+    }
+}
+
+/// Whether a path is that of a `.git`, or of something in it.
+pub(crate) fn is_in_git(path: &Path) -> bool {
+    path.iter().any(|name| name == ".git")
 }
 
 /// The start path in the output: relative to the root, and as it was written where that can be printed
@@ -83,8 +125,6 @@ pub struct SessionGrepInput {
     pub glob: Option<String>,
     /// Ignore case.
     pub case_insensitive: bool,
-    /// The most bytes of a line.
-    pub max_line_bytes: usize,
 }
 
 /// A matching line.
@@ -94,8 +134,11 @@ pub struct Match {
     pub path: String,
     /// The number of the line, from one.
     pub line: u64,
-    /// The line without its end.
+    /// The line without its end, or the part of a long one around its first match.
     pub text: String,
+    /// If it is a part: the byte of the line at which the match begins, from one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<u64>,
 }
 
 /// What a search found.
@@ -113,6 +156,8 @@ pub struct SessionGrepOutput {
     pub sidecar: Option<PathBuf>,
     /// What could not be searched, or not to its end, and why: `path: why`.
     pub unsearched: Vec<String>,
+    /// What the matches do not say.
+    pub notes: Vec<String>,
 }
 
 impl SessionGrepOutput {
@@ -132,6 +177,8 @@ impl SessionGrepOutput {
             count: Option<u64>,
             #[serde(skip_serializing_if = "<[_]>::is_empty")]
             not_searched: &'a [String],
+            #[serde(skip_serializing_if = "<[_]>::is_empty")]
+            notes: &'a [String],
         }
         let sidecar = self.sidecar.as_ref();
         rows::text(&MatchListing {
@@ -141,6 +188,7 @@ impl SessionGrepOutput {
             last: sidecar.and(self.last.as_deref()),
             count: sidecar.and(self.count),
             not_searched: &self.unsearched,
+            notes: &self.notes,
         })
     }
 }
@@ -151,10 +199,52 @@ impl SessionGrepInput {
         let globs: Vec<&str> = self.glob.as_deref().into_iter().collect();
         let Self { search: SearchInput { pattern, .. }, case_insensitive, .. } = self;
         let query = LineQuery { pattern, globs: &globs, case_insensitive: *case_insensitive };
-        let all = self.search.run("grep", cancel, |scope, open| {
-            toolwright_search::find_lines(scope, &query, open)
+        let all = self.search.run("grep", cancel, |search, scope, open| {
+            let lines = toolwright_search::find_lines(scope, &query, open)?;
+            let asked = globs.first().filter(|_| lines.files_searched == 0);
+            let why = asked.map(|pattern| {
+                let display = |path: &Path| search.display(path);
+                let (argument, root) = (Argument::Glob, scope.root);
+                let asked = AskedNames { pattern, argument, root, display: &display };
+                asked.sentence(scope, &lines.left_out, open)
+            });
+            Ok((lines, why.transpose()?))
         })?;
-        self.output(&all)
+        let notes = self.notes(&all);
+        let all: Vec<_> = all.into_iter().map(|(search, (lines, _))| (search, lines)).collect();
+        let mut output = self.output(&all)?;
+        let is_cut = |one: &Match| one.column.is_some();
+        if output.matches.iter().chain(output.last.iter().flatten()).any(is_cut) {
+            output.notes.push(empty::WINDOWS.to_owned());
+        }
+        output.notes.extend(notes);
+        Ok(output)
+    }
+
+    /// What the matches do not say: why there are none, or what was left out.
+    fn notes(&self, all: &[(Search<'_>, (LineMatches, Option<String>))]) -> Vec<String> {
+        let door = Door::Session;
+        if all.iter().any(|(_, (lines, _))| lines.count > 0) {
+            let of = |(search, (lines, _)): &(Search<'_>, (LineMatches, _))| {
+                notes(&lines.left_out, &|path| search.display(path), door)
+            };
+            return all.iter().flat_map(of).collect();
+        }
+        if all.is_empty() {
+            return vec![at_door(empty::GIT, door)];
+        }
+        if let Some(why) = all.iter().find_map(|(_, (_, why))| why.as_ref())
+            && all.iter().all(|(_, (lines, _))| lines.files_searched == 0)
+        {
+            return vec![at_door(why, door)];
+        }
+        let searched = all.iter().map(|(_, (lines, _))| lines.files_searched).sum();
+        let total = all.iter().map(|(_, (lines, _))| lines.left_out.any.total).sum();
+        let left_out = all.iter().flat_map(|(search, (lines, _))| {
+            named(&lines.left_out.any, &|path| search.display(path))
+        });
+        let left_out: Vec<_> = left_out.take(3).collect();
+        vec![at_door(&empty::no_lines(&self.search.pattern, searched, &left_out, total), door)]
     }
 
     fn output(&self, all: &[(Search<'_>, LineMatches)]) -> Result<SessionGrepOutput, Unfinished> {
@@ -163,7 +253,8 @@ impl SessionGrepInput {
         let to_match = |(search, hit): (&Search<'_>, Hit<'_>)| Match {
             path: search.display(hit.path),
             line: hit.line,
-            text: text::clipped(hit.text, self.max_line_bytes).into_owned(),
+            text: String::from_utf8_lossy(hit.text).into_owned(),
+            column: hit.column,
         };
         let count: u64 = all.iter().map(|(_, result)| result.count).sum();
         let is_stopped = all.iter().any(|(_, result)| result.truncated);
@@ -178,6 +269,9 @@ impl SessionGrepInput {
         let lines = hits().map(|(search, hit)| {
             let mut line = format!("{}:{}:", search.display(hit.path), hit.line).into_bytes();
             line.extend_from_slice(hit.text);
+            if let Some(column) = hit.column.filter(|&column| column > 1) {
+                line.extend_from_slice(format!(" [column {column}]").as_bytes());
+            }
             line.push(b'\n');
             Cow::Owned(line)
         });
@@ -191,6 +285,7 @@ impl SessionGrepInput {
                 .iter()
                 .flat_map(|(search, result)| search.unsearched(&result.unsearched))
                 .collect(),
+            notes: Vec::new(),
         })
     }
 }

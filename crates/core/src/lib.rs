@@ -15,6 +15,7 @@ pub mod contract_code;
 pub mod denials;
 pub mod directories;
 pub mod edit;
+mod empty_search;
 pub mod entries;
 pub mod failure;
 pub mod file;

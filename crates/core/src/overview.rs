@@ -89,7 +89,7 @@ impl OverviewInput {
         let all = self.over.run(
             0,
             cancel,
-            |scope, open| toolwright_search::overview(scope, self.depth, open),
+            |_, scope, open| toolwright_search::overview(scope, self.depth, open),
             |error| searches::overview(&error, &tool, self.over.timeout),
         )?;
         Ok(self.output(&all))

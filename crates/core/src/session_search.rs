@@ -12,6 +12,7 @@ use toolwright_search::{GrepError, OpenFile, Parallelism, Scope, Unsearched};
 use crate::access::target::Target;
 use crate::access::visibility::Visibility;
 use crate::failure::{Unfinished, searches};
+use crate::grep::is_in_git;
 use crate::sidecar::SidecarRequest;
 
 /// How far results go beyond the limit of a sidecar file, so that it is certain to become full.
@@ -58,7 +59,7 @@ impl SearchTargets {
         &self,
         max_bytes: usize,
         cancel: &AtomicBool,
-        search: impl Fn(&Scope<'_>, &OpenFile<'_>) -> Result<T, GrepError>,
+        search: impl Fn(&Search<'_>, &Scope<'_>, &OpenFile<'_>) -> Result<T, GrepError>,
         failed: impl Fn(GrepError) -> Unfinished,
     ) -> Result<Vec<(Search<'_>, T)>, Unfinished> {
         let deadline = Instant::now().checked_add(self.timeout);
@@ -77,7 +78,7 @@ impl SearchTargets {
                 cancel,
                 parallelism: Parallelism::default(),
             };
-            let result = search(&scope, &|path| one.opener.open(path)).map_err(&failed)?;
+            let result = search(&one, &scope, &|path| one.opener.open(path)).map_err(&failed)?;
             Ok((one, result))
         });
         each.collect()
@@ -96,17 +97,23 @@ impl SearchTargets {
 }
 
 impl SearchInput {
-    /// Runs `search` over each target. `name` is the name of the search in messages.
+    /// Runs `search` over each target. `name` is the name of the search in messages. A target in a `.git` is
+    /// not searched, and has no result.
     pub(crate) fn run<T>(
         &self,
         name: &str,
         cancel: &AtomicBool,
-        search: impl Fn(&Scope<'_>, &OpenFile<'_>) -> Result<T, GrepError>,
+        search: impl Fn(&Search<'_>, &Scope<'_>, &OpenFile<'_>) -> Result<T, GrepError>,
     ) -> Result<Vec<(Search<'_>, T)>, Unfinished> {
         let limit = usize::try_from(self.sidecar.limit_bytes).unwrap_or(usize::MAX);
-        self.over.run(limit.saturating_add(BEYOND_SIDECAR), cancel, search, |error| {
-            searches::in_session(error, name, &self.pattern, self.over.timeout)
-        })
+        let unless_git = |one: &Search<'_>, scope: &Scope<'_>, open: &OpenFile<'_>| {
+            (!one.is_in_git(scope.start)).then(|| search(one, scope, open)).transpose()
+        };
+        let all =
+            self.over.run(limit.saturating_add(BEYOND_SIDECAR), cancel, unless_git, |error| {
+                searches::in_session(error, name, &self.pattern, self.over.timeout)
+            })?;
+        Ok(all.into_iter().filter_map(|(one, result)| Some((one, result?))).collect())
     }
 
     /// The most results that are given, as many as fit in memory.
@@ -127,6 +134,11 @@ impl Search<'_> {
         tools.iter().all(|tool| {
             Visibility { policy, rules, tool, is_approved: *is_approved }.shows(&real_path)
         })
+    }
+
+    /// Whether a path below the target is that of a `.git`, or of something in it.
+    fn is_in_git(&self, relative: &Path) -> bool {
+        is_in_git(&self.display_path(relative))
     }
 
     /// A path below the target as the tools take it.

@@ -132,6 +132,8 @@ fn a_project_as_a_model_reads_it() {
         ("dist/bundle.js", "ignored\n"),
         (".gitignore", "dist/\n"),
         (".git/HEAD", "ref: x\n"),
+        (".git/objects/x", ""),
+        (".git/refs/x", ""),
         ("LICENSE", "MIT\n"),
     ]);
     fixture.put("bin/shop", b"#!/usr/bin/env node\n");
@@ -387,7 +389,7 @@ proptest! {
         depth in 0_usize..5,
         max_lines in 0_usize..30,
     ) {
-        let fixture = Fixture::new(&[(".git/HEAD", "x"), (ignored_in, &ignored.join("\n"))]);
+        let fixture = Fixture::new(&[(".git/HEAD", "x"), (".git/objects/x", ""), (".git/refs/x", ""), (ignored_in, &ignored.join("\n"))]);
         for (number, path) in files.iter().enumerate() {
             let padding = " ".repeat(number);
             let content = match path.rsplit_once('.') {

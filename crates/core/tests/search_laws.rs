@@ -81,8 +81,7 @@ fn variables(path: &Path) -> Variables {
 }
 
 fn grep(search: SearchInput) -> (Vec<String>, bool) {
-    let input =
-        SessionGrepInput { search, glob: None, case_insensitive: false, max_line_bytes: 100 };
+    let input = SessionGrepInput { search, glob: None, case_insensitive: false };
     let output = input.run(&NEVER).unwrap();
     let paths = output.matches.iter().map(|hit| hit.path.clone()).collect();
     (paths, output.sidecar.is_some())

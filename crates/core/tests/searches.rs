@@ -16,8 +16,10 @@ use toolwright_core::access::rules::{WrittenRule, compile};
 use toolwright_core::access::target::{self, Purpose};
 use toolwright_core::code::Code;
 use toolwright_core::failure::{Failure, Unfinished};
-use toolwright_core::glob::{GlobInput, GlobOutput};
-use toolwright_core::grep::{GrepInput, Match, SessionGrepInput, SessionGrepOutput};
+use toolwright_core::glob::{GlobInput, GlobOutput, ListInput};
+use toolwright_core::grep::{
+    GrepInput, GrepOptions, Match, SearchText, SessionGrepInput, SessionGrepOutput,
+};
 use toolwright_core::session_search::{SearchInput, SearchTargets};
 use toolwright_core::sidecar::SidecarRequest;
 use toolwright_fs::DirectoryGrant;
@@ -79,13 +81,28 @@ impl Fixture {
 
     fn grep(&self, path: &str, pattern: &str, limit_bytes: usize) -> Result<String, Unfinished> {
         let root = DirectoryGrant::new("rootDir", &self.path);
-        let input = GrepInput { root: &root, path, pattern, limit_bytes, timeout: LONG };
+        let options = GrepOptions::default();
+        let input = GrepInput { root: &root, path, pattern, limit_bytes, timeout: LONG, options };
+        input.run(&AtomicBool::new(false)).map(|found| found.text)
+    }
+
+    fn grep_for_model(&self, path: &str, pattern: &str) -> SearchText {
+        let root = DirectoryGrant::new("rootDir", &self.path);
+        let options = GrepOptions { is_for_model: true, ..GrepOptions::default() };
+        let limit_bytes = 100_000;
+        let input = GrepInput { root: &root, path, pattern, limit_bytes, timeout: LONG, options };
+        input.run(&AtomicBool::new(false)).unwrap()
+    }
+
+    fn list(&self, path: &str, pattern: &str) -> Result<SearchText, Unfinished> {
+        let root = DirectoryGrant::new("rootDir", &self.path);
+        let input = ListInput { root: &root, path, pattern, limit_bytes: 100_000, timeout: LONG };
         input.run(&AtomicBool::new(false))
     }
 }
 
 fn session_grep(search: SearchInput) -> SessionGrepInput {
-    SessionGrepInput { search, glob: None, case_insensitive: false, max_line_bytes: 100 }
+    SessionGrepInput { search, glob: None, case_insensitive: false }
 }
 
 fn run(input: &SessionGrepInput) -> Result<SessionGrepOutput, Unfinished> {
@@ -134,8 +151,8 @@ fn grep_keeps_to_its_limit_and_names_what_is_wrong() {
     assert_eq!(refused(".", "(").code, Code::GrepFailed);
     assert_eq!(refused(".", "(").details["pattern"], "(");
     let root = DirectoryGrant::new("rootDir", &fixture.path);
-    let input =
-        GrepInput { root: &root, path: ".", pattern: "x", limit_bytes: 9, timeout: Duration::ZERO };
+    let (limit_bytes, timeout, options) = (9, Duration::ZERO, GrepOptions::default());
+    let input = GrepInput { root: &root, path: ".", pattern: "x", limit_bytes, timeout, options };
     assert_eq!(failure(input.run(&AtomicBool::new(false))).code, Code::ProcessTimeout);
     let input = GrepInput { timeout: LONG, ..input };
     assert_eq!(input.run(&AtomicBool::new(true)), Err(Unfinished::Cancelled));
@@ -177,9 +194,9 @@ fn a_search_narrows_to_a_file_a_glob_and_a_case() {
     assert_eq!(matches(&run(&markdown).unwrap()), [("b.md", 3, "X4 long enough")]);
     let text = SessionGrepInput { glob: Some("*.txt".to_owned()), ..search.clone() };
     assert_eq!(run(&text).unwrap().files_searched, 1);
-    let any_case = SessionGrepInput { case_insensitive: true, max_line_bytes: 3, ..search };
+    let any_case = SessionGrepInput { case_insensitive: true, ..search };
     let output = run(&any_case).unwrap();
-    assert_eq!(matches(&output)[3], ("b.md", 3, "X4 …"));
+    assert_eq!(matches(&output)[3], ("b.md", 3, "X4 long enough"));
 }
 
 #[test]
@@ -289,12 +306,18 @@ fn is_root() -> bool {
 #[test]
 fn a_tool_gets_what_there_is() {
     let output = SessionGrepOutput {
-        matches: vec![Match { path: "a".to_owned(), line: 1, text: "\"x\"".to_owned() }],
+        matches: vec![Match {
+            path: "a".to_owned(),
+            line: 1,
+            text: "\"x\"".to_owned(),
+            column: None,
+        }],
         last: Some(Vec::new()),
         count: Some(1),
         files_searched: 2,
         sidecar: None,
         unsearched: Vec::new(),
+        notes: Vec::new(),
     };
     let parsed = |text: String| serde_json::from_str::<serde_json::Value>(&text).unwrap();
     let items = json!([{ "path": "a", "line": 1, "text": "\"x\"" }]);
@@ -302,15 +325,147 @@ fn a_tool_gets_what_there_is() {
     let more = SessionGrepOutput {
         sidecar: Some("/s".into()),
         unsearched: vec!["b: why".to_owned()],
+        notes: vec!["why".to_owned()],
         ..output
     };
     assert_eq!(
         parsed(more.to_json()),
         json!({
             "items": items, "files_scanned": 2, "output_path": "/s", "last": [], "count": 1,
-            "not_searched": ["b: why"],
+            "not_searched": ["b: why"], "notes": ["why"],
         })
     );
-    let listing = GlobOutput { entries: vec!["a".to_owned()], sidecar: None, unlisted: Vec::new() };
+    let (entries, unlisted, notes) = (vec!["a".to_owned()], Vec::new(), Vec::new());
+    let listing = GlobOutput { entries, sidecar: None, unlisted, notes };
     assert_eq!(parsed(listing.to_json()), json!({ "items": ["a"] }));
+}
+
+/// A repository with what is left out: `dist` and `.github`, `a.log`, `out/*`.
+fn repository() -> Fixture {
+    let made = tempfile::tempdir().unwrap();
+    let path = made.path().canonicalize().unwrap();
+    for (name, text) in [
+        (".git/HEAD", "needle\n"),
+        (".git/objects/x", ""),
+        (".git/refs/x", ""),
+        (".gitignore", "dist/\n*.log\nout/*\n"),
+        (".github/ci.yml", "on: push\n"),
+        ("dist/o.md", "ignored\n"),
+        ("out/p.md", "ignored\n"),
+        ("a.log", "ignored\n"),
+        ("src/main.ts", "main\nhelper\n"),
+        ("app/[slug]/page.tsx", "page\n"),
+        ("README.md", "read\n"),
+    ] {
+        let path = path.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let set = json!({ "fs": { "read": ["{workspace}/**"] } });
+    let request = PolicyRequest {
+        variables: Variables { workspace: vec![path.clone()], ..Variables::default() },
+        names: Some(vec![GrantedName { path: path.clone(), written: path.clone() }]),
+        conjunction: vec![vec![Requirements { source: "test".to_owned(), set }]],
+        ..PolicyRequest::default()
+    };
+    let policy = Arc::new(Policy::compile(&request, None).unwrap());
+    Fixture { _made: made, path, policy }
+}
+
+/// Every sentence about what a search has not shown, at both doors.
+#[test]
+fn what_is_left_out_is_said_with_the_next_move() {
+    let fixture = repository();
+    let mut texts = String::new();
+    let patterns = [
+        "*.log",
+        "a.log",
+        "dist/**",
+        "dist/o.md",
+        "dist",
+        "{src,dist}/*",
+        ".github/**",
+        "out/*.md",
+        ".git/**",
+        "app",
+        "page",
+        "app/page.tsx",
+        "readme.md",
+        ".*\\.ts$",
+        "\\.go$",
+        "src/.*\\.tsx?$",
+        "../x",
+        "~/x",
+        "*.rs",
+        "[slug]",
+        "*",
+    ];
+    for pattern in patterns {
+        let found = fixture.list(".", pattern).unwrap();
+        let session = glob(fixture.input(&["."], pattern)).unwrap();
+        let text = found.text.replace('\n', " ");
+        assert_eq!(text.split_whitespace().collect::<Vec<_>>(), session.entries);
+        texts.push_str(&format!("glob {pattern}\n  {text}{}\n", found.note.unwrap_or_default()));
+        texts.push_str(&format!("  {}\n", session.notes.join(" ")));
+    }
+    for (path, pattern) in [
+        (".", "ignored"),
+        (".", "main\\|helper"),
+        (".", "-i MAIN"),
+        ("src", "nothing"),
+        ("dist", "x"),
+        (".git", "needle"),
+        (".git/HEAD", "needle"),
+        (".", "main"),
+    ] {
+        let found = fixture.grep_for_model(path, pattern);
+        let session = run(&session_grep(fixture.input(&[path], pattern))).unwrap();
+        let text = found.text.replace('\n', " ");
+        texts.push_str(&format!(
+            "grep {pattern} in {path}\n  {text}{}\n",
+            found.note.unwrap_or_default()
+        ));
+        texts.push_str(&format!("  {}\n", session.notes.join(" ")));
+    }
+    for glob in ["dist/*", "*.log", "app", "*.go", "*.tsx"] {
+        let input = session_grep(fixture.input(&["."], "ignored"));
+        let output = run(&SessionGrepInput { glob: Some(glob.to_owned()), ..input }).unwrap();
+        texts.push_str(&format!("grep with glob {glob}\n  {}\n", output.notes.join(" ")));
+    }
+    insta::assert_snapshot!(texts);
+}
+
+#[test]
+fn a_long_line_is_a_window_with_its_column() {
+    let fixture = Fixture::new();
+    let line = format!("{}needle{}", "a".repeat(5_000), "b".repeat(250_000));
+    fs::write(fixture.path.join("a/0.min.js"), line).unwrap();
+    fs::write(fixture.path.join("a/z.ts"), "needle\n").unwrap();
+    let found = fixture.grep_for_model(".", "needle");
+    assert!(found.text.len() < 700 && found.text.ends_with("a/z.ts:1:needle\n"), "{}", found.text);
+    assert!(found.text.contains("aneedleb") && found.text.contains(" [column 5001 of 255006]\n"));
+    let output = run(&session_grep(fixture.input(&["."], "needle"))).unwrap();
+    assert_eq!(output.matches[0].column, Some(5_001));
+    assert!(output.matches[0].text.len() < 600 && output.matches[0].text.contains("needle"));
+    assert!(output.matches[1].column.is_none() && output.notes[0].contains("`column`"));
+}
+
+#[test]
+fn a_list_that_is_cut_says_so_and_a_file_is_no_directory() {
+    let fixture = Fixture::new();
+    let root = DirectoryGrant::new("rootDir", &fixture.path);
+    for name in 0..100 {
+        fs::write(fixture.path.join(format!("a/{name:03}.txt")), "").unwrap();
+    }
+    for limit_bytes in [20, 200, 500, 900, 2_000] {
+        let input = ListInput { root: &root, path: "a", pattern: "*", limit_bytes, timeout: LONG };
+        let text = input.run(&AtomicBool::new(false)).unwrap().text;
+        assert!(text.len() <= limit_bytes && text.ends_with('\n'), "{limit_bytes}: {text}");
+        assert_eq!(text.contains("[list cut"), (200..1_010).contains(&limit_bytes), "{text}");
+    }
+    assert_eq!(failure(fixture.list("b.md", "*")).code, Code::NotADirectory);
+    assert_eq!(failure(fixture.list("missing", "*")).code, Code::GrepFailed);
+    assert_eq!(failure(fixture.list(".", "a[")).code, Code::GrepFailed);
+    assert_eq!(fixture.list(".", "./b.md").unwrap().text, "b.md\n");
+    assert_eq!(fixture.list("a", "1.txt").unwrap().text, "a/1.txt\n");
 }

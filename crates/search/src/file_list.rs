@@ -5,13 +5,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::error::GrepError;
+use crate::left_out::SearchLeftOuts;
 use crate::listing::{FileMetadata, WalkError};
-use crate::name_filter::NameFilter;
 use crate::output::Unsearched;
 use crate::parallel::VisitorBuilder;
 use crate::query::{OpenFile, PathFilter, Scope};
 use crate::records;
-use crate::search::Search;
+use crate::search::{Found, Search};
 use crate::stop_signal::Stopped;
 use crate::tree::Visitor;
 use crate::worker_output::WorkerOutput;
@@ -26,6 +26,8 @@ pub struct FileList {
     pub truncated: bool,
     /// The directories that could not be listed.
     pub unlisted: Unsearched,
+    /// What was left out because of its name.
+    pub left_out: SearchLeftOuts,
 }
 
 impl FileList {
@@ -35,19 +37,20 @@ impl FileList {
     }
 }
 
-/// Lists the files whose names match `globs`, as `rg -g` takes them. Without any, lists all files
-/// that a search would read.
+/// Lists the files that a search would read: those whose names match `globs`, as `rg -g` takes them, and all
+/// without any.
 pub fn list_files(
     scope: &Scope<'_>,
     globs: &[&str],
     open: &OpenFile<'_>,
 ) -> Result<FileList, GrepError> {
     let lister = FileLister(scope);
-    let search = Search { scope, display: scope.start, open, names: NameFilter::new(globs)? };
-    let (output, unlisted) = search.run(&lister, records::paths_to_text)?;
+    let search = Search { scope, display: scope.start, open, globs, frees_start: true };
+    let Found { output, unsearched: unlisted, left_out } =
+        search.run(&lister, records::paths_to_text)?;
     let truncated = output.full;
     let (records, count) = output.into_lines();
-    Ok(FileList { records, count, truncated, unlisted })
+    Ok(FileList { records, count, truncated, unlisted, left_out })
 }
 
 struct FileLister<'a>(&'a Scope<'a>);

@@ -12,8 +12,8 @@ use rustix::fs::{FileType, fstat};
 
 use crate::listing::{FileMetadata, WalkError, display_path, has_moved};
 use crate::parallel::VisitorBuilder;
-use crate::printer::{Format, LinePrinter};
-use crate::query::{LINE_LIMIT, OpenFile, Scope};
+use crate::printer::{Format, Layout, LinePrinter};
+use crate::query::{GrepOptions, LINE_LIMIT, OpenFile, Scope};
 use crate::reader::{InterruptibleReader, ReadEnd};
 use crate::stop_signal::Stopped;
 use crate::tree::Visitor;
@@ -30,7 +30,8 @@ pub(crate) struct LineSearch<'a> {
     display: &'a Path,
     open: &'a OpenFile<'a>,
     matcher: RegexMatcher,
-    format: Format,
+    layout: Layout,
+    options: GrepOptions<'a>,
     /// Counts the files that passed the filter.
     pub(crate) files_searched: AtomicU64,
 }
@@ -41,9 +42,10 @@ impl<'a> LineSearch<'a> {
         display: &'a Path,
         open: &'a OpenFile<'a>,
         matcher: RegexMatcher,
-        format: Format,
+        layout: Layout,
+        options: GrepOptions<'a>,
     ) -> Self {
-        Self { scope, display, open, matcher, format, files_searched: AtomicU64::new(0) }
+        Self { scope, display, open, matcher, layout, options, files_searched: AtomicU64::new(0) }
     }
 
     fn accepts(&self, path: &Path) -> bool {
@@ -68,7 +70,7 @@ impl VisitorBuilder for LineSearch<'_> {
         if !self.accepts(self.scope.start) {
             return Ok(());
         }
-        let binary = match self.format {
+        let binary = match self.layout.format {
             // As in ripgrep, a file that was named is searched to its end even if it is binary.
             Format::Text => BinaryDetection::convert(0),
             Format::Record => BinaryDetection::quit(0),
@@ -105,7 +107,7 @@ impl<'a> FileSearch<'a> {
             search,
             output,
             matcher: search.matcher.clone(),
-            piece_searcher: searcher(&binary, 1).bom_sniffing(false).build(),
+            piece_searcher: searcher(&binary, 1, &search.options).bom_sniffing(false).build(),
             piece: Vec::new(),
             block_searcher: None,
             binary,
@@ -153,7 +155,11 @@ impl<'a> FileSearch<'a> {
             ReadEnd::Stopped(stopped) => Err(stopped),
             ReadEnd::Failed => Ok(Err(Unread::Failed(error))),
             // Neither the reader nor the printer fails otherwise: the line buffer is full.
-            ReadEnd::Fine | ReadEnd::Utf16 => Ok(Err(Unread::LongLine)),
+            ReadEnd::Fine | ReadEnd::Utf16 => Ok(Err(if self.search.options.multiline {
+                Unread::LongFile
+            } else {
+                Unread::LongLine
+            })),
         }
     }
 
@@ -168,7 +174,7 @@ impl<'a> FileSearch<'a> {
             self.piece.resize(size, 0);
         }
         let text = file.whole(&mut self.piece[..size])?;
-        let printer = LinePrinter::new(self.output, path, self.search.format);
+        let printer = LinePrinter::new(self.output, path, self.search.layout, &self.matcher);
         self.piece_searcher.search_slice(&self.matcher, text, printer)
     }
 
@@ -177,10 +183,11 @@ impl<'a> FileSearch<'a> {
         file: InterruptibleReader<'_, &File>,
         path: &Path,
     ) -> io::Result<()> {
-        let binary = &self.binary;
-        let searcher =
-            self.block_searcher.get_or_insert_with(|| searcher(binary, LINE_LIMIT).build());
-        let printer = LinePrinter::new(self.output, path, self.search.format);
+        let (binary, options) = (&self.binary, &self.search.options);
+        let searcher = self
+            .block_searcher
+            .get_or_insert_with(|| searcher(binary, LINE_LIMIT, options).build());
+        let printer = LinePrinter::new(self.output, path, self.search.layout, &self.matcher);
         searcher.search_reader(&self.matcher, file, printer)
     }
 }
@@ -216,10 +223,13 @@ fn size_of(file: &File) -> Option<u64> {
 }
 
 /// As ripgrep configures it without flags, but without memory maps and with bounded memory.
-fn searcher(binary: &BinaryDetection, memory: usize) -> SearcherBuilder {
+fn searcher(binary: &BinaryDetection, memory: usize, options: &GrepOptions<'_>) -> SearcherBuilder {
     let mut searcher = SearcherBuilder::new();
     searcher
         .line_number(true)
+        .multi_line(options.multiline)
+        .before_context(options.context)
+        .after_context(options.context)
         .memory_map(MmapChoice::never())
         .heap_limit(Some(memory))
         .binary_detection(binary.clone());
@@ -233,4 +243,6 @@ enum Unread {
     Failed(io::Error),
     #[error("holds a line longer than {} MiB, searched up to there", LINE_LIMIT >> 20)]
     LongLine,
+    #[error("is longer than {} MiB, which a search over lines does not take", LINE_LIMIT >> 20)]
+    LongFile,
 }

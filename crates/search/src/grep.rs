@@ -4,14 +4,14 @@ use std::path::Path;
 
 use crate::error::GrepError;
 use crate::file_search::LineSearch;
+use crate::left_out::SearchLeftOuts;
 use crate::listing::display_path;
-use crate::matcher::matcher;
-use crate::name_filter::NameFilter;
+use crate::matcher::{MatchRules, matcher};
 use crate::output::Unsearched;
-use crate::printer::Format;
-use crate::query::{GrepRequest, LineQuery, OpenFile, Scope};
+use crate::printer::{Format, Layout};
+use crate::query::{GrepOptions, GrepRequest, LineQuery, OpenFile, Prints, Scope};
 use crate::records::{self, Hit};
-use crate::search::Search;
+use crate::search::{Found, Search};
 
 /// The text of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +26,10 @@ pub struct GrepText {
     /// The number of files and directories that could not be searched, whether or not `text` has
     /// room for them.
     pub unsearched: u64,
+    /// How many files were searched; nothing if the output was cut.
+    pub files_searched: u64,
+    /// What was left out because of its name; nothing if the output was cut.
+    pub left_out: SearchLeftOuts,
 }
 
 /// Searches for a pattern, and prints what `rg -n --no-heading -H` prints.
@@ -41,15 +45,34 @@ pub fn grep(request: &GrepRequest<'_>, open: &OpenFile<'_>) -> Result<GrepText, 
         cancel,
         parallelism,
     };
-    let regex = matcher(request.pattern, false)?;
-    let lines = LineSearch::new(scope, display, open, regex, Format::Text);
-    let search = Search { scope, display, open, names: NameFilter::new(&[])? };
-    let (output, mut unsearched) = search.run(&lines, <[u8]>::to_vec)?;
+    let options = request.options;
+    let regex = matcher(
+        request.pattern,
+        MatchRules { multiline: options.multiline, ..Default::default() },
+    )?;
+    let format = Format::Text;
+    let layout = Layout { format, prints: options.prints, has_windows: options.is_for_model };
+    let options = GrepOptions {
+        context: if options.prints == Prints::Lines { options.context } else { 0 },
+        ..options
+    };
+    let lines = LineSearch::new(scope, display, open, regex, layout, options);
+    let globs = options.glob.as_slice();
+    let search = Search { scope, display, open, globs, frees_start: options.is_for_model };
+    let Found { output, mut unsearched, left_out } = search.run(&lines, <[u8]>::to_vec)?;
     let displayed = |path: &Path| display_path(path, start, display);
     unsearched.rename(displayed);
     let stopped_in = displayed(&output.stopped_in);
     let (text, truncated, matches) = output.into_text(&stopped_in, &unsearched, request.advice);
-    Ok(GrepText { text, truncated, matches, unsearched: unsearched.total })
+    let files_searched = if truncated { 0 } else { lines.files_searched.into_inner() };
+    Ok(GrepText {
+        text,
+        truncated,
+        matches,
+        unsearched: unsearched.total,
+        files_searched,
+        left_out,
+    })
 }
 
 /// The matching lines of a search.
@@ -64,6 +87,8 @@ pub struct LineMatches {
     pub files_searched: u64,
     /// The files and directories that could not be searched, or not to their end.
     pub unsearched: Unsearched,
+    /// What was left out because of its name.
+    pub left_out: SearchLeftOuts,
 }
 
 impl LineMatches {
@@ -79,13 +104,14 @@ pub fn find_lines(
     query: &LineQuery<'_>,
     open: &OpenFile<'_>,
 ) -> Result<LineMatches, GrepError> {
-    let regex = matcher(query.pattern, query.case_insensitive)?;
-    let lines = LineSearch::new(scope, scope.start, open, regex, Format::Record);
-    let names = NameFilter::new(query.globs)?;
-    let search = Search { scope, display: scope.start, open, names };
-    let (output, unsearched) = search.run(&lines, records::hits_to_text)?;
+    let LineQuery { pattern, globs, case_insensitive } = *query;
+    let regex = matcher(pattern, MatchRules { case_insensitive, multiline: false })?;
+    let layout = Layout { format: Format::Record, prints: Prints::Lines, has_windows: true };
+    let lines = LineSearch::new(scope, scope.start, open, regex, layout, GrepOptions::default());
+    let search = Search { scope, display: scope.start, open, globs, frees_start: true };
+    let Found { output, unsearched, left_out } = search.run(&lines, records::hits_to_text)?;
     let truncated = output.full;
     let (records, count) = output.into_lines();
     let files_searched = lines.files_searched.into_inner();
-    Ok(LineMatches { records, count, truncated, files_searched, unsearched })
+    Ok(LineMatches { records, count, truncated, files_searched, unsearched, left_out })
 }

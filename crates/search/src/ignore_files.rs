@@ -1,9 +1,7 @@
 //! The ignore files of one directory, and the rules in them.
 
-use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,6 +9,7 @@ use std::sync::Arc;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::{Mode, OFlags};
 
+use crate::git_directory::exclude;
 use crate::lru_cache::LruCache;
 
 /// A larger file is not taken for an ignore file: only a hostile one is this large.
@@ -133,30 +132,6 @@ pub(crate) fn content(file: File) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).ok()?;
     (bytes.len() as u64 <= MAX_FILE_BYTES).then_some(bytes)
-}
-
-/// The `info/exclude` of a repository. In a worktree, `.git` is a file that names a directory, and a
-/// file in that directory names the repository.
-fn exclude(git: &Path, read: &dyn Fn(&Path) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
-    if let Some(content) = read(&git.join("info/exclude")) {
-        return Some(content);
-    }
-    let pointer = read(git)?;
-    let worktree = as_path(first_line(&pointer).strip_prefix(b"gitdir: ")?);
-    if !worktree.is_absolute() {
-        return None;
-    }
-    let common = read(&worktree.join("commondir"))?;
-    read(&worktree.join(as_path(first_line(&common))).join("info/exclude"))
-}
-
-fn first_line(content: &[u8]) -> &[u8] {
-    let line = content.split(|&byte| byte == b'\n').next().unwrap_or_default();
-    line.strip_suffix(b"\r").unwrap_or(line)
-}
-
-fn as_path(bytes: &[u8]) -> &Path {
-    Path::new(OsStr::from_bytes(bytes))
 }
 
 /// The rules of a file with this content in `dir`.

@@ -3,15 +3,19 @@
 //! A directory may have `.rgignore`, `.ignore`, `.gitignore` and `.git/info/exclude`. An earlier kind
 //! beats a later one, and within a kind a deeper directory wins. Git's rules apply only inside a
 //! repository, up to its top, and its global excludes come last. Hidden names are ignored unless a
-//! rule has `!name`. The caller's own patterns (`rg -g`) beat all of these.
+//! rule has `!name`. The caller's own patterns choose among what is left: only a pattern that is the very
+//! path or name of a file beats these rules. `.git` itself is never walked.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use crate::git_directory::is_repository;
 use crate::ignore_files::{DirectoryRules, Markers, content, open_by_path};
+use crate::left_out::Why;
 use crate::name_filter::{Decision, NameFilter};
 use crate::query::OpenFile;
 
@@ -24,8 +28,21 @@ pub(crate) struct IgnoreRules<'a> {
     root: &'a Path,
     open: &'a OpenFile<'a>,
     names: NameFilter,
+    /// Whether what is ignored is walked when the search begins there, by the rules inside of it alone.
+    frees_start: bool,
     /// Git's global excludes, read in the first repository.
     global: OnceLock<Option<Gitignore>>,
+}
+
+/// What becomes of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Shown,
+    /// It is shown because the caller's pattern is its name. Otherwise it would be left out.
+    ShownByName(Why),
+    /// The caller's patterns do not ask for it.
+    Unasked,
+    LeftOut(Why),
 }
 
 /// The rules that apply in a directory. A directory without ignore files shares its parent's.
@@ -39,6 +56,8 @@ pub(crate) struct ActiveRules {
     in_repository: bool,
     /// The number of rules, with those from above.
     total: usize,
+    /// Why nothing here is shown but what a pattern names: a directory above is left out.
+    by_name: Option<Why>,
 }
 
 impl ActiveRules {
@@ -48,10 +67,19 @@ impl ActiveRules {
         absolute: bool,
         repository: bool,
     ) -> Self {
-        let (total, inside) =
-            above.as_ref().map_or((0, false), |above| (above.total, above.in_repository));
+        let (total, inside, by_name) = above
+            .as_ref()
+            .map_or((0, false, None), |above| (above.total, above.in_repository, above.by_name));
         let total = total + rules.len();
-        Self { above, rules, absolute, repository, in_repository: inside || repository, total }
+        let in_repository = inside || repository;
+        Self { above, rules, absolute, repository, in_repository, total, by_name }
+    }
+
+    /// The same rules in a directory that is left out, and is walked for what a pattern names.
+    pub(crate) fn only_by_name(self: &Arc<Self>, why: Why) -> Arc<Self> {
+        let mut below = Self::new(Some(Arc::clone(self)), DirectoryRules::default(), false, false);
+        below.by_name.get_or_insert(why);
+        Arc::new(below)
     }
 
     /// The markers that count in a directory below this one, and whether it is the top of a
@@ -65,6 +93,13 @@ impl ActiveRules {
         }
     }
 
+    /// The same place in the same repository, without the rules from here on upwards.
+    fn without_rules(&self) -> Arc<Self> {
+        let mut free = Self::new(None, DirectoryRules::default(), false, false);
+        free.in_repository = self.in_repository;
+        Arc::new(free)
+    }
+
     /// How many more rules may apply.
     fn remaining(&self) -> usize {
         MAX_RULES.saturating_sub(self.total)
@@ -73,23 +108,36 @@ impl ActiveRules {
 
 impl<'a> IgnoreRules<'a> {
     pub(crate) fn new(root: &'a Path, open: &'a OpenFile<'a>, names: NameFilter) -> Self {
-        Self { root, open, names, global: OnceLock::new() }
+        Self { root, open, names, frees_start: false, global: OnceLock::new() }
+    }
+
+    /// Walks a start that is left out by the rules inside of it alone.
+    pub(crate) fn freeing_start(self, frees_start: bool) -> Self {
+        Self { frees_start, ..self }
     }
 
     /// The rules that apply in `start`, a directory with `markers`: its own and those from above it,
     /// up to the top of the file system.
     pub(crate) fn begin(&self, start: &Path, markers: Markers) -> Arc<ActiveRules> {
+        let markers = self.confirmed(start, markers);
         let mut in_repository = markers.is_repository();
         // Upwards, because the nearest repository decides which of git's files apply.
         let mut inside = vec![(start, markers)];
         for dir in start.ancestors().skip(1) {
-            let git = git_markers(|name| !in_repository && (self.open)(&dir.join(name)).is_ok());
+            let git = self.confirmed(
+                dir,
+                git_markers(|name| !in_repository && (self.open)(&dir.join(name)).is_ok()),
+            );
             inside.push((dir, possible_markers(in_repository, git)));
             in_repository |= git.is_repository();
         }
         let mut above = Vec::new();
         for dir in self.root.ancestors().skip(1) {
-            let git = git_markers(|name| !in_repository && dir.join(name).exists());
+            let git = git_markers(|name| {
+                let path = dir.join(name);
+                let is_one = |path: &Path| name != ".git" || is_repository(path, &open_by_path);
+                !in_repository && path.exists() && is_one(&path)
+            });
             above.push((dir, possible_markers(in_repository, git)));
             in_repository |= git.is_repository();
         }
@@ -105,12 +153,39 @@ impl<'a> IgnoreRules<'a> {
                 active = Arc::new(ActiveRules::new(Some(active), rules, true, repository));
             }
         }
-        let below = inside.into_iter().rev();
-        below.fold(active, |active, (dir, markers)| self.enter(&active, dir, markers))
+        let mut is_free = false;
+        for (dir, markers) in inside.into_iter().rev() {
+            if let (true, false, Some(name)) = (self.frees_start, is_free, dir.file_name()) {
+                is_free = self.left_out(&active, dir, name.as_bytes(), true).is_some();
+                if is_free {
+                    active = active.without_rules();
+                }
+            }
+            active = self.enter_confirmed(&active, dir, markers);
+        }
+        active
+    }
+
+    /// The markers without a `.git` that is none of a repository.
+    fn confirmed(&self, dir: &Path, markers: Markers) -> Markers {
+        let is_placeholder = || !is_repository(&dir.join(".git"), &|path: &Path| (self.open)(path));
+        if markers.has(Markers::GIT) && is_placeholder() {
+            return markers.without(Markers::GIT);
+        }
+        markers
     }
 
     /// The rules that apply in `dir`, a directory with `markers`, relative to the root.
     pub(crate) fn enter(
+        &self,
+        active: &Arc<ActiveRules>,
+        dir: &Path,
+        markers: Markers,
+    ) -> Arc<ActiveRules> {
+        self.enter_confirmed(active, dir, self.confirmed(dir, markers))
+    }
+
+    fn enter_confirmed(
         &self,
         active: &Arc<ActiveRules>,
         dir: &Path,
@@ -131,21 +206,46 @@ impl<'a> IgnoreRules<'a> {
         Arc::new(ActiveRules::new(Some(Arc::clone(active)), rules, false, repository))
     }
 
-    /// Whether the walk ignores `path`, an entry of a directory in which `active` applies.
-    pub(crate) fn ignores(
+    /// What becomes of `path`, an entry of a directory in which `active` applies.
+    pub(crate) fn decide(
         &self,
         active: &ActiveRules,
         path: &Path,
         name: &[u8],
         is_dir: bool,
-    ) -> bool {
-        if let Some(decision) = self.names.decide(path, is_dir) {
-            return decision == Decision::Ignore;
+    ) -> Verdict {
+        let decision = self.names.decide(path, is_dir);
+        if decision == Decision::Unasked {
+            return Verdict::Unasked;
+        }
+        if active.by_name.is_some() && decision != Decision::ByName {
+            return Verdict::Unasked;
+        }
+        match self.left_out(active, path, name, is_dir).or(active.by_name) {
+            None => Verdict::Shown,
+            Some(why) if why != Why::Git && decision == Decision::ByName => {
+                Verdict::ShownByName(why)
+            }
+            Some(why) => Verdict::LeftOut(why),
+        }
+    }
+
+    /// Why the walk leaves out an entry.
+    pub(crate) fn left_out(
+        &self,
+        active: &ActiveRules,
+        path: &Path,
+        name: &[u8],
+        is_dir: bool,
+    ) -> Option<Why> {
+        let is_hidden = name.first() == Some(&b'.');
+        if is_hidden && name == b".git" {
+            return Some(Why::Git);
         }
         match self.matched(active, path, is_dir) {
-            Match::Ignore(()) => true,
-            Match::Whitelist(()) => false,
-            Match::None => name.first() == Some(&b'.'),
+            Match::Ignore(()) => Some(Why::Ignored),
+            Match::Whitelist(()) => None,
+            Match::None => is_hidden.then_some(Why::Hidden),
         }
     }
 

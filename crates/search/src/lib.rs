@@ -2,8 +2,10 @@
 //!
 //! [`grep`] prints what `rg -n --no-heading --color never -H PATTERN` prints, with files in path
 //! order. [`find_lines`] and [`list_files`] return records, for a caller that shows some files and
-//! hides others; [`list_files`] lists the files that `rg --files -g PATTERN` does. [`overview`] counts
-//! these files by language and by directory, and reads the manifests among them.
+//! hides others. A pattern for names chooses among the files that the ignore files leave; only the very
+//! name of a file beats them. What is left out is counted and named. A [`SecondLook`] finds out why nothing
+//! matched such a pattern. [`overview`] counts files by language and by directory, and reads the
+//! manifests among them.
 //!
 //! The matching, the line handling and the encodings are those of ripgrep's own crates. A library
 //! inside another process has other duties than a program, so three things are different:
@@ -35,7 +37,8 @@
 //!
 //! Files are never memory-mapped, because a file that another process truncates would kill the
 //! host; a single file is searched as with `--no-mmap`. The `info/exclude` of a worktree below the
-//! root is read only if its repository is below the root too.
+//! root is read only if its repository is below the root too, or names the worktree in turn. A `.git` that
+//! is no repository has no effect, and no `.git` is ever walked.
 //!
 //! # Example
 //!
@@ -44,7 +47,7 @@
 //! use std::path::Path;
 //! use std::sync::atomic::AtomicBool;
 //!
-//! use toolwright_search::{CutAdvice, GrepRequest, Parallelism, grep};
+//! use toolwright_search::{CutAdvice, GrepOptions, GrepRequest, Parallelism, grep};
 //!
 //! let directory = tempfile::tempdir()?;
 //! std::fs::write(directory.path().join("main.rs"), "fn main() {}\n")?;
@@ -59,6 +62,7 @@
 //!     cancel: &AtomicBool::new(false),
 //!     parallelism: Parallelism::default(),
 //!     advice: CutAdvice::default(),
+//!     options: GrepOptions::default(),
 //! };
 //! // A real caller passes an opener that cannot leave the root.
 //! let found = grep(&request, &|path| File::open(root.join(path)))?;
@@ -71,10 +75,14 @@
 mod error;
 mod file_list;
 mod file_search;
+mod git_directory;
+mod glob_text;
 mod grep;
 mod ignore_files;
 mod ignore_rules;
 mod ignores;
+mod left_out;
+mod line_window;
 mod listing;
 mod lru_cache;
 mod match_buffer;
@@ -89,6 +97,7 @@ mod reader;
 mod records;
 mod reorder_buffer;
 mod search;
+mod second_look;
 mod stop_signal;
 mod tree;
 mod work_queue;
@@ -96,13 +105,19 @@ mod worker_output;
 
 pub use error::GrepError;
 pub use file_list::{FileList, list_files};
+pub use glob_text::escaped;
 pub use grep::{GrepText, LineMatches, find_lines, grep};
 pub use ignores::{ActiveIgnores, IgnoreMarkers, Ignores};
+pub use left_out::{LeftOut, LeftOuts, SearchLeftOuts, Why};
+pub use line_window::{LINE_WINDOW, WHOLE_LINE};
 pub use output::Unsearched;
 pub use overview::{
     Count, DirectoryTally, MAX_DEPTH, MAX_MANIFEST_BYTES, Manifest, ManifestFacts, ManifestProblem,
     Overview, Readme, overview,
 };
 pub use parallel::Parallelism;
-pub use query::{CutAdvice, GrepRequest, LINE_LIMIT, LineQuery, OpenFile, PathFilter, Scope};
+pub use query::{
+    CutAdvice, GrepOptions, GrepRequest, LINE_LIMIT, LineQuery, OpenFile, PathFilter, Prints, Scope,
+};
 pub use records::Hit;
+pub use second_look::{Nearby, SecondLook, Way};

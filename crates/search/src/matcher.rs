@@ -22,7 +22,16 @@ const MAX_CACHED_AUTOMATON_BYTES: usize = 256 << 10;
 const MAX_CACHED_LENGTH: usize = 1024;
 
 /// Patterns as they were compiled. Each search clones one, so its lazy DFA stays with the search.
-static CACHE: LruCache<(bool, String), RegexMatcher> = LruCache::new(MAX_CACHED);
+static CACHE: LruCache<(MatchRules, String), RegexMatcher> = LruCache::new(MAX_CACHED);
+
+/// How a pattern is matched.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct MatchRules {
+    /// Upper and lower case are the same.
+    pub(crate) case_insensitive: bool,
+    /// A match may go over the ends of lines.
+    pub(crate) multiline: bool,
+}
 
 /// The longest pattern. Parsing takes hundreds of times the pattern's size, before the automaton can be
 /// found to be too large.
@@ -31,23 +40,23 @@ const MAX_LENGTH: usize = 64 << 10;
 /// A longer message is cut in the middle: it begins with the pattern and ends with the reason.
 const MAX_MESSAGE_BYTES: usize = 4096;
 
-pub(crate) fn matcher(pattern: &str, case_insensitive: bool) -> Result<RegexMatcher, GrepError> {
+pub(crate) fn matcher(pattern: &str, rules: MatchRules) -> Result<RegexMatcher, GrepError> {
     if pattern.len() > MAX_LENGTH {
         let message =
             format!("the pattern is too long ({} bytes, {MAX_LENGTH} are taken)", pattern.len());
         return Err(GrepError::Pattern { pattern: beginning(pattern), message });
     }
-    let is_key = |(known, text): &(bool, String)| *known == case_insensitive && text == pattern;
+    let is_key = |(known, text): &(MatchRules, String)| *known == rules && text == pattern;
     if let Some(cached) = CACHE.get(is_key) {
         return Ok(cached);
     }
     let mut builder = RegexMatcherBuilder::new();
     builder
-        .case_insensitive(case_insensitive)
+        .case_insensitive(rules.case_insensitive)
         .multi_line(true)
         .unicode(true)
         .octal(false)
-        .line_terminator(Some(b'\n'))
+        .line_terminator((!rules.multiline).then_some(b'\n'))
         .dot_matches_new_line(false)
         .ban_byte(Some(b'\0'))
         .size_limit(MAX_AUTOMATON_BYTES)
@@ -56,7 +65,7 @@ pub(crate) fn matcher(pattern: &str, case_insensitive: bool) -> Result<RegexMatc
         && let Ok(small) =
             builder.clone().size_limit(MAX_CACHED_AUTOMATON_BYTES).build_many(&[pattern])
     {
-        CACHE.insert((case_insensitive, pattern.to_owned()), small.clone(), 1);
+        CACHE.insert((rules, pattern.to_owned()), small.clone(), 1);
         return Ok(small);
     }
     // The advice of ripgrep on flags is left out: a search takes none.
@@ -87,7 +96,9 @@ mod tests {
     use super::*;
 
     fn message(pattern: &str) -> String {
-        matcher(pattern, false).err().map_or_else(String::new, |error| error.to_string())
+        matcher(pattern, MatchRules::default())
+            .err()
+            .map_or_else(String::new, |error| error.to_string())
     }
 
     #[test]

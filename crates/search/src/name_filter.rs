@@ -2,12 +2,15 @@
 //!
 //! `etc/host*` matches nothing outside of `etc`, so nothing else has to be walked.
 
+use std::collections::HashSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use ignore::Match;
 use ignore::overrides::{Override, OverrideBuilder};
 
 use crate::error::GrepError;
+use crate::glob_text::{alternatives, unescaped, with_groups_as_names};
 
 /// Characters that match, or may match, something other than themselves.
 const SPECIAL: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
@@ -15,52 +18,134 @@ const SPECIAL: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
 /// What the patterns say about an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decision {
-    Ignore,
-    Keep,
+    /// They do not ask for it.
+    Unasked,
+    /// They ask for it, as far as the ignore files leave it.
+    ByRules,
+    /// A pattern is its very name or path, or a path below it.
+    ByName,
 }
 
-/// Patterns as `rg -g` takes them. Without any, it decides nothing.
+/// Patterns as `rg -g` takes them, but that they choose among what the ignore files leave. Without any, it
+/// decides nothing.
 pub(crate) struct NameFilter {
+    /// What the patterns are relative to.
+    base: PathBuf,
     patterns: Override,
+    names: Vec<Name>,
     prefixes: LiteralPrefixes,
+    /// Why a pattern is no glob. It may still be a name.
+    invalid: Option<GrepError>,
+}
+
+/// A pattern, read as the name of a file.
+struct Name {
+    path: PathBuf,
+    /// It is relative to the base, and not in any directory.
+    is_path: bool,
 }
 
 impl NameFilter {
     /// No patterns.
     pub(crate) fn none() -> Self {
-        Self { patterns: Override::empty(), prefixes: LiteralPrefixes::default() }
+        Self {
+            base: PathBuf::new(),
+            patterns: Override::empty(),
+            names: Vec::new(),
+            prefixes: LiteralPrefixes::default(),
+            invalid: None,
+        }
     }
 
-    pub(crate) fn new(patterns: &[&str]) -> Result<Self, GrepError> {
+    /// `patterns` are relative to `base`.
+    pub(crate) fn new(base: &Path, patterns: &[&str]) -> Result<Self, GrepError> {
+        Self::with_case(base, patterns, false)
+    }
+
+    /// The same. With `any_case`, upper and lower case are the same.
+    pub(crate) fn with_case(
+        base: &Path,
+        patterns: &[&str],
+        any_case: bool,
+    ) -> Result<Self, GrepError> {
         let invalid = |pattern: &str, error: &ignore::Error| GrepError::Glob {
             pattern: pattern.to_owned(),
             message: error.to_string(),
         };
         let mut builder = OverrideBuilder::new(PathBuf::new());
+        builder.case_insensitive(any_case).map_err(|error| invalid("", &error))?;
+        let mut refused = None;
         for &pattern in patterns {
-            builder.add(pattern).map_err(|error| invalid(pattern, &error))?;
+            // A pattern is no comment.
+            let escaped = if pattern.starts_with('#') { "\\" } else { "" };
+            let glob = format!("{escaped}{}", with_groups_as_names(pattern));
+            if builder.add(&glob).is_err()
+                && let Err(error) = builder.add(pattern)
+            {
+                refused.get_or_insert(invalid(pattern, &error));
+            }
         }
         let prefixes = LiteralPrefixes::new(patterns);
-        let patterns = builder.build().map_err(|error| invalid(&patterns.join(" "), &error))?;
-        Ok(Self { patterns, prefixes })
+        let set = builder.build().map_err(|error| invalid(&patterns.join(" "), &error))?;
+        let names = patterns.iter().filter_map(|pattern| Name::new(pattern)).collect();
+        Ok(Self { base: base.to_owned(), patterns: set, names, prefixes, invalid: refused })
     }
 
-    /// `None` leaves the decision to the ignore files.
-    pub(crate) fn decide(&self, path: &Path, is_dir: bool) -> Option<Decision> {
-        if self.patterns.is_empty() {
-            return None;
+    /// Why a search that has found nothing could find nothing.
+    pub(crate) fn problem(&self) -> Option<GrepError> {
+        let GrepError::Glob { pattern, message } = self.invalid.as_ref()? else { return None };
+        Some(GrepError::Glob { pattern: pattern.clone(), message: message.clone() })
+    }
+
+    /// The names of entries that the patterns have in full.
+    pub(crate) fn asked(patterns: &[&str]) -> HashSet<OsString> {
+        let positive = patterns.iter().filter(|pattern| !pattern.starts_with('!'));
+        let whole = positive.flat_map(|pattern| alternatives(pattern));
+        let parts = whole.flat_map(|pattern| {
+            let names = pattern.split('/').filter_map(unescaped).filter(|name| !name.is_empty());
+            names.map(OsString::from).collect::<Vec<_>>()
+        });
+        parts.collect()
+    }
+
+    pub(crate) fn decide(&self, path: &Path, is_dir: bool) -> Decision {
+        if self.patterns.is_empty() && self.invalid.is_none() {
+            return Decision::ByRules;
+        }
+        let path = path.strip_prefix(&self.base).unwrap_or(path);
+        if self.names.iter().any(|name| name.is(path, is_dir)) {
+            return Decision::ByName;
         }
         if is_dir && !self.prefixes.reach(path) {
-            return Some(Decision::Ignore);
+            return Decision::Unasked;
         }
         match self.patterns.matched(path, is_dir) {
-            Match::Ignore(_) => Some(Decision::Ignore),
-            Match::Whitelist(_) => Some(Decision::Keep),
-            Match::None => None,
+            Match::Ignore(_) => Decision::Unasked,
+            Match::None if !is_dir && self.invalid.is_some() => Decision::Unasked,
+            Match::Whitelist(_) | Match::None => Decision::ByRules,
         }
     }
 }
 
+impl Name {
+    fn new(pattern: &str) -> Option<Self> {
+        let path = pattern.strip_prefix('/').unwrap_or(pattern);
+        if path.is_empty() || path.ends_with('/') {
+            return None;
+        }
+        Some(Self { path: PathBuf::from(path), is_path: pattern.contains('/') })
+    }
+
+    /// Whether it is this file, or is below this directory.
+    fn is(&self, path: &Path, is_dir: bool) -> bool {
+        match (is_dir, self.is_path) {
+            (true, true) => self.path != path && self.path.starts_with(path),
+            (true, false) => false,
+            (false, true) => self.path == path,
+            (false, false) => path.file_name() == Some(self.path.as_os_str()),
+        }
+    }
+}
 /// The directories with which patterns begin.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct LiteralPrefixes(

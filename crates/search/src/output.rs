@@ -68,6 +68,10 @@ impl Output {
         true
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && !self.full
+    }
+
     /// The lines, and the number of matches in them.
     pub(crate) fn into_lines(self) -> (Vec<u8>, u64) {
         (self.bytes, self.matches)

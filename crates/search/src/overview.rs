@@ -29,11 +29,10 @@ use tally::Tally;
 
 use crate::error::GrepError;
 use crate::listing::{FileMetadata, WalkError};
-use crate::name_filter::NameFilter;
 use crate::output::Unsearched;
 use crate::parallel::VisitorBuilder;
 use crate::query::{OpenFile, Scope};
-use crate::search::Search;
+use crate::search::{Found, Search};
 use crate::stop_signal::{StopSignal, Stopped};
 use crate::tree::Visitor;
 use crate::worker_output::WorkerOutput;
@@ -113,8 +112,8 @@ pub fn overview(
     open: &OpenFile<'_>,
 ) -> Result<Overview, GrepError> {
     let counting = Counting { scope, open, depth: depth.min(MAX_DEPTH), total: Mutex::default() };
-    let search = Search { scope, display: scope.start, open, names: NameFilter::new(&[])? };
-    let (_, unlisted) = search.run(&counting, <[u8]>::to_vec)?;
+    let search = Search { scope, display: scope.start, open, globs: &[], frees_start: true };
+    let Found { unsearched: unlisted, .. } = search.run(&counting, <[u8]>::to_vec)?;
     let Counting { total, .. } = counting;
     let total = total.into_inner().unwrap_or_else(PoisonError::into_inner);
     let halt = AtomicBool::new(false);

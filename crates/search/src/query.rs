@@ -42,6 +42,36 @@ pub struct GrepRequest<'a> {
     pub parallelism: Parallelism,
     /// What the last line of a text that was cut tells its reader.
     pub advice: CutAdvice<'a>,
+    /// What is printed. By default, what ripgrep prints.
+    pub options: GrepOptions<'a>,
+}
+
+/// Which files a search of lines looks into, and what it prints of them.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct GrepOptions<'a> {
+    /// A pattern for the names of files, relative to the start.
+    pub glob: Option<&'a str>,
+    /// What is printed for a file that matches.
+    pub prints: Prints,
+    /// So many lines before and after each match are printed too.
+    pub context: usize,
+    /// A match may go over the ends of lines.
+    pub multiline: bool,
+    /// Only a window of a long line is printed, and a start that is ignored is searched. ripgrep does
+    /// neither.
+    pub is_for_model: bool,
+}
+
+/// What is printed for a file that matches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Prints {
+    /// Its matching lines.
+    #[default]
+    Lines,
+    /// Its path, and the number of matching lines.
+    Counts,
+    /// Its path.
+    Files,
 }
 
 /// The next moves after a text that was cut, each at most a hundred bytes; nothing where it is empty.
@@ -80,7 +110,8 @@ pub struct Scope<'a> {
 pub struct LineQuery<'a> {
     /// A regular expression in ripgrep's syntax.
     pub pattern: &'a str,
-    /// Patterns for file names, as `rg -g` takes them. They are stronger than all ignore files.
+    /// Patterns for file names, as `rg -g` takes them, relative to the start. They choose among what the
+    /// ignore files leave.
     pub globs: &'a [&'a str],
     /// Whether upper and lower case are the same.
     pub case_insensitive: bool,

@@ -1,6 +1,7 @@
 //! Results as records instead of text, because a path may contain a colon or a newline.
 //!
-//! A matching line is the path, a NUL byte, the line number, a NUL byte, and the line with a newline.
+//! A matching line is the path, a NUL byte, the line number, a NUL byte, the column if only a part of the
+//! line is there, a NUL byte, and the line with a newline.
 //! A file name is the path and a NUL byte.
 
 use std::ffi::OsStr;
@@ -14,8 +15,10 @@ pub struct Hit<'r> {
     pub path: &'r Path,
     /// The line number, from 1.
     pub line: u64,
-    /// The line without its terminator. Not always UTF-8.
+    /// The line without its terminator, or the part of a long one around its match. Not always UTF-8.
     pub text: &'r [u8],
+    /// If it is a part: the byte of the line at which the match begins, from 1.
+    pub column: Option<u64>,
 }
 
 /// Reads the records of lines.
@@ -29,8 +32,9 @@ pub(crate) fn hits(mut records: &[u8]) -> impl Iterator<Item = Hit<'_>> {
     std::iter::from_fn(move || {
         let path = Path::new(OsStr::from_bytes(until(0)?));
         let line = std::str::from_utf8(until(0)?).ok()?.parse().ok()?;
+        let column = std::str::from_utf8(until(0)?).ok()?.parse().ok();
         let text = until(b'\n')?;
-        Some(Hit { path, line, text: text.strip_suffix(b"\r").unwrap_or(text) })
+        Some(Hit { path, line, text: text.strip_suffix(b"\r").unwrap_or(text), column })
     })
 }
 
@@ -64,9 +68,10 @@ mod tests {
     #[test]
     fn odd_names_survive_a_round_trip() {
         let names = ["a", "a\nb", "\n", "\u{1}n", "a:1:b", "\r"];
-        let lines = names.map(|name| format!("{name}\07\0x\r\n")).concat();
+        let lines = names.map(|name| format!("{name}\07\0\0x\r\n")).concat();
         let actual: Vec<Hit<'_>> = hits(lines.as_bytes()).collect();
-        let expected = names.map(|name| Hit { path: Path::new(name), line: 7, text: b"x" });
+        let expected =
+            names.map(|name| Hit { path: Path::new(name), line: 7, text: b"x", column: None });
         assert_eq!(actual, expected);
         let list = names.map(|name| format!("{name}\0")).concat();
         assert!(paths(list.as_bytes()).eq(names.map(Path::new)));

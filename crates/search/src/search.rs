@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::error::GrepError;
 use crate::ignore_rules::IgnoreRules;
+use crate::left_out::{LeftOutLog, SearchLeftOuts};
 use crate::listing::{WalkError, display_path};
 use crate::name_filter::NameFilter;
 use crate::output::{Output, Unsearched};
@@ -23,7 +24,17 @@ pub(crate) struct Search<'a> {
     /// The name of the start in the output and in errors.
     pub(crate) display: &'a Path,
     pub(crate) open: &'a OpenFile<'a>,
-    pub(crate) names: NameFilter,
+    /// Patterns for names, relative to the start.
+    pub(crate) globs: &'a [&'a str],
+    /// Whether a start that is left out by its name is searched by the rules inside of it alone.
+    pub(crate) frees_start: bool,
+}
+
+/// What a search has found.
+pub(crate) struct Found {
+    pub(crate) output: Output,
+    pub(crate) unsearched: Unsearched,
+    pub(crate) left_out: SearchLeftOuts,
 }
 
 enum Start {
@@ -38,8 +49,11 @@ impl Search<'_> {
         self,
         builder: &dyn VisitorBuilder,
         to_text: fn(&[u8]) -> Vec<u8>,
-    ) -> Result<(Output, Unsearched), GrepError> {
-        let Self { scope, display, open, names } = self;
+    ) -> Result<Found, GrepError> {
+        let Self { scope, display, open, globs, frees_start } = self;
+        let names = NameFilter::new(scope.start, globs)?;
+        let problem = names.problem();
+        let log = LeftOutLog::new(scope.filter, NameFilter::asked(globs));
         let Scope { root, start, deadline, cancel, parallelism, .. } = *scope;
         let halt = AtomicBool::new(false);
         let stop_signal = StopSignal { deadline, cancel, halt: &halt };
@@ -49,10 +63,11 @@ impl Search<'_> {
         output.enter(start);
         let walked = match &kind {
             Start::Directory => {
-                let rules = IgnoreRules::new(root, open, names);
+                let rules = IgnoreRules::new(root, open, names).freeing_start(frees_start);
                 let max_files_per_task = builder.max_files_per_task();
                 let with_metadata = builder.wants_metadata();
-                let tree = Tree { open, stop_signal, rules, max_files_per_task, with_metadata };
+                let tree =
+                    Tree { open, stop_signal, rules, log: &log, max_files_per_task, with_metadata };
                 tree.begin(start).and_then(|tasks| {
                     parallel::run(&tree, &queue, &output, tasks, parallelism, builder)
                         .map_err(WalkError::Stopped)
@@ -70,7 +85,16 @@ impl Search<'_> {
         }
         drop(output);
         let Outcome { output, unsearched, stopped } = queue.into_outcome();
-        let Some((stopped, path)) = stopped else { return Ok((output, unsearched)) };
+        let Some((stopped, path)) = stopped else {
+            return match problem {
+                Some(problem) if output.is_empty() => Err(problem),
+                // How far the threads of a full search have come depends on the machine.
+                _ if output.full => {
+                    Ok(Found { output, unsearched, left_out: SearchLeftOuts::default() })
+                }
+                _ => Ok(Found { output, unsearched, left_out: log.into_all() }),
+            };
+        };
         let path = display_path(&path, start, display);
         Err(match stopped {
             Stopped::TimedOut => {

@@ -6,7 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::ignore_rules::{ActiveRules, IgnoreRules};
+use crate::ignore_rules::{ActiveRules, IgnoreRules, Verdict};
+use crate::left_out::LeftOutLog;
 use crate::listing::{FileMetadata, Listing, Task, WalkError, has_moved};
 use crate::query::OpenFile;
 use crate::stop_signal::{StopSignal, Stopped};
@@ -23,6 +24,7 @@ pub(crate) struct Tree<'a> {
     pub(crate) open: &'a OpenFile<'a>,
     pub(crate) stop_signal: StopSignal<'a>,
     pub(crate) rules: IgnoreRules<'a>,
+    pub(crate) log: &'a LeftOutLog<'a>,
     pub(crate) max_files_per_task: usize,
     pub(crate) with_metadata: bool,
 }
@@ -54,8 +56,19 @@ impl Tree<'_> {
             let is_dir = listing.is_dir(index);
             listing.path_into(index, &mut path);
             let path = Path::new(OsStr::from_bytes(&path));
-            if self.rules.ignores(rules, path, listing.name(index), is_dir) {
-                continue;
+            match self.rules.decide(rules, path, listing.name(index), is_dir) {
+                Verdict::Shown => {}
+                Verdict::Unasked => continue,
+                Verdict::LeftOut(why) => {
+                    self.log.note(path, why, is_dir);
+                    continue;
+                }
+                Verdict::ShownByName(why) if is_dir => {
+                    output.enter(path);
+                    self.enter(path, &rules.only_by_name(why), output, children)?;
+                    continue;
+                }
+                Verdict::ShownByName(why) => self.log.note_shown(path, why),
             }
             output.enter(path);
             if is_dir {

@@ -75,7 +75,12 @@ fn menagerie() -> Tree {
         (".git/info/exclude", "latin1.txt\n"),
         (".git/worktrees/w/commondir", "../..\n"),
         (".git/HEAD", "hit\n"),
+        (".git/objects/x", ""),
+        (".git/refs/x", ""),
         ("vendor/lib/.git/info/exclude", "le.txt\n"),
+        ("vendor/lib/.git/HEAD", ""),
+        ("vendor/lib/.git/objects/x", ""),
+        ("vendor/lib/.git/refs/x", ""),
         ("vendor/lib/.gitignore", "be.txt\n"),
     ] {
         tree.write(path, rules.as_bytes());

@@ -185,9 +185,10 @@ fn ignore_zoo(git: bool) -> Tree {
         files.iter().map(|(path, content)| (path.as_str(), content.as_slice())).collect();
     let tree = Tree::new(&files);
     if git {
+        tree.make_repository("");
         tree.write(".git/info/exclude", b"x.d\n");
-        tree.write(".git/HEAD", b"hit\n");
     }
+    tree.make_repository("sub/repo");
     tree.write("sub/repo/.git/info/exclude", b"one.txt\n");
     tree
 }
@@ -281,7 +282,7 @@ proptest! {
             }
         }
         if git {
-            fs::create_dir(tree.root.join(".git")).expect("git");
+            tree.make_repository("");
         }
         if tree.root.join(start).exists() {
             compare(&program, &tree.root, start, &pattern);

@@ -61,7 +61,7 @@ proptest! {
                 std::fs::write(path, content).expect("file");
             }
         }
-        std::fs::create_dir(tree.root.join(".git")).expect("git");
+        tree.make_repository("");
         let cancel = AtomicBool::new(false);
         let root = File::open(&tree.root).expect("root");
         let open = |path: &Path| {

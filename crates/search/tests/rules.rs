@@ -126,6 +126,7 @@ fn hidden_and_ignored_names() {
             "{visible}a.log:1:hit\nbuild/x:1:hit\nkeep.log:1:hit\nsub/build/x:1:hit\nsub/secret:1:hit\n"
         )
     );
+    tree.make_repository("");
     tree.write(".git/info/exclude", b"sub/build\n");
     assert_eq!(text_in(&tree, "", "^hit"), format!("{visible}keep.log:1:hit\nsub/secret:1:hit\n"));
     // A start path is searched whatever the rules say. Below it they apply.

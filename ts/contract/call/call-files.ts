@@ -26,8 +26,6 @@ const WAIT_MS = 60_000
 const OVERVIEW_DEPTH = 3
 /** How much of what a call wrote is kept for a diff. */
 const MAX_SHOWN = 1_000_000
-/** Longer matching lines are cut. */
-const LINE_BYTES = 2_000
 const publish = { fsync: false, allowInPlace: false, waitMs: WAIT_MS }
 
 export function callFiles({ scope, access, tool, id, signal, onOverwritten, changes }: CallScope): RuntimeFiles {
@@ -120,7 +118,7 @@ export function callFiles({ scope, access, tool, id, signal, onOverwritten, chan
       const { target, also, agreed } = await access.search(path)
       const found = await directory.withSidecar(tool, id, limits.sidecarBytes, (file) => {
         const request = searchRequest(pattern, limits.grepMatches, agreed, file)
-        const options = { ...(glob === undefined ? {} : { glob: anchoredPattern(glob) }), caseInsensitive, maxLineBytes: LINE_BYTES }
+        const options = { ...(glob === undefined ? {} : { glob: anchoredPattern(glob) }), caseInsensitive }
         return traceStep('search', { operation: 'grep' }, () =>
           callLimited(searching(`grep ${pattern}`), (_, cancel) => target.grep(request, options, also, access.forSearches, cancel)),
         )

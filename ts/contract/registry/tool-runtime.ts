@@ -83,13 +83,18 @@ export interface Listing<T> {
   output_path?: string | undefined
   /** Files and directories that could not be searched completely, as `path: why`. Absent if there are none. */
   not_searched?: string[] | undefined
+  /** What was left out, or why there is nothing: sentences for the model. Absent if there are none. */
+  notes?: string[] | undefined
 }
 
 /** One line that matched. */
 export interface GrepMatch {
   path: string
   line: number
+  /** The line, or the part of a long one around its first match. */
   text: string
+  /** In a part: the byte of the line at which the match begins, from 1. */
+  column?: number | undefined
 }
 
 /** The lines that matched. */

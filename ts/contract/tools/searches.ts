@@ -4,6 +4,9 @@ import type { GrepMatch } from '../registry/tool-runtime.js'
 import { aCount, aText, dataSchemaOf, listOfTexts } from '../registry/output-schema.js'
 import { parameters, pathParameter } from './parameters.js'
 
+/** What searches leave out. */
+const LEFT_OUT = 'Ignored and hidden files are left out, unless path or the whole pattern names them; .git always is.'
+
 /** Arguments of `grep`. */
 export interface GrepArguments {
   pattern: string
@@ -26,6 +29,7 @@ export const grepTool: ContractTool<GrepArguments, LimitedOutput> = {
   id: 'grep',
   description:
     'Search file contents with a regular expression (Rust syntax: no look-around, no backreferences). Each match has its path, line number and text. ' +
+    `${LEFT_OUT} ` +
     'When there are more matches than fit, head and tail have the first and the last ones; metadata.output_path is a file with all of them, which read takes.',
   parameters: parameters(
     {
@@ -43,7 +47,10 @@ export const grepTool: ContractTool<GrepArguments, LimitedOutput> = {
   ),
   outputSchema: dataSchemaOf<GrepData>(
     {
-      matches: { type: 'array', items: dataSchemaOf<GrepMatch>({ path: aText, line: aCount, text: aText }, ['path', 'line', 'text']) },
+      matches: {
+        type: 'array',
+        items: dataSchemaOf<GrepMatch>({ path: aText, line: aCount, text: aText, column: aCount }, ['path', 'line', 'text']),
+      },
       files_scanned: aCount,
       head: aText,
       tail: aText,
@@ -63,19 +70,21 @@ export const grepTool: ContractTool<GrepArguments, LimitedOutput> = {
       files_scanned: scanned,
       output_path,
       not_searched,
+      notes = [],
     } = await fs.grep(pattern, { path, glob, case_insensitive })
     const about = { files_scanned: scanned, ...(not_searched === undefined ? {} : { not_searched }) }
-    if (output_path === undefined) return new LimitedOutput({ matches: items, ...about })
+    if (output_path === undefined) return new LimitedOutput({ matches: items, ...about }, undefined, false, { notes })
     // The last matches replace the second half.
     const first = last.length === 0 ? items : items.slice(0, Math.ceil(limits.grepMatches / 2))
     const ends = { head: linesOf(first), ...(last.length === 0 ? {} : { tail: linesOf(last) }) }
     const range = last.length === 0 ? `The first ${first.length}` : `The first ${first.length} and the last ${last.length}`
     const note = `${range} of ${count ?? 'more'} matches are shown. ${wholeIn(output_path)}`
-    return new LimitedOutput({ ...ends, ...about }, output_path, true, { notes: [note] })
+    return new LimitedOutput({ ...ends, ...about }, output_path, true, { notes: [note, ...notes] })
   },
 }
 
-const linesOf = (matches: readonly GrepMatch[]): string => matches.map(({ path, line, text }) => `${path}:${line}:${text}`).join('\n')
+const linesOf = (matches: readonly GrepMatch[]): string =>
+  matches.map(({ path, line, text, column }) => `${path}:${line}:${text}${(column ?? 1) > 1 ? ` [column ${column}]` : ''}`).join('\n')
 
 /** Arguments of `glob`. */
 export interface GlobArguments {
@@ -89,7 +98,7 @@ export type GlobData = ({ entries: string[] } | { head: string }) & NotSearched
 /** The files below a directory whose path matches. */
 export const globTool: ContractTool<GlobArguments, LimitedOutput> = {
   id: 'glob',
-  description: 'List the files that match a glob pattern, sorted by path. If metadata.truncated is true, there are more than it shows.',
+  description: `List the files that match a glob pattern, sorted by path. ${LEFT_OUT} If metadata.truncated is true, there are more than it shows.`,
   parameters: parameters(
     {
       pattern: {
@@ -107,11 +116,11 @@ export const globTool: ContractTool<GlobArguments, LimitedOutput> = {
   kind: 'search',
   targets: ({ path }) => [{ kind: 'file', path: path ?? '.', access: 'search', everywhere: path === undefined }],
   async execute({ pattern, path }, { fs }) {
-    const { items, output_path, not_searched } = await fs.glob(pattern, path)
+    const { items, output_path, not_searched, notes = [] } = await fs.glob(pattern, path)
     const skipped = not_searched === undefined ? {} : { not_searched }
-    if (output_path === undefined) return new LimitedOutput({ entries: items, ...skipped })
+    if (output_path === undefined) return new LimitedOutput({ entries: items, ...skipped }, undefined, false, { notes })
     return new LimitedOutput({ head: items.join('\n'), ...skipped }, output_path, true, {
-      notes: [`The first ${items.length} paths are shown. ${wholeIn(output_path)}`],
+      notes: [`The first ${items.length} paths are shown. ${wholeIn(output_path)}`, ...notes],
     })
   },
 }

@@ -5,7 +5,7 @@ import { type ProcessToolId, processTools } from '../../core/processes/process-t
 import type { LimitedKind, Settings } from '../settings.js'
 
 /** The names of the built-in tools. */
-export type ToolName = 'read' | 'write' | 'edit' | 'grep' | 'bash' | 'apply_patch' | ProcessToolId
+export type ToolName = 'read' | 'write' | 'edit' | 'grep' | 'bash' | 'glob' | 'apply_patch' | ProcessToolId
 
 /** The host's description, or a function that makes one from ours. */
 export type Description = string | ((ours: string) => string)
@@ -28,6 +28,7 @@ export const documented: Record<ToolName, string> = {
   edit: 'Apply a unified diff patch to a file',
   grep: 'Search for a pattern in files',
   bash: 'Run an executable with arguments',
+  glob: 'List files whose names match a glob pattern',
   apply_patch: patchFormat,
   process_start: processTools.process_start.description,
   process_read: processTools.process_read.description,
@@ -61,8 +62,9 @@ function described(settings: Record<LimitedKind, Settings>, { lineNumbers, proce
       `To create a file, use write. ${where}`,
     apply_patch: `${patchFormat} ${where} At most ${max('write')}.`,
     grep:
-      'Search files with a regular expression (Rust syntax: no look-around, no backreferences). Each match is a line path:line:text. ' +
-      `${where} Stopped after ${after}; output over ${max('grep')} is cut.`,
+      'Search files with a regular expression (Rust syntax: no look-around, no backreferences). Each match is a line path:line:text; ' +
+      `of a long line, the part around the match. ${unsearched} ${where} Stopped after ${after}; output over ${max('grep')} is cut.`,
+    glob: `List the files whose path matches a glob pattern, one on each line, sorted. ${unsearched} ${where}`,
     bash:
       'Run one program, without a shell: cmd is the program, and args are passed to it unchanged (no pipes, globs, quotes or $VARIABLES). ' +
       'For shell syntax use cmd "sh" with args ["-c", "…"]. It runs in the root directory, with stdin closed; nothing carries over to the next call. ' +
@@ -71,6 +73,9 @@ function described(settings: Record<LimitedKind, Settings>, { lineNumbers, proce
     process_start: `${documented.process_start} It runs in the root directory, or in workdir below it. ${confined}`,
   }
 }
+
+/** What searches leave out. */
+const unsearched = 'Ignored and hidden files are left out, unless path or the whole pattern names them; .git always is.'
 
 /** Properties of a set of tools besides its settings. */
 interface DescribedSet {
@@ -109,6 +114,7 @@ export const parseDescriptions = group({
   edit: own,
   grep: own,
   bash: own,
+  glob: own,
   apply_patch: own,
   process_start: own,
   process_read: own,

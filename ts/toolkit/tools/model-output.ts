@@ -47,8 +47,8 @@ export interface CallNote {
 /** The call that a note belongs to. Providers reuse ids, so tool and subject are part of the key. */
 export interface NotedCall {
   toolCallId: string | undefined
-  tool: 'read' | 'write' | 'edit' | 'bash'
-  /** The path, or the program that runs. */
+  tool: 'read' | 'write' | 'edit' | 'bash' | 'grep' | 'glob'
+  /** The path, the program that runs, or the pattern. */
   subject: string
 }
 
@@ -102,7 +102,7 @@ const keyOf = ({ toolCallId, tool, subject }: NotedCall): string => JSON.stringi
 /** A result, or a placeholder for an empty one, followed by the note of the call and further sentences. */
 export function textWithNotes(result: string, ...notes: readonly (string | undefined)[]): ModelText {
   const value = notes.reduce<string>(
-    (text, note) => (note === undefined ? text : `${text}${text.endsWith('\n') ? '' : '\n'}${note}`),
+    (text, note) => (note === undefined ? text : `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${note}`),
     result,
   )
   return { type: 'text', value }

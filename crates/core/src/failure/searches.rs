@@ -11,12 +11,13 @@ use toolwright_search::GrepError;
 use super::{Failure, Unfinished};
 use crate::code::Code;
 use crate::text;
-use crate::voice::searches::{OVERVIEW_TIMED_OUT, hint};
+use crate::voice::searches::{MULTILINE, OVERVIEW_TIMED_OUT, hint};
 
 /// A search of the tools door. What it found until a timeout is in the message: a model sees nothing
 /// else.
-pub(crate) fn grep(
+pub(crate) fn below_root(
     error: GrepError,
+    tool: &str,
     pattern: &str,
     limit_bytes: usize,
     timeout: Duration,
@@ -24,7 +25,7 @@ pub(crate) fn grep(
     match error {
         GrepError::TimedOut { .. } => {
             let summary = format!("Command timed out after {}ms", timeout.as_millis());
-            let failure = timed_out(&error, summary, "grep")
+            let failure = timed_out(&error, summary, tool)
                 .with("timeoutMs", u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
             let GrepError::TimedOut { partial, .. } = error else { return failure.into() };
             let output = text::within(partial, limit_bytes);
@@ -58,6 +59,16 @@ pub(crate) fn in_session(
             failure.with("output", String::from_utf8_lossy(&partial)).into()
         }
         error => failed(&error, pattern),
+    }
+}
+
+/// The failure of a search whose caller may ask for matches over several lines.
+pub(crate) fn with_multiline(failure: Unfinished) -> Unfinished {
+    match failure {
+        Unfinished::Failed(failure) if failure.summary.contains("not allowed in a regex") => {
+            failure.with_hint(MULTILINE).into()
+        }
+        other => other,
     }
 }
 

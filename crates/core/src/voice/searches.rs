@@ -1,5 +1,7 @@
 //! Next moves after searches that failed.
 
+pub mod empty;
+
 use toolwright_search::{CutAdvice, GrepError};
 
 /// After an overview that took too long.
@@ -11,6 +13,13 @@ pub const AFTER_CUT: CutAdvice<'_> = CutAdvice {
     long_line: "search other paths",
     more_lines: "use a more specific pattern or a narrower path",
 };
+
+/// The last line of a list that was cut.
+pub const LIST_CUT: &str =
+    "[list cut: more files match; use a more specific pattern or a narrower path]\n";
+
+/// After a pattern over several lines, where it can be searched for.
+pub const MULTILINE: &str = "To match over the ends of lines, set `multiline` to true.";
 
 /// The next move.
 #[must_use]

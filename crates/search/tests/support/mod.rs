@@ -11,7 +11,9 @@ use std::sync::atomic::AtomicBool;
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use tempfile::TempDir;
-use toolwright_search::{CutAdvice, GrepError, GrepRequest, GrepText, Parallelism, grep};
+use toolwright_search::{
+    CutAdvice, GrepError, GrepOptions, GrepRequest, GrepText, Parallelism, grep,
+};
 
 pub(crate) struct Tree {
     pub(crate) root: PathBuf,
@@ -36,6 +38,15 @@ impl Tree {
         fs::write(path, content).expect("file");
     }
 
+    /// Makes a repository of a directory, with what git itself looks for.
+    pub(crate) fn make_repository(&self, directory: &str) {
+        let git = self.root.join(directory).join(".git");
+        for part in ["objects", "refs"] {
+            fs::create_dir_all(git.join(part)).expect("directory");
+        }
+        fs::write(git.join("HEAD"), "ref: refs/heads/main\n").expect("file");
+    }
+
     pub(crate) fn request<'a>(
         &'a self,
         pattern: &'a str,
@@ -51,6 +62,7 @@ impl Tree {
             cancel,
             parallelism: Parallelism::default(),
             advice: CutAdvice::default(),
+            options: GrepOptions::default(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The ripgrep 15 that `TOOLWRIGHT_RG` names, and comparisons with it.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -7,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::AtomicBool;
 
-use toolwright_search::{CutAdvice, GrepRequest, Parallelism, Scope, grep, list_files};
+use toolwright_search::{
+    CutAdvice, GrepOptions, GrepRequest, Parallelism, Scope, grep, list_files,
+};
 
 use super::beneath;
 
@@ -82,6 +85,7 @@ pub(crate) fn ours(
         cancel: &cancel,
         parallelism: Parallelism::default(),
         advice: CutAdvice::default(),
+        options: GrepOptions::default(),
     };
     let handle = File::open(root).expect("root");
     grep(&GrepRequest { parallelism, ..request }, &|path| beneath(&handle, path))
@@ -123,11 +127,20 @@ pub(crate) fn assert_same(ours: &[u8], theirs: &[u8], pattern: &str, start: &str
     );
 }
 
-/// Compares the file names below `start`.
+/// Compares the file names below `start`. ripgrep's patterns beat ignore files. Here they choose among the
+/// files that ripgrep lists without a pattern, and are relative to the start.
 pub(crate) fn compare_names(program: &Path, root: &Path, start: &str, patterns: &[&str]) {
     let mut arguments = vec!["--files"];
     arguments.extend(patterns.iter().flat_map(|&pattern| ["-g", pattern]));
-    let expected = output(program, root, start, &arguments);
+    let is_inside = !start.is_empty() && root.join(start).is_dir();
+    let (from, named) = if is_inside { (root.join(start), "") } else { (root.to_owned(), start) };
+    let mut expected = output(program, &from, named, &arguments);
+    let all = output(program, &from, named, &["--files"]).stdout;
+    let all: HashSet<&[u8]> = all.split_inclusive(|&byte| byte == b'\n').collect();
+    let chosen = expected.stdout.split_inclusive(|&byte| byte == b'\n');
+    let chosen = chosen.filter(|path| all.contains(path));
+    let above = if is_inside { format!("{start}/") } else { String::new() };
+    expected.stdout = chosen.flat_map(|path| [above.as_bytes(), path].concat()).collect();
     let cancel = AtomicBool::new(false);
     let scope = Scope {
         root,
