@@ -37,13 +37,16 @@ fn has_parts(git: &File) -> bool {
     has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
+/// Reads the content of a file.
+type ReadFile<'a> = dyn Fn(&Path) -> Option<Vec<u8>> + 'a;
+
 /// The `info/exclude` of the repository whose `.git` is at the absolute path `git`. `read` reads a file,
 /// as far as the caller may read it.
 ///
 /// In a worktree, `.git` is a file that names a directory, and a file in that directory names the repository.
 /// Elsewhere than `read` reaches, only a repository that names this worktree in turn is believed: any
 /// file of the tree may be a `.git` that names a directory.
-pub(crate) fn exclude(git: &Path, read: &dyn Fn(&Path) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
+pub(crate) fn exclude(git: &Path, read: &ReadFile<'_>) -> Option<Vec<u8>> {
     if let Some(content) = read(&git.join("info/exclude")) {
         return Some(content);
     }
@@ -53,8 +56,7 @@ pub(crate) fn exclude(git: &Path, read: &dyn Fn(&Path) -> Option<Vec<u8>>) -> Op
         let back = read_elsewhere(&own.join("gitdir"));
         back.is_some_and(|back| lexical(&own.join(as_path(first_line(&back)))) == git)
     };
-    let (common, read): (_, &dyn Fn(&Path) -> Option<Vec<u8>>) = match read(&own.join("commondir"))
-    {
+    let (common, read): (_, &ReadFile<'_>) = match read(&own.join("commondir")) {
         Some(common) => (common, read),
         None if is_acknowledged() => (read_elsewhere(&own.join("commondir"))?, &read_elsewhere),
         // A submodule's directory is a whole repository.

@@ -133,9 +133,10 @@ pub(crate) fn compare_names(program: &Path, root: &Path, start: &str, patterns: 
     let mut arguments = vec!["--files"];
     arguments.extend(patterns.iter().flat_map(|&pattern| ["-g", pattern]));
     let is_inside = !start.is_empty() && root.join(start).is_dir();
-    let (from, named) = if is_inside { (root.join(start), "") } else { (root.to_owned(), start) };
-    let mut expected = output(program, &from, named, &arguments);
-    let all = output(program, &from, named, &["--files"]).stdout;
+    let (from, beginning) =
+        if is_inside { (root.join(start), "") } else { (root.to_owned(), start) };
+    let mut expected = output(program, &from, beginning, &arguments);
+    let all = output(program, &from, beginning, &["--files"]).stdout;
     let all: HashSet<&[u8]> = all.split_inclusive(|&byte| byte == b'\n').collect();
     let chosen = expected.stdout.split_inclusive(|&byte| byte == b'\n');
     let chosen = chosen.filter(|path| all.contains(path));
