@@ -1,6 +1,6 @@
 /** Results as the clients of models show them: lines, within a limit, with the place of the whole first. */
 import { expect, test } from 'vitest'
-import { readableText } from '../../ts/mcp-server/readable-result.ts'
+import { readableText } from '../../ts/contract/registry/readable-result.ts'
 import { runCli } from '../support/run-cli.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 import { connectTo } from './mcp-client.ts'

@@ -3,7 +3,7 @@ import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server
 import type { ContractTool } from '../contract/registry/contract-tool.js'
 import type { Envelope } from '../contract/registry/envelope.js'
 import { forModel } from '../contract/registry/model-tools.js'
-import { readableText } from './readable-result.js'
+import { readableText } from '../contract/registry/readable-result.js'
 
 /** The `_meta` field of a result with the code of the outcome: `ok`, or one of `contractCodes`. */
 export const CODE = 'toolwright/code'

@@ -6,6 +6,7 @@ import type { Envelope } from './envelope.js'
 import { outputRequest } from '../../core/model-output-request.js'
 import { strictSchema } from '../../core/optional-arguments.js'
 import { processToolIds } from '../../core/processes/process-tools.js'
+import { readableText } from './readable-result.js'
 import { isLockedToolId } from './tool-ids.js'
 import { toolMetadata } from '../../core/tool-metadata.js'
 
@@ -19,12 +20,15 @@ export interface SdkCallOptions {
 /** Gives the function that the AI SDK calls for a tool. */
 export type ExecutorOf = (id: string) => (args: unknown, options?: SdkCallOptions) => Promise<Envelope>
 
+/** How a model reads results: the envelope as JSON, or what a person would read. */
+export type ResultForm = 'json' | 'text'
+
 /** Tools for the AI SDK. Each returns the envelope, and the model sees it as text. */
-export function modelTools(tools: readonly ContractTool[], executorOf: ExecutorOf): ToolSet {
-  return Object.fromEntries(tools.map((tool) => [tool.id, modelTool(tool, executorOf)]))
+export function modelTools(tools: readonly ContractTool[], executorOf: ExecutorOf, results: ResultForm = 'json'): ToolSet {
+  return Object.fromEntries(tools.map((tool) => [tool.id, modelTool(tool, executorOf, results)]))
 }
 
-function modelTool(contractTool: ContractTool, executorOf: ExecutorOf): Tool {
+function modelTool(contractTool: ContractTool, executorOf: ExecutorOf, results: ResultForm): Tool {
   const { id, description, parameters } = contractTool
   const sideEffect = hasSideEffect(contractTool)
   const tool = {
@@ -37,10 +41,20 @@ function modelTool(contractTool: ContractTool, executorOf: ExecutorOf): Tool {
     execute: executorOf(id),
     toModelOutput: (given: unknown) => {
       const { input, output } = outputRequest<Envelope>(given)
-      return modelOutput(forModel(id, input, output))
+      const shown = forModel(id, input, output)
+      return results === 'text' ? textOutput(id, shown) : modelOutput(shown)
     },
   }
   return tool as unknown as Tool
+}
+
+/** An envelope as text: notes about a cut output come first, and its other notes last. */
+export function textOutput(tool: string, envelope: ReturnType<typeof forModel>): { type: 'text' | 'error-text'; value: string } {
+  if (envelope.type === 'error') return { type: 'error-text', value: envelope.error_text }
+  const { notes = [], truncated } = envelope.metadata as Pick<Envelope['metadata'], 'notes' | 'truncated'>
+  const text = readableText(tool, envelope.data)
+  const parts = truncated === true ? [...notes, text] : [text.replace(/\n$/u, ''), ...notes]
+  return { type: 'text', value: notes.length === 0 ? text : parts.join('\n') }
 }
 
 export function modelOutput(envelope: ReturnType<typeof forModel>): { type: 'text' | 'error-text'; value: string } {

@@ -1,3 +1,4 @@
+import type { ResultForm } from '../registry/model-tools.js'
 import { checked } from '../../core/options.js'
 import { checkAgentMeaning, unknownPermissions } from '../agents/compile-manifest.js'
 import { SessionCheckpoints } from '../call/session-checkpoints.js'
@@ -32,6 +33,8 @@ export interface SessionPlan {
   mcp: McpServers
   processes: SessionProcesses
   team: AgentTeam
+  /** How a model reads results. */
+  results: ResultForm
   catalog: ToolCatalog
   isChosen: (id: string) => boolean
   registry: ReadonlyMap<string, RegisteredTool>
@@ -85,6 +88,7 @@ export async function planSession(id: string, options: ParsedOptions, openChild:
       mcp: new McpServers(manifest.mcpServers ?? {}, options.enabledMcpServers, { addon, roots, sandbox: options.sandbox }),
       processes: new SessionProcesses(limits, self.tree.processes, recordProcesses(team.background)),
       team,
+      results: options.results,
       catalog: new ToolCatalog(described, options.toolSearch),
       isChosen,
       registry,

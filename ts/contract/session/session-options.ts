@@ -39,6 +39,7 @@ import type { HostLookup } from '../web/resolve-host.js'
 import { searchProviders, type WebSearchProvider } from '../web/search-provider.js'
 import type { ShellName } from '../registry/tool-runtime.js'
 import { skillOptions, type SkillOptions } from '../skills/skill-source.js'
+import type { ResultForm } from '../registry/model-tools.js'
 import { type ToolChoice, toolOption } from '../registry/tool-choice.js'
 import { toolSearchOptions, type ToolSearchOptions } from '../registry/tool-catalog.js'
 import type { Watchdog } from '../watchdogs/watchdog.js'
@@ -106,6 +107,11 @@ export interface SessionOptions {
   skills?: SkillOptions | undefined
   /** When tools are hidden behind `tool_search`. @default those of servers and extensions, above 20 tools */
   toolSearch?: ToolSearchOptions | undefined
+  /**
+   * How a model reads results: the envelope as JSON, or as text with lines, which has fewer tokens. The value of a call is the envelope in
+   * both. @default 'json'
+   */
+  results?: ResultForm | undefined
   /** The servers of `manifest.mcpServers` that the user wants. @default [] */
   enabledMcpServers?: string[] | undefined
   /** The model of subagents without their own, unless the host spawns them. */
@@ -210,6 +216,7 @@ const checks = {
   journal: optional(checkJournal),
   onRecord: optional(callable<NonNullable<SessionOptions['onRecord']>>()),
   skills: optional<SkillOptions>(skillOptions, {}),
+  results: optional(oneOf('json', 'text'), 'json'),
   toolSearch: optional(toolSearchOptions, toolSearchOptions({}, 'toolSearch')),
   enabledMcpServers: optional(listOf(text), []),
   model: optional((value, name) => {

@@ -79,6 +79,7 @@ export class SessionTools {
     const offered = modelTools(
       callable.map((tool) => this.#described(tool)),
       this.#executorOf,
+      this.#plan.results,
     )
     for (const id of Object.keys(this.toolSet)) if (!(id in offered)) delete this.toolSet[id]
     Object.assign(this.toolSet, offered)
