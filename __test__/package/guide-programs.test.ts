@@ -67,7 +67,7 @@ describe('the programs of the README and of the first steps run as they are prin
 })
 
 describe('the other programs of the first steps', () => {
-  test('checkpoints: what changed, and back again', async () => {
+  test('checkpoints: what changed, and undo', async () => {
     const { printed, folder } = await run(blockWith(start, 'openCheckpoints'), { 'project/a.txt': 'a' })
     expect(printed).toContain('notes.txt')
     expect(existsSync(join(folder, 'project/notes.txt'))).toBe(false)

@@ -75,6 +75,24 @@ describe.skipIf(chromiumPath === undefined)('the site, in Chromium', () => {
     expect(await page.locator('#tool_sandbox_unavailable').isVisible()).toBe(true)
   }, 60_000)
 
+  test.each([
+    ['undo', /checkpoints|getting-started/u],
+    ['timeout', /tools|errors|troubleshooting|processes/u],
+  ])(
+    'what is looked for as %s is found on a page that tells of it',
+    async (word, pages) => {
+      const { page } = await open('/')
+      await page
+        .getByRole('button', { name: /Search/u })
+        .first()
+        .click()
+      await page.getByRole('searchbox').fill(word)
+      const first = page.locator('.VPLocalSearchBox .result').first()
+      await expect.poll(() => first.getAttribute('href'), { timeout: 20_000 }).toMatch(pages)
+    },
+    60_000,
+  )
+
   test('its search finds a section', async () => {
     const { page, troubles } = await open('/')
     await page

@@ -25,12 +25,13 @@ function pages() {
 
 /** A link of a page as one of the site: to another page, to a folder's list, or to a file of the repository. */
 function linkFrom(source, from, known) {
-  return (whole, path, anchor = '') => {
+  return (_, path, anchor = '') => {
     const target = path === '' ? source : posix.join(posix.dirname(source), path)
     const page = known.get(target)
     if (page !== undefined) return `](${posix.relative(posix.dirname(from), page) || posix.basename(page)}${anchor})`
     if (target === 'docs/decisions/' || target === 'docs/decisions') return `](/decisions/)`
-    if (target.endsWith('.png') && target.startsWith('docs/')) return whole
+    if (target.endsWith('.png') && target.startsWith('docs/'))
+      return `](${posix.relative(posix.dirname(from), target.slice('docs/'.length))})`
     if (!existsSync(join(root, target))) throw new Error(`${source}: the link ${path} leads nowhere`)
     const kind = statSync(join(root, target)).isDirectory() ? 'tree' : 'blob'
     return `](${repositoryAddress}/${kind}/main/${target}${anchor})`

@@ -4,6 +4,25 @@ import { defineConfig } from 'vitepress'
 
 const { groups, repository, version } = JSON.parse(readFileSync(new URL('pages.json', import.meta.url), 'utf8'))
 
+/** Lists, records of decisions and licenses have every word, and are nobody's answer. */
+const LEFT_OUT = /^(?:decisions\/|reference\/rust\/|THIRD-PARTY-NOTICES|CHANGELOG)/
+
+/** What somebody looks for is called otherwise on some pages. */
+const search = {
+  _render: (source, env, markdown) => (LEFT_OUT.test(env.relativePath) ? '' : markdown.render(source, env)),
+  miniSearch: {
+    searchOptions: {
+      // A letter or a short word is a part of many others.
+      prefix: (term) => term.length > 3,
+      fuzzy: (term) => (term.length > 5 ? 0.2 : false),
+      combineWith: 'AND',
+      boost: { title: 4, text: 2, titles: 1 },
+      // Guides and pages before the reference that is made from declarations.
+      boostDocument: (id) => (/\/guides\//.test(id) ? 2 : /\/reference\//.test(id) ? 0.3 : 1),
+    },
+  },
+}
+
 export default defineConfig({
   title: 'toolwright',
   description: 'File, search, edit and shell tools for AI agents in Node and Bun, confined by the kernel',
@@ -36,7 +55,7 @@ export default defineConfig({
     ],
     sidebar: groups,
     outline: [2, 3],
-    search: { provider: 'local' },
+    search: { provider: 'local', options: search },
     socialLinks: [{ icon: 'github', link: repository }],
   },
 })
