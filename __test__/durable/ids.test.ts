@@ -154,3 +154,18 @@ describe('an engine that keeps nothing: the whole agent is one step of it', () =
     expect(effects).toEqual(['bob'])
   })
 })
+
+test('tools without the model of their object are numbered by a step of their own, once', async () => {
+  const { journal, tool, effects } = await scene()
+  const names: string[] = []
+  const engine = new ToyEngine()
+  for (const _ of [1, 2]) {
+    const step = engine.steps((name) => void names.push(name))
+    const { tools } = durable({ model: new MockLanguageModelV4(), tools: { pay: tool }, journal, runId: 'run', step })
+    const execute = tools.pay.execute as (input: object, options: object) => Promise<string>
+    const results = await Promise.all(['a', 'b'].map((id) => execute({ to: 'bob' }, { toolCallId: id, messages: [] })))
+    expect(results.map((text) => text.slice(0, 7))).toEqual(['receipt', 'receipt'])
+  }
+  expect(effects).toEqual(['bob', 'bob'])
+  expect(names).toEqual(['durable', 'tool pay a', 'tool pay b'])
+})

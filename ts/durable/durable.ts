@@ -87,6 +87,7 @@ export function durable<TOOLS extends ToolSet>(given: DurableOptions<TOOLS>): { 
   if (onUnknown === 'approve' && approve === undefined) throw checked('durable', () => invalid("onUnknown: 'approve' needs approve."))
   const object = new RunObject(journal, runId, nodeId)
   let ending: { error: unknown } | undefined
+  let numbering: Promise<void> | undefined
   /** What the engine gets in place of an error with which every execution ends. */
   const ended = (error: unknown): unknown => (finalError !== undefined && error instanceof Error ? finalError(error) : error)
   const endWith = (error: unknown): void => {
@@ -117,7 +118,7 @@ export function durable<TOOLS extends ToolSet>(given: DurableOptions<TOOLS>): { 
       const { toolCallId, abortSignal } = options
       let kept: Kept
       try {
-        if (object.number === undefined && run.answers === 0) await numberByItself(run)
+        if (object.number === undefined && run.answers === 0) await (numbering ??= numberByItself(run))
         kept = await step(`tool ${toolName} ${toolCallId}`, async (): Promise<Kept> => {
           const call = { runId, nodeId, callId: toolCallId, tool, toolName, input, signal: abortSignal, options, onProgress, ...policy }
           try {

@@ -90,7 +90,7 @@ export class Reverts {
   async #isClaimedBy(owner: number, row: number): Promise<boolean> {
     const text = `SELECT 1 AS is_ours FROM ${this.#statements.calls} WHERE tw_row = $1::text::bigint AND tw_revert_owner = $2::text::bigint
       AND revert_status = 'reverting'`
-    return (await this.#session.ask(text, [row, owner])).length > 0
+    return (await this.#session.run(() => ({ text, values: [row, owner] }))).length > 0
   }
 
   async #hasStatus(row: number, status: string): Promise<boolean> {

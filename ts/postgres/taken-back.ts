@@ -1,7 +1,8 @@
 /** Takes back what the server did unheard: calls that nobody makes, and locks that nobody holds. */
 import { steadyNow } from '../core/clock.js'
+import type { SqlRow } from './client.js'
 import { type Lease, type Owner, taskName } from './owner.js'
-import type { Session } from './session.js'
+import type { Parameter, Session } from './session.js'
 import type { Statements } from './statements.js'
 import type { Columns, Writer } from './writer.js'
 
@@ -49,11 +50,16 @@ export class TakenBack {
     this.#diedJson = diedJson
   }
 
+  /** Not longer than any other statement: a call may wait for it. */
+  #ask(text: string, values: readonly Parameter[]): Promise<readonly SqlRow[]> {
+    return this.#session.run(() => ({ text, values }))
+  }
+
   /** Ends a call that nobody makes. Its row is named by its number and its time, so that this cannot end a later one. */
   async call({ lease, runId, nodeId, iteration, callId, place, start, status }: LostCall): Promise<void> {
     const which = callId === undefined ? 'c.attempt = $7::text::bigint AND c.seq = $8::text::bigint' : 'c.tw_call_id = $7::text'
     const values = [runId, nodeId, iteration, lease.id, start, this.#diedJson()]
-    const rows = await this.#session.ask(
+    const rows = await this.#ask(
       `SELECT c.tw_row, c.started_at_ms FROM ${this.#statements.calls} c WHERE ${this.#statements.ofRun('$1::text')}
          AND c.node_id = $2::text AND c.iteration = $3::text::bigint AND c.tw_owner = $4::text::bigint AND c.started_at_ms ${callId === undefined ? '=' : '>='} $5::text::bigint
          AND (c.status = 'started' OR (c.status = 'unknown' AND c.error_json = $6::text)) AND ${which}`,
@@ -71,7 +77,7 @@ export class TakenBack {
   /** Releases a task that nobody works on. */
   async lock(lease: Lease, runId: string, nodeId: string, iteration: number): Promise<void> {
     const held = this.#owner.tokenOf(taskName(runId, nodeId, iteration))
-    const rows = await this.#session.ask(
+    const rows = await this.#ask(
       `SELECT token FROM ${this.#statements.prefix}_toolwright_task_locks WHERE run_id = $1::text AND node_id = $2::text
          AND iteration = $3::text::bigint AND owner = $4::text::bigint`,
       [runId, nodeId, iteration, lease.id],
@@ -85,7 +91,7 @@ export class TakenBack {
   /** Lets others undo a call that nobody undoes. */
   async revert(lease: Lease, row: number): Promise<void> {
     if (this.#owner.isOpen(row)) return
-    await this.#session.ask(
+    await this.#ask(
       `UPDATE ${this.#statements.calls} SET revert_status = NULL, tw_revert_owner = NULL
        WHERE tw_row = $1::text::bigint AND tw_revert_owner = $2::text::bigint AND revert_status = 'reverting'`,
       [row, lease.id],

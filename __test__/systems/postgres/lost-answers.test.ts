@@ -119,6 +119,24 @@ describe.concurrent('the network fails at one statement of a call', () => {
   )
 })
 
+test('one claim after the other is lost, and what arrives late is taken back all the same', { timeout: 60_000 }, async () => {
+  const { client, here, there, effects, pay, close } = await scene()
+  await callOnce(here, { runId: 'other', callId: 'first', tool: pay(), input: {} })
+  effects.length = 0
+  const call = { runId: 'run', callId: 'call', tool: pay(), input: {} }
+  for (const fate of ['late', 'answer lost', 'late'] as const) {
+    client.failAt(statements.claim, fate, 700)
+    await expect(callOnce(here, call)).rejects.toMatchObject({ code: 'JOURNAL_UNREACHABLE' })
+    await pause(300)
+  }
+  await pause(1_200)
+  // Nobody makes it, and so another process may.
+  expect(await callOnce(there, call)).toBe('paid')
+  expect(await callOnce(here, call)).toBe('paid')
+  expect(effects).toHaveLength(1)
+  await close()
+})
+
 test('an outcome that cannot be recorded for a while is written behind, and a waiter gets it', { timeout: 30_000 }, async () => {
   const { client, here, there, effects, pay, close } = await scene()
   const tool = pay({}, 300)

@@ -86,6 +86,26 @@ test('64 calls at once are recorded, and none is lost', async () => {
   await journal.close()
 })
 
+test('a store that was not told of the pooler prepares nothing once it has met it, and an address can say so', async () => {
+  const schema = own.schema()
+  const address = own.server.url.replace(/host=[^&]*/u, `host=${encodeURIComponent(pooler?.host ?? '')}`)
+  const told = await openJournal(`${address}&schema=${schema}&prepare=false`)
+  const untold = await openJournal(postgresStore(pool, { schema }))
+  for (const [side, journal] of [told, untold].entries()) {
+    const calls = Array.from({ length: 32 }, async (_, lane) => {
+      for (let seq = 1; seq <= 5; seq += 1) {
+        const call = { runId: `run ${side} ${lane}`, nodeId: 'n', attempt: 1, seq, toolName: 'pay', sideEffect: true }
+        await journal.updateToolCall(await journal.insertToolCall(call), { status: 'success' })
+      }
+    })
+    await Promise.all(calls)
+  }
+  const runs = await told.listRuns()
+  expect([runs.length, runs.reduce((sum, { succeeded }) => sum + succeeded, 0)]).toEqual([64, 64 * 5])
+  await expect(openJournal(`${address}&prepare=maybe`)).rejects.toMatchObject({ code: 'JOURNAL_LOCATION_INVALID' })
+  await Promise.all([told.close(), untold.close()])
+})
+
 describe.each(['pg', 'postgres.js', 'bun'])('in Bun, with %s', (client) => {
   test.each([
     ['journal', 41],
