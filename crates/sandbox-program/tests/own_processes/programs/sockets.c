@@ -176,8 +176,10 @@ static void *directories(void *none) {
 static void *rewrite(void *none) {
     while (!over) {
         memcpy(&shared, &own, sizeof own);
+        __asm__ volatile("" ::: "memory");
         for (volatile int i = 0; i < 200; i++);
         memcpy(&shared, &foreign, sizeof own);
+        __asm__ volatile("" ::: "memory");
         for (volatile int i = 0; i < 200; i++);
     }
     return 0;
