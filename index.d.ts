@@ -346,12 +346,12 @@ export declare class OpenedTarget {
   /** Lets go of it. Calls that run go on. */
   close(): void
   /** Reads a part of the file that was opened. */
-  readRange(offset: number, limitBytes: number, cancel: CancelHandle): Promise<FileRange | Unfinished>
+  readRange(offset: number, limitBytes: number, cancel: CancelHandle, seen?: SeenFiles | undefined | null): Promise<FileRange | Unfinished>
   /**
    * All of the file, if it is text of at most `limit_bytes` and nothing has to be waited for; else
    * nothing, and `readRange` says why.
    */
-  tryReadCached(limitBytes: number): string | Buffer | null
+  tryReadCached(limitBytes: number, seen?: SeenFiles | undefined | null): string | Buffer | null
   /** Makes `content` the text of the file. */
   write(content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<WrittenFile | Unfinished>
   /** Replaces a text in the file by another. */
@@ -406,6 +406,18 @@ export declare class SandboxFiles {
   write(path: string, content: Buffer, staged: string | undefined | null, publish: PublishOptions, cancel: CancelHandle): Promise<true | null | Unfinished>
   /** Deletes the file or link at `path`. True when it is done. */
   delete(path: string, publish: PublishOptions, cancel: CancelHandle): Promise<true | null | Unfinished>
+}
+
+/** The files that one conversation has seen: given to every read and change that a model makes in it. */
+export declare class SeenFiles {
+  /** Of a conversation that has seen nothing. */
+  constructor(options: SeenFilesOptions)
+  /** Notes that the model was shown a part of a file: lines from `first_line` on, from 1. */
+  noteLines(root: GrantedRoot, path: string, text: string, firstLine: number, isEnd: boolean): undefined | Unfinished
+  /** What was noted since the last call, for a journal. */
+  takeRecord(): string | null
+  /** Takes records of a journal, in any order. */
+  restore(records: Array<string>): void
 }
 
 /**
@@ -475,6 +487,8 @@ export interface CallEnd {
   finishedAtMs: number
   /** Keep output and error whole, whatever the journal's limit is. */
   whole?: boolean
+  /** What the call has made known of files: of `SeenFiles.takeRecord`. */
+  seen?: string
 }
 
 /** What identifies one call among all calls of its task. */
@@ -870,6 +884,8 @@ export interface EditedFile {
   summary?: string
   /** How many places were replaced. */
   replacements: number
+  /** What a model should know of changes of others. */
+  note?: string
 }
 
 /** A directory with its entries, or a file. */
@@ -1361,16 +1377,18 @@ export interface PublishOptions {
    * when it was opened.
    */
   denyWrite?: Array<string>
+  /** What the model that changes it has seen. */
+  seen?: SeenFiles
 }
 
 /**
  * Reads the regular file at `path` below `root`, at most `limit_bytes` of it. `text_only`: a binary file
- * is refused.
+ * is refused. `seen`: of the model that is shown all of it.
  */
-export declare function read(root: GrantedRoot, path: string, limitBytes: number, textOnly: boolean, cancel: CancelHandle): Promise<string | Buffer | Unfinished>
+export declare function read(root: GrantedRoot, path: string, limitBytes: number, textOnly: boolean, cancel: CancelHandle, seen?: Seen | undefined | null): Promise<string | Buffer | Unfinished>
 
 /** Reads some lines of the regular file at `path` below `root`, which may be of any size. */
-export declare function readLines(root: GrantedRoot, path: string, lines: WantedLines, cancel: CancelHandle): Promise<FileLines | Unfinished>
+export declare function readLines(root: GrantedRoot, path: string, lines: WantedLines, cancel: CancelHandle, seen?: Seen | undefined | null): Promise<FileLines | Unfinished>
 
 /**
  * Removes the directories in `base` whose names begin with the `processName` of a process that is gone,
@@ -1426,8 +1444,11 @@ export interface RevertAnswer {
   nothing?: string
 }
 
-/** Makes `content` the text of the existing file at `path` below `root`, if it holds `known` now. */
-export declare function rewriteFile(root: GrantedRoot, path: string, known: string, content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<undefined | Unfinished>
+/**
+ * Makes `content` the text of the existing file at `path` below `root`, if it holds `known` now. Gives what a model should
+ * know of changes of others. `by_line`: the number of a line says where.
+ */
+export declare function rewriteFile(root: GrantedRoot, path: string, known: string, content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle, byLine?: boolean | undefined | null): Promise<string | null | Unfinished>
 
 /** Runs a command in a directory below the root. Neither an exit code nor a timeout is an error. */
 export declare function runCaptured(settings: CommandSettings, command: Command, terms: CommandTerms, cancel: CancelHandle, patches?: PatchReports | undefined | null): Promise<CommandOutput | Unfinished>
@@ -1520,6 +1541,16 @@ export interface SandboxStatus {
   bytes: number
 }
 
+/** What happens to calls that would undo changes which the model has not been shown. */
+export interface SeenFilesOptions {
+  /** Whether such a call is refused, or made and told. */
+  unseenChanges: 'refuse' | 'tell'
+  /** Whether a checkpoint keeps what calls replace. */
+  hasCheckpoints: boolean
+  /** The most bytes of a difference. */
+  limitBytes: number
+}
+
 /** A file to be made when there is something to put into it: all of an output that is cut. */
 export interface SidecarRequest {
   /** An absolute directory that is this user's alone. */
@@ -1591,7 +1622,7 @@ export declare function tryOpenTargetCached(policy: ContractPolicy, path: string
  * As `read`, when nothing has to be waited for; else nothing, and `read` says why. For the JavaScript
  * thread: the way to another one takes longer than this.
  */
-export declare function tryReadCached(root: GrantedRoot, path: string, limitBytes: number, textOnly: boolean): string | Buffer | null
+export declare function tryReadCached(root: GrantedRoot, path: string, limitBytes: number, textOnly: boolean, seen?: Seen | undefined | null): string | Buffer | null
 
 /** Why a call has no result. */
 export interface Unfinished {
@@ -1631,7 +1662,7 @@ export interface WantedLines {
 
 /**
  * Makes `content` the text of the file at `path` below `root`. With `keeps_form` it gets the byte order mark, the
- * CRLF and the encoding of the file before.
+ * CRLF and the encoding of the file before; it always does for a model that has seen something.
  */
 export declare function write(root: GrantedRoot, path: string, content: string, limitBytes: number, keepsForm: boolean, publish: PublishOptions, cancel: CancelHandle): Promise<WrittenFile | Unfinished>
 
@@ -1647,4 +1678,6 @@ export interface WrittenFile {
   hasCrlf: boolean
   /** It got the encoding of the file before, which is not UTF-8. */
   encoding?: string
+  /** What a model should know of the file before. */
+  note?: string
 }

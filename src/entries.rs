@@ -25,13 +25,19 @@ pub fn create_file(
 ) -> Promised<bool> {
     let root = root.shared();
     call::long(cancel, move |cancel| {
-        let entry = EntryInput { root: &root, path: &path, publish: &publish.cross() };
-        entry.create(&content.encoded()?, limit_bytes.cross(), cancel)
+        let (content, limit_bytes) = (&content.encoded()?, limit_bytes.cross());
+        let (publish, seen) = publish.split();
+        let entry = EntryInput { root: &root, path: &path, publish: &publish };
+        match seen {
+            Some(seen) => entry.create_seen(&seen, content, limit_bytes, cancel),
+            None => entry.create(content, limit_bytes, cancel),
+        }
     })
 }
 
-/// Makes `content` the text of the existing file at `path` below `root`, if it holds `known` now.
-#[napi(catch_unwind, ts_return_type = "Promise<undefined | Unfinished>")]
+/// Makes `content` the text of the existing file at `path` below `root`, if it holds `known` now. Gives what a model should
+/// know of changes of others. `by_line`: the number of a line says where.
+#[napi(catch_unwind, ts_return_type = "Promise<string | null | Unfinished>")]
 pub fn rewrite_file(
     root: &GrantedRoot,
     path: String,
@@ -40,13 +46,18 @@ pub fn rewrite_file(
     limit_bytes: f64,
     publish: PublishOptions,
     cancel: &CancelHandle,
-) -> Promised<()> {
+    by_line: Option<bool>,
+) -> Promised<Option<String>> {
     let root = root.shared();
     call::long(cancel, move |cancel| {
         let file = File::Below { root: &root, path: &path };
         let (known, content) = (&known.encoded()?, &content.encoded()?);
-        let (limit_bytes, publish) = (limit_bytes.cross(), &publish.cross());
-        RewriteInput { file, known, content, limit_bytes, publish }.run(cancel)
+        let (limit_bytes, (publish, seen)) = (limit_bytes.cross(), publish.split());
+        let input = RewriteInput { file, known, content, limit_bytes, publish: &publish };
+        match seen {
+            Some(seen) => input.run_seen(&seen, by_line.cross(), cancel),
+            None => input.run(cancel).map(|()| None),
+        }
     })
 }
 

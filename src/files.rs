@@ -1,6 +1,8 @@
 //! `read`, `write`, `edit`, `grep` and `glob` of files below a granted root.
 #![expect(clippy::needless_pass_by_value, reason = "napi hands strings over so")]
 
+use std::sync::Arc;
+
 use napi::bindgen_prelude::AsyncTask;
 use napi::{Env, Result};
 use napi_derive::napi;
@@ -9,16 +11,18 @@ use toolwright_core::file::{File, Publish};
 use toolwright_core::glob::ListInput;
 use toolwright_core::grep::{GrepInput, GrepOptions, Prints, SearchText};
 use toolwright_core::read::{ReadInput, ReadLinesInput};
+use toolwright_core::seen::SeenFiles;
 use toolwright_core::write::{WriteInput, Written};
 use toolwright_fs::{LineRange, Lines};
 
 use crate::call::{self, CancelHandle, Job, Promised};
 use crate::cross::{Cross, cross};
 use crate::grants::GrantedRoot;
+use crate::seen::{SeenArgument, SeenFiles as Seen};
 use crate::text::{CachedText, FileText, Text, TextArgument, cached_text};
 
 /// How a changed file is published.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 pub struct PublishOptions {
     /// Wait until file and directory are on the disk.
     pub fsync: bool,
@@ -29,12 +33,23 @@ pub struct PublishOptions {
     /// Paths below the root that are not to be written, if not the usual ones. An opened target was checked
     /// when it was opened.
     pub deny_write: Option<Vec<String>>,
+    /// What the model that changes it has seen.
+    #[napi(ts_type = "SeenFiles")]
+    pub seen: Option<SeenArgument>,
 }
 
-cross! { PublishOptions => Publish { fsync, allow_in_place, wait: wait_ms, deny_write } }
+cross! { PublishOptions => Publish { fsync, allow_in_place, wait: wait_ms, deny_write; .. } }
+
+impl PublishOptions {
+    /// The two parts of it.
+    pub(crate) fn split(mut self) -> (Publish, Option<Arc<SeenFiles>>) {
+        let seen = self.seen.take().map(|seen| seen.0);
+        (self.cross(), seen)
+    }
+}
 
 /// Reads the regular file at `path` below `root`, at most `limit_bytes` of it. `text_only`: a binary file
-/// is refused.
+/// is refused. `seen`: of the model that is shown all of it.
 #[napi(catch_unwind, ts_return_type = "Promise<string | Buffer | Unfinished>")]
 pub fn read(
     root: &GrantedRoot,
@@ -42,11 +57,16 @@ pub fn read(
     limit_bytes: f64,
     text_only: bool,
     cancel: &CancelHandle,
+    seen: Option<&Seen>,
 ) -> AsyncTask<Job<FileText>> {
-    let root = root.shared();
+    let (root, seen) = (root.shared(), seen.map(Seen::shared));
     call::short(cancel, move |cancel| {
         let limit_bytes = limit_bytes.cross();
-        ReadInput { root: &root, path: &path, limit_bytes, text_only }.run(cancel)
+        let input = ReadInput { root: &root, path: &path, limit_bytes, text_only };
+        match seen {
+            Some(seen) => input.run_seen(&seen, cancel),
+            None => input.run(cancel),
+        }
     })
 }
 
@@ -59,10 +79,16 @@ pub fn try_read_cached<'env>(
     path: String,
     limit_bytes: f64,
     text_only: bool,
+    seen: Option<&Seen>,
 ) -> Result<Option<CachedText<'env>>> {
     let limit_bytes = limit_bytes.cross();
     let input = ReadInput { root: &root.0, path: &path, limit_bytes, text_only };
-    input.try_cached(|bytes| cached_text(env, bytes)).transpose()
+    let take = |bytes: &[u8]| cached_text(env, bytes);
+    match seen {
+        Some(seen) => input.try_cached_seen(&seen.shared(), take),
+        None => input.try_cached(take),
+    }
+    .transpose()
 }
 
 /// Which lines of a file.
@@ -103,10 +129,15 @@ pub fn read_lines(
     path: String,
     lines: WantedLines,
     cancel: &CancelHandle,
+    seen: Option<&Seen>,
 ) -> Promised<FileLines> {
-    let root = root.shared();
+    let (root, seen) = (root.shared(), seen.map(Seen::shared));
     call::long(cancel, move |cancel| {
-        ReadLinesInput { root: &root, path: &path, lines: lines.cross() }.run(cancel)
+        let input = ReadLinesInput { root: &root, path: &path, lines: lines.cross() };
+        match seen {
+            Some(seen) => input.run_seen(&seen, cancel),
+            None => input.run(cancel),
+        }
     })
 }
 
@@ -123,12 +154,14 @@ pub struct WrittenFile {
     pub has_crlf: bool,
     /// It got the encoding of the file before, which is not UTF-8.
     pub encoding: Option<&'static str>,
+    /// What a model should know of the file before.
+    pub note: Option<String>,
 }
 
-cross! { Written => WrittenFile { created, bytes, has_mark, has_crlf, encoding } }
+cross! { Written => WrittenFile { created, bytes, has_mark, has_crlf, encoding, note } }
 
 /// Makes `content` the text of the file at `path` below `root`. With `keeps_form` it gets the byte order mark, the
-/// CRLF and the encoding of the file before.
+/// CRLF and the encoding of the file before; it always does for a model that has seen something.
 #[napi(catch_unwind, ts_return_type = "Promise<WrittenFile | Unfinished>")]
 pub fn write(
     root: &GrantedRoot,
@@ -142,10 +175,14 @@ pub fn write(
     let root = root.shared();
     call::long(cancel, move |cancel| {
         let file = File::Below { root: &root, path: &path };
-        let (content, limit_bytes, publish) =
-            (&content.encoded()?, limit_bytes.cross(), &publish.cross());
-        let input = WriteInput { file, content, limit_bytes, publish };
-        if keeps_form { input.run_in_form(cancel) } else { input.run(cancel) }
+        let (content, limit_bytes) = (&content.encoded()?, limit_bytes.cross());
+        let (publish, seen) = publish.split();
+        let input = WriteInput { file, content, limit_bytes, publish: &publish };
+        match seen {
+            Some(seen) => input.run_seen(&seen, cancel),
+            None if keeps_form => input.run_in_form(cancel),
+            None => input.run(cancel),
+        }
     })
 }
 
@@ -165,9 +202,11 @@ pub struct EditedFile {
     pub summary: Option<String>,
     /// How many places were replaced.
     pub replacements: u32,
+    /// What a model should know of changes of others.
+    pub note: Option<String>,
 }
 
-cross! { Edited => EditedFile { summary, replacements } }
+cross! { Edited => EditedFile { summary, replacements, note } }
 
 /// Applies `diff` (a unified diff) to the existing file at `path` below `root`.
 #[napi(catch_unwind, ts_return_type = "Promise<EditedFile | Unfinished>")]
@@ -183,8 +222,12 @@ pub fn edit(
     call::long(cancel, move |cancel| {
         let file = File::Below { root: &root, path: &path };
         let change = Change::Patch { diff: &diff.encoded()?, by_content: terms.by_content };
-        let (limit_bytes, publish) = (terms.limit_bytes.cross(), &publish.cross());
-        EditInput { file, change, limit_bytes, publish }.run(cancel)
+        let (limit_bytes, (publish, seen)) = (terms.limit_bytes.cross(), publish.split());
+        let input = EditInput { file, change, limit_bytes, publish: &publish };
+        match seen {
+            Some(seen) => input.run_seen(&seen, cancel),
+            None => input.run(cancel),
+        }
     })
 }
 

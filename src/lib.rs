@@ -27,6 +27,7 @@ mod removal;
 mod running;
 mod sandbox;
 mod sandbox_files;
+mod seen;
 mod store;
 mod text;
 mod thread_store;

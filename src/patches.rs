@@ -106,9 +106,11 @@ pub fn apply_patch(
 ) -> Promised<PatchResult> {
     let root = root.shared();
     call::long(cancel, move |cancel| {
-        let (patch, limit_bytes, publish) =
-            (&patch.encoded()?, limit_bytes.cross(), &publish.cross());
-        ApplyPatchInput { files: Files::Below(&root), patch, limit_bytes, publish }.run(cancel)
+        let (patch, limit_bytes) = (&patch.encoded()?, limit_bytes.cross());
+        let (publish, seen) = publish.split();
+        let files = Files::Below(&root);
+        ApplyPatchInput { files, patch, limit_bytes, publish: &publish }
+            .run_for(seen.as_deref(), cancel)
     })
 }
 
@@ -126,7 +128,9 @@ pub fn apply_patch_to_targets(
     call::long(cancel, move |cancel| {
         let (targets, patch) = (targets?, &patch.encoded()?);
         let (files, limit_bytes) = (Files::Opened(&targets), limit_bytes.cross());
-        ApplyPatchInput { files, patch, limit_bytes, publish: &publish.cross() }.run(cancel)
+        let (publish, seen) = publish.split();
+        ApplyPatchInput { files, patch, limit_bytes, publish: &publish }
+            .run_for(seen.as_deref(), cancel)
     })
 }
 
@@ -155,8 +159,9 @@ pub fn change_file(
     call::long(cancel, move |cancel| {
         let (root, path, diff) = (&root, &*path, change.diff.encoded()?);
         let operation = FileOperation::of(&change.change, &diff)?;
-        let (limit_bytes, publish) = (limit_bytes.cross(), &publish.cross());
-        FileOperationInput { root, path, operation, limit_bytes, publish }.run(cancel)
+        let (limit_bytes, (publish, seen)) = (limit_bytes.cross(), publish.split());
+        FileOperationInput { root, path, operation, limit_bytes, publish: &publish }
+            .run_for(seen.as_deref(), cancel)
     })
 }
 

@@ -17,6 +17,7 @@ use super::policy::ContractPolicy;
 use crate::call::{self, CancelHandle, Job, Promised};
 use crate::cross::{Cross, cross, same};
 use crate::files::{EditedFile, PublishOptions, WrittenFile};
+use crate::seen::SeenFiles;
 use crate::text::{CachedText, FileText, TextArgument, cached_text};
 
 /// A file or directory, or none, held open.
@@ -138,10 +139,15 @@ impl OpenedTarget {
         offset: f64,
         limit_bytes: f64,
         cancel: &CancelHandle,
+        seen: Option<&SeenFiles>,
     ) -> AsyncTask<Job<FileRange>> {
-        let target = self.target();
+        let (target, seen) = (self.target(), seen.map(SeenFiles::shared));
         call::short(cancel, move |cancel| {
-            target?.read_range(offset.cross(), limit_bytes.cross(), cancel)
+            let (target, offset, limit_bytes) = (target?, offset.cross(), limit_bytes.cross());
+            match seen {
+                Some(seen) => target.read_range_seen(&seen, offset, limit_bytes, cancel),
+                None => target.read_range(offset, limit_bytes, cancel),
+            }
         })
     }
 
@@ -152,9 +158,13 @@ impl OpenedTarget {
         &self,
         env: &'env Env,
         limit_bytes: f64,
+        seen: Option<&SeenFiles>,
     ) -> Result<Option<CachedText<'env>>> {
         let Ok(target) = self.target() else { return Ok(None) };
-        let text = target.file.try_read_cached(limit_bytes.cross());
+        let text = match seen {
+            Some(seen) => target.try_read_cached_seen(&seen.shared(), limit_bytes.cross()),
+            None => target.file.try_read_cached(limit_bytes.cross()),
+        };
         text.map(|text| cached_text(env, &text)).transpose()
     }
 
@@ -170,9 +180,13 @@ impl OpenedTarget {
         let target = self.target();
         call::long(cancel, move |cancel| {
             let (target, content) = (&target?, &content.encoded()?);
-            let (limit_bytes, publish) = (limit_bytes.cross(), &publish.cross());
-            WriteInput { file: File::Opened(target), content, limit_bytes, publish }
-                .run_in_form(cancel)
+            let (limit_bytes, (publish, seen)) = (limit_bytes.cross(), publish.split());
+            let file = File::Opened(target);
+            let input = WriteInput { file, content, limit_bytes, publish: &publish };
+            match seen {
+                Some(seen) => input.run_seen(&seen, cancel),
+                None => input.run_in_form(cancel),
+            }
         })
     }
 
@@ -187,11 +201,15 @@ impl OpenedTarget {
     ) -> Promised<EditedFile> {
         let target = self.target();
         call::long(cancel, move |cancel| {
-            let (target, publish) = (&*target?, &publish.cross());
+            let (target, (publish, seen)) = (&*target?, publish.split());
             let (old, new) = (&edit.old_string.encoded()?, &edit.new_string.encoded()?);
             let change = Change::Replacement { old, new, all: edit.replace_all };
             let (file, limit_bytes) = (File::Opened(target), limit_bytes.cross());
-            EditInput { file, change, limit_bytes, publish }.run(cancel)
+            let input = EditInput { file, change, limit_bytes, publish: &publish };
+            match seen {
+                Some(seen) => input.run_seen(&seen, cancel),
+                None => input.run(cancel),
+            }
         })
     }
 }

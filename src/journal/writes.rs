@@ -69,6 +69,8 @@ pub struct CallEnd {
     pub finished_at_ms: i64,
     /// Keep output and error whole, whatever the journal's limit is.
     pub whole: Option<bool>,
+    /// What the call has made known of files: of `SeenFiles.takeRecord`.
+    pub seen: Option<String>,
 }
 
 /// The outcome, or a promise of it where the write had to wait.
@@ -176,6 +178,7 @@ impl Cross<Finish> for CallEnd {
         let output = self.output_text.map(|text| Value::from(text).to_string());
         let outcome =
             CallOutcome::of(&self.status, self.acted, output.or(self.output_json), self.error_json);
-        Finish { outcome, finished_at_ms: self.finished_at_ms, whole: self.whole.cross() }
+        let Self { finished_at_ms, seen, .. } = self;
+        Finish { outcome, finished_at_ms, whole: self.whole.cross(), seen }
     }
 }

@@ -114,6 +114,7 @@ export const contractCodeOf = {
   TOOL_FILE_BINARY: 'binary_file',
   TOOL_PATCH_FAILED: 'tool_failed',
   TOOL_EDIT_CONFLICT: 'stale',
+  TOOL_FILE_CHANGED: 'stale',
   TOOL_EDIT_NO_MATCH: 'conflict',
   TOOL_EDIT_AMBIGUOUS: 'ambiguous',
   TOOL_FILE_BUSY: 'busy',

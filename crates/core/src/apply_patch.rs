@@ -1,12 +1,14 @@
 //! `apply_patch`: files created, changed, moved and deleted by one patch, all of them or none.
 
-use std::path::{Path, PathBuf};
+mod undo;
+
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use toolwright_fs::{
-    Before, Change, ChangeLimits, ChangeSet, ChangedFile, ChangedFiles, DirectoryGrant, FileChange,
-    FsError, FsErrorKind, Inverse, Place, Root, UpdateError,
+    Before, Change, ChangeLimits, ChangeSet, ChangedFiles, DirectoryGrant, FileChange, FsError,
+    FsErrorKind, Place, Root, UpdateError,
 };
 use toolwright_patch::{DiffMode, FilePatch, PatchError, apply_diff, parse_patch};
 
@@ -14,9 +16,12 @@ use crate::access::protected_below;
 use crate::access::target::Target;
 use crate::failure::{Failure, Unfinished, changes};
 use crate::file::Publish;
+use crate::seen::{SeenFiles, SeenPatch};
 use crate::voice::applied::{MAX_FILES, refused, summary};
 pub use crate::voice::applied::{PatchKind, PatchedFile};
 use crate::voice::changes::ROOT_NOT_WRITABLE;
+
+pub use self::undo::Undo;
 
 /// The most bytes of all files of a patch, before and after.
 const MAX_TOTAL_BYTES: u64 = 256 << 20;
@@ -78,6 +83,16 @@ impl ApplyPatchInput<'_> {
     /// Makes all changes of the patch or none. The size of the patch and its form are judged before
     /// any file is.
     pub fn run(&self, cancel: &AtomicBool) -> Result<AppliedPatch, Unfinished> {
+        self.run_for(None, cancel)
+    }
+
+    /// As [`Self::run`], by a model that has seen something of the files. With `seen`, no change of others is undone that
+    /// it has not been shown.
+    pub fn run_for(
+        &self,
+        seen: Option<&SeenFiles>,
+        cancel: &AtomicBool,
+    ) -> Result<AppliedPatch, Unfinished> {
         let Self { files, patch, limit_bytes, publish } = *self;
         let in_words = |unfinished: Unfinished| match files {
             Files::Below(_) => unfinished,
@@ -95,11 +110,22 @@ impl ApplyPatchInput<'_> {
                     notes[index] = applied.notes();
                     applied.bytes
                 })
-                .map_err(|error| (planned[index].path.clone(), error))
+                .map_err(|error| patch_failed(&planned[index].path, &error))
         };
         let replaces = patches.first().is_some_and(|file| file.replaces);
-        let set = SetOfFiles { files, planned: &planned, replaces, limit_bytes, publish };
-        let done = set.run(cancel, transform).map_err(in_words)?;
+        let set = SetOfFiles {
+            files,
+            planned: &planned,
+            replaces,
+            shows_deleted: !replaces,
+            limit_bytes,
+            publish,
+            seen,
+        };
+        let (done, told) = set.run(cancel, transform).map_err(in_words)?;
+        for (index, note) in told {
+            notes[index].push(note);
+        }
         PatchedFile::tell(&mut planned, &done, notes);
         Ok(AppliedPatch { files: planned, undo: Undo(done) })
     }
@@ -152,6 +178,15 @@ pub struct FileOperationInput<'a> {
 impl FileOperationInput<'_> {
     /// Makes the change.
     pub fn run(&self, cancel: &AtomicBool) -> Result<AppliedPatch, Unfinished> {
+        self.run_for(None, cancel)
+    }
+
+    /// As [`Self::run`], by a model that has seen something of the file.
+    pub fn run_for(
+        &self,
+        seen: Option<&SeenFiles>,
+        cancel: &AtomicBool,
+    ) -> Result<AppliedPatch, Unfinished> {
         let Self { root, path, operation, limit_bytes, publish } = *self;
         let (kind, diff) = match operation {
             FileOperation::Create { diff } => (PatchKind::Add, diff),
@@ -164,8 +199,16 @@ impl FileOperationInput<'_> {
         let mut planned = vec![PatchedFile::new(path.to_owned(), kind, None)];
         let files = Files::Below(root);
         let mut notes = Vec::new();
-        let set = SetOfFiles { files, planned: &planned, replaces: false, limit_bytes, publish };
-        let done = set.run(cancel, |_, old| {
+        let set = SetOfFiles {
+            files,
+            planned: &planned,
+            replaces: false,
+            shows_deleted: false,
+            limit_bytes,
+            publish,
+            seen,
+        };
+        let (done, told) = set.run(cancel, |_, old| {
             let applied = match operation {
                 FileOperation::Create { diff } => apply_diff(b"", diff, DiffMode::Create),
                 FileOperation::Update { diff } => apply_diff(old.bytes, diff, DiffMode::Update),
@@ -176,8 +219,9 @@ impl FileOperationInput<'_> {
                     notes = applied.notes();
                     applied.bytes
                 })
-                .map_err(|error| (path.to_owned(), error))
+                .map_err(|error| patch_failed(path, &error))
         })?;
+        notes.extend(told.into_iter().map(|(_, note)| note));
         PatchedFile::tell(&mut planned, &done, vec![notes]);
         Ok(AppliedPatch { files: planned, undo: Undo(done) })
     }
@@ -188,16 +232,26 @@ struct SetOfFiles<'a> {
     planned: &'a [PatchedFile],
     /// Whether a file that stands in the way is replaced.
     replaces: bool,
+    /// Whether a deletion has all lines of its file.
+    shows_deleted: bool,
     limit_bytes: u64,
     publish: &'a Publish,
+    seen: Option<&'a SeenFiles>,
+}
+
+/// What was changed, and what else there is to tell of each file.
+type Done = (ChangedFiles, Vec<(usize, String)>);
+
+fn patch_failed(path: &str, error: &PatchError) -> Unfinished {
+    changes::patch_of_files_failed(Some(path), error).into()
 }
 
 impl SetOfFiles<'_> {
     fn run(
         &self,
         cancel: &AtomicBool,
-        transform: impl FnMut(usize, Before<'_>) -> Result<Vec<u8>, (String, PatchError)>,
-    ) -> Result<ChangedFiles, Unfinished> {
+        transform: impl FnMut(usize, Before<'_>) -> Result<Vec<u8>, Unfinished>,
+    ) -> Result<Done, Unfinished> {
         match self.files {
             Files::Below(root) => {
                 let real = root.real_path().map_or(root.path(), |(real, _)| real);
@@ -238,8 +292,8 @@ impl SetOfFiles<'_> {
         places: impl Iterator<Item = (Place<'a>, Option<Place<'a>>)>,
         protected: Vec<PathBuf>,
         cancel: &AtomicBool,
-        transform: impl FnMut(usize, Before<'_>) -> Result<Vec<u8>, (String, PatchError)>,
-    ) -> Result<ChangedFiles, Unfinished> {
+        transform: impl FnMut(usize, Before<'_>) -> Result<Vec<u8>, Unfinished>,
+    ) -> Result<Done, Unfinished> {
         let changes: Vec<FileChange<'_>> = places
             .zip(self.planned)
             .map(|((place, to), file)| {
@@ -255,19 +309,19 @@ impl SetOfFiles<'_> {
         let limits = limits(self.limit_bytes);
         let set = ChangeSet { root, changes: &changes, emptied: &[], limits };
         let options = self.publish.options_for_all(protected);
+        let real_root = root.canonical().unwrap_or_else(|| root.path()).to_owned();
+        let mut watch = SeenPatch::new(self.seen, real_root, self.planned, !self.shows_deleted);
         let done = if self.replaces {
-            set.run_replacing(&options, cancel, transform)
+            set.run_replacing_watched(&options, cancel, transform, &mut watch)
         } else {
-            set.run(&options, cancel, transform)
+            set.run_watched(&options, cancel, transform, &mut watch)
         };
-        done.map_err(|error| match error {
+        done.map(|done| (done, watch.notes)).map_err(|error| match error {
             UpdateError::Fs(error) if is_about(root, &error) => {
                 Unfinished::from(error).map(|failure| failure.with_hint(ROOT_NOT_WRITABLE))
             }
             UpdateError::Fs(error) => unfinished(error),
-            UpdateError::Refused((path, error)) => {
-                changes::patch_of_files_failed(Some(&path), &error).into()
-            }
+            UpdateError::Refused(unfinished) => unfinished,
         })
     }
 }
@@ -293,68 +347,4 @@ fn unfinished(error: FsError) -> Unfinished {
         Some(hint) => failure.with_hint(hint),
         None => failure,
     })
-}
-
-/// Undoes a patch. It holds the contents of its files before and after.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Undo(ChangedFiles);
-
-impl Undo {
-    /// Puts every file back to what it was, or none. A file that was changed since refuses it.
-    pub fn run(
-        &self,
-        root: &DirectoryGrant,
-        publish: &Publish,
-        cancel: &AtomicBool,
-    ) -> Result<(), Unfinished> {
-        let ChangedFiles { files, made } = &self.0;
-        let inverse: Vec<(String, Inverse, Option<String>)> = files
-            .iter()
-            .map(|file| {
-                let (path, inverse) = file.inverse();
-                let to = match &inverse {
-                    Inverse::Move { to } => Some(text(to)),
-                    _ => None,
-                };
-                (text(path), inverse, to)
-            })
-            .collect();
-        let changes: Vec<FileChange<'_>> = inverse
-            .iter()
-            .map(|(path, inverse, to)| {
-                let change = match (inverse, to) {
-                    (Inverse::Delete, _) => Change::Delete,
-                    (Inverse::Create { mode }, _) => Change::Create { mode: *mode },
-                    (Inverse::CreateLink, _) => Change::CreateLink,
-                    (Inverse::Replace { by }, _) => Change::Replace { by: *by },
-                    (_, Some(to)) => Change::Move { to: Place::Path(to) },
-                    (Inverse::Update | Inverse::Move { .. }, None) => Change::Update,
-                };
-                FileChange { place: Place::Path(path), change }
-            })
-            .collect();
-        let bytes = |file: &ChangedFile| file.new.as_ref().map_or(0, Vec::len) as u64;
-        let limits = limits(files.iter().map(bytes).max().unwrap_or(0).max(u64::from(u32::MAX)));
-        let root = root.open()?;
-        let set = ChangeSet { root: &root, changes: &changes, emptied: made, limits };
-        let real = root.canonical().unwrap_or_else(|| root.path());
-        let protected = protected_below(publish.deny_write.as_deref(), real);
-        let options = publish.options_for_all(protected);
-        let undone = set.run(&options, cancel, |index, now| {
-            let file = &files[index];
-            if file.new.as_deref().unwrap_or_default() != now.bytes {
-                return Err(FsErrorKind::Conflict.at(&*inverse[index].0));
-            }
-            Ok(file.old.clone().unwrap_or_default())
-        });
-        match undone {
-            Ok(_) => Ok(()),
-            Err(UpdateError::Fs(error) | UpdateError::Refused(error)) => Err(unfinished(error)),
-        }
-    }
-}
-
-/// The path of a file that was named by text, or lies in a directory that was.
-fn text(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
 }

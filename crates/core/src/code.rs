@@ -103,6 +103,8 @@ codes! {
         /// Another program changed the file during the edit.
         // The file was exchanged and exchanged back.
         EditConflict = "TOOL_EDIT_CONFLICT" => Stale acted,
+        /// Others have changed the file since it was read, and the call would undo that.
+        FileChanged = "TOOL_FILE_CHANGED" => Stale,
         /// The file does not contain the text to replace.
         EditNoMatch = "TOOL_EDIT_NO_MATCH" => Conflict,
         /// The file contains the text to replace more than once.

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::failure::{Failure, Unfinished, changes};
 use crate::file::{File, Publish};
+use crate::seen::{Context, EditWitness, SeenFiles};
 
 /// A file and how it is to be changed.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +47,8 @@ pub struct Edited {
     pub summary: Option<String>,
     /// How many places were replaced.
     pub replacements: usize,
+    /// What a model should know of changes of others.
+    pub note: Option<String>,
 }
 
 impl Change<'_> {
@@ -82,13 +85,13 @@ impl Change<'_> {
                 let applied =
                     apply(content, diff).map_err(|error| changes::patch_failed(path, &error))?;
                 let summary = Some(applied.summary());
-                Ok((applied.bytes, Edited { summary, replacements: 0 }))
+                Ok((applied.bytes, Edited { summary, ..Edited::default() }))
             }
             Self::Replacement { old, new, all } => {
                 let replaced = toolwright_patch::replace(content, old, new, all, limit_bytes)
                     .map_err(|error| changes::not_replaced(path, &error))?;
                 let replacements = replaced.replacements;
-                Ok((replaced.bytes, Edited { summary: None, replacements }))
+                Ok((replaced.bytes, Edited { replacements, ..Edited::default() }))
             }
         }
     }
@@ -106,5 +109,21 @@ impl EditInput<'_> {
             Ok(bytes)
         })?;
         Ok(edited)
+    }
+
+    /// As [`Self::run`], by a model that has seen something of the file: it is told of changes of others near its own.
+    pub fn run_seen(&self, seen: &SeenFiles, cancel: &AtomicBool) -> Result<Edited, Unfinished> {
+        let Self { file, change, limit_bytes, publish } = *self;
+        change.check_size(limit_bytes).map_err(|error| file.unfinished(error))?;
+        let mut edited = Edited::default();
+        let mut witness =
+            EditWitness::new(seen, file.display_path(), Context::Around, |content: &[u8]| {
+                let (bytes, what) = change.apply(content, file.display_path(), limit_bytes)?;
+                edited = what;
+                Ok(bytes)
+            });
+        file.update_witnessed(limit_bytes, publish, cancel, &mut witness)?;
+        let note = witness.note;
+        Ok(Edited { note, ..edited })
     }
 }

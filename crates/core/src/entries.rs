@@ -9,6 +9,7 @@ use toolwright_fs::{Deletable, DirectoryGrant, ListOptions, Listing, Placed};
 
 use crate::failure::{Unfinished, changes};
 use crate::file::{File, Publish};
+use crate::seen::{Context, EditWitness, SeenFiles};
 
 /// An entry and the root that it is below.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +36,23 @@ impl EntryInput<'_> {
         let options = self.publish.options(self.file());
         let root = self.root.open()?;
         Ok(toolwright_fs::create(&root, self.path, content.as_bytes(), &options, cancel)?)
+    }
+
+    /// As [`Self::create`], by a model, which knows the content then.
+    pub fn create_seen(
+        &self,
+        seen: &SeenFiles,
+        content: &str,
+        limit_bytes: u64,
+        cancel: &AtomicBool,
+    ) -> Result<Placed, Unfinished> {
+        let placed = self.create(content, limit_bytes, cancel)?;
+        if placed == Placed::Done
+            && let Ok(found) = self.root.open()?.locate(self.path)
+        {
+            seen.ledger().written(&found.root.join(&found.relative), content.as_bytes());
+        }
+        Ok(placed)
     }
 
     /// Deletes a file or a link, or with `trees` a directory with everything in it.
@@ -103,19 +121,47 @@ impl RewriteInput<'_> {
     /// Replaces the content. Fails if the file no longer holds what is known, as an edit does when
     /// another program has changed it.
     pub fn run(&self, cancel: &AtomicBool) -> Result<(), Unfinished> {
-        let Self { file, known, content, limit_bytes, publish } = *self;
+        let Self { file, publish, .. } = *self;
+        let limit_bytes = self.check_size()?;
+        file.update(limit_bytes, publish, cancel, |now| self.unless_changed(now))
+    }
+
+    /// As [`Self::run`], by a model that has seen something of the file: it is told of changes of others near its own,
+    /// and refused directly beside them, and below them where the number of a line says where. Returns what it should know.
+    pub fn run_seen(
+        &self,
+        seen: &SeenFiles,
+        by_line: bool,
+        cancel: &AtomicBool,
+    ) -> Result<Option<String>, Unfinished> {
+        let Self { file, publish, .. } = *self;
+        let limit_bytes = self.check_size()?;
+        let change = |now: &[u8]| self.unless_changed(now);
+        let context = if by_line { Context::Line } else { Context::Text };
+        let mut witness = EditWitness::new(seen, file.display_path(), context, change);
+        file.update_witnessed(limit_bytes, publish, cancel, &mut witness)?;
+        Ok(witness.note)
+    }
+
+    /// The limit of the file: it was within it when it was read, and may have grown.
+    fn check_size(&self) -> Result<u64, Unfinished> {
+        let Self { file, known, content, limit_bytes, .. } = *self;
         if content.len() as u64 > limit_bytes {
             let failure = changes::content_too_large("Content", content, limit_bytes);
             return Err(file.unfinished(failure));
         }
-        // The file was within the limit when it was read, and may have grown. In UTF-16 it is up to twice as long.
-        let limit_bytes = limit_bytes.max(known.len() as u64).saturating_mul(2);
-        file.update(limit_bytes, publish, cancel, |now| match utf16::decode(now) {
+        // In UTF-16 it is up to twice as long.
+        Ok(limit_bytes.max(known.len() as u64).saturating_mul(2))
+    }
+
+    fn unless_changed(&self, now: &[u8]) -> Result<Vec<u8>, Unfinished> {
+        let Self { file, known, content, .. } = *self;
+        match utf16::decode(now) {
             Some((order, text)) if text == known.as_bytes() => {
                 Ok(utf16::encode(content.as_bytes(), order))
             }
             None if now == known.as_bytes() => Ok(content.as_bytes().to_vec()),
             _ => Err(changes::changed_meanwhile(file.display_path())),
-        })
+        }
     }
 }

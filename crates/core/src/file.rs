@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use toolwright_encoding::utf16::ByteOrder;
-use toolwright_fs::{DirectoryGrant, Durability, FsError, UpdateError, WriteOptions};
+use toolwright_fs::{DirectoryGrant, Durability, FsError, UpdateError, Witness, WriteOptions};
 
 use crate::access::target::Target;
 use crate::access::{git_border, protected_below};
@@ -125,6 +125,52 @@ impl File<'_> {
         }
     }
 
+    /// Makes what the witness decides the content; true when the file did not exist before.
+    pub(crate) fn write_witnessed(
+        &self,
+        publish: &Publish,
+        cancel: &AtomicBool,
+        witness: &mut impl Witness<Refusal = Unfinished>,
+    ) -> Result<bool, Unfinished> {
+        let options = publish.options(*self);
+        let written = match self {
+            Self::Below { root, path } => {
+                let root = root.open().map_err(|error| self.unfinished(error))?;
+                toolwright_fs::write_witnessed(&root, path, &options, cancel, witness)
+            }
+            Self::Opened(target) => target.file.write_witnessed(&options, cancel, witness),
+        };
+        written.map_err(|error| self.not_updated(error))
+    }
+
+    /// As [`Self::update`], with a witness.
+    pub(crate) fn update_witnessed(
+        &self,
+        limit_bytes: u64,
+        publish: &Publish,
+        cancel: &AtomicBool,
+        witness: &mut impl Witness<Refusal = Unfinished>,
+    ) -> Result<(), Unfinished> {
+        let options = publish.options(*self);
+        let updated = match self {
+            Self::Below { root, path } => {
+                let root = root.open().map_err(|error| self.unfinished(error))?;
+                toolwright_fs::update_witnessed(&root, path, limit_bytes, &options, cancel, witness)
+            }
+            Self::Opened(target) => {
+                target.file.update_witnessed(limit_bytes, &options, cancel, witness)
+            }
+        };
+        updated.map_err(|error| self.not_updated(error))
+    }
+
+    fn not_updated(&self, error: UpdateError<Unfinished>) -> Unfinished {
+        match error {
+            UpdateError::Fs(error) => self.unfinished(error),
+            UpdateError::Refused(unfinished) => self.unfinished(unfinished),
+        }
+    }
+
     /// Replaces the content by what `transform` makes of it.
     pub(crate) fn update(
         &self,
@@ -141,11 +187,7 @@ impl File<'_> {
             }
             Self::Opened(target) => target.file.update(limit_bytes, &options, cancel, transform),
         };
-        match updated {
-            Ok(_) => Ok(()),
-            Err(UpdateError::Fs(error)) => Err(self.unfinished(error)),
-            Err(UpdateError::Refused(unfinished)) => Err(self.unfinished(unfinished)),
-        }
+        updated.map(|_| ()).map_err(|error| self.not_updated(error))
     }
 }
 

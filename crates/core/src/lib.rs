@@ -27,6 +27,7 @@ pub mod overview;
 pub mod read;
 pub mod rows;
 pub mod sandbox_files;
+pub mod seen;
 pub mod session_search;
 pub mod sidecar;
 mod sync;

@@ -1,12 +1,15 @@
 //! `read`: the text of a file, whole or by lines. A session reads the files that it has opened: see
 //! [`Target::read_range`](crate::access::target::Target::read_range).
 
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use toolwright_encoding::utf16::{ByteOrder, text_of};
 use toolwright_fs::{DirectoryGrant, FsErrorKind, LineRange, Lines, is_binary};
+use toolwright_ledger::Shown;
 
 use crate::failure::{Unfinished, files};
+use crate::seen::SeenFiles;
 
 /// A whole file below a root.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +29,11 @@ impl ReadInput<'_> {
     pub fn run(&self, cancel: &AtomicBool) -> Result<Vec<u8>, Unfinished> {
         let root = self.root.open()?;
         let bytes = toolwright_fs::read(&root, self.path, self.limit_bytes, cancel)?;
+        self.text_of(bytes)
+    }
+
+    /// What a reader gets of the bytes of a file.
+    fn text_of(&self, bytes: Vec<u8>) -> Result<Vec<u8>, Unfinished> {
         if !self.text_only {
             return Ok(bytes);
         }
@@ -41,12 +49,39 @@ impl ReadInput<'_> {
         Ok(text)
     }
 
+    /// As [`Self::run`], for a model that is shown all of it.
+    pub fn run_seen(&self, seen: &SeenFiles, cancel: &AtomicBool) -> Result<Vec<u8>, Unfinished> {
+        let since = seen.now();
+        let root = self.root.open()?;
+        let (bytes, path) = toolwright_fs::read_named(&root, self.path, self.limit_bytes, cancel)?;
+        let text = self.text_of(bytes)?;
+        seen.shown(path.as_deref(), since, Shown::Whole(&text));
+        Ok(text)
+    }
+
     /// Gives the file to `take` when it can be read without waiting. `None` says nothing about the
     /// file.
     pub fn try_cached<T>(&self, take: impl FnOnce(&[u8]) -> T) -> Option<T> {
-        let is_as_it_is = |bytes: &[u8]| !is_binary(bytes) && ByteOrder::of(bytes).is_none();
-        let take = |bytes: &[u8]| (!self.text_only || is_as_it_is(bytes)).then(|| take(bytes));
+        let take = |bytes: &[u8]| self.is_as_it_is(bytes).then(|| take(bytes));
         toolwright_fs::try_read_cached(self.root, self.path, self.limit_bytes, take).flatten()
+    }
+
+    /// Whether a reader gets the bytes of the file themselves.
+    fn is_as_it_is(&self, bytes: &[u8]) -> bool {
+        !self.text_only || (!is_binary(bytes) && ByteOrder::of(bytes).is_none())
+    }
+
+    /// As [`Self::try_cached`], for a model that is shown all of it.
+    pub fn try_cached_seen<T>(&self, seen: &SeenFiles, take: impl FnOnce(&[u8]) -> T) -> Option<T> {
+        let since = seen.now();
+        let take = |bytes: &[u8], path: Option<PathBuf>| {
+            if !self.is_as_it_is(bytes) {
+                return None;
+            }
+            seen.shown(path.as_deref(), since, Shown::Whole(bytes));
+            Some(take(bytes))
+        };
+        toolwright_fs::try_read_cached_named(self.root, self.path, self.limit_bytes, take).flatten()
     }
 }
 
@@ -68,6 +103,19 @@ impl ReadLinesInput<'_> {
         let lines = toolwright_fs::read_lines(&root, self.path, self.lines, cancel)?;
         if lines.is_binary {
             return Err(files::binary_file(self.path, lines.file_bytes).into());
+        }
+        Ok(lines)
+    }
+
+    /// As [`Self::run`], for a model that is shown them.
+    pub fn run_seen(&self, seen: &SeenFiles, cancel: &AtomicBool) -> Result<Lines, Unfinished> {
+        let since = seen.now();
+        let lines = self.run(cancel)?;
+        // The beginning of a line is none.
+        if !lines.is_cut {
+            let (first, text) = (self.lines.first.max(1), &lines.bytes);
+            let shown = Shown::Lines { first, text, is_end: !lines.has_more };
+            seen.shown(lines.real_path.as_deref(), since, shown);
         }
         Ok(lines)
     }

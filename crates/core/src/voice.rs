@@ -15,6 +15,7 @@ pub mod refusals;
 mod remedy;
 pub mod report;
 pub mod searches;
+pub(crate) mod seen;
 pub(crate) mod stores;
 
 use toolwright_exec::{Connection, GitReport};

@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 use std::sync::atomic::AtomicBool;
 
+use toolwright_fs::Present;
 use toolwright_patch::{KeptForm, keep_form};
 
 use crate::failure::{Unfinished, changes};
 use crate::file::{File, Publish};
+use crate::seen::{SeenFiles, WriteWitness};
 
 /// A file and the text that it is to hold.
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +24,7 @@ pub struct WriteInput<'a> {
 }
 
 /// What was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// An opened file did not exist before.
     pub created: bool,
@@ -34,6 +36,8 @@ pub struct Written {
     pub has_crlf: bool,
     /// It got the encoding of the file before, which is not UTF-8.
     pub encoding: Option<&'static str>,
+    /// What a model should know of the file before.
+    pub note: Option<String>,
 }
 
 impl WriteInput<'_> {
@@ -65,6 +69,35 @@ impl WriteInput<'_> {
         let KeptForm { content, has_mark, has_crlf, encoding } = form;
         let written = self.file.write(&content, self.publish, cancel);
         let created = written.map_err(|error| self.file.unfinished(error))?;
-        Ok(Written { created, bytes: content.len() as u64, has_mark, has_crlf, encoding })
+        let bytes = content.len() as u64;
+        Ok(Written { created, bytes, has_mark, has_crlf, encoding, note: None })
+    }
+
+    /// As [`Self::run_in_form`], by a model that has seen something of the file.
+    ///
+    /// It is refused where it would undo changes of others that the model has not been shown. What is replaced is what was
+    /// compared.
+    pub fn run_seen(&self, seen: &SeenFiles, cancel: &AtomicBool) -> Result<Written, Unfinished> {
+        self.check_size()?;
+        let Self { file, content, publish, .. } = *self;
+        let mut form = (content.len(), false, false, None);
+        let mut witness = WriteWitness::new(seen, file.display_path(), |present| {
+            let unread;
+            let old = match present {
+                Present::Content(old) => old,
+                Present::Missing => &[],
+                Present::Unread { .. } => {
+                    unread = file.beginning(cancel).unwrap_or_default();
+                    &unread
+                }
+            };
+            let KeptForm { content, has_mark, has_crlf, encoding } = keep_form(old, content);
+            form = (content.len(), has_mark, has_crlf, encoding);
+            content.into_owned()
+        });
+        let created = file.write_witnessed(publish, cancel, &mut witness)?;
+        let note = witness.note;
+        let (bytes, has_mark, has_crlf, encoding) = form;
+        Ok(Written { created, bytes: bytes as u64, has_mark, has_crlf, encoding, note })
     }
 }

@@ -5,7 +5,11 @@
 //! the path and `RWF_NOWAIT` for the bytes. A disk or a server that does not answer is left to the
 //! ordinary way, on a thread that may wait.
 
+use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
+
 use crate::DirectoryGrant;
+use crate::location::real_path_of_file;
 
 /// Calls `take` with the bytes of the regular file at `path` below the directory `root`, at most
 /// `limit` of them, if that needs no waiting.
@@ -17,6 +21,26 @@ pub fn try_read_cached<T>(
     path: &str,
     limit: u64,
     take: impl FnOnce(&[u8]) -> T,
+) -> Option<T> {
+    try_read(root, path, limit, |bytes, _| take(bytes))
+}
+
+/// As [`try_read_cached`], with the real path of the file that was read, where the system tells it.
+#[must_use]
+pub fn try_read_cached_named<T>(
+    root: &DirectoryGrant,
+    path: &str,
+    limit: u64,
+    take: impl FnOnce(&[u8], Option<PathBuf>) -> T,
+) -> Option<T> {
+    try_read(root, path, limit, |bytes, file| take(bytes, real_path_of_file(file)))
+}
+
+fn try_read<T>(
+    root: &DirectoryGrant,
+    path: &str,
+    limit: u64,
+    take: impl FnOnce(&[u8], BorrowedFd<'_>) -> T,
 ) -> Option<T> {
     #[cfg(target_os = "linux")]
     return linux::read(root, path, limit, take);
@@ -62,7 +86,7 @@ pub(crate) mod linux {
         root: &DirectoryGrant,
         path: &str,
         limit: u64,
-        take: impl FnOnce(&[u8]) -> T,
+        take: impl FnOnce(&[u8], BorrowedFd<'_>) -> T,
     ) -> Option<T> {
         path::validate(path).ok()?;
         let relative = match Path::new(path) {
@@ -90,7 +114,7 @@ pub(crate) mod linux {
         BUFFER.with(|buffer| {
             // If `take` reads another file, that one takes the ordinary way.
             let mut buffer = buffer.try_borrow_mut().ok()?;
-            whole(&file, bytes, &mut buffer).map(take)
+            whole(&file, bytes, &mut buffer).map(|bytes| take(bytes, file.as_fd()))
         })
     }
 

@@ -167,6 +167,25 @@ pub struct ChangedFiles {
     pub made: Vec<PathBuf>,
 }
 
+/// Hears of the changes of a set while other calls of this process wait for its files.
+pub trait Watch<E> {
+    /// Nothing has been changed yet. What is replaced will be what the files say.
+    fn before(&mut self, files: &[ChangedFile]) -> Result<(), E>;
+
+    /// All has been changed.
+    fn after(&mut self);
+}
+
+struct Unwatched;
+
+impl<E> Watch<E> for Unwatched {
+    fn before(&mut self, _: &[ChangedFile]) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn after(&mut self) {}
+}
+
 impl ChangeSet<'_> {
     /// Makes all changes or none.
     ///
@@ -184,7 +203,18 @@ impl ChangeSet<'_> {
         &self,
         options: &WriteOptions,
         cancel: &AtomicBool,
+        transform: impl FnMut(usize, Before<'_>) -> Result<Vec<u8>, E>,
+    ) -> Result<ChangedFiles, UpdateError<E>> {
+        self.run_watched(options, cancel, transform, &mut Unwatched)
+    }
+
+    /// As [`Self::run`], with someone who may refuse the changes once they are known.
+    pub fn run_watched<E>(
+        &self,
+        options: &WriteOptions,
+        cancel: &AtomicBool,
         mut transform: impl FnMut(usize, Before<'_>) -> Result<Vec<u8>, E>,
+        watch: &mut impl Watch<E>,
     ) -> Result<ChangedFiles, UpdateError<E>> {
         checkpoint(cancel)?;
         if self.changes.len() > self.limits.files {
@@ -196,7 +226,9 @@ impl ChangeSet<'_> {
         let mut set = files::take_turns(self, located, options, cancel)?;
         set.read(self, cancel, &mut transform)?;
         let files = set.changed();
+        watch.before(&files).map_err(UpdateError::Refused)?;
         let made = stage::run(self, &set, options, cancel)?;
+        watch.after();
         set.close_later();
         Ok(ChangedFiles { files, made })
     }

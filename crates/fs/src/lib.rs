@@ -87,12 +87,13 @@ mod temporary;
 mod update;
 mod utf16_range;
 mod walk;
+mod witness;
 mod write;
 
-pub use cached_read::try_read_cached;
+pub use cached_read::{try_read_cached, try_read_cached_named};
 pub use change_set::{
     Before, Change, ChangeLimits, ChangeSet, ChangedFile, ChangedFiles, FileChange, Inverse, Place,
-    Replacement,
+    Replacement, Watch,
 };
 pub use content::Content;
 pub use entry::create::create;
@@ -114,10 +115,11 @@ pub use location::FileLocation;
 pub use open_target::{LastLink, OpenTarget, Roots, TargetKind};
 pub use protection::border::{GitBorder, NewName, is_git_directory};
 pub use range::{Range, is_binary, read_part, whole_characters};
-pub use read::{read, read_beginning};
+pub use read::{read, read_beginning, read_named};
 pub use remove::abandoned::remove_abandoned;
 pub use remove::remove_tree;
 pub use root::{Resolver, Root};
 pub use sidecar::Sidecar;
 pub use update::{UpdateError, Updated, update};
+pub use witness::{Present, Witness, update_witnessed, write_witnessed};
 pub use write::{Durability, WriteOptions, write, write_content};

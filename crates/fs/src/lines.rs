@@ -1,6 +1,8 @@
 //! A range of lines of a file of any length.
 
 use std::fs::File;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use memchr::{memchr_iter, memrchr};
@@ -8,6 +10,7 @@ use rustix::io::Errno;
 use toolwright_encoding::utf16::{ByteOrder, Decoder};
 
 use crate::cancel::checkpoint;
+use crate::location::real_path_of_file;
 use crate::range::{is_binary, whole_characters};
 use crate::{FsError, Root};
 
@@ -42,6 +45,8 @@ pub struct Lines {
     pub file_bytes: u64,
     /// Whether there is a NUL byte near the beginning of the file.
     pub is_binary: bool,
+    /// The real path of the file, where the system tells it.
+    pub real_path: Option<PathBuf>,
 }
 
 /// Reads whole lines of the regular file at `path`, and nothing behind them.
@@ -53,7 +58,8 @@ pub fn read_lines(
 ) -> Result<Lines, FsError> {
     checkpoint(cancel)?;
     let file = root.open_file(path)?;
-    lines_of(&file, path, range, cancel)
+    let lines = lines_of(&file, path, range, cancel)?;
+    Ok(Lines { real_path: real_path_of_file(file.as_fd()), ..lines })
 }
 
 fn lines_of(

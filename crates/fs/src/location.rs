@@ -74,6 +74,13 @@ pub(crate) fn unnamed(path: &str, errno: Errno) -> FsError {
     }
 }
 
+/// The real path of an open file. `None` once it has been deleted, and where the system does not tell.
+pub(crate) fn real_path_of_file(file: BorrowedFd<'_>) -> Option<PathBuf> {
+    let path = name_of(file).ok()?;
+    let is_deleted = path.as_os_str().as_encoded_bytes().ends_with(b" (deleted)");
+    (!is_deleted && path.is_absolute()).then_some(path)
+}
+
 /// The system's name for an open file.
 #[cfg(target_os = "linux")]
 pub(crate) fn name_of(fd: BorrowedFd<'_>) -> Result<PathBuf, Errno> {

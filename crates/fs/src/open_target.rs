@@ -289,7 +289,7 @@ impl OpenTarget {
         update_target(&target, &self.display_path, limit, options, cancel, transform)
     }
 
-    fn target(
+    pub(crate) fn target(
         &self,
         created: &mut CreatedDirectories,
         options: &WriteOptions,

@@ -1,12 +1,15 @@
 //! Reads a whole file within a limit.
 
 use std::fs::File;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 
 use crate::cancel::checkpoint;
+use crate::location::real_path_of_file;
 use crate::{FsError, FsErrorKind, Root, read_part};
 
 /// Bytes read between two checks of the cancel flag.
@@ -33,6 +36,19 @@ pub fn read_beginning(
     cancel: &AtomicBool,
 ) -> Result<Vec<u8>, FsError> {
     read_part(&root.open_file(path)?, path, 0, max_bytes, cancel)
+}
+
+/// As [`read()`], with the real path of the file that was read, where the system tells it.
+pub fn read_named(
+    root: &Root,
+    path: &str,
+    limit: u64,
+    cancel: &AtomicBool,
+) -> Result<(Vec<u8>, Option<PathBuf>), FsError> {
+    checkpoint(cancel)?;
+    let file = root.open_file(path)?;
+    let bytes = read_open(&file, path, limit, cancel)?;
+    Ok((bytes, real_path_of_file(file.as_fd())))
 }
 
 /// As [`read()`], from an open file at its beginning.

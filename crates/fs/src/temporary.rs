@@ -24,6 +24,7 @@ use rustix::io::Errno;
 use toolwright_process::ShortId;
 
 use crate::deferred_close::with_space;
+use crate::publish::rename_unless_taken;
 
 /// Every temporary file's name begins with this.
 pub(crate) const PREFIX: &str = ".toolwright-";
@@ -114,6 +115,13 @@ impl<'a> Temporary<'a> {
     /// Renames the file over `target`.
     pub(crate) fn rename_over(&mut self, target: &OsStr) -> Result<(), Errno> {
         rustix::fs::renameat(self.directory, &self.name, self.directory, target)?;
+        self.present = false;
+        Ok(())
+    }
+
+    /// Gives the file the name `target`, unless that is taken: fails with `EXIST` then.
+    pub(crate) fn rename_unless_taken(&mut self, target: &OsStr) -> Result<(), Errno> {
+        rename_unless_taken(self.directory, &self.name, self.directory, target)?;
         self.present = false;
         Ok(())
     }

@@ -80,28 +80,39 @@ pub(crate) fn update_target<E>(
     if new == old {
         return Ok(updated);
     }
-
     publish::within_size_limit(path, new.len() as u64)?;
+    replace_known(target, path, Old { file: Some(file), stat }, (&old, &new), options, cancel)?;
+    Ok(updated)
+}
+
+/// Puts `new` in the place of the file `before`, which was open for reading and held `old`.
+pub(crate) fn replace_known(
+    target: &Target,
+    path: &str,
+    before: Old,
+    (old, new): (&[u8], &[u8]),
+    options: &WriteOptions,
+    cancel: &AtomicBool,
+) -> Result<(), FsError> {
     let directory = OpenDirectory::new(target.directory(), path, options.durability)?;
-    let before = Old { file: Some(file), stat };
     let method = target.prepare(path, Some(&before), options)?;
-    let edit = Edit { target, path, before: &before, old: &old, options, cancel };
+    let edit = Edit { target, path, before: &before, old, options, cancel };
     match method {
         PublishMethod::InPlace => {
             let _alone = directory.lock(path, options.wait, cancel)?;
-            edit.overwrite(&new)?;
+            edit.overwrite(new)?;
         }
         PublishMethod::Atomic(temporary) => {
-            target::fill(&temporary, path, Content::Bytes(&new), Some(&before), options, cancel)?;
+            target::fill(&temporary, path, Content::Bytes(new), Some(&before), options, cancel)?;
             let _alone = directory.lock(path, options.wait, cancel)?;
-            edit.publish(temporary, &new)?;
+            edit.publish(temporary, new)?;
         }
     }
     directory.finish(path, options.durability)?;
     if let Some(file) = before.file {
         deferred_close::close_later(file);
     }
-    Ok(updated)
+    Ok(())
 }
 
 /// A file that an exchange has moved. The descriptor keeps its inode number from being reused.

@@ -137,11 +137,8 @@ pub(crate) fn write_target(
     cancel: &AtomicBool,
 ) -> Result<bool, FsError> {
     let old = target.open_old(path)?;
-    // Listings and search results display this character in names that are not UTF-8. A new file
-    // with the displayed name would not be the one that was meant.
-    if old.is_none() && path.contains('\u{fffd}') {
-        let reason = "Path holds U+FFFD, which stands for bytes that are not UTF-8";
-        return Err(FsErrorKind::PathInvalid { reason }.at(path));
+    if old.is_none() {
+        check_new_name(path)?;
     }
     let directory = match options.durability {
         Durability::Process => None,
@@ -175,4 +172,14 @@ pub(crate) fn write_target(
         deferred_close::close_later(file);
     }
     Ok(is_new)
+}
+
+/// Listings and search results display U+FFFD in names that are not UTF-8. A new file with the displayed name would not be
+/// the one that was meant.
+pub(crate) fn check_new_name(path: &str) -> Result<(), FsError> {
+    if path.contains('\u{fffd}') {
+        let reason = "Path holds U+FFFD, which stands for bytes that are not UTF-8";
+        return Err(FsErrorKind::PathInvalid { reason }.at(path));
+    }
+    Ok(())
 }

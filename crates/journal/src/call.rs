@@ -91,6 +91,8 @@ pub struct Finish {
     pub finished_at_ms: i64,
     /// Whether to ignore the journal's limit, for outputs that have a limit of their own.
     pub whole: bool,
+    /// What the call has made known of files, as JSON.
+    pub seen: Option<String>,
 }
 
 /// A row that was written, to be completed later.
@@ -194,6 +196,8 @@ pub struct Call {
     pub acted: bool,
     /// Whether the output in the row is the beginning of a longer one.
     pub is_cut: bool,
+    /// What the call has made known of files, as JSON.
+    pub seen: Option<String>,
 }
 
 /// Serializes a call as an array of these fields. Names would more than double the text.
@@ -214,13 +218,19 @@ serialize_fields! {
     row, task.run_id, task.node_id, task.iteration, attempt, seq, call_token, tool_name, input_json,
     output_json, started_at_ms, finished_at_ms, status, status_text, error_json, kind, side_effect,
     idempotent, accepts_idempotency_key, has_revert, idempotency_key, revert_status, reverted_at_ms,
-    revert_error_json, forced_past_json, args_hash, ordinal, output_bytes, acted, is_cut,
+    revert_error_json, forced_past_json, args_hash, ordinal, output_bytes, acted, is_cut, seen,
 }
 
 impl Call {
     /// The number of bytes in its texts.
     pub(crate) fn bytes(&self) -> usize {
-        let texts = [&self.input_json, &self.output_json, &self.error_json, &self.forced_past_json];
+        let texts = [
+            &self.input_json,
+            &self.output_json,
+            &self.error_json,
+            &self.forced_past_json,
+            &self.seen,
+        ];
         texts.into_iter().flatten().map(String::len).sum()
     }
 }

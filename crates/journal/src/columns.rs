@@ -32,7 +32,7 @@ const fn integer(name: &'static str) -> Column {
 }
 
 /// In the order in which [`call`] reads them.
-pub(crate) const COLUMNS: [Column; 30] = [
+pub(crate) const COLUMNS: [Column; 31] = [
     oldest("run_id"),
     oldest("node_id"),
     oldest("iteration"),
@@ -61,6 +61,8 @@ pub(crate) const COLUMNS: [Column; 30] = [
     integer("tw_output_bytes"),
     // 0 for a call that was refused before it did anything, else null.
     integer("tw_acted"),
+    // What the call has made known of files: see the crate `toolwright-ledger`.
+    text("tw_seen"),
     // The writer of the row, and the one that undoes the call: rows of `_toolwright_owners`.
     integer("tw_owner"),
     integer("tw_revert_owner"),
@@ -71,7 +73,7 @@ pub(crate) const COLUMNS: [Column; 30] = [
 /// The longest arguments and errors of an outline.
 const MAX_OUTLINE_BYTES: usize = 64 << 10;
 /// The number of [`COLUMNS`] that a [`Call`] has.
-const READ: usize = 27;
+const READ: usize = 28;
 
 /// The columns to select; those that are not `present` are read as null. An outline leaves out what is
 /// long: see [`Journal::list`](crate::Journal::list). One more column says whether the output was cut.
@@ -144,6 +146,7 @@ pub(crate) fn call(row: &Row<'_>) -> rusqlite::Result<Call> {
         ordinal: integer_at(row, 25)?,
         output_bytes: integer_at(row, 26)?,
         acted: flag_at(row, 27)? != Some(false),
+        seen: text_at(row, 28)?,
         is_cut: flag_at(row, READ + 1)? == Some(true),
     })
 }

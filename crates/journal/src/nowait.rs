@@ -81,6 +81,7 @@ impl Finish {
     fn len(&self) -> usize {
         use crate::Outcome::{Error, Rejected, Success, Unknown};
         let (Success(json) | Error(json) | Rejected(json) | Unknown(json)) = &self.outcome;
-        json.as_ref().map_or(0, String::len)
+        let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        length(json) + length(&self.seen)
     }
 }

@@ -17,19 +17,21 @@ pub(crate) struct End {
     error: Option<Fitted>,
     acted: Option<bool>,
     finished_at_ms: i64,
+    seen: Option<String>,
 }
 
 impl End {
     pub(crate) fn new(finish: Finish, limit: usize) -> Self {
         let limit = if finish.whole { usize::MAX } else { limit };
         let fit = |json: Option<String>| json.map(|json| fit_json(json, limit));
-        let (status, output, error, acted) = match finish.outcome {
+        let Finish { outcome, finished_at_ms, seen, .. } = finish;
+        let (status, output, error, acted) = match outcome {
             Outcome::Success(json) => ("success", fit(json), None, None),
             Outcome::Error(json) => ("error", None, fit(json), None),
             Outcome::Rejected(json) => ("error", None, fit(json), Some(false)),
             Outcome::Unknown(json) => ("unknown", None, fit(json), None),
         };
-        Self { status, output, error, acted, finished_at_ms: finish.finished_at_ms }
+        Self { status, output, error, acted, finished_at_ms, seen }
     }
 
     fn output_bytes(&self) -> Option<i64> {
@@ -39,7 +41,7 @@ impl End {
     /// The number of bytes in its texts.
     pub(crate) fn len(&self) -> usize {
         let length = |text: &Option<Fitted>| text.as_ref().map_or(0, |text| text.json.len());
-        length(&self.output) + length(&self.error)
+        length(&self.output) + length(&self.error) + self.seen.as_ref().map_or(0, String::len)
     }
 }
 
@@ -92,9 +94,9 @@ fn insert_with(
                  call_token, tool_name, input_json, output_json, started_at_ms, finished_at_ms,
                  status, error_json, side_effect, idempotent, accepts_idempotency_key,
                  has_revert, idempotency_key, tw_args_hash, tw_ordinal, tw_output_bytes, tw_acted,
-                 tw_owner, kind)
+                 tw_owner, kind, tw_seen)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                 ?18, ?19, ?20, ?21, ?22, ?23, 'tool')",
+                 ?18, ?19, ?20, ?21, ?22, ?23, 'tool', ?24)",
         )?
         .execute(params![
             intent.task.run_id,
@@ -120,6 +122,7 @@ fn insert_with(
             end.and_then(End::output_bytes),
             end.and_then(|end| end.acted),
             owner,
+            end.and_then(|end| end.seen.as_ref()),
         ])
         .map(drop)
 }
@@ -131,7 +134,7 @@ pub(crate) fn finish(connection: &Connection, path: &Path, call: CallRef, end: &
     let changed = connection
         .prepare_cached(
             "UPDATE _smithers_tool_calls SET status = ?1, output_json = ?2, error_json = ?3,
-                 finished_at_ms = ?4, tw_output_bytes = ?5, tw_acted = ?6,
+                 finished_at_ms = ?4, tw_output_bytes = ?5, tw_acted = ?6, tw_seen = ?11,
                  revert_status = CASE WHEN revert_status IN ('reverting', 'reverted')
                      THEN 'revert-stale' ELSE revert_status END
              WHERE rowid = ?7 AND attempt = ?8 AND seq = ?9 AND started_at_ms = ?10
@@ -148,6 +151,7 @@ pub(crate) fn finish(connection: &Connection, path: &Path, call: CallRef, end: &
             call.attempt,
             call.seq,
             call.started_at_ms,
+            end.seen,
         ])?;
     if changed > 0 {
         return Ok(Ok(call.row));

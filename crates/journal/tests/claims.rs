@@ -31,7 +31,7 @@ fn won(claim: CallClaim) -> CallRef {
 }
 
 fn end(journal: &Journal, call: CallRef, outcome: Outcome) -> Result<(), JournalError> {
-    journal.finish(call, Finish { outcome, finished_at_ms: 9_000, whole: false })
+    journal.finish(call, Finish { outcome, finished_at_ms: 9_000, whole: false, seen: None })
 }
 
 #[test]

@@ -9,10 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use toolwright_fs::{FsError, FsErrorKind, LastLink, OpenTarget, Range, Roots, TargetKind};
+use toolwright_ledger::Shown;
 use toolwright_policy::Access;
 
 use super::policy::Policy;
 use crate::failure::{Failure, Unfinished, access, files};
+use crate::seen::SeenFiles;
 use crate::voice;
 
 /// What a target is opened for.
@@ -130,6 +132,36 @@ impl Target {
             range.bytes = String::from_utf8_lossy(&range.bytes).into_owned().into_bytes();
         }
         Ok(range)
+    }
+}
+
+impl Target {
+    /// As [`Self::read_range`], for a model that is shown it.
+    pub fn read_range_seen(
+        &self,
+        seen: &SeenFiles,
+        offset: u64,
+        limit_bytes: u64,
+        cancel: &AtomicBool,
+    ) -> Result<Range, Unfinished> {
+        let since = seen.now();
+        let range = self.read_range(offset, limit_bytes, cancel)?;
+        // Replaced bytes are not those of the file.
+        if !range.is_lossy {
+            let is_end = range.next_offset.is_none();
+            let shown = Shown::Bytes { from: range.offset, text: &range.bytes, is_end };
+            seen.shown(Some(self.file.real_path()), since, shown);
+        }
+        Ok(range)
+    }
+
+    /// All of the file, if it is text and needs no waiting, for a model that is shown it.
+    #[must_use]
+    pub fn try_read_cached_seen(&self, seen: &SeenFiles, limit_bytes: u64) -> Option<Vec<u8>> {
+        let since = seen.now();
+        let bytes = self.file.try_read_cached(limit_bytes)?;
+        seen.shown(Some(self.file.real_path()), since, Shown::Whole(&bytes));
+        Some(bytes)
     }
 }
 

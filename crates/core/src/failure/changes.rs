@@ -5,11 +5,12 @@ use std::io::ErrorKind;
 
 use sha2::{Digest, Sha256};
 use toolwright_fs::FsErrorKind;
+use toolwright_ledger::Change;
 use toolwright_patch::{Detail, PatchError, ReplaceError};
 
 use super::{Failure, Unfinished};
 use crate::code::Code;
-use crate::voice::{applied, changes as voice, patches};
+use crate::voice::{applied, changes as voice, patches, seen};
 
 /// The content of a file, or a part of an edit, that is over the limit.
 pub(crate) fn content_too_large(what: &str, text: &str, limit_bytes: u64) -> Failure {
@@ -26,6 +27,23 @@ pub(crate) fn content_too_large(what: &str, text: &str, limit_bytes: u64) -> Fai
 /// A file that no longer holds what its change was made for.
 pub(crate) fn changed_meanwhile(path: &str) -> Unfinished {
     FsErrorKind::Conflict.at(path).into()
+}
+
+/// A file that others have changed since it was read: the call would undo that.
+pub(crate) fn file_changed(path: &str, change: &Change) -> Failure {
+    let summary = "File changed since it was read";
+    let hint = if change.is_shown() { seen::SHOWN } else { seen::READ_AGAIN };
+    let failure = Failure::new(Code::FileChanged, summary, format!("{summary}: `{path}`"))
+        .with_output(seen::since_the_read(change.difference.as_ref()))
+        .with_hint(hint)
+        .with("path", path)
+        .with("shown", change.is_shown());
+    match &change.difference {
+        Some(difference) => {
+            failure.with("added", difference.added).with("removed", difference.removed)
+        }
+        None => failure,
+    }
 }
 
 /// A patch that is over the limit.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use super::{Before, Change, ChangeSet, ChangedFiles, FileChange, Place};
+use super::{Before, Change, ChangeSet, ChangedFiles, FileChange, Place, Unwatched, Watch};
 use crate::open_target::{self, LastLink, TargetKind};
 use crate::{OpenTarget, UpdateError, WriteOptions};
 
@@ -19,6 +19,17 @@ impl ChangeSet<'_> {
         options: &WriteOptions,
         cancel: &AtomicBool,
         transform: impl FnMut(usize, Before<'_>) -> Result<Vec<u8>, E>,
+    ) -> Result<ChangedFiles, UpdateError<E>> {
+        self.run_replacing_watched(options, cancel, transform, &mut Unwatched)
+    }
+
+    /// As [`Self::run_replacing`], with someone who may refuse the changes once they are known.
+    pub fn run_replacing_watched<E>(
+        &self,
+        options: &WriteOptions,
+        cancel: &AtomicBool,
+        transform: impl FnMut(usize, Before<'_>) -> Result<Vec<u8>, E>,
+        watch: &mut impl Watch<E>,
     ) -> Result<ChangedFiles, UpdateError<E>> {
         let opened: Vec<Option<OpenTarget>> = self
             .changes
@@ -49,6 +60,6 @@ impl ChangeSet<'_> {
                 _ => FileChange { place, change },
             });
         }
-        ChangeSet { changes: &changes, ..*self }.run(options, cancel, transform)
+        ChangeSet { changes: &changes, ..*self }.run_watched(options, cancel, transform, watch)
     }
 }

@@ -17,7 +17,7 @@ const SCHEDULES: usize = 1000;
 
 fn row(number: i64) -> Work {
     let outcome = Outcome::Success(None);
-    let end = End::new(Finish { outcome, finished_at_ms: 0, whole: false }, 100);
+    let end = End::new(Finish { outcome, finished_at_ms: 0, whole: false, seen: None }, 100);
     Work::Finish { call: CallRef { row: number, attempt: 1, seq: 1, started_at_ms: 0 }, end }
 }
 
