@@ -202,6 +202,7 @@ export const goals = [
     must: 0.06,
   },
   { id: 'contract-read-bun', operation: 'the same in Bun', workload: 'contract-read-bun', measure: 'time', must: 0.06 },
+  { id: 'seen-read', operation: 'noting what a read of 1 KB has shown', workload: 'seen-read', measure: 'time', must: 0.005 },
   { id: 'contract-import', operation: 'import of the tool contract', workload: 'contract-import', measure: 'time', must: 40 },
   {
     id: 'thread-call',

@@ -9,6 +9,7 @@ import { workloads as imports } from './workloads/imports.mjs'
 import { workloads as journals } from './workloads/journals.mjs'
 import { workloads as processes } from './workloads/processes.mjs'
 import { workloads as searches } from './workloads/searches.mjs'
+import { workloads as seenFiles } from './workloads/seen-files.mjs'
 import { workloads as threads } from './workloads/threads.mjs'
 
 /**
@@ -37,6 +38,7 @@ export const workloads = [
   ...contract,
   ...channels,
   ...checkpoints,
+  ...seenFiles,
 ]
 
 /**

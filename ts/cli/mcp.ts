@@ -1,5 +1,6 @@
 import { realpathSync, statSync } from 'node:fs'
 import type { Journal } from '../journal/journal.js'
+import { type UnseenChanges, unseenChanges } from '../journal/seen-files.js'
 import type { Rule } from '../contract/permissions/rule.js'
 import { loadSdk, loadStdio, PackageMissing } from '../mcp-server/sdk.js'
 import { interrupted } from '../mcp-server/transport.js'
@@ -26,6 +27,9 @@ sandbox.
   --deny <rule>        refuse these calls, even if --allow allows them; may be repeated
   --allow-network      let commands reach the network
   --max-output <size>  the most bytes of one result: 50KB (default), 200KB; longer ones have head, tail and a file
+  --unseen-changes <choice>
+                       changes by others that a write would undo and that the client has not been shown: refuse
+                       (default), tell, allow
   --journal <journal>  record the calls: file:runs.db, or a path
   --http [port]        serve streamable HTTP on this machine instead (default: any free port), and print
                        the address and a token; TOOLWRIGHT_MCP_TOKEN sets the token
@@ -46,6 +50,7 @@ const options = {
   deny: { type: 'string', multiple: true },
   'allow-network': { type: 'boolean' },
   'max-output': { type: 'string' },
+  'unseen-changes': { type: 'string' },
   journal: { type: 'string' },
   http: { type: 'string' },
   json: { type: 'boolean' },
@@ -75,6 +80,7 @@ export async function mcp(args: string[]): Promise<number> {
     deny: (values.deny ?? []).map((rule) => ruleOf('--deny', rule, 'deny')),
     allowNetwork,
     ...(values['max-output'] !== undefined && { maxOutputBytes: outputLimit(values['max-output']) }),
+    unseenChanges: unseenChangesOf(values['unseen-changes']),
     version: version(),
   }
   const journal = values.journal === undefined ? undefined : await journalAt(values.journal)
@@ -174,6 +180,14 @@ function directory(path: string): string {
     throw new UsageError(`mcp: --root ${path}: ${reason}; create it, or name another`, 1)
   }
   throw new UsageError(`mcp: --root ${path} is not a directory; name the one it is in`, 1)
+}
+
+function unseenChangesOf(choice: string | undefined): UnseenChanges {
+  try {
+    return choice === undefined ? 'refuse' : unseenChanges(choice, '--unseen-changes')
+  } catch {
+    throw new UsageError('mcp: --unseen-changes is refuse, tell or allow')
+  }
 }
 
 function toolsOf(requested: string | undefined, isReadOnly: boolean, allowNetwork: boolean): string[] {

@@ -36,6 +36,7 @@ export function callRow(fields: readonly unknown[]): ToolCallRow {
     outputBytes: fields[27],
     acted: fields[28],
     isCut: fields[29],
+    seen: fields[30],
   }
   return row as ToolCallRow
 }

@@ -32,6 +32,7 @@ const endChecks = {
   finishedAtMs: number,
   acted: flag,
   whole: flag,
+  seen: string,
 } satisfies Checks<ToolCallEnd>
 
 const callChecks = {

@@ -46,6 +46,8 @@ export interface ToolCallEnd {
   acted?: boolean | undefined
   /** Whether the store keeps output and error whole, even beyond its limit. @default false */
   whole?: boolean | undefined
+  /** What the call has made known of files, as JSON. A store keeps it as it is. */
+  seen?: string | undefined
 }
 
 /** A call to insert: one that begins, or, with a `status` other than `started`, one that is over. */
@@ -127,6 +129,8 @@ export interface ToolCallRow extends ToolCallKey {
   isCut: boolean
   /** False for a call that was refused before it did anything. */
   acted: boolean
+  /** What the call has made known of files, as JSON: the hash of each, by its path. Absent in a store that does not keep it. */
+  seen?: string | null | undefined
 }
 
 /** A run in a few numbers. */

@@ -171,5 +171,6 @@ function asEnd(end: ToolCallEnd): CallEnd {
     errorJson: end.errorJson ?? undefined,
     finishedAtMs: end.finishedAtMs ?? steadyNow(),
     whole: end.whole,
+    seen: end.seen,
   } as CallEnd
 }

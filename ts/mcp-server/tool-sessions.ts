@@ -2,6 +2,7 @@ import { isAbsolute, relative } from 'node:path'
 import { realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Journal } from '../journal/journal.js'
+import type { UnseenChanges } from '../journal/seen-files.js'
 import { ContractFailure } from '../contract/registry/envelope.js'
 import { presets, type Rule } from '../contract/permissions/rule.js'
 import type { Prompt } from '../contract/permissions/prompt.js'
@@ -28,6 +29,8 @@ export interface ServerSettings {
   deny: readonly Rule[]
   /** Whether commands and `web_fetch` reach the network. */
   allowNetwork: boolean
+  /** What happens to calls that would undo changes which the client has not been shown. @default 'refuse' */
+  unseenChanges?: UnseenChanges | undefined
   journal?: Journal | undefined
   /** The most bytes of one result. @default 50000 */
   maxOutputBytes?: number | undefined
@@ -83,7 +86,7 @@ export class ToolSessions {
 
   /** Opens a session on some of the roots, or on directories in them. */
   async open(workspace: readonly string[] = this.settings.roots): Promise<Session> {
-    const { tools, allow, deny, isReadOnly, journal, maxOutputBytes: most = MAX_OUTPUT_BYTES } = this.settings
+    const { tools, allow, deny, isReadOnly, journal, unseenChanges, maxOutputBytes: most = MAX_OUTPUT_BYTES } = this.settings
     const session = await createSession({
       workspace: [...workspace],
       manifest: { name: 'mcp', requires: this.#requires(), permissions: [...deny] },
@@ -94,6 +97,7 @@ export class ToolSessions {
       ...(tools.includes('skill') ? {} : { skills: { project: false, home: false } }),
       ...(isReadOnly ? { ceiling: { fs: { read: ['{workspace}/**', '{ad-hoc}/**'] } } } : {}),
       ...(journal === undefined ? {} : { journal }),
+      ...(unseenChanges === undefined ? {} : { unseenChanges }),
     })
     this.#open.add(session)
     return session

@@ -24,6 +24,7 @@ export const BEGUN_COLUMNS = [
   ['tw_ordinal', 'bigint'],
   ['tw_output_bytes', 'bigint'],
   ['tw_acted', 'bigint'],
+  ['tw_seen', 'text'],
 ] as const
 
 /** The columns of an outcome, and what finds its row. */
@@ -37,6 +38,7 @@ export const ENDED_COLUMNS = [
   ['finished_at_ms', 'bigint'],
   ['tw_output_bytes', 'bigint'],
   ['tw_acted', 'bigint'],
+  ['tw_seen', 'text'],
 ] as const
 
 /**
@@ -46,7 +48,7 @@ export const ENDED_COLUMNS = [
  */
 export const endedChanges = (e: (column: string) => string): string => `status = ${e('status')}, output_json = ${e('output_json')},
     error_json = ${e('error_json')}, finished_at_ms = ${e('finished_at_ms')}, tw_output_bytes = ${e('tw_output_bytes')},
-    tw_acted = ${e('tw_acted')}, revert_status = CASE WHEN c.revert_status IN ('reverting', 'reverted') THEN 'revert-stale'
+    tw_acted = ${e('tw_acted')}, tw_seen = ${e('tw_seen')}, revert_status = CASE WHEN c.revert_status IN ('reverting', 'reverted') THEN 'revert-stale'
       ELSE c.revert_status END
   WHERE c.tw_row = ${e('number')} AND c.tw_owner = ${e('owner')} AND c.started_at_ms IS NOT DISTINCT FROM ${e('start')}
     AND c.status IN ('started', 'intended', 'unknown')`
@@ -66,7 +68,7 @@ export function selectList(outline: boolean): string {
     short('error_json', `WHEN c.error_json IS NOT NULL THEN json_build_object('message', left(c.error_json, 1000))::text`),
     'c.kind, c.side_effect, c.idempotent, c.accepts_idempotency_key, c.has_revert, c.idempotency_key, c.revert_status',
     'c.reverted_at_ms, c.revert_error_json, c.forced_past_json, c.tw_args_hash, c.tw_ordinal',
-    'coalesce(c.tw_output_bytes, octet_length(c.output_json)) AS tw_output_bytes, c.tw_acted',
+    'coalesce(c.tw_output_bytes, octet_length(c.output_json)) AS tw_output_bytes, c.tw_acted, c.tw_seen',
     'coalesce(c.tw_output_bytes > coalesce(octet_length(c.output_json), 0), false)::int AS is_cut',
   ].join(', ')
 }

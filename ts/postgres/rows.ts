@@ -57,6 +57,7 @@ export function callRow(row: SqlRow): ToolCallRow {
     outputBytes: numberOr(row['tw_output_bytes']),
     isCut: flagOr(row['is_cut']) === true,
     acted: flagOr(row['tw_acted']) !== false,
+    seen: textOr(row['tw_seen']),
   }
 }
 
@@ -81,7 +82,15 @@ export function begunColumns(call: NewToolCall | (ClaimedCall & { seq: number })
     idempotency_key: storable(call.idempotencyKey),
     tw_args_hash: call.argsHash ?? null,
     tw_ordinal: call.ordinal ?? null,
-    ...(end ?? { output_json: null, error_json: null, finished_at_ms: null, status: 'started', tw_output_bytes: null, tw_acted: null }),
+    ...(end ?? {
+      output_json: null,
+      error_json: null,
+      finished_at_ms: null,
+      status: 'started',
+      tw_output_bytes: null,
+      tw_acted: null,
+      tw_seen: null,
+    }),
   }
 }
 
@@ -104,6 +113,7 @@ export function endColumns(end: ToolCallEnd, limitBytes: number, fit: Fit): Colu
     finished_at_ms: end.finishedAtMs ?? steadyNow(),
     tw_output_bytes: output.bytes,
     tw_acted: status === 'error' && !acted ? 0 : null,
+    tw_seen: storable(end.seen),
   }
 }
 

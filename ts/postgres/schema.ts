@@ -6,7 +6,7 @@ import { functionStatements } from './functions.js'
 import { threadStatements } from './threads/thread-schema.js'
 
 /** The version of the schema that this package writes. */
-export const SCHEMA_VERSION = 4
+export const SCHEMA_VERSION = 5
 
 /** A name as it stands in SQL. */
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
@@ -44,6 +44,7 @@ const addedColumns = (s: string): string[] => [
   'tw_ordinal BIGINT',
   'tw_output_bytes BIGINT',
   'tw_acted BIGINT',
+  'tw_seen TEXT',
   'tw_owner BIGINT',
   'tw_revert_owner BIGINT',
   'tw_call_id TEXT',

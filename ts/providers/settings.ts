@@ -1,5 +1,7 @@
 import { checked, type Checks, invalid, optional, parseOptions, path, positive, wholeNumber } from '../core/options.js'
-import { BASH_TOOL_MAX_TIMEOUT_MS, boundChecks, type BoundToolOptions, noteGranted } from '../toolkit/settings.js'
+import { type UnseenChanges, unseenChanges } from '../journal/seen-files.js'
+import { SeenFilesOfSet } from '../toolkit/seen-files-of-set.js'
+import { BASH_TOOL_MAX_TIMEOUT_MS, boundChecks, type BoundToolOptions, noteGranted, type TrackedToolOptions } from '../toolkit/settings.js'
 
 /** Options of {@link providerExecutors}: those of `createTools` for files and commands, and its own. */
 export interface ProviderExecutorsOptions extends BoundToolOptions {
@@ -13,6 +15,8 @@ export interface ProviderExecutorsOptions extends BoundToolOptions {
   maxTimeoutMs?: number | undefined
   /** The most characters of a file that one view of Anthropic's editor shows; set it to the tool's `maxCharacters`. @default no limit */
   maxCharacters?: number | undefined
+  /** What happens to changes that would undo what the model has not been shown: see `createTools`. @default 'refuse' */
+  unseenChanges?: UnseenChanges | undefined
 }
 
 /** The default of `maxTimeoutMs`. */
@@ -23,12 +27,13 @@ const checks = {
   memoryDir: optional(path),
   maxTimeoutMs: optional(positive(BASH_TOOL_MAX_TIMEOUT_MS), MAX_TIMEOUT_MS),
   maxCharacters: optional(wholeNumber(1)),
+  unseenChanges: optional(unseenChanges, 'refuse'),
 } satisfies Checks<ProviderExecutorsOptions>
 
 /** Settings of every executor. */
 export interface ProviderSettings {
   /** The options that executors share with `createTools`. */
-  bound: BoundToolOptions
+  bound: TrackedToolOptions
   /** The longest timeout that a model may ask for. */
   maxTimeoutMs: number
   /** The most characters of a file that one view shows; `undefined` for the limit in bytes alone. */
@@ -37,7 +42,8 @@ export interface ProviderSettings {
 
 /** @throws {ToolError} INVALID_INPUT for an invalid option. */
 export function parseExecutorOptions(options: ProviderExecutorsOptions): { memoryDir: string | undefined; settings: ProviderSettings } {
-  const { memoryDir, maxTimeoutMs, maxCharacters, ...bound } = parseOptions('providerExecutors', options, checks)
+  const { memoryDir, maxTimeoutMs, maxCharacters, unseenChanges: unseen, ...own } = parseOptions('providerExecutors', options, checks)
+  const bound: TrackedToolOptions = { ...own, seen: SeenFilesOfSet.for(unseen, false) }
   checked('providerExecutors', () => {
     for (const name of ['runId', 'nodeId'] as const) {
       if (bound[name] !== undefined && bound.journal === undefined) throw invalid(`${name} needs a journal: give one too.`)

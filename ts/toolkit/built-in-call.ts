@@ -2,8 +2,8 @@
 import { withoutNulls } from '../core/optional-arguments.js'
 import type { ToolCallOptions } from '../journal/calls/call-record.js'
 import { runCall } from '../journal/calls/run-call.js'
-import type { BuiltInContext, BuiltInTool } from './define-tool.js'
-import { type BoundToolOptions, resolveSettings } from './settings.js'
+import { type BuiltInContext, type BuiltInTool, seenBy } from './define-tool.js'
+import { resolveSettings, type TrackedToolOptions } from './settings.js'
 
 /** A function that makes one recorded call. */
 export type RecordedFunction<INPUT, OUTPUT> = (input: INPUT, options?: ToolCallOptions) => Promise<OUTPUT>
@@ -16,7 +16,7 @@ export type Operation<INPUT, OUTPUT> = Pick<
 
 export function recordedFunction<INPUT, OUTPUT>(
   { name, sideEffect, kind, execute, recordedInput }: Operation<INPUT, OUTPUT>,
-  bound: BoundToolOptions,
+  bound: TrackedToolOptions,
 ): RecordedFunction<INPUT, OUTPUT> {
   // Unlike the documents' tools, none of these claims to use a key.
   const metadata = { name, sideEffect, idempotent: !sideEffect, acceptsIdempotencyKey: false, hasRevert: false }
@@ -31,7 +31,7 @@ export function recordedFunction<INPUT, OUTPUT>(
       recordedInput,
       completeContext: (base, ambient) => {
         const settings = resolveSettings(ambient, bound, kind)
-        return { ...base, settings, rootDir: settings.rootDir }
+        return { ...base, settings, rootDir: settings.rootDir, seen: seenBy(kind, ambient, bound) }
       },
       callOptions: callOptions ?? {},
     }) as Promise<OUTPUT>

@@ -14,6 +14,8 @@ import {
 import type { OnGrant } from './grants.js'
 import { checkCheckpoints } from '../journal/checks.js'
 import type { Checkpoints } from '../journal/checkpoints/checkpoints.js'
+import { type UnseenChanges, unseenChanges } from '../journal/seen-files.js'
+import { SeenFilesOfSet } from './seen-files-of-set.js'
 import { TrackedCalls } from './tools/tracked-calls.js'
 import { type ApplyPatchTool, createApplyPatchTool } from './tools/apply-patch.js'
 import { type BashTool, createBashTool, createStreamingBashTool, type StreamingBashTool } from './tools/bash.js'
@@ -120,6 +122,13 @@ export interface CreateToolsOptions extends BoundToolOptions {
    * journal. What it throws becomes a warning. @default none
    */
   after?: AfterCall | undefined
+  /**
+   * What happens to a `write`, or to a patch that replaces or deletes a file, which would undo changes that the model has not been
+   * shown: another agent or a person has changed the file since the model read it. `'refuse'` refuses it once with TOOL_FILE_CHANGED
+   * and the changes in the text; the same call again is made. `'tell'` makes it, and tells what it has undone. `'allow'` compares
+   * nothing. Contents are compared, and never times. @default 'refuse'
+   */
+  unseenChanges?: UnseenChanges | undefined
 }
 
 type DocumentedTools = Omit<ToolwrightTools, 'read' | 'grep' | 'glob'> & { read: ReadTool; grep: GrepTool }
@@ -167,6 +176,7 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
     checkpoints,
     before,
     after,
+    unseenChanges: unseen,
     ...own
   } = parseOptions('createTools', options ?? {}, createChecks)
   const tracked = checkpoints && new TrackedCalls(checkpoints)
@@ -175,6 +185,7 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
     tracked,
     known: knownArguments,
     hooks: before === undefined && after === undefined ? undefined : { before, after },
+    seen: SeenFilesOfSet.for(unseen, checkpoints !== undefined),
   }
   const texts = checked('createTools', () => {
     checkRoot(bound)
@@ -222,6 +233,7 @@ const createChecks = {
   checkpoints: optional(checkCheckpoints),
   before: optional(callable<BeforeCall>()),
   after: optional(callable<AfterCall>()),
+  unseenChanges: optional(unseenChanges, 'refuse'),
 } satisfies Checks<CreateToolsOptions>
 
 const rootOf = (bound: BoundToolOptions): string | undefined => bound.rootDir ?? configuredRoot()

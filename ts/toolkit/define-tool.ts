@@ -6,6 +6,7 @@ import { toolMetadata } from '../core/tool-metadata.js'
 import type { Call, CallContext, ToolCallOptions } from '../journal/calls/call-record.js'
 import type { ToolContext } from '../journal/calls/context.js'
 import { runCall, streamCall } from '../journal/calls/run-call.js'
+import type { SeenFiles } from '../journal/seen-files.js'
 import type { CheckpointChange } from '../journal/checkpoints/checkpoints.js'
 import { type CallHooks, startHooked } from './call-hooks.js'
 import { type LimitedKind, resolveSettings, type Settings, type TrackedToolOptions } from './settings.js'
@@ -296,6 +297,11 @@ export interface BuiltInTool<INPUT, RESULT, OUTPUT = string> {
   onChanged?: ((input: INPUT, call: BuiltInContext, changed: readonly CheckpointChange[]) => void) | undefined
 }
 
+/** What the conversation of a call has seen of files, for a call that reads or changes one. */
+export function seenBy(kind: LimitedKind, ambient: ToolContext | undefined, bound: TrackedToolOptions): SeenFiles | undefined {
+  return kind === 'read' || kind === 'write' ? bound.seen?.of(ambient, bound) : undefined
+}
+
 /** The same as {@link defineTool} for a built-in tool, with the options of its set. */
 export function defineBuiltIn<INPUT, RESULT, OUTPUT = string>(
   { name, sideEffect, kind, onChanged, execute: made, ...tool }: BuiltInTool<INPUT, RESULT, OUTPUT>,
@@ -316,7 +322,7 @@ export function defineBuiltIn<INPUT, RESULT, OUTPUT = string>(
     builtIn: true,
     completeContext: (base, ambient) => {
       const settings = resolveSettings(ambient, bound, kind)
-      return { ...base, settings, rootDir: settings.rootDir }
+      return { ...base, settings, rootDir: settings.rootDir, seen: seenBy(kind, ambient, bound) }
     },
   })
 }

@@ -1,4 +1,5 @@
 import { keptForm } from '../../core/text.js'
+import type * as Addon from '../../../index.js'
 import type { ContractSearch, OpenedTarget, SidecarRequest } from '../../../index.js'
 import { traceStep } from '../../core/call-channel.js'
 import { ToolError } from '../../core/errors.js'
@@ -28,9 +29,14 @@ const OVERVIEW_DEPTH = 3
 const MAX_SHOWN = 1_000_000
 const publish = { fsync: false, allowInPlace: false, waitMs: WAIT_MS }
 
+/** What a model should know of a change. */
+const noted = (note: string | null | undefined): { notes?: string[] } => (note === undefined || note === null ? {} : { notes: [note] })
+
 export function callFiles({ scope, access, tool, id, signal, onOverwritten, changes }: CallScope): RuntimeFiles {
   const { directory } = scope
-  const { limits } = scope.host
+  const { limits, seen } = scope.host
+  const publishSeen = (addon: typeof Addon): Addon.PublishOptions =>
+    seen === undefined ? publish : { ...publish, seen: seen.native(addon) }
   const { roots } = scope.access
   const changing = (what: string): CallLimits => ({ signal, what, timeoutMs: WAIT_MS + HANG_GRACE_MS, graceMs: GRACE_MS })
   const searching = (what: string): CallLimits => ({ signal, what, timeoutMs: limits.searchMs + HANG_GRACE_MS })
@@ -46,10 +52,13 @@ export function callFiles({ scope, access, tool, id, signal, onOverwritten, chan
     async read(path, { offset = 0, limit = limits.readBytes } = {}) {
       const target = await access.open(path, 'read')
       const max = Math.min(limit, limits.readBytes)
-      const whole = offset === 0 ? tryNowait(signal, () => target.tryReadCached(max)) : undefined
+      const whole = offset === 0 ? tryNowait(signal, (addon) => target.tryReadCached(max, seen?.native(addon))) : undefined
       if (whole !== undefined) return { content: fileText(whole), offset, bytes: whole.length }
       const callLimits = { signal, what: `read ${path}`, timeoutMs: WAIT_MS }
-      const part = await withDescriptor(() => call(callLimits, (_, cancel) => target.readRange(offset, max, cancel)), signal)
+      const part = await withDescriptor(
+        () => call(callLimits, (addon, cancel) => target.readRange(offset, max, cancel, seen?.native(addon))),
+        signal,
+      )
       return {
         content: fileText(part.text),
         offset: part.offset,
@@ -61,26 +70,27 @@ export function callFiles({ scope, access, tool, id, signal, onOverwritten, chan
     async write(path, content) {
       const target = await access.open(path, 'write')
       const before = onOverwritten === undefined && changes === undefined ? undefined : await textBefore(target, signal)
-      const { bytes, created, ...form } = await withDescriptor(
-        () => callLimited(changing(`write ${path}`), (_, cancel) => target.write(content, limits.textBytes, publish, cancel)),
+      const { bytes, created, note, ...form } = await withDescriptor(
+        () =>
+          callLimited(changing(`write ${path}`), (addon, cancel) => target.write(content, limits.textBytes, publishSeen(addon), cancel)),
         signal,
       )
       onOverwritten?.(before)
       changes?.add({ path, change: created ? 'add' : 'update', before, after: content.length > MAX_SHOWN ? undefined : content })
       const kept = keptForm(form)
-      return { bytes, created, ...(kept.length > 0 && { kept }) }
+      return { bytes, created, ...(kept.length > 0 && { kept }), ...noted(note) }
     },
     async replace(path, change) {
       const target = await access.open(path, 'edit')
       const edit = { oldString: change.old, newString: change.new, replaceAll: change.all ?? false }
       const before = changes && (await textBefore(target, signal))
       // Without a descriptor nothing has been changed.
-      const { replacements } = await withDescriptor(
-        () => callLimited(changing(`edit ${path}`), (_, cancel) => target.edit(edit, limits.textBytes, publish, cancel)),
+      const { replacements, note } = await withDescriptor(
+        () => callLimited(changing(`edit ${path}`), (addon, cancel) => target.edit(edit, limits.textBytes, publishSeen(addon), cancel)),
         signal,
       )
       changes?.add({ path, change: 'update', before, after: before === undefined ? undefined : await access.textNow(path) })
-      return { replacements }
+      return { replacements, ...noted(note) }
     },
     async applyPatch(patch) {
       const files = unwrap(scope.access.addon.planPatch(patch, limits.textBytes)).map(patchedFile)
@@ -90,7 +100,7 @@ export function callFiles({ scope, access, tool, id, signal, onOverwritten, chan
       const done = await withDescriptor(
         () =>
           callLimited(changing('apply_patch'), (addon, cancel) =>
-            addon.applyPatchToTargets(targets, patch, limits.textBytes, publish, cancel),
+            addon.applyPatchToTargets(targets, patch, limits.textBytes, publishSeen(addon), cancel),
           ),
         signal,
       )

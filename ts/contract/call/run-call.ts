@@ -259,6 +259,7 @@ export class SessionCalls {
       await access.prepare()
       await access.decide()
       await recorded(() => record.begin())
+      await this.#scope.host.seen?.ready()
       signal.throwIfAborted()
       hasActed = true
       let before: string | undefined
@@ -304,7 +305,7 @@ export class SessionCalls {
       if (files.length > 0) message.changedFiles = files
     }
     await record.patched(patches, this.#scope.access.roots[0])
-    await record.end(envelope, hasActed, waitedMs)
+    await record.end(envelope, hasActed, { waitedMs, seen: this.#scope.host.seen })
     if (observed !== undefined) {
       changes?.attachTo(envelope)
       this.#told.add(observed)

@@ -4,6 +4,7 @@ import type { AfterDecision, BeforeDecision } from '../../core/call-hooks.js'
 import type { Slots } from '../../core/abort.js'
 import type { EnvironmentOption } from '../../core/environment.js'
 import type { SandboxHosts } from '../../core/sandbox-hosts.js'
+import type { SeenFiles } from '../../journal/seen-files.js'
 import type { AgentManifest } from '../agents/manifest.js'
 import type { McpServers } from '../mcp/mcp-servers.js'
 import type { AdHocFiles } from '../permissions/ad-hoc-files.js'
@@ -89,6 +90,8 @@ export interface Host {
   readonly onTimeout: 'stop' | 'background'
   /** Between which calls that change files are made. */
   readonly checkpoints: SessionCheckpoints | undefined
+  /** The files that the model has seen. */
+  readonly seen: SeenFiles | undefined
   readonly watchdog: Watchdog | undefined
   readonly before: BeforeContractCall | undefined
   readonly after: AfterContractCall | undefined

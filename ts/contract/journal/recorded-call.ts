@@ -101,7 +101,7 @@ export function serializeEnvelope(tool: string, envelope: Envelope, { order, wai
   if (envelope.type === 'output') return JSON.stringify({ ...envelope, order, waited_ms, agent, changed_by_host })
   const { error_text, metadata } = envelope
   // As for a successful call, the texts of the file are not stored.
-  const message = tool === 'edit' || tool === 'apply_patch' ? textWithoutQuotes(error_text) : error_text
+  const message = tool === 'edit' || tool === 'write' || tool === 'apply_patch' ? textWithoutQuotes(error_text) : error_text
   return JSON.stringify({ name: 'ToolFailure', message, code: metadata.code, metadata, order, waited_ms, agent, changed_by_host })
 }
 

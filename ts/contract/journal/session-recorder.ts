@@ -4,6 +4,7 @@ import type { ReportedPatch } from '../../core/command-patches.js'
 import { CallRow } from '../../journal/calls/call-record.js'
 import { type CallWithPatches, patchRow } from '../../journal/calls/patches-in-call.js'
 import type { Journal } from '../../journal/journal.js'
+import type { SeenFiles } from '../../journal/seen-files.js'
 import type { Awaitable, TaskId, TaskLock, ToolCallEnd } from '../../journal/journal-store.js'
 import type { RecordedInput } from '../../journal/calls/recorded-values.js'
 import { nativeCallKeys } from '../../core/native.js'
@@ -48,9 +49,9 @@ export interface CallRecord {
   patched(patches: readonly ReportedPatch[], rootDir: string | undefined): Promise<void>
   /**
    * Records the outcome before the caller gets it. Does not reject, since the call has been made. `waitedMs` is how long it
-   * waited for the user; absent if nobody was asked.
+   * waited for the user; absent if nobody was asked. `seen` has what the call made known of files.
    */
-  end(envelope: Envelope, acted: boolean, waitedMs?: number): Promise<void>
+  end(envelope: Envelope, acted: boolean, more?: { waitedMs?: number | undefined; seen?: SeenFiles | undefined }): Promise<void>
 }
 
 interface RecorderSource {
@@ -127,11 +128,11 @@ export class SessionRecorder {
         if (journal === undefined) return
         for (const patch of patches) await this.#recordPatch(journal, patch, { tool, seq, rootDir })
       },
-      end: async (envelope, acted, waitedMs) => {
+      end: async (envelope, acted, { waitedMs, seen } = {}) => {
         this.#ended += 1
         if (row !== undefined) {
           const json = serializeEnvelope(tool, envelope, { order: [beganAfter, this.#ended], waitedMs, agent, changedByHost })
-          await (await row).end({ ...endOf(envelope, json, acted && effect), acted })
+          await (await row).end({ ...endOf(envelope, json, acted && effect), acted, seen: seen?.takeRecord() })
         }
         try {
           await onRecord?.({ type: 'result', ...part(), envelope: ownCopyOf(envelope) })

@@ -73,6 +73,8 @@ export interface FileWritten {
   created: boolean
   /** What it has kept of the form of the file before: its byte order mark, its line endings. Absent if there is nothing. */
   kept?: string[] | undefined
+  /** What the model should know of the file before: what was replaced unread. Absent if there is nothing. */
+  notes?: string[] | undefined
 }
 
 /** The first entries, and the place of the others. */
@@ -202,7 +204,10 @@ export interface RuntimeFiles {
   /** Writes `content` to a file, atomically. */
   write(path: string, content: string): Promise<FileWritten>
   /** Replaces a text in an existing file: its only occurrence, or all. */
-  replace(path: string, change: { old: string; new: string; all?: boolean | undefined }): Promise<{ replacements: number }>
+  replace(
+    path: string,
+    change: { old: string; new: string; all?: boolean | undefined },
+  ): Promise<{ replacements: number; notes?: string[] | undefined }>
   /**
    * Applies a patch of any number of files: all of it or nothing. Every named file is checked as for `edit`, and every new
    * file as for `write`.

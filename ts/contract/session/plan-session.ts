@@ -8,6 +8,7 @@ import type { Host, Scope } from '../call/scope.js'
 import { SessionDirectory } from '../call/session-directory.js'
 import { SessionProcesses } from '../call/session-processes.js'
 import { findShell } from '../call/shell.js'
+import { SeenFiles } from '../../journal/seen-files.js'
 import { SESSION_NODE } from '../journal/session-recorder.js'
 import { McpServers } from '../mcp/mcp-servers.js'
 import { loadContractAddon, variablesOf } from '../permissions/session-capabilities.js'
@@ -69,14 +70,15 @@ export async function planSession(id: string, options: ParsedOptions, openChild:
     const { policy } = access.capabilities
     const writable = [...roots, ...directories.adHoc.directories, ...policy.processGrants().writable]
     const shell = parent?.host.shell ?? checked('createSession', () => findShell(options.shell, writable))
+    const place = lineage?.place ?? { runId: id, nodeId: SESSION_NODE, base: SESSION_NODE }
     const self: ParentSession = {
-      host: planHost(id, options, shell),
+      host: planHost(id, options, shell, place, lineage !== undefined),
       access,
       web: { ...(parent?.web ?? callCounters(limits)), provider, effective: policy.expanded() as RequirementSet[] },
       skills,
       depth: parent === undefined ? 0 : parent.depth + 1,
       tree: parent?.tree ?? { running: 0, processes: { count: 0 } },
-      place: lineage?.place ?? { runId: id, nodeId: SESSION_NODE, base: SESSION_NODE },
+      place,
     }
     const described = describeTools(tools, shell.name, limits.bashBytes)
     const { registry, makeCheck } = await makeRegistry(described)
@@ -102,9 +104,27 @@ export async function planSession(id: string, options: ParsedOptions, openChild:
   }
 }
 
-function planHost(sessionId: string, options: ParsedOptions, shell: Host['shell']): Host {
+function planHost(
+  sessionId: string,
+  options: ParsedOptions,
+  shell: Host['shell'],
+  { runId, nodeId }: ParentSession['place'],
+  isChild: boolean,
+): Host {
   const { manifest, limits, sandbox, onTimeout, watchdog, before, after, onRule, host, headless } = options
   const checkpoints = options.checkpoints && new SessionCheckpoints(options.checkpoints)
+  const { journal, unseenChanges } = options
+  // A session without a given id is new.
+  const isContinued = journal !== undefined && (isChild || options.id !== undefined)
+  const seen =
+    unseenChanges === 'allow'
+      ? undefined
+      : new SeenFiles({
+          unseenChanges,
+          hasCheckpoints: checkpoints !== undefined,
+          textBytes: limits.outputBytes,
+          recorded: isContinued ? { journal, task: { runId, nodeId, iteration: 0 } } : undefined,
+        })
   const { prompt, question, lookup, fetch } = host
   const isHeadless = headless === true || prompt === undefined
   return {
@@ -115,6 +135,7 @@ function planHost(sessionId: string, options: ParsedOptions, shell: Host['shell'
     shell,
     onTimeout,
     checkpoints,
+    seen,
     watchdog,
     before,
     after,

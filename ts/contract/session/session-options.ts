@@ -2,6 +2,7 @@ import type { LanguageModel } from 'ai'
 import { checkCheckpoints, checkJournal } from '../../journal/checks.js'
 import type { Checkpoints } from '../../journal/checkpoints/checkpoints.js'
 import type { Journal } from '../../journal/journal.js'
+import { type UnseenChanges, unseenChanges } from '../../journal/seen-files.js'
 import {
   boolean,
   callable,
@@ -150,6 +151,11 @@ export interface SessionOptions {
    * journal. What it throws becomes a warning. @default none
    */
   after?: AfterContractCall | undefined
+  /**
+   * What happens to a call that would undo changes which the model has not been shown, as for `createTools`. `'refuse'`: it is refused
+   * once as `stale`, with the changes in the text. Each session has seen its own files, and so has each subagent. @default 'refuse'
+   */
+  unseenChanges?: UnseenChanges | undefined
   /** The journal in which calls are recorded, from `openJournal`. */
   journal?: Journal | undefined
   /** Called when a call begins, and again at its end, before the model gets the outcome. */
@@ -226,6 +232,7 @@ const checks = {
   shell: optional(oneOf('bash', 'sh')),
   onTimeout: optional(oneOf('stop', 'background'), 'stop'),
   checkpoints: optional(checkCheckpoints),
+  unseenChanges: optional(unseenChanges, 'refuse'),
 }
 
 /** The options of a session, checked, copied and with their defaults. */

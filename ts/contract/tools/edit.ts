@@ -15,6 +15,8 @@ export interface EditArguments {
 export interface EditData {
   path: string
   replacements: number
+  /** What others have changed near it since the model read the file. */
+  notes?: string[] | undefined
 }
 
 /** One text of an existing file replaced by another. */
@@ -31,7 +33,10 @@ export const editTool: ContractTool<EditArguments, EditData> = {
     },
     ['path', 'old_string', 'new_string'],
   ),
-  outputSchema: dataSchemaOf<EditData>({ path: aText, replacements: aCount }, ['path', 'replacements']),
+  outputSchema: dataSchemaOf<EditData>({ path: aText, replacements: aCount, notes: { type: 'array', items: aText } }, [
+    'path',
+    'replacements',
+  ]),
   requires: { fs: { read: ['{workspace}/**', '{ad-hoc}/**'], write: ['{workspace}/**', '{ad-hoc}/**'] } },
   kind: 'edit',
   targets: ({ path }) => [{ kind: 'file', path, access: 'edit' }],
@@ -42,7 +47,6 @@ export const editTool: ContractTool<EditArguments, EditData> = {
         'old_string and new_string are equal, so nothing would change: new_string must differ from old_string.',
       )
     }
-    const { replacements } = await fs.replace(path, { old: old_string, new: new_string, all: replace_all })
-    return { path, replacements }
+    return { path, ...(await fs.replace(path, { old: old_string, new: new_string, all: replace_all })) }
   },
 }

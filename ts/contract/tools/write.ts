@@ -15,7 +15,11 @@ export interface WriteData {
   created: boolean
   /** What it has kept of the form of the file before. */
   kept?: string[] | undefined
+  /** What was in the file before that the model had not read. */
+  notes?: string[] | undefined
 }
+
+const texts = { type: 'array', items: aText }
 
 /** A file as a whole: created with its directories, or replaced. */
 export const writeTool: ContractTool<WriteArguments, WriteData> = {
@@ -28,7 +32,7 @@ export const writeTool: ContractTool<WriteArguments, WriteData> = {
     },
     ['path', 'content'],
   ),
-  outputSchema: dataSchemaOf<WriteData>({ path: aText, bytes: aCount, created: aFlag, kept: { type: 'array', items: aText } }, [
+  outputSchema: dataSchemaOf<WriteData>({ path: aText, bytes: aCount, created: aFlag, kept: texts, notes: texts }, [
     'path',
     'bytes',
     'created',

@@ -9,6 +9,7 @@ import type { ReportedPatch } from '../../core/command-patches.js'
 import { ToolError } from '../../core/errors.js'
 import type { Journal } from '../journal.js'
 import { lateOutcomesOf } from '../late-outcomes.js'
+import type { SeenFiles } from '../seen-files.js'
 import type { NewToolCall, TaskId, ToolCallEnd, ToolCallRef } from '../journal-store.js'
 import type { ToolContext } from './context.js'
 import type { CallWithPatches } from './patches-in-call.js'
@@ -50,6 +51,8 @@ export interface CallContext {
   partialOutput?: { output: unknown } | undefined
   /** The patches that its commands have applied, for records of their own. */
   patches?: ReportedPatch[] | undefined
+  /** The files that its conversation has seen. */
+  seen?: SeenFiles | undefined
 }
 
 /** What calls outside any task are recorded as. */
@@ -94,9 +97,10 @@ export interface OpenRecord {
   recorded?: { output: unknown } | undefined
   /** Before the end. It never fails, because the patches have been made. */
   patched?(patches: readonly ReportedPatch[], call: CallWithPatches): Awaitable<void>
-  succeeded(output: unknown): Awaitable<void>
+  /** `seen` is what the call has made known of files. */
+  succeeded(output: unknown, seen?: string): Awaitable<void>
   /** `acted` is false for a call that did nothing; `output` is that of an aborted call until then. */
-  failed(error: unknown, ending: { acted: boolean; output?: unknown }): Awaitable<void>
+  failed(error: unknown, ending: { acted: boolean; output?: unknown; seen?: string | undefined }): Awaitable<void>
 }
 
 /** Records the calls of a context. It throws for a call that must not be made. */

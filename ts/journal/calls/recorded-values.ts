@@ -201,7 +201,7 @@ const recordedDetails = new Set([
 ])
 
 /** Codes of errors that quote the file or the text of the change. */
-const quoting: ReadonlySet<string> = new Set(['TOOL_PATCH_FAILED', 'TOOL_EDIT_NO_MATCH', 'TOOL_EDIT_AMBIGUOUS'])
+const quoting: ReadonlySet<string> = new Set(['TOOL_PATCH_FAILED', 'TOOL_EDIT_NO_MATCH', 'TOOL_EDIT_AMBIGUOUS', 'TOOL_FILE_CHANGED'])
 
 /**
  * An error as it may be recorded. A refused edit shows its caller lines of the patch and of the file; a
@@ -231,7 +231,11 @@ const words: Readonly<Record<string, string>> = {
 
 /** The same for the text of a session's `edit` or `apply_patch`, which shows lines of the file, or of the patch in quotes. */
 export function textWithoutQuotes(text: string): string {
-  const lines = text.startsWith('Failed to apply patch') ? text.indexOf('"') : text.indexOf('; near line ')
+  const lines = text.startsWith('Failed to apply patch')
+    ? text.indexOf('"')
+    : text.startsWith('File changed since it was read')
+      ? text.indexOf('\n')
+      : text.indexOf('; near line ')
   return lines === -1 ? text : `${text.slice(0, lines)} (the lines that were shown are not kept)`
 }
 

@@ -31,6 +31,8 @@ async function make<ARGS, CTX extends CallContext>(unchecked: Call<ARGS, CTX>, m
   let output: unknown
   let acted = false
   try {
+    const restoring = started.ctx.seen?.ready()
+    if (restoring !== undefined) await restoring
     started.ctx.signal?.throwIfAborted()
     acted = true
     output = await lastOf(await call.execute(call.args, started.ctx))
@@ -193,6 +195,8 @@ async function start<ARGS, CTX extends CallContext>(
     if (message !== undefined) message.changedFiles = changedFiles(patches, rootDir)
     await record.patched?.(patches, { tool: metadata.name, seq: record.seq, rootDir })
   }
+  // For a row: what a host records has no place for it.
+  const seenNow = (): string | undefined => (record.task === undefined ? undefined : ctx.seen?.takeRecord())
   return {
     ctx,
     recorded: record.recorded,
@@ -200,12 +204,12 @@ async function start<ARGS, CTX extends CallContext>(
       if (acted) keysWereWatched?.()
       await recordPatches()
       if (message !== undefined) message.acted = acted && !(call.builtIn && wasRefused(error))
-      await record.failed(error, { acted, ...ctx.partialOutput })
+      await record.failed(error, { acted, ...ctx.partialOutput, seen: seenNow() })
     },
     succeeded: async (output) => {
       keysWereWatched?.()
       await recordPatches()
-      await record.succeeded(output)
+      await record.succeeded(output, seenNow())
       if (metadata.sideEffect) await offerSnapshot(ambient, metadata.name, toolCallId)
     },
   }

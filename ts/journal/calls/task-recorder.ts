@@ -26,11 +26,12 @@ export class TaskRecorder implements CallRecorder {
   #running = 0
   #waiting: (() => void)[] = []
   #ended = false
-  readonly #isNew: boolean
+  /** Whether the attempt cannot have rows from before. */
+  readonly isNew: boolean
 
   /** `isNew` says that the attempt cannot have rows yet. */
   constructor(journal: Journal, task: TaskId, attempt: number, isNew = false) {
-    this.#isNew = isNew
+    this.isNew = isNew
     this.journal = journal
     this.task = task
     this.attempt = attempt
@@ -61,7 +62,7 @@ export class TaskRecorder implements CallRecorder {
   async #prepareLate(): Promise<void> {
     try {
       const { runId, nodeId, iteration } = this.task
-      await this.prepare(this.#isNew ? [] : await this.journal.listToolCalls(runId, nodeId, iteration, { outline: true }))
+      await this.prepare(this.isNew ? [] : await this.journal.listToolCalls(runId, nodeId, iteration, { outline: true }))
     } catch (error) {
       this.#preparing = undefined
       if (this.journal.onFailure === 'fail') throw error
@@ -192,12 +193,12 @@ export class TaskRecorder implements CallRecorder {
           await new CallRow(this.journal, { ...place, ...facts }).end(ending)
         }
       },
-      succeeded: (output) => andThen(recordedOutput(output), (recorded) => end({ status: 'success', ...recorded })),
+      succeeded: (output, seen) => andThen(recordedOutput(output), (recorded) => end({ status: 'success', ...recorded, seen })),
       failed: (error, ending) => {
         const acted = ending.acted && !(builtIn && wasRefused(error))
         if (!acted) giveBack()
         const status = acted && metadata.sideEffect && wasAborted(error, ctx.signal) ? 'unknown' : 'error'
-        return end({ status, acted, errorJson: errorAsJson(error, ending.output) })
+        return end({ status, acted, errorJson: errorAsJson(error, ending.output), seen: ending.seen })
       },
     }
   }

@@ -11,7 +11,7 @@ import type { BuiltInContext } from '../../toolkit/define-tool.js'
 import { describedExecutor, isView } from '../../toolkit/described-executor.js'
 import type { ProviderSettings } from '../settings.js'
 import { listedLines, noSuchLine, notThere, notUnique, recordedTexts, refused, reworded } from './refusals.js'
-import { linesOf, lineOf, numberedLines, placesOf, replacedAt, TextFiles } from './text-files.js'
+import { linesOf, lineOf, numberedLines, placesOf, replacedAt, TextFiles, withNote } from './text-files.js'
 
 /** A command of the memory tool. Paths are under `/memories`. */
 export type MemoryCommand =
@@ -36,8 +36,8 @@ export function createMemory({ bound }: ProviderSettings, memoryDir: string): Me
   const rootHolder = {}
   noteRoot(rootHolder, rootDir)
   // Holds also in a task whose context has another root directory.
-  const filesOf = ({ settings, signal }: BuiltInContext): TextFiles =>
-    new TextFiles({ settings: { ...settings, rootDir, rootHolder }, signal })
+  const filesOf = ({ settings, signal, seen }: BuiltInContext): TextFiles =>
+    new TextFiles({ settings: { ...settings, rootDir, rootHolder }, signal, seen })
   const named = { name: 'memory', recordedInput: recordedCommand }
   const looking = recordedFunction(
     { ...named, sideEffect: false, kind: 'read', execute: (input: MemoryCommand, call) => run(input, filesOf(call)) },
@@ -142,6 +142,8 @@ async function view(path: string, range: readonly number[] | undefined, files: T
   const [from = 1, to = -1] = isRange ? range : []
   const first = Math.max(1, from) - 1
   const shown = isRange ? lines.slice(first, to === -1 ? lines.length : to) : lines
+  const isEnd = !isRange || first + shown.length >= lines.length
+  await files.noteShown(place, `${shown.join('\n')}${isEnd ? '' : '\n'}`, isRange ? first + 1 : 1, isEnd)
   return `Here's the content of ${path} with line numbers:\n${numberedLines(shown, isRange ? first + 1 : 1)}`
 }
 
@@ -177,11 +179,11 @@ async function replace(path: string, given: string, replacement: string, files: 
   if (at === undefined) throw notThere(path, old)
   if (places.length > 1) throw notUnique(path, old, `: ${listedLines(linesOf(content, places))}`)
   const changed = replacedAt(content, at, old, by)
-  await files.rewrite(place, before, changed).catch(escaped)
+  const note = await files.rewrite(place, before, changed).catch(escaped)
   const line = lineOf(content, at)
   const first = Math.max(0, line - 2)
   const snippet = numberedLines(changed.split('\n').slice(first, line + 3), first + 1)
-  return `The memory file has been edited. Here is the snippet showing the change (with line numbers):\n${snippet}`
+  return withNote(`The memory file has been edited. Here is the snippet showing the change (with line numbers):\n${snippet}`, note)
 }
 
 async function insert(path: string, line: number, text: string, files: TextFiles): Promise<string> {
@@ -190,8 +192,8 @@ async function insert(path: string, line: number, text: string, files: TextFiles
   const lines = before.text.split('\n')
   if (!Number.isInteger(line) || line < 0 || line > lines.length) throw noSuchLine(path, line, lines.length)
   lines.splice(line, 0, before.given(text).replace(/\n$/u, ''))
-  await files.rewrite(place, before, lines.join('\n')).catch(escaped)
-  return `The file ${path} has been edited.`
+  const note = await files.rewrite(place, before, lines.join('\n'), true).catch(escaped)
+  return withNote(`The file ${path} has been edited.`, note)
 }
 
 async function remove(path: string, files: TextFiles): Promise<string> {

@@ -8,7 +8,7 @@ import type { BuiltInContext } from '../../toolkit/define-tool.js'
 import { describedExecutor, isView } from '../../toolkit/described-executor.js'
 import type { ProviderSettings } from '../settings.js'
 import { listedLines, noSuchLine, notThere, notUnique, recordedTexts, refused, reworded } from './refusals.js'
-import { linesOf, lineOf, numberedLines, placesOf, replacedAt, TextFiles } from './text-files.js'
+import { linesOf, lineOf, numberedLines, placesOf, replacedAt, TextFiles, withNote } from './text-files.js'
 
 /** A command of the text editor. */
 export interface TextEditorInput {
@@ -103,7 +103,21 @@ async function view(
   const isPart = Array.isArray(range) || maxCharacters !== undefined
   const content = await files.read(path, isPart).catch(reworded(['TOOL_FILE_NOT_FOUND'], () => missing(path)))
   const { lines, first } = linesIn(content, range)
-  return catOf(lines, first, path, maxCharacters ?? files.limitBytes)
+  const limit = maxCharacters ?? files.limitBytes
+  await noteShown(path, lines, { first, isEnd: first + lines.length > content.split('\n').length, limit }, files)
+  return catOf(lines, first, path, limit)
+}
+
+/** Notes the lines of a view that are shown whole. */
+function noteShown(
+  path: string,
+  lines: readonly string[],
+  { first, isEnd, limit }: { first: number; isEnd: boolean; limit: number },
+  files: TextFiles,
+): Promise<void> {
+  const text = lines.join('\n')
+  if (text.length <= limit) return files.noteShown(path, isEnd ? text : `${text}\n`, first, isEnd)
+  return files.noteShown(path, text.slice(0, text.lastIndexOf('\n', limit) + 1), first, false)
 }
 
 /** The lines of a range. @throws {ToolError} INVALID_INPUT */
@@ -163,12 +177,12 @@ async function replace(path: string, given: string, replacement: string, files: 
   if (at === undefined) throw notThere(path, old)
   if (places.length > 1) throw notUnique(path, old, ` [${listedLines(linesOf(content, places))}]`)
   const changed = replacedAt(content, at, old, by)
-  await files.rewrite(path, before, changed)
+  const note = await files.rewrite(path, before, changed)
   const line = lineOf(content, at)
   const first = Math.max(0, line - AROUND)
   const shown = changed.split('\n').slice(first, line + AROUND + by.split('\n').length)
   const snippet = catOf(shown, first + 1, `a snippet of ${path}`, files.limitBytes)
-  return `The file ${path} has been edited. ${snippet}${REVIEW}. Edit the file again if necessary.`
+  return withNote(`The file ${path} has been edited. ${snippet}${REVIEW}. Edit the file again if necessary.`, note)
 }
 
 async function insert(path: string, line: number | undefined, text: string, files: TextFiles): Promise<string> {
@@ -179,9 +193,10 @@ async function insert(path: string, line: number | undefined, text: string, file
   // A text that ends with a line break has no further line.
   const added = before.given(text).replace(/\n$/u, '').split('\n')
   const changed = lines.slice(0, line).concat(added, lines.slice(line))
-  await files.rewrite(path, before, changed.join('\n'))
+  const note = await files.rewrite(path, before, changed.join('\n'), true)
   const first = Math.max(0, line - AROUND)
   const shown = changed.slice(first, line + added.length + AROUND)
   const snippet = catOf(shown, first + 1, 'a snippet of the edited file', files.limitBytes)
-  return `The file ${path} has been edited. ${snippet}${REVIEW} (correct indentation, no duplicate lines, etc). Edit the file again if necessary.`
+  const edited = `The file ${path} has been edited. ${snippet}${REVIEW} (correct indentation, no duplicate lines, etc). Edit the file again if necessary.`
+  return withNote(edited, note)
 }

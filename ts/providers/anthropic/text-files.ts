@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import type { EntryListing } from '../../../index.js'
 import { ToolError } from '../../core/errors.js'
 import { grantedRoot } from '../../core/grants.js'
-import { call as callAddon, callLimited, fileText } from '../../core/native.js'
+import { call as callAddon, callLimited, fileText, nativeAddon } from '../../core/native.js'
 import { ChangedText } from './changed-text.js'
 import { callPlan, type CallPlan, type CallSettings } from '../../toolkit/tools/call-plan.js'
 
@@ -64,17 +64,32 @@ export class TextFiles {
   create(path: string, content: string): Promise<boolean> {
     const plan = this.#plan
     return callLimited(plan.changeLimits(`create ${path}`), (addon, cancel) =>
-      addon.createFile(grantedRoot(addon, plan), path, content, plan.maxOutputBytes, plan.publish, cancel),
+      addon.createFile(grantedRoot(addon, plan), path, content, plan.maxOutputBytes, plan.publishSeen(addon), cancel),
     )
   }
 
-  /** Replaces a text by another in the form of the file, unless the file has changed since it was read. */
-  rewrite(path: string, before: ChangedText, changed: string): Promise<undefined> {
+  /** Notes that the model was shown lines of a file, from the line `first` on. */
+  async noteShown(path: string, lines: string, first: number, isEnd: boolean): Promise<void> {
+    const plan = this.#plan
+    // A text with replaced bytes is not that of the file.
+    if (lines.includes('\u{fffd}')) return
+    const addon = await nativeAddon()
+    plan.seen(addon)?.noteLines(grantedRoot(addon, plan), path, lines, first, isEnd)
+  }
+
+  /**
+   * Replaces a text by another in the form of the file, unless the file has changed since this call has read it.
+   *
+   * @param byLine whether the place is the number of a line, which changes above it make another one.
+   * @returns what the model should know of changes of others.
+   * @throws {ToolError} TOOL_FILE_CHANGED directly beside changes that the model has not been shown.
+   */
+  rewrite(path: string, before: ChangedText, changed: string, byLine = false): Promise<string | null> {
     const plan = this.#plan
     const { known } = before
     const content = before.inForm(changed)
     return callLimited(plan.changeLimits(`edit ${path}`), (addon, cancel) =>
-      addon.rewriteFile(grantedRoot(addon, plan), path, known, content, plan.maxOutputBytes, plan.publish, cancel),
+      addon.rewriteFile(grantedRoot(addon, plan), path, known, content, plan.maxOutputBytes, plan.publishSeen(addon), cancel, byLine),
     )
   }
 
@@ -94,6 +109,9 @@ export class TextFiles {
     )
   }
 }
+
+/** A result, and what there is to tell of changes of others. */
+export const withNote = (result: string, note: string | null): string => (note === null ? result : `${result}\n${note}`)
 
 /** Lines with their numbers, in the form of `cat -n`. */
 export function numberedLines(lines: readonly string[], first: number): string {

@@ -68,8 +68,9 @@ async function applyOperation(operation: ApplyPatchOperation, call: BuiltInConte
   const moveTo = type === 'update_file' && operation.moveTo !== undefined ? string(operation.moveTo, 'operation.moveTo') : undefined
   const { summary } = await callLimited(plan.changeLimits(`apply_patch ${path}`), (addon, cancel) => {
     const root = grantedRoot(addon, plan)
-    if (moveTo !== undefined) return addon.applyPatch(root, moving(path, moveTo, diff), plan.maxOutputBytes, plan.publish, cancel)
-    return addon.changeFile(root, path, { change: changes[type], diff }, plan.maxOutputBytes, plan.publish, cancel)
+    if (moveTo !== undefined)
+      return addon.applyPatch(root, moving(path, moveTo, diff), plan.maxOutputBytes, plan.publishSeen(addon), cancel)
+    return addon.changeFile(root, path, { change: changes[type], diff }, plan.maxOutputBytes, plan.publishSeen(addon), cancel)
   })
   return summary
 }

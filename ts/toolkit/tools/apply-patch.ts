@@ -87,7 +87,7 @@ async function patchFiles(patch: string, call: CallSettings): Promise<AppliedPat
   const plan = callPlan(call)
   const text = string(patch, 'patch')
   const result = await callLimited(plan.changeLimits('apply_patch'), (addon, cancel) =>
-    addon.applyPatch(grantedRoot(addon, plan), text, plan.maxOutputBytes, plan.publish, cancel),
+    addon.applyPatch(grantedRoot(addon, plan), text, plan.maxOutputBytes, plan.publishSeen(addon), cancel),
   )
   return {
     summary: result.summary,

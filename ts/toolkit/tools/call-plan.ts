@@ -27,7 +27,7 @@ import {
 } from '../settings.js'
 
 /** The parts of a call's context that a tool needs. Calls of documented functions have no others. */
-export type CallSettings = Pick<BuiltInContext, 'settings' | 'signal' | 'patches'>
+export type CallSettings = Pick<BuiltInContext, 'settings' | 'signal' | 'patches' | 'seen'>
 
 /** The timeout of a file operation, in milliseconds, so that a disk that does not answer cannot block an agent for ever. */
 const FILE_TIMEOUT_MS = 60_000
@@ -37,7 +37,12 @@ const CHANGE_GRACE_MS = 2_000
 /** The checked settings of one call, in the forms that its tool needs. */
 export interface CallPlan extends Settings {
   signal: AbortSignal | undefined
+  /** How a change is published that no model makes. */
   publish: Addon.PublishOptions
+  /** How a change of the model is published. */
+  publishSeen(addon: typeof Addon): Addon.PublishOptions
+  /** The files that the model has seen, for the addon. */
+  seen(addon: typeof Addon): Addon.SeenFiles | undefined
   /** Limits of a call that only reads. */
   limits(what: string, timeoutMs?: number): CallLimits
   /** Limits of a call that changes something. */
@@ -45,18 +50,21 @@ export interface CallPlan extends Settings {
 }
 
 /** @throws {ToolError} INVALID_INPUT for invalid settings of a context. */
-export function callPlan({ settings, signal }: CallSettings): CallPlan {
+export function callPlan({ settings, signal, seen }: CallSettings): CallPlan {
   checkContextSettings(settings)
   const limits = (what: string, timeoutMs = FILE_TIMEOUT_MS): CallLimits => ({ signal, timeoutMs, what })
+  const publish: Addon.PublishOptions = {
+    fsync: settings.durability === 'fsync',
+    allowInPlace: settings.allowInPlace,
+    waitMs: FILE_TIMEOUT_MS,
+    ...(settings.sandbox.denyWrite === undefined ? {} : { denyWrite: [...settings.sandbox.denyWrite] }),
+  }
   return {
     ...settings,
     signal,
-    publish: {
-      fsync: settings.durability === 'fsync',
-      allowInPlace: settings.allowInPlace,
-      waitMs: FILE_TIMEOUT_MS,
-      ...(settings.sandbox.denyWrite === undefined ? {} : { denyWrite: [...settings.sandbox.denyWrite] }),
-    },
+    publish,
+    publishSeen: (addon) => (seen === undefined ? publish : { ...publish, seen: seen.native(addon) }),
+    seen: (addon) => seen?.native(addon),
     limits,
     changeLimits: (what, timeoutMs) => ({ ...limits(what, timeoutMs), graceMs: CHANGE_GRACE_MS }),
   }

@@ -6,7 +6,7 @@ import { type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
 import { callPlan, type CallSettings, changeOf, directCall } from './call-plan.js'
 import { guideModel } from './model-errors.js'
-import { textWithNotes, type Toolkit } from './model-output.js'
+import { joinedNotes, textWithNotes, type Toolkit } from './model-output.js'
 
 /** Input of the `edit` tool. */
 export interface EditInput {
@@ -65,13 +65,13 @@ export async function editFileTool(path: string, patch: string): Promise<'ok'> {
   return 'ok'
 }
 
-/** Applies the patch. Returns a note for the model on hunks with wrong headers. */
+/** Applies the patch. Returns a note for the model on hunks with wrong headers, and on changes of others. */
 async function editFile({ path, patch }: EditInput, call: CallSettings, byContent: boolean): Promise<string | undefined> {
   const plan = callPlan(call)
   const { target, text } = changeOf(path, 'patch', patch)
   const terms = { limitBytes: plan.maxOutputBytes, byContent }
-  const { summary } = await callLimited(plan.changeLimits(`edit ${target}`), (addon, cancel) =>
-    addon.edit(grantedRoot(addon, plan), target, text, terms, plan.publish, cancel),
+  const { summary, note } = await callLimited(plan.changeLimits(`edit ${target}`), (addon, cancel) =>
+    addon.edit(grantedRoot(addon, plan), target, text, terms, plan.publishSeen(addon), cancel),
   )
-  return summary
+  return joinedNotes(summary, note)
 }

@@ -99,6 +99,12 @@ export class CallNotes {
 
 const keyOf = ({ toolCallId, tool, subject }: NotedCall): string => JSON.stringify([toolCallId, tool, subject])
 
+/** Notes as one; `undefined` if there are none. */
+export function joinedNotes(...notes: readonly (string | null | undefined)[]): string | undefined {
+  const told = notes.filter((note) => note !== undefined && note !== null)
+  return told.length === 0 ? undefined : told.join('\n')
+}
+
 /** A result, or a placeholder for an empty one, followed by the note of the call and further sentences. */
 export function textWithNotes(result: string, ...notes: readonly (string | undefined)[]): ModelText {
   const value = notes.reduce<string>(

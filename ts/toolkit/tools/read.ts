@@ -120,7 +120,7 @@ async function readForModel({ path, offset, limit }: ToolkitReadInput, call: Bui
     return lines
   }
   if (plan.imageBytes > 0 && isNamedLikeImage(target)) {
-    const bytes = await readBytes(plan, target, plan.imageBytes, false)
+    const bytes = await readBytes(plan, target, plan.imageBytes, false, () => undefined)
     // The addon returns ASCII as a string, and no image is ASCII.
     const image = typeof bytes === 'string' ? undefined : imageOf(bytes)
     if (image !== undefined) {
@@ -139,13 +139,17 @@ const LOSSY =
 /** Reads a whole file: without waiting if it is in memory, otherwise on another thread. */
 async function readText(plan: CallPlan, target: string, textOnly: boolean): Promise<{ text: string; isLossy: boolean }> {
   const { maxOutputBytes, signal } = plan
-  const cached = tryNowait(signal, (addon) => addon.tryReadCached(grantedRoot(addon, plan), target, maxOutputBytes, textOnly))
+  const cached = tryNowait(signal, (addon) =>
+    addon.tryReadCached(grantedRoot(addon, plan), target, maxOutputBytes, textOnly, plan.seen(addon)),
+  )
   const bytes = cached ?? (await readBytes(plan, target, maxOutputBytes, textOnly))
   return { text: fileText(bytes), isLossy: isLossy(bytes) }
 }
 
-const readBytes = (plan: CallPlan, target: string, limitBytes: number, textOnly: boolean): Promise<string | Buffer> =>
-  callAddon(plan.limits(`read ${target}`), (addon, cancel) => addon.read(grantedRoot(addon, plan), target, limitBytes, textOnly, cancel))
+const readBytes = (plan: CallPlan, target: string, limitBytes: number, textOnly: boolean, seen = plan.seen): Promise<string | Buffer> =>
+  callAddon(plan.limits(`read ${target}`), (addon, cancel) =>
+    addon.read(grantedRoot(addon, plan), target, limitBytes, textOnly, cancel, seen(addon)),
+  )
 
 async function readLines(
   plan: CallPlan,
@@ -154,7 +158,7 @@ async function readLines(
 ): Promise<{ lines: string; note: string | undefined }> {
   const range = { first: offset, count: limit, limitBytes: plan.maxOutputBytes }
   const lines = await callAddon(plan.limits(`read ${target}`), (addon, cancel) =>
-    addon.readLines(grantedRoot(addon, plan), target, range, cancel),
+    addon.readLines(grantedRoot(addon, plan), target, range, cancel, plan.seen(addon)),
   )
   const { text, count, hasMore, isCut, total } = lines
   const last = offset + count - 1

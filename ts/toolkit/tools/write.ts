@@ -7,7 +7,7 @@ import { type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
 import { callPlan, type CallSettings, changeOf, directCall } from './call-plan.js'
 import { guideModel } from './model-errors.js'
-import { textWithNotes, type Toolkit } from './model-output.js'
+import { joinedNotes, textWithNotes, type Toolkit } from './model-output.js'
 
 /** Input of the `write` tool. */
 export interface WriteInput {
@@ -71,13 +71,14 @@ export async function writeFileTool(path: string, content: string): Promise<'ok'
   return 'ok'
 }
 
-/** Writes the file. Returns a note for the model on what it kept of the form of the file before. */
+/** Writes the file. Returns a note for the model on the file before: what is kept of its form, and what was replaced. */
 async function writeFile({ path, content }: WriteInput, call: CallSettings, keepsForm: boolean): Promise<string | undefined> {
   const plan = callPlan(call)
   const { target, text } = changeOf(path, 'content', content)
   const written = await callLimited(plan.changeLimits(`write ${target}`), (addon, cancel) =>
-    addon.write(grantedRoot(addon, plan), target, text, plan.maxOutputBytes, keepsForm, plan.publish, cancel),
+    addon.write(grantedRoot(addon, plan), target, text, plan.maxOutputBytes, keepsForm, plan.publishSeen(addon), cancel),
   )
   const kept = keptForm(written)
-  return kept.length === 0 ? undefined : `(The file keeps its ${kept.join(' and its ')}.)`
+  const form = kept.length === 0 ? undefined : `(The file keeps its ${kept.join(' and its ')}.)`
+  return joinedNotes(form, written.note)
 }
