@@ -1,4 +1,5 @@
 //! Entries of directories below a granted root: created, deleted, renamed and listed.
+#![expect(clippy::too_many_arguments, reason = "each is an argument in JavaScript")]
 
 use napi_derive::napi;
 use toolwright_core::entries::{EntryInput, ListInput, RewriteInput};

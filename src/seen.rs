@@ -1,4 +1,5 @@
 //! What a conversation has seen of files.
+#![expect(clippy::needless_pass_by_value, reason = "napi hands values over so")]
 
 use std::sync::Arc;
 
