@@ -76,10 +76,14 @@ fn named_in(file: &[u8]) -> Option<Named> {
     if let Some(rest) = head.strip_prefix(b"@charset \"") {
         names.push(name(rest));
     }
+    // A program can speak of the encodings of others.
+    let is_markup = head.trim_ascii_start().starts_with(b"<");
+    let is_catalogue = memmem::find(head, b"msgid \"\"").is_some();
     for (at, line) in head.split(|byte| *byte == b'\n').enumerate() {
-        let lower = line.to_ascii_lowercase();
-        let is_header = [&b"<meta"[..], b"content-type:"];
-        if is_header.iter().any(|word| memmem::find(&lower, word).is_some()) {
+        let lower = line.trim_ascii_start().to_ascii_lowercase();
+        if (is_markup && memmem::find(&lower, b"<meta").is_some())
+            || (is_catalogue && lower.starts_with(b"\"content-type:"))
+        {
             names.extend(after(line, b"charset").and_then(value));
         }
         let is_comment = line.trim_ascii_start().starts_with(b"#");

@@ -115,6 +115,8 @@ fn files_name_their_encoding_in_many_ways() {
         ("# -*- coding: latin-1 -*-\n# vim: fileencoding=euc-jp\n", None),
         ("x\n\n\n# coding: latin-1\n", None),
         ("the charset=latin1 of a text\n", None),
+        ("send('Content-Type: text/html; charset=latin1')\n", None),
+        ("page = '<meta charset=latin1>'\n", None),
         ("", None),
     ] {
         assert_eq!(name_in(file.as_bytes()), name, "{file}");

@@ -102,33 +102,44 @@ pub fn replace(
         return Err(ReplaceError::Same);
     }
     if let Some((order, text)) = utf16::decode(original) {
-        // A character takes up to half as much again as it does there.
-        let mut replaced = replace_in(&text, old, new, all, limit.saturating_mul(2))?;
-        replaced.bytes = in_utf16(&replaced.bytes, order);
-        let bytes = replaced.bytes.len() as u64;
-        return if bytes > limit {
-            Err(ReplaceError::TooLarge { bytes, limit })
-        } else {
-            Ok(replaced)
-        };
+        let replaced = replace_in_text(&text, old, new, all, limit)?;
+        return within(Replaced { bytes: in_utf16(&replaced.bytes, order), ..replaced }, limit);
     }
-    if !old.is_ascii() || !new.is_ascii() {
-        let declared = Declared::of(original);
-        let text = declared.and_then(|declared| Some((declared, declared.decode(original)?)));
-        if let Some((declared, text)) = text {
-            let mut replaced = replace_in(text.as_bytes(), old, new, all, limit.saturating_mul(2))?;
-            let text = String::from_utf8_lossy(&replaced.bytes);
-            let encoded = declared
-                .encode(&text)
-                .ok_or(ReplaceError::OtherEncoding { encoding: Some(declared.name()) })?;
-            // The new text can name another encoding.
-            if declared.is_named_in(&encoded) {
-                replaced.bytes = encoded;
-                return Ok(replaced);
-            }
+    // A byte of a letter can look like another letter, so texts are not looked for among bytes.
+    let declared =
+        if original.is_ascii() && new.is_ascii() { None } else { Declared::of(original) };
+    let text = declared.and_then(|declared| Some((declared, declared.decode(original)?)));
+    if let Some((declared, text)) = text {
+        let replaced = replace_in_text(text.as_bytes(), old, new, all, limit)?;
+        let text = String::from_utf8_lossy(&replaced.bytes);
+        let lacking = || ReplaceError::OtherEncoding { encoding: Some(declared.name()) };
+        let bytes = declared.encode(&text).ok_or_else(lacking)?;
+        // The new text can name another encoding.
+        if declared.is_named_in(&bytes) {
+            return within(Replaced { bytes, ..replaced }, limit);
         }
     }
     replace_in(original, old, new, all, limit)
+}
+
+/// The same in a text that takes up to three times as much in UTF-8 as in the file.
+fn replace_in_text(
+    text: &[u8],
+    old: &str,
+    new: &str,
+    all: bool,
+    limit: u64,
+) -> Result<Replaced, ReplaceError> {
+    let replaced = replace_in(text, old, new, all, limit.saturating_mul(3));
+    replaced.map_err(|error| match error {
+        ReplaceError::TooLarge { bytes, .. } => ReplaceError::TooLarge { bytes, limit },
+        error => error,
+    })
+}
+
+fn within(replaced: Replaced, limit: u64) -> Result<Replaced, ReplaceError> {
+    let bytes = replaced.bytes.len() as u64;
+    if bytes > limit { Err(ReplaceError::TooLarge { bytes, limit }) } else { Ok(replaced) }
 }
 
 /// The same in a text of UTF-8, or bytes of an encoding that is not known.

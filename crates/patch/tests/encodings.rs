@@ -244,4 +244,20 @@ fn a_letter_is_not_cut_where_the_encoding_is_shown() {
     let replaced = replace(&old, "\\a", "日", false, 100).unwrap();
     let new = [b"# coding: shift_jis\n", &SHIFT_JIS.encode("表a 日").0[..]].concat();
     assert_eq!((replaced.bytes, replaced.replacements), (new, 1));
+    // Also where nothing but ASCII is replaced.
+    let replaced = replace(&old, "\\", "/", false, 100).unwrap();
+    let new = [b"# coding: shift_jis\n", &SHIFT_JIS.encode("表a /a").0[..]].concat();
+    assert_eq!((replaced.bytes, replaced.replacements), (new, 1));
+}
+
+#[test]
+fn the_limit_is_that_of_the_file() {
+    let (utf16, shift_jis) = (utf16("a\n"), b"# coding: shift_jis\na\n".to_vec());
+    for (old, room) in [(utf16, 20), (shift_jis, 40)] {
+        let long = "日".repeat(10);
+        let error = replace(&old, "a\n", &long, false, room - 1).unwrap_err();
+        let ReplaceError::TooLarge { bytes, limit } = error else { panic!("{error}") };
+        assert!(bytes > limit && limit == room - 1);
+        assert!(replace(&old, "a\n", &long, false, 3 * room).is_ok());
+    }
 }
