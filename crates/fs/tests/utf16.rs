@@ -32,7 +32,7 @@ proptest! {
         let tree = Tree::new();
         let bytes = bytes_of(&units, little);
         tree.put("file", &bytes);
-        let roots = Roots::open(&[tree.root.clone()], &[] as &[PathBuf]).unwrap();
+        let roots = Roots::open(std::slice::from_ref(&tree.root), &[] as &[PathBuf]).unwrap();
         let target = roots.open_target("file").unwrap();
         let (mut text, mut offset) = (Vec::new(), 0);
         loop {
