@@ -11,4 +11,5 @@ mod place;
 #[expect(dead_code, reason = "other tests use the rest")]
 mod sandbox;
 mod sockets;
+mod tools;
 mod tracing;
