@@ -43,7 +43,7 @@ impl Cross<Policy> for EnvironmentOptions {
         }
         let mut set: Variables = set.cross();
         set.sort();
-        Policy::Filtered(Filter { allow, set, network_blocked })
+        Policy::filtered(allow, set, network_blocked)
     }
 }
 

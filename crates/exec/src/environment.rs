@@ -7,6 +7,7 @@
 //!
 //! The rules and their reasons: `docs/decisions/2026-11-20-environment-policy.md`.
 
+mod editor;
 mod inject;
 mod secret;
 mod value;
@@ -38,6 +39,8 @@ pub struct Filter {
     pub set: Vec<(OsString, OsString)>,
     /// Whether the command has no network. A proxy is of no use then, and its address a lead.
     pub network_blocked: bool,
+    /// Whether an editor ends at once and says what works instead, because nobody could type in it.
+    pub no_editors: bool,
 }
 
 /// Why a variable is not passed.
@@ -55,12 +58,35 @@ pub enum Reason {
     Host,
     /// It names a proxy, and the network is blocked.
     Proxy,
+    /// It names an editor, and there is no terminal.
+    Editor,
     /// No program can get such a name or value.
     Invalid,
 }
 
 impl Policy {
-    /// The variables that pass, in their order, followed by those that are set.
+    /// The policy of a command without a terminal, where the host chooses the exceptions.
+    #[must_use]
+    pub fn filtered(
+        allow: Vec<String>,
+        set: Vec<(OsString, OsString)>,
+        network_blocked: bool,
+    ) -> Self {
+        Self::Filtered(Filter { allow, set, network_blocked, no_editors: true })
+    }
+
+    /// The same for a command with a terminal, in which an editor can be used.
+    #[must_use]
+    pub fn with_terminal(&self) -> Self {
+        match self {
+            Self::Inherit => Self::Inherit,
+            Self::Filtered(filter) => {
+                Self::Filtered(Filter { no_editors: false, ..filter.clone() })
+            }
+        }
+    }
+
+    /// The variables that pass, in their order, followed by those that are set, and editors.
     #[must_use]
     pub fn apply(
         &self,
@@ -74,6 +100,9 @@ impl Policy {
             variables.filter(|(name, value)| filter.reason(name, value).is_none()).collect();
         passed.retain(|(name, _)| filter.set.iter().all(|(set, _)| set != name));
         passed.extend_from_slice(&filter.set);
+        if filter.no_editors {
+            editor::add_to(&mut passed);
+        }
         passed
     }
 }
@@ -91,7 +120,10 @@ impl Filter {
         if self.allow.iter().any(is_allowed) {
             return None;
         }
-        reason(name, value).or((self.network_blocked && is_proxy(&bytes)).then_some(Reason::Proxy))
+        let waits = self.no_editors && editor::is_interactive(&bytes, value);
+        reason(name, value)
+            .or((self.network_blocked && is_proxy(&bytes)).then_some(Reason::Proxy))
+            .or(waits.then_some(Reason::Editor))
     }
 }
 

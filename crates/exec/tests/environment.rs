@@ -222,7 +222,7 @@ fn exceptions() {
     assert_eq!(Policy::Inherit.apply(variables.clone()), variables);
     let filtered = |allow: &[&str], set: &[(&str, &str)]| {
         let allow = allow.iter().map(|&name| name.to_owned()).collect();
-        let filter = Filter { allow, set: pairs(set), network_blocked: false };
+        let filter = Filter { allow, set: pairs(set), ..Filter::default() };
         Policy::Filtered(filter).apply(variables.clone())
     };
     assert_eq!(filtered(&["*"], &[]), variables);
@@ -246,6 +246,32 @@ fn exceptions() {
             ("MY_TOKEN", "m"),
         ])
     );
+}
+
+/// A person's editor would wait for a person.
+#[test]
+fn an_editor_ends_at_once_unless_the_host_program_sets_it() {
+    let of = |host: &[(&str, &str)], set: &[(&str, &str)], allow: &[&str]| {
+        let allow = allow.iter().map(|&name| name.to_owned()).collect();
+        let passed = Policy::filtered(allow, pairs(set), false).apply(pairs(host));
+        passed.into_iter().collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let is_own = |value: &OsString| value.to_string_lossy().contains("TOOLWRIGHT_NO_EDITOR");
+    let all = ["EDITOR", "GIT_EDITOR", "VISUAL"].map(OsString::from);
+    let host = [("EDITOR", "vim"), ("VISUAL", "code --wait"), ("GIT_SEQUENCE_EDITOR", "nano")];
+    let passed = of(&host, &[], &[]);
+    assert!(all.iter().all(|name| is_own(&passed[name])), "{passed:?}");
+    assert!(!passed.contains_key(OsStr::new("GIT_SEQUENCE_EDITOR")));
+    let passed = of(&host, &[("EDITOR", "ed")], &["VISUAL"]);
+    assert_eq!(
+        (&*passed[&all[0]], &*passed[&all[2]]),
+        (OsStr::new("ed"), OsStr::new("code --wait"))
+    );
+    assert!(is_own(&passed[&all[1]]));
+    assert_eq!(of(&[("GIT_EDITOR", "true")], &[], &[])[&all[1]], "true");
+    let terminal = Policy::filtered(Vec::new(), Vec::new(), false).with_terminal();
+    assert_eq!(terminal.apply(pairs(&host)), pairs(&host));
+    assert_eq!(Policy::Inherit.with_terminal().apply(pairs(&host)), pairs(&host));
 }
 
 #[test]

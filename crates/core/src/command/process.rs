@@ -13,7 +13,7 @@ use toolwright_exec::{
 };
 
 use super::end::{CommandOutput, End, Noted};
-use super::environment::Variables;
+use super::environment::{self, Variables};
 use super::follow::{Changes, Followed, exit, follow};
 use super::kept::KeptProcess;
 use super::live_output::{LiveOutput, LiveSink};
@@ -219,7 +219,11 @@ pub fn start_program(
     cancel: &Cancel,
 ) -> Result<Arc<KeptProcess>, Unfinished> {
     let placed = program::place(settings, program, host)?;
-    let launch = program::launch(settings, program, host, &placed);
+    let mut launch = program::launch(settings, program, host, &placed);
+    if let Stdio::Terminal(_) = options.stdio {
+        let policy = settings.environment.with_terminal();
+        launch.variables = environment::of_command(&policy, host, &placed.directory.path);
+    }
     let request = options.request(launch.request(cancel))?;
     let started = KeptProcess::start(request, || ()).map_err(|error| match error {
         ExecError::Cancelled { .. } => Unfinished::Cancelled,
@@ -239,7 +243,11 @@ pub fn start_line(
 ) -> Result<Arc<KeptProcess>, Unfinished> {
     let placed = shell::place(workdir, command, host)?;
     let (program, args) = shell::shell(command);
-    let launch = shell::launch(command, host, program, &args, &placed);
+    let mut launch = shell::launch(command, host, program, &args, &placed);
+    if let Stdio::Terminal(_) = options.stdio {
+        let policy = command.environment.with_terminal();
+        launch.variables = environment::of_shell(&policy, host, &placed.directory.path);
+    }
     let request = options.request(launch.request(cancel))?;
     let started = KeptProcess::start(request, || ()).map_err(|error| match error {
         ExecError::Cancelled { .. } => Unfinished::Cancelled,

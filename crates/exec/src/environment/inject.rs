@@ -3,7 +3,7 @@
 //!
 //! A search path for what a program itself asks for (`PYTHONPATH`, `NODE_PATH`, `PERL5LIB`,
 //! `RUBYLIB`, `CLASSPATH`) passes, and so does the choice of a tool or of its flags (`CC`,
-//! `RUSTC_WRAPPER`, `GOFLAGS`, `MAKEFLAGS`, `EDITOR`, `PAGER`). Builds depend on them, and they
+//! `RUSTC_WRAPPER`, `GOFLAGS`, `MAKEFLAGS`, `PAGER`). Builds depend on them, and they
 //! affect one program, not every program.
 
 use super::is_one_of;
