@@ -1233,6 +1233,12 @@ export interface NativeError {
 
 /** A call before it begins. */
 export interface NewCall {
+/**
+ * Why a program with these arguments is refused while commands have no network, if it can do nothing without
+ * one. `directory` is where it runs, if that is known, and `path` where programs are looked up.
+ */
+export declare function networkRefusal(program: string, arguments: Array<string>, directory?: string | undefined | null, path?: string | undefined | null): NativeError | null
+
   /** The run. */
   runId: string
   /** The task within the run. */

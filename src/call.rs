@@ -12,7 +12,7 @@ pub(crate) use cancel::CancelHandle;
 pub(crate) use job::{
     Awaited, Job, Promised, awaited, command, detached, detached_command, long, short, unstoppable,
 };
-pub(crate) use outcome::Outcome;
+pub(crate) use outcome::{NativeError, Outcome};
 
 /// Locks. Every change under a lock of the binding is a single call, so a panic leaves the value whole.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -7,7 +7,7 @@ use napi::{Env, Result};
 use napi_derive::napi;
 use toolwright_core::command::capture::{self, CaptureTerms};
 use toolwright_core::command::end;
-use toolwright_core::command::environment::{self, Filter, Policy, Variables};
+use toolwright_core::command::environment::{self, Policy, Variables};
 use toolwright_core::command::output_stream::{Event, OutputStream};
 use toolwright_core::command::process::{self, CommandOutcome};
 use toolwright_core::command::program::{self, Program, ProgramSettings, Succeeded};

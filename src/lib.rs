@@ -22,6 +22,7 @@ mod grants;
 mod host_questions;
 mod journal;
 mod kept_process;
+mod network_guard;
 mod patches;
 mod removal;
 mod running;

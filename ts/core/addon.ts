@@ -40,6 +40,20 @@ export async function loadAddon(): Promise<typeof Addon> {
   }
 }
 
+/**
+ * The same without waiting, for a check that a call makes before anything else.
+ *
+ * @throws {ToolError} NATIVE_UNAVAILABLE.
+ */
+export function loadAddonNow(): typeof Addon {
+  const file = addonPath()
+  try {
+    return loadPrivately(file) ?? requireFile(file)
+  } catch (cause) {
+    throw missing(namedFile(), cause)
+  }
+}
+
 /** The addon from a copy that no command can write. `undefined`, where its file is out of reach, or the copy cannot be loaded. */
 function loadPrivately(file: string): typeof Addon | undefined {
   const copy = privateCopy(file)

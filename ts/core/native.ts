@@ -4,7 +4,7 @@
  */
 import type * as Addon from '../../index.js'
 import { settledWithin, Slots, type Awaitable } from './abort.js'
-import { loadAddon } from './addon.js'
+import { loadAddon, loadAddonNow } from './addon.js'
 import type { ToolErrorCode } from './codes.js'
 import { ToolError } from './errors.js'
 import { holdCode } from './late-code.js'
@@ -19,7 +19,10 @@ let loaded: typeof Addon | undefined
  * its own, or prints its help text, works everywhere.
  */
 async function load(): Promise<typeof Addon> {
-  const native = await loadAddon()
+  return register(await loadAddon())
+}
+
+function register(native: typeof Addon): typeof Addon {
   // Two concurrent calls may both get here; the first one registers.
   if (loaded === undefined) {
     loaded = native
@@ -181,6 +184,17 @@ export async function nativeCallKeys(task: Addon.JournalTask): Promise<Addon.Cal
 export async function nativeAddon(): Promise<typeof Addon> {
   await holdCode()
   return loaded ?? (await load())
+}
+
+/**
+ * Refuses a program that can do nothing without a network.
+ *
+ * @throws {ToolError} TOOL_NETWORK_DISABLED or TOOL_GIT_REMOTE_DISABLED
+ */
+export function refuseWithoutNetwork(cmd: string, args: readonly string[], directory: string | undefined, path: string | undefined): void {
+  const native = loaded ?? register(loadAddonNow())
+  const refusal = native.networkRefusal(cmd, [...args], directory, path)
+  if (refusal !== null) throw toToolError(refusal)
 }
 
 /** The files that a patch names, without opening them; nothing for an invalid patch. */

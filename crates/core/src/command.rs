@@ -12,6 +12,7 @@
 //! - [`running`]: what an environment has running, and ends with it.
 //! - [`output_stream`]: the output of a program while it runs.
 //! - [`patches`]: what the patches of a command report about themselves.
+//! - [`network_need`]: whether a command can do nothing without a network.
 //! - [`live_output`]: what a command line has printed so far.
 
 pub mod capture;
@@ -23,6 +24,7 @@ mod hosts;
 pub mod kept;
 pub(crate) mod launch;
 pub mod live_output;
+pub mod network_need;
 pub mod output_stream;
 pub mod patches;
 pub mod plan;

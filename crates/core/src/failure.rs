@@ -13,6 +13,7 @@ pub mod checkpoints;
 pub mod commands;
 pub mod files;
 pub(crate) mod grants;
+pub mod network_need;
 pub(crate) mod searches;
 pub mod stores;
 

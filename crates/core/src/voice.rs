@@ -10,6 +10,7 @@ pub mod commands;
 pub(crate) mod git;
 pub(crate) mod grants;
 pub(crate) mod hosts;
+pub(crate) mod network_need;
 pub(crate) mod notices;
 pub mod refusals;
 mod remedy;

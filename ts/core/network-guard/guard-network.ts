@@ -1,4 +1,4 @@
-import { type CommandLocation, refuseNetworkOnly } from './auto.js'
+import { refuseWithoutNetwork } from '../native.js'
 import { guardCommands, type GuardedCommand, refuseFragments, refuseTokens, type Scripts } from './documented.js'
 
 export type { GuardedCommand }
@@ -17,6 +17,14 @@ export const networkGuards = ['auto', 'tokens', 'commands', 'fragments', 'off'] 
  * - `off`: not at all.
  */
 export type NetworkGuard = (typeof networkGuards)[number]
+
+/** The location of a command. */
+export interface CommandLocation {
+  /** The absolute working directory; `undefined` if its installed programs are unknown. */
+  directory: string | undefined
+  /** The directories of `PATH`, in which programs are looked up. */
+  path: string | undefined
+}
 
 /** The variables of a guard that adds none. */
 export const noVariables: Readonly<Record<string, string>> = Object.freeze({})
@@ -41,7 +49,7 @@ export function guardNetwork(
   location: CommandLocation & { scripts: Scripts } = nowhere,
 ): GuardedCommand {
   if (guard === 'commands') return guardCommands(cmd, args)
-  if (guard === 'auto' && kernelHoldsNetwork) refuseNetworkOnly(cmd, args, location)
+  if (guard === 'auto' && kernelHoldsNetwork) refuseWithoutNetwork(cmd, args, location.directory, location.path)
   else if (guard === 'tokens' || guard === 'auto') refuseTokens(cmd, args, location.scripts)
   else if (guard === 'fragments') refuseFragments(cmd, args)
   return { args, env: noVariables }

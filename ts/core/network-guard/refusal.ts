@@ -8,19 +8,6 @@ export function networkRefusal(token: string, hint: string = nextMove): ToolErro
   return refusal('TOOL_NETWORK_DISABLED', 'Network access is disabled for the bash tool', token, hint)
 }
 
-/** The refusal of a package manager's command that needs a registry. */
-export function packagesRefusal(words: string): ToolError {
-  return networkRefusal(words, `Work with the packages that are installed; the scripts of package.json run. ${orSaySo}`)
-}
-
-/** The refusal of a program that is not installed. */
-export function programRefusal(words: string, program: string): ToolError {
-  return networkRefusal(
-    words,
-    `\`${program}\` is not installed here, and it cannot be fetched. Use a program that is (see node_modules/.bin). ${orSaySo}`,
-  )
-}
-
 /** The refusal of a script of package.json, which a guard of words cannot distinguish from an installation. */
 export function scriptRefusal(token: string, instead: string): ToolError {
   return networkRefusal(token, `Run the command of the script itself: ${instead}. ${orSaySo}`)

@@ -86,7 +86,8 @@ impl Config {
     }
 
     /// All values of each setting.
-    pub(super) fn by_name(&self) -> HashMap<&[u8], Vec<&Value>> {
+    #[must_use]
+    pub fn by_name(&self) -> HashMap<&[u8], Vec<&Value>> {
         let mut all: HashMap<&[u8], Vec<&Value>> = HashMap::new();
         for one in &self.settings {
             all.entry(&one.name).or_default().push(&one.value);

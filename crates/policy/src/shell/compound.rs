@@ -38,6 +38,7 @@ impl Parser<'_, '_> {
     }
 
     fn compound_of(&mut self, keyword: Keyword) -> Parsed<()> {
+        self.script.branches |= keyword != Keyword::OpenBrace;
         match keyword {
             Keyword::Test => self.note(BashOnly::TEST),
             Keyword::Function => self.note(BashOnly::FUNCTION),
@@ -73,6 +74,7 @@ impl Parser<'_, '_> {
     }
 
     pub(super) fn function_body(&mut self) -> Parsed<()> {
+        self.script.branches = true;
         self.line_breaks()?;
         // A plain shell takes any command for a body.
         if self.is_bash() {

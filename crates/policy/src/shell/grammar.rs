@@ -110,8 +110,11 @@ impl<'s> Parser<'s, '_> {
         loop {
             self.pipeline()?;
             self.blanks();
-            if !self.accept_two(b'&', b'&') && !self.accept_two(b'|', b'|') {
-                return Ok(());
+            if !self.accept_two(b'&', b'&') {
+                if !self.accept_two(b'|', b'|') {
+                    return Ok(());
+                }
+                self.script.branches = true;
             }
             self.line_breaks()?;
         }
@@ -134,6 +137,7 @@ impl<'s> Parser<'s, '_> {
             }
             self.line_breaks()?;
             while self.accept_keyword(Keyword::Not) {
+                self.script.branches = true;
                 self.blanks();
             }
         }
@@ -144,6 +148,7 @@ impl<'s> Parser<'s, '_> {
         loop {
             self.count(1)?;
             if self.accept_keyword(Keyword::Not) {
+                self.script.branches = true;
                 self.blanks();
             } else if self.accept_keyword(Keyword::Time) {
                 self.blanks();

@@ -39,6 +39,8 @@ pub(super) struct Script<'s> {
     pub(super) problem: Option<Problem>,
     /// Why shells of one dialect may read it differently.
     pub(super) ambiguous: Option<Problem>,
+    /// Whether it depends on something which of its commands run.
+    pub(super) branches: bool,
 }
 
 /// A simple command, or what is like one.

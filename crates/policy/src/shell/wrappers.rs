@@ -37,7 +37,7 @@ const MAX_INNER_COMMANDS: usize = 16;
 pub(super) fn look<'w, 's>(words: &'w [Word<'s>]) -> Wrapped<'w, 's> {
     let Some((name, arguments)) = words.split_first() else { return Wrapped::default() };
     let Some(name) = name.value() else { return Wrapped::default() };
-    let name = name.rsplit('/').next().unwrap_or(name);
+    let name = name_of(name);
     match name {
         "sh" | "bash" | "dash" | "zsh" | "ksh" | "mksh" | "ash" | "rbash" | "fish" | "csh"
         | "tcsh" | "yash" | "posh" => shell(arguments),
@@ -67,6 +67,11 @@ pub(super) fn look<'w, 's>(words: &'w [Word<'s>]) -> Wrapped<'w, 's> {
             None => runner(name, arguments),
         },
     }
+}
+
+/// The name of a program without its directory.
+pub(super) fn name_of(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
 }
 
 fn because(reason: &str) -> Wrapped<'static, 'static> {
@@ -120,7 +125,7 @@ fn value<'w>(word: Option<&'w Word<'_>>) -> Option<&'w str> {
 }
 
 /// The forms of which it is certain where the inner command begins.
-fn certain<'w, 's>(name: &str, arguments: &'w [Word<'s>]) -> Option<&'w [Word<'s>]> {
+pub(super) fn certain<'w, 's>(name: &str, arguments: &'w [Word<'s>]) -> Option<&'w [Word<'s>]> {
     let is_duration = |text: &str| {
         text.trim_end_matches(['s', 'm', 'h', 'd']).parse::<f64>().is_ok_and(f64::is_finite)
     };
