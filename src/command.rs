@@ -141,7 +141,7 @@ impl Cross<FinishedCommand> for CommandOutcome<Succeeded> {
 impl Cross<FinishedCommand> for Succeeded {
     fn cross(self) -> FinishedCommand {
         let Self { output, left_running, noted } = self;
-        let end::Noted { notes, connections, denials } = noted;
+        let end::Noted { notes, connections, denials, .. } = noted;
         let (connections, denials) = (connections.cross(), denials.cross());
         FinishedCommand {
             output: Text(output),
@@ -223,7 +223,7 @@ pub struct CommandOutput {
 impl Cross<CommandOutput> for end::CommandOutput {
     fn cross(self) -> CommandOutput {
         let Self { stdout, stderr, truncated, sidecar, end, hint, left_running, noted } = self;
-        let end::Noted { notes, connections, denials } = noted;
+        let end::Noted { notes, connections, denials, .. } = noted;
         let (sidecar, sidecar_failed) = match sidecar.transpose() {
             Ok(file) => (file.cross(), None),
             Err(failure) => (None, Some(failure.message())),

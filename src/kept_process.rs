@@ -125,7 +125,7 @@ pub struct KeptProcessEnd {
 
 impl Cross<KeptProcessEnd> for ProcessEnd {
     fn cross(self) -> KeptProcessEnd {
-        let Noted { notes, connections, denials } = process::noted(&self);
+        let Noted { notes, connections, denials, .. } = process::noted(&self);
         let Self { exit, left_running, usage, duration, .. } = self;
         KeptProcessEnd {
             exit_code: exit.as_ref().and_then(Exit::code),

@@ -5,10 +5,11 @@
 //! host itself could have opened it. So not every refusal is here, but what is here is one.
 
 mod limits;
-mod paths;
+pub(crate) mod paths;
 
 use std::path::Path;
 
+use toolwright_exec::process::Facts;
 use toolwright_exec::{Connection, Exit, Refusal, Verdict};
 use toolwright_sandbox::plan::Plan;
 
@@ -63,13 +64,24 @@ pub(crate) struct Ended<'a> {
     pub(crate) directory: &'a Path,
     pub(crate) connections: &'a [Connection],
     pub(crate) door: Door,
+    /// The program and its arguments.
+    pub(crate) command: (&'a str, &'a [String]),
+    /// What the kernel has counted.
+    pub(crate) facts: Facts,
+}
+
+impl Ended<'_> {
+    /// The ends of what it has printed, where an error is.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = &str> {
+        self.printed.iter().map(|text| end_of(text))
+    }
 }
 
 /// What a command was refused, each once.
 pub(crate) fn of_command(ended: &Ended<'_>) -> Vec<Denial> {
     let mut all = of_connections(ended.connections);
     if *ended.end != End::Exited(Exit::Code(0)) {
-        let printed: Vec<&str> = ended.printed.iter().map(|text| end_of(text)).collect();
+        let printed: Vec<&str> = ended.ends().collect();
         all.extend(limits::denials(ended, &printed));
         all.extend(printed.iter().flat_map(|text| paths::denials(ended, text)));
     }
@@ -108,6 +120,9 @@ pub(crate) fn of_connections(connections: &[Connection]) -> Vec<Denial> {
     };
     connections.iter().filter_map(denial).collect()
 }
+
+/// The place of a path as the command meant it, with links followed as far as it exists.
+pub(crate) use paths::located as located_in;
 
 fn end_of(text: &str) -> &str {
     let mut start = text.len().saturating_sub(LOOKED_AT);

@@ -1,5 +1,6 @@
 //! What to run, and the checks that need no system call.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -7,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use toolwright_sandbox::background::Facts;
 use toolwright_sandbox::plan::Plan;
 
 use crate::cancel::CancelSource;
@@ -44,6 +46,8 @@ pub struct ExecRequest<'a> {
     pub patches: Option<&'a PatchReports>,
     /// Where it is reported what a confined command has changed of git's configuration in vain.
     pub git: Option<&'a GitReports>,
+    /// Where it is noted what the kernel has counted of refusals, however the command ends.
+    pub facts: Option<&'a Cell<Facts>>,
     /// What decides about the hosts of a command whose plan names some, and where they are noted.
     pub connections: Option<&'a Arc<Connections>>,
 }
@@ -105,6 +109,7 @@ impl<'a> ExecRequest<'a> {
             sandbox: None,
             patches: None,
             git: None,
+            facts: None,
             connections: None,
         }
     }

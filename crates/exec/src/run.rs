@@ -120,6 +120,9 @@ fn follow_one(
     if let Some(reports) = request.git {
         reports.add(git);
     }
+    if let Some(facts) = request.facts {
+        facts.set(running.facts());
+    }
     let left_running = running.killed();
     if ended.is_err() {
         // The group is killed here at the latest, and its output is kept if it can be read.

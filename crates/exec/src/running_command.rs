@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::process::ExitStatus;
 
+use toolwright_sandbox::background::Facts;
 use toolwright_sandbox::step::FailedStep;
 
 #[cfg(target_os = "linux")]
@@ -70,6 +71,15 @@ impl RunningCommand {
             Self::Child(leader) => leader.killed(),
             #[cfg(target_os = "linux")]
             Self::Confined(leader) => leader.killed(),
+        }
+    }
+
+    /// What the kernel has counted of refusals, once it has ended.
+    pub(crate) fn facts(&self) -> Facts {
+        match self {
+            Self::Child(_) => Facts::default(),
+            #[cfg(target_os = "linux")]
+            Self::Confined(leader) => leader.facts(),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
+use rustix::process::{Gid, getegid, getgroups};
 
 /// Whether this process may read the file at a path.
 #[must_use]
@@ -22,4 +23,12 @@ pub fn host_may_write(path: &Path) -> bool {
 pub fn is_read_only(path: &Path) -> bool {
     let system = path.ancestors().find_map(|path| statvfs(path).ok());
     system.is_some_and(|system| system.f_flag.contains(StatVfsMountFlags::RDONLY))
+}
+
+/// The numbers of the groups that this process has beside its own.
+#[must_use]
+pub fn other_groups() -> Vec<u32> {
+    let own = getegid();
+    let all = getgroups().unwrap_or_default();
+    all.into_iter().filter(|group| *group != own).map(Gid::as_raw).collect()
 }

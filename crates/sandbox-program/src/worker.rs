@@ -19,6 +19,7 @@ use crate::broker::files::{Confinement, FileThread, GitCalls, SocketGround, Supe
 use crate::broker::listener::Listener;
 use crate::brokered::{Brokered, Failure, brokered, file_thread, mistake, refuse, resolver};
 use crate::command::{Command, CommandCalls, CommandEnd, Event};
+use crate::facts::Counters;
 use crate::observe::SocketList;
 use crate::prefork::{ForkOutcome, Stack, wait_for_command};
 use crate::scheduling::Scheduling;
@@ -44,6 +45,7 @@ pub(crate) struct Worker {
     pub(crate) temporary: Variables,
     /// What makes connections to the host's loopback for a command, where the plan has that.
     pub(crate) brokered: Option<Brokered>,
+    counters: Counters,
     watch: Option<mounts::Watch>,
 }
 
@@ -104,6 +106,8 @@ impl Worker {
         let files = file_thread(plan, supervisor.filter(|_| alone), layers)?;
         let prepared = limits::prepare(&plan.limits, layers, group_limits);
         (layers.processes, layers.memory) = (prepared.processes, prepared.memory);
+        let counters =
+            Counters::open(layers.net.holds(), group.memory_events(), group.process_events());
         if alone {
             mounts::close_proc().map_err(|error| (FailedStep::Mounts, error.into()))?;
         }
@@ -180,6 +184,7 @@ impl Worker {
             watch,
             temporary,
             brokered,
+            counters,
             root,
             children,
             stack,
@@ -280,7 +285,10 @@ impl Worker {
 
     /// The flag is cleared first: as soon as the host knows, it may remove the tree.
     fn report_end(&self, inbox: &Inbox, end: CommandEnd) -> io::Result<bool> {
-        let CommandEnd { status, killed, usage, was_watched, git_calls } = end;
+        let CommandEnd { status, killed, mut usage, was_watched, git_calls } = end;
+        if status != 0 {
+            usage.facts = self.counters.since();
+        }
         if was_watched {
             self.scheduling.attend(false);
         }
@@ -291,6 +299,8 @@ impl Worker {
         let GitCalls { made_directories, refused } = git_calls.unwrap_or(unknown);
         let done = Reply::Done(status, killed, usage, made_directories, refused);
         send(inbox, &done.frame(), &[])?;
+        // The host has its answer.
+        self.counters.settle();
         Ok(continues)
     }
 

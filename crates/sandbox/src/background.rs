@@ -27,6 +27,19 @@ pub struct Usage {
     pub system_us: u64,
     /// The most memory that one of them had in use.
     pub peak_bytes: u64,
+    /// What the kernel has counted of refusals, if the command has failed.
+    pub facts: Facts,
+}
+
+/// What the kernel has counted of refusals while a command ran. `None`: nothing counts it here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Facts {
+    /// How often something had no way to another machine. Commands at the same time may be counted too.
+    pub unreachable: Option<u32>,
+    /// How many of its processes were killed for want of memory.
+    pub memory_kills: Option<u32>,
+    /// How many processes it could not start for the limit of them.
+    pub refused_processes: Option<u32>,
 }
 
 /// Whether a command waits for input, by what the kernel says of its processes.

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use toolwright_sandbox::background::{InputState, TerminalSize, Usage, WatchedFacts};
+use toolwright_sandbox::background::{Facts, InputState, TerminalSize, Usage, WatchedFacts};
 use toolwright_sandbox::layers::{Bound, Layer, Layers};
 use toolwright_sandbox::plan::{FileIdentity, Files, Granted, Limits, Network, Plan};
 use toolwright_sandbox::refused_git::RefusedGit;
@@ -136,7 +136,13 @@ fn replies() -> impl Strategy<Value = Reply> {
         (any::<(i32, u32, bool)>(), any::<(u64, u64, u64)>(), vec(refused(), 0..4)).prop_map(
             |((status, killed, made), used, refused)| {
                 let (user_us, system_us, peak_bytes) = used;
-                let usage = Usage { user_us, system_us, peak_bytes };
+                let count = |value: u64| value.checked_sub(1 << 63).map(|_| value as u32);
+                let facts = Facts {
+                    unreachable: count(user_us),
+                    memory_kills: count(system_us),
+                    refused_processes: count(peak_bytes),
+                };
+                let usage = Usage { user_us, system_us, peak_bytes, facts };
                 Reply::Done(status, killed, usage, made, refused)
             }
         ),

@@ -1,14 +1,12 @@
 //! A program with arguments whose end is a result, whatever it is: both streams apart, and how it ended.
 
+use std::cell::Cell;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolwright_exec::{
-    Cancel, ExecError, ExecRequest, Exit, Finished, GitReports, Output, Streams,
-};
+use toolwright_exec::{Cancel, ExecError, ExecRequest, Finished, GitReports, Output, Streams};
 use toolwright_fs::FileLocation;
-use toolwright_sandbox::plan::Plan;
 
 use super::end::{CommandOutput, End};
 use super::environment::{self, Variables};
@@ -20,7 +18,6 @@ use crate::failure::{Unfinished, commands, files};
 use crate::text;
 use crate::voice::Door;
 use crate::voice::commands::WORKING_DIRECTORY;
-use crate::voice::refusals::{CommandEnd, explain, explain_program};
 
 /// The terms of one program, which may be narrower than its settings.
 #[derive(Debug, Clone, Default)]
@@ -47,7 +44,7 @@ pub fn run(
     let directory = Directory::new(joined(&root, &relative), relative, descriptor.as_fd());
     let plan = settings.sandbox.plan(&root, &settings.grants.resolve()?, host);
     let variables = environment::of_command(&settings.environment, host, &directory.path);
-    let git = GitReports::default();
+    let (git, facts) = (GitReports::default(), Cell::default());
     let connections = hosts::of(&plan, settings.sandbox.names.as_ref())?;
     let launch = Launch {
         program: &program.cmd,
@@ -60,6 +57,7 @@ pub fn run(
         timeout: terms.timeout,
         patches: program.patches.as_deref(),
         git: Some(&git),
+        facts: Some(&facts),
         connections: connections.as_ref(),
     };
     let request = ExecRequest {
@@ -79,7 +77,6 @@ pub fn run(
     let truncated = output.truncated || stderr.truncated;
     let text = |output: Output| text::within(output.bytes, terms.stream_bytes);
     let (stdout, stderr) = (text(output), text(stderr));
-    let hint = hint(program, &end, [&stderr, &stdout], &plan);
     let ended = Ended {
         end: &end,
         printed: &[&stderr, &stdout],
@@ -87,10 +84,12 @@ pub fn run(
         directory: &directory.path,
         connections: &[],
         door: Door::Tools,
+        command: (&program.cmd, &program.args),
+        facts: facts.get(),
     };
     let mut noted = hosts::noted(&git.take(), &ended, hosts::asked_for(connections.as_ref()));
     // A provider's tool has one place for both.
-    let hints: Vec<String> = hint.into_iter().chain(noted.notes.drain(..)).collect();
+    let hints: Vec<String> = noted.hint.take().into_iter().chain(noted.notes.drain(..)).collect();
     let hint = (!hints.is_empty()).then(|| hints.join(" "));
     Ok(CommandOutput { stdout, stderr, truncated, sidecar: None, end, hint, left_running, noted })
 }
@@ -102,17 +101,4 @@ fn joined_variables(policy: Arc<Variables>, own: &Variables) -> Arc<Variables> {
     }
     let inherited = policy.iter().filter(|(name, _)| own.iter().all(|(other, _)| other != name));
     Arc::new(inherited.chain(own).cloned().collect())
-}
-
-/// What the sandbox has to do with an end that is no success: what was printed last says most.
-fn hint(program: &Program, end: &End, printed: [&str; 2], plan: &Plan) -> Option<String> {
-    let command_end = match end {
-        End::Exited(Exit::Code(0)) => return None,
-        End::Exited(Exit::Code(code)) => Some(CommandEnd::Code(*code)),
-        End::TimedOut => Some(CommandEnd::TimedOut),
-        End::Exited(Exit::Signal { .. }) => None,
-    };
-    let explained = printed.iter().find_map(|text| explain(text, plan, Door::Tools));
-    explained
-        .or_else(|| explain_program(&program.cmd, &program.args, command_end?, plan, Door::Tools))
 }

@@ -36,6 +36,8 @@ pub struct Noted {
     /// The hosts that the command asked for.
     pub connections: Vec<Connection>,
     /// What it refused.
+    /// What it has to do with the end of the command, for a model.
+    pub hint: Option<String>,
     pub denials: Vec<Denial>,
 }
 

@@ -16,6 +16,7 @@ use crate::code::Code;
 use crate::denials::{self, Ended};
 use crate::failure::Failure;
 use crate::voice;
+use crate::voice::refusals::explain;
 
 const OPTION: &str = "sandbox.network";
 const CAPABILITIES: &str = "net.hosts";
@@ -40,7 +41,8 @@ pub(super) fn asked_for(connections: Option<&Arc<Connections>>) -> Vec<Connectio
 pub(super) fn noted(git: &[GitReport], ended: &Ended<'_>, connections: Vec<Connection>) -> Noted {
     let notes = voice::notes_of_command(git, &connections, ended.door);
     let denials = denials::of_command(&Ended { connections: &connections, ..*ended });
-    Noted { notes, connections, denials }
+    let hint = explain(ended, &denials);
+    Noted { notes, connections, denials, hint }
 }
 
 /// Whether a command may be granted a host that the option does not give.

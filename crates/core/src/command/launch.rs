@@ -1,10 +1,12 @@
 //! What every command has in common: where it runs, behind which plan, with which variables.
 
+use std::cell::Cell;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use toolwright_exec::process::Facts;
 use toolwright_exec::{
     CancelSource, Connections, ExecEnv, ExecRequest, GitReports, PatchReports, Sandbox,
 };
@@ -57,6 +59,8 @@ pub(super) struct Launch<'a> {
     pub(super) patches: Option<&'a PatchReports>,
     /// Where it is reported what of git's configuration stayed in the sandbox.
     pub(super) git: Option<&'a GitReports>,
+    /// Where it is noted what the kernel has counted of refusals.
+    pub(super) facts: Option<&'a Cell<Facts>>,
     /// What decides about its hosts, and where they are noted.
     pub(super) connections: Option<&'a Arc<Connections>>,
 }
@@ -77,6 +81,7 @@ impl<'a> Launch<'a> {
             timeout: self.timeout,
             patches: self.patches,
             git: self.git,
+            facts: self.facts,
             connections: self.connections,
             cancel,
             ..ExecRequest::new(self.program, self.args)

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use toolwright_exec::process::{
-    LogLimits, Process, ProcessEnd, ProcessRequest, Stdio, unnamed_file,
+    Facts, LogLimits, Process, ProcessEnd, ProcessRequest, Stdio, unnamed_file,
 };
 use toolwright_exec::{
     Cancel, CancelSource as _, ExecError, ExecRequest, Sink as _, Split, StoppedBy, Stream, Streams,
@@ -84,6 +84,7 @@ pub fn noted(end: &ProcessEnd) -> Noted {
         notes: voice::notes_of_command(&end.git, &end.connections, Door::Tools),
         connections: end.connections.clone(),
         denials: denials::of_connections(&end.connections),
+        hint: None,
     }
 }
 
@@ -133,7 +134,8 @@ pub fn run_program(
         Followed::Ended(mut end) => {
             let left_running = end.left_running;
             let git = std::mem::take(&mut end.git);
-            program::concluded(program, exit(end), output, left_running, &git, &placed)
+            let reports = (&*git, end.usage.facts);
+            program::concluded(program, exit(end), output, left_running, reports, &placed)
                 .map(CommandOutcome::ended)
                 .map_err(Unfinished::from)
         }
@@ -194,18 +196,19 @@ pub fn run_line(
     let followed =
         follow(&kept.process, &changes, &streams, deadline, &stopped_by, |chunk| sink.push(chunk));
     let head = split.into_head();
-    let mut git = Vec::new();
+    let (mut git, mut facts) = (Vec::new(), Facts::default());
     let (end, left_running, goes_on) = match followed {
         Followed::Ended(mut end) => {
             let left_running = end.left_running;
             git = std::mem::take(&mut end.git);
+            facts = end.usage.facts;
             (End::Exited(exit(end)), left_running, false)
         }
         Followed::Late => (End::TimedOut, 0, true),
         Followed::Stopped if cancel.is_cancelled() => return Err(Unfinished::Cancelled),
         Followed::Stopped => (End::killed(), 0, false),
     };
-    let output = shell::output(command, &placed, head, end, left_running, &git, sidecar);
+    let output = shell::output(command, &placed, head, end, left_running, (&git, facts), sidecar);
     Ok(CommandOutcome { output, process: goes_on.then(|| options.place.fill(kept)) })
 }
 

@@ -1,9 +1,11 @@
 //! A program with arguments, which no shell sees: `bash` of the tools.
 
+use std::cell::Cell;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
+use toolwright_exec::process::Facts;
 use toolwright_exec::{
     Cancel, Connections, ExecError, ExecRequest, Exit, Finished, GitReport, GitReports, Output,
     PatchReports, Sink,
@@ -74,8 +76,9 @@ pub fn run(
     sink: Option<&mut dyn Sink>,
 ) -> Result<Succeeded, Unfinished> {
     let placed = place(settings, program, host)?;
-    let git = GitReports::default();
-    let launch = Launch { git: Some(&git), ..launch(settings, program, host, &placed) };
+    let (git, facts) = (GitReports::default(), Cell::default());
+    let reports = Launch { git: Some(&git), ..launch(settings, program, host, &placed) };
+    let launch = Launch { facts: Some(&facts), ..reports };
     let limit = settings.max_output_bytes;
     let request = ExecRequest { max_output_bytes: limit, ..launch.request(cancel) };
     let ran = match sink {
@@ -84,13 +87,14 @@ pub fn run(
     };
     let text = |output: Output| text::within(output.bytes, limit);
     match ran {
-        Ok(Finished { exit, output, left_running, .. }) => {
-            Ok(concluded(program, exit, text(output), left_running, &git.take(), &placed)?)
-        }
+        Ok(Finished { exit, output, left_running, .. }) => Ok({
+            let noted = (&*git.take(), facts.get());
+            concluded(program, exit, text(output), left_running, noted, &placed)?
+        }),
         Err(ExecError::Cancelled { output, .. }) => {
             Err(Unfinished::Stopped { output: text(output) })
         }
-        Err(error) => Err(failed(error, program, &placed, text).into()),
+        Err(error) => Err(failed(error, program, &placed, facts.get(), text).into()),
     }
 }
 
@@ -100,14 +104,14 @@ pub(super) fn concluded(
     exit: Exit,
     output: String,
     left_running: u32,
-    git: &[GitReport],
+    reports: (&[GitReport], Facts),
     placed: &Placed,
 ) -> Result<Succeeded, Failure> {
     let end = End::Exited(exit);
-    let noted = placed.noted(git, &end, &output);
+    let noted = placed.noted(program, reports, &end, &output);
     match end {
         End::Exited(Exit::Code(0)) => Ok(Succeeded { output, left_running, noted }),
-        end => Err(commands::exited(program, &end, output, &noted, &placed.plan)),
+        end => Err(commands::exited(program, &end, output, &noted)),
     }
 }
 
@@ -123,7 +127,13 @@ pub(super) struct Placed {
 
 impl Placed {
     /// What the sandbox has noted of it.
-    fn noted(&self, git: &[GitReport], end: &End, output: &str) -> Noted {
+    fn noted(
+        &self,
+        program: &Program,
+        (git, facts): (&[GitReport], Facts),
+        end: &End,
+        output: &str,
+    ) -> Noted {
         let ended = Ended {
             end,
             printed: &[output],
@@ -131,6 +141,8 @@ impl Placed {
             directory: &self.directory.path,
             connections: &[],
             door: Door::Tools,
+            command: (&program.cmd, &program.args),
+            facts,
         };
         hosts::noted(git, &ended, hosts::asked_for(self.connections.as_ref()))
     }
@@ -168,27 +180,29 @@ pub(super) fn launch<'a>(
         timeout: settings.timeout,
         patches: program.patches.as_deref(),
         git: None,
+        facts: None,
         connections: connections.as_ref(),
     }
 }
 
 /// A program that could not be started.
 pub(super) fn failed_start(error: ExecError, program: &Program, placed: &Placed) -> Failure {
-    failed(error, program, placed, |_| String::new())
+    failed(error, program, placed, Facts::default(), |_| String::new())
 }
 
 fn failed(
     error: ExecError,
     program: &Program,
     placed: &Placed,
+    facts: Facts,
     text: impl FnOnce(Output) -> String,
 ) -> Failure {
-    let Placed { directory, plan, .. } = placed;
+    let Placed { directory, .. } = placed;
     let failure = match error {
         ExecError::TimedOut { output, timeout, .. } => {
             let output = text(output);
-            let noted = placed.noted(&[], &End::TimedOut, &output);
-            commands::timed_out(program, timeout, output, &noted, plan)
+            let noted = placed.noted(program, (&[], facts), &End::TimedOut, &output);
+            commands::timed_out(program, timeout, output, &noted)
         }
         error => commands::program_not_run(&error, program, directory),
     };

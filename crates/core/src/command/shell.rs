@@ -1,10 +1,12 @@
 //! A command line through a shell: `bash` of a session.
 
+use std::cell::Cell;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use toolwright_exec::process::Facts;
 use toolwright_exec::{
     Cancel, Connections, ExecError, ExecRequest, Exit, Finished, GitReport, GitReports, Head,
     PatchReports, Split, StoppedBy, Streams,
@@ -23,7 +25,6 @@ use crate::failure::{Unfinished, commands};
 use crate::sidecar::{LazySidecar, SidecarRequest};
 use crate::text;
 use crate::voice::Door;
-use crate::voice::refusals::{CommandEnd, explain, explain_line};
 
 /// A command line and its conditions.
 #[derive(Debug)]
@@ -46,8 +47,8 @@ pub struct CommandLine {
     pub patches: Option<Arc<PatchReports>>,
 }
 
-/// Runs a command line in a directory that was opened as `workdir`. A command that writes more than its
-/// sidecar takes is stopped. `live` has the output while the command runs.
+/// Runs a command line in a directory that was opened as `workdir`. Of a command that writes more than its
+/// sidecar takes, the beginning and the end are kept. `live` has the output while the command runs.
 pub fn run(
     workdir: &Target,
     command: &CommandLine,
@@ -58,8 +59,9 @@ pub fn run(
     let placed = place(workdir, command, host)?;
     let Placed { directory, .. } = &placed;
     let (program, args) = shell(command);
-    let git = GitReports::default();
-    let launch = Launch { git: Some(&git), ..launch(command, host, program, &args, &placed) };
+    let (git, facts) = (GitReports::default(), Cell::default());
+    let reports = Launch { git: Some(&git), ..launch(command, host, program, &args, &placed) };
+    let launch = Launch { facts: Some(&facts), ..reports };
     let stop = AtomicBool::new(false);
     let stopped_by = StoppedBy { cancel, stop: &stop };
     let mut sidecar = LazySidecar::new(&command.sidecar);
@@ -73,7 +75,7 @@ pub fn run(
         ExecError::Cancelled { .. } => Unfinished::Cancelled,
         error => commands::line_not_run(&error, &command.line, directory).into(),
     })?;
-    Ok(output(command, &placed, head, end, left_running, &git.take(), sidecar))
+    Ok(output(command, &placed, head, end, left_running, (&git.take(), facts.get()), sidecar))
 }
 
 /// What a command line printed, as far as it fits, with what explains its end.
@@ -83,16 +85,12 @@ pub(super) fn output(
     Head { stdout, stderr, truncated }: Head,
     end: End,
     left_running: u32,
-    git: &[GitReport],
+    (git, facts): (&[GitReport], Facts),
     sidecar: LazySidecar<'_>,
 ) -> CommandOutput {
     let Placed { open, plan, directory, connections } = placed;
     let stdout = text::within(stdout, command.head_bytes);
     let stderr = text::within(stderr, command.head_bytes.saturating_sub(stdout.len()));
-    let hint = match end {
-        End::Exited(Exit::Code(0)) => None,
-        _ => hint(&command.line, &end, [&stderr, &stdout], plan).or_else(|| open.missing()),
-    };
     let sidecar = sidecar.finish();
     let ended = Ended {
         end: &end,
@@ -101,8 +99,14 @@ pub(super) fn output(
         directory: &directory.path,
         connections: &[],
         door: Door::Session,
+        command: ("sh", &["-c".to_owned(), command.line.clone()]),
+        facts,
     };
-    let noted = hosts::noted(git, &ended, hosts::asked_for(connections.as_ref()));
+    let mut noted = hosts::noted(git, &ended, hosts::asked_for(connections.as_ref()));
+    let hint = match end {
+        End::Exited(Exit::Code(0)) => None,
+        _ => noted.hint.take().or_else(|| open.missing()),
+    };
     CommandOutput { stdout, stderr, truncated, sidecar, end, hint, left_running, noted }
 }
 
@@ -152,6 +156,7 @@ pub(super) fn launch<'a>(
         timeout: command.timeout,
         patches: command.patches.as_deref(),
         git: None,
+        facts: None,
         connections: connections.as_ref(),
     }
 }
@@ -164,17 +169,6 @@ fn end(ran: Result<Finished, ExecError>, was_full: bool) -> Result<End, ExecErro
         Err(ExecError::Cancelled { .. }) if was_full => Ok(End::killed()),
         Err(error) => Err(error),
     }
-}
-
-/// What the sandbox has to do with the end of a command that did not succeed: what it printed last says most.
-fn hint(line: &str, end: &End, printed: [&str; 2], plan: &Plan) -> Option<String> {
-    let command_end = match end {
-        End::Exited(Exit::Code(code)) => Some(CommandEnd::Code(*code)),
-        End::TimedOut => Some(CommandEnd::TimedOut),
-        End::Exited(Exit::Signal { .. }) => None,
-    };
-    let explained = printed.iter().find_map(|text| explain(text, plan, Door::Session));
-    explained.or_else(|| explain_line(line, command_end?, plan, Door::Session))
 }
 
 /// The shell and its arguments. bash reads none of its own files first, and a line that begins with

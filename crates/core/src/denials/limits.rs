@@ -26,7 +26,11 @@ const PROCESSES: [&[&str]; 9] = [
 
 /// How they say that the system has refused them memory. That V8 has no more room in its own heap is its own
 /// limit.
-const MEMORY: [&[&str]; 9] = [
+const MEMORY: [&[&str]; 13] = [
+    &["err_memory_allocation_failed"],
+    &["array buffer allocation failed"],
+    &["could not reserve enough space"],
+    &["reserveshadowmemoryrange failed"],
     &["memoryerror"],
     &["cannot allocate memory"],
     &["can't allocate memory"],
@@ -62,10 +66,16 @@ pub(super) fn denials(ended: &Ended<'_>, printed: &[&str]) -> Vec<Denial> {
     };
     // A session has no options for these.
     let option = |name: &'static str| is_tools.then_some(name);
-    if limits.processes.is_some() && says(&PROCESSES) {
+    // Where the kernel counts, the words decide nothing.
+    let counted = |count: Option<u32>, says: &dyn Fn() -> bool| match count {
+        Some(count) => count > 0,
+        None => says(),
+    };
+    let facts = ended.facts;
+    if limits.processes.is_some() && counted(facts.refused_processes, &|| says(&PROCESSES)) {
         all.push(limit("processes", option("sandbox.limits.processes")));
     }
-    if limits.memory_bytes.is_some() && says(&MEMORY) {
+    if limits.memory_bytes.is_some() && counted(facts.memory_kills, &|| says(&MEMORY)) {
         all.push(limit("memory", option("sandbox.limits.memoryBytes")));
     }
     if limits.cpu_seconds.is_some() && (is_by(CPU) || says(&CPU_TIMES)) {

@@ -3,13 +3,14 @@
 use std::path::{Component, Path, PathBuf};
 
 use toolwright_fs::{host_may_read, host_may_write, is_read_only};
+use toolwright_policy::shell::sequence;
 use toolwright_sandbox::layers::refuses_without_mounts;
 use toolwright_sandbox::plan::{Files, Plan};
 
 use super::{Denial, Ended, Layer};
 use crate::voice::Door;
 
-const READ_ONLY: [&str; 4] = ["read-only file system", "erofs", "os error 30", "errno 30"];
+const READ_ONLY: [&str; 4] = ["read-only file system", "erofs", "os error 30)", "errno 30]"];
 const REFUSED: [&str; 4] = ["permission denied", "eacces", "operation not permitted", "eperm"];
 /// The error for replacing a mount point: every protected file is one.
 const BUSY: [&str; 3] = ["device or resource busy", "resource busy or locked", "ebusy"];
@@ -17,20 +18,34 @@ const BUSY: [&str; 3] = ["device or resource busy", "resource busy or locked", "
 /// What every command may write, or nobody.
 const NOT_OF_THE_PLAN: [&str; 6] = ["/proc", "/sys", "/dev", "/tmp", "/var/tmp", "/run/user"];
 
+/// How many lines around a refusal may name its path, where its own names none.
+const AROUND: usize = 3;
+
 pub(super) fn denials(ended: &Ended<'_>, printed: &str) -> Vec<Denial> {
-    printed.lines().filter_map(|line| of_line(ended, line)).collect()
+    let lines: Vec<&str> = printed.lines().collect();
+    let of = |at: usize| {
+        let around = at.saturating_sub(AROUND)..lines.len().min(at + AROUND + 1);
+        let names_a_path = named(lines[at]).iter().any(|word| word.contains('/'));
+        let near: &[&str] = if names_a_path { &[] } else { &lines[around] };
+        of_line(ended, lines[at], near)
+    };
+    (0..lines.len()).filter_map(of).collect()
 }
 
-/// One line of a program is about one path.
-fn of_line(ended: &Ended<'_>, line: &str) -> Option<Denial> {
+/// One line of a program is about one path. `near` are the lines that may name it instead.
+fn of_line(ended: &Ended<'_>, line: &str, near: &[&str]) -> Option<Denial> {
     let small = line.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| small.contains(word));
     let (read_only, refused, busy) = (has(&READ_ONLY), has(&REFUSED), has(&BUSY));
     if !(read_only || refused || busy) {
         return None;
     }
-    named(line).into_iter().find_map(|word| {
-        let path = located(ended.directory, &word)?;
+    let mut words: Vec<_> = [line].iter().chain(near).flat_map(|line| named(line)).collect();
+    // A line begins with the program that has printed it.
+    words.sort_by_key(|word| line.starts_with(&**word));
+    let places = working_directories(ended);
+    let paths = words.iter().flat_map(|word| places.iter().filter_map(|at| located(at, word)));
+    paths.into_iter().find_map(|path| {
         let closed = || refused.then(|| unreadable(ended, &path)).flatten();
         let option = unwritable(ended, &path, read_only, busy, refused).or_else(closed)?;
         Some(Denial {
@@ -65,6 +80,22 @@ fn unwritable(
     })
 }
 
+/// Where a command line may have worked: where it began, and where it went.
+fn working_directories(ended: &Ended<'_>) -> Vec<PathBuf> {
+    let (program, arguments) = ended.command;
+    let mut at = ended.directory.to_owned();
+    let mut all = vec![at.clone()];
+    for step in sequence(program, arguments) {
+        if let [Some(name), Some(to)] = &*step.words
+            && matches!(&**name, "cd" | "pushd")
+        {
+            at = at.join(to);
+            all.push(at.clone());
+        }
+    }
+    all
+}
+
 fn is_writable(plan: &Plan, path: &Path) -> bool {
     let is_below = |directory: &Path| path.starts_with(directory);
     plan.writable.iter().any(|writable| is_below(writable))
@@ -84,7 +115,7 @@ fn unreadable(ended: &Ended<'_>, path: &Path) -> Option<&'static str> {
 }
 
 /// What of a line may be a path: what is quoted, and each word with a slash.
-fn named(line: &str) -> Vec<String> {
+pub(crate) fn named(line: &str) -> Vec<String> {
     let mut all = Vec::new();
     for (open, close) in [('\'', '\''), ('"', '"'), ('`', '`'), ('‘', '’'), ('`', '\'')] {
         let mut rest = line;
@@ -97,14 +128,18 @@ fn named(line: &str) -> Vec<String> {
     let is_edge =
         |char: char| matches!(char, ':' | ',' | ';' | '(' | ')' | '\'' | '"' | '`' | '[' | ']');
     for word in line.split_whitespace() {
-        all.extend(word.split(is_edge).filter(|part| part.contains('/')).map(str::to_owned));
+        for part in word.split(is_edge).filter(|part| part.contains('/')) {
+            all.push(part.to_owned());
+            // The end of a sentence, perhaps.
+            all.extend(part.strip_suffix('.').map(str::to_owned));
+        }
     }
     all.retain(|word| !word.is_empty() && word.len() < 4096 && !word.contains("://"));
     all
 }
 
 /// The place of a path as the command meant it, with links followed as far as it exists.
-fn located(directory: &Path, word: &str) -> Option<PathBuf> {
+pub(crate) fn located(directory: &Path, word: &str) -> Option<PathBuf> {
     if word.contains('\0') {
         return None;
     }

@@ -40,6 +40,8 @@ impl Scene {
             directory: &self.plan.root,
             connections: &[],
             door: Door::Tools,
+            command: ("x", &[]),
+            facts: Facts::default(),
         };
         let here = format!("{}/", self.directory.path().to_string_lossy());
         let all = of_command(&ended).into_iter();

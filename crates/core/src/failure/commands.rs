@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use toolwright_exec::{Connection, ExecError, Exit};
-use toolwright_sandbox::plan::Plan;
 
 use super::Failure;
 use crate::code::Code;
@@ -14,22 +13,13 @@ use crate::command::program::Program;
 use crate::denials::Denial;
 use crate::voice::Door;
 use crate::voice::commands as voice;
-use crate::voice::refusals::{CommandEnd, explain, explain_program};
 
 /// A program that ended with another code than 0, or by a signal.
-pub(crate) fn exited(
-    program: &Program,
-    end: &End,
-    output: String,
-    noted: &Noted,
-    plan: &Plan,
-) -> Failure {
-    let (summary, command_end) = match end {
-        End::Exited(Exit::Code(code)) => {
-            (format!("Command failed with exit code {code}"), Some(CommandEnd::Code(*code)))
-        }
-        End::Exited(Exit::Signal { name, .. }) => (format!("Command was killed by {name}"), None),
-        End::TimedOut => ("Command timed out".to_owned(), Some(CommandEnd::TimedOut)),
+pub(crate) fn exited(program: &Program, end: &End, output: String, noted: &Noted) -> Failure {
+    let summary = match end {
+        End::Exited(Exit::Code(code)) => format!("Command failed with exit code {code}"),
+        End::Exited(Exit::Signal { name, .. }) => format!("Command was killed by {name}"),
+        End::TimedOut => "Command timed out".to_owned(),
     };
     let place = format!("{summary}: `{}`", program.cmd);
     let printed = match &*output {
@@ -37,8 +27,7 @@ pub(crate) fn exited(
         output => format!("Output:\n{output}"),
     };
     let mut failure = Failure::new(Code::CommandFailed, summary, place).with_output(printed);
-    let hint = explain(&output, plan, Door::Tools).or_else(|| network(program, command_end?, plan));
-    let hints: Vec<&str> = hint.iter().chain(&noted.notes).map(String::as_str).collect();
+    let hints: Vec<&str> = noted.hint.iter().chain(&noted.notes).map(String::as_str).collect();
     if !hints.is_empty() {
         failure = failure.with_hint(hints.join(" "));
     }
@@ -61,13 +50,12 @@ pub(crate) fn timed_out(
     timeout: Duration,
     output: String,
     noted: &Noted,
-    plan: &Plan,
 ) -> Failure {
     let ms = timeout.as_millis();
     let summary = format!("Command timed out after {ms}ms");
     let place = format!("{summary}: `{}`", program.cmd);
     let mut failure = Failure::new(Code::ProcessTimeout, summary, place)
-        .with_hint(voice::timed_out(network(program, CommandEnd::TimedOut, plan)));
+        .with_hint(voice::timed_out(noted.hint.clone()));
     if !output.is_empty() {
         failure = failure.with_partial_output(format!("Output until then:\n{output}"));
     }
@@ -106,11 +94,6 @@ fn connections(all: &[Connection]) -> Vec<Value> {
 fn denials(all: &[Denial]) -> Vec<Value> {
     let row = |Denial { layer, subject, option }: &Denial| json!({ "layer": layer.word(), "subject": subject, "option": option });
     all.iter().map(row).collect()
-}
-
-/// What the blocked network has to do with the end of a program.
-fn network(program: &Program, end: CommandEnd, plan: &Plan) -> Option<String> {
-    explain_program(&program.cmd, &program.args, end, plan, Door::Tools)
 }
 
 /// A program that was not run.

@@ -7,6 +7,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use rustix::io::Errno;
+use toolwright_sandbox::background::Facts;
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{Reply, kill_frame, send};
 
@@ -28,6 +29,8 @@ pub(crate) struct ConfinedLeader {
     ended: Option<ExitStatus>,
     /// How many of its other processes were killed.
     killed: u32,
+    /// What the kernel has counted of refusals.
+    facts: Facts,
     /// Nothing of it is left, and the worker is free.
     done: bool,
     /// The worker does not answer.
@@ -54,6 +57,7 @@ impl ConfinedLeader {
             send_error,
             ended: None,
             killed: 0,
+            facts: Facts::default(),
             done: false,
             is_unresponsive: false,
         }
@@ -87,9 +91,10 @@ impl ConfinedLeader {
                 self.ended = Some(ExitStatus::from_raw(status));
                 Ok(CommandState::Ended)
             }
-            Some(Reply::Done(status, killed, ..)) => {
+            Some(Reply::Done(status, killed, usage, ..)) => {
                 self.ended = Some(ExitStatus::from_raw(status));
                 self.killed = killed;
+                self.facts = usage.facts;
                 self.done = true;
                 Ok(CommandState::Ended)
             }
@@ -126,6 +131,11 @@ impl ConfinedLeader {
         self.killed
     }
 
+    /// What the kernel has counted of refusals, once it has ended.
+    pub(crate) fn facts(&self) -> Facts {
+        self.facts
+    }
+
     /// Brings back what the command has changed of git directories, and says what of it was not. Nothing of
     /// the command is left.
     pub(crate) fn end_git(&mut self) -> Vec<GitReport> {
@@ -136,9 +146,10 @@ impl ConfinedLeader {
         send(self.lease.worker(), &kill_frame(), &[])?;
         loop {
             match self.lease.worker_mut().recv(KILL_TIMEOUT)? {
-                Some(Reply::Done(status, killed, ..)) => {
+                Some(Reply::Done(status, killed, usage, ..)) => {
                     self.ended = Some(ExitStatus::from_raw(status));
                     self.killed = killed;
+                    self.facts = usage.facts;
                     return Ok(true);
                 }
                 Some(Reply::Ended(status)) => self.ended = Some(ExitStatus::from_raw(status)),

@@ -62,7 +62,7 @@ struct Part {
     /// Moves the process that writes to it.
     entrance: OwnedFd,
     /// Locked as long as it is open.
-    _dir: OwnedFd,
+    dir: OwnedFd,
     holds: GroupLimits,
     /// Its name may be another's now.
     removed: bool,
@@ -128,6 +128,19 @@ impl Group {
         limits
     }
 
+    /// Counts how many of its processes were killed for want of memory.
+    pub(crate) fn memory_events(&self) -> Option<fs::File> {
+        let names = ["memory.events.local", "memory.events", "memory.oom_control"];
+        names
+            .iter()
+            .find_map(|name| self.0.iter().find_map(|part| part.opened(part.holds.memory, name)))
+    }
+
+    /// Counts how many processes could not be started.
+    pub(crate) fn process_events(&self) -> Option<fs::File> {
+        self.0.iter().find_map(|part| part.opened(part.holds.processes, "pids.events"))
+    }
+
     /// Removes it, or gives back what of it is not empty yet, to be tried again.
     #[must_use]
     pub fn remove(mut self) -> Option<Self> {
@@ -137,6 +150,11 @@ impl Group {
 }
 
 impl Part {
+    fn opened(&self, holds: bool, name: &str) -> Option<fs::File> {
+        let file = openat(&self.dir, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+        holds.then(|| file.ok()).flatten().map(fs::File::from)
+    }
+
     fn remove(&mut self) -> Result<(), Errno> {
         if !self.removed {
             unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR)?;
@@ -203,7 +221,7 @@ impl Hierarchy {
         }
         let entrance = open_to_write(&dir, "cgroup.procs")?;
         let parent = self.dir.try_clone()?;
-        Ok(Part { parent, name, entrance, _dir: dir, holds: self.holds, removed: false })
+        Ok(Part { parent, name, entrance, dir, holds: self.holds, removed: false })
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::codec::{Malformed, Reader, Wire, read_whole, wire_enum, wire_struct};
 use super::message::{FRAME_HEADER, framed};
-use crate::background::{InputState, Usage};
+use crate::background::{Facts, InputState, Usage};
 use crate::layers::{Bound, Layer, Layers};
 use crate::refused_git::RefusedGit;
 use crate::step::FailedStep;
@@ -77,7 +77,8 @@ wire_enum!(Reply {
     20 = MovedFork(path),
 });
 wire_enum!(RefusedGit { 0 = Link(path), 1 = Form(path) });
-wire_struct!(Usage { user_us, system_us, peak_bytes });
+wire_struct!(Usage { user_us, system_us, peak_bytes, facts });
+wire_struct!(Facts { unreachable, memory_kills, refused_processes });
 wire_enum!(InputState { 0 = Busy, 1 = Waiting, 2 = Unknown });
 
 impl Reply {

@@ -1,5 +1,4 @@
 use toolwright_exec::Output;
-use toolwright_sandbox::plan::{Files, Network};
 
 use super::*;
 
@@ -33,7 +32,7 @@ fn cancelled() -> ExecError {
 }
 
 #[test]
-fn a_full_sidecar_kills_and_a_caller_cancels() {
+fn a_command_that_was_stopped_was_killed_or_cancelled() {
     assert_eq!(end(Err(cancelled()), true).expect("an end"), End::killed());
     assert!(matches!(end(Err(cancelled()), false), Err(ExecError::Cancelled { .. })));
     let timed_out = ExecError::TimedOut {
@@ -43,28 +42,4 @@ fn a_full_sidecar_kills_and_a_caller_cancels() {
         timeout: Duration::from_secs(1),
     };
     assert_eq!(end(Err(timed_out), false).expect("an end"), End::TimedOut);
-}
-
-#[test]
-fn the_sandbox_explains_every_end_but_success() {
-    let plan = Plan {
-        root: "/srv".into(),
-        network: Network::PrivateLoopback,
-        files: Files::Confined,
-        ..Plan::default()
-    };
-    let (no_host, read_only) = ("Could not resolve host: x", "Read-only file system");
-    let hint = |line: &str, end: End, printed| super::hint(line, &end, printed, &plan);
-    let signal = || End::killed();
-    for end in [End::Exited(Exit::Code(1)), End::TimedOut, signal()] {
-        let message = hint("make", end.clone(), [no_host, read_only]).expect("explained");
-        assert!(message.contains("net.hosts"), "stderr comes first: {message}");
-        let message = hint("make", end, ["", read_only]).expect("explained");
-        assert!(message.contains("fs.write"), "{message}");
-    }
-    // What says nothing is known by its name.
-    assert!(hint("npx x", End::TimedOut, ["", ""]).is_some());
-    assert!(hint("curl https://x", End::Exited(Exit::Code(6)), ["", ""]).is_some());
-    assert_eq!(hint("npx x", End::Exited(Exit::Code(1)), ["", ""]), None);
-    assert_eq!(hint("npx x", signal(), ["", ""]), None);
 }

@@ -1,0 +1,107 @@
+//! System calls that no command may make, by the programs that are for them.
+
+use toolwright_fs::other_groups;
+
+use super::is_confined;
+use crate::denials::Ended;
+
+/// What the filter and the namespaces refuse, and the programs that do nothing else.
+const REFUSED: [(&str, &str); 7] = [
+    (
+        "strace ltrace gdb lldb rr",
+        "commands cannot trace processes; print what you need to know instead",
+    ),
+    (
+        "perf bpftrace bpftool trace-cmd",
+        "commands cannot measure the system; measure in the program itself",
+    ),
+    (
+        "unshare bwrap nsenter firejail runc crun podman buildah",
+        "commands cannot make namespaces, they run in some already; run the program itself",
+    ),
+    (
+        "mount umount losetup swapon fusermount fusermount3",
+        "commands cannot mount; work with directories",
+    ),
+    (
+        "chroot pivot_root",
+        "commands cannot change their root directory; work with paths below the directory",
+    ),
+    ("mknod", "commands cannot make devices; use a pipe (mkfifo) or a file"),
+    (
+        "dmesg insmod modprobe rmmod iptables nft sysctl hwclock reboot setcap chattr swapoff",
+        "commands have no rights over the system; do without it",
+    ),
+];
+
+pub(super) fn note(ended: &Ended<'_>, calls: &[Vec<String>]) -> Option<String> {
+    if !is_confined(ended) {
+        return None;
+    }
+    let lower: Vec<String> = ended.ends().map(str::to_lowercase).collect();
+    let says = |words: &[&str]| lower.iter().any(|text| words.iter().any(|one| text.contains(one)));
+    if says(&[
+        "leaksanitizer does not work under ptrace",
+        "leaksanitizer has encountered a fatal error",
+    ]) {
+        return Some(said(
+            "a program cannot trace itself, as LeakSanitizer does; set ASAN_OPTIONS=detect_leaks=0",
+        ));
+    }
+    if says(&["no new privileges", "effective uid is not 0"]) {
+        return Some(said("sudo, su and other programs gain no rights; work as this user"));
+    }
+    if !says(&["operation not permitted", "eperm"]) {
+        return says(&["invalid argument"]).then(|| groups(calls)).flatten();
+    }
+    calls.iter().find_map(|call| {
+        let (name, arguments) = call.split_first()?;
+        if matches!(&**name, "chmod" | "install" | "mkdir") && arguments.iter().any(|one| sets_id(one)) {
+            return Some(said("a file cannot become one that runs with the rights of its owner or group; leave that bit out"));
+        }
+        if matches!(&**name, "chown" | "chgrp") {
+            return Some(said("commands act for one user; leave the owner as it is, or have the user change it"));
+        }
+        let listed = |(programs, _): &&(&str, &str)| programs.split(' ').any(|one| one == name);
+        REFUSED.iter().find(listed).map(|(_, what)| said(what))
+    })
+}
+
+fn said(what: &str) -> String {
+    format!("This is the sandbox: {what}.")
+}
+
+/// `u+s`, `g=rws`, `4755`, `-m6755`
+fn sets_id(argument: &str) -> bool {
+    let mode = argument.trim_start_matches("--mode=").trim_start_matches("-m");
+    let is_octal = mode.len() >= 4 && mode.bytes().all(|byte| matches!(byte, b'0'..=b'7'));
+    if is_octal {
+        let special = mode.as_bytes()[mode.len() - 4] - b'0';
+        return special & 6 != 0;
+    }
+    let is_symbolic = mode.bytes().all(|byte| b"ugoarwxXst+-=,".contains(&byte));
+    is_symbolic && mode.contains(['+', '=']) && mode.contains('s')
+}
+
+/// A group of the user that is none of a command.
+fn groups(calls: &[Vec<String>]) -> Option<String> {
+    let others = other_groups();
+    let table = std::fs::read_to_string("/etc/group").unwrap_or_default();
+    let number = |name: &str| -> Option<u32> {
+        name.parse().ok().or_else(|| {
+            let line = table.lines().find(|line| line.split(':').next() == Some(name))?;
+            line.split(':').nth(2)?.parse().ok()
+        })
+    };
+    let is_other = |name: &str| number(name).is_some_and(|group| others.contains(&group));
+    let of_call = |call: &Vec<String>| {
+        let (name, arguments) = call.split_first()?;
+        let is_one = matches!(&**name, "chgrp" | "chown" | "install");
+        let words = arguments.iter().map(|one| one.rsplit([':', '=']).next().unwrap_or(one));
+        words.filter(|_| is_one).find(|word| is_other(word)).map(str::to_owned)
+    };
+    let group = calls.iter().find_map(of_call)?;
+    Some(format!(
+        "This is the sandbox: commands have the first group of the user alone, and `{group}` is another one. Leave the group as it is, and tell the user to change it."
+    ))
+}

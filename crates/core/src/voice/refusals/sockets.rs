@@ -1,0 +1,31 @@
+//! Unix sockets of programs on the host.
+
+use std::os::unix::fs::FileTypeExt;
+
+use toolwright_names::printable_path;
+use toolwright_sandbox::plan::{Files, Network};
+
+use crate::denials::{Ended, paths};
+
+/// A line about a connection or a refusal that names a socket of the host.
+pub(super) fn note(ended: &Ended<'_>) -> Option<String> {
+    let plan = ended.plan;
+    if plan.network == Network::Open && plan.files == Files::Full {
+        return None;
+    }
+    let words = ["connect", "denied", "eacces", "eperm", "not permitted", "refused"];
+    let is_about = |line: &&str| {
+        let line = line.to_lowercase();
+        words.iter().any(|word| line.contains(word))
+    };
+    let path = ended.ends().flat_map(str::lines).filter(is_about).find_map(|line| {
+        paths::named(&line.replace("unix://", ""))
+            .into_iter()
+            .filter_map(|word| paths::located(ended.directory, &word))
+            .find(|path| path.symlink_metadata().is_ok_and(|data| data.file_type().is_socket()))
+    })?;
+    Some(format!(
+        "This may be the sandbox: `{}` is a unix socket of another program, and commands cannot use those (Docker, ssh-agent, D-Bus, databases); do without it.",
+        printable_path(&path)
+    ))
+}
