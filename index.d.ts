@@ -581,6 +581,8 @@ export interface CommandOutput {
   truncated: boolean
   /** The file with all of it, in the order of arrival. */
   sidecar?: string
+  /** How many bytes are missing in that file, before its end. */
+  sidecarLeftOut: number
   /** Why all of it is nowhere. */
   sidecarFailed?: string
   /** What the sandbox seems to have refused. */
@@ -1231,14 +1233,14 @@ export interface NativeError {
   details: Record<string, any>
 }
 
-/** A call before it begins. */
-export interface NewCall {
 /**
  * Why a program with these arguments is refused while commands have no network, if it can do nothing without
  * one. `directory` is where it runs, if that is known, and `path` where programs are looked up.
  */
 export declare function networkRefusal(program: string, arguments: Array<string>, directory?: string | undefined | null, path?: string | undefined | null): NativeError | null
 
+/** A call before it begins. */
+export interface NewCall {
   /** The run. */
   runId: string
   /** The task within the run. */

@@ -14,7 +14,7 @@ use toolwright_core::command::program::{self, Program, ProgramSettings, Succeede
 
 use crate::call::{self, Awaited, CancelHandle, Outcome, Promised};
 use crate::command_notes::{HostConnection, SandboxDenial};
-use crate::cross::{Cross, cross};
+use crate::cross::{Cross, cross, float};
 use crate::grants::CommandGrants;
 use crate::kept_process::{KeepOptions, KeptProcess};
 use crate::patches::PatchReports;
@@ -204,6 +204,8 @@ pub struct CommandOutput {
     pub truncated: bool,
     /// The file with all of it, in the order of arrival.
     pub sidecar: Option<String>,
+    /// How many bytes are missing in that file, before its end.
+    pub sidecar_left_out: f64,
     /// Why all of it is nowhere.
     pub sidecar_failed: Option<String>,
     /// What the sandbox seems to have refused.
@@ -225,9 +227,11 @@ impl Cross<CommandOutput> for end::CommandOutput {
         let Self { stdout, stderr, truncated, sidecar, end, hint, left_running, noted } = self;
         let end::Noted { notes, connections, denials, .. } = noted;
         let (sidecar, sidecar_failed) = match sidecar.transpose() {
-            Ok(file) => (file.cross(), None),
+            Ok(file) => (file, None),
             Err(failure) => (None, Some(failure.message())),
         };
+        let sidecar_left_out = sidecar.as_ref().map_or(0.0, |file| float(file.left_out));
+        let sidecar = sidecar.map(|file| file.path).cross();
         let (exit_code, (signal_number, signal)) = (end.code(), end.signal());
         CommandOutput {
             stdout,
@@ -238,6 +242,7 @@ impl Cross<CommandOutput> for end::CommandOutput {
             timed_out: end.is_timeout(),
             truncated,
             sidecar,
+            sidecar_left_out,
             sidecar_failed,
             hint,
             left_running,

@@ -251,7 +251,7 @@ fn a_directory_that_is_not_there_explains_a_failure() {
 }
 
 #[test]
-fn what_does_not_fit_is_in_the_sidecar_and_a_full_one_ends_the_command() {
+fn what_does_not_fit_is_in_the_sidecar_and_a_full_one_ends_no_command() {
     let session = Session::new();
     let own = fs::Permissions::from_mode(0o700);
     fs::set_permissions(&session.root, own).expect("changed");
@@ -265,15 +265,27 @@ fn what_does_not_fit_is_in_the_sidecar_and_a_full_one_ends_the_command() {
     let ran = session.ended("echo abcdef", cut("all", 1_000));
     assert_eq!((&*ran.stdout, ran.truncated, ran.end), ("abc", true, End::Exited(Exit::Code(0))));
     let file = ran.sidecar.expect("too long").expect("kept");
-    assert_eq!(fs::read_to_string(&file).expect("there"), "abcdef\n");
-    let ran = session.ended("yes", cut("much", 10_000));
-    assert_eq!(ran.end, End::Exited(Exit::Signal { number: 9, name: "SIGKILL".into() }));
-    let file = fs::read_to_string(ran.sidecar.expect("too long").expect("kept")).expect("there");
-    assert!(
-        file.ends_with("[stopped here: the limit of 10000 bytes is reached]\n"),
-        "{}",
-        &file[9_900..]
+    assert_eq!(
+        (fs::read_to_string(&file.path).expect("there").as_str(), file.left_out),
+        ("abcdef\n", 0)
     );
+    let long = "yes | head -c 1000000; echo end; exit 3";
+    let ran = session.ended(long, cut("much", 10_000));
+    assert_eq!(ran.end, End::Exited(Exit::Code(3)));
+    let kept = ran.sidecar.expect("too long").expect("kept");
+    let file = fs::read_to_string(&kept.path).expect("there");
+    let (head, tail) = file.split_once("\n[output cut: ").expect("a gap");
+    let (left_out, tail) = tail.split_once(" bytes left out here]\n").expect("a gap");
+    assert_eq!((head.len(), left_out.parse()), (10_000, Ok(kept.left_out)));
+    assert!(tail.ends_with("y\nend\n"));
+    assert_eq!(head.len() as u64 + kept.left_out + tail.len() as u64, 1_000_004);
+    // A directory that takes no file ends no command either.
+    let ran = session.ended("yes | head -c 1000; exit 4", |command| {
+        command.head_bytes = 3;
+        command.sidecar.directory = "/absent".into();
+    });
+    assert_eq!(ran.end, End::Exited(Exit::Code(4)));
+    assert!(ran.sidecar.expect("too long").is_err());
     let ran = session.ended("echo ab", cut("none", 1_000));
     assert_eq!((&*ran.stdout, ran.truncated, ran.sidecar), ("ab\n", false, None));
 }

@@ -63,6 +63,23 @@ impl Sidecar {
         Ok(false)
     }
 
+    /// Appends what fits of these bytes, in whole characters, and returns how many these are.
+    pub fn write_within(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = usize::try_from(self.limit.saturating_sub(self.bytes)).unwrap_or(usize::MAX);
+        let fitting =
+            if bytes.len() <= room { bytes } else { &bytes[..whole_characters(&bytes[..room])] };
+        self.put(fitting)?;
+        Ok(fitting.len())
+    }
+
+    /// Appends the end of an output of which `left_out` bytes are missing before it.
+    pub fn write_end(&mut self, left_out: u64, end: &[u8]) -> io::Result<()> {
+        if left_out > 0 {
+            self.put(format!("\n[output cut: {left_out} bytes left out here]\n").as_bytes())?;
+        }
+        self.put(end)
+    }
+
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all(bytes)?;
         self.bytes += bytes.len() as u64;

@@ -79,7 +79,7 @@ export function callShell({ scope, access, tool, id, signal, onOutput, onPatches
           patches = reports.take()
           if (patches.length > 0) onPatches?.(patches)
         })
-      const { truncated, sidecar, sidecarFailed = 'it could not be kept' } = ended
+      const { truncated, sidecar, sidecarLeftOut, sidecarFailed = 'it could not be kept' } = ended
       const changed_files = changedFiles(patches, scope.access.roots[0])
       const how = commandEnd(ended, grants, scope.access.tools.has('process_start'))
       const end = { ...how, ...(changed_files.length > 0 && { changed_files }) }
@@ -87,7 +87,10 @@ export function callShell({ scope, access, tool, id, signal, onOutput, onPatches
       if (sidecar === undefined)
         return truncated ? { ...end, head: `${end.stdout}${end.stderr}\n[The rest is lost: ${sidecarFailed}]` } : end
       // The file holds both outputs in order of arrival. They can no longer be separated.
-      return { ...end, ...(await directory.ends(sidecar, limits.bashBytes)), output_path: sidecar }
+      const ends = await directory.ends(sidecar, limits.bashBytes)
+      if (sidecarLeftOut === 0 || ends.left_out_bytes === undefined) return { ...end, ...ends, output_path: sidecar }
+      const left_out_bytes = ends.left_out_bytes + sidecarLeftOut
+      return { ...end, ...ends, left_out_bytes, unkept_bytes: sidecarLeftOut, output_path: sidecar }
     },
   }
 }

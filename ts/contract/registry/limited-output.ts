@@ -30,6 +30,10 @@ export class LimitedOutput {
 /** Tells a model where the whole of a cut output is. */
 export const wholeIn = (path: string): string => `All of it is in ${path}: \`read\` takes that path (offset and limit count bytes).`
 
+/** The same of an output that was too long for its file. */
+export const partlyIn = (path: string, unkept: number): string =>
+  `Its beginning and its end are in ${path}, and ${unkept} bytes between them are in no file: a line there says where. \`read\` takes that path (offset and limit count bytes).`
+
 /** The last place at or before `end` where a character begins; `end` if the bytes are not text. */
 export function characterBoundary(bytes: Uint8Array, end: number): number {
   const last = Math.min(end, bytes.length)

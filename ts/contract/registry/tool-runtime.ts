@@ -161,6 +161,8 @@ export interface CommandEnd {
   tail?: string | undefined
   /** The number of bytes that are left out between head and tail. */
   left_out_bytes?: number | undefined
+  /** How many of them are not in the file either, because it was too long for that. */
+  unkept_bytes?: number | undefined
   /** The file with the whole output in that case, unless it could not be written. */
   output_path?: string | undefined
   /** Notes for the model, such as what the sandbox refused and what was stopped. Absent if there are none. */

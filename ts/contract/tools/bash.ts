@@ -1,5 +1,5 @@
 import type { ContractTool } from '../registry/contract-tool.js'
-import { LimitedOutput, wholeIn } from '../registry/limited-output.js'
+import { LimitedOutput, partlyIn, wholeIn } from '../registry/limited-output.js'
 import type { ShellName, CommandEnd } from '../registry/tool-runtime.js'
 import { aCount, aFlag, aText, dataSchemaOf } from '../registry/output-schema.js'
 import { parameters, pathParameter } from './parameters.js'
@@ -75,6 +75,7 @@ export const bashTool: ContractTool<BashArguments, LimitedOutput> = {
       head,
       tail,
       left_out_bytes,
+      unkept_bytes,
       output_path,
       notes = [],
       changed_files,
@@ -85,13 +86,14 @@ export const bashTool: ContractTool<BashArguments, LimitedOutput> = {
     const facts = { notes, changed_files, connections, denials }
     if (head === undefined) return new LimitedOutput({ stdout, stderr, ...how }, undefined, false, facts)
     const ends = { head, ...(tail === undefined ? {} : { tail }), ...(left_out_bytes === undefined ? {} : { left_out_bytes }) }
-    const allNotes = [...cutNotes(left_out_bytes, tail, output_path), ...notes]
+    const allNotes = [...cutNotes(left_out_bytes, tail, output_path, unkept_bytes), ...notes]
     return new LimitedOutput({ ...ends, ...how }, output_path, true, { ...facts, notes: allNotes })
   },
 }
 
-function cutNotes(leftOut: number | undefined, tail: string | undefined, path: string | undefined): string[] {
+function cutNotes(leftOut: number | undefined, tail: string | undefined, path: string | undefined, unkept = 0): string[] {
   if (leftOut === undefined || path === undefined) return []
   const where = tail === undefined ? 'behind head' : 'between head and tail'
-  return [`${leftOut} bytes of the output are left out ${where}. ${wholeIn(path)} Commands take it too, as in \`tail -n 50 ${path}\`.`]
+  const kept = unkept === 0 ? wholeIn(path) : partlyIn(path, unkept)
+  return [`${leftOut} bytes of the output are left out ${where}. ${kept} Commands take it too, as in \`tail -n 50 ${path}\`.`]
 }

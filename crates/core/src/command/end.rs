@@ -1,11 +1,10 @@
 //! What a command printed and how it ended, where every end is a result.
 
-use std::path::PathBuf;
-
 use toolwright_exec::{Connection, Exit};
 
 use crate::denials::Denial;
 use crate::failure::Failure;
+use crate::sidecar::KeptOutput;
 
 /// What a command printed, and how it ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +16,7 @@ pub struct CommandOutput {
     /// It wrote more than is given back.
     pub truncated: bool,
     /// Where all of it is, in the order of arrival, or why it is nowhere.
-    pub sidecar: Option<Result<PathBuf, Failure>>,
+    pub sidecar: Option<Result<KeptOutput, Failure>>,
     /// How it ended.
     pub end: End,
     /// What the sandbox seems to have refused.
@@ -36,9 +35,9 @@ pub struct Noted {
     /// The hosts that the command asked for.
     pub connections: Vec<Connection>,
     /// What it refused.
+    pub denials: Vec<Denial>,
     /// What it has to do with the end of the command, for a model.
     pub hint: Option<String>,
-    pub denials: Vec<Denial>,
 }
 
 /// How a command ended.
