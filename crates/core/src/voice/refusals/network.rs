@@ -86,8 +86,7 @@ fn silent(ended: &Ended<'_>, calls: &[Vec<String>]) -> Option<String> {
         };
         if !arguments.iter().any(|argument| is_this_machine(argument)) {
             let what = format!("`{name}` {failure}, and the network is blocked; do without it, or");
-            return (ended.facts.unreachable != Some(0))
-                .then(|| sentence(&what, Remedy::NETWORK, ended.door));
+            return Some(sentence(&what, Remedy::NETWORK, ended.door));
         }
         (ended.plan.network != Network::HostLoopback).then(|| {
             let what = format!(

@@ -18,6 +18,15 @@ pub(super) fn note(ended: &Ended<'_>) -> Option<String> {
         let line = line.to_lowercase();
         words.iter().any(|word| line.contains(word))
     };
+    // Who names the kind of an address leaves nothing to look up.
+    let is_named = |line: &str| {
+        let line = line.to_lowercase();
+        let is_refused = ["denied", "not permitted"].iter().any(|word| line.contains(word));
+        is_refused && ["unix://", "dial unix"].iter().any(|words| line.contains(words))
+    };
+    if ended.ends().flat_map(str::lines).any(is_named) {
+        return Some("This may be the sandbox: commands cannot use unix sockets (Docker, ssh-agent, D-Bus, databases); do without them.".to_owned());
+    }
     let path = ended.ends().flat_map(str::lines).filter(is_about).find_map(|line| {
         paths::named(&line.replace("unix://", ""))
             .into_iter()

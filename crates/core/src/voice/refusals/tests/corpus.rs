@@ -165,7 +165,7 @@ fn a_refusal_is_explained_in_whichever_words() {
         check("x", &printed.replace("PATH", "../store/key"), "`HERE/store/key` is closed");
     }
     for printed in SOCKETS {
-        check("x", printed, "is a unix socket");
+        check("x", printed, "unix socket");
     }
     for (line, printed, word) in PRIVILEGES {
         check(line, printed, word);
