@@ -1,6 +1,7 @@
 //! `grep` and `glob` at both doors: each limit and each refusal.
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+use std::fmt::Write;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -405,8 +406,8 @@ fn what_is_left_out_is_said_with_the_next_move() {
         let session = glob(fixture.input(&["."], pattern)).unwrap();
         let text = found.text.replace('\n', " ");
         assert_eq!(text.split_whitespace().collect::<Vec<_>>(), session.entries);
-        texts.push_str(&format!("glob {pattern}\n  {text}{}\n", found.note.unwrap_or_default()));
-        texts.push_str(&format!("  {}\n", session.notes.join(" ")));
+        writeln!(texts, "glob {pattern}\n  {text}{}", found.note.unwrap_or_default()).unwrap();
+        writeln!(texts, "  {}", session.notes.join(" ")).unwrap();
     }
     for (path, pattern) in [
         (".", "ignored"),
@@ -421,16 +422,14 @@ fn what_is_left_out_is_said_with_the_next_move() {
         let found = fixture.grep_for_model(path, pattern);
         let session = run(&session_grep(fixture.input(&[path], pattern))).unwrap();
         let text = found.text.replace('\n', " ");
-        texts.push_str(&format!(
-            "grep {pattern} in {path}\n  {text}{}\n",
-            found.note.unwrap_or_default()
-        ));
-        texts.push_str(&format!("  {}\n", session.notes.join(" ")));
+        writeln!(texts, "grep {pattern} in {path}\n  {text}{}", found.note.unwrap_or_default())
+            .unwrap();
+        writeln!(texts, "  {}", session.notes.join(" ")).unwrap();
     }
     for glob in ["dist/*", "*.log", "app", "*.go", "*.tsx"] {
         let input = session_grep(fixture.input(&["."], "ignored"));
         let output = run(&SessionGrepInput { glob: Some(glob.to_owned()), ..input }).unwrap();
-        texts.push_str(&format!("grep with glob {glob}\n  {}\n", output.notes.join(" ")));
+        writeln!(texts, "grep with glob {glob}\n  {}", output.notes.join(" ")).unwrap();
     }
     insta::assert_snapshot!(texts);
 }

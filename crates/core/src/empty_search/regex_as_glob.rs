@@ -91,7 +91,9 @@ fn make_optional(glob: &mut String) {
         return;
     }
     let word = glob.split_off(glob.len() - word);
-    glob.push_str(&format!("{{{},{word}}}", &word[..word.len() - 1]));
+    for part in ["{", &word[..word.len() - 1], ",", &word, "}"] {
+        glob.push_str(part);
+    }
 }
 
 #[cfg(test)]

@@ -81,14 +81,14 @@ fn why(why: Why) -> &'static str {
 }
 
 fn listed(named: &[Named], total: u64) -> String {
-    let names: Vec<_> =
+    let texts: Vec<_> =
         named.iter().map(|one| format!("`{}` ({})", one.path, why(one.why))).collect();
     let rest = total.saturating_sub(named.len() as u64);
-    match (names.split_last(), rest) {
+    match (texts.split_last(), rest) {
         (None, _) => String::new(),
         (Some((one, [])), 0) => one.clone(),
         (Some((last, others)), 0) => format!("{} and {last}", others.join(", ")),
-        _ => format!("{} and {rest} more", names.join(", ")),
+        _ => format!("{} and {rest} more", texts.join(", ")),
     }
 }
 
