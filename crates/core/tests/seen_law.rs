@@ -275,8 +275,15 @@ impl World {
         }
         self.agents[who].is_shown(&notes);
         self.agents[who].is_shown(act.text());
-        if !matches!(act, Act::Edit { .. }) {
-            self.agents[who].has_seen[act.file()] = true;
+        let agent = &mut self.agents[who];
+        match act.moved_from() {
+            // It knows of the file at its new place what it knew at the old one.
+            Some(from) => {
+                agent.has_seen[act.file()] = agent.has_seen[from];
+                agent.is_stale[act.file()] |= agent.is_stale[from];
+            }
+            None if matches!(act, Act::Edit { .. }) => {}
+            None => agent.has_seen[act.file()] = true,
         }
         for file in 0..NAMES.len() {
             if before[file] != self.lines(file) {
@@ -306,6 +313,11 @@ impl Act {
         | Self::Edit { new: text, .. }
         | Self::Patch { text, .. }) = self;
         text
+    }
+
+    fn moved_from(&self) -> Option<usize> {
+        let Self::Patch { text, .. } = self else { return None };
+        NAMES.iter().position(|name| text.starts_with(&format!("*** Update File: {name}\n")))
     }
 
     fn says_what_it_replaces(&self, notes: &str) -> bool {
