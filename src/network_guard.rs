@@ -1,4 +1,5 @@
 //! Commands that are refused before they run.
+#![expect(clippy::needless_pass_by_value, reason = "napi hands strings over so")]
 
 use std::path::PathBuf;
 

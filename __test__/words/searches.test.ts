@@ -99,7 +99,7 @@ describe('glob', () => {
     const { glob } = await doors()
     const { paths, notes } = await glob({ pattern })
     expect(paths).toEqual([])
-    expect(notes).toContain(`\`${move.path ?? move.pattern}\``)
+    expect(notes).toContain(`\`${'path' in move ? move.path : move.pattern}\``)
     expect((await glob(move)).paths.length).toBeGreaterThan(0)
   })
 

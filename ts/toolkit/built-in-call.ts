@@ -2,7 +2,8 @@
 import { withoutNulls } from '../core/optional-arguments.js'
 import type { ToolCallOptions } from '../journal/calls/call-record.js'
 import { runCall } from '../journal/calls/run-call.js'
-import { type BuiltInContext, type BuiltInTool, seenBy } from './define-tool.js'
+import type { BuiltInContext, BuiltInTool } from './define-tool.js'
+import { seenBy } from './seen-files-of-set.js'
 import { resolveSettings, type TrackedToolOptions } from './settings.js'
 
 /** A function that makes one recorded call. */

@@ -6,11 +6,11 @@ import { toolMetadata } from '../core/tool-metadata.js'
 import type { Call, CallContext, ToolCallOptions } from '../journal/calls/call-record.js'
 import type { ToolContext } from '../journal/calls/context.js'
 import { runCall, streamCall } from '../journal/calls/run-call.js'
-import type { SeenFiles } from '../journal/seen-files.js'
 import type { CheckpointChange } from '../journal/checkpoints/checkpoints.js'
 import { type CallHooks, startHooked } from './call-hooks.js'
+import { seenBy } from './seen-files-of-set.js'
 import { type LimitedKind, resolveSettings, type Settings, type TrackedToolOptions } from './settings.js'
-import { isGenerator, noteStreaming } from './streaming-tools.js'
+import { checkedCall, isGenerator, noteStreaming } from './streaming-tools.js'
 import type { ModelOutputRequest, ModelText } from './tools/model-output.js'
 import type { TrackedCalls } from './tools/tracked-calls.js'
 
@@ -297,11 +297,6 @@ export interface BuiltInTool<INPUT, RESULT, OUTPUT = string> {
   onChanged?: ((input: INPUT, call: BuiltInContext, changed: readonly CheckpointChange[]) => void) | undefined
 }
 
-/** What the conversation of a call has seen of files, for a call that reads or changes one. */
-export function seenBy(kind: LimitedKind, ambient: ToolContext | undefined, bound: TrackedToolOptions): SeenFiles | undefined {
-  return kind === 'read' || kind === 'write' ? bound.seen?.of(ambient, bound) : undefined
-}
-
 /** The same as {@link defineTool} for a built-in tool, with the options of its set. */
 export function defineBuiltIn<INPUT, RESULT, OUTPUT = string>(
   { name, sideEffect, kind, onChanged, execute: made, ...tool }: BuiltInTool<INPUT, RESULT, OUTPUT>,
@@ -325,18 +320,6 @@ export function defineBuiltIn<INPUT, RESULT, OUTPUT = string>(
       return { ...base, settings, rootDir: settings.rootDir, seen: seenBy(kind, ambient, bound) }
     },
   })
-}
-
-/** The same call after a check of its arguments, which an SDK may have made or not. A generator stays one. */
-function checkedCall<INPUT, RESULT>(
-  execute: (input: INPUT, call: BuiltInContext) => RESULT,
-  check: (input: INPUT) => void,
-): (input: INPUT, call: BuiltInContext) => RESULT {
-  if (!isGenerator(execute)) return (input, call) => (check(input), execute(input, call))
-  return async function* (input: INPUT, call: BuiltInContext) {
-    check(input)
-    yield* execute(input, call) as AsyncGenerator<unknown>
-  } as (input: INPUT, call: BuiltInContext) => RESULT
 }
 
 /** The same call between two checkpoints. A generator stays one: that decides how its results are streamed. */

@@ -39,3 +39,12 @@ export class SeenFilesOfSet {
     return seen
   }
 }
+
+/** What the conversation of a call has seen of files, for a call that reads or changes one. */
+export function seenBy(
+  kind: string,
+  ambient: ToolContext | undefined,
+  bound: RecordedRun & { seen?: SeenFilesOfSet | undefined },
+): SeenFiles | undefined {
+  return kind === 'read' || kind === 'write' ? bound.seen?.of(ambient, bound) : undefined
+}

@@ -13,3 +13,15 @@ export function noteStreaming(execute: object): void {
 
 /** Whether the `execute` of a tool yields preliminary results: one of ours, or that of a plain tool. */
 export const isStreaming = (execute: object): boolean => streaming.has(execute) || isGenerator(execute)
+
+/** The same call after a check of its arguments, which an SDK may have made or not. A generator stays one. */
+export function checkedCall<INPUT, CALL, RESULT>(
+  execute: (input: INPUT, call: CALL) => RESULT,
+  check: (input: INPUT) => void,
+): (input: INPUT, call: CALL) => RESULT {
+  if (!isGenerator(execute)) return (input, call) => (check(input), execute(input, call))
+  return async function* (input: INPUT, call: CALL) {
+    check(input)
+    yield* execute(input, call) as AsyncGenerator<unknown>
+  } as (input: INPUT, call: CALL) => RESULT
+}

@@ -1,11 +1,11 @@
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { createTools, ToolError, type ToolsOptions } from 'toolwright'
+import { createTools, ToolError, type CreateToolsOptions } from 'toolwright'
 import { makeSandbox } from '../../support/sandbox.ts'
 
 /** What the error of a failed script advises; an empty text if it advises nothing. */
-async function hintOf(script: string, options: ToolsOptions = {}): Promise<string> {
+async function hintOf(script: string, options: CreateToolsOptions = {}): Promise<string> {
   const { bash } = createTools({ rootDir: makeSandbox().root, toolTimeoutMs: 10_000, networkGuard: 'off', ...options })
   try {
     await bash.execute({ cmd: 'sh', args: ['-c', script] })

@@ -85,7 +85,7 @@ fn write(file: File<'_>, content: &str) -> Result<Written, Unfinished> {
 
 /// What a write says that had no form to keep.
 fn written(created: bool, bytes: u64) -> Written {
-    Written { created, bytes, has_mark: false, has_crlf: false, encoding: None }
+    Written { created, bytes, has_mark: false, has_crlf: false, encoding: None, note: None }
 }
 
 fn edit(file: File<'_>, change: Change<'_>) -> Result<Edited, Unfinished> {
@@ -278,7 +278,7 @@ fn a_text_is_replaced_in_its_only_place_or_in_all() {
         let target = fixture.open("text", Purpose::Edit);
         edit(File::Opened(&target), Change::Replacement { old, new, all })
     };
-    let one = Edited { summary: None, replacements: 1 };
+    let one = Edited { summary: None, replacements: 1, note: None };
     assert_eq!(replace("two", "2", false).unwrap(), one);
     assert_eq!(replace("e", "E", true).unwrap(), Edited { replacements: 3, ..one });
     assert_eq!(fixture.content("text"), "onE\n2\nthrEE\n");

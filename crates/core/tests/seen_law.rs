@@ -157,7 +157,7 @@ impl World {
             }
         }
         let ends = ["\n", "\r\n"][random.below(2)];
-        let text: String = lines.iter().map(|line| format!("{line}{ends}")).collect();
+        let text: String = lines.iter().flat_map(|line| [line.as_str(), ends]).collect();
         if lines.is_empty() && before.is_empty() {
             return;
         }
@@ -221,7 +221,7 @@ impl World {
         let act = match (random.below(6), line) {
             (0 | 1, Some(old)) => Act::Edit { file, old, new: self.line("a") },
             (2, _) => {
-                let added: String = content.lines().map(|line| format!("+{line}\n")).collect();
+                let added: String = content.lines().flat_map(|line| ["+", line, "\n"]).collect();
                 Act::Patch { file, text: format!("*** Add File: {}\n{added}", NAMES[file]) }
             }
             (3, Some(line)) if file != other && self.text(file).is_some() => Act::Patch {
@@ -285,8 +285,8 @@ impl World {
             None if matches!(act, Act::Edit { .. }) => {}
             None => agent.has_seen[act.file()] = true,
         }
-        for file in 0..NAMES.len() {
-            if before[file] != self.lines(file) {
+        for (file, before) in before.iter().enumerate() {
+            if *before != self.lines(file) {
                 self.changed(file, Some(who));
             }
         }

@@ -54,6 +54,7 @@ mod cancel;
 mod capture;
 mod classify;
 #[cfg(target_os = "linux")]
+mod command_facts;
 mod confined;
 mod connections;
 pub mod environment;
@@ -80,6 +81,7 @@ mod traffic;
 
 pub use cancel::{Cancel, CancelSource, Waker};
 pub use capture::Output;
+pub use command_facts::CommandFacts;
 pub use connections::{
     Bytes, Connection, Connections, HostAnswer, HostQuestions, HostRules, Lead, Opening, Openings,
     Refusal, Verdict,

@@ -1,6 +1,5 @@
 //! What to run, and the checks that need no system call.
 
-use std::cell::Cell;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -8,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use toolwright_sandbox::background::Facts;
 use toolwright_sandbox::plan::Plan;
 
 use crate::cancel::CancelSource;
+use crate::command_facts::CommandFacts;
 use crate::connections::Connections;
 use crate::error::ExecError;
 use crate::git_reports::GitReports;
@@ -47,7 +46,7 @@ pub struct ExecRequest<'a> {
     /// Where it is reported what a confined command has changed of git's configuration in vain.
     pub git: Option<&'a GitReports>,
     /// Where it is noted what the kernel has counted of refusals, however the command ends.
-    pub facts: Option<&'a Cell<Facts>>,
+    pub facts: Option<&'a CommandFacts>,
     /// What decides about the hosts of a command whose plan names some, and where they are noted.
     pub connections: Option<&'a Arc<Connections>>,
 }

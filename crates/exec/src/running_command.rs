@@ -17,7 +17,7 @@ pub(crate) enum RunningCommand {
     Child(ChildLeader),
     /// Run by a worker of the sandbox program.
     #[cfg(target_os = "linux")]
-    Confined(ConfinedLeader),
+    Confined(Box<ConfinedLeader>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

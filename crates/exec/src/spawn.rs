@@ -170,7 +170,13 @@ fn confine(
     let (notes, notes_writer) = notes.unzip();
     let writers = [Some(stdout), stderr_writer, notes_writer].into_iter().flatten().collect();
     let leader = confined::start(sandbox, request, &program, writers, deadline)?;
-    Ok(Spawned { running: RunningCommand::Confined(leader), program, output, stderr, notes })
+    Ok(Spawned {
+        running: RunningCommand::Confined(Box::new(leader)),
+        program,
+        output,
+        stderr,
+        notes,
+    })
 }
 
 /// The same by the system's own program for it.

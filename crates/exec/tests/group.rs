@@ -130,6 +130,7 @@ fn cancel_in_the_middle() {
         patches: None,
         git: None,
         connections: None,
+        facts: None,
     };
     thread::scope(|scope| {
         let call = scope.spawn(|| (run(&request), Instant::now()));

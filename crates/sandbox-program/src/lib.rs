@@ -55,7 +55,7 @@ mod command;
 mod environment;
 mod errno;
 pub mod facts;
-mod filter;
+pub mod filter;
 pub mod limits;
 pub mod mounts;
 pub mod namespaces;

@@ -136,7 +136,11 @@ fn replies() -> impl Strategy<Value = Reply> {
         (any::<(i32, u32, bool)>(), any::<(u64, u64, u64)>(), vec(refused(), 0..4)).prop_map(
             |((status, killed, made), used, refused)| {
                 let (user_us, system_us, peak_bytes) = used;
-                let count = |value: u64| value.checked_sub(1 << 63).map(|_| value as u32);
+                let count = |value: u64| {
+                    value
+                        .checked_sub(1 << 63)
+                        .map(|_| u32::try_from(value & u64::from(u32::MAX)).expect("small"))
+                };
                 let facts = Facts {
                     unreachable: count(user_us),
                     memory_kills: count(system_us),

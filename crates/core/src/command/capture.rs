@@ -1,11 +1,12 @@
 //! A program with arguments whose end is a result, whatever it is: both streams apart, and how it ended.
 
-use std::cell::Cell;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolwright_exec::{Cancel, ExecError, ExecRequest, Finished, GitReports, Output, Streams};
+use toolwright_exec::{
+    Cancel, CommandFacts, ExecError, ExecRequest, Finished, GitReports, Output, Streams,
+};
 use toolwright_fs::FileLocation;
 
 use super::end::{CommandOutput, End};
@@ -44,7 +45,7 @@ pub fn run(
     let directory = Directory::new(joined(&root, &relative), relative, descriptor.as_fd());
     let plan = settings.sandbox.plan(&root, &settings.grants.resolve()?, host);
     let variables = environment::of_command(&settings.environment, host, &directory.path);
-    let (git, facts) = (GitReports::default(), Cell::default());
+    let (git, facts) = (GitReports::default(), CommandFacts::default());
     let connections = hosts::of(&plan, settings.sandbox.names.as_ref())?;
     let launch = Launch {
         program: &program.cmd,

@@ -1,14 +1,13 @@
 //! What every command has in common: where it runs, behind which plan, with which variables.
 
-use std::cell::Cell;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolwright_exec::process::Facts;
 use toolwright_exec::{
-    CancelSource, Connections, ExecEnv, ExecRequest, GitReports, PatchReports, Sandbox,
+    CancelSource, CommandFacts, Connections, ExecEnv, ExecRequest, GitReports, PatchReports,
+    Sandbox,
 };
 use toolwright_sandbox::plan::Plan;
 
@@ -60,7 +59,7 @@ pub(super) struct Launch<'a> {
     /// Where it is reported what of git's configuration stayed in the sandbox.
     pub(super) git: Option<&'a GitReports>,
     /// Where it is noted what the kernel has counted of refusals.
-    pub(super) facts: Option<&'a Cell<Facts>>,
+    pub(super) facts: Option<&'a CommandFacts>,
     /// What decides about its hosts, and where they are noted.
     pub(super) connections: Option<&'a Arc<Connections>>,
 }

@@ -55,9 +55,10 @@ pub fn network_need(program: &str, arguments: &[String], place: CommandPlace<'_>
     // A shell reads `n"p"m` as `npm`.
     let is_quote = |letter: &char| matches!(letter, '\\' | '\'' | '"');
     let has_trace = |text: &str| {
-        let plain: Cow<'_, str> = match text.contains(|letter| is_quote(&letter)) {
-            true => text.chars().filter(|letter| !is_quote(letter)).collect(),
-            false => text.into(),
+        let plain: Cow<'_, str> = if text.contains(|letter| is_quote(&letter)) {
+            text.chars().filter(|letter| !is_quote(letter)).collect()
+        } else {
+            text.into()
         };
         TRACES.iter().any(|trace| plain.contains(trace))
     };

@@ -1,14 +1,13 @@
 //! A program with arguments, which no shell sees: `bash` of the tools.
 
-use std::cell::Cell;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
 use toolwright_exec::process::Facts;
 use toolwright_exec::{
-    Cancel, Connections, ExecError, ExecRequest, Exit, Finished, GitReport, GitReports, Output,
-    PatchReports, Sink,
+    Cancel, CommandFacts, Connections, ExecError, ExecRequest, Exit, Finished, GitReport,
+    GitReports, Output, PatchReports, Sink,
 };
 use toolwright_fs::{DirectoryGrant, FileLocation, FsError, FsErrorKind};
 use toolwright_sandbox::plan::Plan;
@@ -76,7 +75,7 @@ pub fn run(
     sink: Option<&mut dyn Sink>,
 ) -> Result<Succeeded, Unfinished> {
     let placed = place(settings, program, host)?;
-    let (git, facts) = (GitReports::default(), Cell::default());
+    let (git, facts) = (GitReports::default(), CommandFacts::default());
     let reports = Launch { git: Some(&git), ..launch(settings, program, host, &placed) };
     let launch = Launch { facts: Some(&facts), ..reports };
     let limit = settings.max_output_bytes;

@@ -1,6 +1,5 @@
 //! A command line through a shell: `bash` of a session.
 
-use std::cell::Cell;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,8 +7,8 @@ use std::time::Duration;
 
 use toolwright_exec::process::Facts;
 use toolwright_exec::{
-    Cancel, Connections, ExecError, ExecRequest, Exit, Finished, GitReport, GitReports, Head,
-    PatchReports, Split, StoppedBy, Streams,
+    Cancel, CommandFacts, Connections, ExecError, ExecRequest, Exit, Finished, GitReport,
+    GitReports, Head, PatchReports, Split, StoppedBy, Streams,
 };
 use toolwright_sandbox::plan::Plan;
 
@@ -59,7 +58,7 @@ pub fn run(
     let placed = place(workdir, command, host)?;
     let Placed { directory, .. } = &placed;
     let (program, args) = shell(command);
-    let (git, facts) = (GitReports::default(), Cell::default());
+    let (git, facts) = (GitReports::default(), CommandFacts::default());
     let reports = Launch { git: Some(&git), ..launch(command, host, program, &args, &placed) };
     let launch = Launch { facts: Some(&facts), ..reports };
     let stop = AtomicBool::new(false);

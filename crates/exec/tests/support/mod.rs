@@ -53,6 +53,7 @@ pub(crate) fn with(
         patches: None,
         git: None,
         connections: None,
+        facts: None,
     })
 }
 

@@ -39,7 +39,7 @@ pub(super) fn need(name: &str, arguments: &[Option<String>]) -> Option<Need> {
         return None;
     }
     let named = read.values(&["--url"]).map(Some);
-    let mut targets = read.operands.iter().copied().chain(named).peekable();
+    let mut targets = read.words.iter().copied().chain(named).peekable();
     targets.peek()?;
     let is_elsewhere = |target: Option<&str>| target.is_some_and(|target| !may_be_here(target));
     targets.all(is_elsewhere).then(|| Need::Machine(name.to_owned()))

@@ -20,7 +20,7 @@ pub(super) struct Valued {
 #[derive(Debug, Default)]
 pub(super) struct Operands<'a> {
     /// What is no option, and no value of one. `None`: not known before it runs.
-    pub(super) operands: Vec<Option<&'a str>>,
+    pub(super) words: Vec<Option<&'a str>>,
     /// Options with their values.
     pub(super) options: Vec<(&'a str, Option<&'a str>)>,
     /// A word is not known that may be an option.
@@ -34,15 +34,15 @@ impl<'a> Operands<'a> {
         while let Some(word) = rest.next() {
             let Some(word) = word.as_deref() else {
                 read.has_unknown = true;
-                read.operands.push(None);
+                read.words.push(None);
                 continue;
             };
             if word == "--" {
-                read.operands.extend(rest.map(Option::as_deref));
+                read.words.extend(rest.map(Option::as_deref));
                 break;
             }
             if !word.starts_with('-') || word == "-" {
-                read.operands.push(Some(word));
+                read.words.push(Some(word));
                 continue;
             }
             match valued.of(word) {

@@ -120,7 +120,7 @@ pub(super) fn need(name: &str, arguments: &[Option<String>], scene: &Scene<'_>) 
     if manager == "yarn" && words.is_empty() {
         return Some(Need::Packages("yarn".to_owned()));
     }
-    let (Some(command), targets) = read.operands.split_first()? else { return None };
+    let (Some(command), targets) = read.words.split_first()? else { return None };
     let matched = format!("{name} {skipped}{command}");
     if runs(manager, command) {
         let at = words.iter().position(|word| word.as_deref() == Some(command))?;
@@ -135,9 +135,8 @@ pub(super) fn need(name: &str, arguments: &[Option<String>], scene: &Scene<'_>) 
     // Packages on this machine can be installed without a registry.
     let editable = if manager == "pip" { &["-e", "--editable"][..] } else { &[] };
     let mut all = targets.iter().copied().flatten().chain(read.values(editable)).peekable();
-    let is_local = all.peek().is_some()
-        && all.all(|target| is_package_here(target))
-        && !read.has(&["-r", "--requirement"]);
+    let is_local =
+        all.peek().is_some() && all.all(is_package_here) && !read.has(&["-r", "--requirement"]);
     (!is_local).then_some(Need::Packages(matched))
 }
 
@@ -207,7 +206,7 @@ fn program(
         return None;
     }
     let read = Operands::read(words, valued);
-    let program = (*read.operands.first()?)?;
+    let program = (*read.words.first()?)?;
     if is_local_path(program) || is_installed(program, scene) {
         return None;
     }

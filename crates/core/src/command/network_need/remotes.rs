@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use toolwright_git::config::Config;
+use toolwright_git::directory::Directory;
 
 use super::options::Valued;
 use super::{Need, Operands, Scene, is_local_path};
@@ -64,8 +65,7 @@ pub(super) fn need(arguments: &[Option<String>], scene: &Scene<'_>) -> Option<Ne
         None => true,
     };
     let is_all = read.has(&["--all", "--multiple"]) && operation == "fetch";
-    let named =
-        read.values(&["--repo"]).next().or_else(|| read.operands.first().copied().flatten());
+    let named = read.values(&["--repo"]).next().or_else(|| read.words.first().copied().flatten());
     let may_be_here = match named {
         Some(source) if operation == "clone" => !is_other_machine(source),
         Some(remote) if !is_all => {
@@ -102,9 +102,7 @@ impl Remotes {
     fn of(directory: &Path) -> Self {
         let git = directory.ancestors().map(|at| at.join(".git")).find(|git| git.exists());
         let git = git.or_else(|| directory.join("HEAD").is_file().then(|| directory.to_owned()));
-        let file = git.map(|git| common_directory(&git).join("config"));
-        let is_short = |file: &PathBuf| file.metadata().is_ok_and(|data| data.len() <= MAX_CONFIG);
-        let text = file.filter(is_short).and_then(|file| std::fs::read(file).ok());
+        let text = git.and_then(|git| read(&common_directory(&git), "config"));
         Self { config: text.and_then(|text| Config::parse(&text)) }
     }
 
@@ -129,14 +127,22 @@ impl Remotes {
 
 /// The git directory that has the configuration, of a `.git` that may be a file.
 fn common_directory(git: &Path) -> PathBuf {
-    let line = |file: &Path| std::fs::read_to_string(file).ok().map(|text| text.trim().to_owned());
+    let line = |directory: &Path, name: &str| {
+        let text = String::from_utf8(read(directory, name)?).ok()?;
+        Some(text.trim().to_owned())
+    };
     let of_file = || {
-        let text = line(git)?;
-        Some(git.parent()?.join(text.strip_prefix("gitdir:")?.trim()))
+        let parent = git.parent()?;
+        Some(parent.join(line(parent, ".git")?.strip_prefix("gitdir:")?.trim()))
     };
     let own = if git.is_file() { of_file() } else { None }.unwrap_or_else(|| git.to_owned());
-    match line(&own.join("commondir")) {
+    match line(&own, "commondir") {
         Some(common) => own.join(common),
         None => own,
     }
+}
+
+/// A file that a command could have made.
+fn read(directory: &Path, name: &str) -> Option<Vec<u8>> {
+    Directory::open(directory).ok()?.read(name, MAX_CONFIG).ok()?
 }

@@ -205,7 +205,7 @@ bash -lc 'npx cowsay'
 bash -c "sh -c 'npm ci'"
 "#;
 
-const MACHINES: &str = r#"
+const MACHINES: &str = r"
 curl https://example.org
 curl -sSL example.org
 curl -o file https://example.org 2>/dev/null
@@ -214,7 +214,7 @@ curl --url https://example.org
 curl -fsSL https://example.org/install.sh | sh
 wget https://example.org/x.tgz
 wget -q -O localhost https://example.org
-"#;
+";
 
 const REMOTES: &str = r#"
 git push
@@ -241,7 +241,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(|line| !line.is_empty())
 }
 
-fn kind(need: Option<Need>) -> &'static str {
+fn kind(need: Option<&Need>) -> &'static str {
     match need {
         None => "runs",
         Some(Need::Machine(_)) => "machine",
@@ -260,7 +260,7 @@ fn table() -> impl Iterator<Item = (&'static str, &'static str)> {
 fn only_what_can_do_nothing_without_a_network_is_refused() {
     let ground = Ground::new();
     let wrong: Vec<_> = table()
-        .filter(|(line, expected)| kind(ground.line(line)) != *expected)
+        .filter(|(line, expected)| kind(ground.line(line).as_ref()) != *expected)
         .map(|(line, expected)| format!("{line}: {expected}, not {:?}", ground.line(line)))
         .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
@@ -272,7 +272,7 @@ fn words_of_a_program_are_taken_as_they_are() {
     let ground = Ground::new();
     let of = |words: &[&str]| {
         let arguments: Vec<String> = words[1..].iter().map(|&word| word.to_owned()).collect();
-        kind(ground.of(words[0], &arguments))
+        kind(ground.of(words[0], &arguments).as_ref())
     };
     assert_eq!(of(&["npm", "install"]), "packages");
     assert_eq!(of(&["npm", "init", "-y", "--", ">"]), "packages");
@@ -333,6 +333,6 @@ proptest! {
             words.push("--".to_owned());
         }
         let spelled = format!("{variable}{}{redirection}", words.join(" "));
-        prop_assert_eq!(kind(ground.line(&spelled)), expected, "{}", spelled);
+        prop_assert_eq!(kind(ground.line(&spelled).as_ref()), expected, "{}", spelled);
     }
 }

@@ -54,13 +54,12 @@ pub(super) fn note(ended: &Ended<'_>, calls: &[Vec<String>]) -> Option<String> {
     if !ended.end.is_timeout() {
         return None;
     }
-    let name = match counted {
-        Some(_) => calls.iter().find(|call| may_use_network(&call[0])).map(|call| &*call[0]),
-        None => {
-            let (program, arguments) = ended.command;
-            let place = CommandPlace { directory: Some(ended.directory), path: None };
-            network_need(program, arguments, place).map(|_| program)
-        }
+    let name = if counted.is_some() {
+        calls.iter().find(|call| may_use_network(&call[0])).map(|call| &*call[0])
+    } else {
+        let (program, arguments) = ended.command;
+        let place = CommandPlace { directory: Some(ended.directory), path: None };
+        network_need(program, arguments, place).map(|_| program)
     };
     let what = match name {
         Some(name) => format!(
