@@ -188,11 +188,18 @@ fn changes_of_calls_that_run_together_are_nobody_elses() {
     assert!(!project.path("b").exists());
 }
 
+/// Ignore files count in a repository.
+fn make_repository(project: &Project) {
+    for directory in [".git/objects", ".git/refs"] {
+        std::fs::create_dir_all(project.path(directory)).unwrap();
+    }
+    project.write(".git/HEAD", "ref: refs/heads/main\n");
+}
+
 #[test]
 fn ignored_files_cost_nothing_and_are_never_touched() {
     let project = Project::new();
-    std::fs::create_dir(project.path(".git")).unwrap();
-    project.write(".git/HEAD", "ref: refs/heads/main\n");
+    make_repository(&project);
     project.write(".gitignore", "target/\n.env\n");
     project.write("target/big", "1");
     project.write(".env", "SECRET=1");
@@ -215,7 +222,7 @@ fn ignored_files_cost_nothing_and_are_never_touched() {
 #[test]
 fn a_file_that_became_ignored_is_not_overwritten() {
     let project = Project::new();
-    std::fs::create_dir(project.path(".git")).unwrap();
+    make_repository(&project);
     project.write("log/a", "1");
     project.write("log/b", "1");
     let first = project.take();
@@ -241,7 +248,7 @@ fn options_take_in_and_leave_out() {
         ..Options::default()
     };
     let project = Project::with(options);
-    std::fs::create_dir(project.path(".git")).unwrap();
+    make_repository(&project);
     project.write(".gitignore", "target/\n");
     project.write("target/a", "1");
     project.write("node_modules/a", "1");

@@ -357,8 +357,8 @@ fn a_host_with_many_inheritable_descriptors() {
         // The interpreter of a script does not inherit them either.
         let host = std::process::id();
         for process in [supervisors(host), workers(host)].concat() {
-            let open = fs::read_dir(format!("/proc/{process}/fd"));
-            assert!(open.map_or(0, Iterator::count) < 20);
+            let open = fs::read_dir(format!("/proc/{process}/fd")).map_or(0, Iterator::count);
+            assert!(open < 40, "{open}");
         }
     }
     assert!(descriptors() < before + 20);
