@@ -187,11 +187,11 @@ describe('roots that a user would have', () => {
     expectNothingOutside(fixture)
   })
 
-  test('one that is made after the tools is known from the first call on', async () => {
+  test('one that is not there makes no tools, and one that is made anew is another one', async () => {
     const fixture = place()
-    const { read, write } = createTools({ rootDir: fixture.at('later') })
-    expect((await refusal(read.execute({ path: 'f' }))).code).toBe('TOOL_ROOT_INVALID')
+    expect(() => createTools({ rootDir: fixture.at('later') })).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }))
     mkdirSync(fixture.at('later'))
+    const { read, write } = createTools({ rootDir: fixture.at('later') })
     await write.execute({ path: 'f', content: 'x' })
     expect(await read.execute({ path: 'f' })).toBe('x')
     rmSync(fixture.at('later'), { recursive: true })

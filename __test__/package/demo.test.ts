@@ -147,7 +147,7 @@ describe('an OpenAI-compatible server', { timeout: 60_000 }, () => {
       expect(model).toBe('test')
     }
     const tools = Object.fromEntries(run.requests[0]!.tools.map(({ function: { name, parameters } }) => [name, parameters]))
-    expect(Object.keys(tools).sort()).toEqual(['bash', 'edit', 'grep', 'read', 'write'])
+    expect(Object.keys(tools).sort()).toEqual(['bash', 'edit', 'glob', 'grep', 'read', 'write'])
     expect(tools['edit']).toMatchObject({
       type: 'object',
       properties: { path: { type: 'string' }, patch: { type: 'string' } },

@@ -79,7 +79,9 @@ describe('R32 web_search', () => {
     expect(results[0].snippet.length).toBeLessThan(3_000)
     expect(dataOf(await call('web_search', { query: 'x' })).results).toHaveLength(10)
     expect(asked).toEqual([3, 10])
-    for (const max_results of [0, 21, 1.5, '3'])
+    // Models that have to give every argument give 0 for none.
+    expect(dataOf(await call('web_search', { query: 'x', max_results: 0 })).results).toHaveLength(10)
+    for (const max_results of [-1, 21, 1.5, '3'])
       expect(failureOf(await call('web_search', { query: 'x', max_results })).code).toBe('invalid_arguments')
   })
 
