@@ -41,12 +41,15 @@ fn of_line(ended: &Ended<'_>, line: &str, near: &[&str]) -> Option<Denial> {
         return None;
     }
     let mut words: Vec<_> = [line].iter().chain(near).flat_map(|line| named(line)).collect();
+    // Shells do not quote a name.
+    words.extend(line.split([' ', '\t', ':']).filter(|word| !word.is_empty()).map(str::to_owned));
     // A line begins with the program that has printed it.
     words.sort_by_key(|word| line.starts_with(&**word));
     let places = working_directories(ended);
     let paths = words.iter().flat_map(|word| places.iter().filter_map(|at| located(at, word)));
     paths.into_iter().find_map(|path| {
-        let closed = || refused.then(|| unreadable(ended, &path)).flatten();
+        // What is closed is covered by what cannot be written.
+        let closed = || (refused || read_only).then(|| unreadable(ended, &path)).flatten();
         let option = unwritable(ended, &path, read_only, busy, refused).or_else(closed)?;
         Some(Denial {
             layer: Layer::Files,

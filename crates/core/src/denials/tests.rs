@@ -23,7 +23,7 @@ impl Scene {
         let plan = Plan {
             root: root.clone(),
             writable: vec![root.clone()],
-            protected: vec![root.join(".git/hooks")],
+            protected: vec![root.join(".git/hooks"), root.join("locked")],
             closed: vec![store],
             limits,
             ..plan(Network::Names, Files::Confined)
@@ -65,6 +65,8 @@ fn a_path_is_named_if_the_plan_closes_it() {
             "root/.git/hooks/x",
             "sandbox.denyWrite",
         ),
+        ("sh: 1: cannot create locked: Read-only file system", "root/locked", "sandbox.denyWrite"),
+        ("bash: line 1: locked: Read-only file system", "root/locked", "sandbox.denyWrite"),
         (
             "mv: cannot move 'a' to '.git/hooks': Device or resource busy",
             "root/.git/hooks",
