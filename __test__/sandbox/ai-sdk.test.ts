@@ -1,9 +1,11 @@
 // The session where the AI SDK hands it over.
+import { existsSync } from 'node:fs'
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { generateText, isStepCount, tool, ToolLoopAgent } from 'ai'
 import { createSandboxSession } from 'toolwright/sandbox'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
+import { eventually } from '../support/processes.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 import { anthropicMessage, startEndpoint } from '../support/scripted-endpoint.ts'
 
@@ -50,7 +52,7 @@ test('tools get it in their options, and an abort of the agent ends their comman
       wait: tool({
         inputSchema: z.object({}),
         execute: async (_, { abortSignal, experimental_sandbox }) => {
-          setTimeout(() => controller.abort(), 100)
+          void eventually(() => existsSync(fixture.at('began')), 10_000).then(() => controller.abort())
           return experimental_sandbox?.run({ command: 'touch began; sleep 20; touch late', ...(abortSignal && { abortSignal }) })
         },
       }),

@@ -1,7 +1,7 @@
 /** Files in other encodings than UTF-8, through every door that reads or changes text. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { createTools } from 'toolwright'
 import { applyPatchTool, createSession, type Session } from 'toolwright/contract'
 import { providerExecutors } from 'toolwright/providers'
@@ -153,8 +153,10 @@ describe('other encodings', () => {
 
 test('write keeps the form of a file that is longer than what is looked at', async () => {
   for (const write of [told, called]) {
-    writeFileSync(file, `\uFEFF${'line\r\n'.repeat(300_000)}`)
-    expect(await write('write', { path: 'file', content: 'a\nb\n' })).toContain('CRLF')
-    expect(readFileSync(file, 'utf8')).toBe('\uFEFFa\r\nb\r\n')
+    // A file that the model has not seen: it is told of changes to others.
+    const long = join(dirname(file), `long-${write === told}`)
+    writeFileSync(long, `\uFEFF${'line\r\n'.repeat(300_000)}`)
+    expect(await write('write', { path: basename(long), content: 'a\nb\n' })).toContain('CRLF')
+    expect(readFileSync(long, 'utf8')).toBe('\uFEFFa\r\nb\r\n')
   }
 })
