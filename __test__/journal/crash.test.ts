@@ -41,8 +41,16 @@ async function inspect(fixture: Sandbox): Promise<ToolCallRow[]> {
   const file = join(fixture.outside, 'runs.db')
   if (!existsSync(file)) return []
   const journal = await openJournal(`file:${file}`)
-  await journal.recover()
-  const rows = await journal.listToolCalls('run', 'node', 0)
+  // A child that the process was about to start has its lock until it executes its program.
+  const recovered = async (): Promise<ToolCallRow[]> => {
+    await journal.recover()
+    return journal.listToolCalls('run', 'node', 0)
+  }
+  let rows = await recovered()
+  for (let tries = 0; tries < 50 && rows.some((row) => row.status === 'started'); tries += 1) {
+    await pause(100)
+    rows = await recovered()
+  }
   expect(rows.filter((row) => row.status === 'started')).toEqual([])
   expect(rows.flatMap((row) => complaint(fixture, row) ?? [])).toEqual([])
   // Every effect has a row.
