@@ -32,6 +32,7 @@ declare module '@dbos-inc/dbos-sdk' {
 }
 
 declare module '@restatedev/restate-sdk' {
+  export class TerminalError extends Error {}
   export interface Context {
     request(): { id: string }
     run<T>(name: string, fn: () => Promise<T>): PromiseLike<T>

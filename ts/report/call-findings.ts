@@ -19,7 +19,7 @@ function refuser(code: string, details: Fields): Refusal['layer'] | undefined {
   const own = Object.hasOwn(contractCodeOf, code) ? contractCodeOf[code as ToolErrorCode] : code
   if (!Object.hasOwn(contractCodes, own) || contractCodes[own as ContractCode] !== 'refused') return undefined
   if (/NETWORK|GIT_REMOTE/u.test(code) || typeof details['host'] === 'string') return 'network'
-  return /^TOOL_PATH_/.test(code) ? 'files' : 'permission'
+  return code.includes('_PATH_') ? 'files' : 'permission'
 }
 
 /** The files that a call has changed: by its checkpoints if there are some, and otherwise by what its row says. */
