@@ -153,7 +153,7 @@ describe('an OpenAI-compatible server', { timeout: 60_000 }, () => {
       properties: { path: { type: 'string' }, patch: { type: 'string' } },
       required: ['path', 'patch'],
     })
-    expect(tools['bash']).toMatchObject({ properties: { args: { type: 'array', items: { type: 'string' } } } })
+    expect(tools['bash']).toMatchObject({ properties: { args: { type: ['array', 'null'], items: { type: 'string' } } } })
 
     const [grep, read, red, edit, green] = toolMessages(run.requests[5])
     expect(grep).toMatch(/^src\/tax\.js:\d+:.*percentOf/m)

@@ -52,11 +52,9 @@ impl Entry {
             Some(Known::Text(text)) => {
                 let old = lines(text);
                 let mut others = blocks(&old, &before_lines);
-                // What the edit itself replaces was its context.
-                others.retain(|block| {
-                    !is_covered(&block.new, &covered)
-                        && !own.iter().any(|one| overlap(&one.old, &block.new))
-                });
+                others.retain(|block| !is_covered(&block.new, &covered));
+                // What the edit itself replaces was its context. The rest of such a change was not.
+                let others: Vec<_> = others.iter().flat_map(|block| rest(block, &own)).collect();
                 if let Some(first) = own.first().filter(|_| !others.is_empty()) {
                     let is_above = |block: &Block| block.new.end <= first.old.start;
                     let shifts = |block: &Block| block.new.len() != block.old.len();
@@ -141,10 +139,29 @@ fn without(
     for (range, instead) in pieces {
         lines.extend(&before[at.min(range.start)..range.start]);
         lines.extend(instead);
-        at = range.end;
+        at = at.max(range.end);
     }
     lines.extend(&before[at..]);
     joined(lines)
+}
+
+/// A change of others without the lines that the edit replaces. The first piece has what it replaced itself.
+fn rest(block: &Block, own: &[Block]) -> Vec<Block> {
+    if !own.iter().any(|one| overlap(&one.old, &block.new)) {
+        return vec![block.clone()];
+    }
+    let mut pieces = Vec::new();
+    let mut at = block.new.start;
+    for one in own.iter().filter(|one| overlap(&one.old, &block.new)) {
+        pieces.push(at..one.old.start.max(at));
+        at = at.max(one.old.end);
+    }
+    pieces.push(at..block.new.end.max(at));
+    pieces.retain(|piece| !piece.is_empty());
+    let replaced =
+        |first: bool| if first { block.old.clone() } else { block.old.end..block.old.end };
+    let of = |(index, new): (usize, Range<usize>)| Block { old: replaced(index == 0), new };
+    pieces.into_iter().enumerate().map(of).collect()
 }
 
 fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
@@ -154,4 +171,31 @@ fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
 /// How many lines are between two ranges.
 fn gap(one: &Range<usize>, other: &Range<usize>) -> usize {
     if one.end <= other.start { other.start - one.end } else { one.start.saturating_sub(other.end) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::Ledger;
+
+    /// The context of an edit is what it replaces, and not all of a change that it is a part of.
+    #[test]
+    fn an_edit_within_a_change_of_others_shows_the_rest_of_it() {
+        let (ledger, path) = (Ledger::default(), Path::new("/file"));
+        ledger.written(path, b"one\ntwo\nend\n");
+        let (before, after) = (b"three\nfour\nend\n", b"mine\nfour\nend\n");
+        let edited = ledger.judge_edit(path, before, after, 1000);
+        assert!(edited.is_beside);
+        let near = edited.near.as_ref().expect("shown");
+        assert!(near.text.contains("+four") && !near.text.contains("+three"), "{near:?}");
+    }
+
+    #[test]
+    fn an_edit_of_all_that_others_have_changed_has_seen_it() {
+        let (ledger, path) = (Ledger::default(), Path::new("/file"));
+        ledger.written(path, b"one\ntwo\nend\n");
+        let edited = ledger.judge_edit(path, b"three\nend\n", b"mine\nend\n", 1000);
+        assert!(edited.near.is_none() && !edited.is_beside);
+    }
 }
