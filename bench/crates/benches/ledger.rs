@@ -13,7 +13,7 @@ fn main() {
 #[divan::bench(args = [1_000, 20_000])]
 fn read(bencher: Bencher<'_, '_>, bytes: usize) {
     let (ledger, text) = (Ledger::default(), text(&source_lines(1, bytes)));
-    let path = Path::new("/work/project/src/file.ts");
+    let path = Path::new("/srv/project/src/file.ts");
     bencher.bench(|| {
         let since = ledger.now();
         ledger.shown(black_box(path), since, Shown::Whole(text.as_bytes()));
@@ -23,7 +23,7 @@ fn read(bencher: Bencher<'_, '_>, bytes: usize) {
 #[divan::bench(args = [1_000, 20_000])]
 fn ask_and_write(bencher: Bencher<'_, '_>, bytes: usize) {
     let (ledger, text) = (Ledger::default(), text(&source_lines(1, bytes)));
-    let path = Path::new("/work/project/src/file.ts");
+    let path = Path::new("/srv/project/src/file.ts");
     ledger.written(path, text.as_bytes());
     bencher.bench(|| {
         let replaced = ledger.judge(black_box(path), text.as_bytes(), Some(b"new\n"), 8_000);

@@ -18,7 +18,7 @@ use std::ffi::CString;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Instant;
 
-use rustix::fs::{FileType, OFlags, fstat, fstatfs};
+use rustix::fs::{FileType, OFlags, StatFs, fstat, fstatfs};
 use rustix::io::Errno;
 use rustix::net::sockopt::{socket_domain, socket_type};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, getsockname, listen};
@@ -42,13 +42,18 @@ const MAX_ADDRESS: usize = 110;
 /// File systems in which the kernel's list numbers a file as the file itself is numbered, and no two files alike. (Btrfs
 /// is not one of them.)
 const NUMBERED: [u64; 6] = [
-    0xEF53,      // ext2, ext3 and ext4
-    0x5846_5342, // xfs
+    0xEF53, // ext2, ext3 and ext4
+    XFS,
     0x0102_1994, // tmpfs
     0x794C_7630, // overlayfs
     0xF2F5_2010, // f2fs
     0x2FC1_2FC1, // zfs
 ];
+
+const XFS: u64 = 0x5846_5342;
+/// XFS numbers a file by its place. In a larger one a number can have more than the 32 bits that the list shows, and a
+/// socket of a command could pass for a file whose number ends alike.
+const MAX_XFS_BYTES: u64 = 1 << 39;
 
 /// Where the sockets of commands are.
 #[derive(Debug, Clone, Copy)]
@@ -215,8 +220,9 @@ impl OwnSockets {
         if pins.iter().any(|(pinned, _)| *pinned == known) {
             return Ok(file);
         }
-        let kind = u64::try_from(fstatfs(&file)?.f_type).unwrap_or_default();
-        if !NUMBERED.contains(&kind) || !self.list.has(known) {
+        let system = fstatfs(&file)?;
+        let kind = u64::try_from(system.f_type).unwrap_or_default();
+        if !is_numbered(kind, size_of(&system)) || !self.list.has(known) {
             return Err(Errno::ACCESS);
         }
         if pins.len() == PINS {
@@ -297,6 +303,15 @@ impl Pending {
     }
 }
 
+/// Whether the list tells the files of a file system apart, which has so many bytes.
+fn is_numbered(kind: u64, bytes: u64) -> bool {
+    NUMBERED.contains(&kind) && (kind != XFS || bytes <= MAX_XFS_BYTES)
+}
+
+fn size_of(system: &StatFs) -> u64 {
+    system.f_blocks.saturating_mul(u64::try_from(system.f_bsize).unwrap_or(u64::MAX))
+}
+
 fn is_of_unix(bytes: &[u8]) -> bool {
     bytes.first_chunk().is_some_and(|family| u16::from_ne_bytes(*family) == 1)
 }
@@ -312,4 +327,16 @@ fn path_of(bytes: &[u8]) -> Result<Option<CString>, Errno> {
     }
     let path = bytes[PATH..].split(|byte| *byte == 0).next().unwrap_or_default();
     CString::new(path).map(Some).map_err(|_| Errno::INVAL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_the_list_cuts_off_is_not_believed() {
+        const BTRFS: u64 = 0x9123_683E;
+        assert!(is_numbered(XFS, MAX_XFS_BYTES) && !is_numbered(XFS, MAX_XFS_BYTES + 1));
+        assert!(is_numbered(0xEF53, u64::MAX) && !is_numbered(BTRFS, 1));
+    }
 }
