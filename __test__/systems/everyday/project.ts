@@ -3,6 +3,8 @@ export interface Project {
   name: string
   /** Programs that have to be on PATH. Without one of them the project is skipped, by name. */
   needs?: string[]
+  /** Its programs refuse to run as root. */
+  notAsRoot?: true
   /** Its files, by path. */
   files?: Record<string, string>
   /** What makes it ready, outside, with the network. */

@@ -29,9 +29,12 @@ export function users(): string[] {
   return userInfo().uid === 0 ? ['root', 'an ordinary user'] : ['this user']
 }
 
-/** A program that a project needs and this machine does not have. */
-export function missingProgram({ needs = [] }: Project): string | undefined {
-  return needs.find((name) => spawnSync('sh', ['-c', `command -v ${name}`], { env: environment('/') }).status !== 0)
+const identityOf = (user: string): { uid?: number; gid?: number } => (user === 'an ordinary user' ? { uid: ORDINARY, gid: ORDINARY } : {})
+
+/** A program that a project needs and a user of this machine does not have. */
+export function missingProgram({ needs = [] }: Project, user: string): string | undefined {
+  const options = { env: environment('/'), cwd: '/', ...identityOf(user) }
+  return needs.find((name) => spawnSync('sh', ['-c', `command -v ${name}`], options).status !== 0)
 }
 
 /** Programs of PostgreSQL lie in a directory for each version. */
@@ -126,7 +129,7 @@ export class Everyday {
   run(project: Project, folder: string, user: string, isInside: boolean): Run {
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
     spawnSync('cp', ['-a', join(dirname(folder), 'template'), folder])
-    const identity = user === 'an ordinary user' ? { uid: ORDINARY, gid: ORDINARY } : {}
+    const identity = identityOf(user)
     if ('uid' in identity) spawnSync('chown', ['-R', `${ORDINARY}:${ORDINARY}`, folder])
     const request = JSON.stringify({ rootDir: folder, script: project.script, isInside, timeoutMs: TIMEOUT_MS })
     const ran = spawnSync(process.execPath, [join(this.#host.folder, 'runner.mjs'), request], {

@@ -11,6 +11,7 @@ export const SERVICES: Project[] = [
   },
   {
     name: 'postgres by its default socket',
+    notAsRoot: true,
     needs: ['initdb', 'pg_ctl', 'psql'],
     script:
       'd=/tmp/everyday-pg; rm -rf $d; initdb -D $d -U me -A trust > log 2>&1 && pg_ctl -D $d -o "-k $d -c listen_addresses=" -w -l $d/log start > log && psql -h $d -U me -d postgres -Atc "select 1 + 2"; r=$?; pg_ctl -D $d -m fast -w stop > log; rm -rf $d; exit $r',
