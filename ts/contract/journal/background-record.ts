@@ -31,7 +31,7 @@ export interface RecordedWork {
 /** Work of earlier openings whose outcome the parent did not get. */
 export interface UndeliveredWork {
   works: { work: BackgroundWork; end: WorkEnd; recorded: RecordedWork }[]
-  /** When to look again, in milliseconds since 1970, if some is done on another machine. */
+  /** When to look again, in milliseconds since 1970, if some may go on in another process. */
   lookAgainAtMs: number | undefined
   /** The highest number that a process of an earlier opening has in its id. */
   processes: number
@@ -45,6 +45,8 @@ const PROCESS_DIED = 'has ended: the program that ran it was ended'
 const PROCESS_SILENT = 'is not known any longer: it was started on another machine'
 /** Extra time for a task on another machine, since clocks differ. */
 const GRACE_MS = 60_000
+/** The pause before a process that runs is looked at again. One that was killed may take this long to go. */
+const PAUSE_MS = 1_000
 
 /**
  * The background tasks and the processes of a session in a journal. Each has a row under a node beside the session's own, and a
@@ -110,10 +112,9 @@ export class BackgroundRecord {
       this.#returned.add(numbersOf(row))
       return [{ work, end, recorded: this.#recorded(work, row) }]
     })
-    const waiting = undelivered.filter((row) => !this.#returned.has(numbersOf(row))).map(dueAtMs)
-    const lookAgainAtMs = Math.min(Infinity, ...waiting)
+    const waits = undelivered.some((row) => !this.#returned.has(numbersOf(row)))
     const processes = rows.map(workOf).map((work) => (isProcess(work) ? Number(/^p(\d{1,9})$/u.exec(work.processId)?.[1] ?? 0) : 0))
-    return { works, lookAgainAtMs: lookAgainAtMs === Infinity ? undefined : lookAgainAtMs, processes: Math.max(0, ...processes) }
+    return { works, lookAgainAtMs: waits ? now + PAUSE_MS : undefined, processes: Math.max(0, ...processes) }
   }
 
   #recorded(work: BackgroundWork, { attempt, seq }: Pick<ToolCallKey, 'attempt' | 'seq'>): RecordedWork {

@@ -10,13 +10,14 @@ use super::{Grounds, Numbers, PROJECT, factor, has_namespaces, none_of, seed};
 /// How many commands an ordinary run has.
 const ORDINARY: u64 = 2;
 
-/// What makes a git directory `$G` that no person has made. `$N` is a number.
+/// What makes a git directory `$G` that no person has made. `$N` is a number. None of it lies under a name that git
+/// does not look for: a bare repository of plain files is in force while the command runs unless `git` is strict.
 const MADE: [&str; 9] = [
     "git init -q n$N; G=n$N/.git",
     "git clone -q $BESIDE/lib n$N; G=n$N/.git",
     "git init -q q$N; mv q$N n$N; G=n$N/.git",
     "git init -q q$N/w; mkdir n$N; mv q$N/w/.git n$N/.git; G=n$N/.git",
-    "cp -r .git q$N; mkdir n$N; cp -r q$N n$N/.git; G=n$N/.git",
+    "mkdir n$N; cp -r .git n$N/.git; G=n$N/.git",
     "git init -q n$N/b/c/d/e/f/g/h/i; G=n$N/b/c/d/e/f/g/h/i/.git; git -C n$N/b/c/d/e/f/g/h/i commit -q --allow-empty -m x; git add n$N/b/c/d/e/f/g/h/i",
     "rm -rf gl; git init -q gl; G=gl/.git",
     "mkdir -p n$N/.git; G=n$N/.git; mkdir -p $G/objects $G/refs; echo ref: refs/heads/main > $G/HEAD",
