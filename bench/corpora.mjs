@@ -4,7 +4,7 @@ import { numbersFrom } from './random.mjs'
 import { NOUNS, sourceText, VERBS } from './source-text.mjs'
 
 /** Part of every corpus's name: raise it when the generator gives other files. */
-const GENERATION = 1
+const GENERATION = 2
 
 /**
  * A tree of files that look like a project's.
@@ -62,7 +62,8 @@ function writeCorpus(corpus, folder) {
   // Files are cut from one long text: to write each one anew would take minutes.
   const pool = Buffer.from(sourceText(corpus.files, POOL_BYTES))
   // A repository of its own, so that ignore files of the folders above have no say in it.
-  mkdirSync(join(folder, '.git'), { recursive: true })
+  for (const name of ['objects', 'refs']) mkdirSync(join(folder, '.git', name), { recursive: true })
+  writeFileSync(join(folder, '.git', 'HEAD'), 'ref: refs/heads/main\n')
   writeFileSync(join(folder, '.gitignore'), 'node_modules/\ntarget/\n*.log\n!keep.log\n')
 
   const folders = makeFolders(folder, Math.max(3, Math.round(corpus.files / 12)), random)

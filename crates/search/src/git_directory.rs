@@ -19,7 +19,7 @@ pub(crate) fn is_repository(git: &Path, open: &dyn Fn(&Path) -> io::Result<File>
     match open(git) {
         Ok(file) => match file.metadata() {
             Ok(metadata) if metadata.is_dir() => has_parts(&file),
-            Ok(_) => content(file).is_some_and(|content| pointer(&content).is_some()),
+            Ok(_) => content(file).is_ok_and(|content| pointer(&content).is_some()),
             Err(_) => false,
         },
         // A link that leads out of the root is refused, and is a repository of somebody's.
@@ -34,11 +34,11 @@ pub(crate) fn is_repository(git: &Path, open: &dyn Fn(&Path) -> io::Result<File>
 
 fn has_parts(git: &File) -> bool {
     let has = |name: &str| statat(git, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
-    has("HEAD") && (has("commondir") || has("objects") && has("refs"))
+    has("HEAD") && (has("objects") && has("refs") || has("commondir"))
 }
 
 /// Reads the content of a file.
-type ReadFile<'a> = dyn Fn(&Path) -> Option<Vec<u8>> + 'a;
+pub(crate) type ReadFile<'a> = dyn Fn(&Path) -> io::Result<Vec<u8>> + 'a;
 
 /// The `info/exclude` of the repository whose `.git` is at the absolute path `git`. `read` reads a file,
 /// as far as the caller may read it.
@@ -47,22 +47,27 @@ type ReadFile<'a> = dyn Fn(&Path) -> Option<Vec<u8>> + 'a;
 /// Elsewhere than `read` reaches, only a repository that names this worktree in turn is believed: any
 /// file of the tree may be a `.git` that names a directory.
 pub(crate) fn exclude(git: &Path, read: &ReadFile<'_>) -> Option<Vec<u8>> {
-    if let Some(content) = read(&git.join("info/exclude")) {
-        return Some(content);
+    match read(&git.join("info/exclude")) {
+        Ok(content) => return Some(content),
+        // It is a directory.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(_) => {}
     }
-    let own = lexical(&git.parent()?.join(pointer(&read(git)?)?));
-    let read_elsewhere = |path: &Path| content(open_by_path(path).ok()?);
+    let own = lexical(&git.parent()?.join(pointer(&read(git).ok()?)?));
+    let read_elsewhere = |path: &Path| content(open_by_path(path)?);
     let is_acknowledged = || {
         let back = read_elsewhere(&own.join("gitdir"));
-        back.is_some_and(|back| lexical(&own.join(as_path(first_line(&back)))) == git)
+        back.is_ok_and(|back| lexical(&own.join(as_path(first_line(&back)))) == git)
     };
     let (common, read): (_, &ReadFile<'_>) = match read(&own.join("commondir")) {
-        Some(common) => (common, read),
-        None if is_acknowledged() => (read_elsewhere(&own.join("commondir"))?, &read_elsewhere),
+        Ok(common) => (common, read),
+        Err(_) if is_acknowledged() => {
+            (read_elsewhere(&own.join("commondir")).ok()?, &read_elsewhere)
+        }
         // A submodule's directory is a whole repository.
-        None => (b".".to_vec(), read),
+        Err(_) => (b".".to_vec(), read),
     };
-    read(&lexical(&own.join(as_path(first_line(&common)))).join("info/exclude"))
+    read(&lexical(&own.join(as_path(first_line(&common)))).join("info/exclude")).ok()
 }
 
 /// The directory that a `.git` file names.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::{Mode, OFlags};
 
-use crate::git_directory::exclude;
+use crate::git_directory::{ReadFile, exclude};
 use crate::lru_cache::LruCache;
 
 /// A larger file is not taken for an ignore file: only a hostile one is this large.
@@ -85,7 +85,7 @@ impl DirectoryRules {
         real_path: &Path,
         markers: Markers,
         mut max_rules: usize,
-        read: &dyn Fn(&Path) -> Option<Vec<u8>>,
+        read: &ReadFile<'_>,
     ) -> Self {
         let mut rules = |names: Markers, content: &dyn Fn() -> Option<Vec<u8>>| {
             if !markers.has(names) {
@@ -96,9 +96,9 @@ impl DirectoryRules {
             Some(rules)
         };
         Self {
-            rgignore: rules(Markers::RGIGNORE, &|| read(&real_path.join(".rgignore"))),
-            ignore: rules(Markers::IGNORE, &|| read(&real_path.join(".ignore"))),
-            gitignore: rules(Markers::GITIGNORE, &|| read(&real_path.join(".gitignore"))),
+            rgignore: rules(Markers::RGIGNORE, &|| read(&real_path.join(".rgignore")).ok()),
+            ignore: rules(Markers::IGNORE, &|| read(&real_path.join(".ignore")).ok()),
+            gitignore: rules(Markers::GITIGNORE, &|| read(&real_path.join(".gitignore")).ok()),
             exclude: rules(Markers::GIT, &|| exclude(&real_path.join(".git"), read)),
         }
     }
@@ -124,14 +124,15 @@ pub(crate) fn open_by_path(path: &Path) -> io::Result<File> {
 }
 
 /// The content of a regular file of reasonable size.
-pub(crate) fn content(file: File) -> Option<Vec<u8>> {
-    let metadata = file.metadata().ok()?;
-    if !metadata.is_file() {
-        return None;
-    }
+pub(crate) fn content(file: File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= MAX_FILE_BYTES).then_some(bytes)
+    if file.metadata()?.is_file() {
+        file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 <= MAX_FILE_BYTES {
+            return Ok(bytes);
+        }
+    }
+    Err(io::ErrorKind::InvalidInput.into())
 }
 
 /// The rules of a file with this content in `dir`.

@@ -6,6 +6,7 @@
 //! rule has `!name`. The caller's own patterns choose among what is left: only a pattern that is the very
 //! path or name of a file beats these rules. `.git` itself is never walked.
 
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -147,7 +148,7 @@ impl<'a> IgnoreRules<'a> {
             // files are read here, and nothing of them is ever shown.
             let (markers, repository) = active.applicable(markers);
             let rules = DirectoryRules::load(dir, dir, markers, active.remaining(), &|path| {
-                content(open_by_path(path).ok()?)
+                content(open_by_path(path)?)
             });
             if rules.len() > 0 || repository {
                 active = Arc::new(ActiveRules::new(Some(active), rules, true, repository));
@@ -198,7 +199,8 @@ impl<'a> IgnoreRules<'a> {
         let real_path = self.root.join(dir);
         let rules = DirectoryRules::load(dir, &real_path, markers, active.remaining(), &|path| {
             // A file in the tree may point outside of it. What it points at is not read.
-            content((self.open)(path.strip_prefix(self.root).ok()?).ok()?)
+            let path = path.strip_prefix(self.root).map_err(|_| ErrorKind::PermissionDenied)?;
+            content((self.open)(path)?)
         });
         if rules.len() == 0 && !repository {
             return Arc::clone(active);
