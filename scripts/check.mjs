@@ -1,6 +1,6 @@
 // Everything that CI runs, in the order in which it fails soonest.
 // It starts before anything is installed, so it uses Node's own modules only.
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
 import { createInterface } from 'node:readline'
 import { addCounts, formatCounts, noCounts, parseCounts } from './test/counts.mjs'
@@ -18,7 +18,8 @@ failed, but none when the setup fails.
   --verbose     show the output of the steps that pass, too
   --help        show this text
 
-TOOLWRIGHT_SEED=N repeats a run with the seed it printed.
+The seed of randomised tests is that of the commit, so that a commit is judged alike wherever it is checked.
+TOOLWRIGHT_SEED=N chooses another.
 `
 
 /** `counts`: the last line of the step's output is a count. `streams`: shown as it comes. */
@@ -77,9 +78,16 @@ function runStep({ command: [program, ...args], counts, streams }, env) {
   })
 }
 
+/** Another one for each commit; without git, for each run. */
+function seedOfCommit() {
+  const { stdout } = spawnSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8' })
+  const digits = /^[0-9a-f]{7}/u.exec(stdout ?? '')?.[0]
+  return String(digits === undefined ? Math.floor(Math.random() * 2 ** 31) : Number.parseInt(digits, 16))
+}
+
 async function main({ only, verbose }) {
   const chosen = [setup, ...steps.filter(({ name }) => only === undefined || only.includes(name))]
-  const seed = process.env.TOOLWRIGHT_SEED ?? String(Math.floor(Math.random() * 2 ** 31))
+  const seed = process.env.TOOLWRIGHT_SEED ?? seedOfCommit()
   const env = { ...environment(), TOOLWRIGHT_SEED: seed }
   if (process.stdout.isTTY) env.FORCE_COLOR ??= '1' // the steps write into a pipe
   console.log(`check  TOOLWRIGHT_SEED=${seed}`)
