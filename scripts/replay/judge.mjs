@@ -46,6 +46,56 @@ const withoutEnds = (text) => text.replaceAll(/[ \t\r]+$/gmu, '')
 const endsOf = (text) => `${/\r\n/u.test(text)} ${/(?<!\r)\n|\r\r\n/u.test(text)}`
 const MIXED = 'true true'
 
+/** What a line of a patch or of a file begins with, of white space. */
+const indentOf = (text) => /^[ \t]*/u.exec(text)?.[0] ?? ''
+
+/** The one text that lines of a hunk have lost at their beginnings, or `undefined` if it is not one for all of them. */
+function lostIndent(hunk, body) {
+  const lost = new Set()
+  const lines = body
+    .replace(/\n$/u, '')
+    .split('\n')
+    .filter((line) => !line.startsWith('\\'))
+  for (const [index, { sign, text }] of hunk.lines.entries()) {
+    if (sign === '+' || text.trim() === '') continue
+    const [own, now] = [indentOf(text), indentOf(lines[index].slice(1))]
+    lost.add(own.endsWith(now) ? own.slice(0, own.length - now.length) : `${now} for ${own}`)
+  }
+  const [one] = lost
+  return lost.size < 2 && /^(?: *|\t*)$/u.test(one ?? '') ? (one ?? '') : undefined
+}
+
+/**
+ * What a patch says whose lines have lost one indentation: its added lines get it again. A line that had none is at the level that
+ * other lines show.
+ *
+ * @param {Buffer} before @param {import('./history.mjs').Hunk[]} hunks @param {string} patch
+ */
+function shifted(before, hunks, patch) {
+  const bodies = patch.split(/^@@.*\n/mu).slice(1)
+  const old = raw(before).split('\n')
+  const lines = []
+  let at = 0
+  for (const [index, hunk] of hunks.entries()) {
+    const lost = lostIndent(hunk, bodies[index])
+    if (lost === undefined) return undefined
+    const isInsertion = hunk.lines.every(({ sign }) => sign === '+')
+    const start = hunk.oldStart - (isInsertion ? 0 : 1)
+    lines.push(...old.slice(at, start))
+    at = start
+    for (const line of bodies[index].replace(/\n$/u, '').split('\n')) {
+      if (line.startsWith('\\')) continue
+      const text = line.slice(1)
+      if (line.startsWith('+')) lines.push(/^\r?$/u.test(text) ? raw(text) : lost + raw(text))
+      else {
+        if (!line.startsWith('-')) lines.push(old[at])
+        at += 1
+      }
+    }
+  }
+  return [...lines, ...old.slice(at)].join('\n')
+}
+
 /**
  * @param {{ before: Buffer, after: Buffer, hunks: import('./history.mjs').Hunk[] }} file
  * @param {{ form: string, patch: string, result: Buffer }} done
@@ -60,6 +110,44 @@ export function isMeant({ before, after, hunks }, { form, patch, result }) {
     const [old, now] = [endsOf(before.toString()), endsOf(meant)]
     return (old !== now || now === MIXED) && withoutEnds(text) === withoutEnds(meant)
   }
+  if (form === 'less indentation' && result.equals(Buffer.from(shifted(before, hunks, patch) ?? '', 'latin1'))) return true
   const said = literal(before, hunks, patch)
   return said !== undefined && withoutCr(said).replace(/\n$/u, '') === withoutCr(raw(result)).replace(/\n$/u, '')
+}
+
+/** Whether a hunk may differ in the width of a level instead: its old lines have one level, and an added line has another. */
+function isOfWidth(hunk, body) {
+  const lines = body
+    .replace(/\n$/u, '')
+    .split('\n')
+    .filter((line) => line.slice(1).trim() !== '')
+  const levels = (isAdded) => new Set(lines.filter((line) => line.startsWith('+') === isAdded).map((line) => indentOf(line.slice(1))))
+  const shown = levels(false)
+  return lostIndent(hunk, body) !== '' && shown.size === 1 && [...levels(true)].some((level) => !shown.has(level))
+}
+
+/**
+ * Whether a patch that was refused has a single reading, by which it should have been applied.
+ *
+ * @param {{ hunks: import('./history.mjs').Hunk[] }} file @param {{ form: string, patch: string }} done
+ */
+export function hasOneReading({ hunks }, { form, patch }) {
+  const bodies = patch.split(/^@@.*\n/mu).slice(1)
+  const lines = hunks.flatMap((hunk) => hunk.lines)
+  switch (form) {
+    // The rest may be what matters.
+    case 'cut off':
+      return false
+    case 'less indentation':
+    case 'tabs for spaces':
+      return hunks.every((hunk, index) => lostIndent(hunk, bodies[index]) !== undefined && !isOfWidth(hunk, bodies[index]))
+    // An added line may end as the removed one did, or not.
+    case 'spaces at line ends removed':
+      return lines.every(({ sign, text }) => sign === ' ' || !/[ \t]\r?$/u.test(text))
+    // What begins with a sign may be a line with that sign.
+    case 'context lines without their space':
+      return lines.every(({ sign, text }) => sign !== ' ' || !/^(?:[-+\\]|@@|\*\*\* |```|~~~|diff --git )/u.test(text))
+    default:
+      return true
+  }
 }

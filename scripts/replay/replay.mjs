@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSyn
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { commitsOf, randomOf } from './history.mjs'
-import { isMeant } from './judge.mjs'
+import { hasOneReading, isMeant } from './judge.mjs'
 import { envelopeOf, fitsEnvelope, forms, replacementsOf } from './patches.mjs'
 
 const options = { toolCallId: 'c', messages: [] }
@@ -77,11 +77,12 @@ export async function replay({ createTools, createSession }, repository, { commi
           )
           const result = bytesOf(path)
           const is = error === undefined ? isMeant(file, { form, patch, result }) : result.equals(before)
-          count(
-            `edit, ${form}`,
-            is ? (error === undefined ? 'right' : 'refused') : 'wrong',
-            is ? String(error?.details?.problem ?? error?.code) : `${commit.id} ${path}`,
-          )
+          const way = `edit, ${form}`
+          if (!is) count(way, 'wrong', `${commit.id} ${path}`)
+          else if (error === undefined) count(way, 'right', '')
+          else if (hasOneReading(file, { form, patch }))
+            count(way, 'wrong', `${commit.id} ${path}: refused, with one reading: ${error.message}`)
+          else count(way, 'refused', String(error.details?.problem ?? error.code))
         }
         put(path, before)
         let refused

@@ -1,5 +1,6 @@
 //! The result of a patch.
 
+use crate::damage::Damage;
 use crate::hunk::{Counts, HeaderProblem, Patch, Sign};
 use crate::placement::Placement;
 use crate::spacing::Spacing;
@@ -14,6 +15,8 @@ pub struct Applied {
     pub hunks: usize,
     /// Where they were applied, in their order.
     pub places: Vec<Place>,
+    /// What had happened to the patch, if it fits only without that.
+    pub damage: Option<Damage>,
 }
 
 /// Where a hunk was applied. Lines are counted from 1.
@@ -70,11 +73,12 @@ impl Applied {
                 text.extend([" Hunk ", &number.to_string(), ": ", &note, "."]);
             }
         }
+        if let Some(damage) = self.damage {
+            text.extend([" ", damage.note()]);
+        }
         text
     }
-}
 
-impl Applied {
     /// The hunks whose lines did not fit exactly, as sentences for a model.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {

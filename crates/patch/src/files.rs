@@ -116,6 +116,7 @@ impl FilePatch<'_> {
                 bytes: content.clone().into_bytes(),
                 hunks: 0,
                 places: Vec::new(),
+                damage: None,
             });
         }
         if !self.patches.is_empty() {
@@ -130,10 +131,12 @@ impl FilePatch<'_> {
                     bytes: applied.bytes,
                     hunks: before.hunks + applied.hunks,
                     places: [before.places, applied.places].concat(),
+                    damage: None,
                 },
             });
         }
-        let nothing = || Applied { bytes: old.to_vec(), hunks: 0, places: Vec::new() };
+        let nothing =
+            || Applied { bytes: old.to_vec(), hunks: 0, places: Vec::new(), damage: None };
         let mut applied = all.unwrap_or_else(nothing);
         if self.change == FileChange::Delete {
             let left = applied.bytes.len();
@@ -156,7 +159,9 @@ impl FilePatch<'_> {
         let has_hunks = !self.patches.is_empty();
         match &self.change {
             FileChange::Delete if self.is_link && has_hunks => self.apply(to),
-            FileChange::Delete => Ok(Applied { bytes: Vec::new(), hunks: 0, places: Vec::new() }),
+            FileChange::Delete => {
+                Ok(Applied { bytes: Vec::new(), hunks: 0, places: Vec::new(), damage: None })
+            }
             _ if !has_hunks => self.apply(to),
             _ => Err(FilesError::LinkHasHunks { to: excerpt(&String::from_utf8_lossy(to)) }.into()),
         }
@@ -206,7 +211,7 @@ fn create(lines: &PatchText<'_>) -> Result<Applied, PatchError> {
     }
     // What the last line has is its own, and no ending.
     content.push_str(ending.strip_suffix('\n').unwrap_or_default());
-    Ok(Applied { bytes: content.into_bytes(), hunks: 0, places: Vec::new() })
+    Ok(Applied { bytes: content.into_bytes(), hunks: 0, places: Vec::new(), damage: None })
 }
 
 fn refuse_binary(old: &[u8]) -> Result<(), PatchError> {

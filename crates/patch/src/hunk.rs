@@ -166,6 +166,15 @@ impl<'p> Patch<'p> {
         &self.lines[hunk.body.clone()]
     }
 
+    /// Whether a header promises more lines than follow.
+    pub(crate) fn falls_short(&self) -> bool {
+        self.hunks.iter().any(|hunk| match hunk.problem {
+            Some(HeaderProblem::WrongCounts { falls_short }) => falls_short,
+            Some(HeaderProblem::NoNumbers) => false,
+            None => Counts::of(self.body(hunk)).old < hunk.ranges.old_count,
+        })
+    }
+
     /// Refuses added lines that were copied from a lossy decoding.
     pub(crate) fn refuse_replacement(&self) -> Result<(), PatchError> {
         for hunk in &self.hunks {

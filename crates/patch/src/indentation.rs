@@ -145,7 +145,7 @@ pub(crate) fn respaced<'p>(
 }
 
 fn indented(text: &str, Shift { by, tabs }: Shift) -> Cow<'_, str> {
-    if by == 0 || is_blank(text) {
+    if by == 0 || text.is_empty() {
         return Cow::Borrowed(text);
     }
     if by < 0 {

@@ -69,6 +69,7 @@ mod anchored;
 mod anchors;
 mod applied;
 mod conflicts;
+mod damage;
 mod details;
 mod encoded;
 mod envelope;
@@ -96,6 +97,7 @@ mod unified;
 mod unified_names;
 
 pub use applied::{Applied, Fit, Place};
+pub use damage::Damage;
 pub use details::Detail;
 pub use error::{HeaderLine, PatchError};
 pub use explain::Stale;
@@ -106,7 +108,7 @@ pub use replace::{Candidate, Difference, Reading, ReplaceError, Replaced, replac
 
 use toolwright_encoding::Declared;
 
-use crate::hunk::{Patch, old_lines};
+use crate::hunk::{Hunk, Patch, Scope, old_lines};
 use crate::lines::Lines;
 use crate::newline::FinalNewline;
 
@@ -127,11 +129,62 @@ pub fn apply(original: &[u8], patch: &str) -> Result<Applied, PatchError> {
 /// As [`apply`], and a hunk whose header has no line numbers or wrong counts goes where its context and
 /// removed lines fit, if that is one place. A file that is no text is refused, and a patch that would mix encodings.
 /// UTF-16 with a byte order mark is text, and letters are written in the encoding that a file names.
+///
+/// A patch that does not fit is tried without the damage that it may have ([`Damage`]), and with other white space
+/// around its lines.
 pub fn apply_by_content(original: &[u8], patch: &str) -> Result<Applied, PatchError> {
     if encoded::is_binary(original) {
         return Err(PatchError::BinaryFile);
     }
-    encoded::apply_parsed(original, &parse::parse(patch, true)?)
+    let mut parsed = parse::parse(patch, true);
+    let falls_short = parsed.as_ref().is_ok_and(Patch::falls_short);
+    let literal = parsed.as_ref().map_err(PatchError::clone);
+    let literal = literal.and_then(|patch| encoded::apply_parsed(original, patch));
+    if !falls_short && !literal.as_ref().is_err_and(damage::may_cause) {
+        return literal;
+    }
+    let fits = |(damage, text): (Damage, String)| {
+        let patch = parse::parse(&text, damage.allows_wrong_counts()).ok()?;
+        if patch.falls_short() {
+            return None;
+        }
+        let applied = encoded::apply_parsed(original, &patch).ok()?;
+        Some(Applied { damage: Some(damage), ..applied })
+    };
+    if let Some(applied) = damage::repaired(patch).into_iter().find_map(fits) {
+        return Ok(applied);
+    }
+    let Ok(parsed) = &mut parsed else { return literal };
+    if literal.is_ok() {
+        damage::refuse_lost_lines(original, patch, parsed)?;
+        return literal;
+    }
+    if falls_short {
+        return literal;
+    }
+    apply_loosely(original, parsed).map_or(literal, Ok)
+}
+
+/// Applies a patch that fits but for white space around its lines. Each hunk that does so has one place, or fits at the
+/// very line that its header names.
+fn apply_loosely(original: &[u8], patch: &mut Patch<'_>) -> Option<Applied> {
+    // The end of the file is a matter of white space, too.
+    if patch.lines.iter().any(|line| line.unterminated) {
+        return None;
+    }
+    let scope = |stated| Scope { stated, ..Scope::default() };
+    patch.scopes = patch.hunks.iter().map(|_| scope(None)).collect();
+    match encoded::apply_parsed(original, patch) {
+        Err(PatchError::SeveralFits { .. }) => {}
+        other => return other.ok(),
+    }
+    let stated = |hunk: &Hunk<'_>| usize::try_from(hunk.position() + 1).ok();
+    patch.scopes = patch.hunks.iter().map(|hunk| scope(stated(hunk))).collect();
+    let applied = encoded::apply_parsed(original, patch).ok()?;
+    let is_certain = |(place, hunk): (&Place, &Hunk<'_>)| {
+        place.fit == Fit::Lines || hunk.problem.is_none() && Some(place.placed_at) == stated(hunk)
+    };
+    applied.places.iter().zip(&patch.hunks).all(is_certain).then_some(applied)
 }
 
 /// Applies a patch to the bytes of a file. Added lines are written in `encoding`, or as UTF-8.
@@ -150,7 +203,12 @@ fn apply_as_it_is(
     if !mark.is_empty() && (text.starts_with(mark) || !bytes.starts_with(mark)) {
         bytes.splice(0..0, mark.iter().copied());
     }
-    Ok(Applied { bytes, hunks: patch.hunks.len(), places: applied::places(patch, &places) })
+    Ok(Applied {
+        bytes,
+        hunks: patch.hunks.len(),
+        places: applied::places(patch, &places),
+        damage: None,
+    })
 }
 
 /// Parts the byte order mark from the text, unless the patch speaks of it: then it is a part of the

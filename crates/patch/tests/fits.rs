@@ -55,6 +55,42 @@ fn other_differences_of_indentation_are_refused() {
     }
 }
 
+/// The new text and what a model reads about it.
+fn edited(file: &str, patch: &str) -> Result<(String, String), PatchError> {
+    let applied = apply_by_content(file.as_bytes(), patch)?;
+    let summary = applied.summary();
+    Ok((String::from_utf8(applied.bytes).unwrap(), summary))
+}
+
+#[test]
+fn hunks_with_line_numbers_are_indented_as_the_file_is() {
+    let patch = "@@ -3,2 +3,3 @@\n-    x = 1\n+    x = 2\n+    y = 3\n     return x\n";
+    assert_eq!(
+        edited(PYTHON, patch).unwrap(),
+        (
+            PYTHON.replace("x = 1\n", "x = 2\n        y = 3\n"),
+            "Applied at line 3. Hunk 1: its lines fit at line 3 with 4 spaces more at their beginnings, and its added lines were indented like that.".to_owned()
+        )
+    );
+    // White space at the end of a context line that was not seen.
+    let (text, _) = edited("one \ntwo\n", "@@ -1,2 +1,2 @@\n one\n-two\n+2\n").unwrap();
+    assert_eq!(text, "one \n2\n");
+    // The documents' tool refuses what does not fit.
+    assert!(matches!(apply(PYTHON.as_bytes(), patch), Err(PatchError::StaleContext(_))));
+}
+
+#[test]
+fn of_two_loose_fits_only_the_line_that_is_named_will_do() {
+    let file = "if a:\n    b\n    c\nif d:\n    b\n    c\n";
+    let patch = |at: usize| format!("@@ -{at},2 +{at},2 @@\n-b\n+x\n c\n");
+    let (text, _) = edited(file, &patch(5)).unwrap();
+    assert_eq!(text, "if a:\n    b\n    c\nif d:\n    x\n    c\n");
+    for at in [1, 3, 4, 6, 9] {
+        let refused = edited(file, &patch(at));
+        assert!(matches!(refused, Err(PatchError::StaleContext(_))), "{at}: {refused:?}");
+    }
+}
+
 #[test]
 fn white_space_at_the_ends_of_lines_stays_as_it_is() {
     let (text, notes) = applied("one  \ntwo\n", "@@\n-one\n+1\n two\n").unwrap();
@@ -166,6 +202,13 @@ proptest! {
         let (shown, as_written, hunk) = written(&lines, other, written_base, false);
         // A hunk that fits exactly is applied as it is.
         let new = if old == shown { as_written } else { new };
+        let count = |sign: char| hunk.lines().skip(1).filter(|line| !line.starts_with(sign)).count();
+        let header = format!("@@ -1,{} +1,{} @@\n", count('+'), count('-'));
+        if let Ok(applied) = apply_by_content(old.as_bytes(), &hunk.replacen("@@\n", &header, 1)) {
+            prop_assert_eq!(String::from_utf8_lossy(&applied.bytes), &*new, "{}{}", header, hunk);
+            let is_loose = applied.summary().contains(" fit ") || lines.iter().all(|line| line.word.is_empty());
+            prop_assert!(old == shown || is_loose, "{}", applied.summary());
+        }
         match applied(&old, &hunk) {
             Ok((text, notes)) => {
                 prop_assert_eq!(&text, &new, "{}", hunk);
