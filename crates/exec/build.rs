@@ -33,7 +33,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     let target = env::var("TARGET")?;
-    let directory = target_directory(&out).join("sandbox-program");
+    let root = target_directory(&out);
+    let profile = program_profile(out.strip_prefix(&root)?);
+    let directory = root.join("sandbox-program");
     let mut cargo = Command::new(env::var("CARGO")?);
     println!("cargo::rerun-if-env-changed={STATIC_LINKER}");
     if let Some(linker) = env::var_os(STATIC_LINKER) {
@@ -43,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // The flags of this build are not meant for a static program: they may ask for a sanitizer, say.
     let status = cargo
         .current_dir(workspace)
-        .args(["build", "--profile", "sandbox-program", "--package", PACKAGE, "--bin", PROGRAM])
+        .args(["build", "--profile", profile, "--package", PACKAGE, "--bin", PROGRAM])
         .args(["--target", &target, "--target-dir"])
         .arg(&directory)
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
@@ -54,12 +56,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     if !status.success() {
         return Err("the sandbox program could not be built; see above".into());
     }
-    let program = directory.join(&target).join("sandbox-program").join(PROGRAM);
+    let program = directory.join(&target).join(profile).join(PROGRAM);
     println!("cargo::rustc-env=TOOLWRIGHT_SANDBOX_PROGRAM={}", program.display());
     Ok(())
 }
 
-/// The root of the target directory, so that debug and release builds share the program.
+/// The profile of the program: that of the release, unless `directory`, below the target directory, is that of a
+/// checkout's addon or of tests.
+fn program_profile(directory: &Path) -> &'static str {
+    let is_quick = directory.iter().any(|name| name == "checkout" || name == "debug");
+    if is_quick { "sandbox-program-checkout" } else { "sandbox-program" }
+}
+
+/// The root of the target directory, so that builds of one kind share the program.
 fn target_directory(out: &Path) -> PathBuf {
     let root = out.ancestors().find(|directory| directory.join("CACHEDIR.TAG").exists());
     root.unwrap_or(out).to_owned()
