@@ -126,15 +126,27 @@ function isOfWidth(hunk, body) {
   return lostIndent(hunk, body) !== '' && shown.size === 1 && [...levels(true)].some((level) => !shown.has(level))
 }
 
+/** Whether the old lines of a hunk are in a file twice, or it has none. */
+function hasNoPlace(before, { lines }) {
+  const [own, old] = [withoutCr(seen(raw(before))).split('\n'), lines.filter(({ sign }) => sign !== '+').map(({ text }) => withoutCr(text))]
+  const fits = own.filter((_, at) => old.every((text, index) => own[at + index] === text))
+  return old.length === 0 || fits.length > 1
+}
+
 /**
  * Whether a patch that was refused has a single reading, by which it should have been applied.
  *
- * @param {{ hunks: import('./history.mjs').Hunk[] }} file @param {{ form: string, patch: string }} done
+ * @param {{ before: Buffer, hunks: import('./history.mjs').Hunk[] }} file @param {{ form: string, patch: string }} done
  */
-export function hasOneReading({ hunks }, { form, patch }) {
+export function hasOneReading({ before, hunks }, { form, patch }) {
   const bodies = patch.split(/^@@.*\n/mu).slice(1)
   const lines = hunks.flatMap((hunk) => hunk.lines)
   switch (form) {
+    // Lines alone show where a hunk belongs.
+    case 'no line numbers':
+    case 'a heading alone':
+    case 'other counts':
+      return !hunks.some((hunk) => hasNoPlace(before, hunk))
     // The rest may be what matters.
     case 'cut off':
       return false

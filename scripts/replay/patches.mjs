@@ -55,7 +55,7 @@ export const forms = {
       numbers(
         hunk,
         hunk.oldStart,
-        counted(hunk, '-') + Math.floor(random() * 5) - 2,
+        Math.max(0, counted(hunk, '-') + Math.floor(random() * 5) - 2),
         Math.max(0, counted(hunk, '+') + Math.floor(random() * 5) - 2),
       ),
     ),

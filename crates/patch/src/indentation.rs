@@ -135,7 +135,9 @@ pub(crate) fn respaced<'p>(
             texts.push(ended.map_or(text, Cow::Owned));
         }
         let is_unaware = |(old, at): &(&BodyLine<'_>, usize)| {
-            file.get(*at).is_some_and(|own| end(old.text) != end(&own.decoded()))
+            // The white space of a blank line is that of no other line.
+            let is_other = |own: &str| end(old.text) != end(own);
+            !is_blank(old.text) && file.get(*at).is_some_and(|own| is_other(&own.decoded()))
         };
         if !added.is_empty() && removed.into_iter().flatten().any(is_unaware) {
             return None;

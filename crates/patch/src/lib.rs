@@ -168,23 +168,32 @@ pub fn apply_by_content(original: &[u8], patch: &str) -> Result<Applied, PatchEr
 /// Applies a patch that fits but for white space around its lines. Each hunk that does so has one place, or fits at the
 /// very line that its header names.
 fn apply_loosely(original: &[u8], patch: &mut Patch<'_>) -> Option<Applied> {
-    // The end of the file is a matter of white space, too.
-    if patch.lines.iter().any(|line| line.unterminated) {
-        return None;
-    }
-    let scope = |stated| Scope { stated, ..Scope::default() };
-    patch.scopes = patch.hunks.iter().map(|_| scope(None)).collect();
-    match encoded::apply_parsed(original, patch) {
-        Err(PatchError::SeveralFits { .. }) => {}
-        other => return other.ok(),
-    }
-    let stated = |hunk: &Hunk<'_>| usize::try_from(hunk.position() + 1).ok();
-    patch.scopes = patch.hunks.iter().map(|hunk| scope(stated(hunk))).collect();
-    let applied = encoded::apply_parsed(original, patch).ok()?;
-    let is_certain = |(place, hunk): (&Place, &Hunk<'_>)| {
-        place.fit == Fit::Lines || hunk.problem.is_none() && Some(place.placed_at) == stated(hunk)
+    let scopes = |has_lines: bool| -> Vec<Scope<'_>> {
+        let scope = |hunk: &Hunk<'_>| Scope {
+            stated: stated(hunk).filter(|_| has_lines),
+            at_end: patch.body(hunk).iter().any(|line| line.unterminated),
+            ..Scope::default()
+        };
+        patch.hunks.iter().map(scope).collect()
     };
-    applied.places.iter().zip(&patch.hunks).all(is_certain).then_some(applied)
+    let [anywhere, stated_lines] = [scopes(false), scopes(true)];
+    patch.scopes = anywhere;
+    let mut applied = encoded::apply_parsed(original, patch);
+    if matches!(applied, Err(PatchError::SeveralFits { .. })) {
+        patch.scopes = stated_lines;
+        applied = encoded::apply_parsed(original, patch);
+        let is_certain = |(place, hunk): (&Place, &Hunk<'_>)| {
+            place.fit == Fit::Lines
+                || hunk.problem.is_none() && Some(place.placed_at) == stated(hunk)
+        };
+        applied.as_ref().ok()?.places.iter().zip(&patch.hunks).all(is_certain).then_some(())?;
+    }
+    applied.ok().filter(|applied| applied.places.iter().all(|place| place.fit != Fit::NotAtEnd))
+}
+
+/// The line that the header of a hunk names.
+fn stated(hunk: &Hunk<'_>) -> Option<usize> {
+    usize::try_from(hunk.position() + 1).ok()
 }
 
 /// Applies a patch to the bytes of a file. Added lines are written in `encoding`, or as UTF-8.
