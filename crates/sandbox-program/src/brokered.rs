@@ -28,6 +28,8 @@ pub(crate) struct Brokered {
     pub(crate) resolver: Option<broker::Resolver>,
     /// Makes the calls on names, where these wait.
     pub(crate) files: Option<FileThread>,
+    /// Whether paths that are to stay absent do: whatever could make or write a file waits.
+    pub(crate) keeps_absent: bool,
 }
 
 impl Brokered {
@@ -74,7 +76,7 @@ pub(crate) fn resolver(alone: bool, layers: &mut Layers) -> Option<broker::Resol
 /// The thread that makes calls for commands, where some are to wait, and what it asks the supervisor by.
 pub(crate) fn file_thread(
     plan: &Plan,
-    supervisor: Option<SupervisorSocket>,
+    (supervisor, keeps_absent): (Option<SupervisorSocket>, bool),
     layers: &mut Layers,
 ) -> Result<Option<(FileThread, SupervisorSocket)>, Failure> {
     if !layers.mount.holds() {
@@ -84,7 +86,7 @@ pub(crate) fn file_thread(
         refuse(plan, layers, libc::EOPNOTSUPP);
         return Ok(None);
     };
-    if !plan.hides_git_directories && !owns_sockets(plan) {
+    if !plan.hides_git_directories && !owns_sockets(plan) && !keeps_absent {
         return Ok(None);
     }
     match FileThread::start() {
@@ -116,9 +118,10 @@ pub(crate) fn refuse(plan: &Plan, layers: &mut Layers, errno: i32) {
     }
 }
 
-/// The broker of a plan whose connections or calls on names wait for one.
+/// The broker of a plan whose connections or calls on names wait for one. With `keeps_absent` there are paths that are
+/// to stay absent.
 pub(crate) fn brokered(
-    plan: &Plan,
+    (plan, keeps_absent): (&Plan, bool),
     resolver: Option<broker::Resolver>,
     files: Option<FileThread>,
     layers: &mut Layers,
@@ -141,26 +144,30 @@ pub(crate) fn brokered(
         names: true,
         sockets: owns_sockets(plan),
         modes: plan.files == Files::Confined,
-        closes_openat2: plan.files == Files::Confined || plan.is_git_strict,
-        is_strict: plan.is_git_strict,
+        closes_openat2: plan.files == Files::Confined || plan.is_git_strict || keeps_absent,
+        opens: plan.is_git_strict || keeps_absent,
         traces: layers.tracing.holds(),
     });
     if let (Some(files), Some(rules)) = (&files, &mut rules) {
         let program = broker::program_of(None, Some(*rules)).map_err(mistake)?;
         let probed = held(files.probe(&program, &channel, Probed::Name).as_ref());
-        (rules.waits, rules.names) = (probed.holds(), hides);
+        (rules.waits, rules.names) = (probed.holds(), hides || keeps_absent);
         if hides {
             layers.hidden_git = probed;
         }
         if rules.sockets {
             layers.own_sockets = probed;
         }
-        if rules.waits && hides && rules.is_strict {
-            layers.strict_git = held(files.probe(&program, &channel, Probed::Opening).as_ref());
-            rules.is_strict = layers.strict_git.holds();
+        if rules.waits && rules.names && rules.opens {
+            let probed = held(files.probe(&program, &channel, Probed::Opening).as_ref());
+            rules.opens = probed.holds();
+            if hides && plan.is_git_strict {
+                layers.strict_git = probed;
+            }
         }
     }
     let waits = rules.is_some_and(|rules| rules.waits);
+    let keeps_absent = rules.is_some_and(|rules| rules.waits && rules.names && rules.opens);
     if connections.is_some() {
         let program = broker::program_of(connections, None).map_err(mistake)?;
         layers.broker = held(broker::probe(&program).as_ref());
@@ -169,10 +176,13 @@ pub(crate) fn brokered(
     let connections = connections.or((waits && owns_sockets(plan)).then_some(own));
     let program = broker::program_of(connections, rules).map_err(mistake)?;
     let can_wait = waits || layers.broker.holds();
-    Ok(Some(Brokered { channel, program, can_wait, connections, resolver, files }))
+    let brokered =
+        Brokered { channel, program, can_wait, connections, resolver, files, keeps_absent };
+    Ok(Some(brokered))
 }
 
-fn held<T>(result: Result<&T, &io::Error>) -> Layer {
+/// What became of a layer that was tried.
+pub(crate) fn held<T>(result: Result<&T, &io::Error>) -> Layer {
     match result {
         Ok(_) => Layer::Holds,
         Err(error) => Layer::Refused(errno::of(error).raw_os_error()),

@@ -43,6 +43,7 @@ use private::PrivateDirectories;
 pub(crate) use private::names;
 pub use proc::{close_proc, worker_proc};
 use programs::Programs;
+use protection::{Held, OnAbsent};
 pub(crate) use removal::Revealed;
 use renewal::Renewal;
 pub use resolver::name_resolver;
@@ -61,6 +62,8 @@ use toolwright_sandbox::plan::Plan;
 #[derive(Debug, Default)]
 pub struct Tree {
     placeholders: Vec<Placeholder>,
+    /// Protected paths that are not there, and that have none.
+    absent: Vec<PathBuf>,
     renewal: Option<Renewal>,
     programs: Option<Programs>,
     forks: Option<Forks>,
@@ -167,20 +170,33 @@ fn hides(temporary: &[u64], forks: &Forks, private: &PrivateDirectories, device:
 /// Builds the tree in the mount namespace of this process. After a failure that namespace is
 /// neither the host's nor the plan's, and the process must end.
 pub fn build(plan: &Plan) -> Result<Tree, MountError> {
-    build_beside(plan, None)
+    build_with(plan, None, OnAbsent::StandIn)
 }
 
-/// As [`build`], with the temporary directories of another tree where it has some.
-pub fn build_beside(plan: &Plan, shared: Option<&Shared>) -> Result<Tree, MountError> {
+/// As [`build`], with the temporary directories of another tree where it has some. Nothing stands for absent protected
+/// paths until [`Tree::stand_in`].
+pub(crate) fn build_beside(plan: &Plan, shared: Option<&Shared>) -> Result<Tree, MountError> {
+    build_with(plan, shared, OnAbsent::Note)
+}
+
+fn build_with(
+    plan: &Plan,
+    shared: Option<&Shared>,
+    on_absent: OnAbsent,
+) -> Result<Tree, MountError> {
     let mut tree = Tree { own_changes: OwnChanges::new().ok(), ..Tree::default() };
-    if let Err(error) = without_umask(|| build_in_place(plan, shared, &mut tree)) {
+    if let Err(error) = without_umask(|| build_in_place(plan, (shared, on_absent), &mut tree)) {
         tree.remove_placeholders();
         return Err(error);
     }
     Ok(tree)
 }
 
-fn build_in_place(plan: &Plan, shared: Option<&Shared>, tree: &mut Tree) -> Result<(), MountError> {
+fn build_in_place(
+    plan: &Plan,
+    (shared, on_absent): (Option<&Shared>, OnAbsent),
+    tree: &mut Tree,
+) -> Result<(), MountError> {
     private()?;
     let layout = Layout::new(plan)?;
     let placement = Placement::begin(&layout, plan, shared)?;
@@ -199,7 +215,8 @@ fn build_in_place(plan: &Plan, shared: Option<&Shared>, tree: &mut Tree) -> Resu
         let all = always | Attributes::READ_ONLY;
         kernel::set_at(root, all).at("make read-only the tree at", root)?;
     }
-    let placed = placement.place(&layout, plan, &mut tree.placeholders)?;
+    let held = Held { placeholders: &mut tree.placeholders, absent: &mut tree.absent };
+    let placed = placement.place(&layout, plan, (held, on_absent))?;
     let Placed { scratch, programs, forks, temporary } = placed;
     (tree.programs, tree.forks, tree.temporary) = (programs, forks, temporary);
     proc::mask()?;

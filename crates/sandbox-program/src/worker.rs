@@ -15,9 +15,11 @@ use toolwright_sandbox::wire::{HostMessage, Inbox, Order, Reply, read_request_fr
 
 use crate::activity::Activity;
 use crate::broker::Ends;
-use crate::broker::files::{Confinement, FileThread, GitCalls, SocketGround, SupervisorSocket};
+use crate::broker::files::{
+    Confinement, FileThread, GitCalls, NameRules, SocketGround, SupervisorSocket,
+};
 use crate::broker::listener::Listener;
-use crate::brokered::{Brokered, Failure, brokered, file_thread, mistake, refuse, resolver};
+use crate::brokered::{Brokered, Failure, brokered, file_thread, held, mistake, refuse, resolver};
 use crate::command::{Command, CommandCalls, CommandEnd, Event};
 use crate::facts::Counters;
 use crate::observe::SocketList;
@@ -103,7 +105,12 @@ impl Worker {
         }
         let children = child_signals().map_err(at(FailedStep::Other))?;
         // Before the numbers of processes are bounded, and while there are all rights.
-        let files = file_thread(plan, supervisor.filter(|_| alone), layers)?;
+        let absent = tree.map(mounts::Tree::absent).unwrap_or_default();
+        let asks = supervisor.as_ref().filter(|_| !absent.is_empty());
+        let asks =
+            asks.map(SupervisorSocket::try_clone).transpose().map_err(at(FailedStep::Other))?;
+        let answers = (supervisor.filter(|_| alone), !absent.is_empty());
+        let files = file_thread(plan, answers, layers)?;
         let prepared = limits::prepare(&plan.limits, layers, group_limits);
         (layers.processes, layers.memory) = (prepared.processes, prepared.memory);
         let counters =
@@ -141,11 +148,7 @@ impl Worker {
             traces: layers.tracing.holds(),
         })
         .map_err(mistake)?;
-        layers.seccomp = match filter::install(&filter) {
-            Ok(()) => Layer::Holds,
-            Err(error) => Layer::Refused(errno::of(&error).raw_os_error()),
-        };
-        let is_git_strict = plan.is_git_strict;
+        layers.seccomp = held(filter::install(&filter).as_ref());
         let ground = SocketGround {
             private: tree.map(mounts::Tree::temporary_devices).unwrap_or_default(),
             own_network: layers.net.holds(),
@@ -155,7 +158,7 @@ impl Worker {
             rules: &rules,
             filter: &filter,
             capabilities,
-            is_git_strict,
+            names: NameRules { plan, absent },
             sockets: ground,
         };
         // Nothing waits where there are no filters.
@@ -167,16 +170,16 @@ impl Worker {
             .map(|(thread, supervisor)| thread.confine(confinement, supervisor).map(|()| thread));
         let files = files.transpose().map_err(at(FailedStep::Broker))?;
         let pin = if alone { Vec::new() } else { filter::pin_filter().map_err(mistake)? };
-        let brokered = brokered(plan, resolver, files, layers)?;
+        let brokered = brokered((plan, !absent.is_empty()), resolver, files, layers)?;
         if let Some(errno) = layers.shortage() {
             return Err((FailedStep::Other, io::Error::from_raw_os_error(errno)));
         }
         let stack = Stack::new().map_err(at(FailedStep::Other))?;
         let temporary = variables(plan, mount, temporary);
-        let watch = match tree.filter(|_| mount) {
-            Some(tree) => Some(mounts::Watch::of(tree, &plan.root).map_err(other)?),
-            None => None,
-        };
+        let keeps_absent = brokered.as_ref().is_some_and(|brokered| brokered.keeps_absent);
+        let watch = tree.filter(|_| mount);
+        let watch = watch.map(|tree| watch_tree((tree, keeps_absent), plan, asks.as_ref()));
+        let watch = watch.transpose()?;
         Ok(Self {
             pid: getpid(),
             activity,
@@ -320,6 +323,21 @@ impl Worker {
         send(inbox, &reply.frame(), &[])?;
         Ok(continues)
     }
+}
+
+/// Watches the tree. Where nobody keeps its absent paths absent, something has to stand for them.
+fn watch_tree(
+    (tree, keeps_absent): (&mounts::Tree, bool),
+    plan: &Plan,
+    asks: Option<&SupervisorSocket>,
+) -> Result<mounts::Watch, Failure> {
+    let mut absent = tree.absent().to_vec();
+    if !absent.is_empty() && !keeps_absent {
+        asks.ok_or(rustix::io::Errno::NOSYS).and_then(SupervisorSocket::stand_in).map_err(other)?;
+        absent.clear();
+    }
+    let watch = mounts::Watch::of(tree, &plan.root).map_err(other)?;
+    Ok(watch.keeping_absent(absent))
 }
 
 /// The root, while the tree is still this process's to look at.

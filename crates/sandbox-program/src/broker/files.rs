@@ -14,7 +14,8 @@
 //! | `rename` of a file to such a name | the kernel's |
 //! | `symlink`, `link`, `mknod`, `rename` of anything else to such a name | `EPERM` |
 //!
-//! Under a strict plan, opening for writing waits too ([`open`]), and so does cutting off:
+//! Under a strict plan, and where paths have to stay [`absent`], opening for writing waits too ([`open`]), and so does
+//! cutting off:
 //!
 //! | Call under a strict plan | Answer |
 //! | --- | --- |
@@ -33,6 +34,7 @@
 //!
 //! A command that confines a part of itself further by Landlock is answered by the rules of the whole command.
 
+mod absent;
 mod call;
 mod caller;
 mod git;
@@ -51,6 +53,7 @@ mod thread;
 mod unix_list;
 mod walk;
 
+pub(crate) use git::NameRules;
 pub(crate) use own_sockets::SocketGround;
 pub use program::FileRules;
 pub(crate) use session::{GitCalls, Session};

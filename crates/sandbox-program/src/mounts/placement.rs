@@ -14,9 +14,8 @@ use crate::mounts::error::{At, GRANTED, MountError};
 use crate::mounts::forks::Forks;
 use crate::mounts::kernel::{self, Attributes};
 use crate::mounts::layout::{Entry, Kind, Layout};
-use crate::mounts::placeholder::Placeholder;
 use crate::mounts::programs::Programs;
-use crate::mounts::protection::Protector;
+use crate::mounts::protection::{Held, OnAbsent, Protector};
 use crate::mounts::scratch::{self, Scratch};
 use crate::mounts::shared::{self, Shared};
 use toolwright_sandbox::plan::{FileIdentity, Files, Plan};
@@ -91,7 +90,7 @@ impl Placement {
         mut self,
         layout: &Layout,
         plan: &Plan,
-        placeholders: &mut Vec<Placeholder>,
+        (held, on_absent): (Held<'_>, OnAbsent),
     ) -> Result<Placed, MountError> {
         let scratch = self.prepare(layout)?;
         let temporary = self.take_temporary(layout, &scratch)?;
@@ -99,7 +98,7 @@ impl Placement {
             self.devices.as_ref().map(|_| Programs::prepare(&scratch)).transpose()?;
         let mut forks = self.devices.as_ref().map(|_| Forks::prepare(&scratch)).transpose()?;
         scratch.seal().at("make read-only the covers in", Path::new("/"))?;
-        let mut protector = Protector::new(layout, placeholders);
+        let mut protector = Protector::new(layout, held, on_absent);
         let mut frozen = HashSet::new();
         for (index, Entry { path, kind, below }) in layout.entries().iter().enumerate() {
             match kind {

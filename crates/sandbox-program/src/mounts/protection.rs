@@ -3,6 +3,9 @@
 //! A protected path is bound onto itself read-only. A command that may write a directory above it
 //! could still move that away and make the path anew. So each directory above it is bound onto
 //! itself too, because a mount point can be neither renamed nor removed.
+//!
+//! What is not there cannot be bound. It is noted, and whoever makes calls for commands keeps it absent. Where nobody
+//! does, a placeholder stands for it, which everybody sees.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -24,6 +27,12 @@ const MAX_LINKS: usize = 40;
 /// How often a path that others make and remove at the same time is looked at again.
 const MAX_CHANGES: usize = 100;
 
+/// What a tree has for paths that are not there.
+pub(super) struct Held<'a> {
+    pub(super) placeholders: &'a mut Vec<Placeholder>,
+    pub(super) absent: &'a mut Vec<PathBuf>,
+}
+
 pub(super) struct Protector<'a> {
     layout: &'a Layout,
     placeholders: &'a mut Vec<Placeholder>,
@@ -31,9 +40,22 @@ pub(super) struct Protector<'a> {
     pinned: HashSet<PathBuf>,
     /// Most of it holds already.
     again: bool,
-    /// Whether missing paths get placeholders, and whether a path was missing.
-    for_absent: bool,
+    on_absent: OnAbsent,
+    /// Paths that are kept absent.
+    absent: &'a mut Vec<PathBuf>,
+    /// Whether a path was missing.
     pub(super) is_missing: bool,
+}
+
+/// What becomes of a path that is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OnAbsent {
+    /// It is kept absent.
+    Note,
+    /// Something stands for it.
+    StandIn,
+    /// Another program may be about to make it.
+    Await,
 }
 
 enum Step {
@@ -44,21 +66,20 @@ enum Step {
     Link(PathBuf),
     /// Something else than was there a moment ago.
     Changed,
+    /// Nothing is there, in this directory.
+    Absent(OwnedFd),
 }
 
 impl<'a> Protector<'a> {
-    pub(super) fn new(layout: &'a Layout, placeholders: &'a mut Vec<Placeholder>) -> Self {
+    pub(super) fn new(layout: &'a Layout, held: Held<'a>, on_absent: OnAbsent) -> Self {
+        let Held { placeholders, absent } = held;
         let pinned = HashSet::new();
-        Self { layout, placeholders, pinned, again: false, for_absent: true, is_missing: false }
+        Self { layout, placeholders, pinned, again: false, on_absent, absent, is_missing: false }
     }
 
     /// For a tree that was built, and of which something may have been lost.
-    pub(super) fn again(
-        layout: &'a Layout,
-        placeholders: &'a mut Vec<Placeholder>,
-        for_absent: bool,
-    ) -> Self {
-        Self { again: true, for_absent, ..Self::new(layout, placeholders) }
+    pub(super) fn again(layout: &'a Layout, held: Held<'a>, on_absent: OnAbsent) -> Self {
+        Self { again: true, ..Self::new(layout, held, on_absent) }
     }
 
     /// Protects a path, and should there be nothing yet, its name.
@@ -119,6 +140,11 @@ impl<'a> Protector<'a> {
                         rest.extend(names(&target));
                     }
                     Step::Changed => return Ok(false),
+                    Step::Absent(parent) => {
+                        at.push(&name);
+                        at.extend(rest.iter().rev().take_while(|name| *name != ".."));
+                        return self.hold_absent(&parent, &name, (at, rest.is_empty()));
+                    }
                 },
             }
         }
@@ -145,14 +171,7 @@ impl<'a> Protector<'a> {
             Err(Errno::NOENT) if placeholder::is_marked(&parent, &fstat(&parent)?)? => {
                 return Ok(Step::Changed);
             }
-            Err(Errno::NOENT) if !self.for_absent => {
-                self.is_missing = true;
-                return Ok(Step::Protected);
-            }
-            Err(Errno::NOENT) => {
-                let made = placeholder::make(&parent, name, last)?;
-                return Ok(if made { Step::Changed } else { Step::Protected });
-            }
+            Err(Errno::NOENT) => return Ok(Step::Absent(parent)),
             // There is no such name.
             Err(Errno::NAMETOOLONG) => return Ok(Step::Protected),
             // The owner could open the directory, so it is protected as a whole.
@@ -192,12 +211,37 @@ impl<'a> Protector<'a> {
         Ok(Step::Onward)
     }
 
+    /// Keeps a path absent whose first missing name is in `parent`. `false`: something stands for it now.
+    fn hold_absent(
+        &mut self,
+        parent: &OwnedFd,
+        name: &OsStr,
+        (path, is_last): (PathBuf, bool),
+    ) -> Result<bool, Errno> {
+        if self.absent.contains(&path) {
+            return Ok(true);
+        }
+        match self.on_absent {
+            OnAbsent::StandIn => placeholder::make(parent, name, is_last).map(|made| !made),
+            OnAbsent::Await => {
+                self.is_missing = true;
+                Ok(true)
+            }
+            OnAbsent::Note => {
+                if can_be_changed(parent)? {
+                    self.absent.push(path);
+                }
+                Ok(true)
+            }
+        }
+    }
+
     fn pin(&mut self, directory: &Path, place: OwnedFd) -> Result<(), Errno> {
         if self.pinned.contains(directory) || self.again && kernel::is_mount_point(&place) {
             return Ok(());
         }
         let parent = directory.parent().unwrap_or(directory);
-        if can_be_changed(kernel::open_plain(parent)?)? {
+        if can_be_changed(&kernel::open_plain(parent)?)? {
             let tree = kernel::copy(&place)?;
             kernel::attach(tree, place)?;
         }
@@ -228,8 +272,8 @@ impl<'a> Protector<'a> {
 }
 
 /// Whether this user may move files of a directory, or could permit itself to.
-fn can_be_changed(directory: OwnedFd) -> Result<bool, Errno> {
-    match accessat(&directory, c".", Access::WRITE_OK, AtFlags::EACCESS) {
+fn can_be_changed(directory: &OwnedFd) -> Result<bool, Errno> {
+    match accessat(directory, c".", Access::WRITE_OK, AtFlags::EACCESS) {
         Err(Errno::ROFS) => Ok(false),
         Err(Errno::ACCESS) => Ok(fstat(directory)?.st_uid == geteuid().as_raw()),
         _ => Ok(true),

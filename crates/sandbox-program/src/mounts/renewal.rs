@@ -6,8 +6,9 @@
 //! Mounts of a worker do not appear in the supervisor's.
 
 use std::cell::Cell;
+use std::mem::take;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::fstat;
@@ -18,10 +19,10 @@ use crate::mounts::error::{At, MountError};
 use crate::mounts::forks::Forks;
 use crate::mounts::layout::{Kind, Layout};
 use crate::mounts::placeholder::Placeholder;
-use crate::mounts::protection::Protector;
+use crate::mounts::protection::{Held, OnAbsent, Protector};
 use crate::mounts::scratch::Scratch;
 use crate::mounts::watch::MountEvents;
-use crate::mounts::{Tree, kernel, placement, without_umask};
+use crate::mounts::{Tree, change, kernel, placement, without_umask};
 
 /// Whether this process, or the one it was forked from, has shared its tree.
 static SHARED: AtomicBool = AtomicBool::new(false);
@@ -51,12 +52,8 @@ impl Renewal {
     }
 
     /// Makes a path read-only, and keeps it in its place.
-    pub(super) fn cover(
-        &self,
-        path: &Path,
-        placeholders: &mut Vec<Placeholder>,
-    ) -> Result<(), Errno> {
-        Protector::again(&self.layout, placeholders, true)
+    pub(super) fn cover(&self, path: &Path, held: Held<'_>) -> Result<(), Errno> {
+        Protector::again(&self.layout, held, OnAbsent::StandIn)
             .protect(path)
             .map_err(|error| Errno::from_raw_os_error(error.errno))
     }
@@ -65,7 +62,7 @@ impl Renewal {
     /// a file is about to replace a missing path, so placeholders are made only `for_absent`.
     pub(super) fn renew(
         &self,
-        placeholders: &mut Vec<Placeholder>,
+        held: Held<'_>,
         forks: Option<&Forks>,
         for_absent: bool,
     ) -> Result<(), MountError> {
@@ -73,19 +70,20 @@ impl Renewal {
             return Ok(());
         }
         self.is_missing.set(true);
-        without_umask(|| self.renew_all(placeholders, forks, for_absent))
+        without_umask(|| self.renew_all(held, forks, for_absent))
     }
 
     fn renew_all(
         &self,
-        placeholders: &mut Vec<Placeholder>,
+        held: Held<'_>,
         forks: Option<&Forks>,
         for_absent: bool,
     ) -> Result<(), MountError> {
-        placeholders.retain(Placeholder::is_in_place);
+        held.placeholders.retain(Placeholder::is_in_place);
         let ours = fstat(&self.scratch).map(|stat| stat.st_dev);
         let mut is_missing = false;
-        let mut protector = Protector::again(&self.layout, placeholders, for_absent);
+        let on_absent = if for_absent { OnAbsent::StandIn } else { OnAbsent::Await };
+        let mut protector = Protector::again(&self.layout, held, on_absent);
         for entry in self.layout.entries() {
             let path = &entry.path;
             match entry.kind {
@@ -136,10 +134,28 @@ impl Tree {
     pub fn renew(&mut self, for_absent: bool) -> bool {
         let Some(renewal) = &self.renewal else { return false };
         // What cannot be covered now may be the next time, and the rest is worth covering.
-        let _ = renewal.renew(&mut self.placeholders, self.forks.as_ref(), for_absent);
+        let held = Held { placeholders: &mut self.placeholders, absent: &mut self.absent };
+        let _ = renewal.renew(held, self.forks.as_ref(), for_absent);
         if let Some(forks) = &mut self.forks {
             forks.forget_removed();
         }
         renewal.is_missing.get()
+    }
+
+    /// The paths that are not there, and that whoever makes calls for commands has to keep absent.
+    pub(crate) fn absent(&self) -> &[PathBuf] {
+        &self.absent
+    }
+
+    /// Puts something in the place of each of these paths, because nobody keeps them absent.
+    pub(crate) fn stand_in(&mut self) -> Result<(), Errno> {
+        let renewal = self.renewal.as_ref().ok_or(Errno::NOSYS)?;
+        let placeholders = &mut self.placeholders;
+        let paths = take(&mut self.absent);
+        change(self.own_changes.as_ref(), || {
+            paths.iter().try_for_each(|path| {
+                renewal.cover(path, Held { placeholders, absent: &mut Vec::new() })
+            })
+        })
     }
 }

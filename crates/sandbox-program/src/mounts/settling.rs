@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use toolwright_sandbox::wire::ForkRequest;
 
 use super::forks::Forks;
+use super::protection::Held;
 use super::{DirectoryIdentity, Tree, change, kernel, private};
 
 /// Commands can write a directory that was to have a fork.
@@ -58,11 +59,12 @@ impl Tree {
             change(self.own_changes.as_ref(), || private.add(hidden, path, identity, false))?;
             return Err(Errno::BUSY);
         }
+        let held = Held { placeholders: &mut self.placeholders, absent: &mut self.absent };
         change(self.own_changes.as_ref(), || {
             if of_command == Some(identity) {
                 return forks.add_of_command(path, base, own);
             }
-            renewal.cover(path, &mut self.placeholders)?;
+            renewal.cover(path, held)?;
             forks.add(path, base, own)
         })?;
         if let Some(identity) = of_command {
@@ -74,8 +76,8 @@ impl Tree {
     /// Makes a directory read-only for commands. Returns whether they write nothing there.
     fn hold(&mut self, path: &Path) -> bool {
         let Some(renewal) = &self.renewal else { return false };
-        let placeholders = &mut self.placeholders;
-        let covered = change(self.own_changes.as_ref(), || renewal.cover(path, placeholders));
+        let held = Held { placeholders: &mut self.placeholders, absent: &mut self.absent };
+        let covered = change(self.own_changes.as_ref(), || renewal.cover(path, held));
         covered.is_ok() || matches!(kernel::open_plain(path), Err(Errno::NOENT | Errno::NOTDIR))
     }
 

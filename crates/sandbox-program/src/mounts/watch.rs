@@ -2,10 +2,10 @@
 
 use std::cell::Cell;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Mode, OFlags, fstat, open};
+use rustix::fs::{Mode, OFlags, fstat, lstat, open};
 use rustix::io::{Errno, fcntl_dupfd_cloexec, retry_on_intr};
 
 use crate::mounts::own_changes::SeenChanges;
@@ -40,13 +40,15 @@ impl AsFd for MountEvents {
 ///
 /// A covered path loses its mount when the host removes it or renames another file over it. The new
 /// file is neither protected nor closed. A root that is removed and made anew is not the directory
-/// in the tree, and the host may use a placeholder. So a worker asks before each command, and a
+/// in the tree, and the host may make what was absent. So a worker asks before each command, and a
 /// supervisor whose tree has changed is replaced.
 #[derive(Debug)]
 pub struct Watch {
     mounts: MountEvents,
     root: Option<OwnedFd>,
     placeholders: Vec<OwnedFd>,
+    /// Paths that have to be absent.
+    absent: Vec<PathBuf>,
     changed: Cell<bool>,
     /// The supervisor's own changes, which are none.
     own: Option<SeenChanges>,
@@ -60,6 +62,7 @@ impl Watch {
             mounts,
             root: None,
             placeholders: Vec::new(),
+            absent: Vec::new(),
             changed: Cell::new(false),
             own: None,
         })
@@ -76,6 +79,11 @@ impl Watch {
         })
     }
 
+    /// Watches these paths too, at which nothing may be.
+    pub(crate) fn keeping_absent(self, absent: Vec<PathBuf>) -> Self {
+        Self { absent, ..self }
+    }
+
     /// Whether it has changed. From then on it always has.
     pub fn has_changed(&self) -> Result<bool, Errno> {
         let mounts_have =
@@ -85,6 +93,7 @@ impl Watch {
         if mounts_have
             || self.root.as_ref().is_some_and(is_gone)
             || self.placeholders.iter().any(is_used)
+            || self.absent.iter().any(|path| lstat(path).is_ok())
         {
             self.changed.set(true);
         }

@@ -46,8 +46,11 @@ fn filter(lacking: &[Lacking]) -> Vec<libc::sock_filter> {
 /// A sandbox that lacks this, with a repository of a person in its root.
 fn without(root: &Path, lacking: &[Lacking]) -> Sandbox {
     assert!(Command::new("git").args(["init", "-q"]).arg(root).status().unwrap().success());
+    without_at(root, lacking, |plan| plan.forks = vec![root.join(".git")])
+}
+
+fn without_at(root: &Path, lacking: &[Lacking], change: impl FnOnce(&mut Plan)) -> Sandbox {
     let filter = filter(lacking);
-    let change = |plan: &mut Plan| plan.forks = vec![root.join(".git")];
     Sandbox::start_prepared(root, change, |command| {
         // SAFETY: it makes two system calls.
         unsafe {
@@ -154,6 +157,36 @@ fn is_told(without_this: &[Lacking], errno: i32) {
     assert!(root.join("b/.git/HEAD").exists() && root.join(".git/refs").exists());
     assert!(sandbox.private().is_empty());
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+/// Something stands for what is to stay absent where nobody keeps it so.
+#[test]
+fn calls_that_keep_paths_absent() {
+    let listener = Lacking { argument: 1, bits: 8, ..lacking(libc::SYS_seccomp, libc::EINVAL) };
+    for (without_this, stands) in [(&[][..], false), (&[listener], true)] {
+        let (_place, root) = place();
+        let change = |plan: &mut Plan| {
+            plan.protected = [".env", "deep/down/key"].map(|path| root.join(path)).to_vec();
+        };
+        let mut sandbox = without_at(&root, without_this, change);
+        if !sandbox.layers.mount.holds() || !sandbox.layers.pid.holds() {
+            return;
+        }
+        for worker in 0..2 {
+            for attempt in
+                ["echo x > .env", "mkdir .env", "mkdir -p deep/down && echo x > deep/down/key"]
+            {
+                let ended = sandbox.run(&format!("({attempt}) 2>&1"));
+                let is_refused = ended.output.contains("Read-only file system")
+                    || stands && ended.output.contains("File exists");
+                assert!(!ended.status.success() && is_refused, "{worker} {attempt}: {ended:?}");
+            }
+            assert_eq!(fs::exists(root.join(".env")).unwrap(), stands);
+            sandbox.exchange_worker();
+        }
+        drop(sandbox);
+        assert!(!fs::exists(root.join(".env")).unwrap(), "{stands}");
+    }
 }
 
 /// Where no thread without mounts can be made, private directories go as they always did, and of a repository nothing

@@ -1,16 +1,18 @@
 //! The calls that could leave a git directory on the host.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{FileType, OFlags, Stat, fstat};
 use rustix::io::Errno;
+use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::refused_git::RefusedGit;
 
+use super::absent::Absent;
 use super::perform::{link_descriptor, make_directory, remove_directory, remove_file, rename};
 use super::resolve::Place;
-use super::strict::{Strict, path_of_descriptor};
+use super::strict::{Strict, path_of, path_of_descriptor};
 use super::supervisor_socket::SupervisorSocket;
 use crate::mounts::{DirectoryIdentity, Revealed};
 
@@ -23,14 +25,57 @@ pub(super) struct GitDirectories {
     supervisor: SupervisorSocket,
     /// Whether one was made since this was last asked.
     made: AtomicBool,
+    /// Whether those that commands make are private.
+    hides: bool,
     /// Under a strict plan.
     strict: Option<Strict>,
+    absent: Absent,
+}
+
+/// What a plan says of names.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NameRules<'a> {
+    pub(crate) plan: &'a Plan,
+    /// Protected paths that are to stay absent.
+    pub(crate) absent: &'a [PathBuf],
 }
 
 impl GitDirectories {
-    pub(super) fn new(supervisor: SupervisorSocket, is_strict: bool) -> Self {
-        let strict = is_strict.then(Strict::default);
-        Self { supervisor, made: AtomicBool::new(false), strict }
+    pub(super) fn new(supervisor: SupervisorSocket, rules: NameRules<'_>) -> Self {
+        let NameRules { plan, absent } = rules;
+        let strict = plan.is_git_strict.then(Strict::default);
+        let (hides, absent) = (plan.hides_git_directories, Absent::new(absent));
+        Self { supervisor, made: AtomicBool::new(false), hides, strict, absent }
+    }
+
+    /// Whether what is made at a place would be a git directory, which commands have for themselves.
+    pub(super) fn is_private(&self, place: &Place) -> bool {
+        self.hides && place.is_git_directory()
+    }
+
+    /// Whether paths are kept absent.
+    pub(super) fn keeps_absent(&self) -> bool {
+        !self.absent.is_empty()
+    }
+
+    /// Refuses to make a file or an empty directory that has to stay absent.
+    pub(super) fn check_new(&self, place: &Place) -> Result<(), Errno> {
+        self.with_path(place, |path| self.absent.check(path))
+    }
+
+    /// Refuses to put something else at a place that has to stay absent, or above one.
+    pub(super) fn check_moved(&self, place: &Place) -> Result<(), Errno> {
+        self.with_path(place, |path| self.absent.check_moved(path))
+    }
+
+    fn with_path(
+        &self,
+        place: &Place,
+        check: impl FnOnce(&Path) -> Result<(), Errno>,
+    ) -> Result<(), Errno> {
+        // What has no name in a directory is not new.
+        let path = if self.keeps_absent() { path_of(place) } else { None };
+        path.map_or(Ok(()), |path| check(&path))
     }
 
     pub(super) fn take_made(&self) -> bool {
@@ -60,6 +105,7 @@ impl GitDirectories {
         place: &Place,
         create: impl FnOnce() -> Result<T, Errno>,
     ) -> Result<T, Errno> {
+        self.check_new(place)?;
         if let Some(strict) = &self.strict {
             strict.check_link(place, &self.supervisor)?;
         }
@@ -75,6 +121,9 @@ impl GitDirectories {
     /// Refuses to write to a file that leads git elsewhere, or to give it a name under which it could be written, if
     /// the host sees it and the plan is strict.
     pub(super) fn check_written(&self, file: impl AsFd) -> Result<(), Errno> {
+        if self.keeps_absent() {
+            self.absent.check(&path_of_descriptor(&file)?)?;
+        }
         let strict = self.strict.as_ref();
         strict.map_or(Ok(()), |strict| strict.check_file(file, &self.supervisor))
     }
@@ -134,7 +183,7 @@ impl GitDirectories {
             from.open(OFlags::empty())?;
             return Err(Errno::XDEV);
         }
-        if !to.is_git_directory() {
+        if !self.is_private(to) {
             return match self.add(to, || rename(from, to, flags)) {
                 // It is a private directory. Programs copy it then.
                 Err(Errno::BUSY) if is_directory(from) => Err(Errno::XDEV),

@@ -57,7 +57,8 @@ fn perform_on_names(
     match call {
         FileCall::MakeDirectory(named, mode) => {
             let place = place(named)?;
-            if place.is_git_directory() {
+            git.check_new(&place)?;
+            if git.is_private(&place) {
                 git.make(&place, mode)
             } else {
                 git.add(&place, || make_directory(&place, mode))
@@ -65,7 +66,8 @@ fn perform_on_names(
         }
         FileCall::MakeNode(named, mode, device) => {
             let place = place(named)?;
-            if place.is_git_directory() {
+            git.check_new(&place)?;
+            if git.is_private(&place) {
                 return Err(git.refuse(&place));
             }
             let (directory, name) = (place.directory(), place.name.as_ptr());
@@ -78,7 +80,11 @@ fn perform_on_names(
         FileCall::RemoveDirectory(named) => git.remove(&place(named)?),
         FileCall::Rename(from, to, flags) => {
             let (from, to) = (place(from)?, place(to)?);
-            if from.is_git_directory() || to.is_git_directory() {
+            git.check_moved(&to)?;
+            if flags & libc::RENAME_EXCHANGE != 0 {
+                git.check_moved(&from)?;
+            }
+            if git.is_private(&from) || git.is_private(&to) {
                 git.rename(&from, &to, flags)
             } else if flags & libc::RENAME_EXCHANGE != 0 {
                 rename(&from, &to, flags)
@@ -92,7 +98,8 @@ fn perform_on_names(
         FileCall::Open(..) => Err(Errno::NOSYS),
         FileCall::MakeLink(content, named) => {
             let place = place(named)?;
-            if place.is_git_directory() {
+            git.check_moved(&place)?;
+            if git.is_private(&place) {
                 return Err(git.refuse(&place));
             }
             let (directory, name) = (place.directory(), place.name.as_ptr());
@@ -132,7 +139,7 @@ fn link(
         Ok(to) => to,
         Err(errno) => return from.open(OFlags::empty()).and(Err(errno)),
     };
-    if from.is_git_directory() {
+    if from.is_git_directory() || git.keeps_absent() {
         git.check_written(from.open(OFlags::empty())?)?;
     }
     let (directory, name) = (from.directory(), from.name.as_ptr());
@@ -145,7 +152,8 @@ fn link(
 
 fn new_link(caller: &FileCaller<'_>, to: Named, git: &GitDirectories) -> Result<Place, Errno> {
     let to = Place::of(caller, to)?;
-    if to.is_git_directory() { Err(git.refuse(&to)) } else { Ok(to) }
+    git.check_new(&to)?;
+    if git.is_private(&to) { Err(git.refuse(&to)) } else { Ok(to) }
 }
 
 /// Gives the file of a descriptor a name. The kernel never does that to a directory.

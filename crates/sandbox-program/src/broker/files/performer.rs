@@ -19,7 +19,6 @@ use super::open::Waiting;
 use super::own_sockets::{Met, OwnSockets, Pending};
 use super::perform::{Performed, perform, remove_file};
 use super::resolve::Place;
-use super::supervisor_socket::SupervisorSocket;
 use crate::broker::listener::Notification;
 use crate::scheduling::Scheduling;
 
@@ -108,7 +107,7 @@ pub(super) struct Performer {
 impl Performer {
     /// `retained` are the capabilities that commands begin with. To be called on the thread itself.
     pub(super) fn new(
-        (supervisor, is_strict): (SupervisorSocket, bool),
+        git: GitDirectories,
         sockets: OwnSockets,
         retained: CapabilitySet,
         scheduling: Scheduling,
@@ -120,7 +119,7 @@ impl Performer {
         Ok(Self {
             rights: OwnRights::new(identity, retained)?,
             processes,
-            git: GitDirectories::new(supervisor, is_strict),
+            git,
             sockets,
             usual_umask,
             umask: Cell::new(usual_umask),

@@ -21,7 +21,7 @@ pub struct FileRules {
     /// Whether the filter of the worker leaves `openat2` open for the broker alone.
     pub closes_openat2: bool,
     /// Whether calls that may make a file or write to one wait too.
-    pub is_strict: bool,
+    pub opens: bool,
     /// Whether the processes of a command may read each other's memory.
     pub traces: bool,
 }
@@ -50,7 +50,7 @@ impl FileRules {
             let directory = asm.branch(Test::AnyBit, libc::AT_REMOVEDIR.unsigned_abs(), ask, allow);
             rules.add(calls::UNLINKAT, asm.load(low(2), directory));
         }
-        if self.waits && self.names && self.is_strict {
+        if self.waits && self.names && self.opens {
             for call in [calls::CREAT, calls::TRUNCATE] {
                 rules.add(call, ask);
             }
@@ -118,14 +118,14 @@ mod tests {
         sockets: false,
         modes: false,
         closes_openat2: true,
-        is_strict: false,
+        opens: false,
         traces: false,
     };
 
     #[test]
     fn every_number_is_answered_as_specified() {
         for arch in BOTH {
-            let rules = FileRules { is_strict: false, ..RULES };
+            let rules = FileRules { opens: false, ..RULES };
             let program = program_of_on(arch, None, Some(rules)).expect("short enough");
             assert!(program.len() <= 80, "{}", program.len());
             let (asks, removes, first, second): (&[u32], u32, &[u32], &[u32]) = match arch {
@@ -174,8 +174,8 @@ mod tests {
     #[test]
     fn what_could_write_waits() {
         for arch in BOTH {
-            let program = |is_strict| {
-                let rules = FileRules { is_strict, ..RULES };
+            let program = |opens| {
+                let rules = FileRules { opens, ..RULES };
                 program_of_on(arch, None, Some(rules)).expect("short enough")
             };
             let (plain, strict) = (program(false), program(true));

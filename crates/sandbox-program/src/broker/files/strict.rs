@@ -113,7 +113,8 @@ fn is_hidden(of: impl AsFd, supervisor: &SupervisorSocket) -> bool {
     fstat(of).and_then(|stat| supervisor.is_hidden(stat.st_dev)).unwrap_or(false)
 }
 
-fn path_of(place: &Place) -> Option<PathBuf> {
+/// The path of a place.
+pub(super) fn path_of(place: &Place) -> Option<PathBuf> {
     let above = path_of_descriptor(place.above().ok()?).ok()?;
     Some(above.join(OsStr::from_bytes(place.plain_name())))
 }

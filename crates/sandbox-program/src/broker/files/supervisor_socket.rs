@@ -2,6 +2,7 @@
 //! keeps it. What the supervisor mounts appears in the trees of its workers.
 
 use std::ffi::OsStr;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ const HIDE: u8 = 1;
 const REVEAL: u8 = 2;
 const HIDE_AGAIN: u8 = 3;
 const IS_HIDDEN: u8 = 4;
+const STAND_IN: u8 = 5;
 const HEADER: usize = 17;
 /// The longest path that the kernel names.
 const MAX_PATH: usize = 4096;
@@ -72,6 +74,16 @@ impl SupervisorSocket {
         })
     }
 
+    /// Has something stand for the paths that are to stay absent, which nobody keeps so.
+    pub(crate) fn stand_in(&self) -> Result<(), Errno> {
+        let nothing = DirectoryIdentity { device: 0, inode: 0 };
+        self.ask(STAND_IN, Path::new(""), nothing).map(drop)
+    }
+
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        self.0.try_clone().map(Self)
+    }
+
     fn ask(&self, what: u8, path: &Path, identity: DirectoryIdentity) -> Result<i32, Errno> {
         let mut message = vec![what];
         message.extend(identity.device.to_ne_bytes());
@@ -121,6 +133,7 @@ fn carry_out(tree: &mut Tree, message: &[u8]) -> Result<i32, Errno> {
             Revealed::Removed => DONE,
             Revealed::Uncovered => IS_UNCOVERED,
         }),
+        Some(&STAND_IN) => tree.stand_in().map(|()| DONE),
         Some(&IS_HIDDEN) => Ok(if tree.is_hidden(identity.device) { IS_PRIVATE } else { DONE }),
         _ => Err(Errno::BADMSG),
     }

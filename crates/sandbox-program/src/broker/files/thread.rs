@@ -16,6 +16,7 @@ use rustix::process::{
 };
 use rustix::thread::{UnshareFlags, gettid, unshare_unsafe};
 
+use super::git::{GitDirectories, NameRules};
 use super::own_sockets::{OwnSockets, SocketGround};
 use super::performer::Performer;
 use super::session::Session;
@@ -63,8 +64,7 @@ pub(crate) struct Confinement<'a> {
     pub(crate) rules: &'a Ruleset,
     pub(crate) filter: &'a Program,
     pub(crate) capabilities: RetainedCapabilities,
-    /// Whether nothing that git would obey comes to lie on the host.
-    pub(crate) is_git_strict: bool,
+    pub(crate) names: NameRules<'a>,
     pub(crate) sockets: SocketGround<'a>,
 }
 
@@ -101,7 +101,7 @@ impl FileThread {
         supervisor: SupervisorSocket,
     ) -> io::Result<()> {
         self.run(move |performer| {
-            let Confinement { rules, filter, capabilities, is_git_strict, sockets } = confinement;
+            let Confinement { rules, filter, capabilities, names, sockets } = confinement;
             // SAFETY: only the directory, the root and the mask become this thread's own.
             let confined = unsafe { unshare_unsafe(UnshareFlags::FS) }
                 .map_err(io::Error::from)
@@ -112,9 +112,9 @@ impl FileThread {
                 let sockets = OwnSockets::new(sockets);
                 filter::install(filter)?;
                 rules.restrict_self()?;
-                let supervisor = (supervisor, is_git_strict);
+                let git = GitDirectories::new(supervisor, names);
                 let retained = capabilities.set();
-                *performer = Some(Performer::new(supervisor, sockets, retained, scheduling)?);
+                *performer = Some(Performer::new(git, sockets, retained, scheduling)?);
                 Ok(())
             });
             (confined, None)
