@@ -43,6 +43,8 @@ pub struct Plan {
     pub closed: Vec<PathBuf>,
     /// What may be read below a closed path, beside what may be written.
     pub readable: Vec<PathBuf>,
+    /// The links on the way from the names of grants. Commands have them where they see nothing else of the host.
+    pub links: Vec<Link>,
     /// What may not be written below a writable path. Need not exist.
     pub protected: Vec<PathBuf>,
     /// Git directories of which commands have forks: they see them as they are, and what they write stays with
@@ -115,6 +117,15 @@ pub struct Granted {
     pub path: PathBuf,
     /// The file that must be there.
     pub identity: FileIdentity,
+}
+
+/// A link of the host, which leads to something granted. It opens nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Link {
+    /// Where it is: absolute, and without links above it.
+    pub path: PathBuf,
+    /// What it contains.
+    pub target: PathBuf,
 }
 
 impl Plan {

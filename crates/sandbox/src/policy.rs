@@ -10,6 +10,7 @@ use crate::plan::{Files, Limits, Names, Network, Plan};
 mod denied;
 mod git;
 mod grants;
+mod links;
 mod origin;
 pub mod presets;
 mod reserved;
@@ -100,6 +101,7 @@ pub fn plan(options: &Options<'_>) -> Plan {
         scope::narrow(options, &mut closed, &mut readable);
     }
     readable.extend(scope::temporary_toolchains(options.path, options.resolved));
+    let links = links::of(options);
     // That programs are looked up in a closed directory does not open it; to name it does.
     readable.retain(|path| {
         asked_for.contains(path) || !by_name.iter().any(|closed| path.starts_with(closed))
@@ -133,6 +135,7 @@ pub fn plan(options: &Options<'_>) -> Plan {
         writable,
         closed,
         readable,
+        links,
         protected,
         forks,
         hides_git_directories: is_guarded,

@@ -15,7 +15,7 @@ use proptest::option;
 use proptest::prelude::*;
 use toolwright_sandbox::background::{Facts, InputState, TerminalSize, Usage, WatchedFacts};
 use toolwright_sandbox::layers::{Bound, Layer, Layers};
-use toolwright_sandbox::plan::{FileIdentity, Files, Granted, Limits, Network, Plan};
+use toolwright_sandbox::plan::{FileIdentity, Files, Granted, Limits, Link, Network, Plan};
 use toolwright_sandbox::refused_git::RefusedGit;
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{
@@ -48,14 +48,15 @@ fn orders() -> impl Strategy<Value = Order> {
     let identity = (any::<u64>(), any::<u64>(), option::of(any::<u64>()))
         .prop_map(|(device, inode, born)| FileIdentity { device, inode, born });
     let granted = (path(), identity).prop_map(|(path, identity)| Granted { path, identity });
-    let granted = (any::<[bool; 2]>(), vec(granted, 0..4));
+    let link = (path(), path()).prop_map(|(path, target)| Link { path, target });
+    let granted = (any::<[bool; 2]>(), vec(granted, 0..4), vec(link, 0..4));
     let plan = (path(), network, files, paths, granted, limits).prop_map(
         |(
             root,
             network,
             files,
             [writable, closed, readable, protected, forks, hooks],
-            ([hides_git_directories, is_git_strict], granted),
+            ([hides_git_directories, is_git_strict], granted, links),
             limits,
         )| Plan {
             root,
@@ -64,6 +65,7 @@ fn orders() -> impl Strategy<Value = Order> {
             writable,
             closed,
             readable,
+            links,
             protected,
             forks,
             hooks,

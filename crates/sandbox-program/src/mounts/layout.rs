@@ -154,7 +154,7 @@ impl Layout {
     }
 
     /// The entry that `path` lies on: the last one at it or above.
-    fn under(&self, path: &Path) -> Option<usize> {
+    pub(super) fn under(&self, path: &Path) -> Option<usize> {
         let contains = |entry: &Entry| path.starts_with(&entry.path);
         // Those above come first, and of two that lie above one path the deeper one counts.
         self.entries.iter().rposition(contains)

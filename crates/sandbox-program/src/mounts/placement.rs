@@ -18,7 +18,7 @@ use crate::mounts::programs::Programs;
 use crate::mounts::protection::{Held, OnAbsent, Protector};
 use crate::mounts::scratch::{self, Scratch};
 use crate::mounts::shared::{self, Shared};
-use toolwright_sandbox::plan::{FileIdentity, Files, Plan};
+use toolwright_sandbox::plan::{FileIdentity, Files, Link, Plan};
 
 /// How often a path that the host replaces at the same time is looked at again.
 const MAX_CHANGES: usize = 100;
@@ -33,6 +33,8 @@ pub(super) struct Placement {
     devices: Option<Devices>,
     /// For each directory that gets a fork: that of the host, on a mount that is attached nowhere.
     forked: Vec<Option<OwnedFd>>,
+    /// Links in what hides the host's files: in which cover, where in it, and what they contain.
+    links: Vec<(usize, PathBuf, PathBuf)>,
 }
 
 /// What a tree keeps of its making.
@@ -83,7 +85,14 @@ impl Placement {
             .map(|entry| temporary(entry).then_some(entry.path.as_path()))
             .collect();
         let shared = shared.map_or_else(Vec::new, |shared| shared.take(&paths));
-        Ok(Self { trees, shared, devices, forked })
+        let links = plan.links.iter().filter_map(|Link { path, target }| {
+            let index = layout.under(path).filter(|index| layout.entries()[*index].kind.hides())?;
+            let relative = path.strip_prefix(&layout.entries()[index].path).ok()?;
+            relative.file_name()?;
+            Some((index, relative.to_owned(), target.clone()))
+        });
+        let links = links.collect();
+        Ok(Self { trees, shared, devices, forked, links })
     }
 
     pub(super) fn place(
@@ -187,6 +196,9 @@ impl Placement {
                 scratch.make_place(below, relative, directory).at("make a place for", path)?;
             }
         }
+        for (index, relative, target) in &self.links {
+            scratch.make_link(*index, relative, target).at("make the link", relative)?;
+        }
         Ok(scratch)
     }
 
@@ -220,7 +232,9 @@ impl Placement {
                 let mut own = places.iter().filter(|(below, ..)| *below == index);
                 own.all(|(_, relative, directory)| {
                     shared::make_place(shared, relative, *directory).is_ok()
-                })
+                }) && self.links.iter().filter(|(below, ..)| *below == index).all(
+                    |(_, relative, target)| shared::make_link(shared, relative, target).is_ok(),
+                )
             });
             all.push(match (shared, kind) {
                 (Some(shared), _) => Some(shared),
@@ -235,11 +249,13 @@ impl Placement {
 
     /// Whether another entry lies on this one.
     fn is_filled(&self, layout: &Layout, index: usize) -> bool {
-        layout.entries().iter().enumerate().any(|(above, entry)| {
-            entry.below == Some(index)
-                && (self.trees[above].is_some()
-                    || matches!(entry.kind, Kind::Temporary | Kind::Devices))
-        })
+        let has_link = self.links.iter().any(|(below, ..)| *below == index);
+        has_link
+            || layout.entries().iter().enumerate().any(|(above, entry)| {
+                entry.below == Some(index)
+                    && (self.trees[above].is_some()
+                        || matches!(entry.kind, Kind::Temporary | Kind::Devices))
+            })
     }
 }
 

@@ -62,6 +62,12 @@ impl Scratch {
         Ok(())
     }
 
+    /// Makes a link in a cover, with the directories above it.
+    pub(super) fn make_link(&self, index: usize, relative: &Path, to: &Path) -> Result<(), Errno> {
+        self.make_place(index, relative.parent().unwrap_or(relative), true)?;
+        self.link(Path::new(&index.to_string()).join(relative), to)
+    }
+
     pub(super) fn file(&self, path: impl AsRef<Path>) -> Result<(), Errno> {
         allow_existing(mknodat(
             &self.0,

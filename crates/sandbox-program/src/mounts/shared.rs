@@ -7,10 +7,11 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 use std::thread;
 
-use rustix::fs::{FileType, Mode, OFlags, fstat, mkdirat, mknodat, openat};
+use rustix::fs::{FileType, Mode, OFlags, fstat, mkdirat, mknodat, openat, readlinkat, symlinkat};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
@@ -86,6 +87,24 @@ pub(super) fn make_place(
         above = make_entry(&above, name, is_inner)?;
     }
     Ok(())
+}
+
+/// Makes a link in such a directory. Another one there is not replaced.
+pub(super) fn make_link(directory: &OwnedFd, relative: &Path, to: &Path) -> Result<(), Errno> {
+    let Some((above, name)) = relative.parent().zip(relative.file_name()) else { return Ok(()) };
+    let mut directory = fcntl_dupfd_cloexec(directory, 3)?;
+    for name in above {
+        directory = make_entry(&directory, name, true)?;
+    }
+    match symlinkat(to, &directory, name) {
+        Err(Errno::EXIST)
+            if readlinkat(&directory, name, Vec::new())?.as_bytes()
+                == to.as_os_str().as_bytes() =>
+        {
+            Ok(())
+        }
+        made => made,
+    }
 }
 
 fn make_entry(above: &OwnedFd, name: &OsStr, is_directory: bool) -> Result<OwnedFd, Errno> {

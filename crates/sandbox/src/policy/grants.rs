@@ -131,6 +131,8 @@ pub struct Resolved {
     pub readable: Vec<PathBuf>,
     /// Of these, the names that are links or lead through some, and where.
     pub links: Vec<(PathBuf, PathBuf)>,
+    /// The same names, and those of writable directories and of the root.
+    pub linked_names: Vec<PathBuf>,
     /// What may not be read.
     pub closed: Vec<PathBuf>,
     /// The names that close it, whether something is there or not.
@@ -256,6 +258,10 @@ impl Grants {
             .collect();
         refuse_led_out(&writable, &readable)?;
         resolved.links.retain(|(path, real_path)| path != real_path);
+        let linked = writable.iter().filter(|grant| grant.path != grant.real_path);
+        let linked = linked.map(|grant| grant.path.to_owned());
+        resolved.linked_names =
+            linked.chain(resolved.links.iter().map(|(path, _)| path.clone())).collect();
         Ok(resolved)
     }
 

@@ -79,23 +79,25 @@ pub(super) fn temporary_toolchains(
     path: Option<&OsStr>,
     resolved: &Resolved,
 ) -> impl Iterator<Item = PathBuf> {
-    static OWN: OnceLock<Option<PathBuf>> = OnceLock::new();
-    // What runs this is what commands are likely to run, too.
-    let own = OWN.get_or_init(|| env::current_exe().ok()?.parent().map(Path::to_owned));
-    let is_temporary = |path: &PathBuf| {
-        TEMPORARY.iter().any(|above| path.starts_with(above) && path != Path::new(above))
-    };
-    path.map(env::split_paths)
-        .into_iter()
-        .flatten()
-        .chain(own.clone())
-        .filter(is_temporary)
+    temporary_directories(path)
         .filter_map(|directory| {
             let real = fs::canonicalize(&directory).ok()?;
             (!resolved.leads_out(&directory, &real)).then_some(real)
         })
         .map(toolchain_of)
         .filter(is_temporary)
+}
+
+/// The directories of programs that are named there.
+pub(super) fn temporary_directories(path: Option<&OsStr>) -> impl Iterator<Item = PathBuf> {
+    static OWN: OnceLock<Option<PathBuf>> = OnceLock::new();
+    // What runs this is what commands are likely to run, too.
+    let own = OWN.get_or_init(|| env::current_exe().ok()?.parent().map(Path::to_owned));
+    path.map(env::split_paths).into_iter().flatten().chain(own.clone()).filter(is_temporary)
+}
+
+fn is_temporary(path: &PathBuf) -> bool {
+    TEMPORARY.iter().any(|above| path.starts_with(above) && path != Path::new(above))
 }
 
 /// Programs in a `bin` find their libraries beside it, unless that is where users' homes are. Those in

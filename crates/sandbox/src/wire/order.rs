@@ -1,7 +1,7 @@
 //! The first message to a supervisor.
 
 use super::codec::{Malformed, Reader, Wire, read_whole, wire_enum, wire_struct};
-use crate::plan::{FileIdentity, Files, Granted, Limits, Network, Plan};
+use crate::plan::{FileIdentity, Files, Granted, Limits, Link, Network, Plan};
 
 /// The order that a supervisor starts with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +22,7 @@ pub struct Order {
 
 wire_struct!(Order { plan, without_mounts, idle_ms, joins_network, shares_temporary });
 wire_struct!(Granted { path, identity });
+wire_struct!(Link { path, target });
 wire_struct!(FileIdentity { device, inode, born });
 wire_struct!(Limits { processes, memory_bytes, cpu_seconds, file_size_bytes });
 wire_enum!(Network { 0 = Open, 1 = PrivateLoopback, 2 = Nothing, 3 = HostLoopback, 4 = Names });
@@ -38,6 +39,7 @@ impl Wire for Plan {
             writable,
             closed,
             readable,
+            links,
             protected,
             forks,
             hooks,
@@ -51,6 +53,7 @@ impl Wire for Plan {
         for paths in [writable, closed, readable, protected, forks, hooks] {
             paths.write(to);
         }
+        links.write(to);
         hides_git_directories.write(to);
         is_git_strict.write(to);
         self.granted.write(to);
@@ -69,6 +72,7 @@ impl Wire for Plan {
             protected: Wire::read(from)?,
             forks: Wire::read(from)?,
             hooks: Wire::read(from)?,
+            links: Wire::read(from)?,
             hides_git_directories: Wire::read(from)?,
             is_git_strict: Wire::read(from)?,
             looks_below: None,
