@@ -15,13 +15,13 @@ use super::sockets::with;
 const REFUSED: i32 = -libc::EACCES;
 
 /// How many connections a race has. A soak has ten thousand.
-fn rounds() -> usize {
+pub(super) fn rounds() -> usize {
     let factor = std::env::var("TOOLWRIGHT_SOAK_FACTOR").ok().and_then(|text| text.parse().ok());
     1000 * factor.unwrap_or(1)
 }
 
 /// A sandbox with servers of the host around it.
-struct Scene {
+pub(super) struct Scene {
     place: Place,
     sandbox: Sandbox,
     program: String,
@@ -32,7 +32,7 @@ struct Scene {
 }
 
 impl Scene {
-    fn new(user: Option<u32>, network: Network) -> Option<Self> {
+    pub(super) fn new(user: Option<u32>, network: Network) -> Option<Self> {
         let change = |plan: &mut Plan| plan.network = network;
         let (place, sandbox, program) = with(user, change)?;
         let host = Host::new();
@@ -57,6 +57,57 @@ impl Scene {
         let above = self.place.root.parent().unwrap().display();
         let outside = self.outside.display();
         vec!["h".into(), format!("{above}/h"), format!("{outside}/h"), format!("@{}", self.name)]
+    }
+
+    /// A scene where processes may trace each other, and another program in it.
+    pub(super) fn with_program(user: Option<u32>, name: &str) -> Option<(Self, String)> {
+        let scene = Self::new(user, Network::PrivateLoopback)?;
+        let program = scene.place.compile(name, &[])?.display().to_string();
+        if !scene.sandbox.layers.tracing.holds() {
+            eprintln!("skipped: {:?}", scene.sandbox.layers);
+            return None;
+        }
+        Some((scene, program))
+    }
+
+    /// Puts the servers of the host back, and removes what a command has made.
+    pub(super) fn furnish(&self) {
+        let root = &self.place.root;
+        for entry in fs::read_dir(root).unwrap().map(Result::unwrap) {
+            let path = entry.path();
+            if entry.file_type().unwrap().is_dir() {
+                fs::remove_dir_all(path).unwrap();
+            } else if path.extension().is_none_or(|extension| extension != "program") {
+                fs::remove_file(path).unwrap();
+            }
+        }
+        self.host.at(&root.join("h"));
+        drop(std::os::unix::net::UnixListener::bind(root.join("gone")).unwrap());
+        symlink(self.outside.join("h"), root.join("person")).unwrap();
+        symlink(&self.outside, root.join("persons")).unwrap();
+    }
+
+    /// Runs a script that knows where the servers of the host are.
+    pub(super) fn run(&mut self, script: &str, rounds: usize) -> String {
+        let above = self.place.root.parent().unwrap().display();
+        let (program, outside, name) = (&self.program, self.outside.display(), &self.name);
+        let others = format!("{} {}", std::process::id(), std::os::unix::process::parent_id());
+        self.sandbox
+            .run(&format!(
+                "exec 2>&1; export COUNT={rounds}; p={program} above={above} outside={outside} name={name} others='{others}'; {script}"
+            ))
+            .output
+    }
+
+    /// Has a command go on while others run.
+    pub(super) fn keep(&mut self, script: &str) -> toolwright_sandbox::wire::Inbox {
+        drop(self.sandbox.start(script));
+        self.sandbox.exchange_worker()
+    }
+
+    #[track_caller]
+    pub(super) fn assert_alone(&self, name: &str) {
+        assert!(self.host.is_alone(), "{name}: a server of the host was reached");
     }
 
     /// Runs a script and returns the results of its connections.

@@ -11,5 +11,6 @@ mod place;
 #[expect(dead_code, reason = "other tests use the rest")]
 mod sandbox;
 mod sockets;
+mod table;
 mod tools;
 mod tracing;

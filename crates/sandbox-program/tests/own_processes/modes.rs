@@ -12,7 +12,7 @@ fn mode(path: impl AsRef<Path>) -> u32 {
 }
 
 /// Every file below a directory that lends rights.
-fn lending(directory: &Path) -> Vec<std::path::PathBuf> {
+pub(super) fn lending(directory: &Path) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     super::sandbox::find(directory, &mut |path| {
         let metadata = fs::symlink_metadata(path).unwrap();

@@ -60,7 +60,7 @@ impl Place {
     pub(crate) fn compile(&self, name: &str, options: &[&str]) -> Option<PathBuf> {
         let source =
             format!("{}/tests/own_processes/programs/{name}.c", env!("CARGO_MANIFEST_DIR"));
-        let program = self.root.join(name);
+        let program = self.root.join(name).with_extension("program");
         let compiled = Command::new("cc")
             .args(["-O1", "-pthread", "-w", "-o"])
             .arg(&program)

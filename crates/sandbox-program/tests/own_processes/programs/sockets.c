@@ -10,7 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -313,6 +317,67 @@ static void passed(const char *name) {
     reach(client, name);
 }
 
+// A child makes nothing of its own: it connects what its parent has made.
+static void forked(const char *name) {
+    int client = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (!fork()) {
+        reach(client, name);
+        _exit(0);
+    }
+    wait(0);
+}
+
+static char *unshared_name;
+
+static void *in_a_thread(void *none) {
+    if (unshare(CLONE_FILES | CLONE_FS)) say("unshare", -1);
+    connect_to("stream", unshared_name);
+    return 0;
+}
+
+static void unshared(char *name) {
+    pthread_t thread;
+    unshared_name = name;
+    pthread_create(&thread, 0, in_a_thread, 0);
+    pthread_join(thread, 0);
+}
+
+// A filter of its own for connecting.
+static int filter(unsigned action, unsigned flags) {
+    struct sock_filter lines[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, action),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {4, lines};
+    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+}
+
+static void filtered(const char *what, const char *name) {
+    unsigned action = !strcmp(what, "allow") ? SECCOMP_RET_ALLOW : !strcmp(what, "log") ? SECCOMP_RET_LOG
+                    : !strcmp(what, "trace") ? SECCOMP_RET_TRACE | 7 : SECCOMP_RET_USER_NOTIF;
+    pid_t child = fork();
+    if (!child) {
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        unsigned flags = !strcmp(what, "listener") ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0;
+        if (!strcmp(what, "trace")) raise(SIGSTOP);
+        say("filter", filter(action, flags));
+        connect_to("stream", name);
+        _exit(0);
+    }
+    int status;
+    if (!strcmp(what, "trace")) {
+        waitpid(child, &status, WUNTRACED);
+        ptrace(PTRACE_SEIZE, child, 0, PTRACE_O_TRACESECCOMP);
+        kill(child, SIGCONT);
+    }
+    while (waitpid(child, &status, __WALL) > 0 && WIFSTOPPED(status)) {
+        int ours = status >> 16 || WSTOPSIG(status) == SIGTRAP || WSTOPSIG(status) == SIGSTOP || WSTOPSIG(status) == SIGCONT;
+        ptrace(PTRACE_CONT, child, 0, ours ? 0 : WSTOPSIG(status));
+    }
+}
+
 // Sends with an address, on a socket that is not connected and on one that is.
 static void sends(const char *own_path, const char *name) {
     struct sockaddr_un address;
@@ -375,6 +440,33 @@ static void names_race(int rounds) {
     printf("chmod %d %d %d\n", changed, refused, made);
 }
 
+static void *mode_links(void *hard) {
+    for (int round = 0; !over; round++) {
+        unlink("l.new");
+        if (hard && round & 1) link("f", "l.new");
+        else symlink(round & 1 ? "f" : "d", "l.new");
+        rename("l.new", "l");
+    }
+    return 0;
+}
+
+static void mode_links_race(int rounds, int hard) {
+    mkdir("d", 0755);
+    two = open("f", O_CREAT | O_RDWR, 0755);
+    symlink("d", "l");
+    pthread_t thread;
+    pthread_create(&thread, 0, mode_links, hard ? "" : 0);
+    for (int i = 0; i < rounds; i++) {
+        syscall(SYS_chmod, "l", 02755);
+        syscall(SYS_fchmodat, AT_FDCWD, "l", 02755);
+        struct stat stat;
+        fstat(two, &stat);
+        if (stat.st_mode & 02000) printf("EFFECT\n");
+    }
+    over = 1;
+    pthread_join(thread, 0);
+}
+
 int main(int length, char **word) {
     setvbuf(stdout, 0, _IOLBF, 0);
     const char *what = word[1];
@@ -385,6 +477,11 @@ int main(int length, char **word) {
     if (!strcmp(what, "undumpable")) undumpable(word[2]);
     if (!strcmp(what, "as")) another_user(word[2], word[3], word[4]);
     if (!strcmp(what, "descriptor")) by_descriptor(word[2], word[3]);
+    if (!strcmp(what, "forked")) forked(word[2]);
+    if (!strcmp(what, "unshared")) unshared(word[2]);
+    if (!strcmp(what, "filtered")) filtered(word[2], word[3]);
+    if (!strcmp(what, "mode-links")) mode_links_race(count, 0);
+    if (!strcmp(what, "mode-hard-links")) mode_links_race(count, 1);
     if (!strcmp(what, "passed")) passed(word[2]);
     if (!strcmp(what, "sends")) sends(word[2], word[3]);
     if (!strcmp(what, "race")) race(word[2], word[3], word[4]);
