@@ -52,6 +52,8 @@ pub(crate) struct CommandCalls<'w> {
 
 /// What answers the calls of a command about connections.
 pub(crate) enum CommandBroker<'w> {
+    /// No call has come yet, as in most commands: where they will come from, and whether none leaves the loopback interface.
+    Unasked(Listener, bool),
     Sockets(Broker),
     Names(NamesBroker<'w>),
 }
@@ -65,14 +67,18 @@ impl<'w> CommandBroker<'w> {
     ) -> io::Result<Self> {
         match resolver {
             Some(resolver) => NamesBroker::new(listener, gate, resolver).map(Self::Names),
-            None => Broker::of(listener, connections == Connections::Loopback).map(Self::Sockets),
+            None => Ok(Self::Unasked(listener, connections == Connections::Loopback)),
         }
     }
 
-    fn handle(&mut self) -> io::Result<()> {
+    /// Answers what can be answered now. After an error there is no broker.
+    fn handle(self) -> io::Result<Self> {
         match self {
-            Self::Sockets(broker) => broker.handle(),
-            Self::Names(broker) => broker.handle(),
+            Self::Unasked(listener, is_bound) => {
+                Self::Sockets(Broker::of(listener, is_bound)?).handle()
+            }
+            Self::Sockets(mut broker) => broker.handle().map(|()| Self::Sockets(broker)),
+            Self::Names(mut broker) => broker.handle().map(|()| Self::Names(broker)),
         }
     }
 }
@@ -80,6 +86,7 @@ impl<'w> CommandBroker<'w> {
 impl AsFd for CommandBroker<'_> {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
+            Self::Unasked(listener, _) => listener.as_fd(),
             Self::Sockets(broker) => broker.as_fd(),
             Self::Names(broker) => broker.as_fd(),
         }
@@ -163,13 +170,11 @@ impl<'w> Command<'w> {
             let [children, host, asks] = [0, 1, 2].map(|index: usize| {
                 fds.get(index).is_some_and(|polled| !polled.revents().is_empty())
             });
-            if asks
-                && let Some(broker) = &mut self.calls.broker
-                && broker.handle().is_err()
-            {
-                // The kernel refuses the calls that wait for the broker, and those that are still
-                // to come.
-                self.calls.broker = None;
+            if asks {
+                // Without a broker, the kernel refuses the calls that wait for it, and those that are
+                // still to come.
+                let broker = self.calls.broker.take();
+                self.calls.broker = broker.and_then(|broker| broker.handle().ok());
             }
             if children {
                 forget_signals(&self.worker.children);

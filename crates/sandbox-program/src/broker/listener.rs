@@ -36,18 +36,25 @@ pub(crate) struct Listener {
     handed: Option<Arc<Handed>>,
 }
 
-/// Notifications that one thread has taken for another. Readable when there is one.
-struct Handed {
+/// Notifications that one thread has taken for another, of one command after the other. Readable when there is one.
+#[derive(Debug)]
+pub(crate) struct Handed {
     notifications: Mutex<VecDeque<Notification>>,
     ready: OwnedFd,
 }
 
 impl Handed {
+    pub(crate) fn new() -> Result<Self, Errno> {
+        let ready = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self { notifications: Mutex::default(), ready })
+    }
+
     fn lock(&self) -> MutexGuard<'_, VecDeque<Notification>> {
         self.notifications.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+#[derive(Debug)]
 pub(crate) struct Notification {
     pub(crate) id: u64,
     /// The thread that waits; 0 if it is not visible from here.
@@ -61,13 +68,12 @@ impl Listener {
         Self { descriptor: Arc::new(descriptor), handed: None }
     }
 
-    /// A listener for the notifications that [`hand_over`](Self::hand_over) gives it.
-    pub(crate) fn share(&mut self) -> Result<Self, Errno> {
-        let ready = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let handed = Arc::new(Handed { notifications: Mutex::default(), ready });
-        let shared = Self { descriptor: self.descriptor.clone(), handed: Some(handed.clone()) };
-        self.handed = Some(handed);
-        Ok(shared)
+    /// A listener for the notifications that [`hand_over`](Self::hand_over) gives it. Those of the command before are
+    /// forgotten: nobody waits for them.
+    pub(crate) fn share(&mut self, handed: &Arc<Handed>) -> Self {
+        handed.lock().clear();
+        self.handed = Some(handed.clone());
+        Self { descriptor: self.descriptor.clone(), handed: self.handed.clone() }
     }
 
     /// Gives a notification to the listener that shares this one.

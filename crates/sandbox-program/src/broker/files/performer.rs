@@ -102,6 +102,8 @@ pub(super) struct Performer {
     /// The threads that were looked at last, the newest at the end.
     seen: RefCell<VecDeque<(u32, Status)>>,
     scheduling: Scheduling,
+    /// Whether this thread takes its turn as soon as a caller waits.
+    attends: Cell<bool>,
 }
 
 impl Performer {
@@ -127,6 +129,7 @@ impl Performer {
             has_other_rights: Cell::new(false),
             seen: RefCell::default(),
             scheduling,
+            attends: Cell::new(false),
         })
     }
 
@@ -283,9 +286,11 @@ impl Performer {
         self.git.take_made()
     }
 
-    /// Has this thread take its turn as soon as a caller waits for it. To be called when the first does.
+    /// Has this thread take its turn as soon as a caller waits for it, which most commands never do.
     pub(super) fn attend(&self) {
-        self.scheduling.answer();
+        if !self.attends.replace(true) {
+            self.scheduling.answer();
+        }
     }
 
     /// To be called before the next command starts on this thread, when no process of the last one is left.
@@ -295,7 +300,9 @@ impl Performer {
         self.has_other_rights.set(false);
         self.seen.borrow_mut().clear();
         self.sockets.forget();
-        self.scheduling.attend(false);
+        if self.attends.replace(false) {
+            self.scheduling.attend(false);
+        }
     }
 
     fn set_umask(&self, mask: u32) {

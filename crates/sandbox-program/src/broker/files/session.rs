@@ -11,7 +11,7 @@ use toolwright_sandbox::refused_git::RefusedGit;
 use super::call::{changes, is_file_call};
 use super::modes::is_mode_call;
 use super::performer::{Answer, Late, Performer};
-use crate::broker::listener::{Listener, Notification};
+use crate::broker::listener::{Handed, Listener, Notification};
 use crate::reaped::Stopped;
 
 /// The calls of a command on names, and whether one is being made.
@@ -19,8 +19,23 @@ pub(crate) struct Session {
     listener: Listener,
     state: Mutex<State>,
     changed: Condvar,
+    bells: Arc<Bells>,
+}
+
+/// What wakes the thread of calls, and the other one. They are made once and not for each command, most of which make
+/// no call.
+#[derive(Debug)]
+pub(super) struct Bells {
     /// Readable when there is a process to let go.
     stops: OwnedFd,
+    handed: Arc<Handed>,
+}
+
+impl Bells {
+    pub(super) fn new() -> Result<Self, Errno> {
+        let stops = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self { stops, handed: Arc::new(Handed::new()?) })
+    }
 }
 
 /// What the calls of a command had to do with git.
@@ -75,24 +90,23 @@ impl Session {
     pub(super) fn new(
         descriptor: OwnedFd,
         is_shared: bool,
-    ) -> Result<(Arc<Self>, Option<Listener>), Errno> {
+        bells: &Arc<Bells>,
+    ) -> (Arc<Self>, Option<Listener>) {
         let mut listener = Listener::new(descriptor);
         listener.wake_in_place();
-        let shared = if is_shared { Some(listener.share()?) } else { None };
-        let stops = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let session = Self { listener, state: Mutex::default(), changed: Condvar::new(), stops };
-        Ok((Arc::new(session), shared))
+        let shared = is_shared.then(|| listener.share(&bells.handed));
+        let (state, changed, bells) = (Mutex::default(), Condvar::new(), Arc::clone(bells));
+        (Arc::new(Self { listener, state, changed, bells }), shared)
     }
 
     /// Answers until no process is left that could call.
     pub(super) fn serve(&self, performer: &Performer) {
-        let mut is_first = true;
         let mut late = Vec::new();
         loop {
             let pause = if late.is_empty() { None } else { Some(&PAUSE) };
             let mut polled = [
                 PollFd::from_borrowed_fd(self.listener.descriptor(), PollFlags::IN),
-                PollFd::new(&self.stops, PollFlags::IN),
+                PollFd::new(&self.bells.stops, PollFlags::IN),
             ];
             match poll(&mut polled, pause) {
                 Ok(_) | Err(Errno::INTR) => {}
@@ -107,9 +121,7 @@ impl Session {
                 let _busy = Busy::begin(self);
                 match self.listener.receive_from_kernel() {
                     Ok(Some(notification)) => {
-                        if std::mem::take(&mut is_first) {
-                            performer.attend();
-                        }
+                        performer.attend();
                         match self.answer(performer, notification) {
                             Some(one) if late.len() < MAX_LATE => late.push(one),
                             Some(one) => self.listener.answer(one.id, Err(Errno::AGAIN)),
@@ -206,11 +218,11 @@ impl Session {
     /// Has the thread let a process go that it is the tracer of.
     pub(crate) fn release(&self, stopped: Stopped) {
         self.lock().stopped.push(stopped);
-        let _ = rustix::io::write(&self.stops, &1_u64.to_ne_bytes());
+        let _ = rustix::io::write(&self.bells.stops, &1_u64.to_ne_bytes());
     }
 
     fn release_stopped(&self) {
-        let _ = rustix::io::read(&self.stops, &mut [0; 8]);
+        let _ = rustix::io::read(&self.bells.stops, &mut [0; 8]);
         let stopped = std::mem::take(&mut self.lock().stopped);
         for stopped in stopped {
             // It may have been killed since.

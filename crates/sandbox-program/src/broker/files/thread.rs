@@ -19,7 +19,7 @@ use rustix::thread::{UnshareFlags, gettid, unshare_unsafe};
 use super::git::{GitDirectories, NameRules};
 use super::own_sockets::{OwnSockets, SocketGround};
 use super::performer::Performer;
-use super::session::Session;
+use super::session::{Bells, Session};
 use super::supervisor_socket::SupervisorSocket;
 use crate::broker::channel::{Channel, install_in_child};
 use crate::broker::listener::Listener;
@@ -56,6 +56,7 @@ impl<T> Lent<T> {
 pub(crate) struct FileThread {
     jobs: Sender<Job>,
     number: u32,
+    bells: Arc<Bells>,
 }
 
 /// How the thread is confined.
@@ -86,7 +87,7 @@ impl FileThread {
             }
         })?;
         let number = started.recv().map_err(|_| io::ErrorKind::BrokenPipe)?;
-        Ok(Self { jobs, number })
+        Ok(Self { jobs, number, bells: Arc::new(Bells::new()?) })
     }
 
     /// Its number in the process namespace.
@@ -132,7 +133,7 @@ impl FileThread {
         self.run(move |_| {
             let (result, descriptor) = start();
             let session =
-                descriptor.and_then(|descriptor| Session::new(descriptor, is_shared).ok());
+                descriptor.map(|descriptor| Session::new(descriptor, is_shared, &self.bells));
             let served = session.as_ref().map(|(session, _)| session.clone());
             ((result, session), served)
         })
