@@ -78,10 +78,11 @@ fn read(file: &File) -> Option<String> {
 /// Packets for which there was no way, and answers that a port has no listener, as those of a resolver on this
 /// machine. `snmp` has a line of names above each line of numbers, `snmp6` a name and a number in each line.
 fn unreachable(text: &str) -> u32 {
-    const NAMES: [&str; 4] = ["Ip:OutNoRoutes", "Udp:NoPorts", "Ip6OutNoRoutes", "Udp6NoPorts"];
+    const NAMES: [(&str, &str); 4] =
+        [("Ip", "OutNoRoutes"), ("Udp", "NoPorts"), ("", "Ip6OutNoRoutes"), ("", "Udp6NoPorts")];
     let mut sum = 0_u32;
-    let mut add = |name: &str, value: &str| {
-        if NAMES.contains(&name) {
+    let mut add = |kind: &str, name: &str, value: &str| {
+        if NAMES.contains(&(kind, name)) {
             sum = sum.wrapping_add(value.parse().unwrap_or(0));
         }
     };
@@ -90,7 +91,7 @@ fn unreachable(text: &str) -> u32 {
         let Some((kind, rest)) = line.split_once(": ") else {
             let mut words = line.split_whitespace();
             if let (Some(name), Some(value)) = (words.next(), words.next()) {
-                add(name, value);
+                add("", name, value);
             }
             continue;
         };
@@ -98,7 +99,7 @@ fn unreachable(text: &str) -> u32 {
             None => names = Some(rest),
             Some(names) => {
                 for (name, value) in names.split(' ').zip(rest.split(' ')) {
-                    add(&format!("{kind}:{name}"), value);
+                    add(kind, name, value);
                 }
             }
         }
