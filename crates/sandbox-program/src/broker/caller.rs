@@ -13,21 +13,31 @@ const OF_THREAD: PidfdFlags = PidfdFlags::from_bits_retain(libc::O_EXCL.cast_uns
 
 /// A thread, which may end at any time. As long as its notification is valid, the thread still
 /// waits, and its number has not been given to another.
+#[derive(Debug)]
 pub(super) struct Caller {
     thread: Pid,
     /// Of the thread, or on an older kernel of its process.
     pidfd: OwnedFd,
+    is_of_thread: bool,
 }
 
 impl Caller {
     pub(super) fn new(thread: u32) -> Result<Self, Errno> {
         let thread = i32::try_from(thread).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH)?;
-        let pidfd = match pidfd_open(thread, OF_THREAD) {
+        let opened = pidfd_open(thread, OF_THREAD);
+        let is_of_thread = !matches!(opened, Err(Errno::INVAL));
+        let pidfd = match opened {
             Err(Errno::INVAL) => pidfd_open(thread, PidfdFlags::empty())
                 .or_else(|_| pidfd_open(leader(thread)?, PidfdFlags::empty()))?,
             opened => opened?,
         };
-        Ok(Self { thread, pidfd })
+        Ok(Self { thread, pidfd, is_of_thread })
+    }
+
+    /// Whether this is the thread of another notification that has the number, unless that is a new thread: a descriptor
+    /// of this one is then refused with `ESRCH`.
+    pub(super) fn can_be(&self, thread: u32) -> bool {
+        self.is_of_thread && self.thread.as_raw_nonzero().get().cast_unsigned() == thread
     }
 
     /// The caller's descriptor, as one of our own.

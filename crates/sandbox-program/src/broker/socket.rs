@@ -59,13 +59,18 @@ fn try_shortly(
     waiting: &[Errno],
     call: impl FnOnce() -> Result<(), Errno>,
 ) -> Result<Begun, Errno> {
-    let waits = !fcntl_getfl(socket)?.contains(OFlags::NONBLOCK);
     let limit = socket_timeout(socket, Timeout::Send)?;
     set_socket_timeout(socket, Timeout::Send, Some(MIN_TIMEOUT))?;
     let result = call();
     set_socket_timeout(socket, Timeout::Send, limit)?;
     Ok(match result {
-        Err(error) if waits && waiting.contains(&error) => Begun::Waits(limit, error),
+        Err(error) if waiting.contains(&error) => {
+            if fcntl_getfl(socket)?.contains(OFlags::NONBLOCK) {
+                Begun::Done(Err(error))
+            } else {
+                Begun::Waits(limit, error)
+            }
+        }
         Err(Errno::INTR) => Begun::Waits(limit, Errno::INPROGRESS),
         result => Begun::Done(result),
     })

@@ -27,6 +27,7 @@ use rustix::process::{chdir, fchdir};
 use super::caller::FileCaller;
 use super::resolve::look_up;
 use super::unix_list::{SocketFile, UnixList};
+use crate::broker::caller::Caller;
 use crate::broker::listener::Notification;
 use crate::broker::names::request::{self, Request};
 use crate::broker::names::socket::call_on;
@@ -74,6 +75,8 @@ pub(super) struct OwnSockets {
     own_network: bool,
     elsewhere: bool,
     pins: RefCell<VecDeque<(SocketFile, OwnedFd)>>,
+    /// Whose call was the last one. Most callers make several.
+    caller: RefCell<Option<Caller>>,
 }
 
 /// A call, with all that was the caller's.
@@ -123,12 +126,14 @@ impl OwnSockets {
     pub(super) fn new(ground: SocketGround<'_>) -> Self {
         let SocketGround { private, own_network, elsewhere } = ground;
         let (list, private) = (UnixList::open(), private.to_vec());
-        Self { list, private, own_network, elsewhere, pins: RefCell::default() }
+        let (pins, caller) = (RefCell::default(), RefCell::default());
+        Self { list, private, own_network, elsewhere, pins, caller }
     }
 
     /// To be called when a command has ended.
     pub(super) fn forget(&self) {
         self.pins.borrow_mut().clear();
+        self.caller.take();
     }
 
     /// Reads a call. `None`: another broker answers it.
@@ -137,7 +142,7 @@ impl OwnSockets {
         notification: &Notification,
         caller: &FileCaller<'_>,
     ) -> Result<Option<SocketCall>, Errno> {
-        let (socket, _, request) = request::read(notification)?;
+        let (socket, request) = self.request(notification)?;
         let is_unix = socket_domain(&socket)? == AddressFamily::UNIX;
         if self.elsewhere && (!is_unix || matches!(request, Request::SetLimit(..))) {
             return Ok(None);
@@ -151,6 +156,22 @@ impl OwnSockets {
             _ => None,
         };
         Ok(Some(SocketCall { socket, request, directory, is_unix }))
+    }
+
+    /// Takes the socket and the arguments of a caller.
+    fn request(&self, notification: &Notification) -> Result<(OwnedFd, Request), Errno> {
+        let known = self.caller.take().filter(|last| last.can_be(notification.thread));
+        let read = known.as_ref().map(|last| request::read(notification, last));
+        let (caller, read) = match known.zip(read) {
+            Some((last, read)) if !matches!(read, Err(Errno::SRCH)) => (last, read),
+            _ => {
+                let caller = Caller::new(notification.thread)?;
+                let read = request::read(notification, &caller);
+                (caller, read)
+            }
+        };
+        self.caller.replace(Some(caller));
+        read.map(|(socket, _, request)| (socket, request))
     }
 
     /// Makes a call. The rights of this thread are the caller's.

@@ -51,9 +51,9 @@ impl Place {
 /// still valid afterwards.
 pub(in crate::broker) fn read(
     notification: &Notification,
+    caller: &Caller,
 ) -> Result<(OwnedFd, Place, Request), Errno> {
     let [fd, second, third, fourth, fifth, _] = notification.args;
-    let caller = Caller::new(notification.thread)?;
     let place = Place { thread: notification.thread, descriptor: int(fd) };
     let socket = caller.descriptor(place.descriptor)?;
     let is = |call: calls::Call| call.number(Architecture::OURS) == Some(notification.number);

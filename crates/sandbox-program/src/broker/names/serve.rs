@@ -19,6 +19,7 @@ use super::socket::{
     Progress, call_on, connects_again, is_plain, is_tcp, own_network, progress, take_over, waits,
 };
 use super::waiting::{Asked, Caller, Waiting, Way};
+use crate::broker::caller::Caller as CallingThread;
 use crate::broker::listener::Listener;
 use crate::broker::socket::{Begun, connect_shortly, is_closed, set_limit};
 use crate::broker::timer::Timer;
@@ -110,7 +111,9 @@ impl<'w> NamesBroker<'w> {
     fn take_in(&mut self) -> io::Result<()> {
         let Some(notification) = self.listener.receive()? else { return Ok(()) };
         let id = notification.id;
-        match request::read(&notification) {
+        let read = CallingThread::new(notification.thread)
+            .and_then(|caller| request::read(&notification, &caller));
+        match read {
             // The data is the caller's only if the caller still waits. If not, nothing is answered.
             _ if !self.listener.is_valid(id) => self.listener.answer(id, Err(Errno::NOSYS)),
             Ok((socket, place, request)) => {
