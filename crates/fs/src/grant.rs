@@ -285,6 +285,13 @@ fn share(identity: FileIdentity, open: OwnedFd) -> Option<Arc<OwnedFd>> {
     Some(open)
 }
 
+/// Whether a directory is on a file system of this machine, whose times tell of every change.
+#[must_use]
+pub fn is_on_local(directory: &Path) -> bool {
+    let flags = O_PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::openat(CWD, directory, flags, Mode::empty()).is_ok_and(|open| is_local(&open))
+}
+
 #[cfg(target_os = "linux")]
 fn is_local(open: &OwnedFd) -> bool {
     crate::cached_read::linux::is_on_local(open) == Some(true)

@@ -1,12 +1,14 @@
 //! From the caller's options to a [`Plan`].
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use self::denied::Denied;
 use crate::plan::{Files, Limits, Names, Network, Plan};
 
+mod absent;
 mod denied;
 mod git;
 mod grants;
@@ -16,6 +18,7 @@ pub mod presets;
 mod reserved;
 mod scope;
 mod sessions;
+mod stamp;
 mod state;
 pub mod stores;
 mod trail;
@@ -108,7 +111,7 @@ pub fn plan(options: &Options<'_>) -> Plan {
     });
     let besides_root: Vec<PathBuf> =
         writable.iter().filter(|path| *path != options.root).cloned().collect();
-    let Denied { mut protected, set_aside, hooks, repositories } =
+    let Denied { mut protected, set_aside, hooks, repositories, .. } =
         Denied::find(options, &besides_root);
     let is_writable = |path: &Path| {
         options.files == Files::Full || writable.iter().any(|writable| path.starts_with(writable))
@@ -212,6 +215,11 @@ pub fn absolute(path: &Path, root: &Path, home: Option<&Path>) -> PathBuf {
         (Ok(below), Some(home)) => home.join(below),
         _ => root.join(path),
     };
+    // Nearly all are, and to take one apart takes longer than to look.
+    let mut names = path.as_os_str().as_bytes().split(|byte| *byte == b'/');
+    if names.next() == Some(b"") && names.all(|name| !matches!(name, b"" | b"." | b"..")) {
+        return path;
+    }
     let mut clean = PathBuf::from("/");
     for part in path.components() {
         match part {

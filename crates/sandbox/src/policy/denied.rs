@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::absent::Absent;
 use super::git::{self, follows::LeadKind};
 use super::presets;
 use super::trail::Trail;
@@ -22,6 +23,7 @@ pub(super) struct Denied {
     pub(super) hooks: Vec<PathBuf>,
     /// The repositories of which something is denied.
     pub(super) repositories: Vec<Repository>,
+    absent: Absent,
 }
 
 /// A repository of which something is denied.
@@ -48,6 +50,7 @@ impl Denied {
     pub(super) fn find(options: &Options<'_>, writable: &[PathBuf]) -> Self {
         let mut denied = Self::default();
         let mut guards = (false, false);
+        let [hooks, config] = git::NAMES.map(|name| options.root.join(".git").join(name));
         for entry in presets::expanded(options.deny_write) {
             let path = absolute(&entry.path, options.root, options.home);
             denied.add(&path, entry.is_set_aside, options.root);
@@ -55,8 +58,8 @@ impl Denied {
             for directory in writable.iter().filter(|_| entry.is_everywhere) {
                 denied.add_in(directory, &entry);
             }
-            guards.0 |= path == options.root.join(".git/hooks");
-            guards.1 |= path == options.root.join(".git/config");
+            guards.0 |= path.as_os_str() == hooks.as_os_str();
+            guards.1 |= path.as_os_str() == config.as_os_str();
         }
         if guards.0 || guards.1 {
             let is_writable = |path: &Path| {
@@ -71,6 +74,14 @@ impl Denied {
         denied.hooks.sort_unstable();
         denied.hooks.dedup();
         denied
+    }
+
+    /// The way from a clean path.
+    fn trail(&mut self, path: &Path, top: &Path) -> Trail {
+        if self.absent.has(path, top) {
+            return Trail { links: Vec::new(), end: path.to_owned(), exists: false };
+        }
+        Trail::of(path, top)
     }
 
     /// A path as it is named, with the repository that it belongs to.
@@ -94,7 +105,7 @@ impl Denied {
     }
 
     fn add_path(&mut self, path: &Path, is_set_aside: bool, top: &Path) {
-        let trail = Trail::of(path, top);
+        let trail = self.trail(path, top);
         // Where a link leads, a placeholder stands for what is not there.
         if is_set_aside && !trail.exists && trail.links.is_empty() {
             push(&mut self.set_aside, trail.end);
@@ -115,7 +126,7 @@ impl Denied {
             if !is_guarded {
                 continue;
             }
-            let trail = Trail::of(&lead.path, top);
+            let trail = self.trail(&lead.path, top);
             match lead.kind {
                 LeadKind::Hooks => self.add_hooks(trail, top, is_writable),
                 LeadKind::Included => self.add_led_to(trail, is_writable),

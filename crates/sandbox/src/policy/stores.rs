@@ -9,19 +9,14 @@ mod table;
 use std::collections::HashMap;
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, Metadata};
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::stamp::Stamp;
 pub use table::{HELD_WHEN_ABSENT, Moves, SERVICE_STORES, STORES, SYSTEM_STORES, VARIABLES};
-
-/// A directory that was changed so lately may change again without a difference in its time: clocks of
-/// file systems tick some hundred times in a second, and where they have no fractions, each other second.
-const TICK: Duration = Duration::from_millis(50);
-const COARSE_TICK: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(super) struct Located {
@@ -45,10 +40,6 @@ pub(super) struct Store {
     /// One of [`SYSTEM_STORES`].
     pub(super) is_of_system: bool,
 }
-
-/// Changes with the entries of a directory, and with the directory itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp([(u64, u64, i64, i64); 2]);
 
 /// The stores in these home directories, and where the variables put them.
 pub(super) fn find(homes: &[&Path], variables: &[(OsString, OsString)]) -> Arc<Located> {
@@ -246,28 +237,6 @@ impl Search {
         let stamp = Stamp::of(directory);
         self.watched.insert(directory.to_owned(), stamp);
         stamp.is_some()
-    }
-}
-
-impl Stamp {
-    fn of(directory: &Path) -> Option<Self> {
-        // Unlike the time of change, that of modification can be set.
-        let identity = |metadata: &Metadata| {
-            (metadata.dev(), metadata.ino(), metadata.ctime(), metadata.ctime_nsec())
-        };
-        let own = fs::symlink_metadata(directory).ok()?;
-        let led_to = if own.is_symlink() { fs::metadata(directory).ok()? } else { own.clone() };
-        Some(Self([identity(&own), identity(&led_to)]))
-    }
-
-    fn is_old(&self, now: Duration) -> bool {
-        self.0.iter().all(|&(_, _, seconds, fraction)| {
-            let changed = Duration::new(
-                u64::try_from(seconds).unwrap_or_default(),
-                u32::try_from(fraction).unwrap_or_default(),
-            );
-            changed + if fraction == 0 { COARSE_TICK } else { TICK } < now
-        })
     }
 }
 
