@@ -6,10 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use toolwright_exec::GitReport;
+use toolwright_sandbox::plan::Plan;
 
 use super::flows::REPOSITORY;
 use super::support::done_alone;
-use super::{Scene, has_namespaces, set_aside};
+use super::{Scene, has_namespaces, plan_of, set_aside};
 
 /// As an installer of hooks leaves a project, with a configuration that is shared and a program of its own.
 const PROJECT: &str = "mkdir -p .husky/_ scripts conf && printf '#!/bin/sh\\n. \"$(dirname \"$0\")/h\"\\n' > .husky/_/pre-commit \
@@ -147,6 +148,41 @@ fn absent_names_that_settings_have_are_set_aside() {
     }
     assert!(!root.join("later").exists() && !root.join("scripts/none").exists());
     assert!(root.join("scripts/none.disabled").exists());
+}
+
+/// What is known of absent names from one command to the next holds for as long as nobody makes one.
+#[test]
+fn names_are_set_aside_in_each_command_and_a_persons_stay() {
+    if !has_namespaces() {
+        return;
+    }
+    let scene = Scene::new(REPOSITORY);
+    let root = &scene.place.root;
+    let confined = |script: &str| {
+        scene.confined_with(script, |plan| {
+            let readable = std::mem::take(&mut plan.readable);
+            *plan = Plan { readable, ..plan_of(root, &["@git", "@agents"], None, None) };
+        })
+    };
+    // Long enough that the time of each change tells it from the last.
+    let pause = || std::thread::sleep(std::time::Duration::from_millis(120));
+    for round in 0..3 {
+        pause();
+        let (_, reports) = confined("true; mkdir -p src && : > src/x");
+        assert_eq!(set_aside(&reports), Vec::<String>::new());
+        let (_, reports) = confined("mkdir .claude && echo evil > .claude/settings.json");
+        assert_eq!(set_aside(&reports).len(), 1, "round {round}");
+        assert!(!root.join(".claude").exists());
+        pause();
+        confined("true");
+        fs::create_dir(root.join(".claude")).expect("made");
+        fs::write(root.join(".claude/settings.json"), "{}").expect("written");
+        let (_, reports) = confined("echo evil > .claude/settings.json; rm -rf .claude");
+        assert_eq!(set_aside(&reports), Vec::<String>::new());
+        let kept = fs::read_to_string(root.join(".claude/settings.json")).expect("there");
+        assert_eq!(kept, "{}", "round {round}");
+        fs::remove_dir_all(root.join(".claude")).expect("removed");
+    }
 }
 
 /// The person's own configuration, wherever a variable puts it.

@@ -5,6 +5,7 @@
 //! from data, or gives it another name. What a host left that was killed meanwhile is judged before the next command
 //! begins ([`settled`]).
 
+mod beside;
 mod settled;
 mod tops;
 
@@ -50,6 +51,8 @@ struct State {
     changed: BTreeSet<PathBuf>,
     /// What lay at paths that are set aside before a command ran.
     beside: BTreeMap<PathBuf, Option<Identity>>,
+    /// The list that was for.
+    set_aside: Vec<PathBuf>,
     /// What of this is on disk, for the next host.
     marks: Marks,
     /// Whether that is less than is known.
@@ -196,13 +199,14 @@ impl State {
                 // Nothing was there when the plan was made, and a command may have put something there.
                 if !self.beside.contains_key(path) {
                     self.beside.insert(path.clone(), None);
+                    self.set_aside.clear();
                     self.is_unsaid = true;
                 }
             }
             return;
         }
         let was_known = self.discovery.is_some() && !std::mem::take(&mut self.is_unadopted);
-        self.changed.clear();
+        let mut earlier = std::mem::take(&mut self.changed);
         if plan.looks_below.is_some() {
             self.look(top);
             let has_open = self.has_leads() || !self.pending.is_empty();
@@ -210,11 +214,8 @@ impl State {
                 self.adopt(top);
             }
         }
-        self.changed.clear();
-        let there = |path: &PathBuf| (path.clone(), identity_at(rustix::fs::CWD, path));
-        let beside = plan.set_aside.iter().filter(within).map(there).collect();
-        self.is_unsaid |= self.beside != beside;
-        self.beside = beside;
+        earlier.append(&mut self.changed);
+        self.note_beside(top, plan, &earlier);
     }
 
     fn running(&self) -> Running {
@@ -320,7 +321,8 @@ impl State {
         reports: &mut Vec<GitReport>,
     ) {
         self.look(top);
-        for path in &plan.set_aside {
+        let may_hold_some = !self.changed.is_empty() || self.discovery.is_none();
+        for path in plan.set_aside.iter().filter(|_| may_hold_some) {
             let Some(relative) = Top::relative(top, path) else { continue };
             if self.may_hold(relative) {
                 reports.extend(set_aside::path(
