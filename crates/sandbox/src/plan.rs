@@ -129,6 +129,49 @@ pub struct Link {
 }
 
 impl Plan {
+    /// Whether this plan without forks is the other one, whatever that has of them.
+    #[must_use]
+    pub fn is_but_for_forks(&self, other: &Self) -> bool {
+        let Self {
+            root,
+            network,
+            names,
+            files,
+            writable,
+            closed,
+            readable,
+            protected,
+            hooks,
+            hides_git_directories,
+            is_git_strict,
+            looks_below,
+            set_aside,
+            marks,
+            granted,
+            limits,
+            origin,
+            forks,
+        } = self;
+        forks.is_empty()
+            && *root == other.root
+            && *network == other.network
+            && *names == other.names
+            && *files == other.files
+            && *writable == other.writable
+            && *closed == other.closed
+            && *readable == other.readable
+            && *protected == other.protected
+            && *hooks == other.hooks
+            && *hides_git_directories == other.hides_git_directories
+            && *is_git_strict == other.is_git_strict
+            && *looks_below == other.looks_below
+            && *set_aside == other.set_aside
+            && *marks == other.marks
+            && *granted == other.granted
+            && *limits == other.limits
+            && *origin == other.origin
+    }
+
     /// Whether the file at a path is the granted one. A path that was not granted by name may be
     /// any file.
     #[must_use]

@@ -39,9 +39,9 @@ fn key(plan: &Plan) -> Plan {
 
 /// The pool of a plan, made if there is none.
 pub(super) fn of(plan: &Plan) -> Arc<Pool> {
-    let key = key(plan);
     with(|pools| {
-        if let Some(pool) = pools.get(&key) {
+        // There are few, and to make a key and its hash takes longer than to compare all of them.
+        if let Some((_, pool)) = pools.iter().find(|(known, _)| known.is_but_for_forks(plan)) {
             return Arc::clone(pool);
         }
         if pools.len() >= MAX_SUPERVISORS
@@ -50,7 +50,7 @@ pub(super) fn of(plan: &Plan) -> Arc<Pool> {
             pools.remove(&plan);
         }
         end_all_at_exit();
-        Arc::clone(pools.entry(key).or_default())
+        Arc::clone(pools.entry(key(plan)).or_default())
     })
 }
 
@@ -189,5 +189,6 @@ mod tests {
         let strict = Plan { is_git_strict: true, ..plan.clone() };
         assert_eq!(key(&plan), key(&forked));
         assert_ne!(key(&plan), key(&strict));
+        assert!(key(&plan).is_but_for_forks(&forked) && !key(&plan).is_but_for_forks(&strict));
     }
 }
