@@ -8,8 +8,9 @@ export type ReportedPatch = Addon.ReportedPatch
 export class CommandPatches {
   #reports: Addon.PatchReports | undefined
 
-  /** Passed to the addon's call that runs the command. */
-  of(addon: typeof Addon): Addon.PatchReports {
+  /** Passed to the addon's call that runs the command; nothing, if none of its words names the program. */
+  of(addon: typeof Addon, words: readonly string[]): Addon.PatchReports | undefined {
+    if (!words.some((word) => word.includes('apply_patch'))) return undefined
     return (this.#reports ??= new addon.PatchReports())
   }
 

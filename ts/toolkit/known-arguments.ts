@@ -72,11 +72,11 @@ function taken(schema: unknown, args: unknown): unknown {
   let isSame = true
   const kept = Object.entries(args).flatMap(([name, value]: [string, unknown]): [string, unknown][] => {
     const field = Object.hasOwn(shape, name) ? shape[name] : undefined
-    if (isOptional(field) && saysNothing(field, value)) {
+    if (mayBeNothing(value) && isOptional(field) && saysNothing(field, value)) {
       isSame = false
       return []
     }
-    const inner = taken(field, value)
+    const inner = typeof value === 'object' ? taken(field, value) : value
     isSame &&= inner === value
     return [[name, inner]]
   })
@@ -84,8 +84,9 @@ function taken(schema: unknown, args: unknown): unknown {
 }
 
 /** An optional text of these tools is a path, which is never empty. */
-const saysNothing = (field: z.ZodOptional<z.ZodType>, value: unknown): boolean =>
-  value === null || value === '' || (value === 0 && !field.safeParse(0).success)
+const mayBeNothing = (value: unknown): boolean => value === null || value === '' || value === 0
+
+const saysNothing = (field: z.ZodOptional<z.ZodType>, value: unknown): boolean => value !== 0 || !field.safeParse(0).success
 
 /** A model reads the description of each argument, and a schema that is made from another one has none. */
 function described(from: z.ZodType, to: z.ZodType): z.ZodType {
@@ -98,8 +99,8 @@ function refuseUnknown(tool: string, schema: unknown, args: unknown, at = ''): v
   if (shape === undefined || typeof args !== 'object' || args === null) return
   const names = Object.keys(args).filter((name) => !Object.hasOwn(shape, name))
   if (names.length > 0) throw invalid(refusal(tool, at, names, Object.keys(shape)))
-  for (const [name, field] of Object.entries(shape)) {
-    refuseUnknown(tool, field, (args as Readonly<Record<string, unknown>>)[name], `${at}/${name}`)
+  for (const [name, value] of Object.entries(args)) {
+    if (typeof value === 'object') refuseUnknown(tool, shape[name], value, `${at}/${name}`)
   }
 }
 

@@ -69,7 +69,7 @@ export function callShell({ scope, access, tool, id, signal, onOutput, onPatches
         canGoOn
           ? runKept(sidecar)
           : call(callLimits, (loaded, cancel) =>
-              addon.contractBash(target, { ...request, sidecar }, cancel, live?.output, reports.of(loaded)),
+              addon.contractBash(target, { ...request, sidecar }, cancel, live?.output, reports.of(loaded, [command])),
             )
       const ended = await directory
         .withSidecar(tool, id, limits.sidecarBytes, (sidecar) =>

@@ -42,7 +42,7 @@ export async function captureCommand(
     { program: programName(cmd) },
     () =>
       callAddon(plan.changeLimits(`${programName(cmd)}`, timeoutMs + HANG_GRACE_MS), (addon, cancel) =>
-        addon.runCaptured(settings(addon), command, terms, cancel, patches.of(addon)),
+        addon.runCaptured(settings(addon), command, terms, cancel, patches.of(addon, [command.cmd, ...command.args])),
       ),
     noteEnd,
   ).finally(() => void (call.patches = [...(call.patches ?? []), ...patches.take()]))

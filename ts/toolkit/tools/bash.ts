@@ -126,7 +126,9 @@ async function runCommand(
     () =>
       keeps
         ? runKept({ settings, command, limits: callLimits }, call, bound, processes)
-        : callAddon(callLimits, (addon, cancel) => addon.bash(settings(addon), command, cancel, patches.of(addon))),
+        : callAddon(callLimits, (addon, cancel) =>
+            addon.bash(settings(addon), command, cancel, patches.of(addon, [command.cmd, ...command.args])),
+          ),
     (message, finished, error) => noteExit(message, error, finished),
   ).finally(() => void (call.patches = patches.take()))
   setNote(ended)

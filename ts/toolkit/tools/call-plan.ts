@@ -147,7 +147,8 @@ export function commandOf(
 
 /** The directory of the command; `undefined` outside the root, where the guard reads no file and the addon refuses the command. */
 function directoryWithin(rootDir: string, cwd: string): string | undefined {
-  const directory = resolve(rootDir, cwd)
+  // The root is resolved, and most commands run there.
+  const directory = cwd === '.' ? rootDir : resolve(rootDir, cwd)
   return isWithin(rootDir, directory) ? directory : undefined
 }
 

@@ -22,7 +22,9 @@ export async function* streamCommand(
   onEnd: (ended: FinishedCommand) => void,
   patches: CommandPatches,
 ): AsyncGenerator<string, void, undefined> {
-  const events = stream(limits, (addon, cancel) => addon.bashStream(settings(addon), command, cancel, patches.of(addon)))
+  const events = stream(limits, (addon, cancel) =>
+    addon.bashStream(settings(addon), command, cancel, patches.of(addon, [command.cmd, ...command.args])),
+  )
   const live = new LiveOutput()
   const step = startStep('command', { program: programName(command.cmd) })
   let isOver = false
