@@ -32,7 +32,8 @@ export async function loadAddon(): Promise<typeof Addon> {
   const held = file === undefined ? undefined : loadPrivately(file)
   if (held !== undefined) return held
   try {
-    if (named !== undefined) return requireFile(named)
+    // The generated loader takes longer to read than the addon to load, and would find this file.
+    if (file !== undefined) return requireFile(file)
     if (isCommonJs()) return requireFile(addonPath())
     return await importAddon()
   } catch (cause) {
@@ -69,17 +70,11 @@ function loadPrivately(file: string): typeof Addon | undefined {
   }
 }
 
+/** By the generated loader, which knows more names of packages than this module. */
 async function importAddon(): Promise<typeof Addon> {
-  try {
-    // Bun imports a CommonJS module here (`imports` in package.json), which is the default export.
-    const loaded: typeof Addon & { default?: typeof Addon } = await import('#native')
-    return loaded.default ?? loaded
-  } catch (cause) {
-    // A bundler may have put `index.js` into a folder of chunks, away from the addon beside the program.
-    const path = findAddon()
-    if (path === undefined) throw cause
-    return requireFile(path)
-  }
+  // Bun imports a CommonJS module here (`imports` in package.json), which is the default export.
+  const loaded: typeof Addon & { default?: typeof Addon } = await import('#native')
+  return loaded.default ?? loaded
 }
 
 /**
