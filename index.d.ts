@@ -90,6 +90,8 @@ export declare class GrantedRoot {
    * the host has noted them.
    */
   constructor(path: string, identity?: string | undefined | null)
+  /** Whether it has been identified, and is still the directory at its path. */
+  isCurrent(): boolean
 }
 
 /** An open port of a process. It is closed when this is collected, and with the process. */

@@ -29,6 +29,12 @@ impl GrantedRoot {
     pub fn new(path: String, identity: Option<String>) -> Self {
         Self(Arc::new(plan::granted_root(path, identity.as_deref())))
     }
+
+    /// Whether it has been identified, and is still the directory at its path.
+    #[napi(catch_unwind)]
+    pub fn is_current(&self) -> bool {
+        self.0.is_identified() && self.0.check().is_ok()
+    }
 }
 
 impl GrantedRoot {

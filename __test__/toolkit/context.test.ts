@@ -1,3 +1,4 @@
+import { renameSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   defineTool,
@@ -47,6 +48,19 @@ describe('001 exports: "Inspect or provide the task-local tool runtime context."
       await read.execute({ path: 'a' })
       expect(getToolContext()).toBe(context)
     })
+  })
+
+  test('contexts of one directory share its identity, and one that takes its place is that of the next context', async () => {
+    const fixture = makeSandbox()
+    fixture.put('a', 'first')
+    const old = { rootDir: fixture.root }
+    const readWithin = (context: ToolContext) => runWithToolContext(context, () => read.execute({ path: 'a' }))
+    expect(await readWithin(old)).toBe('first')
+    expect(await readWithin({ rootDir: fixture.root })).toBe('first')
+    renameSync(fixture.root, `${fixture.root}-moved`)
+    fixture.put('a', 'second')
+    expect(await readWithin({ rootDir: fixture.root })).toBe('second')
+    await expect(readWithin(old)).rejects.toMatchObject({ code: 'TOOL_ROOT_CHANGED' })
   })
 
   test('contexts nest, and the outer one comes back', () => {

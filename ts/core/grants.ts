@@ -20,13 +20,27 @@ interface Root {
 /** Grants by their source: options of a tool set or of the process, a context, the working directory. */
 const roots = new WeakMap<object, Root>()
 
+/** The last roots by their path. A context may be made for each call, and to find a directory again takes as long as a small read. */
+const lastRoots = new Map<string, WeakRef<Root>>()
+const MAX_LAST = 64
+
 /** Notes the identity of a root before its first use. `like` may have granted the same root. */
 export function noteRoot(holder: object, rootDir: unknown, like?: object): void {
   if (typeof rootDir !== 'string' || rootDir === '' || roots.has(holder)) return
   const path = resolve(rootDir)
   noteWritablePlace(path)
   const known = like === undefined ? undefined : roots.get(like)
-  roots.set(holder, known?.path === path ? known : { path, identity: identityOf(path) })
+  roots.set(holder, known?.path === path ? known : rootAt(path))
+}
+
+/** The directory that is there now. */
+function rootAt(path: string): Root {
+  const last = lastRoots.get(path)?.deref()
+  if (last?.native?.isCurrent() === true) return last
+  const root = { path, identity: identityOf(path) }
+  if (lastRoots.size >= MAX_LAST) lastRoots.clear()
+  lastRoots.set(path, new WeakRef(root))
+  return root
 }
 
 /** The root for the addon: the same object for every call, as long as the path stays the same. */
