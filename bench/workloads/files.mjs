@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { bareWriter } from '../bare-write.mjs'
 import { sourceText } from '../source-text.mjs'
 
 const sizes = { '1k': 1_000, '200k': 200_000 }
@@ -55,12 +56,32 @@ function writing(size) {
   }
 }
 
+/** The same beside the least that it can take, whoever does it. */
+async function writingBare({ folder, toolsets }) {
+  const texts = [11, 12].map((seed) => sourceText(seed, sizes['1k']))
+  const verify = (ms) => assert.ok(ms > 0, 'nothing was measured')
+  const contenders = { bare: { run: await bareWriter(folder, join(folder, 'bare.txt'), sizes['1k']), verify } }
+  for (const [name, call] of Object.entries(toolsets({ rootDir: folder }))) {
+    let calls = 0
+    const run = async () => {
+      const start = performance.now()
+      await call('write', { path: `${name}.txt`, content: texts[calls++ % 2] })
+      return performance.now() - start
+    }
+    contenders[name] = { run, verify }
+  }
+  return contenders
+}
+
+const selfTimed = (effort) => Object.fromEntries(Object.entries(effort).map(([extent, each]) => [extent, { ...each, selfTimed: true }]))
+
 export const workloads = [
   { id: 'read-1k', effort: often, contenders: reading('1k') },
   { id: 'read-200k', effort: often, contenders: reading('200k') },
   { id: 'read-200k-wide', effort: often, contenders: reading('200k', wideText, 'read-wide.txt') },
   { id: 'write-1k', effort: often, contenders: writing('1k') },
   { id: 'write-200k', effort: often, contenders: writing('200k') },
+  { id: 'write-1k-bare', effort: selfTimed(often), contenders: writingBare },
   { id: 'read-1k-bun', runtime: 'bun', effort: often, contenders: reading('1k') },
   { id: 'read-200k-bun', runtime: 'bun', effort: often, contenders: reading('200k') },
 ]
