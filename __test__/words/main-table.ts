@@ -226,6 +226,12 @@ const editing: Row[] = [
     'edit context without its space',
     'edit',
     { path: 'src/app.ts', patch: diff('@@ -8,3 +8,3 @@', ' export function helper() {', '-  return 1', '+  return 2', '}') },
+    [/^ok\n/u, /were read as context/u],
+  ),
+  call(
+    'edit line without a sign',
+    'edit',
+    { path: 'src/app.ts', patch: diff('@@ -8,3 +8,4 @@', ' export function helper() {', '   return 1', 'more()', ' }') },
     [/begins with neither/u, /one space/u],
   ),
   call('edit binary', 'edit', { path: 'img.png', patch: '@@ -1 +1 @@\n-a\n+b\n' }, [/binary/u], { never: /\\u\{0\}/u }),

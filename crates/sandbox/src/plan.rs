@@ -140,6 +140,7 @@ impl Plan {
             writable,
             closed,
             readable,
+            links,
             protected,
             hooks,
             hides_git_directories,
@@ -160,6 +161,7 @@ impl Plan {
             && *writable == other.writable
             && *closed == other.closed
             && *readable == other.readable
+            && *links == other.links
             && *protected == other.protected
             && *hooks == other.hooks
             && *hides_git_directories == other.hides_git_directories
