@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use toolwright_git::repository::DOT_GIT;
+
 use super::absent::Absent;
 use super::git::{self, follows::LeadKind};
 use super::presets;
@@ -101,7 +103,11 @@ impl Denied {
         if super::of_repository(&path).is_none() {
             return self.add_path(&path, true, directory);
         }
-        self.add(&path, false, directory);
+        match directory.parent().filter(|_| directory.ends_with(DOT_GIT)) {
+            // The git directory of a work tree around the root or beside it is granted itself.
+            Some(top) => self.add(&top.join(&entry.path), false, top),
+            None => self.add(&path, false, directory),
+        }
     }
 
     fn add_path(&mut self, path: &Path, is_set_aside: bool, top: &Path) {

@@ -98,6 +98,26 @@ fn a_file_leads_to_a_repository_that_names_the_work_tree() {
     assert_eq!(held(&fixture, USUAL, &[])[0], NONE);
 }
 
+/// It is what a refusal names for a root that is a linked work tree or lies below one.
+#[test]
+fn a_git_directory_that_is_granted_has_a_fork() {
+    let fixture = Fixture::new();
+    repository(&fixture, "main/.git");
+    let [forks, protected] = held(&fixture, &["@git"], &["main/.git"]);
+    assert_eq!((forks, protected), (vec!["main/.git".to_owned()], Vec::new()));
+    put(&fixture, "root/.git", "gitdir: ../main/.git/worktrees/w\n");
+    put(&fixture, "main/.git/worktrees/w/commondir", "../..\n");
+    put(&fixture, "main/.git/worktrees/w/gitdir", "../../../../root/.git\n");
+    let [forks, protected] = held(&fixture, &["@git"], &["main/.git"]);
+    assert_eq!(forks, ["main/.git"]);
+    assert!(protected.iter().all(|path| path.starts_with("root/.git")), "{protected:?}");
+    // One of another name is a bare repository.
+    repository(&fixture, "bare.git");
+    let [forks, protected] = held(&fixture, &["@git"], &["bare.git"]);
+    assert!(!forks.contains(&"bare.git".to_owned()), "{forks:?}");
+    assert!(protected.contains(&"bare.git/hooks".to_owned()), "{protected:?}");
+}
+
 #[test]
 fn a_root_that_is_a_git_directory_itself_is_read_only_there() {
     let fixture = Fixture::new();
