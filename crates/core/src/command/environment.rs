@@ -76,7 +76,7 @@ impl Cache {
             return Arc::clone(&last.host);
         }
         let mut host: Variables = match host_env {
-            Some(variables) => into_variables(variables).collect(),
+            Some(variables) => into_variables(variables),
             None => std::env::vars_os().collect(),
         };
         host.retain(|(name, _)| name.to_str().is_none_or(|name| !extra_env.contains_key(name)));
@@ -109,10 +109,12 @@ impl Cache {
     }
 }
 
-fn into_variables(
-    variables: HashMap<String, String>,
-) -> impl Iterator<Item = (OsString, OsString)> {
-    variables.into_iter().map(|(name, value)| (name.into(), value.into()))
+/// Sorted: a map has another order each time, and the same variables have to be the same list.
+fn into_variables(variables: HashMap<String, String>) -> Variables {
+    let mut all: Variables =
+        variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+    all.sort_unstable();
+    all
 }
 
 /// Whether these are the variables of this process, in their order. Compared in place: copying them

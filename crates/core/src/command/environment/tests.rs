@@ -50,6 +50,21 @@ fn the_variables_of_the_process_are_recognised() {
     assert!(!is_of_process(&changed), "another value");
 }
 
+/// Bun and workers hand them over in a map, which has another order each time.
+#[test]
+fn the_variables_of_a_map_are_one_list_however_they_come() {
+    let cache = cache();
+    let many: Vec<(String, String)> = (0..20).map(|n| (format!("V{n}"), n.to_string())).collect();
+    let ask = || {
+        let map: HashMap<String, String> = many.iter().cloned().collect();
+        let host = cache.of_host(Some(map), HashMap::new());
+        cache.of_command(&Policy::default(), &host, Path::new("/srv"));
+        host
+    };
+    let first = ask();
+    assert!((0..5).all(|_| Arc::ptr_eq(&first, &ask())));
+}
+
 #[test]
 fn a_repeated_question_is_answered_from_the_cache() {
     let cache = cache();
