@@ -53,8 +53,9 @@ export const GIT: Project[] = [
   ),
   git(
     'large files',
-    'git lfs install --local > log && git lfs track "*.bin" >> log && head -c 100000 /dev/zero > big.bin && git add . && git commit -qm big && git lfs ls-files',
-    { needs: ['git', 'git-lfs'], differs: /(?:^|\/)\.git\// },
+    'git lfs track "*.bin" > log && head -c 100000 /dev/zero > big.bin && git add . && git commit -qm big && git lfs ls-files',
+    // The filters are programs that git starts: their settings do not come out of the sandbox.
+    { needs: ['git', 'git-lfs'], prepare: `${INIT}; git lfs install --local`, differs: /(?:^|\/)\.git\// },
   ),
   git(
     'signature by SSH',
@@ -72,6 +73,8 @@ export const GIT: Project[] = [
       needs: ['git', 'gpg', 'gpg-agent'],
       prepare: `${INIT} && mkdir -m 700 gnupg && GNUPGHOME=$PWD/gnupg gpg --batch --quiet --passphrase '' --quick-generate-key a@localhost default default never && GNUPGHOME=$PWD/gnupg gpgconf --kill gpg-agent; rm -f gnupg/S.*`,
       differs: /(?:^|\/)\.git/,
+      // A signature has the time in it, and so the commit.
+      after: 'git log --format=%s; git ls-files -s; git status --porcelain; git fsck',
     },
   ),
   git(

@@ -68,7 +68,7 @@ export const JAVASCRIPT: Project[] = [
     },
     prepare: npmInstall('vite@7'),
     script:
-      'node_modules/.bin/vite build > log && node_modules/.bin/vite --port 5199 --host 127.0.0.1 > log 2>&1 & server=$!; for n in $(seq 100); do curl -sf http://127.0.0.1:5199/ > page && break; sleep .1; done; kill $server; grep -q a.ts page && ls dist',
+      'node_modules/.bin/vite build > log || exit; node_modules/.bin/vite --port 5199 --strictPort --host 127.0.0.1 > log 2>&1 & server=$!; for n in $(seq 100); do curl -sf http://127.0.0.1:5199/ > page && break; sleep .1; done; kill $server; wait; grep -q a.ts page && ls dist',
     differs: CACHES,
   },
   {
