@@ -607,6 +607,8 @@ export interface CommandTerms {
   timeoutMs: number
   /** The most bytes of each stream. */
   streamBytes: number
+  /** Whether each is the text that a person would see at the end, and not every byte. */
+  isScreen: boolean
   /** Variables that join those of the policy. */
   variables?: Record<string, string>
 }
@@ -1550,6 +1552,9 @@ export interface SandboxStatus {
   /** Its size. */
   bytes: number
 }
+
+/** The text that a person would see of an output at the end. */
+export declare function screenText(bytes: Buffer): string
 
 /** What happens to calls that would undo changes which the model has not been shown. */
 export interface SeenFilesOptions {

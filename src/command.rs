@@ -1,8 +1,10 @@
 //! `bash`: an executable run with arguments.
+#![expect(clippy::needless_pass_by_value, reason = "napi hands buffers over so")]
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use napi::bindgen_prelude::Buffer;
 use napi::{Env, Result};
 use napi_derive::napi;
 use toolwright_core::command::capture::{self, CaptureTerms};
@@ -11,6 +13,7 @@ use toolwright_core::command::environment::{self, Policy, Variables};
 use toolwright_core::command::output_stream::{Event, OutputStream};
 use toolwright_core::command::process::{self, CommandOutcome};
 use toolwright_core::command::program::{self, Program, ProgramSettings, Succeeded};
+use toolwright_exec::screen;
 
 use crate::call::{self, Awaited, CancelHandle, Outcome, Promised};
 use crate::command_notes::{HostConnection, SandboxDenial};
@@ -179,11 +182,19 @@ pub struct CommandTerms {
     pub timeout_ms: f64,
     /// The most bytes of each stream.
     pub stream_bytes: f64,
+    /// Whether each is the text that a person would see at the end, and not every byte.
+    pub is_screen: bool,
     /// Variables that join those of the policy.
     pub variables: Option<HashMap<String, String>>,
 }
 
-cross! { CommandTerms => CaptureTerms { timeout: timeout_ms, stream_bytes, variables } }
+cross! { CommandTerms => CaptureTerms { timeout: timeout_ms, stream_bytes, is_screen, variables } }
+
+/// The text that a person would see of an output at the end.
+#[napi(catch_unwind)]
+pub fn screen_text(bytes: Buffer) -> String {
+    String::from_utf8_lossy(&screen::text(&bytes)).into_owned()
+}
 
 /// What a command printed, and how it ended.
 #[napi(object, object_from_js = false)]

@@ -22,6 +22,8 @@ export function runCommand(line: CommandLine, space: Space, files: CommandFiles)
       const terms = {
         timeoutMs: Infinity,
         streamBytes: space.settings.maxOutputBytes,
+        // A program reads it.
+        isScreen: false,
         ...(line.env !== undefined && { variables: { ...line.env } }),
       }
       const limits = { signal, what: 'run', graceMs: KILL_GRACE_MS }

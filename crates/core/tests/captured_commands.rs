@@ -15,7 +15,12 @@ use toolwright_fs::DirectoryGrant;
 use toolwright_sandbox::policy::{Grants, RequestedPaths};
 
 fn terms() -> CaptureTerms {
-    CaptureTerms { timeout: Duration::from_secs(60), stream_bytes: 2_000, variables: Vec::new() }
+    CaptureTerms {
+        timeout: Duration::from_secs(60),
+        stream_bytes: 2_000,
+        is_screen: false,
+        variables: Vec::new(),
+    }
 }
 
 fn run(script: &str, terms: &CaptureTerms, cancel: &Cancel) -> Result<CommandOutput, Unfinished> {

@@ -5,6 +5,8 @@ use std::io;
 
 use toolwright_fs::whole_characters;
 
+use crate::screen::held_from;
+
 /// From this limit on, cut output keeps its end too, after a line that states what is missing.
 /// Below it, that line would be most of the output.
 const BOTH_ENDS_FROM: usize = 1024;
@@ -110,6 +112,18 @@ impl Capture {
             self.tail.reserve_exact(capacity - self.tail.len());
         }
         self.tail.extend(piece);
+    }
+
+    /// Takes the end of it out again, as far as it can still be drawn over.
+    pub(crate) fn take_back(&mut self) -> Vec<u8> {
+        let taken: Vec<u8> = if self.is_cut {
+            let from = held_from(self.tail.make_contiguous());
+            self.tail.drain(from..).collect()
+        } else {
+            self.head.split_off(held_from(&self.head))
+        };
+        self.total -= taken.len() as u64;
+        taken
     }
 
     pub(crate) fn finish(self) -> Output {

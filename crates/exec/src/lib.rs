@@ -71,6 +71,7 @@ mod report;
 mod request;
 mod run;
 mod running_command;
+pub mod screen;
 mod sink;
 mod spawn;
 mod split;

@@ -8,6 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use crate::capture::{Capture, Output};
+use crate::screen::{Screen, draws};
 use crate::sink::{Feed, Sink, Stream};
 
 /// The size of one read, and of a pipe by default. A larger pipe gains nothing while the reader polls,
@@ -21,13 +22,42 @@ const PIPE_MAX: usize = 1 << 20;
 struct OutputPipe {
     reader: Option<PipeReader>,
     capture: Capture,
+    /// What is drawn, once something is.
+    screen: Option<Screen>,
     feed: Feed,
+}
+
+impl OutputPipe {
+    /// Keeps what has come, as a person sees it.
+    fn show(&mut self, bytes: &[u8]) {
+        if self.screen.is_none() && !draws(bytes) {
+            return self.capture.push(bytes);
+        }
+        let mut text = Vec::new();
+        let screen = self.screen.get_or_insert_with(|| {
+            let mut screen = Screen::default();
+            screen.push(&self.capture.take_back(), &mut text);
+            screen
+        });
+        screen.push(bytes, &mut text);
+        self.capture.push(&text);
+    }
+
+    fn finish(mut self) -> Output {
+        if let Some(screen) = self.screen.take() {
+            let mut text = Vec::new();
+            screen.finish(&mut text);
+            self.capture.push(&text);
+        }
+        self.capture.finish()
+    }
 }
 
 /// All pipes of a command. The first carries stdout, or both streams.
 pub(crate) struct OutputPipes<'s> {
     each: Vec<OutputPipe>,
     sink: Option<&'s mut dyn Sink>,
+    is_screen: bool,
     block: Vec<u8>,
 }
 
@@ -50,19 +80,21 @@ impl<'s> OutputPipes<'s> {
         stdout: PipeReader,
         stderr: Option<PipeReader>,
         limit: usize,
+        is_screen: bool,
         sink: Option<&'s mut dyn Sink>,
     ) -> Self {
         let sink_limit = sink.as_ref().and_then(|sink| sink.limit()).unwrap_or(limit);
         let output = |reader, stream| OutputPipe {
             reader: Some(reader),
             capture: Capture::new(limit),
+            screen: None,
             feed: Feed::new(stream, sink_limit),
         };
         let each = match stderr {
             None => vec![output(stdout, Stream::Joined)],
             Some(stderr) => vec![output(stdout, Stream::Stdout), output(stderr, Stream::Stderr)],
         };
-        Self { each, sink, block: Vec::with_capacity(BLOCK) }
+        Self { each, sink, is_screen, block: Vec::with_capacity(BLOCK) }
     }
 
     pub(crate) fn is_flowing(&mut self) -> bool {
@@ -119,9 +151,15 @@ impl<'s> OutputPipes<'s> {
             let Some(reader) = output.reader.as_ref().filter(|_| pipes & (1 << index) != 0) else {
                 continue;
             };
-            let came = output
-                .capture
-                .read(&mut self.block, |into| Ok(rustix::io::read(reader, spare_capacity(into))?));
+            let read = |into: &mut Vec<u8>| Ok(rustix::io::read(reader, spare_capacity(into))?);
+            let came = if self.is_screen {
+                self.block.clear();
+                let read = read(&mut self.block);
+                output.show(&self.block);
+                read.map(|_| &*self.block)
+            } else {
+                output.capture.read(&mut self.block, read)
+            };
             match came {
                 Ok([]) => output.reader = None,
                 Ok(came) => {
@@ -174,7 +212,7 @@ impl<'s> OutputPipes<'s> {
                 output.feed.finish(sink);
             }
         }
-        let mut outputs = self.each.into_iter().map(|output| output.capture.finish());
+        let mut outputs = self.each.into_iter().map(OutputPipe::finish);
         (outputs.next().unwrap_or_default(), outputs.next())
     }
 }

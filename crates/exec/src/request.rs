@@ -34,6 +34,9 @@ pub struct ExecRequest<'a> {
     pub timeout: Duration,
     /// The captured output is never longer than this, and neither is each of two streams apart.
     pub max_output_bytes: usize,
+    /// Whether the captured output is the text that a person would see at the end, without what moves the cursor. A
+    /// sink gets all bytes.
+    pub is_screen: bool,
     /// Set from another thread to kill the process group: an `AtomicBool`, or a
     /// [`Cancel`](crate::Cancel), which is noticed at once. Also in an `Arc`.
     pub cancel: &'a dyn CancelSource,
@@ -103,6 +106,7 @@ impl<'a> ExecRequest<'a> {
             env: ExecEnv::Inherit,
             timeout: Duration::from_secs(60),
             max_output_bytes: 200_000,
+            is_screen: false,
             cancel: &NEVER,
             streams: Streams::Joined,
             sandbox: None,

@@ -108,7 +108,10 @@ fn follow_one(
     let spawned = spawn(request, deadline)?;
     let mut session = Session {
         running: spawned.running,
-        pipes: OutputPipes::new(spawned.output, spawned.stderr, request.max_output_bytes, sink),
+        pipes: {
+            let (limit, is_screen) = (request.max_output_bytes, request.is_screen);
+            OutputPipes::new(spawned.output, spawned.stderr, limit, is_screen, sink)
+        },
     };
     let ended = session.follow(deadline, request.cancel);
     if let Ok(Ended::NotRun(not_run)) = ended {
@@ -252,7 +255,7 @@ mod tests {
         let RunningCommand::Child(leader) = spawned.running else { panic!("it is a child") };
         let mut session = Session {
             running: RunningCommand::Child(leader.without_pidfd()),
-            pipes: OutputPipes::new(spawned.output, spawned.stderr, 100, None),
+            pipes: OutputPipes::new(spawned.output, spawned.stderr, 100, false, None),
         };
         let never = AtomicBool::new(false);
         let ended = session.follow(Some(started + timeout), &never).expect("followed");

@@ -1,13 +1,16 @@
 //! Two streams kept apart at their beginning, and whole, in the order of arrival, elsewhere.
 //!
 //! One bound holds for the beginnings of both together: whatever arrives first is kept, of either
-//! stream. Only beyond it the overflow is asked to take the whole, from the first byte on.
+//! stream. Only beyond it the overflow is asked to take the whole, from the first byte on. The
+//! beginnings are what a person would see, and the whole is what was written: a long progress bar is
+//! one line of the one, and all of the other.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use toolwright_fs::whole_characters;
 
 use crate::cancel::{CancelSource, Waker};
+use crate::screen::{Screen, draws, held_from};
 use crate::sink::{Chunk, Sink, Stream};
 
 /// Takes the whole of an output whose beginning did not hold it.
@@ -16,7 +19,7 @@ pub trait Overflow {
     fn take(&mut self, bytes: &[u8]) -> bool;
 }
 
-/// The beginning of both streams.
+/// The beginning of both streams, as a person sees it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Head {
     /// What of it came through stdout.
@@ -27,12 +30,22 @@ pub struct Head {
     pub truncated: bool,
 }
 
+impl Head {
+    fn of(&mut self, is_stderr: bool) -> &mut Vec<u8> {
+        if is_stderr { &mut self.stderr } else { &mut self.stdout }
+    }
+}
+
 /// A sink for a command with [`Streams::Apart`](crate::Streams::Apart).
 pub struct Split<'a> {
     head: Head,
     room: usize,
-    /// All of the head in the order of arrival, for as long as it is the whole output.
+    /// What is drawn on each stream, once something is.
+    screens: [Option<Screen>; 2],
+    limit: usize,
+    /// All bytes in the order of arrival, as long as they are within the limit.
     arrived: Vec<u8>,
+    is_spilling: bool,
     overflow: Option<&'a mut dyn Overflow>,
     stop: &'a AtomicBool,
 }
@@ -42,13 +55,66 @@ impl<'a> Split<'a> {
     /// takes no more, `stop` is set. Without an overflow, bytes beyond the limit are dropped.
     #[must_use]
     pub fn new(limit: usize, overflow: Option<&'a mut dyn Overflow>, stop: &'a AtomicBool) -> Self {
-        Self { head: Head::default(), room: limit, arrived: Vec::new(), overflow, stop }
+        let (head, screens, arrived) = Default::default();
+        Self { head, room: limit, screens, limit, arrived, is_spilling: false, overflow, stop }
     }
 
     /// The kept bytes.
     #[must_use]
-    pub fn into_head(self) -> Head {
+    pub fn into_head(mut self) -> Head {
+        for is_stderr in [false, true] {
+            if let Some(screen) = self.screens[usize::from(is_stderr)].take() {
+                let mut text = Vec::new();
+                screen.finish(&mut text);
+                self.keep(is_stderr, &text);
+            }
+        }
         self.head
+    }
+
+    /// Keeps what fits.
+    fn keep(&mut self, is_stderr: bool, bytes: &[u8]) {
+        if self.head.truncated {
+            return;
+        }
+        let fits = bytes.len() <= self.room;
+        let fitting = if fits { bytes } else { &bytes[..whole_characters(&bytes[..self.room])] };
+        self.head.of(is_stderr).extend_from_slice(fitting);
+        self.room -= fitting.len();
+        self.head.truncated = !fits;
+    }
+
+    fn show(&mut self, is_stderr: bool, bytes: &[u8]) {
+        let screen = &mut self.screens[usize::from(is_stderr)];
+        if self.head.truncated || (screen.is_none() && !draws(bytes)) {
+            return self.keep(is_stderr, bytes);
+        }
+        let mut text = Vec::new();
+        let screen = screen.get_or_insert_with(|| {
+            let mut screen = Screen::default();
+            let kept = self.head.of(is_stderr);
+            let held = kept.split_off(held_from(kept));
+            self.room += held.len();
+            screen.push(&held, &mut text);
+            screen
+        });
+        screen.push(bytes, &mut text);
+        self.keep(is_stderr, &text);
+    }
+
+    fn note(&mut self, bytes: &[u8]) {
+        if self.overflow.is_none() {
+            return;
+        }
+        if !self.is_spilling && self.arrived.len() + bytes.len() <= self.limit {
+            return self.arrived.extend_from_slice(bytes);
+        }
+        if !self.is_spilling {
+            self.is_spilling = true;
+            let arrived = std::mem::take(&mut self.arrived);
+            self.spill(&arrived);
+        }
+        self.spill(bytes);
     }
 
     fn spill(&mut self, bytes: &[u8]) {
@@ -71,27 +137,8 @@ impl Sink for Split<'_> {
     }
 
     fn push(&mut self, chunk: Chunk<'_>) {
-        let bytes = chunk.bytes;
-        if self.head.truncated {
-            return self.spill(bytes);
-        }
-        let fits = bytes.len() <= self.room;
-        let fitting = if fits { bytes } else { &bytes[..whole_characters(&bytes[..self.room])] };
-        match chunk.stream {
-            Stream::Stderr => self.head.stderr.extend_from_slice(fitting),
-            Stream::Stdout | Stream::Joined => self.head.stdout.extend_from_slice(fitting),
-        }
-        self.room -= fitting.len();
-        if fits {
-            if self.overflow.is_some() {
-                self.arrived.extend_from_slice(bytes);
-            }
-        } else {
-            self.head.truncated = true;
-            let arrived = std::mem::take(&mut self.arrived);
-            self.spill(&arrived);
-            self.spill(bytes);
-        }
+        self.note(chunk.bytes);
+        self.show(chunk.stream == Stream::Stderr, chunk.bytes);
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use toolwright_exec::{
-    Cancel, ExecError, ExecRequest, Head, Overflow, Split, StoppedBy, Streams, run_streaming,
+    Cancel, ExecError, ExecRequest, Head, Overflow, Split, StoppedBy, Streams, run, run_streaming,
 };
 
 struct Whole {
@@ -106,4 +106,38 @@ fn without_a_place_for_the_whole_a_flood_runs_to_its_end() {
     run_streaming(&request, &mut split).unwrap();
     let head = split.into_head();
     assert_eq!((head.stdout.len() + head.stderr.len(), head.truncated), (1000, true));
+}
+
+#[test]
+fn what_was_drawn_over_counts_once_and_all_of_it_is_elsewhere() {
+    let line = "for n in 1 2 3 4 5 6 7 8 9; do printf '\\r%s0%%' $n; done; echo; echo err >&2";
+    let (head, whole, _) = shell(line, 20, 1000);
+    assert_eq!((text(&head.stdout), text(&head.stderr), head.truncated), ("90%\n", "err\n", false));
+    assert!(whole.starts_with(b"\r10%\r20%"), "{}", text(&whole));
+    let (head, _, _) = shell("seq 100; printf '\\033[31mred\\033[0m'", 20, 1000);
+    assert!(head.truncated && head.stdout == b"1\n2\n3\n4\n5\n6\n7\n8\n9\n10", "{head:?}");
+}
+
+fn captured(line: &str, is_screen: bool) -> (String, bool) {
+    let args = ["-c".to_owned(), line.to_owned()];
+    let request = ExecRequest {
+        cwd: Path::new("/"),
+        max_output_bytes: 2000,
+        is_screen,
+        ..ExecRequest::new("sh", &args)
+    };
+    let finished = run(&request).unwrap();
+    (text(&finished.output.bytes).to_owned(), finished.output.truncated)
+}
+
+#[test]
+fn a_screen_is_read_before_it_is_cut() {
+    let bar = "echo begin; for n in $(seq 2000); do printf '\\r%s' $n; done; printf '\\n\\033[1mend\\033[m\\n'";
+    assert_eq!(captured(bar, true), ("begin\n2000\nend\n".to_owned(), false));
+    let (bytes, is_cut) = captured(bar, false);
+    assert!(is_cut && bytes.contains("\r1999"), "{bytes}");
+    // What was kept already is drawn over as well.
+    let (late, is_cut) = captured("seq 1000; printf '\\033[1A\\033[Kdone\\n'", true);
+    assert!(is_cut && late.ends_with("\n998\n999\ndone\n"), "{late}");
+    assert!(late.starts_with("1\n2\n") && late.contains("[output cut: "), "{late}");
 }

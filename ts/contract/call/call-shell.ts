@@ -86,8 +86,10 @@ export function callShell({ scope, access, tool, id, signal, onOutput, onPatches
       if (goesOn !== undefined) end.notes = [await keepRunning(goesOn, command, keep, timeoutMs), ...(end.notes ?? [])]
       if (sidecar === undefined)
         return truncated ? { ...end, head: `${end.stdout}${end.stderr}\n[The rest is lost: ${sidecarFailed}]` } : end
+      // All of it is there, and it is the bytes that are too many.
+      if (!truncated) return { ...end, unkept_bytes: sidecarLeftOut, output_path: sidecar }
       // The file holds both outputs in order of arrival. They can no longer be separated.
-      const ends = await directory.ends(sidecar, limits.bashBytes)
+      const ends = await directory.ends(sidecar, limits.bashBytes, (bytes) => addon.screenText(bytes))
       if (sidecarLeftOut === 0 || ends.left_out_bytes === undefined) return { ...end, ...ends, output_path: sidecar }
       const left_out_bytes = ends.left_out_bytes + sidecarLeftOut
       return { ...end, ...ends, left_out_bytes, unkept_bytes: sidecarLeftOut, output_path: sidecar }

@@ -56,8 +56,14 @@ export class SessionDirectory extends PrivateDirectory {
   /**
    * The beginning and the end of a file that is longer than `limitBytes`, with half of the limit each, cut between two
    * characters. A small limit goes to the beginning alone.
+   *
+   * @param textOf the text of bytes as a model reads it.
    */
-  async ends(path: string, limitBytes: number): Promise<Pick<CommandEnd, 'head' | 'tail' | 'left_out_bytes'>> {
+  async ends(
+    path: string,
+    limitBytes: number,
+    textOf: (bytes: Buffer) => string,
+  ): Promise<Pick<CommandEnd, 'head' | 'tail' | 'left_out_bytes'>> {
     const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
     // Commands write here too: what is in its place is not waited for.
     const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
@@ -69,12 +75,12 @@ export class SessionDirectory extends PrivateDirectory {
       // One more byte shows whether the last character is complete.
       const first = await readPart(file, 0, limitBytes - tailRoom + 1)
       const headBytes = characterBoundary(first, limitBytes - tailRoom)
-      const head = first.toString('utf8', 0, headBytes)
+      const head = textOf(first.subarray(0, headBytes))
       if (tailRoom === 0) return { head, left_out_bytes: size - headBytes }
       const from = Math.max(headBytes, size - tailRoom)
       const last = await readPart(file, from, size - from)
       const skipped = from === headBytes ? 0 : brokenCharacter(last)
-      return { head, tail: last.toString('utf8', skipped), left_out_bytes: from + skipped - headBytes }
+      return { head, tail: textOf(last.subarray(skipped)), left_out_bytes: from + skipped - headBytes }
     } finally {
       await file.close()
     }

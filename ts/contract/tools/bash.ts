@@ -84,11 +84,21 @@ export const bashTool: ContractTool<BashArguments, LimitedOutput> = {
       ...how
     } = await shell.run(command, { workdir, timeout_ms })
     const facts = { notes, changed_files, connections, denials }
-    if (head === undefined) return new LimitedOutput({ stdout, stderr, ...how }, undefined, false, facts)
+    if (head === undefined) {
+      const allNotes = [...drawnNotes(output_path, unkept_bytes), ...notes]
+      return new LimitedOutput({ stdout, stderr, ...how }, output_path, false, { ...facts, notes: allNotes })
+    }
     const ends = { head, ...(tail === undefined ? {} : { tail }), ...(left_out_bytes === undefined ? {} : { left_out_bytes }) }
     const allNotes = [...cutNotes(left_out_bytes, tail, output_path, unkept_bytes), ...notes]
     return new LimitedOutput({ ...ends, ...how }, output_path, true, { ...facts, notes: allNotes })
   },
+}
+
+/** Says where the bytes are of which a model reads what they have drawn. */
+function drawnNotes(path: string | undefined, unkept = 0): string[] {
+  if (path === undefined) return []
+  const kept = unkept === 0 ? wholeIn(path) : partlyIn(path, unkept)
+  return [`It drew over its own output, of which the last state is shown. ${kept}`]
 }
 
 function cutNotes(leftOut: number | undefined, tail: string | undefined, path: string | undefined, unkept = 0): string[] {

@@ -35,7 +35,12 @@ export async function captureCommand(
   const command = commandOf({ cmd, args: judged === args ? guarded.args : args, cwd }, guarded.env)
   const settings = commandSettings(plan, bound)
   const maxBytes = Math.min(plan.maxOutputBytes, BASH_TOOL_MAX_OUTPUT_BYTES)
-  const terms = { timeoutMs, streamBytes: Math.min(streamBytes ?? maxBytes, maxBytes), ...(variables && { variables: { ...variables } }) }
+  const terms = {
+    timeoutMs,
+    streamBytes: Math.min(streamBytes ?? maxBytes, maxBytes),
+    isScreen: true,
+    ...(variables && { variables: { ...variables } }),
+  }
   const patches = new CommandPatches()
   return traceStep(
     'command',

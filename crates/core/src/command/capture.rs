@@ -27,6 +27,8 @@ pub struct CaptureTerms {
     pub timeout: Duration,
     /// The most bytes of each stream. Of a longer one the beginning and the end are kept.
     pub stream_bytes: usize,
+    /// Whether each is the text that a person would see at the end, and not every byte.
+    pub is_screen: bool,
     /// Variables that join those of the policy.
     pub variables: Variables,
 }
@@ -63,6 +65,7 @@ pub fn run(
     };
     let request = ExecRequest {
         max_output_bytes: terms.stream_bytes,
+        is_screen: terms.is_screen,
         streams: Streams::Apart,
         ..launch.request(cancel)
     };

@@ -9,7 +9,8 @@ use toolwright_exec::process::{
     Facts, LogLimits, Process, ProcessEnd, ProcessRequest, Stdio, unnamed_file,
 };
 use toolwright_exec::{
-    Cancel, CancelSource as _, ExecError, ExecRequest, Sink as _, Split, StoppedBy, Stream, Streams,
+    Cancel, CancelSource as _, ExecError, ExecRequest, Sink as _, Split, StoppedBy, Stream,
+    Streams, screen,
 };
 
 use super::end::{CommandOutput, End, Noted};
@@ -152,13 +153,16 @@ pub fn run_program(
 fn visible_output(process: &Process, limit: usize) -> String {
     let first = process.read(Stream::Joined, 0, limit);
     if first.total <= limit as u64 {
-        return text::within(first.bytes, limit);
+        return text::within(screen::text(&first.bytes).into_owned(), limit);
     }
     let room = text::head_room(limit);
     let tail_from = first.total - (limit - room) as u64;
     let tail = process.read(Stream::Joined, tail_from, limit - room);
-    let head = &first.bytes[..room.min(first.bytes.len())];
-    text::within(text::both_ends(head, &tail.bytes, first.total, limit), limit)
+    let first_bytes = &first.bytes[..room.min(first.bytes.len())];
+    let (head, end) = (screen::text(first_bytes), screen::text(&tail.bytes));
+    let drawn_over = first_bytes.len() - head.len() + tail.bytes.len() - end.len();
+    let total = first.total - drawn_over as u64;
+    text::within(text::both_ends(&head, &end, total, limit), limit)
 }
 
 /// Runs a command line of a session, as [`run_program`] does: one of [`shell::run`] until its time is over.

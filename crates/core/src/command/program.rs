@@ -79,7 +79,8 @@ pub fn run(
     let reports = Launch { git: Some(&git), ..launch(settings, program, host, &placed) };
     let launch = Launch { facts: Some(&facts), ..reports };
     let limit = settings.max_output_bytes;
-    let request = ExecRequest { max_output_bytes: limit, ..launch.request(cancel) };
+    let request =
+        ExecRequest { max_output_bytes: limit, is_screen: true, ..launch.request(cancel) };
     let ran = match sink {
         Some(sink) => toolwright_exec::run_streaming(&request, sink),
         None => toolwright_exec::run(&request),

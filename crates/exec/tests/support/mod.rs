@@ -47,6 +47,7 @@ pub(crate) fn with(
         env,
         timeout,
         max_output_bytes,
+        is_screen: false,
         cancel: &AtomicBool::new(false),
         streams: Streams::Joined,
         sandbox: None,
