@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
-use rustix::process::{Gid, getegid, getgroups};
+use rustix::fs::{Access, StatVfsMountFlags, access, stat, statvfs};
+use rustix::process::{Gid, getegid, geteuid, getgroups};
 
 /// Whether this process may read the file at a path.
 #[must_use]
@@ -16,6 +16,13 @@ pub fn host_may_read(path: &Path) -> bool {
 pub fn host_may_write(path: &Path) -> bool {
     let at = if path.exists() { Some(path) } else { path.parent() };
     at.is_some_and(|at| access(at, Access::WRITE_OK).is_ok())
+}
+
+/// Whether this process may change the mode of a file.
+#[must_use]
+pub fn host_may_change_mode(path: &Path) -> bool {
+    let user = geteuid();
+    user.is_root() || stat(path).is_ok_and(|file| file.st_uid == user.as_raw())
 }
 
 /// Whether the file system of a path is read-only for this process.

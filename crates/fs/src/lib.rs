@@ -107,7 +107,9 @@ pub use error::{
 };
 pub use file_kind::FileKind;
 pub use grant::{DirectoryGrant, RootChange, is_on_local, led_out_of};
-pub use host_access::{host_may_read, host_may_write, is_read_only, other_groups};
+pub use host_access::{
+    host_may_change_mode, host_may_read, host_may_write, is_read_only, other_groups,
+};
 pub use identity::FileIdentity;
 pub use lines::{LineRange, Lines, read_lines};
 pub use listed::Opener;

@@ -2,7 +2,9 @@
 
 use std::cell::Cell;
 use std::fs::File;
+use std::io::{BufRead, BufReader, Seek};
 use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
 
 use toolwright_sandbox::background::Facts;
 
@@ -15,45 +17,86 @@ pub(crate) struct Counters {
     network: Vec<File>,
     memory: Option<File>,
     processes: Option<File>,
+    /// Where the kernel counts what was started on this machine, and how many processes there may be at once.
+    started: Option<(File, u64)>,
     before: Cell<Seen>,
+    /// When the kernel was asked last how many were started: it adds up all interrupts for that.
+    asked: Cell<Option<Instant>>,
 }
+
+/// How old that count may be. An older one has more in it, which is no error.
+const AGE: Duration = Duration::from_secs(1);
+
+/// How many processes of the worker itself there may be.
+const OWN: u64 = 8;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Seen {
     network: Option<u32>,
     memory: Option<u32>,
     processes: Option<u32>,
+    started: Option<u64>,
 }
 
 impl Counters {
-    /// Has to be called while the process may still open its own files in `/proc`.
+    /// Has to be called while the process may still open its own files in `/proc`. `most` is how many processes a
+    /// command may have at once where no file counts refusals.
     pub(crate) fn open(
         has_own_network: bool,
         memory: Option<File>,
         processes: Option<File>,
+        most: Option<u64>,
     ) -> Self {
         let files: &[&str] =
             if has_own_network { &["/proc/self/net/snmp", "/proc/self/net/snmp6"] } else { &[] };
         let network = files.iter().filter_map(|path| File::open(path).ok()).collect();
-        let counters = Self { network, memory, processes, before: Cell::default() };
+        let started = most.and_then(|most| Some((File::open("/proc/stat").ok()?, most)));
+        let counters = Self {
+            network,
+            memory,
+            processes,
+            started,
+            before: Cell::default(),
+            asked: Cell::default(),
+        };
         counters.settle();
         counters
     }
 
     /// Begins to count anew.
     pub(crate) fn settle(&self) {
-        self.before.set(self.look());
+        let before = self.before.get().started;
+        let is_old = self.asked.get().is_none_or(|at| at.elapsed() > AGE);
+        let started = if is_old { self.started() } else { before };
+        self.before.set(Seen { started, ..self.look() });
+    }
+
+    fn started(&self) -> Option<u64> {
+        self.asked.set(Some(Instant::now()));
+        self.started.as_ref().and_then(|(file, _)| started(file))
     }
 
     /// What has been counted since then.
     pub(crate) fn since(&self) -> Facts {
-        let (before, now) = (self.before.get(), self.look());
+        let (before, now) = (self.before.get(), Seen { started: self.started(), ..self.look() });
         let more = |before: Option<u32>, now: Option<u32>| Some(now?.saturating_sub(before?));
         Facts {
             unreachable: more(before.network, now.network),
             memory_kills: more(before.memory, now.memory),
-            refused_processes: more(before.processes, now.processes),
+            refused_processes: more(before.processes, now.processes)
+                .or_else(|| self.were_few(before, now).then_some(0)),
         }
+    }
+
+    /// Whether on the whole machine fewer processes and threads were started than there may be at once. Of more than
+    /// that this knows nothing.
+    fn were_few(&self, before: Seen, now: Seen) -> bool {
+        let (Some((_, most)), Some(first), Some(last)) =
+            (&self.started, before.started, now.started)
+        else {
+            return false;
+        };
+        last.saturating_sub(first) + OWN < *most
     }
 
     fn look(&self) -> Seen {
@@ -64,6 +107,7 @@ impl Counters {
             network,
             memory: value(&self.memory, "oom_kill"),
             processes: value(&self.processes, "max"),
+            started: None,
         }
     }
 }
@@ -107,6 +151,13 @@ fn unreachable(text: &str) -> u32 {
     sum
 }
 
+/// Behind the lines of the processors and a long one of interrupts.
+fn started(mut file: &File) -> Option<u64> {
+    file.rewind().ok()?;
+    let mut lines = BufReader::new(file).lines().map_while(Result::ok);
+    lines.find_map(|line| line.strip_prefix("processes ")?.parse().ok())
+}
+
 /// The number behind a name.
 fn valued(text: &str, name: &str) -> Option<u32> {
     text.lines().find_map(|line| {
@@ -133,11 +184,25 @@ mod tests {
     /// The network of this process has both files, and nothing of it is counted twice.
     #[test]
     fn what_was_counted_before_is_left_out() {
-        let counters = Counters::open(true, None, None);
+        let counters = Counters::open(true, None, None, None);
         counters.settle();
         let facts = counters.since();
         assert!(facts.unreachable.is_some());
         assert_eq!((facts.memory_kills, facts.refused_processes), (None, None));
         assert_eq!(Counters::default().since(), Facts::default());
+    }
+
+    #[test]
+    fn none_was_refused_where_few_were_started() {
+        let counters = Counters::open(false, None, None, Some(100));
+        let were_few = |first, last| {
+            let seen = |number| Seen { started: Some(number), ..Seen::default() };
+            counters.were_few(seen(first), seen(last))
+        };
+        assert!(were_few(300, 300) && were_few(300, 391));
+        assert!(!were_few(300, 392), "all of them may have been there at once");
+        let many = Counters::open(false, None, None, Some(1 << 40));
+        assert_eq!(many.since().refused_processes, Some(0));
+        assert_eq!(Counters::open(false, None, None, None).since().refused_processes, None);
     }
 }

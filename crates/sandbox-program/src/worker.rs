@@ -8,7 +8,7 @@ use crate::filter::{self, FilterPlan};
 use crate::{errno, limits, mounts, namespaces, rules};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open};
-use toolwright_sandbox::layers::{Layer, Layers};
+use toolwright_sandbox::layers::{Bound, Layer, Layers};
 use toolwright_sandbox::plan::{FileIdentity, Files, Network, Plan};
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{HostMessage, Inbox, Order, Reply, read_request_frame, send};
@@ -113,8 +113,9 @@ impl Worker {
         let files = file_thread(plan, answers, layers)?;
         let prepared = limits::prepare(&plan.limits, layers, group_limits);
         (layers.processes, layers.memory) = (prepared.processes, prepared.memory);
-        let counters =
-            Counters::open(layers.net.holds(), group.memory_events(), group.process_events());
+        let most = plan.limits.processes.filter(|_| prepared.processes != Bound::ControlGroup);
+        let (memory, processes) = (group.memory_events(), group.process_events());
+        let counters = Counters::open(layers.net.holds(), memory, processes, most);
         if alone {
             mounts::close_proc().map_err(|error| (FailedStep::Mounts, error.into()))?;
         }

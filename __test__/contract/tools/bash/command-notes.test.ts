@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -47,7 +49,13 @@ describe('the sandbox names itself', () => {
       (await text(scene, { command: `chmod +x bin/curl; CODE=${code} PATH=$PWD/bin:$PATH curl -s ${url}` })).notes
     expect(await run(6, 'https://example.com')).toMatchSnapshot()
     expect(await run(7, 'https://192.0.2.1')).toMatchSnapshot()
-    expect(await run(7, 'http://localhost:3000/')).toMatchSnapshot()
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const notes = await run(7, `http://localhost:${port}/`)
+    server.close()
+    expect(notes.map((note) => note.replace(String(port), 'PORT'))).toMatchSnapshot()
+    expect(await run(7, 'http://localhost:1/')).toEqual([])
     expect(await run(22, 'https://example.com')).toEqual([])
   })
 

@@ -12,12 +12,14 @@ const FILE_SIZE: (i32, i32) = (25, 128 + 25);
 
 /// How programs say that a process or a thread could not be started for want of room. All words of one
 /// entry are in one line.
-const PROCESSES: [&[&str]; 9] = [
+const PROCESSES: [&[&str]; 11] = [
     &["fork", "resource temporarily unavailable"],
     &["cannot fork"],
     &["can't fork"],
     &["spawn", "eagain"],
     &["can't start new thread"],
+    &["can't create thread"],
+    &["err_worker_init_failed"],
     &["unable to create", "native thread"],
     &["failed to create new os thread"],
     &["failed to spawn thread", "resource temporarily unavailable"],
@@ -72,7 +74,8 @@ pub(super) fn denials(ended: &Ended<'_>, printed: &[&str]) -> Vec<Denial> {
         None => says(),
     };
     let facts = ended.facts;
-    if limits.processes.is_some() && counted(facts.refused_processes, &|| says(&PROCESSES)) {
+    let says_forks = || says(&PROCESSES) || cannot_fork(ended, printed);
+    if limits.processes.is_some() && counted(facts.refused_processes, &says_forks) {
         all.push(limit("processes", option("sandbox.limits.processes")));
     }
     if limits.memory_bytes.is_some() && counted(facts.memory_kills, &|| says(&MEMORY)) {
@@ -85,6 +88,14 @@ pub(super) fn denials(ended: &Ended<'_>, printed: &[&str]) -> Vec<Denial> {
         all.push(limit("file size", option("sandbox.limits.fileSizeBytes")));
     }
     all
+}
+
+/// Python says `BlockingIOError` of a fork, in a line of its own, and of a lock that is taken.
+fn cannot_fork(ended: &Ended<'_>, printed: &[&str]) -> bool {
+    let forks = |text: &str| text.contains("fork");
+    printed.iter().any(|text| text.contains("BlockingIOError: [Errno 11]"))
+        && (printed.iter().any(|text| forks(text))
+            || ended.command.1.iter().any(|text| forks(text)))
 }
 
 fn says(text: &str, phrases: &[&[&str]]) -> bool {

@@ -11,9 +11,30 @@ use super::{Denial, Ended, Layer};
 use crate::voice::Door;
 
 const READ_ONLY: [&str; 4] = ["read-only file system", "erofs", "os error 30)", "errno 30]"];
-const REFUSED: [&str; 4] = ["permission denied", "eacces", "operation not permitted", "eperm"];
+const REFUSED: [&str; 2] = ["permission denied", "eacces"];
+/// How a layer without mounts can say it too.
+const NOT_PERMITTED: [&str; 2] = ["operation not permitted", "eperm"];
 /// The error for replacing a mount point: every protected file is one.
 const BUSY: [&str; 3] = ["device or resource busy", "resource busy or locked", "ebusy"];
+
+/// How programs say that something could not be written, whatever the error was.
+const UNWRITTEN: [&str; 5] = [
+    "cannot create",
+    "could not create",
+    "unable to (re)create",
+    "failure writing output",
+    "cannot change permissions",
+];
+/// What is closed with a directory is not there for a command.
+const MISSING: [&str; 7] = [
+    "no such file",
+    "enoent",
+    "nosuchfile",
+    "directory nonexistent",
+    "cannot find module",
+    "couldn't open",
+    "could not open",
+];
 
 /// What every command may write, or nobody.
 const NOT_OF_THE_PLAN: [&str; 6] = ["/proc", "/sys", "/dev", "/tmp", "/var/tmp", "/run/user"];
@@ -23,34 +44,107 @@ const AROUND: usize = 3;
 
 pub(super) fn denials(ended: &Ended<'_>, printed: &str) -> Vec<Denial> {
     let lines: Vec<&str> = printed.lines().collect();
+    let places = working_directories(ended);
+    let is_path = |word: &String| {
+        let is_there = |path: PathBuf| path.parent().is_some_and(Path::exists);
+        word.contains('/') && places.iter().filter_map(|at| located(at, word)).any(is_there)
+    };
     let of = |at: usize| {
+        let said = Said::of(lines[at])?;
         let around = at.saturating_sub(AROUND)..lines.len().min(at + AROUND + 1);
-        let names_a_path = named(lines[at]).iter().any(|word| word.contains('/'));
-        let near: &[&str] = if names_a_path { &[] } else { &lines[around] };
-        of_line(ended, lines[at], near)
+        let own = named(lines[at]);
+        let names_a_path = own.iter().any(is_path);
+        let mut words = own;
+        if !names_a_path {
+            words.extend(lines[around].iter().flat_map(|line| named(line)));
+        }
+        // Shells do not quote a name.
+        let plain = lines[at].split([' ', '\t', ':']).filter(|word| !word.is_empty());
+        words.extend(plain.map(str::to_owned));
+        // A line begins with the program that has printed it.
+        words.sort_by_key(|word| lines[at].starts_with(&**word));
+        let found = first(ended, &places, &words, said);
+        // Where no path was printed, the command line has it.
+        let is_silent = || !said.refused && !said.busy && !words.iter().any(is_path);
+        let of_line = || ended.command.1.iter().flat_map(|text| named(text)).collect::<Vec<_>>();
+        found.or_else(|| is_silent().then(|| first(ended, &places, &of_line(), said)).flatten())
     };
     (0..lines.len()).filter_map(of).collect()
 }
 
-/// One line of a program is about one path. `near` are the lines that may name it instead.
-fn of_line(ended: &Ended<'_>, line: &str, near: &[&str]) -> Option<Denial> {
-    let small = line.to_lowercase();
-    let has = |words: &[&str]| words.iter().any(|word| small.contains(word));
-    let (read_only, refused, busy) = (has(&READ_ONLY), has(&REFUSED), has(&BUSY));
-    if !(read_only || refused || busy) {
-        return None;
-    }
-    let mut words: Vec<_> = [line].iter().chain(near).flat_map(|line| named(line)).collect();
-    // Shells do not quote a name.
-    words.extend(line.split([' ', '\t', ':']).filter(|word| !word.is_empty()).map(str::to_owned));
-    // A line begins with the program that has printed it.
-    words.sort_by_key(|word| line.starts_with(&**word));
+/// The files below a writable directory to which a call was not permitted. `calls` are names of the call and
+/// descriptions of it.
+pub(crate) fn not_permitted(ended: &Ended<'_>, calls: &[&str]) -> Vec<PathBuf> {
     let places = working_directories(ended);
+    let arguments = ended.command.1;
+    let lines: Vec<&str> = ended.ends().flat_map(str::lines).collect();
+    let has = |line: &str, words: &[&str]| {
+        let line = line.to_lowercase();
+        words.iter().any(|word| line.contains(word))
+    };
+    let mut all: Vec<String> = Vec::new();
+    for at in (0..lines.len()).filter(|at| has(lines[*at], &NOT_PERMITTED)) {
+        let line = lines[at];
+        let around = &lines[at.saturating_sub(AROUND)..lines.len().min(at + AROUND + 1)];
+        let property = |name: &'static str| {
+            around.iter().filter(move |line| line.trim_start().starts_with(name))
+        };
+        if has(line, calls) {
+            all.extend(named(line));
+            // A line begins with the program that has printed it.
+            all.extend(line.trim_start().split([' ', '\t', ':']).skip(1).map(str::to_owned));
+            if line.contains("()") {
+                // PHP names the function alone.
+                all.extend(arguments.iter().flat_map(|text| named(text)));
+            }
+        } else if property("syscall: ").any(|line| has(line, calls)) {
+            // Node has a line for each property of an error.
+            all.extend(property("path: ").flat_map(|line| named(line)));
+        } else if arguments.iter().any(|text| has(text, calls)) {
+            all.extend(named(line));
+        }
+    }
+    all.retain(|word| !word.is_empty());
+    let files = all.iter().flat_map(|word| places.iter().filter_map(|at| located(at, word)));
+    files.filter(|path| is_writable(ended.plan, path) && path.is_file()).collect()
+}
+
+/// What a line says of an error.
+#[derive(Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "a line can say several of them")]
+struct Said {
+    read_only: bool,
+    refused: bool,
+    busy: bool,
+    missing: bool,
+    unwritten: bool,
+}
+
+impl Said {
+    fn of(line: &str) -> Option<Self> {
+        let small = line.to_lowercase();
+        let has = |words: &[&str]| words.iter().any(|word| small.contains(word));
+        let missing = has(&MISSING);
+        let said = Self {
+            read_only: has(&READ_ONLY),
+            refused: has(&REFUSED) || has(&NOT_PERMITTED) && refuses_without_mounts(),
+            busy: has(&BUSY),
+            missing,
+            // Of a whole path of directories the last one is missing where the first could not be made.
+            unwritten: has(&UNWRITTEN) || missing && small.contains("mkdir"),
+        };
+        let Self { read_only, refused, busy, missing, unwritten } = said;
+        (read_only || refused || busy || missing || unwritten).then_some(said)
+    }
+}
+
+/// One line of a program is about one path.
+fn first(ended: &Ended<'_>, places: &[PathBuf], words: &[String], said: Said) -> Option<Denial> {
     let paths = words.iter().flat_map(|word| places.iter().filter_map(|at| located(at, word)));
     paths.into_iter().find_map(|path| {
         // What is closed is covered by what cannot be written.
-        let closed = || (refused || read_only).then(|| unreadable(ended, &path)).flatten();
-        let option = unwritable(ended, &path, read_only, busy, refused).or_else(closed)?;
+        let closed = || (!said.busy).then(|| unreadable(ended, &path, said)).flatten();
+        let option = unwritable(ended, &path, said).or_else(closed)?;
         Some(Denial {
             layer: Layer::Files,
             subject: path.to_string_lossy().into_owned(),
@@ -60,30 +154,29 @@ fn of_line(ended: &Ended<'_>, line: &str, near: &[&str]) -> Option<Denial> {
 }
 
 /// The option that would open the path to be written.
-fn unwritable(
-    ended: &Ended<'_>,
-    path: &Path,
-    read_only: bool,
-    busy: bool,
-    refused: bool,
-) -> Option<&'static str> {
+fn unwritable(ended: &Ended<'_>, path: &Path, said: Said) -> Option<&'static str> {
+    let Said { read_only, refused, busy, unwritten, .. } = said;
     let plan = ended.plan;
     let is_protected = plan.protected.iter().any(|protected| path.starts_with(protected));
-    if is_protected && (read_only || busy || (refused && refuses_without_mounts())) {
+    let by_landlock = refused && refuses_without_mounts();
+    if is_protected && (read_only || unwritten || busy || by_landlock) {
         return Some("sandbox.denyWrite");
     }
-    if plan.files != Files::Confined || is_writable(plan, path) {
+    // Of what is not there for a command, it is not known whether it may be written.
+    if plan.files != Files::Confined || is_writable(plan, path) || plan.closes(path) {
         return None;
     }
     let by_mount = read_only && !is_read_only(path);
-    let by_landlock = refused && refuses_without_mounts() && host_may_write(path);
-    (by_mount || by_landlock).then_some(match ended.door {
+    let is_refused = by_mount || unwritten || by_landlock;
+    let host_may =
+        |path: &Path| path.ancestors().find(|path| path.exists()).is_some_and(host_may_write);
+    (is_refused && (by_mount || host_may(path))).then_some(match ended.door {
         Door::Tools => "sandbox.writableRoots",
         Door::Session => "fs.write",
     })
 }
 
-/// Where a command line may have worked: where it began, and where it went.
+/// Where a command line may have worked: where it began, and where it went or sent a program (`tar -C`).
 fn working_directories(ended: &Ended<'_>) -> Vec<PathBuf> {
     let (program, arguments) = ended.command;
     let mut at = ended.directory.to_owned();
@@ -94,6 +187,13 @@ fn working_directories(ended: &Ended<'_>) -> Vec<PathBuf> {
         {
             at = at.join(to);
             all.push(at.clone());
+        }
+        for pair in step.words.windows(2) {
+            if let [Some(option), Some(to)] = pair
+                && option == "-C"
+            {
+                all.push(at.join(to));
+            }
         }
     }
     all
@@ -106,9 +206,17 @@ fn is_writable(plan: &Plan, path: &Path) -> bool {
         || is_below(&std::env::temp_dir())
 }
 
-/// The option that would open the path to be read. What the host cannot read itself is not closed by it.
-fn unreadable(ended: &Ended<'_>, path: &Path) -> Option<&'static str> {
-    if !ended.plan.closes(path) || !host_may_read(path) {
+/// The option that would open the path to be read. What the host cannot read itself is not closed by it. Something
+/// new in a directory that is not there has nowhere to be.
+fn unreadable(ended: &Ended<'_>, path: &Path, said: Said) -> Option<&'static str> {
+    let is_new = || {
+        let above = path.ancestors().skip(1).take(if said.unwritten { usize::MAX } else { 1 });
+        let is_about_it = said.missing || said.unwritten || said.read_only;
+        is_about_it
+            && !path.exists()
+            && above.into_iter().any(|above| above != Path::new("/") && host_may_read(above))
+    };
+    if !ended.plan.closes(path) || !(host_may_read(path) || is_new()) {
         return None;
     }
     Some(match ended.door {

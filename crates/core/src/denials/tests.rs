@@ -73,6 +73,8 @@ fn a_path_is_named_if_the_plan_closes_it() {
             "sandbox.denyWrite",
         ),
         ("cat: HERE/store/key: Permission denied", "store/key", "sandbox.readable"),
+        ("cat: HERE/store/key: No such file or directory", "store/key", "sandbox.readable"),
+        ("Error: ENOENT: mkdir 'HERE/store/new'", "store/new", "sandbox.readable"),
     ] {
         let expected = vec![(subject.to_owned(), Some(option))];
         assert_eq!(scene.denials(&FAILED, printed), expected, "{printed}");
@@ -89,6 +91,8 @@ fn what_the_plan_does_not_close_is_an_ordinary_failure() {
         "cat: HERE/root/x: Permission denied",
         "touch: cannot touch 'x': Read-only file system",
         "cat: HERE/store/absent: Permission denied",
+        "cat: HERE/store/no/key: No such file or directory",
+        "cat: HERE/root/absent: No such file or directory",
         "umount: /mnt: target is busy, EBUSY",
         "/proc/sys/kernel/x: Read-only file system",
         "Read-only file system",

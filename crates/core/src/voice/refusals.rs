@@ -7,7 +7,9 @@
 
 mod calls;
 mod limits;
+mod loopback;
 mod network;
+mod outside_processes;
 mod privileges;
 mod repositories;
 mod sockets;
@@ -46,13 +48,15 @@ pub(crate) fn explain(ended: &Ended<'_>, denials: &[Denial]) -> Option<String> {
     let calls = calls::of(ended);
     limits::memory(ended, denials)
         .or_else(|| network::note(ended, &calls))
+        .or_else(|| loopback::note(ended))
         .or_else(|| repositories::unreachable(ended))
+        .or_else(|| sockets::note(ended))
         .or_else(|| {
             denials.iter().rfind(|one| one.layer == Layer::Files).map(|one| file(ended, one))
         })
         .or_else(|| limits::note(ended, denials))
-        .or_else(|| sockets::note(ended))
         .or_else(|| privileges::note(ended, &calls))
+        .or_else(|| outside_processes::note(ended))
 }
 
 /// A path that was refused.

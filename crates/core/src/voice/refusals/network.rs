@@ -3,7 +3,7 @@
 use toolwright_exec::Exit;
 use toolwright_sandbox::plan::Network;
 
-use super::sentence;
+use super::{loopback, sentence};
 use crate::command::end::End;
 use crate::command::network_need::{CommandPlace, may_use_network, network_need};
 use crate::denials::Ended;
@@ -11,7 +11,7 @@ use crate::voice::remedy::Remedy;
 
 /// How libc, Node, Python, Go and common programs report a missing network. They name a candidate: the kernel
 /// has counted whether something had no way to another machine.
-const WORDS: [&str; 13] = [
+const WORDS: [&str; 21] = [
     "network is unreachable",
     "enetunreach",
     "temporary failure in name resolution",
@@ -25,6 +25,15 @@ const WORDS: [&str; 13] = [
     "network unreachable",
     "unable to resolve host",
     "enotfound",
+    "couldn't connect to server",
+    "could not connect to server",
+    "unknownhostexception",
+    "no such host",
+    "bad hostname",
+    "querya econnrefused",
+    "queryaaaa econnrefused",
+    // pip, which does not say that it reached no index.
+    "no matching distribution found",
 ];
 
 pub(super) fn note(ended: &Ended<'_>, calls: &[Vec<String>]) -> Option<String> {
@@ -83,20 +92,10 @@ fn silent(ended: &Ended<'_>, calls: &[Vec<String>]) -> Option<String> {
             ("wget", 4) => "could not connect (exit code 4)",
             _ => return None,
         };
-        if !arguments.iter().any(|argument| is_this_machine(argument)) {
+        let is_own = arguments.iter().any(|argument| loopback::is_named(argument));
+        (!is_own).then(|| {
             let what = format!("`{name}` {failure}, and the network is blocked; do without it, or");
-            return Some(sentence(&what, Remedy::NETWORK, ended.door));
-        }
-        (ended.plan.network != Network::HostLoopback).then(|| {
-            let what = format!(
-                "`{name}` {failure}, and commands do not reach services of this machine; start the service in the same command line, or"
-            );
-            sentence(&what, Remedy::LOOPBACK, ended.door)
+            sentence(&what, Remedy::NETWORK, ended.door)
         })
     })
-}
-
-fn is_this_machine(argument: &str) -> bool {
-    let host = argument.split_once("://").map_or(argument, |(_, host)| host);
-    ["localhost", "127.", "[::1]", "0.0.0.0"].iter().any(|own| host.starts_with(own))
 }

@@ -1,38 +1,62 @@
 //! System calls that no command may make, by the programs that are for them.
 
-use toolwright_fs::other_groups;
+use toolwright_fs::{host_may_change_mode, other_groups};
 
 use super::is_confined;
-use crate::denials::Ended;
+use crate::denials::{Ended, not_permitted};
 
-/// What the filter and the namespaces refuse, and the programs that do nothing else.
-const REFUSED: [(&str, &str); 7] = [
+const NOT_PERMITTED: [&str; 2] = ["operation not permitted", "eperm"];
+
+/// What the filter and the namespaces refuse: the programs that do nothing else, and how they say it besides.
+const REFUSED: [(&str, &[&str], &str); 7] = [
     (
         "strace ltrace gdb lldb rr",
-        "commands cannot trace processes; print what you need to know instead",
+        &[],
+        "commands cannot trace processes of others; print what you need to know instead",
     ),
     (
         "perf bpftrace bpftool trace-cmd",
+        &["no permission to enable"],
         "commands cannot measure the system; measure in the program itself",
     ),
     (
         "unshare bwrap nsenter firejail runc crun podman buildah",
+        &["permission denied"],
         "commands cannot make namespaces, they run in some already; run the program itself",
     ),
     (
         "mount umount losetup swapon fusermount fusermount3",
+        &["permission denied", "must be superuser", "loop device"],
         "commands cannot mount; work with directories",
     ),
     (
         "chroot pivot_root",
+        &[],
         "commands cannot change their root directory; work with paths below the directory",
     ),
-    ("mknod", "commands cannot make devices; use a pipe (mkfifo) or a file"),
+    ("mknod", &["permission denied"], DEVICES),
     (
         "dmesg insmod modprobe rmmod iptables nft sysctl hwclock reboot setcap chattr swapoff",
-        "commands have no rights over the system; do without it",
+        &["permission denied", "must be root"],
+        SYSTEM,
     ),
 ];
+
+const DEVICES: &str = "commands cannot make devices; use a pipe (mkfifo) or a file";
+const SYSTEM: &str = "commands have no rights over the system; do without it";
+const SET_ID: &str =
+    "a file cannot become one that runs with the rights of its owner or group; leave that bit out";
+
+/// What nothing else is said of.
+const PHRASES: [(&str, &str); 5] = [
+    ("leaksanitizer does not work under ptrace", TRACING),
+    ("leaksanitizer has encountered a fatal error", TRACING),
+    ("cannot create special file", DEVICES),
+    ("cannot set date", SYSTEM),
+    ("must be root to change the host name", SYSTEM),
+];
+const TRACING: &str =
+    "a program cannot trace itself, as LeakSanitizer does; set ASAN_OPTIONS=detect_leaks=0";
 
 pub(super) fn note(ended: &Ended<'_>, calls: &[Vec<String>]) -> Option<String> {
     if !is_confined(ended) {
@@ -40,31 +64,44 @@ pub(super) fn note(ended: &Ended<'_>, calls: &[Vec<String>]) -> Option<String> {
     }
     let lower: Vec<String> = ended.ends().map(str::to_lowercase).collect();
     let says = |words: &[&str]| lower.iter().any(|text| words.iter().any(|one| text.contains(one)));
-    if says(&[
-        "leaksanitizer does not work under ptrace",
-        "leaksanitizer has encountered a fatal error",
-    ]) {
-        return Some(said(
-            "a program cannot trace itself, as LeakSanitizer does; set ASAN_OPTIONS=detect_leaks=0",
-        ));
+    if let Some((_, what)) = PHRASES.iter().find(|(words, _)| says(&[words])) {
+        return Some(said(what));
     }
     if says(&["no new privileges", "effective uid is not 0"]) {
         return Some(said("sudo, su and other programs gain no rights; work as this user"));
     }
-    if !says(&["operation not permitted", "eperm"]) {
-        return says(&["invalid argument"]).then(|| groups(calls)).flatten();
+    if says(&["invalid argument"])
+        && let Some(note) = groups(calls)
+    {
+        return Some(note);
     }
-    calls.iter().find_map(|call| {
+    let is_not_permitted = says(&NOT_PERMITTED);
+    let by_program = calls.iter().find_map(|call| {
         let (name, arguments) = call.split_first()?;
-        if matches!(&**name, "chmod" | "install" | "mkdir") && arguments.iter().any(|one| sets_id(one)) {
-            return Some(said("a file cannot become one that runs with the rights of its owner or group; leave that bit out"));
+        if is_not_permitted
+            && matches!(&**name, "chmod" | "install" | "mkdir")
+            && arguments.iter().any(|one| sets_id(one))
+        {
+            return Some(said(SET_ID));
         }
-        if matches!(&**name, "chown" | "chgrp") {
-            return Some(said("commands act for one user; leave the owner as it is, or have the user change it"));
+        if is_not_permitted && matches!(&**name, "chown" | "chgrp") {
+            return Some(said(
+                "commands act for one user; leave the owner as it is, or have the user change it",
+            ));
         }
-        let listed = |(programs, _): &&(&str, &str)| programs.split(' ').any(|one| one == name);
-        REFUSED.iter().find(listed).map(|(_, what)| said(what))
-    })
+        let listed = |(programs, words, _): &&(&str, &[&str], &str)| {
+            (is_not_permitted || says(words)) && programs.split(' ').any(|one| one == name)
+        };
+        REFUSED.iter().find(listed).map(|(_, _, what)| said(what))
+    });
+    by_program.or_else(|| changes_mode(ended).then(|| said(SET_ID)))
+}
+
+/// Whether the mode of a file could not be changed that is its owner's: the kernel refuses that for nothing but its bits.
+fn changes_mode(ended: &Ended<'_>) -> bool {
+    const MODES: [&str; 4] =
+        ["chmod", "change mode", "preserving permissions", "changing permissions"];
+    not_permitted(ended, &MODES).iter().any(|path| host_may_change_mode(path))
 }
 
 fn said(what: &str) -> String {

@@ -13,7 +13,9 @@ pub(super) fn note(ended: &Ended<'_>) -> Option<String> {
     if plan.network == Network::Open && plan.files == Files::Full {
         return None;
     }
-    let words = ["connect", "denied", "eacces", "eperm", "not permitted", "refused"];
+    // One that lies in a closed directory is not there.
+    let words =
+        ["connect", "denied", "eacces", "eperm", "not permitted", "refused", "no such file"];
     let is_about = |line: &&str| {
         let line = line.to_lowercase();
         words.iter().any(|word| line.contains(word))
@@ -27,12 +29,17 @@ pub(super) fn note(ended: &Ended<'_>) -> Option<String> {
     if ended.ends().flat_map(str::lines).any(is_named) {
         return Some("This may be the sandbox: commands cannot use unix sockets (Docker, ssh-agent, D-Bus, databases); do without them.".to_owned());
     }
-    let path = ended.ends().flat_map(str::lines).filter(is_about).find_map(|line| {
-        paths::named(&line.replace("unix://", ""))
+    let socket = |line: &str| {
+        paths::named(&line.replace("unix://", "").replace('=', " "))
             .into_iter()
             .filter_map(|word| paths::located(ended.directory, &word))
             .find(|path| path.symlink_metadata().is_ok_and(|data| data.file_type().is_socket()))
-    })?;
+    };
+    let mut lines = ended.ends().flat_map(str::lines).filter(is_about).peekable();
+    lines.peek()?;
+    // Many programs name no path in what they print.
+    let (_, arguments) = ended.command;
+    let path = lines.find_map(socket).or_else(|| arguments.iter().find_map(|text| socket(text)))?;
     Some(format!(
         "This may be the sandbox: `{}` is a unix socket of another program, and commands cannot use those (Docker, ssh-agent, D-Bus, databases); do without it.",
         printable_path(&path)

@@ -137,12 +137,71 @@ fn the_network_is_named_if_something_tried_to_leave() {
     assert!(quiet("curl -s https://x", 6).is_some_and(|text| text.contains("find the host")));
     assert_eq!(quiet("curl -s https://x", 22), None);
     assert_eq!(quiet("make", 6), None);
-    let local = quiet("curl -s http://localhost:3000/", 7).expect("a note");
-    assert!(local.contains("sandbox.loopback"), "{local}");
+    assert_eq!(quiet("curl -s http://localhost:1/", 7), None);
     // Where nothing counts, what can do nothing else has waited for it.
     scene.facts.unreachable = None;
     assert!(timed_out(&scene, "npm install").is_some());
     assert_eq!(timed_out(&scene, "npm test"), None);
+}
+
+/// Where the kernel lists who listens.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_service_of_this_machine_is_named_if_it_is_there() {
+    let scene = Scene::new();
+    let server = std::net::TcpListener::bind("127.0.0.1:0").expect("a server");
+    let port = server.local_addr().expect("its address").port();
+    let refused = format!("connect ECONNREFUSED 127.0.0.1:{port}");
+    let note = scene.failed("npm test", &refused).expect("a note");
+    assert!(
+        note.contains(&format!("port {port} of")) && note.contains("sandbox.loopback"),
+        "{note}"
+    );
+    let quiet = format!("curl -s http://localhost:{port}/");
+    assert!(scene.note(&quiet, &End::Exited(Exit::Code(7)), "", Door::Tools).is_some());
+    assert_eq!(scene.failed(&quiet, "404 not found"), None);
+    drop(server);
+    assert_eq!(scene.failed("npm test", &refused), None);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_outside_is_named_if_the_command_line_names_it() {
+    let scene = Scene::new();
+    let own = std::process::id();
+    let printed = format!("sh: 1: kill: ({own}) - No such process");
+    let note = scene.failed(&format!("kill -9 {own}"), &printed).expect("a note");
+    assert!(note.contains(&format!("process {own} runs outside")), "{note}");
+    assert_eq!(scene.failed("kill -9 $!", &printed), None);
+    assert_eq!(scene.failed("kill 999999999", "No such process"), None);
+    assert_eq!(scene.failed(&format!("kill {own}"), "usage"), None);
+}
+
+/// The kernel refuses the owner of a file no mode but one with such a bit.
+#[test]
+fn a_mode_that_was_not_permitted_is_one_with_rights() {
+    let scene = Scene::new();
+    std::fs::write(scene.plan.root.join("a"), "").expect("a file");
+    for (line, printed) in [
+        ("x", "tar: a: Cannot change mode to rwsr-xr-x: Operation not permitted"),
+        ("x", "cp: preserving permissions for 'a': Operation not permitted"),
+        (
+            "python3 -c 'os.chmod(\"a\", 0o4755)'",
+            "PermissionError: [Errno 1] Operation not permitted: 'a'",
+        ),
+        ("node x", "  code: 'EPERM',\n  syscall: 'chmod',\n  path: 'a'"),
+        ("php -r 'chmod(\"a\", 04755)'", "PHP Warning:  chmod(): Operation not permitted"),
+    ] {
+        let note = scene.failed(line, printed).expect(printed);
+        assert!(note.contains("rights of its owner"), "{note}");
+    }
+    for printed in [
+        "    a:3: chmod: changing permissions of b: Operation not permitted",
+        "PermissionError: [Errno 1] Operation not permitted: 'a'",
+        "rename 'a': Operation not permitted\nchmod",
+    ] {
+        assert_eq!(scene.failed("x", printed), None, "{printed}");
+    }
 }
 
 #[test]

@@ -1,0 +1,143 @@
+import { node, perl, php, python, type RefusalClass, type Row, ruby } from './refusal.ts'
+
+const C = (body: string, headers = 'stdio unistd stdlib'): string =>
+  `printf '%s\\n' ${headers
+    .split(' ')
+    .map((name) => `'#include <${name}.h>'`)
+    .join(' ')} 'int main(void){${body}}' > a.c && gcc -w a.c -o a && ./a`
+
+const SET_ID: Row[] = [
+  ['chmod u+s', 'touch a; chmod u+s a'],
+  ['chmod 4755', 'touch a; chmod 4755 a'],
+  ['chmod g+s', 'touch a; chmod g+s a'],
+  ['chmod 2755', 'touch a; chmod 2755 a'],
+  ['chmod -R', 'mkdir d; touch d/a; chmod -R u+s d'],
+  ['install', 'touch a; install -m 4755 a b'],
+  ['install -m2755', 'touch a; install -m2755 a b'],
+  ['python', python('import os; open("a", "w"); os.chmod("a", 0o4755)'), 'python3'],
+  ['node', node('fs.writeFileSync("a", ""); fs.chmodSync("a", 0o4755)')],
+  ['ruby', ruby('File.write("a", ""); File.chmod(04755, "a")'), 'ruby'],
+  ['perl', perl('open(F, ">", "a"); chmod(04755, "a") or die "chmod a: $!"'), 'perl'],
+  ['php', php('touch("a"); chmod("a", 04755) || exit(1);'), 'php'],
+  ['tar -xp', 'tar -xpf ARCHIVE'],
+  ['cp -p', 'cp -p SETUID a'],
+  ['c', C('chmod("a.c", 04755) < 0 ? (perror("chmod a.c"), exit(1)) : 0;', 'stdio unistd stdlib sys/stat'), 'gcc'],
+]
+
+export const PRIVILEGES: RefusalClass[] = [
+  { name: 'set-user and set-group bits', says: /rights of its owner or group/u, rows: SET_ID },
+  {
+    name: 'devices',
+    says: /devices/u,
+    rows: [
+      ['mknod c', 'mknod a c 1 3'],
+      ['mknod b', 'mknod a b 7 0'],
+      ['mknod -m', 'mknod -m 600 a c 1 3'],
+      ['python', python('import os, stat; os.mknod("a", 0o600 | stat.S_IFCHR, os.makedev(1, 3))'), 'python3'],
+      ['cp -a', 'cp -a /dev/null a'],
+      ['c', C('mknod("n", 020600, 0x103) < 0 ? (perror("mknod"), exit(1)) : 0;', 'stdio unistd stdlib sys/stat'), 'gcc'],
+    ],
+  },
+  {
+    name: 'mounts',
+    says: /cannot mount/u,
+    rows: [
+      ['mount tmpfs', 'mkdir d; mount -t tmpfs none d'],
+      ['mount --bind', 'mkdir d e; mount --bind d e'],
+      ['mount -o remount', 'mount -o remount,rw /'],
+      ['umount', 'umount /proc'],
+      ['umount -l', 'umount -l /tmp'],
+      ['losetup', 'truncate -s 1M a; losetup -f a', 'losetup'],
+      [
+        'python',
+        python(
+          'import ctypes, os; c = ctypes.CDLL(None, use_errno=True)\nif c.mount(b"none", b"/mnt", b"tmpfs", 0, None): raise OSError(ctypes.get_errno(), "mount: " + os.strerror(ctypes.get_errno()))',
+        ),
+        'python3',
+      ],
+      ['c', C('mount("none", "/mnt", "tmpfs", 0, 0) < 0 ? (perror("mount"), exit(1)) : 0;', 'stdio unistd stdlib sys/mount'), 'gcc'],
+    ],
+  },
+  {
+    name: 'namespaces',
+    says: /cannot make namespaces/u,
+    rows: [
+      ['unshare -m', 'unshare -m true'],
+      ['unshare -r', 'unshare -r true'],
+      ['unshare -n', 'unshare -n true'],
+      ['nsenter', 'nsenter -t 1 -m true'],
+      [
+        'python',
+        python(
+          'import ctypes, os; c = ctypes.CDLL(None, use_errno=True)\nif c.unshare(0x20000): raise OSError(ctypes.get_errno(), "unshare: " + os.strerror(ctypes.get_errno()))',
+        ),
+        'python3',
+      ],
+    ],
+  },
+  {
+    name: 'rights over the system',
+    says: /rights over the system|root directory|measure/u,
+    rows: [
+      ['chroot', 'chroot / true'],
+      ['dmesg', 'dmesg'],
+      ['sysctl', 'sysctl -w kernel.hostname=x'],
+      ['hostname', 'hostname everyday', 'hostname'],
+      ['perf', 'perf stat true', 'perf'],
+      ['setcap', 'touch a; setcap cap_net_raw+ep a', 'setcap'],
+      ['chattr', 'touch a; chattr +i a', 'chattr'],
+      ['date', 'date -s 2020-01-01'],
+      ['modprobe', 'modprobe x', 'modprobe'],
+    ],
+  },
+  {
+    name: 'tracing what is no process of the command',
+    says: /trace/u,
+    rows: [
+      ['strace -p', 'strace -p 1', 'strace'],
+      ['gdb -p', 'gdb -batch -p 1 && exit 1', 'gdb'],
+    ],
+  },
+  {
+    name: 'processes outside',
+    says: /processes? of (?:their|its) own|own processes/u,
+    rows: [
+      ['kill', 'kill VICTIM'],
+      ['kill -9', '/bin/kill -9 VICTIM'],
+      ['kill -0', 'kill -0 VICTIM'],
+      ['bash kill', "bash -c 'kill VICTIM'", 'bash'],
+      ['python', python('import os; os.kill(VICTIM, 15)'), 'python3'],
+      ['node', node('process.kill(VICTIM)')],
+      ['ruby', ruby('Process.kill("TERM", VICTIM)'), 'ruby'],
+      ['perl', perl('kill("TERM", VICTIM) or die "kill VICTIM: $!"'), 'perl'],
+      ['php', php('posix_kill(VICTIM, 15) || exit(print(posix_strerror(posix_get_last_error())));'), 'php'],
+      ['renice', 'renice 5 -p VICTIM'],
+      ['gdb', 'strace -p VICTIM', 'strace'],
+    ],
+  },
+  {
+    name: 'editors',
+    says: /--no-edit.*GIT_EDITOR|commands_have_no_editor/u,
+    // The program that is the editor says it.
+    isPrinted: true,
+    rows: [
+      ['git commit', 'git init -q; git -c user.name=a -c user.email=a@b commit --allow-empty', 'git'],
+      [
+        'git commit --amend',
+        'git init -q; export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b; git commit -q --allow-empty -m a; git commit --allow-empty --amend',
+        'git',
+      ],
+      [
+        'git rebase -i',
+        'git init -q; export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b; for n in 1 2; do git commit -q --allow-empty -m $n; done; git rebase -i HEAD~1',
+        'git',
+      ],
+      [
+        'git tag -a',
+        'git init -q; export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b; git commit -q --allow-empty -m a; git tag -a v1',
+        'git',
+      ],
+      ['$EDITOR', '$EDITOR a'],
+    ],
+  },
+]
