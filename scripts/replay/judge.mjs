@@ -62,6 +62,8 @@ function lostIndent(hunk, body) {
     lost.add(own.endsWith(now) ? own.slice(0, own.length - now.length) : `${now} for ${own}`)
   }
   const [one] = lost
+  // Tabs and spaces are never mixed.
+  if (one !== '' && new Set(lines.flatMap((line) => [...indentOf(line.slice(1))])).size > 1) return undefined
   return lost.size < 2 && /^(?: *|\t*)$/u.test(one ?? '') ? (one ?? '') : undefined
 }
 
