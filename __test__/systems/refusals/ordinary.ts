@@ -35,7 +35,7 @@ const WORDINGS = [
   'mount: media: Operation not permitted.',
   'unshare: unshare failed: Operation not permitted',
   'mknod: x: Operation not permitted',
-  'chmod: changing permissions of a: Operation not permitted',
+  'chmod: changing permissions of other: Operation not permitted',
   'Resource temporarily unavailable',
   'BlockingIOError: [Errno 11] Resource temporarily unavailable',
   'Error: spawn sh EAGAIN',
@@ -157,7 +157,7 @@ const OWN: Row[] = [
     'chmod 600',
     'rm',
     'mv -t .',
-    'touch -c d/e/',
+
     'diff /dev/null',
     'file -E',
     'xxd',
@@ -253,7 +253,7 @@ const OWN: Row[] = [
   ],
   [
     'a server that says 403',
-    `${python('import http.server as h\nclass H(h.BaseHTTPRequestHandler):\n  def do_GET(s): s.send_error(403)\ns = h.HTTPServer(("127.0.0.1", 8999), H); s.handle_request()')} & for n in 1 2 3 4 5 6 7 8; do curl -sf http://127.0.0.1:8999/; r=$?; [ $r = 22 ] && break; sleep .3; done; exit $r`,
+    `${python('import http.server as h\nclass H(h.BaseHTTPRequestHandler):\n  def do_GET(s): s.send_error(403)\ns = h.HTTPServer(("127.0.0.1", 8999), H); s.handle_request()')} & for n in 1 2 3 4 5 6 7 8; do curl -sf http://127.0.0.1:8999/; r=$?; [ $r = 22 ] && break; sleep .3; done; wait; exit $r`,
     'python3',
     'curl',
   ],

@@ -20,8 +20,8 @@ pub(crate) struct Counters {
     /// Where the kernel counts what was started on this machine, and how many processes there may be at once.
     started: Option<(File, u64)>,
     before: Cell<Seen>,
-    /// When the kernel was asked last how many were started: it adds up all interrupts for that.
-    asked: Cell<Option<Instant>>,
+    /// When the kernel was asked last how many were started, and what it said: it adds up all interrupts for that.
+    asked: Cell<Option<(Instant, Option<u64>)>>,
 }
 
 /// How old that count may be. An older one has more in it, which is no error.
@@ -65,15 +65,15 @@ impl Counters {
 
     /// Begins to count anew.
     pub(crate) fn settle(&self) {
-        let before = self.before.get().started;
-        let is_old = self.asked.get().is_none_or(|at| at.elapsed() > AGE);
-        let started = if is_old { self.started() } else { before };
+        let asked = self.asked.get().filter(|(at, _)| at.elapsed() < AGE);
+        let started = asked.map_or_else(|| self.started(), |(_, started)| started);
         self.before.set(Seen { started, ..self.look() });
     }
 
     fn started(&self) -> Option<u64> {
-        self.asked.set(Some(Instant::now()));
-        self.started.as_ref().and_then(|(file, _)| started(file))
+        let started = self.started.as_ref().and_then(|(file, _)| started(file));
+        self.asked.set(Some((Instant::now(), started)));
+        started
     }
 
     /// What has been counted since then.

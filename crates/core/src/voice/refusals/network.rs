@@ -24,7 +24,7 @@ const WORDS: [&str; 21] = [
     "failed to lookup address information",
     "network unreachable",
     "unable to resolve host",
-    "enotfound",
+    "getaddrinfo enotfound",
     "couldn't connect to server",
     "could not connect to server",
     "unknownhostexception",

@@ -14,11 +14,11 @@ pub(super) fn note(ended: &Ended<'_>) -> Option<String> {
         return None;
     }
     // One that lies in a closed directory is not there.
-    let words =
-        ["connect", "denied", "eacces", "eperm", "not permitted", "refused", "no such file"];
+    let words = ["connect", "denied", "eacces", "eperm", "not permitted", "no such file"];
     let is_about = |line: &&str| {
         let line = line.to_lowercase();
-        words.iter().any(|word| line.contains(word))
+        // Nobody listens at a socket of the command's own. Those of others are denied.
+        !line.contains("refused") && words.iter().any(|word| line.contains(word))
     };
     // Who names the kind of an address leaves nothing to look up.
     let is_named = |line: &str| {
