@@ -124,6 +124,7 @@ fn cancel_in_the_middle() {
         env: ExecEnv::Inherit,
         timeout: LONG,
         max_output_bytes: 1000,
+        is_screen: false,
         cancel: &cancel,
         streams: Streams::Joined,
         sandbox: None,

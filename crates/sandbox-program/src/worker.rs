@@ -86,6 +86,13 @@ pub(crate) fn run_worker(
     }
 }
 
+/// What counts the refusals of a command. The limits of the plan are prepared.
+fn counters(plan: &Plan, group: &limits::Group, layers: &Layers) -> Counters {
+    let most = plan.limits.processes.filter(|_| layers.processes != Bound::ControlGroup);
+    let (memory, processes) = (group.memory_events(), group.process_events());
+    Counters::open(layers.net.holds(), memory, processes, most)
+}
+
 impl Worker {
     fn new(
         setup: &WorkerSetup<'_>,
@@ -113,9 +120,7 @@ impl Worker {
         let files = file_thread(plan, answers, layers)?;
         let prepared = limits::prepare(&plan.limits, layers, group_limits);
         (layers.processes, layers.memory) = (prepared.processes, prepared.memory);
-        let most = plan.limits.processes.filter(|_| prepared.processes != Bound::ControlGroup);
-        let (memory, processes) = (group.memory_events(), group.process_events());
-        let counters = Counters::open(layers.net.holds(), memory, processes, most);
+        let counters = counters(plan, group, layers);
         if alone {
             mounts::close_proc().map_err(|error| (FailedStep::Mounts, error.into()))?;
         }
