@@ -59,7 +59,8 @@ pub(super) fn denials(ended: &Ended<'_>, printed: &str) -> Vec<Denial> {
             words.extend(lines[around].iter().flat_map(|line| named(line)));
         }
         // Shells do not quote a name.
-        let plain = lines[at].split([' ', '\t', ':']).filter(|word| !word.is_empty());
+        let plain = lines[at].split([' ', '\t']).filter(|word| !is_remote(word));
+        let plain = plain.flat_map(|word| word.split(':')).filter(|word| !word.is_empty());
         words.extend(plain.map(str::to_owned));
         // A line begins with the program that has printed it.
         words.sort_by_key(|word| lines[at].starts_with(&**word));
@@ -225,6 +226,11 @@ fn unreadable(ended: &Ended<'_>, path: &Path, said: Said) -> Option<&'static str
     })
 }
 
+/// Whether a word is an address, whose host is no directory.
+fn is_remote(word: &str) -> bool {
+    word.contains("://") && !word.contains("file://")
+}
+
 /// What of a line may be a path: what is quoted, and each word with a slash.
 pub(crate) fn named(line: &str) -> Vec<String> {
     let mut all = Vec::new();
@@ -238,7 +244,7 @@ pub(crate) fn named(line: &str) -> Vec<String> {
     }
     let is_edge =
         |char: char| matches!(char, ':' | ',' | ';' | '(' | ')' | '\'' | '"' | '`' | '[' | ']');
-    for word in line.split_whitespace() {
+    for word in line.split_whitespace().filter(|word| !is_remote(word)) {
         for part in word.split(is_edge).filter(|part| part.contains('/')) {
             all.push(part.to_owned());
             // The end of a sentence, perhaps.

@@ -94,6 +94,7 @@ fn what_the_plan_does_not_close_is_an_ordinary_failure() {
         "cat: HERE/store/no/key: No such file or directory",
         "cat: HERE/root/absent: No such file or directory",
         "umount: /mnt: target is busy, EBUSY",
+        "cannot create a copy of http://echo.test/x",
         "/proc/sys/kernel/x: Read-only file system",
         "Read-only file system",
         "permission denied for table x (/usr)",
