@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createRequire } from 'node:module'
+import { ownFile } from '../../core/addon.js'
 import { loadLate } from '../../core/late-code.js'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -105,7 +106,7 @@ loadLate(async () => currentStore())
 function engineStore(): ContextStore | undefined {
   // Typed by hand, because the package is an optional companion. Required and not imported, because an import would have
   // to be awaited; it is the same module either way.
-  const require = createRequire(import.meta.url)
+  const require = createRequire(ownFile())
   if (!mayResolve(require)) return undefined
   for (const name of [`${CONTEXT}/toolContext`, CONTEXT]) {
     try {
