@@ -143,6 +143,8 @@ function hasNoPlace(before, { lines }) {
 export function hasOneReading({ before, hunks }, { form, patch }) {
   const bodies = patch.split(/^@@.*\n/mu).slice(1)
   const lines = hunks.flatMap((hunk) => hunk.lines)
+  // A reader sees U+FFFD for a byte that is no letter of UTF-8, and a patch that adds it cannot say which byte it means.
+  if (lines.some(({ sign, text }) => sign === '+' && text.includes('\uFFFD'))) return false
   switch (form) {
     // Lines alone show where a hunk belongs.
     case 'no line numbers':
