@@ -63,7 +63,9 @@ pub(crate) fn led_to(protected: &[PathBuf], root: &Path) -> Vec<PathBuf> {
     let hooks = follows.hooks.iter().filter(|_| guards.0);
     let files = follows.files.iter().filter(|_| guards.1);
     all.extend(hooks.chain(files).cloned());
-    all.extend(plans::led_to(root, guards).into_iter().filter(|path| path.starts_with(root)));
+    all.extend(
+        plans::led_to(root, guards, &follows).into_iter().filter(|path| path.starts_with(root)),
+    );
     all
 }
 

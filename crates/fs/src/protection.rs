@@ -18,9 +18,11 @@ use crate::{FsError, FsErrorKind, Root, WriteOptions, location, path, walk};
 
 pub(crate) mod border;
 mod git;
+mod links;
 
 use border::{GitBorder, NewName};
 use git::Repository;
+use links::TopLinks;
 
 /// Apple's file systems usually ignore case in names. Here that applies to ASCII letters only:
 /// git's names need no others, and the others would need tables.
@@ -174,7 +176,12 @@ impl<'a> Protection<'a> {
     fn find_led_to(&self) -> LedTo<'a> {
         let mut without_links = None;
         let mut targets = Vec::new();
+        let top = TopLinks::of(self.root.as_fd());
         for path in self.paths.iter().map(PathBuf::as_path) {
+            let is_at_top = is_clean(path) && path.parent() == Some(Path::new(""));
+            if is_at_top && !top.may_have(path.as_os_str()) {
+                continue;
+            }
             if is_clean(path) && !self.holds_link(path, without_links) {
                 // The next path is usually beside this one.
                 without_links = path.parent();

@@ -40,6 +40,11 @@ impl Edited {
 impl Entry {
     /// What the model knows of the file once its edit has made `after` of `before`.
     pub(crate) fn edit(&self, before: &[u8], after: &[u8], limit_bytes: usize) -> Edited {
+        // Mostly nobody else has changed the file, and all of it is known.
+        if self.parts.is_empty() && self.whole.as_ref().is_some_and(|known| known.is(before)) {
+            let then = Self { whole: Some(Known::of(after)), ..self.clone() };
+            return Edited { then: Some(then), ..Edited::default() };
+        }
         let (before_lines, after_lines) = (lines(before), lines(after));
         let own = blocks(&before_lines, &after_lines);
         let mut edited = Edited::default();

@@ -26,7 +26,7 @@ pub fn hint(error: &PatchError) -> Cow<'static, str> {
         PatchError::WrongCounts { right_header, .. } => {
             return format!("For these lines the header should be `{right_header}`.").into();
         }
-        PatchError::CutOff { .. } => {
+        PatchError::CutOff { .. } | PatchError::CutOffHeader(_) => {
             "Send the whole patch again, with a line end after its last line; smaller patches in several calls are safer."
         }
         PatchError::SeveralPlaces { .. } => {

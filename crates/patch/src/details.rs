@@ -23,6 +23,7 @@ impl PatchError {
             Self::NoHunks { patch_line } => out.number("patchLine", *patch_line),
             Self::BareHeader(line)
             | Self::BadHeader(line)
+            | Self::CutOffHeader(line)
             | Self::SeveralFiles(line)
             | Self::Creation(line)
             | Self::Deletion(line)
@@ -126,7 +127,7 @@ impl PatchError {
             Self::UnsignedLine { .. } => "unsigned_line",
             Self::LostSpace { .. } => "lost_space",
             Self::WrongCounts { .. } => "wrong_counts",
-            Self::CutOff { .. } => "cut_off",
+            Self::CutOff { .. } | Self::CutOffHeader(_) => "cut_off",
             Self::SeveralPlaces { .. } => "several_places",
             Self::MisplacedMarker { .. } => "misplaced_marker",
             Self::SeveralFiles { .. } => "several_files",

@@ -85,6 +85,9 @@ pub enum PatchError {
         /// The last line, without its sign.
         text: String,
     },
+    /// The patch ends in the middle of a line that begins another hunk or names another file.
+    #[error("the patch is cut off: line {} is its last, is {}, and has no end, as if another hunk or file began there", .0.patch_line, quoted(&.0.header))]
+    CutOffHeader(HeaderLine),
     /// The file is not text, so no line of it can be meant.
     #[error("the file is binary")]
     BinaryFile,

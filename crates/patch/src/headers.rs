@@ -122,6 +122,13 @@ pub(crate) fn is_new_name(line: &str) -> bool {
     line.starts_with("+++ ") || line.starts_with("+++\t")
 }
 
+/// Whether a line without an end is what is left of one that begins a hunk or names a file.
+pub(crate) fn is_cut_header(line: &str) -> bool {
+    const BEGINNINGS: [&str; 2] = ["@@ ", "diff --git "];
+    let is_part = |whole: &&str| whole.starts_with(line) || line.starts_with(*whole);
+    !line.is_empty() && (BEGINNINGS.iter().any(is_part) || is_old_name(line) || is_new_name(line))
+}
+
 pub(crate) fn is_name_pair(old: &str, new: &str) -> bool {
     is_old_name(old) && is_new_name(new)
 }

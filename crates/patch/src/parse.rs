@@ -3,8 +3,8 @@
 use crate::error::{HeaderLine, PatchError};
 use crate::excerpt::excerpt;
 use crate::headers::{
-    HeaderFault, Headers, PatchLine, PatchText, begins_file, is_envelope, is_fence, is_hunk_header,
-    is_name_pair, read_hunk_header,
+    HeaderFault, Headers, PatchLine, PatchText, begins_file, is_cut_header, is_envelope, is_fence,
+    is_hunk_header, is_name_pair, read_hunk_header,
 };
 use crate::hunk::{
     BodyLine, Counts, HeaderProblem, Hunk, Patch, Ranges, Sign, old_lines, without_blank_end,
@@ -191,9 +191,15 @@ impl<'p> Parser<'p> {
         Ok(())
     }
 
-    /// Refuses a patch that ends before its last hunk does and in the middle of a line: the answer
-    /// was cut off, and the missing part may be what matters.
+    /// Refuses a patch that ends in the middle of a line, before its last hunk does or where another one begins: the
+    /// answer was cut off, and the missing part may be what matters.
     fn refuse_cut_off(&self, complete: bool) -> Result<(), PatchError> {
+        let end = self.patch.lines.last().map_or(0, |line| line.patch_line);
+        let last = self.lines.len().saturating_sub(1);
+        let is_after = |_: &&str| !complete && end <= last;
+        if let Some(line) = self.text(last).filter(is_after).filter(|line| is_cut_header(line)) {
+            return Err(PatchError::CutOffHeader(HeaderLine::new(last, line)));
+        }
         let is_last = self.lines.rest(self.next).all(str::is_empty);
         let problem = self.patch.hunks.last().and_then(|hunk| hunk.problem);
         let falls_short =

@@ -54,4 +54,45 @@ proptest! {
         let files = parse_patch(&text).and_then(|files| files[0].apply(old));
         prop_assert!(files.is_err(), "{}", text);
     }
+
+    #[test]
+    fn a_cut_where_another_hunk_or_file_begins_is_refused(
+        files in vec(vec(0_usize..4, 1..4), 1..4),
+        at in any::<Index>(),
+        crlf in any::<bool>(),
+    ) {
+        let old: String = (0..60).map(|line| format!("line {line}\n")).collect();
+        let mut patch = String::new();
+        for (file, hunks) in files.iter().enumerate() {
+            patch += &format!("diff --git a/f{file} b/f{file}\nindex 1234567..89abcde 100644\n--- a/f{file}\n+++ b/f{file}\n");
+            for (hunk, after) in hunks.iter().enumerate() {
+                let first = hunk * 16 + after;
+                let lines = |range: std::ops::Range<usize>, sign: &str| -> String {
+                    range.map(|line| format!("{sign}line {line}\n")).collect()
+                };
+                let (above, removed) = (lines(first..first + 3, " "), lines(first + 3..first + 4, "-"));
+                let below = lines(first + 4..first + 7, " ");
+                let start = first + 1;
+                patch += &format!("@@ -{start},7 +{start},7 @@ fn a()\n{above}{removed}+new\n{below}");
+            }
+        }
+        let head = patch.find("+new").unwrap_or_default();
+        let cut = head + at.index(patch.len() - head - 1);
+        prop_assume!(!patch[..cut].ends_with('\n') && patch[cut..].matches('\n').count() > 1);
+        // Behind the last line of a hunk nothing shows that more was meant.
+        prop_assume!(!["\n@@", "\ndiff"].iter().any(|next| patch[cut..].starts_with(next)));
+        let mut text = patch[..cut].to_owned();
+        if crlf {
+            text = text.replace('\n', "\r\n");
+        }
+        if files.len() == 1 {
+            prop_assert!(apply(old.as_bytes(), &text).is_err(), "{}", text);
+            prop_assert!(apply_by_content(old.as_bytes(), &text).is_err(), "{}", text);
+        }
+        let changes = parse_patch(&text);
+        let all = changes.and_then(|files| {
+            files.iter().map(|file| file.apply(old.as_bytes())).collect::<Result<Vec<_>, _>>()
+        });
+        prop_assert!(all.is_err(), "{}", text);
+    }
 }

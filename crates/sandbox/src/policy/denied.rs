@@ -9,7 +9,7 @@ use super::absent::Absent;
 use super::git::{self, follows::LeadKind};
 use super::presets;
 use super::trail::Trail;
-use super::{Options, absolute, follows};
+use super::{Follows, Options, absolute, follows};
 
 /// How many entries of a directory of hooks are looked at.
 const MAX_HOOKS: usize = 512;
@@ -38,11 +38,11 @@ pub(super) struct Repository {
 }
 
 /// What git is led to in a working tree, a path without links: every path that stays as it is where the hooks or
-/// the configuration of git are protected, whether something is there or not.
+/// the configuration of git are protected, whether something is there or not. `follows` is of that working tree.
 #[must_use]
-pub fn led_to(top: &Path, guards: (bool, bool)) -> Vec<PathBuf> {
+pub fn led_to(top: &Path, guards: (bool, bool), follows: &Follows) -> Vec<PathBuf> {
     let mut denied = Denied::default();
-    denied.add_leads(top, guards, |_| true);
+    denied.add_leads(top, guards, follows, |_| true);
     denied.protected.extend(denied.set_aside);
     denied.protected
 }
@@ -70,7 +70,7 @@ impl Denied {
                     || writable.iter().any(|writable| path.starts_with(writable))
             };
             for top in [options.root].into_iter().chain(writable.iter().map(PathBuf::as_path)) {
-                denied.add_leads(top, guards, is_writable);
+                denied.add_leads(top, guards, &follows(top), is_writable);
             }
         }
         denied.hooks.sort_unstable();
@@ -125,9 +125,10 @@ impl Denied {
         &mut self,
         top: &Path,
         (hooks, config): (bool, bool),
+        follows: &Follows,
         is_writable: impl Fn(&Path) -> bool + Copy,
     ) {
-        for lead in &follows(top).leads {
+        for lead in &follows.leads {
             let is_guarded = if lead.kind == LeadKind::Hooks { hooks } else { config };
             if !is_guarded {
                 continue;
