@@ -322,15 +322,17 @@ impl State {
     ) {
         self.look(top);
         let may_hold_some = !self.changed.is_empty() || self.discovery.is_none();
+        let said = reports.len();
         for path in plan.set_aside.iter().filter(|_| may_hold_some) {
             let Some(relative) = Top::relative(top, path) else { continue };
             if self.may_hold(relative) {
-                reports.extend(set_aside::path(
-                    plan,
-                    path,
-                    self.beside.get(path).and_then(Option::as_ref),
-                ));
+                let of_person = self.beside.get(path).and_then(Option::as_ref);
+                reports.extend(set_aside::path(plan, path, of_person));
             }
+        }
+        if reports.len() > said {
+            // What has another name now can be a git directory, or hold one.
+            self.look(top);
         }
         if plan.looks_below.is_none()
             || self.changed.is_empty() && !self.has_leads() && self.pending.is_empty()

@@ -200,3 +200,20 @@ fn what_a_program_may_not_write_stays_as_it_is() {
     }
     none_of(&wrong, count);
 }
+
+/// What was found once.
+const FOUND: &[&str] = &[
+    // What is set aside by its name can be a git directory, or hold one.
+    "git init -q --bare .idea; git config -f .idea/config core.fsmonitor %C; echo /elsewhere > .idea/objects/info/alternates",
+    "mkdir .vscode; git init -q .vscode/x; ln -s /elsewhere .vscode/x/.git/commondir",
+];
+
+#[test]
+fn what_was_found_is_held() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut home = Home::new(&mut Numbers(1));
+    let wrong: Vec<_> = FOUND.iter().flat_map(|step| home.case(&[(*step).to_owned()])).collect();
+    none_of(&wrong, FOUND.len());
+}
