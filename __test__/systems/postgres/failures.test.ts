@@ -59,7 +59,7 @@ describe('a journal at an address', () => {
     })
     expect(await runCli([...archive, '--json'])).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^\{"rows":1,"files":\[".*"\]\}\n$/u),
+      stdout: expect.stringMatching(/^\{"rows":1,"files":\[".*"\],"left":\[\]\}\n$/u),
     })
     expect(await runCli(['calls', where])).toMatchObject({ stdout: expect.stringContaining('No calls are recorded') })
     expect(await runCli(['journal', 'archive', where, '--before', '1h'])).toMatchObject({

@@ -157,7 +157,8 @@ impl<'a> IgnoreRules<'a> {
         let mut is_free = false;
         for (dir, markers) in inside.into_iter().rev() {
             if let (true, false, Some(name)) = (self.frees_start, is_free, dir.file_name()) {
-                is_free = self.left_out(&active, dir, name.as_bytes(), true).is_some();
+                // No rule speaks of a start that is merely hidden, so the rules hold in it.
+                is_free = self.left_out(&active, dir, name.as_bytes(), true) == Some(Why::Ignored);
                 if is_free {
                     active = active.without_rules();
                 }

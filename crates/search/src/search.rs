@@ -52,13 +52,17 @@ impl Search<'_> {
     ) -> Result<Found, GrepError> {
         let Self { scope, display, open, globs, frees_start } = self;
         let names = NameFilter::new(scope.start, globs)?;
-        let problem = names.problem();
         let log = LeftOutLog::new(scope.filter, NameFilter::asked(globs));
         let Scope { root, start, deadline, cancel, parallelism, .. } = *scope;
         let halt = AtomicBool::new(false);
         let stop_signal = StopSignal { deadline, cancel, halt: &halt };
         let queue = WorkQueue::new(scope.max_bytes, scope.max_results, stop_signal);
         let kind = open_start(start, open).map_err(|error| refused(display, error))?;
+        let problem = match (&kind, names.problem()) {
+            // No pattern chooses a start that is a file, so a broken one cannot be its name.
+            (Start::File(_), Some(problem)) => return Err(problem),
+            (_, problem) => problem,
+        };
         let output = WorkerOutput::new(&queue);
         output.enter(start);
         let walked = match &kind {

@@ -258,7 +258,7 @@ describe.each([15, 18])('a partition for each day, PostgreSQL %i', (version) => 
       },
       { schema },
     )
-    await expect(failing.prune({ beforeMs: ago(30) })).rejects.toMatchObject({ code: 'JOURNAL_IO_FAILED' })
+    await expect(failing.prune({ beforeMs: ago(30) })).rejects.toMatchObject({ code: 'JOURNAL_BUSY' })
     const journal = await openJournal(failing)
     await journal.insertToolCall({ ...call, runId: 'a', seq: 9, status: 'success' })
     expect(await journal.listRun('a')).toHaveLength(4)

@@ -127,8 +127,8 @@ pub(crate) fn assert_same(ours: &[u8], theirs: &[u8], pattern: &str, start: &str
     );
 }
 
-/// Compares the file names below `start`. ripgrep's patterns beat ignore files. Here they choose among the
-/// files that ripgrep lists without a pattern, and are relative to the start.
+/// Compares the file names below `start`. ripgrep's patterns beat ignore files. Here only one that is a name does;
+/// others choose among the files that ripgrep lists without a pattern. They are relative to the start.
 pub(crate) fn compare_names(program: &Path, root: &Path, start: &str, patterns: &[&str]) {
     let mut arguments = vec!["--files"];
     arguments.extend(patterns.iter().flat_map(|&pattern| ["-g", pattern]));
@@ -139,7 +139,8 @@ pub(crate) fn compare_names(program: &Path, root: &Path, start: &str, patterns: 
     let all = output(program, &from, beginning, &["--files"]).stdout;
     let all: HashSet<&[u8]> = all.split_inclusive(|&byte| byte == b'\n').collect();
     let chosen = expected.stdout.split_inclusive(|&byte| byte == b'\n');
-    let chosen = chosen.filter(|path| all.contains(path));
+    let is_name = |pattern: &&str| !pattern.contains(['*', '?', '[', '{', '!', '/']);
+    let chosen = chosen.filter(|path| patterns.iter().any(is_name) || all.contains(path));
     let above = if is_inside { format!("{start}/") } else { String::new() };
     expected.stdout = chosen.flat_map(|path| [above.as_bytes(), path].concat()).collect();
     let cancel = AtomicBool::new(false);
