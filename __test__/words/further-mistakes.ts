@@ -145,4 +145,43 @@ const commands: Row[] = [
 ]
 
 /** Mistakes beyond the survey. */
-export const furtherMistakes: Row[] = [...paths, ...lines, ...edits, ...searches, ...commands]
+const habits: Row[] = [
+  call(
+    'a variable for the next call',
+    'bash',
+    sh('export A=1'),
+    [/`export` holds for this call alone/u],
+    next('bash', sh('A=1; echo "$A"'), /^1/u),
+  ),
+  call('an interpreter without a program', 'bash', { cmd: 'node', args: [] }, [/standard input, which is empty/u]),
+  call(
+    'a line as the name of a script',
+    'bash',
+    { cmd: 'sh', args: ['ls src'] },
+    [/put "-c" in front of it/u],
+    next('bash', { cmd: 'sh', args: ['-c', 'ls src'] }, /app\.ts/u),
+  ),
+  call(
+    'a variable as the program',
+    'bash',
+    { cmd: 'A=1', args: ['node', '--version'] },
+    [/use `env` as cmd/u],
+    next('bash', { cmd: 'env', args: ['A=1', 'node', '--version'] }, /^v\d/u),
+  ),
+  call('a timeout of what follows a file', 'bash', { cmd: 'tail', args: ['-f', 'src/app.ts'] }, [/does not end by itself/u]),
+  call(
+    'a path with backslashes',
+    'read',
+    { path: 'src\\app.ts' },
+    [/Did you mean `src\/app\.ts`/u],
+    next('read', { path: 'src/app.ts' }, /main/u),
+  ),
+  call('a path with its lines', 'read', { path: 'src/app.ts:3-5' }, [/Did you mean `src\/app\.ts`/u]),
+  call('an address as a path', 'read', { path: 'https://example.org/x' }, [/takes the path of a file/u]),
+  call('a pattern as a path', 'read', { path: 'src/*.ts' }, [/the tool glob lists/u], next('glob', { pattern: 'src/*.ts' }, /app\.ts/u)),
+  call('line ends as two characters', 'edit', { path: 'src/app.ts', patch: '@@ -1 +1 @@\\n-a\\n+b\\n' }, [
+    /two characters where lines end/u,
+  ]),
+]
+
+export const furtherMistakes: Row[] = [...paths, ...lines, ...edits, ...searches, ...commands, ...habits]

@@ -386,7 +386,7 @@ const running: Row[] = [
     sh('echo "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock" >&2; exit 1'),
     [/This may be the sandbox/u, /unix sockets/u],
   ),
-  call('bash reads stdin', 'bash', { cmd: 'cat' }, [/^\(no output\)$/u]),
+  call('bash reads stdin', 'bash', { cmd: 'cat' }, [/^\(no output\)\n`cat` read the standard input, which is empty/u]),
   call('bash args as string', 'bash', { cmd: 'ls', args: '-la' }, [/expected array/u]),
   call('bash command key', 'bash', { command: 'ls -la' }, [/cmd/u]),
   call('unknown tool', 'list', { pattern: '**/*.ts' }, [/read, write, edit, grep, bash, glob/u]),

@@ -14,12 +14,25 @@ const MAX_ENTRIES = 5_000
 /** Longer paths are not corrected. */
 const MAX_DEPTH = 32
 
+/** A path without what is written around one elsewhere: quotes, `@`, `file://`, the lines of it, backslashes as separators. */
+function bare(path: string, root: string): string {
+  const text = path
+    .trim()
+    .replace(/^(["'`])(.*)\1$/su, '$2')
+    .replace(/^@(?=.)/u, '')
+    .replace(/(?<=.)(?:#L|:)\d+(?:[-:,]L?\d+)*$/u, '')
+    .replaceAll('\\', '/')
+  const local = text.replace(/^file:\/\/(?=\/)/u, '')
+  return isWithin(root, local) ? local.slice(root.length) : local
+}
+
 /**
  * The probable meaning of a path that does not exist: each missing name is replaced by the nearest existing one. `root` is
  * absolute and without links, `kind` is that of the last name.
  */
 export async function nearPath(root: string, relative: string, kind: 'file' | 'directory' | 'any' = 'any'): Promise<string | undefined> {
-  const names = relative.split('/').filter((name) => name !== '' && name !== '.')
+  const isName = (name: string): boolean => name !== '' && name !== '.'
+  const names = bare(relative, root).split('/').filter(isName)
   if (names.length === 0 || names.length > MAX_DEPTH || names.includes('..')) return undefined
   const corrected: string[] = []
   for (const [index, name] of names.entries()) {
@@ -30,7 +43,7 @@ export async function nearPath(root: string, relative: string, kind: 'file' | 'd
     corrected.push(near)
   }
   const path = corrected.join('/')
-  return path === names.join('/') ? undefined : path
+  return path === relative.split('/').filter(isName).join('/') ? undefined : path
 }
 
 /** The nearest name: one that differs only in case, then the one with the fewest changed letters, then one with another extension. */

@@ -14,6 +14,7 @@ use toolwright_exec::{Connection, Exit, Refusal, Verdict};
 use toolwright_sandbox::plan::Plan;
 
 use crate::command::end::End;
+use crate::command::environment::Passage;
 use crate::voice::Door;
 
 /// How many refusals are named.
@@ -68,6 +69,8 @@ pub(crate) struct Ended<'a> {
     pub(crate) command: (&'a str, &'a [String]),
     /// What the kernel has counted.
     pub(crate) facts: Facts,
+    /// The variables of the host, and its own of them.
+    pub(crate) variables: Option<&'a Passage>,
 }
 
 impl Ended<'_> {

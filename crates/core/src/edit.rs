@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use crate::failure::{Failure, Unfinished, changes};
 use crate::file::{File, Publish};
 use crate::seen::{Context, EditWitness, SeenFiles};
+use crate::voice::patches;
 
 /// A file and how it is to be changed.
 #[derive(Debug, Clone, Copy)]
@@ -82,8 +83,13 @@ impl Change<'_> {
                 } else {
                     toolwright_patch::apply
                 };
-                let applied =
-                    apply(content, diff).map_err(|error| changes::patch_failed(path, &error))?;
+                let applied = apply(content, diff).map_err(|error| {
+                    let failure = changes::patch_failed(path, &error);
+                    match patches::escaped_hint(diff) {
+                        Some(hint) => failure.with_hint(hint),
+                        None => failure,
+                    }
+                })?;
                 let summary = Some(applied.summary());
                 Ok((applied.bytes, Edited { summary, ..Edited::default() }))
             }

@@ -18,6 +18,7 @@ pub mod report;
 pub mod searches;
 pub(crate) mod seen;
 pub(crate) mod stores;
+pub(crate) mod usage;
 
 use toolwright_exec::{Connection, GitReport};
 pub use toolwright_patch_voice::{applied, files, patches};

@@ -4,6 +4,14 @@ use std::borrow::Cow;
 
 use toolwright_patch::{Difference, FilesError, PatchError, Reading, ReplaceError, Stale};
 
+/// After a patch that was refused and is one line, in which line ends are written as escapes; `None` for any other.
+#[must_use]
+pub fn escaped_hint(patch: &str) -> Option<&'static str> {
+    (!patch.trim().contains('\n') && patch.contains("\\n")).then_some(
+        "The patch has `\\n` as two characters where lines end, and so is one line: send line ends as they are.",
+    )
+}
+
 /// After a patch that was refused.
 #[must_use]
 pub fn hint(error: &PatchError) -> Cow<'static, str> {

@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use toolwright_sandbox::background::Usage;
 use toolwright_sandbox::wire::{HostMessage, Inbox, Progress, Reply, read_request_frame, send};
 
-use crate::observe::{InputFile, Observation, connect};
+use crate::observe::{InputFile, Observation, connect, served_port};
 use crate::reaped::{Reaped, reap};
 use crate::signals::forget_signals;
 use crate::worker::Worker;
@@ -39,6 +39,7 @@ pub(crate) struct Command<'w> {
     calls: CommandCalls<'w>,
     input: Option<InputFile>,
     observation: Observation,
+    served_port: Option<u16>,
 }
 
 /// What answers the calls of a command that wait.
@@ -102,6 +103,8 @@ pub(crate) struct CommandEnd {
     pub(crate) usage: Usage,
     /// Whether the worker still looked at it.
     pub(crate) was_watched: bool,
+    /// A port at which it listened when the host had it killed.
+    pub(crate) served_port: Option<u16>,
     /// What its calls had to do with git. `None`: one still does not come to its end.
     pub(crate) git_calls: Option<GitCalls>,
 }
@@ -133,6 +136,7 @@ impl<'w> Command<'w> {
             calls,
             input,
             observation: Observation::default(),
+            served_port: None,
         }
     }
 
@@ -201,6 +205,11 @@ impl<'w> Command<'w> {
         }
     }
 
+    /// Notes at which port the command listens, before it is killed.
+    pub(crate) fn note_server(&mut self) {
+        self.served_port = served_port(&self.worker.sockets, self.worker.alone);
+    }
+
     /// Kills and collects the remaining processes. Returns how the leader ended, and how many
     /// others were killed.
     pub(crate) fn end(mut self) -> CommandEnd {
@@ -232,7 +241,7 @@ impl<'w> Command<'w> {
         let session = self.calls.session.as_ref();
         let git_calls = session.map_or(none, |session| session.end(CALL_TIMEOUT));
         let (killed, usage) = (self.killed, self.used);
-        CommandEnd { status, killed, usage, was_watched, git_calls }
+        CommandEnd { status, killed, usage, was_watched, served_port: self.served_port, git_calls }
     }
 
     fn look(&mut self, inbox: &Inbox) -> io::Result<()> {

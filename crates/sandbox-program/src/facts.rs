@@ -85,6 +85,7 @@ impl Counters {
             memory_kills: more(before.memory, now.memory),
             refused_processes: more(before.processes, now.processes)
                 .or_else(|| self.were_few(before, now).then_some(0)),
+            served_port: None,
         }
     }
 

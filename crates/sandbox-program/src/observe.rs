@@ -18,7 +18,7 @@ use toolwright_sandbox::background::{InputState, WatchedFacts};
 use toolwright_sandbox::wire::{Inbox, Reply, send};
 
 pub(crate) use input::InputFile;
-pub(crate) use listening::connect;
+pub(crate) use listening::{connect, served_port};
 pub(crate) use sockets::SocketList;
 
 use listening::Listening;

@@ -8,6 +8,7 @@ use crate::filter::{self, FilterPlan};
 use crate::{errno, limits, mounts, namespaces, rules};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open};
+use toolwright_sandbox::background::Facts;
 use toolwright_sandbox::layers::{Bound, Layer, Layers};
 use toolwright_sandbox::plan::{FileIdentity, Files, Network, Plan};
 use toolwright_sandbox::step::FailedStep;
@@ -271,7 +272,7 @@ impl Worker {
         };
         let mut command = Command::new(self, leader, input, calls);
         match command.wait_for_event(inbox)? {
-            Event::Kill => {}
+            Event::Kill => command.note_server(),
             Event::HostGone => {
                 command.end();
                 return Ok(false);
@@ -294,9 +295,10 @@ impl Worker {
 
     /// The flag is cleared first: as soon as the host knows, it may remove the tree.
     fn report_end(&self, inbox: &Inbox, end: CommandEnd) -> io::Result<bool> {
-        let CommandEnd { status, killed, mut usage, was_watched, git_calls } = end;
+        let CommandEnd { status, killed, mut usage, was_watched, served_port, git_calls } = end;
         if status != 0 {
-            usage.facts = self.counters.since();
+            let served_port = served_port.map(u32::from);
+            usage.facts = Facts { served_port, ..self.counters.since() };
         }
         if was_watched {
             self.scheduling.attend(false);

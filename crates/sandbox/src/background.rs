@@ -40,6 +40,8 @@ pub struct Facts {
     pub memory_kills: Option<u32>,
     /// How many processes it could not start for the limit of them.
     pub refused_processes: Option<u32>,
+    /// A port at which it listened when it was stopped.
+    pub served_port: Option<u32>,
 }
 
 /// Whether a command waits for input, by what the kernel says of its processes.

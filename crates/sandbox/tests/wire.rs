@@ -147,6 +147,7 @@ fn replies() -> impl Strategy<Value = Reply> {
                     unreachable: count(user_us),
                     memory_kills: count(system_us),
                     refused_processes: count(peak_bytes),
+                    served_port: count(system_us),
                 };
                 let usage = Usage { user_us, system_us, peak_bytes, facts };
                 Reply::Done(status, killed, usage, made, refused)

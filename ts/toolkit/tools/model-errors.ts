@@ -43,6 +43,8 @@ async function missingFile(tool: ToolName, root: string, path: string): Promise<
   const create = tool === 'read' ? '' : ` To create a file, use ${tool === 'edit' ? 'write' : '*** Add File'}.`
   const begin = tool === 'apply_patch' ? 'No file was changed. ' : ''
   if (near !== undefined) return `${begin}Did you mean \`${near}\`?${create}`
+  if (/^[a-z][a-z\d+.-]*:\/\//iu.test(path)) return `${begin}This is an address, and ${tool} takes the path of a file.`
+  if (/[*?]/u.test(path)) return `${begin}This is a pattern: the tool glob lists the files that it names.`
   return `${begin}Check the path; list a directory with bash (cmd "ls").${create}`
 }
 

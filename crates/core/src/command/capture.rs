@@ -10,7 +10,7 @@ use toolwright_exec::{
 use toolwright_fs::FileLocation;
 
 use super::end::{CommandOutput, End};
-use super::environment::{self, Variables};
+use super::environment::{self, Passage, Variables};
 use super::hosts;
 use super::launch::{Directory, Launch, joined};
 use super::program::{Program, ProgramSettings, locate};
@@ -46,7 +46,9 @@ pub fn run(
     let FileLocation { root, relative, descriptor, .. } = located;
     let directory = Directory::new(joined(&root, &relative), relative, descriptor.as_fd());
     let plan = settings.sandbox.plan(&root, &settings.grants.resolve()?, host);
-    let variables = environment::of_command(&settings.environment, host, &directory.path);
+    let passed = environment::of_command(&settings.environment, host, &directory.path);
+    let passed = joined_variables(passed, &terms.variables);
+    let variables = Passage { host: Arc::clone(host), passed };
     let (git, facts) = (GitReports::default(), CommandFacts::default());
     let connections = hosts::of(&plan, settings.sandbox.names.as_ref())?;
     let launch = Launch {
@@ -56,7 +58,7 @@ pub fn run(
         plan: &plan,
         required: settings.sandbox.required,
         isolated: settings.sandbox.isolated,
-        variables: joined_variables(variables, &terms.variables),
+        variables: Arc::clone(&variables.passed),
         timeout: terms.timeout,
         patches: program.patches.as_deref(),
         git: Some(&git),
@@ -90,6 +92,7 @@ pub fn run(
         door: Door::Tools,
         command: (&program.cmd, &program.args),
         facts: facts.get(),
+        variables: Some(&variables),
     };
     let mut noted = hosts::noted(&git.take(), &ended, hosts::asked_for(connections.as_ref()));
     // A provider's tool has one place for both.

@@ -44,6 +44,22 @@ pub fn of_shell(policy: &Policy, host: &Arc<Variables>, cwd: &Path) -> Arc<Varia
     Arc::new(passed.iter().filter(|(name, _)| !is_for_a_shell(name)).cloned().collect())
 }
 
+/// The variables of the host, and those of them that a command has.
+#[derive(Debug, Clone)]
+pub(crate) struct Passage {
+    pub(crate) host: Arc<Variables>,
+    pub(crate) passed: Arc<Variables>,
+}
+
+impl Passage {
+    /// The variables that the host has and the command has not.
+    pub(crate) fn withheld(&self) -> impl Iterator<Item = &OsStr> {
+        let is_passed = |name: &OsString| self.passed.iter().any(|(passed, _)| passed == name);
+        let host = self.host.iter().map(|(name, _)| name);
+        host.filter(move |name| !is_passed(name)).map(OsString::as_os_str)
+    }
+}
+
 /// The last answer and its question. Applying the policy to every variable takes a tenth of the time
 /// of a short command, and hosts hardly ever change their environment between two calls.
 struct Cache(Mutex<Option<Answer>>);

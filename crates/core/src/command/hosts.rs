@@ -17,6 +17,7 @@ use crate::denials::{self, Ended};
 use crate::failure::Failure;
 use crate::voice;
 use crate::voice::refusals::explain;
+use crate::voice::usage;
 
 const OPTION: &str = "sandbox.network";
 const CAPABILITIES: &str = "net.hosts";
@@ -39,9 +40,10 @@ pub(super) fn asked_for(connections: Option<&Arc<Connections>>) -> Vec<Connectio
 
 /// What the sandbox has noted of a command. `git` is what it has changed of git's configuration in vain.
 pub(super) fn noted(git: &[GitReport], ended: &Ended<'_>, connections: Vec<Connection>) -> Noted {
-    let notes = voice::notes_of_command(git, &connections, ended.door);
+    let mut notes = voice::notes_of_command(git, &connections, ended.door);
+    notes.extend(usage::notes(ended));
     let denials = denials::of_command(&Ended { connections: &connections, ..*ended });
-    let hint = explain(ended, &denials);
+    let hint = explain(ended, &denials).or_else(|| usage::explain(ended));
     Noted { notes, connections, denials, hint }
 }
 

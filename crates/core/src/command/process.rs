@@ -119,7 +119,7 @@ pub fn run_program(
     };
     let changes = Changes::default();
     let kept = {
-        let launch = program::launch(settings, program, host, &placed);
+        let launch = program::launch(settings, program, &placed);
         let request = options.request(launch.request(cancel))?;
         let started = KeptProcess::start(request, changes.waker());
         started.map_err(|error| match error {
@@ -185,7 +185,7 @@ pub fn run_line(
     let changes = Changes::default();
     let kept = {
         let (program, args) = shell::shell(command);
-        let launch = shell::launch(command, host, program, &args, &placed);
+        let launch = shell::launch(command, program, &args, &placed);
         let options = BackgroundOptions { is_stderr_apart: true, ..options.clone() };
         let request = options.request(launch.request(cancel))?;
         KeptProcess::start(request, changes.waker()).map_err(not_run)?
@@ -226,7 +226,7 @@ pub fn start_program(
     cancel: &Cancel,
 ) -> Result<Arc<KeptProcess>, Unfinished> {
     let placed = program::place(settings, program, host)?;
-    let mut launch = program::launch(settings, program, host, &placed);
+    let mut launch = program::launch(settings, program, &placed);
     if let Stdio::Terminal(_) = options.stdio {
         let policy = settings.environment.with_terminal();
         launch.variables = environment::of_command(&policy, host, &placed.directory.path);
@@ -250,7 +250,7 @@ pub fn start_line(
 ) -> Result<Arc<KeptProcess>, Unfinished> {
     let placed = shell::place(workdir, command, host)?;
     let (program, args) = shell::shell(command);
-    let mut launch = shell::launch(command, host, program, &args, &placed);
+    let mut launch = shell::launch(command, program, &args, &placed);
     if let Stdio::Terminal(_) = options.stdio {
         let policy = command.environment.with_terminal();
         launch.variables = environment::of_shell(&policy, host, &placed.directory.path);

@@ -14,7 +14,7 @@ use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::policy::Grants;
 
 use super::end::{End, Noted};
-use super::environment::{self, Policy, Variables};
+use super::environment::{self, Passage, Policy, Variables};
 use super::hosts;
 use super::launch::{Directory, Launch, joined};
 use super::plan::SandboxOptions;
@@ -76,7 +76,7 @@ pub fn run(
 ) -> Result<Succeeded, Unfinished> {
     let placed = place(settings, program, host)?;
     let (git, facts) = (GitReports::default(), CommandFacts::default());
-    let reports = Launch { git: Some(&git), ..launch(settings, program, host, &placed) };
+    let reports = Launch { git: Some(&git), ..launch(settings, program, &placed) };
     let launch = Launch { facts: Some(&facts), ..reports };
     let limit = settings.max_output_bytes;
     let request =
@@ -121,6 +121,7 @@ pub(super) struct Placed {
     pub(super) plan: Plan,
     /// The hosts that it asks for.
     pub(super) connections: Option<Arc<Connections>>,
+    pub(super) variables: Passage,
     /// Keeps the directory open, which is named by its descriptor.
     _location: FileLocation,
 }
@@ -143,6 +144,7 @@ impl Placed {
             door: Door::Tools,
             command: (&program.cmd, &program.args),
             facts,
+            variables: Some(&self.variables),
         };
         hosts::noted(git, &ended, hosts::asked_for(self.connections.as_ref()))
     }
@@ -159,16 +161,17 @@ pub(super) fn place(
     let directory = Directory::new(joined(root, relative), relative.clone(), descriptor.as_fd());
     let plan = settings.sandbox.plan(root, &settings.grants.resolve()?, host);
     let connections = hosts::of(&plan, settings.sandbox.names.as_ref())?;
-    Ok(Placed { directory, plan, connections, _location: location })
+    let passed = environment::of_command(&settings.environment, host, &directory.path);
+    let variables = Passage { host: Arc::clone(host), passed };
+    Ok(Placed { directory, plan, connections, variables, _location: location })
 }
 
 pub(super) fn launch<'a>(
     settings: &ProgramSettings,
     program: &'a Program,
-    host: &Arc<Variables>,
     placed: &'a Placed,
 ) -> Launch<'a> {
-    let Placed { directory, plan, connections, .. } = placed;
+    let Placed { directory, plan, connections, variables, .. } = placed;
     Launch {
         program: &program.cmd,
         args: &program.args,
@@ -176,7 +179,7 @@ pub(super) fn launch<'a>(
         plan,
         required: settings.sandbox.required,
         isolated: settings.sandbox.isolated,
-        variables: environment::of_command(&settings.environment, host, &directory.path),
+        variables: Arc::clone(&variables.passed),
         timeout: settings.timeout,
         patches: program.patches.as_deref(),
         git: None,

@@ -13,7 +13,7 @@ use toolwright_exec::{
 use toolwright_sandbox::plan::Plan;
 
 use super::end::{CommandOutput, End};
-use super::environment::{self, Policy, Variables};
+use super::environment::{self, Passage, Policy, Variables};
 use super::hosts;
 use super::launch::{Directory, Launch};
 use super::live_output::{LiveOutput, LiveSink};
@@ -59,7 +59,7 @@ pub fn run(
     let Placed { directory, .. } = &placed;
     let (program, args) = shell(command);
     let (git, facts) = (GitReports::default(), CommandFacts::default());
-    let reports = Launch { git: Some(&git), ..launch(command, host, program, &args, &placed) };
+    let reports = Launch { git: Some(&git), ..launch(command, program, &args, &placed) };
     let launch = Launch { facts: Some(&facts), ..reports };
     let stop = AtomicBool::new(false);
     let stopped_by = StoppedBy { cancel, stop: &stop };
@@ -87,7 +87,7 @@ pub(super) fn output(
     (git, facts): (&[GitReport], Facts),
     sidecar: LazySidecar<'_>,
 ) -> CommandOutput {
-    let Placed { open, plan, directory, connections } = placed;
+    let Placed { open, plan, directory, connections, variables } = placed;
     let stdout = text::within(stdout, command.head_bytes);
     let stderr = text::within(stderr, command.head_bytes.saturating_sub(stdout.len()));
     let sidecar = sidecar.finish();
@@ -100,6 +100,7 @@ pub(super) fn output(
         door: Door::Session,
         command: ("sh", &["-c".to_owned(), command.line.clone()]),
         facts,
+        variables: Some(variables),
     };
     let mut noted = hosts::noted(git, &ended, hosts::asked_for(connections.as_ref()));
     let hint = match end {
@@ -116,6 +117,7 @@ pub(super) struct Placed {
     pub(super) directory: Directory,
     /// The hosts that it asks for.
     connections: Option<Arc<Connections>>,
+    variables: Passage,
 }
 
 pub(super) fn place(
@@ -133,17 +135,18 @@ pub(super) fn place(
         Directory { opened: place.cwd.clone(), path: place.cwd, below: place.below }
     };
     let connections = hosts::of(&plan, command.options.names.as_ref())?;
-    Ok(Placed { open, plan, directory, connections })
+    let passed = environment::of_shell(&command.environment, host, &directory.path);
+    let variables = Passage { host: Arc::clone(host), passed };
+    Ok(Placed { open, plan, directory, connections, variables })
 }
 
 pub(super) fn launch<'a>(
     command: &'a CommandLine,
-    host: &Arc<Variables>,
     program: &'a str,
     args: &'a [String],
     placed: &'a Placed,
 ) -> Launch<'a> {
-    let Placed { directory, plan, connections, .. } = placed;
+    let Placed { directory, plan, connections, variables, .. } = placed;
     Launch {
         program,
         args,
@@ -151,7 +154,7 @@ pub(super) fn launch<'a>(
         plan,
         required: command.options.required,
         isolated: false,
-        variables: environment::of_shell(&command.environment, host, &directory.path),
+        variables: Arc::clone(&variables.passed),
         timeout: command.timeout,
         patches: command.patches.as_deref(),
         git: None,

@@ -42,6 +42,7 @@ impl Scene {
             door: Door::Tools,
             command: ("x", &[]),
             facts: Facts::default(),
+            variables: None,
         };
         let here = format!("{}/", self.directory.path().to_string_lossy());
         let all = of_command(&ended).into_iter();

@@ -8,6 +8,7 @@ use toolwright_exec::{ExecError, Missing, Requirement, SpawnReason};
 use super::Door;
 use super::refusals::APPLY_PATCH;
 use super::remedy::Remedy;
+use super::usage::is_assignment;
 
 /// The next move.
 #[must_use]
@@ -126,6 +127,9 @@ pub fn missing(missing: &Missing) -> String {
 fn not_found(name: &str) -> &'static str {
     if name == "apply_patch" {
         return APPLY_PATCH;
+    }
+    if is_assignment(name) {
+        return "This sets a variable, which no program does: use `env` as cmd, with this as the first of args and the program behind it.";
     }
     if BUILTINS.contains(&name) {
         return "This is a builtin of the shell: use `sh` with args [\"-c\", \"…\"]. Nothing carries over to the next call.";

@@ -14,6 +14,8 @@ mod privileges;
 mod repositories;
 mod sockets;
 
+pub(super) use calls::of as calls_of;
+
 use std::path::Path;
 
 use toolwright_exec::Exit;

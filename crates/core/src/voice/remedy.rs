@@ -36,6 +36,8 @@ impl Remedy {
         tools: "have the host add it to sandbox.readable",
         session: "have the host grant fs.read for it (`dir/**`)",
     };
+    /// Passes a variable.
+    pub(crate) const VARIABLE: Self = Self::same("have the host name it in env.allow");
     /// Opens the services of the host's machine.
     pub(crate) const LOOPBACK: Self = Self::same("have the host set sandbox.loopback to 'host'");
     /// Drops the protection of a path.

@@ -59,6 +59,11 @@ impl Listening {
     }
 }
 
+/// The lowest port at which the command listens now, for however short a time.
+pub(crate) fn served_port(list: &SocketList, is_alone: bool) -> Option<u16> {
+    own_servers(&list.servers(), is_alone).iter().map(|server| server.address.port()).min()
+}
+
 /// Connects to the server that the command has at a port.
 pub(crate) fn connect(port: u16, list: &SocketList, is_alone: bool) -> Result<OwnedFd, Errno> {
     let own = own_servers(&list.servers(), is_alone);

@@ -78,7 +78,7 @@ wire_enum!(Reply {
 });
 wire_enum!(RefusedGit { 0 = Link(path), 1 = Form(path) });
 wire_struct!(Usage { user_us, system_us, peak_bytes, facts });
-wire_struct!(Facts { unreachable, memory_kills, refused_processes });
+wire_struct!(Facts { unreachable, memory_kills, refused_processes, served_port });
 wire_enum!(InputState { 0 = Busy, 1 = Waiting, 2 = Unknown });
 
 impl Reply {

@@ -5,7 +5,7 @@ use toolwright_policy::shell::parse;
 use crate::denials::Ended;
 
 /// The words of each call, the name of the program without its directory first.
-pub(super) fn of(ended: &Ended<'_>) -> Vec<Vec<String>> {
+pub(in crate::voice) fn of(ended: &Ended<'_>) -> Vec<Vec<String>> {
     let (program, arguments) = ended.command;
     let quoted = |word: &str| format!("'{}'", word.replace('\'', "'\\''"));
     let words: Vec<String> =

@@ -21,15 +21,15 @@ pub(crate) fn plan(network: Network, files: Files) -> Plan {
 }
 
 /// A directory with a root, a closed store, a linked work tree and a socket beside it.
-pub(super) struct Scene {
-    pub(super) plan: Plan,
-    pub(super) facts: Facts,
+pub(in crate::voice) struct Scene {
+    pub(in crate::voice) plan: Plan,
+    pub(in crate::voice) facts: Facts,
     directory: tempfile::TempDir,
     _socket: std::os::unix::net::UnixListener,
 }
 
 impl Scene {
-    pub(super) fn new() -> Self {
+    pub(in crate::voice) fn new() -> Self {
         let directory = tempfile::Builder::new().prefix("r").tempdir_in(env!("CARGO_MANIFEST_DIR"));
         let directory = directory.expect("a directory");
         let at = |name: &str| directory.path().join(name);
@@ -53,8 +53,12 @@ impl Scene {
             limits,
             ..plan(Network::PrivateLoopback, Files::Confined)
         };
-        let facts =
-            Facts { unreachable: Some(0), memory_kills: Some(0), refused_processes: Some(0) };
+        let facts = Facts {
+            unreachable: Some(0),
+            memory_kills: Some(0),
+            refused_processes: Some(0),
+            served_port: None,
+        };
         Self { plan, facts, directory, _socket: socket }
     }
 
@@ -72,6 +76,7 @@ impl Scene {
             door,
             command: ("sh", &arguments),
             facts: self.facts,
+            variables: None,
         };
         let denials = denials::of_command(&ended);
         explain(&ended, &denials).map(|note| note.replace(&*here, "HERE"))
@@ -235,7 +240,12 @@ fn a_patch_sent_to_a_shell_is_for_a_tool() {
 #[test]
 fn a_hint_names_what_the_host_of_its_reader_has() {
     let mut scene = Scene::new();
-    scene.facts = Facts { unreachable: Some(1), memory_kills: Some(0), refused_processes: Some(1) };
+    scene.facts = Facts {
+        unreachable: Some(1),
+        memory_kills: Some(0),
+        refused_processes: Some(1),
+        served_port: None,
+    };
     let end = End::Exited(Exit::Code(1));
     for (printed, words) in [
         ("Could not resolve host: example.org", "net.hosts"),

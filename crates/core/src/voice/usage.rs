@@ -1,0 +1,59 @@
+//! What a command line explains by itself: habits of a terminal that come to nothing in a call, and variables and files
+//! that a command does not see.
+//!
+//! A note is made from the words of the command line, which the parser of the guard has read, and from how it ended.
+//! What the command has printed decides nothing.
+
+mod closed;
+mod endless;
+mod input;
+mod state;
+
+pub(super) use state::is_assignment;
+use toolwright_exec::Exit;
+
+use crate::command::end::End;
+use crate::denials::Ended;
+
+/// The words of one call of a program, its name without a directory first.
+type Call = Vec<String>;
+
+const SHELLS: [&str; 6] = ["ash", "bash", "dash", "ksh", "sh", "zsh"];
+
+/// What a model should know of a command beside its end.
+pub(crate) fn notes(ended: &Ended<'_>) -> Vec<String> {
+    let mut notes: Vec<String> = closed::notes(ended);
+    if *ended.end == End::Exited(Exit::Code(0)) && ended.printed.iter().all(|text| text.is_empty())
+    {
+        let calls = calls(ended);
+        notes.extend(state::note(&calls).or_else(|| input::note(ended, &calls)));
+    }
+    notes
+}
+
+/// Why a command has failed, or did not come to its end.
+pub(crate) fn explain(ended: &Ended<'_>) -> Option<String> {
+    match ended.end {
+        End::Exited(Exit::Code(0) | Exit::Signal { .. }) => None,
+        End::Exited(Exit::Code(_)) => input::script(ended),
+        End::TimedOut => endless::note(ended, &calls(ended)),
+    }
+}
+
+/// The calls of a command line. A shell that gets a line is none.
+fn calls(ended: &Ended<'_>) -> Vec<Call> {
+    let mut calls = super::refusals::calls_of(ended);
+    calls.retain(|call| {
+        let is_shell = call.first().is_some_and(|name| SHELLS.contains(&name.as_str()));
+        let has_line = || call.iter().any(|word| word.starts_with('-') && word.ends_with('c'));
+        !(is_shell && has_line())
+    });
+    calls
+}
+
+fn words(call: &[String]) -> Vec<&str> {
+    call.iter().map(String::as_str).collect()
+}
+
+#[cfg(test)]
+mod tests;

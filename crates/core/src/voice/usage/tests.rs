@@ -1,0 +1,129 @@
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use toolwright_exec::Exit;
+
+use super::{explain, notes};
+use crate::command::end::End;
+use crate::command::environment::Passage;
+use crate::denials::Ended;
+use crate::voice::Door;
+use crate::voice::refusals::tests::Scene;
+
+fn variables(names: &[&str]) -> Arc<Vec<(OsString, OsString)>> {
+    Arc::new(names.iter().map(|name| ((*name).into(), "x".into())).collect())
+}
+
+/// What a model reads of a program with arguments that has ended like this.
+fn read(scene: &Scene, words: &[&str], end: &End, printed: &str) -> String {
+    let (program, arguments) = words.split_first().expect("a program");
+    let arguments: Vec<String> = arguments.iter().map(|word| (*word).to_owned()).collect();
+    let host = variables(&["HOME", "PATH", "GITHUB_TOKEN", "NPM_TOKEN_2"]);
+    let passage = Passage { host, passed: variables(&["HOME", "PATH"]) };
+    let ended = Ended {
+        end,
+        printed: &[printed],
+        plan: &scene.plan,
+        directory: &scene.plan.root,
+        connections: &[],
+        door: Door::Tools,
+        command: (program, &arguments),
+        facts: scene.facts,
+        variables: Some(&passage),
+    };
+    let mut all: Vec<String> = explain(&ended).into_iter().collect();
+    all.extend(notes(&ended));
+    all.join(" ")
+}
+
+const DONE: End = End::Exited(Exit::Code(0));
+
+fn failed(code: i32) -> End {
+    End::Exited(Exit::Code(code))
+}
+
+#[test]
+fn what_holds_for_one_call_alone_is_told() {
+    let scene = Scene::new();
+    for (line, says) in [
+        ("cd src", "`cd` holds for this call alone"),
+        ("pushd src && export A=1", "`pushd` holds"),
+        ("export A=1", "`export` holds for this call alone"),
+        ("A=1", "`A` holds for this call alone"),
+        ("alias ll='ls -l'; umask 077", "`alias` holds"),
+        (". ./venv/bin/activate", "`.` holds"),
+    ] {
+        for words in [["sh", "-c", line], ["bash", "-lc", line]] {
+            let note = read(&scene, &words, &DONE, "");
+            assert!(note.starts_with(says), "{line}: {note}");
+        }
+        assert_eq!(read(&scene, &["sh", "-c", line], &DONE, "x"), "", "{line}");
+        assert_eq!(read(&scene, &["sh", "-c", line], &failed(1), ""), "", "{line}");
+    }
+    for line in ["cd src && make", "true", "mkdir a", "A=1 make", "echo cd > x", ""] {
+        assert_eq!(read(&scene, &["sh", "-c", line], &DONE, ""), "", "{line}");
+    }
+}
+
+#[test]
+fn an_empty_input_is_told() {
+    let scene = Scene::new();
+    for words in [&["python3"][..], &["node"], &["sh"], &["cat"], &["sort", "-u"], &["tee"]] {
+        let note = read(&scene, words, &DONE, "");
+        assert!(note.contains("which is empty"), "{words:?}: {note}");
+    }
+    for words in [
+        &["cat", "empty"][..],
+        &["python3", "a.py"],
+        &["node", "-v"],
+        &["sh", "-c", "cat < empty"],
+        &["sh", "-c", "printf '' | cat"],
+        &["true"],
+    ] {
+        assert_eq!(read(&scene, words, &DONE, ""), "", "{words:?}");
+    }
+    let note = read(&scene, &["sh", "ls -la src"], &failed(2), "sh: 0: cannot open ls -la src");
+    assert!(note.contains("put \"-c\" in front of it"), "{note}");
+    assert_eq!(read(&scene, &["sh", "build.sh"], &failed(2), ""), "");
+}
+
+#[test]
+fn what_does_not_end_by_itself_is_told() {
+    let mut scene = Scene::new();
+    for words in [
+        &["tail", "-f", "log"][..],
+        &["sh", "-c", "npm run build && tsc --watch"],
+        &["watch", "ls"],
+        &["vitest"],
+        &["docker", "logs", "-f", "x"],
+    ] {
+        let note = read(&scene, words, &End::TimedOut, "");
+        assert!(note.contains("does not end by itself"), "{words:?}: {note}");
+    }
+    for words in [&["make"][..], &["tail", "log"], &["vitest", "run"], &["tsc"]] {
+        assert_eq!(read(&scene, words, &End::TimedOut, ""), "", "{words:?}");
+    }
+    scene.facts.served_port = Some(4321);
+    let note = read(&scene, &["npm", "start"], &End::TimedOut, "");
+    assert!(note.starts_with("It listened at port 4321"), "{note}");
+}
+
+#[test]
+fn what_is_kept_from_commands_is_told_where_it_is_named() {
+    let scene = Scene::new();
+    for (words, end) in [
+        (["printenv", "GITHUB_TOKEN", "-0"], failed(1)),
+        (["sh", "-c", "echo \"token: $GITHUB_TOKEN\""], DONE),
+        (["node", "-e", "process.env.GITHUB_TOKEN"], DONE),
+    ] {
+        let note = read(&scene, &words, &end, "");
+        assert!(note.contains("`GITHUB_TOKEN` is set on the host and kept"), "{words:?}: {note}");
+    }
+    for line in ["echo $HOME", "echo $GITHUB_TOKENS", "echo $NPM_TOKEN", "echo GITHUB_TOKEN"] {
+        assert_eq!(read(&scene, &["sh", "-c", line], &DONE, "x"), "", "{line}");
+    }
+    let key = scene.plan.closed[0].join("key").display().to_string();
+    let note = read(&scene, &["cat", &key], &DONE, "");
+    assert!(note.contains("is closed to commands and reads as empty"), "{note}");
+    assert_eq!(read(&scene, &["cat", "a"], &DONE, ""), "");
+}
