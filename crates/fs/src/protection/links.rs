@@ -6,6 +6,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use rustix::fs::{Dir, FileType};
 
+use crate::entry::open_directory;
+
 /// The most entries that are listed. More of them cost as much as the questions.
 const MAX_ENTRIES: usize = 256;
 
@@ -30,7 +32,9 @@ impl TopLinks {
 /// `None` where the listing is too long, or cannot be had.
 fn list(root: BorrowedFd<'_>) -> Option<Vec<OsString>> {
     let mut links = Vec::new();
-    for (count, entry) in Dir::read_from(root).ok()?.enumerate() {
+    // A root is held without the right to list it.
+    let listing = Dir::new(open_directory(root, ".").ok()?).ok()?;
+    for (count, entry) in listing.enumerate() {
         let entry = entry.ok().filter(|_| count < MAX_ENTRIES)?;
         if matches!(entry.file_type(), FileType::Symlink | FileType::Unknown) {
             links.push(OsString::from_vec(entry.file_name().to_bytes().to_vec()));
@@ -41,14 +45,15 @@ fn list(root: BorrowedFd<'_>) -> Option<Vec<OsString>> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{self, File};
+    use std::fs;
     use std::os::fd::AsFd;
     use std::os::unix::fs::symlink;
 
     use super::*;
+    use crate::Root;
 
     fn may_have(directory: &std::path::Path, name: &str) -> bool {
-        TopLinks::of(File::open(directory).expect("opened").as_fd()).may_have(OsStr::new(name))
+        TopLinks::of(Root::open(directory).expect("opened").as_fd()).may_have(OsStr::new(name))
     }
 
     #[test]
