@@ -18,7 +18,7 @@ use crate::columns::{integer_at, text_at};
 pub(crate) const PREFIX: &str = "owner-";
 
 /// The row of an owner.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Owner {
     pub(crate) id: i64,
     process: Identity,

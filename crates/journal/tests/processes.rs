@@ -171,6 +171,55 @@ fn rows_of_another_machine_are_left_alone() {
     assert_eq!(journal.prior_effects(&task("a"), 2).unwrap().len(), 1);
 }
 
+/// A row of an owner that ran before this machine was started again.
+const OWNER_OF_ANOTHER_BOOT: &str =
+    "INSERT INTO _toolwright_owners (id, machine, boot, pid, lock_name, rows_after, opened_at_ms)
+     SELECT 41, machine, 'another boot', 1, 'owner-1', 0, 0 FROM _toolwright_owners LIMIT 1";
+
+#[test]
+fn recovery_takes_a_turn_to_write_only_for_what_it_found() {
+    let place = Place::new();
+    let journal = place.open();
+    let call = journal.begin(effect(&task("own"), 1, 1)).unwrap();
+    let raw = place.raw();
+    raw.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let begun = std::time::Instant::now();
+    assert_eq!(journal.recover("{}").unwrap().calls, [0_i64; 0]);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(1), "nobody waited for the writer");
+    raw.execute_batch(&format!("ROLLBACK; {OWNER_OF_ANOTHER_BOOT}")).unwrap();
+    journal.finish(call, success("done")).unwrap();
+}
+
+#[test]
+fn only_open_rows_of_the_owner_that_is_gone_are_marked_and_once() {
+    let place = Place::new();
+    let journal = place.open();
+    journal.begin(effect(&task("own"), 1, 1)).unwrap();
+    let raw = place.raw();
+    raw.execute_batch(&format!(
+        "{OWNER_OF_ANOTHER_BOOT};
+         INSERT INTO _smithers_tool_calls (run_id, node_id, attempt, seq, tool_name, started_at_ms,
+             status, tw_owner, tw_revert_owner, revert_status)
+         VALUES ('run', 'open', 1, 1, 'bash', 0, 'started', 41, NULL, NULL),
+             ('run', 'done', 1, 1, 'bash', 0, 'success', 41, NULL, NULL),
+             ('run', 'claimed again', 1, 1, 'bash', 0, 'started', 1, NULL, NULL),
+             ('run', 'undone', 1, 1, 'bash', 0, 'success', 1, 41, 'reverting'),
+             (x'00', 'no text', 1, 1, 'bash', 0, 'started', 41, NULL, NULL)"
+    ))
+    .unwrap();
+    let recovered = journal.recover(r#"{"code":"PROCESS_DIED"}"#).unwrap();
+    assert_eq!((recovered.calls, recovered.reverts), (vec![2, 6], vec![5]));
+    assert_eq!(journal.recover("{}").unwrap(), toolwright_journal::Recovered::default());
+    let open: i64 = raw
+        .query_row(
+            "SELECT count(*) FROM _smithers_tool_calls WHERE status = 'started'",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(open, 2, "those of this process");
+}
+
 #[test]
 fn a_journal_closed_in_the_middle_of_a_call_is_recovered_at_once() {
     let place = Place::new();
