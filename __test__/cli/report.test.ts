@@ -23,7 +23,13 @@ describe('toolwright report', () => {
     const cwd = await journalIn()
     expect((await runCli(['report', 'runs.db', '--run', 'run-2', '-o', '-'], { cwd })).stdout).toMatch(/^<!doctype html>/u)
     const { stdout } = await runCli(['report', 'file:runs.db', '-o', 'a.html', '--json'], { cwd })
-    expect(JSON.parse(stdout)).toEqual({ path: `${cwd}/a.html`, calls: 12, bytes: statSync(`${cwd}/a.html`).size, isCut: false })
+    expect(JSON.parse(stdout)).toEqual({
+      path: `${cwd}/a.html`,
+      calls: 12,
+      bytes: statSync(`${cwd}/a.html`).size,
+      isCut: false,
+      leftOut: null,
+    })
   })
 
   test.each([

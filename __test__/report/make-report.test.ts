@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { callTexts } from '../../ts/report/call-texts.ts'
 import { packReport, reportCall } from '../../ts/report/make-report.ts'
 import { pageHtml } from '../../ts/report/page-html.ts'
-import type { ReportData } from '../../ts/report/report-data.ts'
+import { leftOutText, type ReportData } from '../../ts/report/report-data.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 import { HOSTILE, START, writeRun } from './recorded-run.ts'
 
@@ -35,6 +35,29 @@ describe('a report', () => {
   test('has the calls of one run', async () => {
     const { base64 } = await packReport(await openRun({ calls: 40, runs: 2 }), { source: 'runs.db', runId: 'run-2' })
     expect(new Set(unpack(base64).calls.map(({ runId }) => runId))).toEqual(new Set(['run-2']))
+  })
+
+  test('has the latest calls of a large journal, and says what it leaves out', async () => {
+    const journal = await openRun({ calls: 40, runs: 4 })
+    const made = async (options: object) => {
+      const { base64, calls, leftOut } = await packReport(journal, { source: 'runs.db', ...options })
+      const data = unpack(base64)
+      expect({ calls, leftOut }).toEqual({ calls: data.calls.length, leftOut: data.leftOut })
+      return [data.calls.map(({ seq }) => seq), data.leftOut && leftOutText(data.leftOut)] as const
+    }
+    const last = (count: number) => Array.from({ length: count }, (_, index) => 41 - count + index)
+    expect(await made({ maxCalls: 40 })).toEqual([last(40), null])
+    // Two runs of four, and half of another.
+    const earlier = 'Only the latest calls are shown: 15 earlier ones are left out.'
+    expect(await made({ maxCalls: 25 })).toEqual([last(25), earlier])
+    expect(await made({ maxCalls: 25, maxListed: 5 }), 'read one after the other').toEqual([last(25), earlier])
+    expect(await made({ maxCalls: 5, runId: 'run-1' })).toEqual([
+      [6, 7, 8, 9, 10],
+      'Only the latest calls are shown: 5 earlier ones are left out.',
+    ])
+    // As many runs as calls are looked at, and one more.
+    const [seqs, text] = await made({ maxCalls: 2 })
+    expect([seqs, text]).toEqual([[39, 40], 'Only the latest calls are shown: more than 28 earlier ones are left out.'])
   })
 
   test('cuts texts until it fits, and says how much it left out', async () => {

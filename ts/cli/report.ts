@@ -3,6 +3,7 @@ import { basename, resolve } from 'node:path'
 import { openJournal } from '../postgres/open-journal.js'
 import { packReport } from '../report/make-report.js'
 import { pageHtml } from '../report/page-html.js'
+import { leftOutText } from '../report/report-data.js'
 import { formatBytes } from '../report/format.js'
 import { print, printDocument, shown, shownJson, tell } from '../core/terminal.js'
 import { printable } from '../core/printable.js'
@@ -24,8 +25,8 @@ and opens without toolwright. The journal is not changed.
   --json               print the path, the number of calls and the size as JSON
   --help               print this text
 
-Long texts are cut to keep the page below 5 MB, and the page says where. A journal of tens of thousands of
-calls needs more than that: choose one run with --run.
+Long texts are cut to keep the page below 5 MB, and the page says where. A page has the latest 20,000 calls,
+which need more than that, and says how many earlier ones it leaves out: choose one run with --run.
 
 The exit code is 1 if the journal or one of its calls cannot be read, if it has no such run, or if the page
 cannot be written. A call that cannot be read is named, and left out.
@@ -49,18 +50,19 @@ export async function report(args: string[]): Promise<number> {
   const output = values.output ?? `${source.replace(/\.(?:db|sqlite3?)$/u, '')}.html`
   const progress = startProgress(process.stderr)
   try {
-    await chosenRuns(journal, values.run, location)
+    if (values.run !== undefined) await chosenRuns(journal, values.run, location)
     const onProgress = (done: number, all: number): void => progress.show(shown`reading calls: ${done} of ${all}`)
     const pack = (diffs?: CallDiffs) => packReport(journal, { source, runId: values.run, onProgress, diffs })
-    const { base64, calls, isCut, unread } = await withCheckpoints('report', values, pack)
+    const { base64, calls, isCut, leftOut, unread } = await withCheckpoints('report', values, pack)
     const page = pageHtml({ title: `${printable(source)} · toolwright`, base64 })
     progress.end()
     if (output === '-') printDocument(page)
     else await writeWhole(output, page)
     const bytes = Buffer.byteLength(page)
     if (bytes > MAX_PAGE_BYTES) tell(shown`toolwright: ${calls} calls make a page of ${formatBytes(bytes)}; --run takes one run\n`)
+    if (leftOut !== null) tell(shown`toolwright: report: ${leftOutText(leftOut)}\n`)
     if (values.json === true && output !== '-') {
-      print(shown`${shownJson({ path: resolve(output), calls, bytes, isCut })}\n`)
+      print(shown`${shownJson({ path: resolve(output), calls, bytes, isCut, leftOut })}\n`)
     } else if (output !== '-') {
       const cut = isCut ? '; long texts were cut' : ''
       print(shown`${output}: ${calls} ${calls === 1 ? 'call' : 'calls'}, ${formatBytes(bytes)}${cut}\n`)

@@ -7,12 +7,13 @@ import { endingOf, errorOf, exitOf, inputBytesOf, outputBytesOf } from './call-f
 import { agentOf, changesOf, refusalsOf } from './call-findings.js'
 import { callTexts, waitedMs } from './call-texts.js'
 import type { CallDiffs } from './checkpoint-diffs.js'
-import { outlinesOfRun, readableRows, UnreadCalls } from './readable-calls.js'
-import type { CallTexts, ReportCall, ReportData } from './report-data.js'
+import { type CallLimits, type LatestCalls, latestCalls } from './latest-calls.js'
+import { readableRows, UnreadCalls } from './readable-calls.js'
+import type { CallTexts, LeftOut, ReportCall, ReportData } from './report-data.js'
 import { shownTarget } from './shown-target.js'
 
 /** Options of {@link packReport}. */
-export interface ReportOptions {
+export interface ReportOptions extends CallLimits {
   /** The title of the report: the journal's file name. */
   source: string
   /** Only this run. @default all */
@@ -39,6 +40,8 @@ export interface PackedReport {
   calls: number
   /** Whether texts were cut to fit, beyond what the journal itself had cut. */
   isCut: boolean
+  /** Earlier calls that are not on the page; `null` if all are. */
+  leftOut: LeftOut | null
   /** What could not be read and is not on the page, each in one line. */
   unread: readonly string[]
 }
@@ -46,37 +49,31 @@ export interface PackedReport {
 /** Reads a journal and packs the data of its page. */
 export async function packReport(journal: Journal, options: ReportOptions): Promise<PackedReport> {
   const unreadRuns = new UnreadCalls()
-  const rows = await outlinesOf(journal, options.runId, unreadRuns)
-  let limit = Math.min(MAX_TEXT, Math.max(MIN_TEXT, Math.floor(MAX_CHARACTERS / Math.max(1, 2 * rows.length))))
+  const latest = await latestCalls(journal, options.runId, options, unreadRuns)
+  const { leftOut } = latest
+  let limit = Math.min(MAX_TEXT, Math.max(MIN_TEXT, Math.floor(MAX_CHARACTERS / Math.max(1, 2 * latest.outlines.length))))
   const { maxBytes = MAX_BYTES } = options
   for (;;) {
     const unread = new UnreadCalls()
-    const data = await readReport(journal, rows, limit, options, unread)
+    const data = await readReport(journal, latest, limit, options, unread)
     const base64 = (await promisify(gzip)(JSON.stringify(data))).toString('base64')
     if (base64.length <= maxBytes || limit <= MIN_TEXT) {
-      return { base64, calls: data.calls.length, isCut: isAnyCut(data), unread: [...unreadRuns.lines, ...unread.lines] }
+      return { base64, calls: data.calls.length, isCut: isAnyCut(data), leftOut, unread: [...unreadRuns.lines, ...unread.lines] }
     }
     limit = Math.max(MIN_TEXT, Math.floor(limit * Math.min(0.5, maxBytes / base64.length)))
   }
 }
 
-async function outlinesOf(journal: Journal, runId: string | undefined, unread: UnreadCalls): Promise<ToolCallRow[]> {
-  const runs = (await journal.listRuns()).filter((run) => runId === undefined || run.runId === runId)
-  const rows: ToolCallRow[] = []
-  for (const run of runs) for (const row of await outlinesOfRun(journal, run, unread)) rows.push(row)
-  return rows
-}
-
 async function readReport(
   journal: Journal,
-  rows: ToolCallRow[],
+  { outlines, leftOut }: LatestCalls,
   limit: number,
   options: ReportOptions,
   unread: UnreadCalls,
 ): Promise<ReportData> {
-  const data: ReportData = { source: options.source, madeAtMs: Date.now(), calls: [], texts: {} }
+  const data: ReportData = { source: options.source, madeAtMs: Date.now(), calls: [], leftOut, texts: {} }
   let done = 0
-  for await (const batch of readableRows(journal, rows, unread)) {
+  for await (const batch of readableRows(journal, outlines, unread)) {
     const changed = new Map<number, CheckpointDiff | undefined>()
     if (options.diffs !== undefined) for (const row of batch) changed.set(row.row, await options.diffs.of(row))
     const show = (row: ToolCallRow) => [reportCall(row, changed.get(row.row)), callTexts(row, limit, changed.get(row.row))] as const
@@ -84,7 +81,7 @@ async function readReport(
       data.calls.push(call)
       data.texts[call.row] = texts
     }
-    options.onProgress?.((done += batch.length), rows.length)
+    options.onProgress?.((done += batch.length), outlines.length)
   }
   return data
 }

@@ -23,6 +23,10 @@ export class UnreadCalls {
     this.add(`call ${row} of run ${named(runId)}`, error)
   }
 
+  addRun(runId: string, error: unknown): void {
+    this.add(`run ${named(runId)}`, error)
+  }
+
   /** The result of `show` for each row, without the rows for which it throws. */
   shown<Result>(rows: readonly ToolCallRow[], show: (row: ToolCallRow) => Result): Result[] {
     return rows.flatMap((row) => {
@@ -46,10 +50,10 @@ export async function outlinesOfRun(journal: Journal, { runId, calls }: RunSumma
   try {
     const outlines = await journal.listRun(runId, { outline: true })
     // A name of bytes that are no text is shown as another one, which no row has.
-    if (outlines.length === 0 && calls > 0) unread.add(`run ${named(runId)}`, `its ${calls} calls are not found under this name`)
+    if (outlines.length === 0 && calls > 0) unread.addRun(runId, `its ${calls} calls are not found under this name`)
     return outlines
   } catch (error) {
-    unread.add(`run ${named(runId)}`, error)
+    unread.addRun(runId, error)
     return []
   }
 }

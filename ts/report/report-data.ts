@@ -91,6 +91,18 @@ export interface Replacement {
   after: string
 }
 
+/** Earlier calls that a report leaves out. */
+export interface LeftOut {
+  /** How many of the runs that were looked at. */
+  calls: number
+  /** Whether there are more runs, which nobody counted. */
+  isMore: boolean
+}
+
+/** What a report leaves out, in a sentence. */
+export const leftOutText = ({ calls, isMore }: LeftOut): string =>
+  `Only the latest calls are shown: ${isMore ? 'more than ' : ''}${calls.toLocaleString('en')} earlier ones are left out.`
+
 /** A whole report. */
 export interface ReportData {
   /** The journal that it shows: a file name. */
@@ -98,6 +110,8 @@ export interface ReportData {
   /** When it was made, in milliseconds since 1970. */
   madeAtMs: number
   calls: ReportCall[]
+  /** Earlier calls that are not among them; `null` if all are. */
+  leftOut: LeftOut | null
   /** The texts by the number of the row. */
   texts: Record<number, CallTexts>
 }

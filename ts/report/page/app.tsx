@@ -100,6 +100,7 @@ export function App({ source }: { source: PageSource }) {
       </header>
       <main>
         {problem !== null && <p role="alert">{problem}</p>}
+        {source.leftOut !== null && <p role="note">{source.leftOut}</p>}
         {calls.length > 0 && <AtAGlance calls={glanced} selection={selection} change={change} />}
         <p class="summary">
           {isRead ? summary(shown) : 'No calls yet.'}{' '}

@@ -1,6 +1,6 @@
 /** The source of the page's calls: the data inside it, or its server. */
 import { printable } from '../format.js'
-import type { CallTexts, ReportCall, ReportData } from '../report-data.js'
+import { type CallTexts, leftOutText, type ReportCall, type ReportData } from '../report-data.js'
 
 /** The data of the page, and access to more. */
 export interface PageSource {
@@ -8,6 +8,8 @@ export interface PageSource {
   name: string
   /** When the report was made, in milliseconds since 1970; `null` for a live page. */
   madeAtMs: number | null
+  /** What the report leaves out, in a sentence; `null` if it has all calls. */
+  leftOut: string | null
   /** Loads the arguments and the result of a call. */
   texts(row: number): Promise<CallTexts>
   /** Calls the listener with the calls so far, and again with new and ended calls. */
@@ -37,10 +39,11 @@ async function unpacked(base64: string): Promise<ReportData> {
   return (await new Response(stream).json()) as ReportData
 }
 
-function fileSource({ source, madeAtMs, calls, texts }: ReportData): PageSource {
+function fileSource({ source, madeAtMs, calls, leftOut, texts }: ReportData): PageSource {
   return {
     name: printable(source),
     madeAtMs,
+    leftOut: leftOut === null ? null : leftOutText(leftOut),
     texts: async (row) => texts[row] ?? noTexts,
     subscribe: (listener) => listener(shown(calls)),
   }
@@ -50,6 +53,7 @@ function liveSource(): PageSource {
   return {
     name: printable(document.title.replace(/ · toolwright$/u, '')),
     madeAtMs: null,
+    leftOut: null,
     async texts(row) {
       const response = await fetch(`calls/${row}`)
       if (!response.ok) throw new Error(await response.text())
