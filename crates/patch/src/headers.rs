@@ -122,11 +122,15 @@ pub(crate) fn is_new_name(line: &str) -> bool {
     line.starts_with("+++ ") || line.starts_with("+++\t")
 }
 
-/// Whether a line without an end is what is left of one that begins a hunk or names a file.
-pub(crate) fn is_cut_header(line: &str) -> bool {
+/// The last line of a patch that ends without a line end, if it is behind line `end` and what is left of a line that
+/// begins a hunk or names a file.
+pub(crate) fn cut_header(lines: &PatchText<'_>, end: usize) -> Option<HeaderLine> {
     const BEGINNINGS: [&str; 2] = ["@@ ", "diff --git "];
+    let last = lines.len().checked_sub(1).filter(|last| *last >= end)?;
+    let line = lines.text(last).filter(|line| !line.is_empty())?;
     let is_part = |whole: &&str| whole.starts_with(line) || line.starts_with(*whole);
-    !line.is_empty() && (BEGINNINGS.iter().any(is_part) || is_old_name(line) || is_new_name(line))
+    (BEGINNINGS.iter().any(is_part) || is_old_name(line) || is_new_name(line))
+        .then(|| HeaderLine::new(last, line))
 }
 
 pub(crate) fn is_name_pair(old: &str, new: &str) -> bool {

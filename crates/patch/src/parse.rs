@@ -3,7 +3,7 @@
 use crate::error::{HeaderLine, PatchError};
 use crate::excerpt::excerpt;
 use crate::headers::{
-    HeaderFault, Headers, PatchLine, PatchText, begins_file, is_cut_header, is_envelope, is_fence,
+    HeaderFault, Headers, PatchLine, PatchText, begins_file, cut_header, is_envelope, is_fence,
     is_hunk_header, is_name_pair, read_hunk_header,
 };
 use crate::hunk::{
@@ -195,10 +195,8 @@ impl<'p> Parser<'p> {
     /// answer was cut off, and the missing part may be what matters.
     fn refuse_cut_off(&self, complete: bool) -> Result<(), PatchError> {
         let end = self.patch.lines.last().map_or(0, |line| line.patch_line);
-        let last = self.lines.len().saturating_sub(1);
-        let is_after = |_: &&str| !complete && end <= last;
-        if let Some(line) = self.text(last).filter(is_after).filter(|line| is_cut_header(line)) {
-            return Err(PatchError::CutOffHeader(HeaderLine::new(last, line)));
+        if let Some(line) = cut_header(&self.lines, end).filter(|_| !complete) {
+            return Err(PatchError::CutOffHeader(line));
         }
         let is_last = self.lines.rest(self.next).all(str::is_empty);
         let problem = self.patch.hunks.last().and_then(|hunk| hunk.problem);
