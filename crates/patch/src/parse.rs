@@ -191,18 +191,17 @@ impl<'p> Parser<'p> {
         Ok(())
     }
 
-    /// Refuses a patch that ends in the middle of a line, before its last hunk does or where another one begins: the
-    /// answer was cut off, and the missing part may be what matters.
+    /// Refuses a patch that ends within a line, before its last hunk does or where another begins: what is missing may
+    /// be what matters.
     fn refuse_cut_off(&self, complete: bool) -> Result<(), PatchError> {
         let end = self.patch.lines.last().map_or(0, |line| line.patch_line);
         if let Some(line) = cut_header(&self.lines, end).filter(|_| !complete) {
             return Err(PatchError::CutOffHeader(line));
         }
         let is_last = self.lines.rest(self.next).all(str::is_empty);
-        let problem = self.patch.hunks.last().and_then(|hunk| hunk.problem);
-        let falls_short =
-            self.short || problem == Some(HeaderProblem::WrongCounts { falls_short: true });
-        if !falls_short || !is_last || complete {
+        let last = self.patch.hunks.last().and_then(|hunk| hunk.problem);
+        let is_short = last == Some(HeaderProblem::WrongCounts { falls_short: true });
+        if !(self.short || is_short) || !is_last || complete {
             return Ok(());
         }
         let (hunk, header, _) = self.last_hunk();
