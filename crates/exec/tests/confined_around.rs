@@ -5,13 +5,12 @@
 mod support;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use support::place::{Place, has_namespaces};
-use support::{all_as_another_user, text};
+use support::{all_as_another_user, scene, text};
 use toolwright_exec::Exit;
-use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
-use toolwright_sandbox::policy::{Options, ReadScope, Resolved, plan, presets};
+use toolwright_sandbox::plan::Plan;
+use toolwright_sandbox::policy::{Options, Resolved, plan, presets};
 
 #[test]
 fn confined_as_another_user() {
@@ -21,40 +20,18 @@ fn confined_as_another_user() {
 const GIT: &str = "git -c user.name=a -c user.email=a@b -c init.defaultBranch=main";
 
 fn on_host(directory: &Path, script: &str) -> String {
-    let mut shell = Command::new("sh");
-    shell.args(["-c", &format!("exec 2>&1; {script}")]).current_dir(directory);
-    let output = shell.env("HOME", "/nowhere").output().expect("runs");
-    String::from_utf8_lossy(&output.stdout).into_owned()
+    scene::on_host(directory, script, |shell| shell.env("HOME", "/nowhere")).0
 }
 
 /// The plan of a host that lets commands read what lies around the root.
 fn plan_of(root: &Path, outside: &Path, granted: &[PathBuf]) -> Plan {
     let resolved = Resolved {
-        root: root.to_owned(),
-        named_root: root.to_owned(),
         readable: vec![outside.to_owned()],
         writable: granted.to_vec(),
-        ..Resolved::default()
+        ..scene::resolved(root)
     };
-    plan(&Options {
-        root,
-        resolved: &resolved,
-        network: Network::PrivateLoopback,
-        names: None,
-        files: Files::Confined,
-        read_scope: ReadScope::All,
-        writable_roots: granted,
-        readable: &[],
-        deny_write: &presets::DEFAULT.map(PathBuf::from),
-        is_git_strict: false,
-        limits: Limits::DEFAULT,
-        home: None,
-        other_home: None,
-        variables: &[],
-        sessions: None,
-        state: None,
-        path: None,
-    })
+    let deny_write = presets::DEFAULT.map(PathBuf::from);
+    plan(&Options { writable_roots: granted, ..scene::options(&resolved, &deny_write) })
 }
 
 #[test]

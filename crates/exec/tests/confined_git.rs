@@ -6,15 +6,14 @@ mod support;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use support::place::{Place, has_namespaces};
-use support::{strings, text};
+use support::{scene, strings, text};
 use toolwright_exec::{
-    ExecEnv, ExecError, ExecRequest, Exit, Finished, GitNote, GitReport, GitReports, run,
+    ExecEnv, ExecError, ExecRequest, Finished, GitNote, GitReport, GitReports, run,
 };
-use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
-use toolwright_sandbox::policy::{Options, ReadScope, Resolved, plan};
+use toolwright_sandbox::plan::Plan;
+use toolwright_sandbox::policy::{Options, plan};
 
 #[path = "confined_git/ends.rs"]
 mod ends;
@@ -51,28 +50,8 @@ const SETTINGS: [(&str, &str); 6] = [
 
 /// The plan of a host for a root. `state` is where it keeps marks, if it does.
 fn plan_of(root: &Path, deny_write: &[&str], home: Option<&Path>, state: Option<&Path>) -> Plan {
-    let resolved =
-        Resolved { root: root.to_owned(), named_root: root.to_owned(), ..Resolved::default() };
     let deny_write: Vec<PathBuf> = deny_write.iter().map(PathBuf::from).collect();
-    plan(&Options {
-        root,
-        resolved: &resolved,
-        network: Network::PrivateLoopback,
-        names: None,
-        files: Files::Confined,
-        read_scope: ReadScope::All,
-        writable_roots: &[],
-        readable: &[],
-        deny_write: &deny_write,
-        is_git_strict: false,
-        limits: Limits::DEFAULT,
-        home,
-        other_home: None,
-        variables: &[],
-        sessions: None,
-        state,
-        path: None,
-    })
+    plan(&Options { home, state, ..scene::options(&scene::resolved(root), &deny_write) })
 }
 
 /// A root with a repository or without one, and another repository beside it that commands read.
@@ -128,11 +107,10 @@ impl Scene {
 
     /// What a script prints, and how it ends, as a person runs it.
     fn on_host(&self, directory: &Path, script: &str) -> String {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &format!("exec 2>&1; {script}")]).current_dir(directory).env_clear();
-        let output = shell.envs(self.variables()).output().expect("sh runs");
-        let code = output.status.code();
-        self.without_paths(&format!("{}[{code:?}]", String::from_utf8_lossy(&output.stdout)))
+        let variables = self.variables();
+        let (shown, code) =
+            scene::on_host(directory, script, |shell| shell.env_clear().envs(variables));
+        self.without_paths(&format!("{shown}[{code:?}]"))
     }
 
     /// The same in the sandbox, behind the plan of this moment.
@@ -144,10 +122,7 @@ impl Scene {
     fn confined_with(&self, script: &str, change: impl FnOnce(&mut Plan)) -> (String, GitReports) {
         let (finished, reports) = self.try_confined(script, change);
         let finished = finished.expect("it runs");
-        let code = match &finished.exit {
-            Exit::Code(code) => Some(*code),
-            Exit::Signal { .. } => None,
-        };
+        let code = scene::code(&finished.exit);
         (self.without_paths(&format!("{}[{code:?}]", text(&finished))), reports)
     }
 

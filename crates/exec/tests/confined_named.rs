@@ -10,10 +10,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use support::all_as_another_user;
 use support::place::{Place, has_namespaces};
+use support::{all_as_another_user, scene};
 use toolwright_fs::DirectoryGrant;
-use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
+use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::policy::{Grants, Options, ReadScope, RequestedPath, RequestedPaths, plan};
 
 #[test]
@@ -74,23 +74,11 @@ impl Scene {
     fn plan(&self, grants: &Grants, read_scope: ReadScope) -> Plan {
         let resolved = grants.resolve().expect("granted");
         plan(&Options {
-            root: &resolved.root,
-            resolved: &resolved,
-            network: Network::PrivateLoopback,
-            names: None,
-            files: Files::Confined,
             read_scope,
             writable_roots: &self.writable,
             readable: &self.readable,
-            deny_write: &[],
-            is_git_strict: false,
-            limits: Limits::DEFAULT,
-            home: None,
-            other_home: None,
-            variables: &[],
-            sessions: None,
-            state: None,
             path: self.path.as_deref(),
+            ..scene::options(&resolved, &[])
         })
     }
 

@@ -16,10 +16,9 @@ use std::{env, fs, thread};
 
 use rustix::process::Signal;
 use support::place::{Place, has_namespaces, signal, supervisors};
-use support::{all_as_another_user, factor, is_alive, soon, text};
-use toolwright_exec::Exit;
-use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
-use toolwright_sandbox::policy::{Options, ReadScope, Resolved, plan, presets};
+use support::{all_as_another_user, factor, is_alive, scene, soon, text};
+use toolwright_sandbox::plan::Plan;
+use toolwright_sandbox::policy::{Options, Resolved, plan, presets};
 use watch::Watch;
 
 #[test]
@@ -50,50 +49,26 @@ const DENIED: [&str; 4] = [".env", "config/secret/key", "led", "kept/.npmrc"];
 fn plan_of(root: &Path, kind: Kind) -> Plan {
     // The directory for temporary files is private, and with it what lies around the root.
     let is_of_outside = matches!(kind, Kind::Below | Kind::Linked);
-    let resolved = Resolved {
-        root: root.to_owned(),
-        named_root: root.to_owned(),
-        readable: root.parent().filter(|_| is_of_outside).map(Path::to_owned).into_iter().collect(),
-        ..Resolved::default()
-    };
+    let readable =
+        root.parent().filter(|_| is_of_outside).map(Path::to_owned).into_iter().collect();
+    let resolved = Resolved { readable, ..scene::resolved(root) };
     let mut deny_write: Vec<PathBuf> = presets::DEFAULT.map(PathBuf::from).to_vec();
     if kind == Kind::Denied {
         deny_write.extend(DENIED.map(PathBuf::from));
     }
     let home = root.with_file_name("home");
-    plan(&Options {
-        root,
-        resolved: &resolved,
-        network: Network::PrivateLoopback,
-        names: None,
-        files: Files::Confined,
-        read_scope: ReadScope::All,
-        writable_roots: &[],
-        readable: &[],
-        deny_write: &deny_write,
-        is_git_strict: false,
-        limits: Limits::DEFAULT,
-        home: Some(if kind == Kind::Home { root } else { &home }),
-        other_home: None,
-        variables: &[],
-        sessions: None,
-        state: None,
-        path: None,
-    })
+    let home = Some(if kind == Kind::Home { root } else { &*home });
+    plan(&Options { home, ..scene::options(&resolved, &deny_write) })
 }
 
 /// Has a person do something.
 fn on_host(directory: &Path, script: &str) -> String {
-    let output = Command::new("sh")
-        .args(["-c", &format!("exec 2>&1; {script}")])
-        .current_dir(directory)
-        .env("GIT_CONFIG_NOSYSTEM", "1")
+    let (output, code) = scene::on_host(directory, script, |shell| {
         // A lock of the index is none of the person's.
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .env("HOME", directory.with_file_name("home"))
-        .output()
-        .expect("runs");
-    shown(&String::from_utf8_lossy(&output.stdout), output.status.code())
+        shell.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_OPTIONAL_LOCKS", "0");
+        shell.env("HOME", directory.with_file_name("home"))
+    });
+    shown(&output, code)
 }
 
 /// What has been printed, and how it ended. Where git has stopped to look differs.
@@ -143,11 +118,7 @@ impl Scene {
     fn confined(&mut self, script: &str) -> String {
         self.place.plan = plan_of(&self.place.root, self.kind);
         let finished = self.place.sh(&format!("exec 2>&1; {script}")).expect("runs");
-        let code = match finished.exit {
-            Exit::Code(code) => Some(code),
-            Exit::Signal { .. } => None,
-        };
-        shown(&text(&finished), code)
+        shown(&text(&finished), scene::code(&finished.exit))
     }
 }
 

@@ -5,6 +5,7 @@
 #[cfg(target_os = "linux")]
 pub(crate) mod background;
 pub(crate) mod place;
+pub(crate) mod scene;
 
 use std::path::Path;
 use std::process::Command;
