@@ -1,6 +1,7 @@
-/** A part of a process's output as text: whole characters, up to a limit. */
+/** A part of a process's output as text: what a person would see of it, up to a limit. */
 import type { OutputPiece } from '../../../index.js'
 import type { KeptProcess } from '../kept-process.js'
+import { nativeAddon } from '../native.js'
 
 /** A part of a stream. */
 export interface OutputPart {
@@ -26,18 +27,54 @@ export interface PartRequest {
 
 export async function outputPart(process: KeptProcess, request: PartRequest): Promise<OutputPart> {
   const { stream, from, maxBytes, maxJsonBytes, continues } = request
+  const { screenText } = await nativeAddon()
   const piece = await process.read({ stream, from, maxBytes })
-  // Any other part can begin within a character.
-  const skipped = continues && piece.at === from ? 0 : continuationsAt(piece.bytes)
+  const skipped = await begunBefore(process, stream, piece, continues && piece.at === from)
   let end = piece.bytes.length
-  if (!piece.isEnded || piece.at + end < piece.total) end -= openCharacter(piece.bytes)
+  if (!piece.isEnded || piece.at + end < piece.total) end = wholeUntil(piece.bytes, skipped, end)
   end = Math.max(end, skipped)
   for (;;) {
-    const text = piece.bytes.toString('utf8', skipped, end)
+    const text = screenText(piece.bytes.subarray(skipped, end))
     if (end - skipped <= 1 || Buffer.byteLength(JSON.stringify(text)) <= maxJsonBytes) return partOf(piece, skipped, end, text)
-    const half = skipped + Math.floor((end - skipped) / 2)
-    end = Math.max(skipped + 1, half - openCharacter(piece.bytes.subarray(0, half)))
+    end = Math.max(skipped + 1, wholeUntil(piece.bytes, skipped, skipped + Math.floor((end - skipped) / 2)))
   }
+}
+
+/** An escape sequence whose end is missing. */
+// eslint-disable-next-line no-control-regex -- it begins with one
+const OPEN_SEQUENCE = /\u001B(?:\[[0-?]*[ -/]*|[\]PX^_][^\u0007\u001B]*\u001B?|[ -/]*)$/u
+/** How much of a sequence is looked at. Titles and links have no limit. */
+const SEQUENCE_BYTES = 2048
+
+/** The number of bytes at the end that begin an escape sequence whose rest may still come. */
+function openSequence(bytes: Buffer): number {
+  const found = OPEN_SEQUENCE.exec(bytes.toString('latin1', Math.max(0, bytes.length - SEQUENCE_BYTES)))
+  return found === null ? 0 : found[0].length
+}
+
+/** Where the last character and sequence before this position end. One that is longer than the part is not waited for. */
+function wholeUntil(bytes: Buffer, from: number, end: number): number {
+  const whole = end - openCharacter(bytes.subarray(0, end))
+  const withoutOpen = whole - openSequence(bytes.subarray(from, whole))
+  return withoutOpen > from ? withoutOpen : whole
+}
+
+/** The number of bytes at the beginning that belong to a sequence which began before, or to a character, unless a part `continues`. */
+async function begunBefore(
+  process: KeptProcess,
+  stream: 'stdout' | 'stderr',
+  { at, bytes }: OutputPiece,
+  continues: boolean,
+): Promise<number> {
+  const before = Math.min(at, SEQUENCE_BYTES)
+  const earlier = await process.read({ stream, from: at - before, maxBytes: before })
+  const known = earlier.at + earlier.bytes.length === at ? earlier.bytes : Buffer.alloc(0)
+  const open = openSequence(known)
+  if (open === 0) return continues ? 0 : continuationsAt(bytes)
+  const begun = known.subarray(known.length - open)
+  for (let count = 1; count <= Math.min(bytes.length, SEQUENCE_BYTES); count += 1)
+    if (openSequence(Buffer.concat([begun, bytes.subarray(0, count)])) === 0) return count
+  return bytes.length
 }
 
 function partOf({ at, total }: OutputPiece, skipped: number, end: number, text: string): OutputPart {
