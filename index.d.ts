@@ -704,6 +704,8 @@ export interface ContractGrants {
   readable: Array<string>
   /** Directories that it may write, and read. */
   writable: Array<string>
+  /** Names of such directories, from which links lead there. */
+  linkedNames: Array<string>
   /** It may read everything. */
   readsAll: boolean
   /** It may reach every host. */

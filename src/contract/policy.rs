@@ -107,6 +107,8 @@ pub struct ContractGrants {
     pub readable: Vec<String>,
     /// Directories that it may write, and read.
     pub writable: Vec<String>,
+    /// Names of such directories, from which links lead there.
+    pub linked_names: Vec<String>,
     /// It may read everything.
     pub reads_all: bool,
     /// It may reach every host.
@@ -115,7 +117,7 @@ pub struct ContractGrants {
     pub not_granted: Option<Vec<String>>,
 }
 
-cross! { ContractGrants => Grants { readable, writable, reads_all, network, not_granted } }
+cross! { ContractGrants => Grants { readable, writable, linked_names, reads_all, network, not_granted } }
 
 #[napi]
 impl ContractPolicy {
@@ -165,13 +167,14 @@ impl ContractPolicy {
     /// What a command's process gets: patterns for whole directories, and no narrower ones.
     #[napi(catch_unwind)]
     pub fn process_grants(&self) -> ContractGrants {
-        let Grants { readable, writable, reads_all, network, not_granted } =
+        let Grants { readable, writable, linked_names, reads_all, network, not_granted } =
             self.0.effective().grants();
         let texts = |paths: Vec<PathBuf>| -> Vec<String> {
             paths.into_iter().filter_map(|path| path.into_os_string().into_string().ok()).collect()
         };
-        let (readable, writable) = (texts(readable), texts(writable));
-        ContractGrants { readable, writable, reads_all, network, not_granted: Some(not_granted) }
+        let [readable, writable, linked_names] = [readable, writable, linked_names].map(texts);
+        let not_granted = Some(not_granted);
+        ContractGrants { readable, writable, linked_names, reads_all, network, not_granted }
     }
 }
 

@@ -125,7 +125,7 @@ pub(crate) fn of_connections(connections: &[Connection]) -> Vec<Denial> {
 }
 
 /// The place of a path as the command meant it, with links followed as far as it exists.
-pub(crate) use paths::{located as located_in, not_permitted};
+pub(crate) use paths::{is_of_commands, located as located_in, not_permitted};
 
 fn end_of(text: &str) -> &str {
     let mut start = text.len().saturating_sub(LOOKED_AT);

@@ -16,6 +16,8 @@ pub struct Grants {
     pub readable: Vec<PathBuf>,
     /// Directories that may be written, and read.
     pub writable: Vec<PathBuf>,
+    /// The names of such directories, or of some around them, from which links lead there.
+    pub linked_names: Vec<PathBuf>,
     /// Everything may be read.
     pub reads_all: bool,
     /// Every host may be reached.
@@ -40,6 +42,7 @@ impl Effective {
             }),
         );
         Grants {
+            linked_names: self.linked_names(&readable),
             reads_all: readable.iter().any(|path| path == Path::new("/")),
             readable,
             writable,
@@ -57,6 +60,17 @@ impl Effective {
         let mut subtrees = sorted(common.unwrap_or_default());
         subtrees.dedup_by(|path, before| path.starts_with(before));
         subtrees
+    }
+
+    /// The names that lead to what may be read.
+    fn linked_names(&self, readable: &[PathBuf]) -> Vec<PathBuf> {
+        let is_readable = |at: &Path| readable.iter().any(|one| at.starts_with(one));
+        let globs = self
+            .sets()
+            .iter()
+            .flat_map(|set| set.paths(Access::Read).iter().chain(set.paths(Access::Write)));
+        let readable = globs.filter(|glob| glob.subtree().is_some_and(is_readable));
+        sorted(readable.filter_map(PathGlob::linked_name).map(Path::to_owned).collect())
     }
 
     fn hosts_are_open(&self) -> bool {

@@ -28,6 +28,8 @@ impl Specificity {
 pub(crate) struct PathGlob {
     /// The directory that everything it matches lies in, or is: absolute, or empty when relative.
     base: PathBuf,
+    /// The directory as it was written, if links lead from there to `base`.
+    named: Option<PathBuf>,
     /// The rest, as it was written.
     rest: String,
     how: How,
@@ -70,7 +72,7 @@ impl PathGlob {
             }
         };
         let specificity = Specificity::new(literals, wildcards);
-        Ok(Self { base, rest: rest.to_owned(), how, specificity })
+        Ok(Self { base, named: None, rest: rest.to_owned(), how, specificity })
     }
 
     pub(crate) fn matches(&self, path: &Path) -> bool {
@@ -86,6 +88,11 @@ impl PathGlob {
     /// The directory, where the pattern is that directory and everything below it.
     pub(crate) fn subtree(&self) -> Option<&Path> {
         matches!(self.how, How::Subtree).then_some(self.base.as_path())
+    }
+
+    /// The name of that directory, if links lead from it to the directory.
+    pub(crate) fn linked_name(&self) -> Option<&Path> {
+        self.named.as_deref().filter(|_| matches!(self.how, How::Subtree))
     }
 
     /// Whether something below `directory` can match.
@@ -161,7 +168,10 @@ pub(crate) fn compile_relative(
 /// directory of a variable: an agent may have made them.
 fn resolved(glob: PathGlob, variables: &Variables) -> Result<PathGlob, Problem> {
     let base = variables.real_outside(&glob.base);
-    if base == glob.base { Ok(glob) } else { PathGlob::new(&base, &glob.rest) }
+    if base == glob.base {
+        return Ok(glob);
+    }
+    Ok(PathGlob { named: Some(glob.base), ..PathGlob::new(&base, &glob.rest)? })
 }
 
 /// A name without wildcards, its escapes undone.

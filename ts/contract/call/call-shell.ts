@@ -107,7 +107,7 @@ export function commandRequest(
   const { limits, sandbox, shell } = scope.host
   const { denyWrite } = sandbox
   const grants = access.policy.processGrants()
-  const { readable, writable, readsAll, network } = grants
+  const { readable, writable, linkedNames, readsAll, network } = grants
   for (const path of writable) {
     // Before the command begins, the call that runs it loads what would be loaded late.
     noteWritablePlace(path)
@@ -120,7 +120,7 @@ export function commandRequest(
     environment: environmentOptions(sandbox.env, reachesAll(sandbox, network)),
     hostEnv: hostVariables(),
     // Long outputs are in the session's directory.
-    grants: { readable: [...readable, directory.path], writable: [...writable, scratch], readsAll, network },
+    grants: { readable: [...readable, directory.path], writable: [...writable, scratch], linkedNames, readsAll, network },
     // The directories of other sessions stay closed.
     denyRead: [...denyRead, directory.base],
     denyWrite,

@@ -82,7 +82,7 @@ impl OpenDirectories {
         self.hold(directory) || self.all().any(|open| open.starts_with(directory))
     }
 
-    fn resolve(&self, root: &Path, closed: Vec<PathBuf>) -> Resolved {
+    fn resolve(&self, root: &Path, closed: Vec<PathBuf>, linked_names: &[PathBuf]) -> Resolved {
         Resolved {
             root: root.to_owned(),
             named_root: root.to_owned(),
@@ -90,6 +90,7 @@ impl OpenDirectories {
             writable: self.writable.clone(),
             readable: self.readable.clone(),
             closed,
+            linked_names: linked_names.to_owned(),
             ..Resolved::default()
         }
     }
@@ -129,7 +130,11 @@ impl SessionOptions {
         let home = home_of(environment);
         let closed = policy.closed_names().resolve(&self.deny_read, root, home.as_deref());
         let directories = policy.workspace().iter().chain(policy.other_directories());
-        let plan = self.sandbox().plan(root, &open.resolve(root, closed), environment);
+        let plan = self.sandbox().plan(
+            root,
+            &open.resolve(root, closed, &self.grants.linked_names),
+            environment,
+        );
         let names = self.names.as_ref().map(|names| {
             Arc::new(Names { within: policy.hosts(), ..Names::clone(&names.names()) })
         });

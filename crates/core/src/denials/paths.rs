@@ -202,9 +202,15 @@ fn working_directories(ended: &Ended<'_>) -> Vec<PathBuf> {
 
 fn is_writable(plan: &Plan, path: &Path) -> bool {
     let is_below = |directory: &Path| path.starts_with(directory);
-    plan.writable.iter().any(|writable| is_below(writable))
-        || NOT_OF_THE_PLAN.iter().any(|directory| is_below(Path::new(directory)))
-        || is_below(&std::env::temp_dir())
+    // A directory for temporary files shows what is granted in it, for reading alone.
+    let is_granted = || plan.readable.iter().any(|readable| is_below(readable));
+    plan.writable.iter().any(|writable| is_below(writable)) || is_of_commands(path) && !is_granted()
+}
+
+/// Whether a path lies where commands have files of their own, or nobody has.
+pub(crate) fn is_of_commands(path: &Path) -> bool {
+    let known = NOT_OF_THE_PLAN.iter().any(|directory| path.starts_with(directory));
+    known || path.starts_with(std::env::temp_dir())
 }
 
 /// The option that would open the path to be read. What the host cannot read itself is not closed by it. Something
