@@ -163,7 +163,7 @@ fn a_session_without_capabilities_reaches_no_network() {
 
 #[test]
 fn a_plan_knows_what_is_open_and_what_was_closed_by_name() {
-    let resolved = open(&[Path::new("/a")], &[]).resolve(Path::new("/"), vec!["/b".into()]);
+    let resolved = open(&[Path::new("/a")], &[]).resolve(Path::new("/"), vec!["/b".into()], &[]);
     assert_eq!(resolved.readable, [PathBuf::from("/a")]);
     assert_eq!(resolved.closed, [PathBuf::from("/b")]);
 }

@@ -44,7 +44,8 @@ impl Place {
         let directory = if above.is_empty() {
             base.ok_or(Errno::BADF)?
         } else {
-            let above = CString::new(above).map_err(|_| Errno::INVAL)?;
+            // As the kernel, which asks for the right to search the directory before it looks at another path.
+            let above = CString::new([above, b"."].concat()).map_err(|_| Errno::INVAL)?;
             Rc::new(look_up(caller, base.as_deref(), &above, OFlags::DIRECTORY)?)
         };
         Ok(Self { directory: Some(directory), name })
