@@ -24,7 +24,122 @@ const SET_ID: Row[] = [
   ['c', C('chmod("a.c", 04755) < 0 ? (perror("chmod a.c"), exit(1)) : 0;', 'stdio unistd stdlib sys/stat'), 'gcc'],
 ]
 
+/** A system call of a number, for which there is no function in libc, in each language that can make one. */
+const syscall = (name: string, number: number, ...args: number[]): Row[] => {
+  const list = [number, ...args].join(', ')
+  return [
+    [
+      `python ${name}`,
+      python(
+        `import ctypes, os; c = ctypes.CDLL(None, use_errno=True)\nif c.syscall(${list}) < 0: raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))`,
+      ),
+      'python3',
+    ],
+    [`c ${name}`, C(`syscall(${list}) < 0 ? (perror("it"), exit(1)) : 0;`), 'gcc'],
+    [
+      `c ${name}, a number`,
+      C(`int e = syscall(${list}) < 0 ? errno : 0; if (e) { printf("failed: %d\\n", e); exit(3); }`, 'stdio unistd stdlib errno'),
+      'gcc',
+    ],
+    [`perl ${name}`, perl(`syscall(${list}) >= 0 or die "it: $!"`), 'perl'],
+  ]
+}
+const isX64 = process.arch === 'x64'
+/** The numbers of x86-64 and of aarch64. */
+const byNumber = (name: string, x64: number, arm64: number, ...args: number[]): Row[] => syscall(name, isX64 ? x64 : arm64, ...args)
+
+const socket = (name: string, args: string): Row[] => [[`python ${name}`, python(`import socket; socket.socket(${args})`), 'python3']]
+
 export const PRIVILEGES: RefusalClass[] = [
+  {
+    name: 'mounts by system calls',
+    says: /cannot mount/u,
+    rows: [
+      ...byNumber('mount', 165, 40, 0, 0, 0, 0, 0),
+      ...byNumber('umount2', 166, 39, 0, 0),
+      ...byNumber('fsopen', 430, 430, 0, 0),
+      ...byNumber('open_tree', 428, 428, 0, 0, 0),
+      ...byNumber('move_mount', 429, 429, 0, 0, 0, 0, 0),
+      ...byNumber('mount_setattr', 442, 442, 0, 0, 0, 0, 0),
+    ],
+  },
+  {
+    name: 'namespaces by system calls',
+    says: /cannot make namespaces/u,
+    rows: [
+      ...byNumber('unshare user', 272, 97, 0x1000_0000),
+      ...byNumber('unshare net', 272, 97, 0x4000_0000),
+      ...byNumber('setns', 308, 268, 0, 0),
+      ...byNumber('clone', 56, 220, 0x1002_0011, 0, 0, 0, 0),
+    ],
+  },
+  {
+    name: 'root directories by system calls',
+    says: /root directory/u,
+    rows: [...byNumber('chroot', 161, 51, 0), ...byNumber('pivot_root', 155, 41, 0, 0)],
+  },
+  {
+    name: 'measuring by system calls',
+    says: /cannot measure/u,
+    rows: [...byNumber('bpf', 321, 280, 0, 0, 0), ...byNumber('perf_event_open', 298, 241, 0, 0, 0, 0, 0)],
+  },
+  {
+    name: 'modules, clocks and names by system calls',
+    says: /rights over the system/u,
+    rows: [
+      ...byNumber('init_module', 175, 105, 0, 0, 0),
+      ...byNumber('finit_module', 313, 273, 0, 0, 0),
+      ...byNumber('delete_module', 176, 106, 0, 0),
+      ...byNumber('settimeofday', 164, 170, 0, 0),
+      ...byNumber('sethostname', 170, 161, 0, 0),
+      ...byNumber('swapon', 167, 224, 0, 0),
+      ...byNumber('reboot', 169, 142, 0, 0, 0, 0),
+      ...byNumber('syslog', 103, 116, 3, 0, 0),
+    ],
+  },
+  {
+    name: 'files by handles',
+    says: /by handles/u,
+    rows: [...byNumber('open_by_handle_at', 304, 265, 0, 0, 0), ...byNumber('fanotify_init', 300, 262, 0, 0)],
+  },
+  {
+    name: 'keyrings and memory by system calls',
+    says: /keyrings|place memory/u,
+    // Libraries try them and do without, so what is printed has to say the error.
+    rows: [
+      ...byNumber('keyctl', 250, 219, 0, -3, 0, 0, 0),
+      ...byNumber('add_key', 248, 217, 0, 0, 0, 0, -3),
+      ...byNumber('userfaultfd', 323, 282, 0),
+      ...byNumber('move_pages', 279, 239, 0, 0, 0, 0, 0, 0),
+    ].filter(([program]) => !program.endsWith('a number')),
+  },
+  {
+    name: 'raw sockets',
+    says: /raw sockets/u,
+    rows: [
+      ...socket('raw', 'socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP'),
+      ...socket('raw 6', 'socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6'),
+      ...socket('packet', 'socket.AF_PACKET, socket.SOCK_RAW, 0'),
+      ...byNumber('raw socket', 41, 198, 2, 3, 1),
+    ],
+  },
+  {
+    name: 'sockets of other families',
+    says: /sockets of the internet and unix sockets alone|are streams/u,
+    rows: [
+      ...socket('vsock', 'socket.AF_VSOCK, socket.SOCK_STREAM'),
+      ...socket('can', 'socket.AF_CAN, socket.SOCK_RAW, 1'),
+      ...socket('unix datagram', 'socket.AF_UNIX, socket.SOCK_DGRAM'),
+    ],
+  },
+  {
+    name: 'devices by system calls',
+    says: /devices/u,
+    rows: [
+      ['c block', C('mknod("n", 060600, 0x700) < 0 ? (perror("n"), exit(1)) : 0;', 'stdio unistd stdlib sys/stat'), 'gcc'],
+      ['perl', perl(`my $n = "n"; syscall(${isX64 ? '133, $n, 020600, 259' : '33, -100, $n, 020600, 259'}) >= 0 or die "it: $!"`), 'perl'],
+    ],
+  },
   { name: 'set-user and set-group bits', says: /rights of its owner or group/u, rows: SET_ID },
   {
     name: 'devices',

@@ -32,7 +32,9 @@
 
 use std::time::Duration;
 
-pub use toolwright_sandbox::background::{Facts, InputState, TerminalSize, Usage, WatchedFacts};
+pub use toolwright_sandbox::background::{
+    CallKind, Facts, InputState, RefusedCall, TerminalSize, Usage, WatchedFacts,
+};
 
 use crate::connections::Connection;
 use crate::exit::Exit;

@@ -60,5 +60,7 @@ pub use channel::{Channel, install_in_child};
 pub use files::FileRules;
 pub(crate) use names::{NamesBroker, Resolver};
 pub use probe::probe;
+#[cfg(test)]
+pub(crate) use program::program_of_on;
 pub use program::{Connections, program, program_of};
 pub use serve::Broker;

@@ -121,7 +121,7 @@ pub(crate) fn refuse(plan: &Plan, layers: &mut Layers, errno: i32) {
 /// The broker of a plan whose connections or calls on names wait for one. With `keeps_absent` there are paths that are
 /// to stay absent.
 pub(crate) fn brokered(
-    (plan, keeps_absent): (&Plan, bool),
+    (plan, filter_plan, keeps_absent): (&Plan, filter::FilterPlan, bool),
     resolver: Option<broker::Resolver>,
     files: Option<FileThread>,
     layers: &mut Layers,
@@ -142,11 +142,9 @@ pub(crate) fn brokered(
         waits: true,
         // What is tried is a call on a name.
         names: true,
-        sockets: owns_sockets(plan),
-        modes: plan.files == Files::Confined,
+        plan: filter_plan,
         closes_openat2: plan.files == Files::Confined || plan.is_git_strict || keeps_absent,
         opens: plan.is_git_strict || keeps_absent,
-        traces: layers.tracing.holds(),
     });
     if let (Some(files), Some(rules)) = (&files, &mut rules) {
         let program = broker::program_of(None, Some(*rules)).map_err(mistake)?;
@@ -155,7 +153,7 @@ pub(crate) fn brokered(
         if hides {
             layers.hidden_git = probed;
         }
-        if rules.sockets {
+        if owns_sockets(plan) {
             layers.own_sockets = probed;
         }
         if rules.waits && rules.names && rules.opens {

@@ -103,8 +103,6 @@ pub(crate) struct CommandEnd {
     pub(crate) usage: Usage,
     /// Whether the worker still looked at it.
     pub(crate) was_watched: bool,
-    /// A port at which it listened when the host had it killed.
-    pub(crate) served_port: Option<u16>,
     /// What its calls had to do with git. `None`: one still does not come to its end.
     pub(crate) git_calls: Option<GitCalls>,
 }
@@ -240,8 +238,10 @@ impl<'w> Command<'w> {
         let none = Some(GitCalls::default());
         let session = self.calls.session.as_ref();
         let git_calls = session.map_or(none, |session| session.end(CALL_TIMEOUT));
-        let (killed, usage) = (self.killed, self.used);
-        CommandEnd { status, killed, usage, was_watched, served_port: self.served_port, git_calls }
+        let (killed, mut usage) = (self.killed, self.used);
+        usage.facts.refused_call = session.and_then(|session| session.refused_call());
+        usage.facts.served_port = self.served_port.map(u32::from);
+        CommandEnd { status, killed, usage, was_watched, git_calls }
     }
 
     fn look(&mut self, inbox: &Inbox) -> io::Result<()> {

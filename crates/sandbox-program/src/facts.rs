@@ -86,6 +86,7 @@ impl Counters {
             refused_processes: more(before.processes, now.processes)
                 .or_else(|| self.were_few(before, now).then_some(0)),
             served_port: None,
+            refused_call: None,
         }
     }
 

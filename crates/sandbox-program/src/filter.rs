@@ -42,9 +42,10 @@ use thiserror::Error;
 
 use toolwright_sandbox::plan::{Files, Network};
 
-mod arguments;
+pub(crate) mod arguments;
 pub(crate) mod assembler;
 pub(crate) mod calls;
+pub(crate) mod reported;
 pub(crate) mod sockets;
 #[cfg(test)]
 pub(crate) mod specification;
@@ -66,7 +67,8 @@ pub struct FilterPlan {
     pub own_ipc: bool,
     /// A process namespace holds.
     pub own_pids: bool,
-    /// A broker makes calls for commands: on names, on unix sockets, and with the set-group bit.
+    /// A broker makes calls for commands: on names, on unix sockets, and with the set-group bit. It also refuses those that
+    /// are [reported].
     pub brokers_files: bool,
     /// Processes of a command may trace each other: a process namespace holds, and its worker can never be traced.
     pub traces: bool,
@@ -94,6 +96,9 @@ fn worker_filter_on(arch: Architecture, plan: FilterPlan) -> Result<Program, Fil
     let mut rules = Rules::new(arch);
     for &(call, errno) in calls::REFUSED {
         rules.add(call, asm.refuse(errno));
+    }
+    if !plan.brokers_files {
+        reported::add(&mut asm, &mut rules, plan, false);
     }
     if !plan.network.is_brokered() && !plan.brokers_files {
         rules.add(calls::PIDFD_GETFD, asm.refuse(libc::EPERM));
@@ -135,10 +140,9 @@ fn worker_filter_on(arch: Architecture, plan: FilterPlan) -> Result<Program, Fil
         for &(call, argument) in calls::MODES {
             rules.add(call, arguments::mode(&mut asm, argument));
         }
-        for &(call, argument) in calls::CHMODS {
-            // The set-group bit of a directory waits for the broker.
-            let mode = if plan.brokers_files { arguments::mode_of_user } else { arguments::mode };
-            rules.add(call, mode(&mut asm, argument));
+        // The set-group bit of a directory waits for the broker.
+        for &(call, argument) in calls::CHMODS.iter().filter(|_| !plan.brokers_files) {
+            rules.add(call, arguments::mode(&mut asm, argument));
         }
         for &(call, argument) in calls::OPENS {
             rules.add(call, arguments::open(&mut asm, argument));
@@ -148,10 +152,6 @@ fn worker_filter_on(arch: Architecture, plan: FilterPlan) -> Result<Program, Fil
         }
     }
     rules.add(calls::IOCTL, arguments::ioctl(&mut asm));
-    rules.add(calls::CLONE, arguments::clone(&mut asm));
-    rules.add(calls::UNSHARE, arguments::unshare(&mut asm));
-    rules.add(calls::SOCKETPAIR, sockets::socketpair(&mut asm, plan));
-    rules.add(calls::SOCKET, sockets::socket(&mut asm, plan));
     rules.finish(asm)
 }
 

@@ -145,7 +145,7 @@ impl Worker {
         // Before the filter, which lets no process change the first one of a namespace.
         let scheduling = Scheduling::yielding();
         let sockets = SocketList::open();
-        let filter = filter::worker_filter(&FilterPlan {
+        let filter_plan = FilterPlan {
             network: plan.network,
             files: plan.files,
             own_net: layers.net.holds() && layers.loopback.holds(),
@@ -153,8 +153,8 @@ impl Worker {
             own_pids: alone,
             brokers_files: files.is_some(),
             traces: layers.tracing.holds(),
-        })
-        .map_err(mistake)?;
+        };
+        let filter = filter::worker_filter(&filter_plan).map_err(mistake)?;
         layers.seccomp = held(filter::install(&filter).as_ref());
         let ground = SocketGround {
             private: tree.map(mounts::Tree::temporary_devices).unwrap_or_default(),
@@ -177,7 +177,7 @@ impl Worker {
             .map(|(thread, supervisor)| thread.confine(confinement, supervisor).map(|()| thread));
         let files = files.transpose().map_err(at(FailedStep::Broker))?;
         let pin = if alone { Vec::new() } else { filter::pin_filter().map_err(mistake)? };
-        let brokered = brokered((plan, !absent.is_empty()), resolver, files, layers)?;
+        let brokered = brokered((plan, filter_plan, !absent.is_empty()), resolver, files, layers)?;
         if let Some(errno) = layers.shortage() {
             return Err((FailedStep::Other, io::Error::from_raw_os_error(errno)));
         }
@@ -295,10 +295,10 @@ impl Worker {
 
     /// The flag is cleared first: as soon as the host knows, it may remove the tree.
     fn report_end(&self, inbox: &Inbox, end: CommandEnd) -> io::Result<bool> {
-        let CommandEnd { status, killed, mut usage, was_watched, served_port, git_calls } = end;
+        let CommandEnd { status, killed, mut usage, was_watched, git_calls } = end;
         if status != 0 {
-            let served_port = served_port.map(u32::from);
-            usage.facts = Facts { served_port, ..self.counters.since() };
+            let Facts { refused_call, served_port, .. } = usage.facts;
+            usage.facts = Facts { refused_call, served_port, ..self.counters.since() };
         }
         if was_watched {
             self.scheduling.attend(false);

@@ -42,6 +42,48 @@ pub struct Facts {
     pub refused_processes: Option<u32>,
     /// A port at which it listened when it was stopped.
     pub served_port: Option<u32>,
+    /// The last system call of it that no command may make.
+    pub refused_call: Option<RefusedCall>,
+}
+
+/// A system call that a command was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RefusedCall {
+    /// What it is for.
+    pub kind: CallKind,
+    /// Whether the command ended soon after it.
+    pub is_recent: bool,
+}
+
+/// What the system calls are for that no command may make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallKind {
+    /// Mounting and unmounting.
+    Mount,
+    /// Making and entering namespaces.
+    Namespace,
+    /// Changing the root directory.
+    Root,
+    /// Making devices.
+    Device,
+    /// Having a file run with the rights of its owner or group.
+    SetId,
+    /// Measuring the system: `perf_event_open`, `bpf`.
+    Measure,
+    /// Keyrings.
+    Keys,
+    /// Where the memory of processes lies, and what happens at a fault in it.
+    Memory,
+    /// Files without a path: by handles, and whole mounts.
+    Handle,
+    /// Clocks, modules and what else the whole system has once.
+    System,
+    /// Packets as they are.
+    RawSocket,
+    /// Unix sockets without connections.
+    Datagram,
+    /// Sockets that are of no network: virtual machines, radios, buses.
+    OtherSocket,
 }
 
 /// Whether a command waits for input, by what the kernel says of its processes.

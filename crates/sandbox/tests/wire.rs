@@ -13,7 +13,9 @@ use std::path::PathBuf;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use toolwright_sandbox::background::{Facts, InputState, TerminalSize, Usage, WatchedFacts};
+use toolwright_sandbox::background::{
+    CallKind, Facts, InputState, RefusedCall, TerminalSize, Usage, WatchedFacts,
+};
 use toolwright_sandbox::layers::{Bound, Layer, Layers};
 use toolwright_sandbox::plan::{FileIdentity, Files, Granted, Limits, Link, Network, Plan};
 use toolwright_sandbox::refused_git::RefusedGit;
@@ -148,6 +150,14 @@ fn replies() -> impl Strategy<Value = Reply> {
                     memory_kills: count(system_us),
                     refused_processes: count(peak_bytes),
                     served_port: count(system_us),
+                    refused_call: made.then_some(RefusedCall {
+                        kind: if user_us % 2 == 0 {
+                            CallKind::Mount
+                        } else {
+                            CallKind::OtherSocket
+                        },
+                        is_recent: system_us % 2 == 0,
+                    }),
                 };
                 let usage = Usage { user_us, system_us, peak_bytes, facts };
                 Reply::Done(status, killed, usage, made, refused)

@@ -11,6 +11,7 @@ mod loopback;
 mod network;
 mod outside_processes;
 mod privileges;
+mod refused_calls;
 mod repositories;
 mod sockets;
 
@@ -51,12 +52,14 @@ pub(crate) fn explain(ended: &Ended<'_>, denials: &[Denial]) -> Option<String> {
     limits::memory(ended, denials)
         .or_else(|| network::note(ended, &calls))
         .or_else(|| loopback::note(ended))
+        .or_else(|| refused_calls::recent(ended))
         .or_else(|| repositories::unreachable(ended))
         .or_else(|| sockets::note(ended))
         .or_else(|| {
             denials.iter().rfind(|one| one.layer == Layer::Files).map(|one| file(ended, one))
         })
         .or_else(|| limits::note(ended, denials))
+        .or_else(|| refused_calls::said(ended))
         .or_else(|| privileges::note(ended, &calls))
         .or_else(|| outside_processes::note(ended))
 }

@@ -66,7 +66,7 @@ fn program_on(arch: Architecture) -> Result<Program, FilterTooLong> {
     program_of_on(arch, Some(Connections::Loopback), None)
 }
 
-pub(super) fn program_of_on(
+pub(crate) fn program_of_on(
     arch: Architecture,
     connections: Option<Connections>,
     files: Option<FileRules>,
@@ -74,7 +74,7 @@ pub(super) fn program_of_on(
     let mut asm = Assembler::default();
     let mut rules = Rules::new(arch);
     rules.add(calls::PIDFD_GETFD, asm.refuse(libc::EPERM));
-    if !files.is_some_and(|files| files.traces) {
+    if !files.is_some_and(|files| files.plan.traces) {
         rules.add(calls::PROCESS_VM_READV, asm.refuse(libc::EPERM));
     }
     if let Some(files) = files {

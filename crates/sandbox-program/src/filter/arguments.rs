@@ -33,8 +33,7 @@ pub(super) const IOPRIO_WHO_USER: u32 = 3;
 
 /// The bits that let a program run with the rights of its owner or group, and those of `open` with
 /// which it makes a file and looks at the mode.
-const SET_ID: u32 = 0o6000;
-const SET_USER: u32 = 0o4000;
+pub(crate) const SET_ID: u32 = 0o6000;
 const O_CREAT: u32 = 0o100;
 const O_TMPFILE: u32 = 0o20_000_000;
 
@@ -56,11 +55,6 @@ fn refuse_any(asm: &mut Assembler, values: &[u32]) -> At {
 /// stays there after it, for others to run.
 pub(super) fn mode(asm: &mut Assembler, argument: u32) -> At {
     refuse_if(asm, argument, Test::AnyBit, SET_ID)
-}
-
-/// The same without the bit of the owner alone.
-pub(super) fn mode_of_user(asm: &mut Assembler, argument: u32) -> At {
-    refuse_if(asm, argument, Test::AnyBit, SET_USER)
 }
 
 /// The same for a file that `open` makes; its flags are in the argument before the mode.
@@ -89,15 +83,17 @@ pub(super) fn ioctl(asm: &mut Assembler) -> At {
     refuse_any(asm, &[&[TIOCSTI, TIOCLINUX, TIOCSETD][..], &MAKE_ENTRIES].concat())
 }
 
-pub(super) fn clone(asm: &mut Assembler) -> At {
-    refuse_if(asm, 0, Test::AnyBit, CLONE_NEW)
+pub(super) fn clone(asm: &mut Assembler, refused: At) -> At {
+    let allow = asm.allow();
+    let tested = asm.branch(Test::AnyBit, CLONE_NEW, refused, allow);
+    asm.load(low(0), tested)
 }
 
-pub(super) fn unshare(asm: &mut Assembler) -> At {
-    let (allow, refuse) = (asm.allow(), asm.refuse(libc::EPERM));
-    let lower = asm.branch(Test::AnyBit, !UNSHARE_HARMLESS, refuse, allow);
+pub(super) fn unshare(asm: &mut Assembler, refused: At) -> At {
+    let allow = asm.allow();
+    let lower = asm.branch(Test::AnyBit, !UNSHARE_HARMLESS, refused, allow);
     let lower = asm.load(low(0), lower);
-    let upper = asm.branch(Test::Equal, 0, lower, refuse);
+    let upper = asm.branch(Test::Equal, 0, lower, refused);
     asm.load(high(0), upper)
 }
 

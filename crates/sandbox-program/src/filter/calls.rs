@@ -2,6 +2,9 @@
 //! tested everywhere.
 
 use libc::{ENOSYS, EPERM};
+use toolwright_sandbox::background::CallKind::{
+    self, Handle, Keys, Measure, Memory, Mount, Namespace, Root, System,
+};
 
 /// The architecture that a call's number belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,6 +142,9 @@ pub(crate) const FCHMODAT2: Call = alike(452);
 /// Calls that make a file with a mode, and in which argument that is.
 pub(crate) const MODES: &[(Call, u32)] = &[(CREAT, 1), (MKNOD, 1), (MKNODAT, 2)];
 
+/// Those of them that make what is no file.
+pub(crate) const NODES: &[(Call, u32)] = &[(MKNOD, 1), (MKNODAT, 2)];
+
 /// Calls that change a mode.
 pub(crate) const CHMODS: &[(Call, u32)] =
     &[(CHMOD, 1), (FCHMOD, 1), (call(268, 53), 2), (FCHMODAT2, 2)];
@@ -149,75 +155,81 @@ pub(crate) const OPENS: &[(Call, u32)] = &[(OPEN, 2), (OPENAT, 3)];
 /// Its mode and flags are in memory, where no filter can read them. Programs fall back to `openat`.
 pub(crate) const OPENAT2: Call = alike(437);
 
-/// Refused whatever the arguments are.
+/// Refused whatever the arguments are, also to the worker.
 pub(crate) const REFUSED: &[(Call, i32)] = &[
-    // What processes have in common, and where their memory lies.
-    (call(312, 272), EPERM), // kcmp
-    (call(256, 238), EPERM), // migrate_pages
-    (call(279, 239), EPERM), // move_pages
-    // Parts of the kernel with a long history of holes.
-    (call(321, 280), EPERM), // bpf
-    (call(298, 241), EPERM), // perf_event_open
-    (call(323, 282), EPERM), // userfaultfd
-    (alike(425), ENOSYS),    // io_uring_setup: it makes calls that no filter sees
-    (alike(426), ENOSYS),    // io_uring_enter
-    (alike(427), ENOSYS),    // io_uring_register
-    // Keyrings have no namespace and outlive the command.
-    (call(248, 217), ENOSYS), // add_key
-    (call(249, 218), ENOSYS), // request_key
-    (call(250, 219), ENOSYS), // keyctl
+    // io_uring makes calls that no filter sees.
+    (alike(425), ENOSYS), // io_uring_setup
+    (alike(426), ENOSYS), // io_uring_enter
+    (alike(427), ENOSYS), // io_uring_register
     // Its flags are in memory, where no filter can read them. libc falls back to clone.
     (alike(435), ENOSYS), // clone3
-    // Namespaces and mounts.
-    (call(308, 268), EPERM), // setns
-    (call(161, 51), EPERM),  // chroot
-    (call(155, 41), EPERM),  // pivot_root
-    (call(165, 40), EPERM),  // mount
-    (call(166, 39), EPERM),  // umount2
-    (alike(428), EPERM),     // open_tree
-    (alike(429), EPERM),     // move_mount
-    (alike(430), EPERM),     // fsopen
-    (alike(431), EPERM),     // fsconfig
-    (alike(432), EPERM),     // fsmount
-    (alike(433), EPERM),     // fspick
-    (alike(442), EPERM),     // mount_setattr
-    (alike(467), EPERM),     // open_tree_attr
-    // Files without a path: past every mount.
-    (call(304, 265), EPERM), // open_by_handle_at
-    (call(212, 18), EPERM),  // lookup_dcookie
-    (call(300, 262), EPERM), // fanotify_init
-    (call(301, 263), EPERM), // fanotify_mark
-    // The machine.
-    (call(169, 142), EPERM), // reboot
-    (call(246, 104), EPERM), // kexec_load
-    (call(320, 294), EPERM), // kexec_file_load
-    (call(175, 105), EPERM), // init_module
-    (call(313, 273), EPERM), // finit_module
-    (call(176, 106), EPERM), // delete_module
-    (call(167, 224), EPERM), // swapon
-    (call(168, 225), EPERM), // swapoff
-    (call(163, 89), EPERM),  // acct
-    (call(179, 60), EPERM),  // quotactl
-    (alike(443), EPERM),     // quotactl_fd
-    (call(103, 116), EPERM), // syslog
-    (call(153, 58), EPERM),  // vhangup
-    (call(170, 161), EPERM), // sethostname
-    (call(171, 162), EPERM), // setdomainname
-    (call(180, 42), EPERM),  // nfsservctl
-    // Clocks.
-    (call(159, 171), EPERM), // adjtimex
-    (call(164, 170), EPERM), // settimeofday
-    (call(227, 112), EPERM), // clock_settime
-    (call(305, 266), EPERM), // clock_adjtime
+    // Parts of the kernel with a long history of holes.
+    (call(212, 18), EPERM), // lookup_dcookie
+    (call(180, 42), EPERM), // nfsservctl
     // The processor's own doors, and calls that are long gone.
     (only_x86_64(154), EPERM), // modify_ldt
-    (only_x86_64(172), EPERM), // iopl
-    (only_x86_64(173), EPERM), // ioperm
     (only_x86_64(134), EPERM), // uselib
     (only_x86_64(156), EPERM), // _sysctl
     (only_x86_64(174), EPERM), // create_module
     (only_x86_64(177), EPERM), // get_kernel_syms
     (only_x86_64(178), EPERM), // query_module
+];
+
+/// Refused whatever the arguments are, and reported where a worker answers calls: what they are for.
+pub(crate) const REPORTED: &[(Call, i32, CallKind)] = &[
+    // What processes have in common, and where their memory lies.
+    (call(312, 272), EPERM, Memory), // kcmp
+    (call(256, 238), EPERM, Memory), // migrate_pages
+    (call(279, 239), EPERM, Memory), // move_pages
+    // Parts of the kernel with a long history of holes.
+    (call(321, 280), EPERM, Measure), // bpf
+    (call(298, 241), EPERM, Measure), // perf_event_open
+    (call(323, 282), EPERM, Memory),  // userfaultfd
+    // Keyrings have no namespace and outlive the command.
+    (call(248, 217), ENOSYS, Keys), // add_key
+    (call(249, 218), ENOSYS, Keys), // request_key
+    (call(250, 219), ENOSYS, Keys), // keyctl
+    // Namespaces and mounts.
+    (call(308, 268), EPERM, Namespace), // setns
+    (call(161, 51), EPERM, Root),       // chroot
+    (call(155, 41), EPERM, Root),       // pivot_root
+    (call(165, 40), EPERM, Mount),      // mount
+    (call(166, 39), EPERM, Mount),      // umount2
+    (alike(428), EPERM, Mount),         // open_tree
+    (alike(429), EPERM, Mount),         // move_mount
+    (alike(430), EPERM, Mount),         // fsopen
+    (alike(431), EPERM, Mount),         // fsconfig
+    (alike(432), EPERM, Mount),         // fsmount
+    (alike(433), EPERM, Mount),         // fspick
+    (alike(442), EPERM, Mount),         // mount_setattr
+    (alike(467), EPERM, Mount),         // open_tree_attr
+    // Files without a path: past every mount.
+    (call(304, 265), EPERM, Handle), // open_by_handle_at
+    (call(300, 262), EPERM, Handle), // fanotify_init
+    (call(301, 263), EPERM, Handle), // fanotify_mark
+    // The machine.
+    (call(169, 142), EPERM, System),   // reboot
+    (call(246, 104), EPERM, System),   // kexec_load
+    (call(320, 294), EPERM, System),   // kexec_file_load
+    (call(175, 105), EPERM, System),   // init_module
+    (call(313, 273), EPERM, System),   // finit_module
+    (call(176, 106), EPERM, System),   // delete_module
+    (call(167, 224), EPERM, System),   // swapon
+    (call(168, 225), EPERM, System),   // swapoff
+    (call(163, 89), EPERM, System),    // acct
+    (call(179, 60), EPERM, System),    // quotactl
+    (alike(443), EPERM, System),       // quotactl_fd
+    (call(103, 116), EPERM, System),   // syslog
+    (call(153, 58), EPERM, System),    // vhangup
+    (call(170, 161), EPERM, System),   // sethostname
+    (call(171, 162), EPERM, System),   // setdomainname
+    (only_x86_64(172), EPERM, System), // iopl
+    (only_x86_64(173), EPERM, System), // ioperm
+    // Clocks.
+    (call(159, 171), EPERM, System), // adjtimex
+    (call(164, 170), EPERM, System), // settimeofday
+    (call(227, 112), EPERM, System), // clock_settime
+    (call(305, 266), EPERM, System), // clock_adjtime
 ];
 
 /// Other processes' memory and registers.

@@ -7,6 +7,7 @@ use toolwright_sandbox::plan::{Files, Network};
 const UNIX: u32 = libc::AF_UNIX.unsigned_abs();
 const INET: u32 = libc::AF_INET.unsigned_abs();
 const INET6: u32 = libc::AF_INET6.unsigned_abs();
+const ALG: u32 = libc::AF_ALG.unsigned_abs();
 const NETLINK: u32 = libc::AF_NETLINK.unsigned_abs();
 
 const STREAM: u32 = libc::SOCK_STREAM.unsigned_abs();
@@ -45,10 +46,21 @@ pub(crate) fn unix_is_open(network: Network, files: Files) -> bool {
     network == Network::Open && files == Files::Full
 }
 
+/// What becomes of sockets that are closed.
+#[derive(Clone, Copy)]
+pub(super) struct Closed {
+    /// Of a family that is open in part.
+    pub(super) kind: At,
+    /// Of a family that is not.
+    pub(super) family: At,
+}
+
 /// `socket(family, type, protocol)`.
-pub(super) fn socket(asm: &mut Assembler, plan: FilterPlan) -> At {
-    let (allow, closed) = (asm.allow(), asm.refuse(libc::EACCES));
-    let absent = asm.refuse(libc::EAFNOSUPPORT);
+pub(super) fn socket(asm: &mut Assembler, plan: FilterPlan, closed: Closed) -> At {
+    let (allow, Closed { kind: closed, family: absent }) = (asm.allow(), closed);
+    // OpenSSL looks for the cryptography of the kernel, and does without.
+    let unknown = asm.refuse(libc::EAFNOSUPPORT);
+    let other = asm.any_of(&[ALG], unknown, absent);
     let internet = internet(plan);
     // It lists the interfaces of the command's own namespace.
     let netlink = if matches!(internet, Internet::All | Internet::TcpAndUdp) {
@@ -56,23 +68,23 @@ pub(super) fn socket(asm: &mut Assembler, plan: FilterPlan) -> At {
         let route = asm.any_of(&[ROUTE], allow, other);
         asm.load(low(2), route)
     } else {
-        absent
+        unknown
     };
     let inet = match internet {
         Internet::All => {
             let kind = asm.any_of(&[PACKET], closed, allow);
             masked_type(asm, kind)
         }
-        Internet::TcpAndUdp => stream_or(asm, &[STREAM, DGRAM], &[0, TCP, UDP]),
-        Internet::Tcp => stream_or(asm, &[STREAM], &[0, TCP]),
+        Internet::TcpAndUdp => stream_or(asm, (&[STREAM, DGRAM], &[0, TCP, UDP]), closed),
+        Internet::Tcp => stream_or(asm, (&[STREAM], &[0, TCP]), closed),
         Internet::Closed => closed,
     };
-    let next = asm.any_of(&[INET, INET6], inet, absent);
+    let next = asm.any_of(&[INET, INET6], inet, other);
     let next = asm.any_of(&[NETLINK], netlink, next);
     let unix = if unix_is_open(plan.network, plan.files) {
         allow
     } else if plan.brokers_files {
-        connected_types(asm)
+        connected_types(asm, closed)
     } else {
         closed
     };
@@ -81,8 +93,8 @@ pub(super) fn socket(asm: &mut Assembler, plan: FilterPlan) -> At {
 }
 
 /// Pairs of one of the types with one of the protocols. The kernel refuses impossible pairs.
-fn stream_or(asm: &mut Assembler, types: &[u32], protocols: &[u32]) -> At {
-    let (allow, closed) = (asm.allow(), asm.refuse(libc::EACCES));
+fn stream_or(asm: &mut Assembler, (types, protocols): (&[u32], &[u32]), closed: At) -> At {
+    let allow = asm.allow();
     let other = asm.refuse(libc::EPROTONOSUPPORT);
     let protocol = asm.any_of(protocols, allow, other);
     let protocol = asm.load(low(2), protocol);
@@ -92,16 +104,20 @@ fn stream_or(asm: &mut Assembler, types: &[u32], protocols: &[u32]) -> At {
 
 /// `socketpair(family, type, …)`: pairs of unix sockets that are connected for good. A datagram
 /// socket is not: it can send to any address, and a raw one is a datagram socket.
-pub(super) fn socketpair(asm: &mut Assembler, plan: FilterPlan) -> At {
+pub(super) fn socketpair(asm: &mut Assembler, plan: FilterPlan, closed: Closed) -> At {
     let (allow, absent) = (asm.allow(), asm.refuse(libc::EAFNOSUPPORT));
-    let unix = if unix_is_open(plan.network, plan.files) { allow } else { connected_types(asm) };
+    let unix = if unix_is_open(plan.network, plan.files) {
+        allow
+    } else {
+        connected_types(asm, closed.kind)
+    };
     let family = asm.any_of(&[UNIX], unix, absent);
     asm.load(low(0), family)
 }
 
 /// Types that send only to what they are connected to.
-fn connected_types(asm: &mut Assembler) -> At {
-    let (allow, closed) = (asm.allow(), asm.refuse(libc::EACCES));
+fn connected_types(asm: &mut Assembler, closed: At) -> At {
+    let allow = asm.allow();
     let kind = asm.any_of(&[STREAM, SEQPACKET], allow, closed);
     masked_type(asm, kind)
 }

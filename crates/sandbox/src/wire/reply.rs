@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::codec::{Malformed, Reader, Wire, read_whole, wire_enum, wire_struct};
 use super::message::{FRAME_HEADER, framed};
-use crate::background::{Facts, InputState, Usage};
+use crate::background::{CallKind, Facts, InputState, RefusedCall, Usage};
 use crate::layers::{Bound, Layer, Layers};
 use crate::refused_git::RefusedGit;
 use crate::step::FailedStep;
@@ -78,7 +78,23 @@ wire_enum!(Reply {
 });
 wire_enum!(RefusedGit { 0 = Link(path), 1 = Form(path) });
 wire_struct!(Usage { user_us, system_us, peak_bytes, facts });
-wire_struct!(Facts { unreachable, memory_kills, refused_processes, served_port });
+wire_struct!(Facts { unreachable, memory_kills, refused_processes, served_port, refused_call });
+wire_struct!(RefusedCall { kind, is_recent });
+wire_enum!(CallKind {
+    0 = Mount,
+    1 = Namespace,
+    2 = Root,
+    3 = Device,
+    4 = SetId,
+    5 = Measure,
+    6 = Keys,
+    7 = Memory,
+    8 = Handle,
+    9 = System,
+    10 = RawSocket,
+    11 = Datagram,
+    12 = OtherSocket,
+});
 wire_enum!(InputState { 0 = Busy, 1 = Waiting, 2 = Unknown });
 
 impl Reply {

@@ -14,26 +14,14 @@ const REFUSED: [(&str, &[&str], &str); 7] = [
         &[],
         "commands cannot trace processes of others; print what you need to know instead",
     ),
-    (
-        "perf bpftrace bpftool trace-cmd",
-        &["no permission to enable"],
-        "commands cannot measure the system; measure in the program itself",
-    ),
-    (
-        "unshare bwrap nsenter firejail runc crun podman buildah",
-        &["permission denied"],
-        "commands cannot make namespaces, they run in some already; run the program itself",
-    ),
+    ("perf bpftrace bpftool trace-cmd", &["no permission to enable"], MEASURE),
+    ("unshare bwrap nsenter firejail runc crun podman buildah", &["permission denied"], NAMESPACES),
     (
         "mount umount losetup swapon fusermount fusermount3",
         &["permission denied", "must be superuser", "loop device"],
-        "commands cannot mount; work with directories",
+        MOUNT,
     ),
-    (
-        "chroot pivot_root",
-        &[],
-        "commands cannot change their root directory; work with paths below the directory",
-    ),
+    ("chroot pivot_root", &[], ROOT),
     ("mknod", &["permission denied"], DEVICES),
     (
         "dmesg insmod modprobe rmmod iptables nft sysctl hwclock reboot setcap chattr swapoff",
@@ -42,9 +30,16 @@ const REFUSED: [(&str, &[&str], &str); 7] = [
     ),
 ];
 
-const DEVICES: &str = "commands cannot make devices; use a pipe (mkfifo) or a file";
-const SYSTEM: &str = "commands have no rights over the system; do without it";
-const SET_ID: &str =
+pub(super) const MEASURE: &str =
+    "commands cannot measure the system; measure in the program itself";
+pub(super) const NAMESPACES: &str =
+    "commands cannot make namespaces, they run in some already; run the program itself";
+pub(super) const MOUNT: &str = "commands cannot mount; work with directories";
+pub(super) const ROOT: &str =
+    "commands cannot change their root directory; work with paths below the directory";
+pub(super) const DEVICES: &str = "commands cannot make devices; use a pipe (mkfifo) or a file";
+pub(super) const SYSTEM: &str = "commands have no rights over the system; do without it";
+pub(super) const SET_ID: &str =
     "a file cannot become one that runs with the rights of its owner or group; leave that bit out";
 
 /// What nothing else is said of.
@@ -65,10 +60,10 @@ pub(super) fn note(ended: &Ended<'_>, calls: &[Vec<String>]) -> Option<String> {
     let lower: Vec<String> = ended.ends().map(str::to_lowercase).collect();
     let says = |words: &[&str]| lower.iter().any(|text| words.iter().any(|one| text.contains(one)));
     if let Some((_, what)) = PHRASES.iter().find(|(words, _)| says(&[words])) {
-        return Some(said(what));
+        return Some(this_is(what));
     }
     if says(&["no new privileges", "effective uid is not 0"]) {
-        return Some(said("sudo, su and other programs gain no rights; work as this user"));
+        return Some(this_is("sudo, su and other programs gain no rights; work as this user"));
     }
     if says(&["invalid argument"])
         && let Some(note) = groups(calls)
@@ -82,19 +77,19 @@ pub(super) fn note(ended: &Ended<'_>, calls: &[Vec<String>]) -> Option<String> {
             && matches!(&**name, "chmod" | "install" | "mkdir")
             && arguments.iter().any(|one| sets_id(one))
         {
-            return Some(said(SET_ID));
+            return Some(this_is(SET_ID));
         }
         if is_not_permitted && matches!(&**name, "chown" | "chgrp") {
-            return Some(said(
+            return Some(this_is(
                 "commands act for one user; leave the owner as it is, or have the user change it",
             ));
         }
         let listed = |(programs, words, _): &&(&str, &[&str], &str)| {
             (is_not_permitted || says(words)) && programs.split(' ').any(|one| one == name)
         };
-        REFUSED.iter().find(listed).map(|(_, _, what)| said(what))
+        REFUSED.iter().find(listed).map(|(_, _, what)| this_is(what))
     });
-    by_program.or_else(|| changes_mode(ended).then(|| said(SET_ID)))
+    by_program.or_else(|| changes_mode(ended).then(|| this_is(SET_ID)))
 }
 
 /// Whether the mode of a file could not be changed that is its owner's: the kernel refuses that for nothing but its bits.
@@ -104,7 +99,7 @@ fn changes_mode(ended: &Ended<'_>) -> bool {
     not_permitted(ended, &MODES).iter().any(|path| host_may_change_mode(path))
 }
 
-fn said(what: &str) -> String {
+pub(super) fn this_is(what: &str) -> String {
     format!("This is the sandbox: {what}.")
 }
 

@@ -1,11 +1,23 @@
 //! Unix sockets of programs on the host.
 
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
 
 use toolwright_names::printable_path;
 use toolwright_sandbox::plan::{Files, Network};
 
 use crate::denials::{Ended, paths};
+
+/// Whether some program of the host has a socket of this name. That of a program which has ended is in nobody's way.
+fn is_served(path: &Path) -> bool {
+    #[expect(clippy::disallowed_methods, reason = "commands cannot write the kernel's list")]
+    let Ok(list) = std::fs::read("/proc/net/unix") else { return true };
+    let Some(name) = path.file_name().map(OsStrExt::as_bytes) else { return true };
+    list.split(|byte| *byte == b'\n').any(|line| {
+        line.strip_suffix(name).is_some_and(|rest| matches!(rest.last(), Some(b'/' | b' ')))
+    })
+}
 
 /// A line about a connection or a refusal that names a socket of the host.
 pub(super) fn note(ended: &Ended<'_>) -> Option<String> {
@@ -34,6 +46,7 @@ pub(super) fn note(ended: &Ended<'_>) -> Option<String> {
             .into_iter()
             .filter_map(|word| paths::located(ended.directory, &word))
             .find(|path| path.symlink_metadata().is_ok_and(|data| data.file_type().is_socket()))
+            .filter(|path| is_served(path))
     };
     let mut lines = ended.ends().flat_map(str::lines).filter(is_about).peekable();
     lines.peek()?;

@@ -1,4 +1,4 @@
-use toolwright_exec::process::Facts;
+use toolwright_exec::process::{CallKind, Facts, RefusedCall};
 use toolwright_sandbox::plan::{Files, Limits, Network, Plan};
 
 use super::*;
@@ -57,7 +57,7 @@ impl Scene {
             unreachable: Some(0),
             memory_kills: Some(0),
             refused_processes: Some(0),
-            served_port: None,
+            ..Facts::default()
         };
         Self { plan, facts, directory, _socket: socket }
     }
@@ -85,6 +85,47 @@ impl Scene {
     pub(super) fn failed(&self, line: &str, printed: &str) -> Option<String> {
         self.note(line, &End::Exited(Exit::Code(1)), printed, Door::Tools)
     }
+}
+
+/// A call that was refused counts, whatever was printed; long before the end only if the error was printed too.
+#[test]
+fn a_refused_call_is_named_by_what_it_is_for() {
+    let mut scene = Scene::new();
+    let refused = |kind, is_recent| Some(RefusedCall { kind, is_recent });
+    for (kind, words) in [
+        (CallKind::Mount, "cannot mount"),
+        (CallKind::Namespace, "cannot make namespaces"),
+        (CallKind::Root, "root directory"),
+        (CallKind::Device, "cannot make devices"),
+        (CallKind::SetId, "rights of its owner or group"),
+        (CallKind::Measure, "cannot measure"),
+        (CallKind::Handle, "by handles"),
+        (CallKind::System, "no rights over the system"),
+        (CallKind::RawSocket, "no raw sockets"),
+    ] {
+        for printed in ["", "failed: 1", "it: Operation not permitted"] {
+            scene.facts.refused_call = refused(kind, true);
+            let note = scene.failed("./a", printed).expect("a note");
+            assert!(note.starts_with("This is the sandbox: ") && note.contains(words), "{note}");
+            scene.facts.refused_call = refused(kind, false);
+            let is_said = printed.contains("not permitted");
+            assert_eq!(scene.failed("./a", printed).is_some(), is_said, "{kind:?} {printed}");
+        }
+        assert_eq!(scene.note("./a", &End::Exited(Exit::Code(0)), "", Door::Tools), None);
+    }
+    for (kind, printed) in [
+        (CallKind::Keys, "keyctl: Function not implemented"),
+        (CallKind::Memory, "OSError: [Errno 1] Operation not permitted"),
+        (CallKind::Datagram, "PermissionError: [Errno 13] Permission denied"),
+        (CallKind::OtherSocket, "OSError: [Errno 97] Address family not supported by protocol"),
+    ] {
+        scene.facts.refused_call = refused(kind, true);
+        assert!(scene.failed("./a", printed).is_some(), "{kind:?}");
+        assert_eq!(scene.failed("./a", "1 test failed"), None, "{kind:?}");
+    }
+    scene.plan.files = Files::Full;
+    scene.facts.refused_call = refused(CallKind::Mount, true);
+    assert_eq!(scene.failed("./a", "it: Operation not permitted"), None);
 }
 
 const KILLED: i32 = 128 + 9;
@@ -244,7 +285,7 @@ fn a_hint_names_what_the_host_of_its_reader_has() {
         unreachable: Some(1),
         memory_kills: Some(0),
         refused_processes: Some(1),
-        served_port: None,
+        ..Facts::default()
     };
     let end = End::Exited(Exit::Code(1));
     for (printed, words) in [

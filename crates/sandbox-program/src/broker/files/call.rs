@@ -126,6 +126,15 @@ pub(in crate::broker) fn is_file_call(notification: &Notification) -> bool {
     kind(notification).is_some()
 }
 
+/// Whether it is one that makes a device.
+pub(super) fn makes_device(notification: &Notification) -> bool {
+    let is = |call: calls::Call| call.number(Architecture::OURS) == Some(notification.number);
+    let mode = calls::NODES.iter().find(|(call, _)| is(*call)).map(|&(_, argument)| {
+        notification.args.get(argument as usize).copied().map_or(0, word) & libc::S_IFMT
+    });
+    matches!(mode, Some(libc::S_IFCHR | libc::S_IFBLK))
+}
+
 /// What a thread may change of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {

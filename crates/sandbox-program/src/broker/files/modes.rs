@@ -17,7 +17,8 @@ use crate::broker::caller::Caller;
 use crate::broker::listener::Notification;
 use crate::filter::{Architecture, calls};
 
-const BITS: u32 = 0o7777;
+/// All but that of the owner.
+const BITS: u32 = 0o3777;
 
 /// A change of a mode, with all that was the caller's.
 pub(super) struct ModeCall {
@@ -44,18 +45,20 @@ impl ModeCall {
     ) -> Result<Self, Errno> {
         let is = |call: calls::Call| call.number(Architecture::OURS) == Some(notification.number);
         let [first, second, third, fourth, ..] = notification.args;
+        let mode = if is(calls::CHMOD) || is(calls::FCHMOD) { second } else { third };
+        // The bit of the owner means nothing for a directory, and is no command's to set.
+        if word(mode) & libc::S_ISUID != 0 {
+            return Err(Errno::PERM);
+        }
         if is(calls::FCHMOD) {
             let opened = Caller::new(notification.thread)?.descriptor(int(first))?;
             if fcntl_getfl(&opened)?.contains(OFlags::PATH) {
                 return Err(Errno::BADF);
             }
-            return Ok(Self { target: Target::Opened(opened), mode: word(second) });
+            return Ok(Self { target: Target::Opened(opened), mode: word(mode) });
         }
-        let (base, address, mode) = if is(calls::CHMOD) {
-            (libc::AT_FDCWD, first, second)
-        } else {
-            (int(first), second, third)
-        };
+        let (base, address) =
+            if is(calls::CHMOD) { (libc::AT_FDCWD, first) } else { (int(first), second) };
         let flags = if is(calls::FCHMODAT2) { int(fourth) } else { 0 };
         if flags & !(libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH) != 0 {
             return Err(Errno::INVAL);

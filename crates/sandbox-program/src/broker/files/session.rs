@@ -2,16 +2,18 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
+use toolwright_sandbox::background::{CallKind, RefusedCall};
 use toolwright_sandbox::refused_git::RefusedGit;
 
-use super::call::{changes, is_file_call};
+use super::call::{changes, is_file_call, makes_device};
 use super::modes::is_mode_call;
 use super::performer::{Answer, Late, Performer};
 use crate::broker::listener::{Handed, Listener, Notification};
+use crate::filter::reported;
 use crate::reaped::Stopped;
 
 /// The calls of a command on names, and whether one is being made.
@@ -53,12 +55,16 @@ struct State {
     is_busy: bool,
     is_awaited: bool,
     git: GitCalls,
+    /// The last call that no command may make, and when it came.
+    refused_call: Option<(CallKind, Instant)>,
 }
 
 /// How long a call is left alone that waits for another process.
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
 /// How many calls may wait for other processes. Each costs the worker descriptors.
 const MAX_LATE: usize = 256;
+/// How long before its end a command was refused what it failed of, also on a machine that is busy.
+const RECENT: Duration = Duration::from_secs(2);
 /// More refusals are dropped.
 const MAX_REFUSED: usize = 16;
 
@@ -155,8 +161,18 @@ impl Session {
             return None;
         }
         let id = notification.id;
+        if let Some((errno, kind)) = reported::answer(notification.number, &notification.args) {
+            if let Some(kind) = kind {
+                self.note_refused(kind);
+            }
+            self.listener.answer(id, Err(errno));
+            return None;
+        }
         if is_mode_call(&notification) {
             let result = performer.change_mode(&notification, || self.listener.is_valid(id));
+            if matches!(result, Err(Errno::PERM)) {
+                self.note_refused(CallKind::SetId);
+            }
             return self.end_call(performer, id, result);
         }
         if !is_file_call(&notification) {
@@ -171,6 +187,9 @@ impl Session {
             };
         }
         let result = performer.answer(&notification, || self.listener.is_valid(id));
+        if matches!(result, Err(Errno::PERM | Errno::ACCESS)) && makes_device(&notification) {
+            self.note_refused(CallKind::Device);
+        }
         let (made, refused) = (performer.take_made(), performer.take_refused());
         if made || !refused.is_empty() {
             let GitCalls { made_directories, refused: all } = &mut self.lock().git;
@@ -213,6 +232,16 @@ impl Session {
         };
         self.listener.answer(id, result);
         None
+    }
+
+    fn note_refused(&self, kind: CallKind) {
+        self.lock().refused_call = Some((kind, Instant::now()));
+    }
+
+    /// The last call of the command that no command may make.
+    pub(crate) fn refused_call(&self) -> Option<RefusedCall> {
+        let (kind, at) = self.lock().refused_call?;
+        Some(RefusedCall { kind, is_recent: at.elapsed() < RECENT })
     }
 
     /// Has the thread let a process go that it is the tracer of.
