@@ -29,35 +29,45 @@ afterAll(async () => {
 const shown = (door: string, [program, script]: Row, { note, denials, output }: Told): string =>
   `${door}, ${program}: ${script.slice(0, 200)}\n  note: ${note}\n  denials: ${denials.join(', ')}\n  printed: ${output.trim().slice(-400)}`
 
+/** Runs rows whose programs are here at each door, on all lanes, and hands over what each was told, with a text about it. */
+async function runAll(
+  rows: readonly Row[],
+  { options, inSessions = true }: Pick<RefusalClass, 'options' | 'inSessions'>,
+  tell: (told: Told, text: string) => void,
+): Promise<void> {
+  const doors = await Promise.all(
+    lanes.map(async (lane) => {
+      const session = inSessions ? await lane.session(options) : undefined
+      return { lane, session, runs: { tools: lane.tools(options), ...(session && { session }) } }
+    }),
+  )
+  await spread(lanes, rows.filter(isHere), async (lane, row) => {
+    for (const [door, run] of Object.entries(doors.find((of) => of.lane === lane)?.runs ?? {})) {
+      const told = await lane.run(row[1], run)
+      tell(told, shown(door, row, told))
+    }
+  })
+  for (const { session } of doors) await session?.close()
+}
+
 describe.runIf(process.platform === 'linux')('A refusal', () => {
   for (const refusal of CLASSES) {
     test(`${refusal.name} is named in whichever words`, { timeout: 900_000 }, async () => {
-      const { rows, options, says, isPrinted = false, inSessions = true } = refusal
+      const { rows, says, isPrinted = false } = refusal
       const wrong: string[] = []
       const none: string[] = []
       const passed: string[] = []
-      const sessions = await Promise.all(lanes.map(async (lane) => [lane, inSessions ? await lane.session(options) : undefined] as const))
-      const tools = lanes.map((lane) => [lane, lane.tools(options)] as const)
-      await spread(lanes, rows.filter(isHere), async (lane, row) => {
-        for (const [door, doors] of [
-          ['tools', tools],
-          ['session', sessions],
-        ] as const) {
-          const run = doors.find(([of]) => of === lane)?.[1]
-          if (run === undefined) continue
-          const told = await lane.run(row[1], run)
-          if (told.isOk) {
-            passed.push(shown(door, row, told))
-            continue
-          }
-          counts.all += 1
-          if (says.test(isPrinted ? told.output : told.note)) counts.right += 1
-          else (told.note === '' ? none : wrong).push(shown(door, row, told))
+      await runAll(rows, refusal, (told, text) => {
+        if (told.isOk) {
+          passed.push(text)
+          return
         }
+        counts.all += 1
+        if (says.test(isPrinted ? told.output : told.note)) counts.right += 1
+        else (told.note === '' ? none : wrong).push(text)
       })
       console.log(`${refusal.name}: ${none.length} without a note\n${none.join('\n')}`)
       counts.none.push(...none)
-      for (const [, session] of sessions) await session?.close()
       expect.soft(wrong, wrong.join('\n')).toEqual([])
       expect(passed, `nothing was refused: ${passed.join('\n')}`).toEqual([])
     })
@@ -76,23 +86,15 @@ describe.runIf(process.platform === 'linux')('An ordinary failure', () => {
     const every = Math.max(1, Math.round(10 / factor))
     const all = ordinaryFailures()
     expect(all.length).toBeGreaterThanOrEqual(1000)
-    const rows = all.filter((row, index) => index % every === 0 && isHere(row))
     let count = 0
-    const sessions = await Promise.all(lanes.map(async (lane) => [lane, await lane.session()] as const))
-    const tools = lanes.map((lane) => [lane, lane.tools()] as const)
-    await spread(lanes, rows, async (lane, row) => {
-      for (const [door, doors] of [
-        ['tools', tools],
-        ['session', sessions],
-      ] as const) {
-        const run = doors.find(([of]) => of === lane)?.[1]
-        if (run === undefined) continue
-        const told = await lane.run(row[1], run)
+    await runAll(
+      all.filter((_, index) => index % every === 0),
+      {},
+      (told, text) => {
         count += told.isOk ? 0 : 1
-        if (told.note !== '' || told.denials.length > 0 || told.isOk) wrong.push(shown(door, row, told))
-      }
-    })
-    for (const [, session] of sessions) await session.close()
+        if (told.note !== '' || told.denials.length > 0 || told.isOk) wrong.push(text)
+      },
+    )
     console.log(`${count} ordinary failures, ${wrong.length} with a note`)
     expect(wrong, wrong.join('\n')).toEqual([])
   })
