@@ -58,7 +58,7 @@ for _ in range(int(sys.argv[2])):
     print(what[0], *[str(one)[:40] for one in what[1:]], call(*what))
 ";
 
-/// What lies below a directory: kinds, modes and links.
+/// What lies below a directory: kinds, modes and links. Directories are opened for it.
 fn outline(root: &Path) -> Vec<String> {
     let mut all = Vec::new();
     find(root, &mut |path| {
@@ -67,6 +67,10 @@ fn outline(root: &Path) -> Vec<String> {
         let mode = metadata.permissions().mode();
         let links = if metadata.is_dir() { 0 } else { metadata.nlink() };
         let below = path.strip_prefix(root).unwrap();
+        if metadata.is_dir() {
+            // What lies in it is looked at, and removed, by whoever made it.
+            fs::set_permissions(path, fs::Permissions::from_mode(0o700)).unwrap();
+        }
         all.push(format!("{} {mode:o} {links} {}", below.display(), target.display()));
     });
     all.sort();
