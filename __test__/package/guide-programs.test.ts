@@ -26,41 +26,49 @@ function blockWith(page: string, text: string): string {
   return block?.code ?? ''
 }
 
-/** Runs a program in a directory with a `project` in it, and gives what it prints. */
-async function run(program: string, files: Record<string, string> = {}): Promise<{ printed: string; folder: string }> {
-  const folder = makeFolder({ ...files, 'main.mjs': program })
+/** Runs a program in a directory with a `project` in it, or in that `project`, and gives what it prints. */
+async function run(program: string, files: Record<string, string> = {}, inside = false): Promise<{ printed: string; folder: string }> {
+  const folder = makeFolder({ ...files, [inside ? 'project/main.mjs' : 'main.mjs']: program })
   mkdirSync(join(folder, 'project'), { recursive: true })
-  const { code, stdout, stderr } = await startScript('main.mjs', [], ['env', '-C', folder]).ended
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  const { code, stdout, stderr } = await startScript('main.mjs', [], ['env', '-C', inside ? join(folder, 'project') : folder]).ended
+  // The program lies in the root of its tools, and is told so when a command runs.
+  const told = inside ? stderr.replace(/^\[toolwright\] commands may write .*\n/u, '') : stderr
+  expect({ code, stderr: told }).toEqual({ code: 0, stderr: '' })
   return { printed: stdout.trim(), folder }
 }
+
+/** Runs a program of the first steps as it says: in the directory of a project. */
+const runIn = (program: string, files: Record<string, string> = {}) => run(program, files, true)
 
 const readme = '../README.md'
 const start = 'getting-started.md'
 
 describe('the programs of the README and of the first steps run as they are printed', () => {
   test('an agent with the tools', async () => {
-    const { printed, folder } = await run(model + blockOf(readme, 'agent.mjs'))
+    const { printed, folder } = await runIn(model + blockOf(readme, 'agent.mjs'))
     expect(printed).toBe('done')
     expect(readFileSync(join(folder, 'project/fixed.txt'), 'utf8')).toBe('yes')
   })
 
-  test("a tool of one's own has an idempotency key", async () => {
+  test("an agent has a tool of one's own", async () => {
+    const { printed } = await runIn(model + blockWith(start, 'shop.place_order'))
+    expect(printed).toBe('done Map(0) {}')
+    const own = blockWith(start, 'shop.place_order').split('const agent')[0] ?? ''
     const call =
       "import { runWithToolContext } from 'toolwright'\nconst called = await runWithToolContext({ runId: 'r', nodeId: 'n' }, () => placeOrder.execute({ sku: 'a' }))\nconsole.log(JSON.stringify(called))"
-    const { printed } = await run(blockWith(start, 'shop.place_order') + call)
-    expect(JSON.parse(printed)).toEqual({ sku: 'a', key: expect.stringMatching(/./u) })
+    expect(JSON.parse((await runIn(own + call)).printed)).toEqual({ sku: 'a', key: expect.stringMatching(/./u) })
   })
 
   test('a session of the contract, whose rule holds and whose user is asked', async () => {
-    const after = "console.log((await session.call('write', { path: 'a.lock', content: '' })).metadata.code)"
-    const { printed, folder } = await run(model + blockWith(start, "'**/*.lock'") + after)
+    const after = "console.log((await session.call('write', { path: 'a.lock', content: '' })).metadata.code)\nawait session.close()"
+    const { printed, folder } = await runIn(model + blockWith(start, "'**/*.lock'").replace('await session.close()', after))
     expect(printed).toMatch(/^write \[[^]*fixed\.txt[^]*\]\ndone\npermission_denied$/u)
     expect(readFileSync(join(folder, 'project/fixed.txt'), 'utf8')).toBe('yes')
   })
 
   test('a task is recorded', async () => {
-    const { folder } = await run(model + blockWith(start, 'task.prompt('))
+    const { printed, folder } = await runIn(model + blockWith(start, 'task.prompt('))
+    expect(printed).toBe('done')
     await using journal = await openJournal(`file:${join(folder, 'runs.db')}`)
     expect(await journal.listRun('run-7')).toMatchObject([{ nodeId: 'fix-tests', toolName: 'write', status: 'success' }])
   })
@@ -68,18 +76,20 @@ describe('the programs of the README and of the first steps run as they are prin
 
 describe('the other programs of the first steps', () => {
   test('checkpoints: what changed, and undo', async () => {
-    const { printed, folder } = await run(blockWith(start, 'openCheckpoints'), { 'project/a.txt': 'a' })
+    const { printed, folder } = await runIn(blockWith(start, 'openCheckpoints'), { 'project/a.txt': 'a' })
     expect(printed).toContain('notes.txt')
     expect(existsSync(join(folder, 'project/notes.txt'))).toBe(false)
   })
 
   test('the code of an error, and a tool without a model', async () => {
-    expect((await run(blockWith(start, 'no-such-file'))).printed).toBe('TOOL_FILE_NOT_FOUND')
-    await run(blockWith(start, 'assert.equal'))
+    expect((await runIn(blockWith(start, 'no-such-file'))).printed).toBe('TOOL_FILE_NOT_FOUND')
+    expect((await runIn(blockWith(start, 'assert.equal'))).printed).toBe('text')
   })
 
-  test('a host by name is an option', async () => {
-    expect((await run(`${blockWith(start, 'registry.npmjs.org')}console.log(typeof tools.bash.execute)`)).printed).toBe('function')
+  test('a host by name is reached, and another one is refused', async () => {
+    const { printed } = await runIn(blockWith(start, 'registry.npmjs.org'))
+    expect(printed).toMatch(/^registry\.npmjs\.org .+/u)
+    expect(printed).toMatch(/^example\.com .*`example\.com`.*sandbox\.network\.allow/msu)
   })
 })
 

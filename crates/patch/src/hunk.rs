@@ -168,11 +168,13 @@ impl<'p> Patch<'p> {
 
     /// Whether a header promises more lines than follow.
     pub(crate) fn falls_short(&self) -> bool {
-        self.hunks.iter().any(|hunk| match hunk.problem {
-            Some(HeaderProblem::WrongCounts { falls_short }) => falls_short,
-            Some(HeaderProblem::NoNumbers) => false,
-            None => Counts::of(self.body(hunk)).old < hunk.ranges.old_count,
-        })
+        let is_short = |hunk: &Hunk<'_>| {
+            hunk.problem == Some(HeaderProblem::WrongCounts { falls_short: true })
+        };
+        // Only the last hunk may have fewer lines without a problem.
+        let last = self.hunks.last().filter(|last| last.problem.is_none());
+        self.hunks.iter().any(is_short)
+            || last.is_some_and(|last| Counts::of(self.body(last)).old < last.ranges.old_count)
     }
 
     /// Refuses added lines that were copied from a lossy decoding.
