@@ -122,6 +122,12 @@ impl NativeJournal {
         self.ask(|journal| journal.recover(&process_died_json()))
     }
 
+    /// The rows that are `started` while their process is gone.
+    #[napi(catch_unwind, ts_return_type = "Promise<number[] | Unfinished>")]
+    pub fn left_open(&self) -> Promised<Vec<i64>> {
+        self.ask(Journal::left_open)
+    }
+
     /// Locks a task for one of its attempts. Gives the number of the lock for `unlockTask`.
     #[napi(catch_unwind, ts_return_type = "Promise<number | Unfinished>")]
     pub fn lock_task(&self, task: JournalTask, attempt: i64) -> Promised<u32> {

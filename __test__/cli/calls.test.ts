@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { openJournal } from 'toolwright'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { startScript } from '../support/child-script.ts'
 import { eventually } from '../support/processes.ts'
 import { runCli, startCli } from '../support/run-cli.ts'
 import { makeSandbox } from '../support/sandbox.ts'
@@ -13,6 +14,7 @@ import { writeEngineDatabase } from './engine-databases.ts'
 import { NOON } from './recorded-calls.ts'
 
 const run = promisify(execFile)
+const killedCaller = fileURLToPath(new URL('killed-caller.ts', import.meta.url))
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const UTC = { env: { TZ: 'UTC', NO_COLOR: undefined, FORCE_COLOR: undefined } }
 
@@ -214,6 +216,17 @@ describe('a database of smithers-orchestrator', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(contents(at(''))).toEqual(before)
   })
+})
+
+test('a call whose process was killed says so, and stays as it is', async () => {
+  const { at } = makeSandbox()
+  const killed = startScript(killedCaller, [at('runs.db')])
+  await killed.ended
+  const { stdout } = await runCli(['calls', at('runs.db')], UTC)
+  expect(stdout).toMatch(/ bash started +.* npm test\n +its process is gone, and nobody knows how it ended\n$/u)
+  await using journal = await openJournal(at('runs.db'), { readOnly: true })
+  expect(await journal.leftOpen?.()).toEqual([expect.any(Number)])
+  expect(await journal.listRun('r')).toMatchObject([{ status: 'started' }])
 })
 
 describe('toolwright calls --follow', () => {

@@ -28,7 +28,8 @@ changed. Each run and each task lists its calls; a narrow terminal shows less of
   --help         print this text
 
 A status is success, error, refused (an error before anything was done), unknown (the call may have done
-everything, a part, or nothing), or started (it has not ended).
+everything, a part, or nothing), or started (it has not ended; a line says if
+its process is gone).
 
 OTEL_EXPORTER_OTLP_HEADERS sets headers for the collector, OTEL_SERVICE_NAME the name of the service.
 Sending calls again gives the same ids.
@@ -85,7 +86,7 @@ function stopper({ isFollowing }: Choice): AbortSignal {
 
 async function show(journal: Journal, { runId, location, isJson }: Choice, stop: AbortSignal): Promise<number> {
   const runs = await chosenRuns(journal, runId, location)
-  const timeline = timelineOfTerminal()
+  const timeline = timelineOfTerminal(new Set(isJson ? [] : await journal.leftOpen?.()))
   // Calls that go to a terminal are their own progress.
   const progress = process.stdout.isTTY ? noProgress : startProgress(process.stderr)
   const all = runs.reduce((sum, { calls: count }) => sum + count, 0)
@@ -144,9 +145,9 @@ function toldUnread({ lines }: UnreadCalls): number {
   return lines.length === 0 ? 0 : 1
 }
 
-function timelineOfTerminal() {
+function timelineOfTerminal(leftOpen?: ReadonlySet<number>) {
   const isColoured = wantsColours(process.stdout, process.env)
-  return makeTimeline({ isColoured, columns: columnsOf(process.stdout) })
+  return makeTimeline({ isColoured, columns: columnsOf(process.stdout), ...(leftOpen && { leftOpen }) })
 }
 
 function choose(args: string[]): Choice | undefined {

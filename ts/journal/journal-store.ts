@@ -309,6 +309,8 @@ export interface JournalStore {
    * @returns `false` if the row is no longer `reverting`; then it does not change.
    */
   finishRevert(row: number, errorJson?: string): Promise<boolean>
+  /** The numbers of rows that are `started` while their process is known to be gone. Nothing is marked. */
+  leftOpen?(): Promise<number[]>
   /** Marks the `started` rows of dead processes as `unknown`. */
   recover(): Promise<RecoveredCalls>
   /** Waits until everything recorded so far is written. */

@@ -90,6 +90,7 @@ function nativeStore(native: NativeJournal): JournalStore {
       return taken === undefined ? { nothing } : { taken }
     },
     finishRevert: async (row, errorJson) => unwrap(await native.finishRevert(row, errorJson)),
+    leftOpen: async () => unwrap(await native.leftOpen()),
     recover: async () => unwrap(await native.recover()),
     flush: async () => unwrap(await native.flush()),
     close: async () => unwrap(await native.close()),

@@ -98,6 +98,7 @@ export function storeJournal(store: JournalStore, location: string, onFailure: O
     },
     claimRevert: async (row) => check('claimRevert', { row }).claimRevert(row),
     finishRevert: async (row, errorJson) => check('finishRevert', { row, errorJson }).finishRevert(row, errorJson),
+    leftOpen: async () => (await open().leftOpen?.()) ?? [],
     recover: async () => open().recover(),
     flush: async () => open().flush(),
     async close() {

@@ -167,6 +167,10 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
      UNION ALL SELECT 'alive', count(*) FROM ${statements.prefix}_toolwright_owners o
      WHERE o.expires_at >= clock_timestamp() AND o.id <> $2::text::bigint`,
   )
+  const leftStatement = prepared(
+    `SELECT c.tw_row AS number FROM ${statements.prefix}_toolwright_owners o JOIN ${statements.calls} c
+     ON c.tw_row > o.rows_after AND c.tw_owner = o.id AND c.status = 'started' WHERE o.expires_at < clock_timestamp() ORDER BY 1`,
+  )
   /** For a reader: what was recorded before is there. */
   const settled = async (): Promise<void> => {
     await ready()
@@ -288,6 +292,11 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
     async finishRevert(row, errorJson) {
       await ready()
       return reverts.finish(row, errorJson)
+    },
+    async leftOpen() {
+      await ready()
+      const rows = await session.run(() => ({ ...leftStatement, values: [] }))
+      return rows.map(({ number }) => Number(number))
     },
     async recover(): Promise<RecoveredCalls> {
       await settled()

@@ -30,6 +30,7 @@ import { ToolProcesses } from './tools/tool-processes.js'
 import { createReadTool, createToolkitReadTool, type ReadTool, type ToolkitReadTool } from './tools/read.js'
 import type { AfterCall, BeforeCall } from './hooked-calls.js'
 import { knownArguments } from './known-arguments.js'
+import { RepeatedFailures } from './repeated-failures.js'
 import { createWriteTool, type WriteTool } from './tools/write.js'
 
 /** The built-in tools, for an agent. A type and no interface, so that it is assignable to the SDK's `ToolSet`. */
@@ -184,6 +185,7 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
     ...own,
     tracked,
     known: knownArguments,
+    failures: new RepeatedFailures(),
     hooks: before === undefined && after === undefined ? undefined : { before, after },
     seen: SeenFilesOfSet.for(unseen, checkpoints !== undefined),
   }

@@ -302,14 +302,15 @@ export function defineBuiltIn<INPUT, RESULT, OUTPUT = string>(
   { name, sideEffect, kind, onChanged, execute: made, ...tool }: BuiltInTool<INPUT, RESULT, OUTPUT>,
   bound: TrackedToolOptions,
 ): DefinedTool<FlexibleSchema<INPUT>, Awaited<RESULT>> {
-  const { tracked, known, hooks } = bound
-  const execute = known === undefined ? made : checkedCall(made, (input) => known.refuse(name, tool.schema, input))
+  const { tracked, known, hooks, failures } = bound
+  const checked = known === undefined ? made : checkedCall(made, (input) => known.refuse(name, tool.schema, input))
+  const execute = tracked !== undefined && sideEffect ? trackedCall(checked, tracked, onChanged) : checked
   return assemble({
     ...tool,
     schema: known === undefined ? tool.schema : known.schema(name, tool.schema),
     hooks,
     ...(known && { taken: (input: INPUT) => known.taken(tool.schema, input) }),
-    execute: tracked !== undefined && sideEffect ? trackedCall(execute, tracked, onChanged) : execute,
+    execute: failures === undefined ? execute : failures.counting(name, execute),
     // As in the original's metadata: a tool with a side effect takes a context.
     metadata: { name, sideEffect, idempotent: !sideEffect, acceptsIdempotencyKey: sideEffect, hasRevert: false },
     door: 'toolkit',

@@ -12,6 +12,7 @@ import type { ToolContext } from '../journal/calls/context.js'
 import { checkJournal } from '../journal/checks.js'
 import type { Journal } from '../journal/journal.js'
 import type { CallHooks } from './call-hooks.js'
+import type { RepeatedFailures } from './repeated-failures.js'
 import type { SeenFilesOfSet } from './seen-files-of-set.js'
 import type { TrackedCalls } from './tools/tracked-calls.js'
 
@@ -113,6 +114,8 @@ export interface TrackedToolOptions extends BoundToolOptions {
   hooks?: CallHooks | undefined
   /** Refuses arguments that a tool does not have. The documents' tools drop them. */
   known?: KnownArguments | undefined
+  /** Counts failures of the same call. */
+  failures?: RepeatedFailures | undefined
   /** What conversations have seen of files. Without it nothing is compared. */
   seen?: SeenFilesOfSet | undefined
 }

@@ -78,6 +78,25 @@ impl Journal {
         Ok(recovered)
     }
 
+    /// The numbers of rows that are `started` while their process is known to be gone. For a reader: nothing is marked.
+    pub fn left_open(&self) -> Result<Vec<i64>, JournalError> {
+        let Some(locks) = self.database.locks() else { return Ok(Vec::new()) };
+        let gone = self.judge_owners(locks, &mut Recovered::default())?;
+        self.read(LOOKING, |connection| {
+            let mut left = Vec::new();
+            for owner in &gone {
+                let mut rows = connection.prepare_cached(&format!(
+                    "SELECT rowid FROM {TABLE} WHERE rowid > ?1 AND tw_owner = ?2 AND status = 'started'"
+                ))?;
+                for row in rows.query_map([owner.rows_after, owner.id], |row| row.get(0))? {
+                    left.push(row?);
+                }
+            }
+            left.sort_unstable();
+            Ok(left)
+        })
+    }
+
     /// The owners that are gone. The others are counted.
     fn judge_owners(
         &self,

@@ -1,5 +1,7 @@
 //! A patch that ends in the middle of a line, before its last hunk has the lines of its header, is refused.
 
+use std::ops::Range;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -61,21 +63,24 @@ proptest! {
         at in any::<Index>(),
         crlf in any::<bool>(),
     ) {
-        let old: String = (0..60).map(|line| format!("line {line}\n")).collect();
-        let mut patch = String::new();
+        let lines = |range: Range<usize>, sign: &str| {
+            range.map(|line| format!("{sign}line {line}\n")).collect::<Vec<_>>().concat()
+        };
+        let old = lines(0..60, "");
+        let mut parts = Vec::new();
         for (file, hunks) in files.iter().enumerate() {
-            patch += &format!("diff --git a/f{file} b/f{file}\nindex 1234567..89abcde 100644\n--- a/f{file}\n+++ b/f{file}\n");
+            parts.push(format!("diff --git a/f{file} b/f{file}\nindex 1234567..89abcde 100644\n--- a/f{file}\n+++ b/f{file}\n"));
             for (hunk, after) in hunks.iter().enumerate() {
                 let first = hunk * 16 + after;
-                let lines = |range: std::ops::Range<usize>, sign: &str| -> String {
-                    range.map(|line| format!("{sign}line {line}\n")).collect()
-                };
-                let (above, removed) = (lines(first..first + 3, " "), lines(first + 3..first + 4, "-"));
-                let below = lines(first + 4..first + 7, " ");
                 let start = first + 1;
-                patch += &format!("@@ -{start},7 +{start},7 @@ fn a()\n{above}{removed}+new\n{below}");
+                parts.push(format!("@@ -{start},7 +{start},7 @@ fn a()\n"));
+                parts.push(lines(first..first + 3, " "));
+                parts.push(lines(first + 3..first + 4, "-"));
+                parts.push("+new\n".to_owned());
+                parts.push(lines(first + 4..first + 7, " "));
             }
         }
+        let patch = parts.concat();
         let head = patch.find("+new").unwrap_or_default();
         let cut = head + at.index(patch.len() - head - 1);
         prop_assume!(!patch[..cut].ends_with('\n') && patch[cut..].matches('\n').count() > 1);

@@ -36,8 +36,8 @@ export interface Timeline {
   next(call: ToolCallRow): TerminalText
 }
 
-/** Makes a timeline for a terminal of this width; without a width, for a file or a pipe. */
-export function makeTimeline(options: { isColoured: boolean; columns?: number | undefined }): Timeline {
+/** Makes a timeline for a terminal of this width; without a width, for a file or a pipe. `leftOpen` are calls whose process is gone. */
+export function makeTimeline(options: { isColoured: boolean; columns?: number | undefined; leftOpen?: ReadonlySet<number> }): Timeline {
   const paint = (look: Parameters<typeof painted>[0], text: Part): TerminalText =>
     options.isColoured ? painted(look, text) : shown`${text}`
   const columns = options.columns ?? Number.POSITIVE_INFINITY
@@ -103,7 +103,8 @@ export function makeTimeline(options: { isColoured: boolean; columns?: number | 
 
   /** The reason for a failure, on a line of its own below the call. */
   const reason = (call: ToolCallRow, ending: Ending): TerminalText => {
-    const why = errorOf(call)
+    const isLeft = options.leftOpen?.has(call.row) === true
+    const why = isLeft ? 'its process is gone, and nobody knows how it ended' : errorOf(call)
     const indent = ' '.repeat(isWide ? '  00:00:00.000 00 '.length : INDENT)
     return why === '' ? shown`` : shown`${indent}${paint(colours[ending], fit(why, indent.length))}\n`
   }
