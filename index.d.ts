@@ -237,6 +237,8 @@ export declare class NativeJournal {
   closeNow(): void
   /** Marks what dead processes left without an outcome. */
   recover(): Promise<JournalRecovery | Unfinished>
+  /** The rows that are `started` while their process is gone. */
+  leftOpen(): Promise<number[] | Unfinished>
   /** Locks a task for one of its attempts. Gives the number of the lock for `unlockTask`. */
   lockTask(task: JournalTask, attempt: number): Promise<number | Unfinished>
   /** Releases a lock; nothing happens the second time. */

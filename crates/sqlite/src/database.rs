@@ -144,6 +144,12 @@ impl Database {
         self.locks.as_deref()
     }
 
+    /// Where those who write have their locks, for a reader too; `None` in memory.
+    #[must_use]
+    pub fn locks_of_writers(&self) -> Option<PathBuf> {
+        (!self.is_in_memory()).then(|| beside(&self.path, ".locks"))
+    }
+
     /// Whether the database is gone with its process.
     #[must_use]
     pub fn is_in_memory(&self) -> bool {

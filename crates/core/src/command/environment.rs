@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use toolwright_exec::environment::is_for_a_shell;
+use toolwright_exec::environment::{Reason, is_for_a_shell, reason};
 
 pub use toolwright_exec::environment::{Filter, Policy};
 
@@ -52,11 +52,17 @@ pub(crate) struct Passage {
 }
 
 impl Passage {
-    /// The variables that the host has and the command has not.
+    /// The variables that are kept from the command because they are secret, or lead to an agent of the user.
     pub(crate) fn withheld(&self) -> impl Iterator<Item = &OsStr> {
         let is_passed = |name: &OsString| self.passed.iter().any(|(passed, _)| passed == name);
-        let host = self.host.iter().map(|(name, _)| name);
-        host.filter(move |name| !is_passed(name)).map(OsString::as_os_str)
+        let is_secret = |name: &OsString, value: &OsString| {
+            matches!(
+                reason(name, value),
+                Some(Reason::SecretName | Reason::SecretValue | Reason::Agent)
+            )
+        };
+        let secret = self.host.iter().filter(move |(name, value)| is_secret(name, value));
+        secret.map(|(name, _)| name).filter(move |name| !is_passed(name)).map(OsString::as_os_str)
     }
 }
 

@@ -18,7 +18,7 @@ fn variables(names: &[&str]) -> Arc<Vec<(OsString, OsString)>> {
 fn read(scene: &Scene, words: &[&str], end: &End, printed: &str) -> String {
     let (program, arguments) = words.split_first().expect("a program");
     let arguments: Vec<String> = arguments.iter().map(|word| (*word).to_owned()).collect();
-    let host = variables(&["HOME", "PATH", "GITHUB_TOKEN", "NPM_TOKEN_2"]);
+    let host = variables(&["HOME", "PATH", "OLDPWD", "GITHUB_TOKEN", "NPM_TOKEN_2"]);
     let passage = Passage { host, passed: variables(&["HOME", "PATH"]) };
     let ended = Ended {
         end,
@@ -119,7 +119,13 @@ fn what_is_kept_from_commands_is_told_where_it_is_named() {
         let note = read(&scene, &words, &end, "");
         assert!(note.contains("`GITHUB_TOKEN` is set on the host and kept"), "{words:?}: {note}");
     }
-    for line in ["echo $HOME", "echo $GITHUB_TOKENS", "echo $NPM_TOKEN", "echo GITHUB_TOKEN"] {
+    for line in [
+        "echo $OLDPWD",
+        "echo $HOME",
+        "echo $GITHUB_TOKENS",
+        "echo $NPM_TOKEN",
+        "echo GITHUB_TOKEN",
+    ] {
         assert_eq!(read(&scene, &["sh", "-c", line], &DONE, "x"), "", "{line}");
     }
     let key = scene.plan.closed[0].join("key").display().to_string();
