@@ -282,6 +282,7 @@ export const answered: Readonly<Record<string, readonly string[]>> = {
   'contract/testing#invalidArguments': ['a list', 'an object with a name that is no option'],
   'journal.listRuns': ['anything'],
   'journal.lastRow': ['anything'],
+  'journal.leftOpen': ['anything'],
   'journal.recover': ['anything'],
   'journal.flush': ['anything'],
   'journal.readRows': ['a number'],
