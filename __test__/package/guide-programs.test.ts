@@ -52,7 +52,7 @@ describe('the programs of the README and of the first steps run as they are prin
 
   test("an agent has a tool of one's own", async () => {
     const { printed } = await runIn(model + blockWith(start, 'shop.place_order'))
-    expect(printed).toBe('done Map(0) {}')
+    expect(printed).toMatch(/^done Map(?:\(0\))? \{\}$/u)
     const own = blockWith(start, 'shop.place_order').split('const agent')[0] ?? ''
     const call =
       "import { runWithToolContext } from 'toolwright'\nconst called = await runWithToolContext({ runId: 'r', nodeId: 'n' }, () => placeOrder.execute({ sku: 'a' }))\nconsole.log(JSON.stringify(called))"

@@ -53,6 +53,16 @@ test.each([2_000, 500])(
   },
 )
 
+test('the call of a killed host is named for a reader, which marks nothing', { timeout: 60_000 }, async () => {
+  const { host, journal } = await scene(500, { before: 100, after: 60_000 })
+  const a = host()
+  await a.printed('acted')
+  expect(await journal.leftOpen?.()).toEqual([])
+  a.child.kill('SIGKILL')
+  await expect.poll(() => journal.leftOpen?.(), { timeout: 5_000 }).toEqual([expect.any(Number)])
+  expect(await journal.listToolCalls('run', 'charge', 0)).toMatchObject([{ status: 'started' }])
+})
+
 test(
   'a host is stopped over its lease and wakes up: its outcome lands, its next call is refused, its task is aborted',
   { timeout: 60_000 },
