@@ -134,7 +134,6 @@ function checkCommonJs(work, packages) {
 function checkQuickStart(project, ways) {
   const readme = readFileSync(join(root, 'README.md'), 'utf8')
   const { code } = codeBlocks(readme).find(({ path }) => path === 'agent.mjs')
-  mkdirSync(join(project, 'project'), { recursive: true })
   for (const [title, file, ...command] of ways) {
     check(`the README's first program runs as ${title}`, () => {
       const text = file.endsWith('.cjs') ? code.replaceAll(/^import (\{.*\}) from ('.*')$/gm, 'const $1 = require($2)') : code
@@ -142,8 +141,8 @@ function checkQuickStart(project, ways) {
       const [binary, ...args] = command
       const printed = capture(binary, [...args, '--import', './consumer-model.mjs', file], { cwd: project })
       expect(printed.trim() === 'done', `it prints ${printed}`)
-      expect(readFileSync(join(project, 'project', 'fixed.txt'), 'utf8') === 'yes', 'it changes nothing')
-      rmSync(join(project, 'project', 'fixed.txt'))
+      expect(readFileSync(join(project, 'fixed.txt'), 'utf8') === 'yes', 'it changes nothing')
+      rmSync(join(project, 'fixed.txt'))
     })
   }
 }

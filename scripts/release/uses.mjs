@@ -38,10 +38,9 @@ export function useInNode({ folder, runNode }) {
   runNode('agent-of-a-user.mjs')
   const { code } = codeBlocks(readFileSync(join(root, 'README.md'), 'utf8')).find(({ path }) => path === 'agent.mjs')
   writeFileSync(join(folder, 'agent.mjs'), code)
-  mkdirSync(join(folder, 'project'), { recursive: true })
   const printed = runNode('agent.mjs', ['--import', './consumer-model.mjs'])
   expect(printed.trim() === 'done', `the example of the README prints ${printed}`)
-  expect(readFileSync(join(folder, 'project', 'fixed.txt'), 'utf8') === 'yes', 'the example of the README changes nothing')
+  expect(readFileSync(join(folder, 'fixed.txt'), 'utf8') === 'yes', 'the example of the README changes nothing')
 }
 
 /** The same agent in Bun. */
