@@ -29,7 +29,7 @@ pub(crate) fn apply_parsed(original: &[u8], patch: &Patch<'_>) -> Result<Applied
         return Ok(applied);
     }
     let is_plain = |line: &BodyLine<'_>| line.text.is_ascii();
-    if patch.lines.iter().all(is_plain) {
+    if patch.is_ascii || patch.lines.iter().all(is_plain) {
         return apply_as_it_is(original, patch, None);
     }
     if let Some(declared) = Declared::of(original) {

@@ -144,6 +144,8 @@ pub(crate) struct Patch<'p> {
     /// For each hunk what its `@@` lines say, in the format of `apply_patch`. Empty for a unified
     /// diff.
     pub(crate) scopes: Vec<Scope<'p>>,
+    /// The whole text has no letter beyond ASCII. Otherwise its lines have to be asked.
+    pub(crate) is_ascii: bool,
 }
 
 /// The part of a file in which a hunk belongs.

@@ -26,7 +26,7 @@ pub(crate) fn parse(text: &str, by_content: bool) -> Result<Patch<'_>, PatchErro
         }
     }
     parser.refuse_cut_off(text.ends_with('\n'))?;
-    let patch = parser.patch;
+    let patch = Patch { is_ascii: text.is_ascii(), ..parser.patch };
     headers.refusal(!patch.hunks.is_empty())?;
     if patch.hunks.is_empty() {
         return Err(match parser.lines.rest(0).find(|line| !line.trim().is_empty()) {
