@@ -13,8 +13,22 @@ import type { KnownArguments } from './settings.js'
 const MAX_NAME_LENGTH = 100
 const MAX_NAMED = 10
 
+type Shape = Readonly<Record<string, z.ZodType>> | undefined
+
+/** Each call asks for the shape of its schema, and `instanceof` of Zod takes its time. */
+const shapes = new WeakMap<object, { shape: Shape }>()
+
 /** The fields of an object, or nothing for any other schema. */
-function shapeOf(schema: unknown): Readonly<Record<string, z.ZodType>> | undefined {
+function shapeOf(schema: unknown): Shape {
+  if (typeof schema !== 'object' || schema === null) return undefined
+  const known = shapes.get(schema)
+  if (known !== undefined) return known.shape
+  const shape = findShape(schema)
+  shapes.set(schema, { shape })
+  return shape
+}
+
+function findShape(schema: object): Shape {
   const inner = schema instanceof z.ZodOptional ? schema.unwrap() : schema
   return inner instanceof z.ZodObject ? inner.shape : undefined
 }
@@ -67,6 +81,7 @@ function strictObjects(schema: z.ZodType): z.ZodType {
 
 /** The arguments without those that say nothing. */
 function taken(schema: unknown, args: unknown): unknown {
+  if (saysAll(args)) return args
   const shape = shapeOf(schema)
   if (shape === undefined || typeof args !== 'object' || args === null || Array.isArray(args)) return args
   let isSame = true
@@ -83,6 +98,16 @@ function taken(schema: unknown, args: unknown): unknown {
   return isSame ? args : Object.fromEntries(kept)
 }
 
+/** Whether no argument can say nothing: so are those of most calls. */
+function saysAll(args: unknown): boolean {
+  if (typeof args !== 'object' || args === null) return true
+  for (const name in args) {
+    const value = (args as Record<string, unknown>)[name]
+    if (typeof value === 'object' || mayBeNothing(value)) return false
+  }
+  return true
+}
+
 /** An optional text of these tools is a path, which is never empty. */
 const mayBeNothing = (value: unknown): boolean => value === null || value === '' || value === 0
 
@@ -97,9 +122,13 @@ function described(from: z.ZodType, to: z.ZodType): z.ZodType {
 function refuseUnknown(tool: string, schema: unknown, args: unknown, at = ''): void {
   const shape = shapeOf(schema)
   if (shape === undefined || typeof args !== 'object' || args === null) return
-  const names = Object.keys(args).filter((name) => !Object.hasOwn(shape, name))
-  if (names.length > 0) throw invalid(refusal(tool, at, names, Object.keys(shape)))
-  for (const [name, value] of Object.entries(args)) {
+  const given = Object.keys(args)
+  if (!given.every((name) => Object.hasOwn(shape, name))) {
+    const names = given.filter((name) => !Object.hasOwn(shape, name))
+    throw invalid(refusal(tool, at, names, Object.keys(shape)))
+  }
+  for (const name of given) {
+    const value: unknown = (args as Record<string, unknown>)[name]
     if (typeof value === 'object') refuseUnknown(tool, shape[name], value, `${at}/${name}`)
   }
 }

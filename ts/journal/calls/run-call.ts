@@ -35,7 +35,8 @@ async function make<ARGS, CTX extends CallContext>(unchecked: Call<ARGS, CTX>, m
     if (restoring !== undefined) await restoring
     started.ctx.signal?.throwIfAborted()
     acted = true
-    output = await lastOf(await call.execute(call.args, started.ctx))
+    const made: unknown = await call.execute(call.args, started.ctx)
+    output = isIterable(made) ? await lastOf(made) : made
   } catch (error) {
     await started.failed(error, acted)
     throw error
@@ -48,12 +49,14 @@ async function make<ARGS, CTX extends CallContext>(unchecked: Call<ARGS, CTX>, m
  * A function that is no generator itself may return one, which is not known before the call. So nothing is streamed,
  * but the generator runs, and its last value is the result, as in the AI SDK.
  */
-async function lastOf(output: unknown): Promise<unknown> {
-  if (typeof output !== 'object' || output === null || !(Symbol.asyncIterator in output)) return output
+async function lastOf(output: AsyncIterable<unknown>): Promise<unknown> {
   let last: unknown
-  for await (last of output as AsyncIterable<unknown>);
+  for await (last of output);
   return last
 }
+
+const isIterable = (output: unknown): output is AsyncIterable<unknown> =>
+  typeof output === 'object' && output !== null && Symbol.asyncIterator in output
 
 /**
  * The same for a tool that yields preliminary results. The last one is recorded as its output. A caller that breaks off
