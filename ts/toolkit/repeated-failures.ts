@@ -20,10 +20,12 @@ export class RepeatedFailures {
   failed(tool: string, input: unknown, error: unknown): unknown {
     const call = nameOf(tool, input)
     if (call === undefined || !ToolError.isInstance(error)) return error
+    // A message can be as long as an output.
+    const words = digest(error.message)
     const last = this.#failures.get(call)
-    const count = last?.words === error.message ? last.count + 1 : 1
+    const count = last?.words === words ? last.count + 1 : 1
     this.#failures.delete(call)
-    this.#failures.set(call, { words: error.message, count })
+    this.#failures.set(call, { words, count })
     const [oldest] = this.#failures.keys()
     if (this.#failures.size > MAX_CALLS && oldest !== undefined) this.#failures.delete(oldest)
     return count < TOLD ? error : withCount(error, count)
@@ -72,11 +74,11 @@ function withCount(error: ToolError, count: number): ToolError {
   return new ToolError({ code, summary, details, cause, message: `${error.message.trimEnd()}\n${note}`, hint: hint === '' ? note : hint })
 }
 
+const digest = (text: string): string => createHash('sha256').update(text).digest('base64')
+
 function nameOf(tool: string, input: unknown): string | undefined {
   try {
-    return createHash('sha256')
-      .update(`${tool}\n${JSON.stringify(input)}`)
-      .digest('base64')
+    return digest(`${tool}\n${JSON.stringify(input)}`)
   } catch {
     // Arguments that are no JSON are no call of a model.
     return undefined

@@ -57,10 +57,10 @@ pub(super) const RUN_PROGRAMS: &str = "Let the process run programs of its own: 
 
 const TIMED_OUT: &str = "The command and its children were killed. Make it do less, or do it in several calls: only the host program can give it more time.";
 
-/// The next move after a timeout. `network` says what the blocked network has to do with it.
-pub(crate) fn timed_out(network: Option<String>) -> Cow<'static, str> {
-    network.map_or(TIMED_OUT.into(), |network| {
-        format!("The command and its children were killed. {network}").into()
+/// The next move after a timeout. `reason` says why the time was not enough, as far as that is known.
+pub(crate) fn timed_out(reason: Option<String>) -> Cow<'static, str> {
+    reason.map_or(TIMED_OUT.into(), |reason| {
+        format!("The command and its children were killed. {reason}").into()
     })
 }
 

@@ -51,7 +51,8 @@ fn has_word(text: &str, name: &str) -> bool {
     })
 }
 
-/// Closed files and directories that the command line names: they read as empty.
+/// Closed files and directories that the command line names, or names something below: they read as empty. Nobody looks
+/// at the host, so a note does not tell what is in a closed directory.
 fn files(ended: &Ended<'_>) -> Vec<String> {
     if ended.plan.closed.is_empty() {
         return Vec::new();
@@ -64,9 +65,15 @@ fn files(ended: &Ended<'_>) -> Vec<String> {
     for call in crate::voice::refusals::calls_of(ended) {
         for word in call.iter().skip(1) {
             let Some(path) = path_of(word, ended.directory, home.as_deref()) else { continue };
-            let is_closed = ended.plan.closes(&path) && path.symlink_metadata().is_ok();
-            if is_closed && !named.contains(&path) && named.len() < MAX_NAMED {
-                named.push(path);
+            if !ended.plan.closes(&path) {
+                continue;
+            }
+            let around = ended.plan.closed.iter().filter(|closed| path.starts_with(closed));
+            let Some(closed) = around.max_by_key(|closed| closed.components().count()) else {
+                continue;
+            };
+            if !named.contains(closed) && named.len() < MAX_NAMED {
+                named.push(closed.clone());
             }
         }
     }
@@ -80,8 +87,11 @@ fn files(ended: &Ended<'_>) -> Vec<String> {
     named.iter().map(note).collect()
 }
 
-/// The path that a word names.
+/// The path that a word names. `None` also where `..` is in it: links decide where that leads.
 fn path_of(word: &str, directory: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    if word.split('/').any(|part| part == "..") {
+        return None;
+    }
     for start in ["~/", "$HOME/", "${HOME}/"] {
         if let Some(below) = word.strip_prefix(start) {
             return Some(home?.join(below));

@@ -128,8 +128,13 @@ fn what_is_kept_from_commands_is_told_where_it_is_named() {
     ] {
         assert_eq!(read(&scene, &["sh", "-c", line], &DONE, "x"), "", "{line}");
     }
-    let key = scene.plan.closed[0].join("key").display().to_string();
-    let note = read(&scene, &["cat", &key], &DONE, "");
-    assert!(note.contains("is closed to commands and reads as empty"), "{note}");
+    // Whether it is there is not told: the note names what is closed, and no more.
+    let store = scene.plan.closed[0].display().to_string();
+    let says = format!("`{store}` is closed to commands and reads as empty");
+    for name in ["", "/key", "/absent", "/../store/key"] {
+        let note = read(&scene, &["cat", &format!("{store}{name}")], &DONE, "");
+        assert_eq!(note.contains(&says), !name.contains(".."), "{name}: {note}");
+        assert!(!note.contains("key") && !note.contains("absent"), "{name}: {note}");
+    }
     assert_eq!(read(&scene, &["cat", "a"], &DONE, ""), "");
 }
