@@ -49,22 +49,45 @@ pub(super) const OWN: [&str; 12] = [
 const SEEN: &str = "export GIT_DISCOVERY_ACROSS_FILESYSTEM=1; git() { timeout 2 git \"$@\"; }; for g in $(find . \\( -name .git -prune -o -name HEAD \\) -print | sort); do echo \"= $g\"; \
     cd \"$(dirname $g)\" && { git rev-parse HEAD; git for-each-ref; git config --list --local; git status --porcelain | grep -v objects/info/alternates; cd \"$OLDPWD\"; } 2>/dev/null; done";
 
-/// The git directories of a person: what they are, and what of them has to stay.
-struct OfPerson {
-    directories: BTreeMap<(u64, u64), PathBuf>,
-    files: BTreeMap<PathBuf, (u32, Vec<u8>)>,
+/// A root that a person has prepared, and what git says of its repositories.
+struct Prepared {
+    grounds: Grounds,
     told: BTreeMap<PathBuf, String>,
 }
 
-impl OfPerson {
-    fn of(grounds: &Grounds) -> Self {
-        let root = grounds.root();
+impl Prepared {
+    fn new(script: &str) -> Self {
+        let grounds = Grounds::new(script);
+        let _ = fs::create_dir(grounds.scene.place.outside.join("objects"));
+        let repositories = git_directories(grounds.root()).into_iter();
+        let told = repositories.map(|git| (git.clone(), told(&grounds, &git))).collect();
+        Self { grounds, told }
+    }
+}
+
+/// The git directories of a person: what they are, and what of them has to stay.
+struct OfPerson<'p> {
+    directories: BTreeMap<(u64, u64), PathBuf>,
+    files: BTreeMap<PathBuf, (u32, Vec<u8>)>,
+    told: &'p BTreeMap<PathBuf, String>,
+}
+
+impl<'p> OfPerson<'p> {
+    fn of(prepared: &'p Prepared) -> Self {
+        let root = prepared.grounds.root();
         let directories: BTreeMap<_, _> = git_directories(root)
             .into_iter()
             .filter_map(|git| Some((identity(&git)?, git)))
             .collect();
-        let told = directories.values().map(|git| (git.clone(), told(grounds, git))).collect();
-        Self { directories, files: tree(root), told }
+        Self { directories, files: tree(root), told: &prepared.told }
+    }
+
+    /// What was below a path.
+    fn below<'s>(
+        &'s self,
+        top: &'s Path,
+    ) -> impl Iterator<Item = (&'s PathBuf, &'s (u32, Vec<u8>))> {
+        self.files.range(top.to_owned()..).take_while(move |(path, _)| path.starts_with(top))
     }
 
     /// What is not as it was, although no command may change it.
@@ -79,9 +102,7 @@ impl OfPerson {
                 wrong.push(format!("{} is gone", was.display()));
                 continue;
             };
-            for (path, before) in
-                self.files.range(was.clone()..).take_while(|(path, _)| path.starts_with(was))
-            {
+            for (path, before) in self.below(was) {
                 let relative = path.strip_prefix(was).expect("below");
                 let stays = ["hooks", "info/attributes", "description", "gitdir", "commondir"];
                 if stays.iter().any(|name| relative.starts_with(name)) {
@@ -90,6 +111,10 @@ impl OfPerson {
                         wrong.push(format!("{} has changed", path.display()));
                     }
                 }
+            }
+            // Git says the same of the same files.
+            if was == git && tree(git).iter().eq(self.below(git)) {
+                continue;
             }
             let told = told(grounds, git);
             if was == git && self.told[was] != told {
@@ -107,7 +132,6 @@ fn told(grounds: &Grounds, git: &Path) -> String {
     }
     let list =
         grounds.scene.place.outside.join("objects").join(git.to_string_lossy().replace('/', "_"));
-    let _ = fs::create_dir(grounds.scene.place.outside.join("objects"));
     let script = format!(
         // What has become of the work tree is no part of it.
         "export GIT_DIR=. GIT_WORK_TREE=.; git fsck --strict 2>&1 | grep -v -e dangling -e notice -e ^Checking; L={}; \
@@ -158,10 +182,10 @@ fn settings(grounds: &Grounds, before: &BTreeMap<PathBuf, (u32, Vec<u8>)>) -> Ve
     wrong
 }
 
-fn case(grounds: &Grounds, steps: &[String]) -> Vec<String> {
+fn case(prepared: &Prepared, steps: &[String], numbers: &mut Numbers) -> Vec<String> {
+    let grounds = &prepared.grounds;
     grounds.restore();
-    let _ = fs::remove_dir_all(grounds.scene.place.outside.join("objects"));
-    let before = OfPerson::of(grounds);
+    let before = OfPerson::of(prepared);
     let outside = || {
         ["beside", "victim", "kept", "home"]
             .map(|name| tree(&grounds.scene.place.outside.join(name)))
@@ -174,7 +198,8 @@ fn case(grounds: &Grounds, steps: &[String]) -> Vec<String> {
         let left = grounds.scene.on_host(grounds.root(), files);
         eprintln!("{printed}\n{reports:?}\n{left}");
     }
-    let mut wrong = obeyed(grounds.root(), "/canary", &before.files);
+    let mut wrong =
+        obeyed(grounds.root(), "/canary", |path, now| before.files.get(path) == Some(now));
     if outside() != was {
         wrong.push("something outside of the root has changed".to_owned());
     }
@@ -189,7 +214,7 @@ fn case(grounds: &Grounds, steps: &[String]) -> Vec<String> {
         if by_command != by_person && !is_spelled {
             wrong.push(format!("the next command sees\n{by_command}\nand the host\n{by_person}"));
         }
-        grounds.some_later();
+        grounds.some_later(Some(numbers));
         wrong.extend(grounds.effect());
     }
     if !wrong.is_empty() {
@@ -199,19 +224,19 @@ fn case(grounds: &Grounds, steps: &[String]) -> Vec<String> {
 }
 
 /// Leaves steps out as long as the rest goes wrong.
-fn reduced(grounds: &Grounds, steps: &[String]) -> String {
+fn reduced(prepared: &Prepared, steps: &[String], numbers: Numbers) -> String {
     let mut steps = steps.to_vec();
     let mut number = 0;
     while number < steps.len() {
         let mut fewer = steps.clone();
         fewer.remove(number);
-        if case(grounds, &fewer).is_empty() {
+        if case(prepared, &fewer, &mut numbers.clone()).is_empty() {
             number += 1;
         } else {
             steps = fewer;
         }
     }
-    format!("{}\n--\n{}", steps.join("\n"), case(grounds, &steps).join("\n"))
+    format!("{}\n--\n{}", steps.join("\n"), case(prepared, &steps, &mut numbers.clone()).join("\n"))
 }
 
 #[test]
@@ -221,12 +246,13 @@ fn random_git_directories_have_no_effect_later() {
     }
     // Steps of one's own, to look at them.
     if let Ok(steps) = std::env::var("TOOLWRIGHT_STEPS") {
-        let wrong =
-            ROOTS.iter().flat_map(|root| case(&Grounds::new(root), std::slice::from_ref(&steps)));
+        let mut numbers = Numbers(seed());
+        let steps = std::slice::from_ref(&steps);
+        let wrong = ROOTS.iter().flat_map(|root| case(&Prepared::new(root), steps, &mut numbers));
         none_of(&wrong.collect::<Vec<_>>(), ROOTS.len());
         return;
     }
-    let mut grounds = BTreeMap::new();
+    let mut prepared = BTreeMap::new();
     let count = ORDINARY * factor();
     let first = std::env::var("TOOLWRIGHT_CASE").ok().and_then(|text| text.parse::<u64>().ok());
     let cases = first.map_or(0..count, |first| first..first + 1);
@@ -234,12 +260,13 @@ fn random_git_directories_have_no_effect_later() {
     for number in cases {
         let mut numbers = Numbers(seed().wrapping_add(number.wrapping_mul(0x1000_0000_01b3)));
         let root = numbers.below(ROOTS.len());
-        let grounds = grounds.entry(root).or_insert_with(|| Grounds::new(ROOTS[root]));
+        let prepared = prepared.entry(root).or_insert_with(|| Prepared::new(ROOTS[root]));
         let steps: Vec<_> = (0..=numbers.below(14)).map(|_| step(&mut numbers)).collect();
-        let first = case(grounds, &steps);
+        let later = numbers.clone();
+        let first = case(prepared, &steps, &mut numbers);
         if !first.is_empty() {
             let first = first.join("\n");
-            let reduced = reduced(grounds, &steps);
+            let reduced = reduced(prepared, &steps, later);
             let found = format!("case {number}, root {root}:\n{reduced}\n== at first:\n{first}");
             eprintln!("{found}\n");
             wrong.push(found);
@@ -266,10 +293,11 @@ fn what_was_found_has_no_effect_any_more() {
         return;
     }
     let last = ROOTS[ROOTS.len() - 1];
-    let grounds = Grounds::new(last);
+    let prepared = Prepared::new(last);
+    let grounds = &prepared.grounds;
     let mut wrong = Vec::new();
     for step in FOUND {
-        wrong.extend(case(&grounds, &[(*step).to_owned()]));
+        wrong.extend(case(&prepared, &[(*step).to_owned()], &mut Numbers(seed())));
         if !["d/f", "p/q/mine", "p/q/.git/HEAD"]
             .iter()
             .all(|name| grounds.root().join(name).exists())

@@ -47,7 +47,7 @@ impl Home {
         // Git has made hard links to what lies beside the root.
         grounds.restore();
         let plan = plan_of(grounds.root());
-        let before = seen(&grounds.scene.place.outside);
+        let before = seen(&grounds.scene.place.outside, &Seen::default());
         Self { grounds, plan, before }
     }
 
@@ -74,7 +74,7 @@ impl Home {
 
     /// Puts back what has changed.
     fn restore(&mut self) {
-        let now = seen(&self.grounds.scene.place.outside);
+        let now = seen(&self.grounds.scene.place.outside, &self.before);
         let root = self.grounds.root();
         let mut changed = BTreeSet::new();
         for (path, _) in now.differences(&self.before) {
@@ -104,22 +104,21 @@ impl Home {
 
     fn remember(&mut self) {
         self.plan = plan_of(self.grounds.root());
-        self.before = seen(&self.grounds.scene.place.outside);
+        self.before = seen(&self.grounds.scene.place.outside, &self.before);
     }
 
     /// What a program did that it may not do, or the host for it.
     fn case(&mut self, steps: &[String]) -> Vec<String> {
         let script = self.grounds.filled(&steps.join("\n"));
         let held = Held::of(&self.plan, &self.before);
-        let of_git = super::seen::tree(self.grounds.root());
         let (printed, reports) = self.run(&script);
-        let now = seen(&self.grounds.scene.place.outside);
+        let now = seen(&self.grounds.scene.place.outside, &self.before);
         let mut wrong = held.changed(&self.grounds, &self.before, &now);
         // A loop goes on after the list was made.
         if !script.contains("while :") {
             wrong.extend(held.judged(&self.plan, &printed, &now));
         }
-        wrong.extend(obeyed(self.grounds.root(), "/canary", &of_git));
+        wrong.extend(obeyed(self.grounds.root(), "/canary", |path, now| self.before.is(path, now)));
         wrong.extend(self.grounds.effect());
         if !wrong.is_empty() {
             wrong.push(format!("{reports:?}"));

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::Grounds;
+use super::{Grounds, Numbers};
 
 /// In the root.
 const ALL: &[&str] = &[
@@ -145,7 +145,19 @@ const SOME: &[&str] = &[
 const EVERYWHERE: &str = "{ printf 'd\\nsub\\nwt\\ngl\\nown\\nb.git\\n'; echo $BESIDE/tree; find . -path ./.git -prune -o \
     \\( -iname .git -prune -o -name HEAD -o -name config -o -name objects \\) -print | sed 's,/[^/]*$,,'; } | sort -u | head -$MOST";
 
-fn script(is_whole: bool) -> String {
+/// How many of those somebody does in a directory who does a part of it.
+const PART: usize = 5;
+
+/// What is done in each directory.
+enum Much<'n> {
+    /// Everything, and more in the root.
+    Whole,
+    Some,
+    /// What numbers decide.
+    Part(&'n mut Numbers),
+}
+
+fn script(much: Much<'_>) -> String {
     let mut script = "unset GIT_EDITOR; export EDITOR=true PAGER=cat GIT_TERMINAL_PROMPT=0 TERM=xterm PATH=$PATH:$PWD/bin\n\
         g() { git \"$@\" </dev/null; }\n"
         .to_owned();
@@ -158,46 +170,55 @@ fn script(is_whole: bool) -> String {
         script.push_str(line);
         script.push('\n');
     };
-    let everywhere = |script: &mut String, most: usize| {
+    let everywhere = |script: &mut String, lines: &[&str], most: usize| {
         let all = EVERYWHERE.replace("$MOST", &most.to_string());
         writeln!(script, "for W in $({all}); do (cd $W || exit").expect("written");
-        for line in SOME {
+        for line in lines {
             add(script, line);
         }
         script.push_str(") ; done\n");
     };
-    if is_whole {
-        // Git in the root goes into what is below before the person does.
-        for line in &ALL[..40] {
-            add(&mut script, line);
+    let mut lines = SOME.to_vec();
+    match much {
+        Much::Whole => {
+            // Git in the root goes into what is below before the person does.
+            for line in &ALL[..40] {
+                add(&mut script, line);
+            }
+            everywhere(&mut script, SOME, 16);
+            for line in &ALL[40..] {
+                add(&mut script, line);
+            }
+            return script;
         }
-        everywhere(&mut script, 16);
-        for line in &ALL[40..] {
-            add(&mut script, line);
+        Much::Some => {}
+        Much::Part(numbers) => {
+            while lines.len() > PART {
+                lines.remove(numbers.below(lines.len()));
+            }
         }
-    } else {
-        for line in SOME {
-            add(&mut script, line);
-        }
-        everywhere(&mut script, 12);
     }
+    for line in SOME {
+        add(&mut script, line);
+    }
+    everywhere(&mut script, &lines, 12);
     script
 }
 
 impl Grounds {
     /// Does all of it at a terminal, so that git asks for pagers too. Returns what was shown.
     pub(super) fn later(&self) -> String {
-        self.run_later(true)
+        self.run_later(Much::Whole)
     }
 
-    /// Does a part of it.
-    pub(super) fn some_later(&self) -> String {
-        self.run_later(false)
+    /// Does a part of it: in directories below, what numbers decide.
+    pub(super) fn some_later(&self, numbers: Option<&mut Numbers>) -> String {
+        self.run_later(numbers.map_or(Much::Some, Much::Part))
     }
 
-    fn run_later(&self, is_whole: bool) -> String {
+    fn run_later(&self, much: Much<'_>) -> String {
         let path = self.scene.place.outside.join("later.sh");
-        std::fs::write(&path, script(is_whole)).expect("written");
+        std::fs::write(&path, script(much)).expect("written");
         let line =
             format!("timeout -s KILL 60 script -qefc 'sh {}' /dev/null </dev/null", path.display());
         self.scene.on_host(self.root(), &line)

@@ -75,15 +75,22 @@ fn cell(number: usize) -> (Plant, usize, usize) {
     (Plant::number(rest / PLACES.len()), rest % PLACES.len(), way)
 }
 
-const CELLS: usize = Plant::COUNT * PLACES.len() * WAYS.len();
+const ROUND: usize = Plant::COUNT * PLACES.len();
+const CELLS: usize = ROUND * WAYS.len();
 
-/// A walk through all cells in an order that the seed decides.
+/// A walk through all cells in an order that the seed decides. Each of its rounds has each plant in each place, each
+/// plant by each way, and each place by each way.
 fn order(seed: u64) -> impl Iterator<Item = usize> {
     let mut numbers = Numbers(seed);
-    let start = numbers.below(CELLS);
+    let start = numbers.below(ROUND);
+    let first = numbers.below(WAYS.len());
     // No number of cells has this factor.
     let step = 1_000_003;
-    (0..CELLS).map(move |index| (start + index * step) % CELLS)
+    (0..CELLS).map(move |index| {
+        let pair = (start + index * step) % ROUND;
+        let (plant, place, round) = (pair / PLACES.len(), pair % PLACES.len(), index / ROUND);
+        pair * WAYS.len() + (plant + place + first + round) % WAYS.len()
+    })
 }
 
 /// Plants, and what came of it.
@@ -102,7 +109,7 @@ fn run(grounds: &Grounds, cells: &[usize], is_confined: bool) -> Vec<String> {
     let printed = if is_confined {
         let (printed, reports) = grounds.scene.confined(&all);
         let reports = format!("{:?}", reports.take());
-        wrong.extend(obeyed(grounds.root(), "/canary", &before));
+        wrong.extend(obeyed(grounds.root(), "/canary", |path, now| before.get(path) == Some(now)));
         if tree(&grounds.scene.beside) != beside {
             wrong.push("something outside of the root has changed".to_owned());
         }

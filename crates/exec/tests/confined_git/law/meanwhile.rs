@@ -67,14 +67,14 @@ fn git_of_the_host_obeys_nothing_while_a_command_runs() {
                 assert!(started.elapsed() < Duration::from_secs(30), "it begins: {script}");
                 thread::sleep(Duration::from_millis(5));
             }
-            grounds.some_later();
+            grounds.some_later(None);
             if let Some(effect) = grounds.effect() {
                 wrong.push(format!("{effect}\n{script}"));
             }
             std::fs::write(grounds.root().join("go"), "").expect("written");
             command.join().expect("it ends");
         });
-        grounds.some_later();
+        grounds.some_later(None);
         if let Some(effect) = grounds.effect() {
             wrong.push(format!("afterwards: {effect}\n{script}"));
         }

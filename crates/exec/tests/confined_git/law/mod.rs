@@ -44,6 +44,7 @@ const CANARY: &str = "#!/bin/sh\n{ echo \"$0 $*\"; tr '\\0' ' ' < /proc/$PPID/cm
 const VICTIM: &str = "the person's\n";
 
 /// Numbers that a seed decides (`SplitMix64`).
+#[derive(Clone)]
 pub(super) struct Numbers(pub(super) u64);
 
 impl Numbers {

@@ -48,18 +48,19 @@ pub(super) fn git_directories(top: &Path) -> Vec<PathBuf> {
 }
 
 /// What git on the host would obey in the git directories below a path, and nobody but a command can have put there.
-/// `before` is how they were.
+/// `was` says whether a path had this mode and content before.
 pub(super) fn obeyed(
     top: &Path,
     canary: &str,
-    before: &BTreeMap<PathBuf, (u32, Vec<u8>)>,
+    was: impl Fn(&Path, &(u32, Vec<u8>)) -> bool,
 ) -> Vec<String> {
     let mut wrong = Vec::new();
     for git in git_directories(top) {
-        for (path, (mode, content)) in tree(&git) {
-            if before.get(&path).is_some_and(|was| *was == (mode, content.clone())) {
+        for (path, now) in tree(&git) {
+            if was(&path, &now) {
                 continue;
             }
+            let (mode, content) = now;
             let relative = path.strip_prefix(&git).expect("below");
             let first = relative.components().next().map(|part| part.as_os_str().to_owned());
             if first.as_deref() == Some(OsStr::new("objects"))

@@ -33,13 +33,14 @@ impl One {
     }
 }
 
-/// Everything below a path.
+/// Everything below a path, and when anything about it last changed, which no command can choose.
 #[derive(Debug, Default)]
-pub(super) struct Seen(pub(super) BTreeMap<PathBuf, One>);
+pub(super) struct Seen(pub(super) BTreeMap<PathBuf, One>, BTreeMap<PathBuf, (i64, i64)>);
 
-/// Everything below a path, without what is kept to put it back.
-pub(super) fn seen(top: &Path) -> Seen {
-    let mut all = BTreeMap::new();
+/// Everything below a path, without what is kept to put it back. A file that has not changed since `before` is not read
+/// again.
+pub(super) fn seen(top: &Path, before: &Seen) -> Seen {
+    let mut all = Seen::default();
     let mut left = vec![top.to_owned()];
     while let Some(path) = left.pop() {
         if path == top.join("kept") {
@@ -50,6 +51,8 @@ pub(super) fn seen(top: &Path) -> Seen {
         if path.ends_with(MARKS) || found.mtime() == PLACEHOLDER_TIME {
             continue;
         }
+        let identity = (found.dev(), found.ino());
+        let changed = (found.ctime(), found.ctime_nsec());
         let content = if found.is_symlink() {
             fs::read_link(&path).map(|link| link.into_os_string().into_encoded_bytes())
         } else if found.is_dir() {
@@ -57,23 +60,34 @@ pub(super) fn seen(top: &Path) -> Seen {
             left.extend(entries.map(|entry| entry.path()));
             Ok(Vec::new())
         } else if found.is_file() {
-            fs::read(&path)
+            match before.0.get(&path) {
+                Some(was) if was.identity == identity && before.1.get(&path) == Some(&changed) => {
+                    Ok(was.content.clone())
+                }
+                _ => fs::read(&path),
+            }
         } else {
             Ok(Vec::new())
         };
         let one = One {
-            identity: (found.dev(), found.ino()),
+            identity,
             mode: found.mode(),
             owner: (found.uid(), found.gid()),
             time: (found.mtime(), found.mtime_nsec()),
             content: content.unwrap_or_default(),
         };
-        all.insert(path, one);
+        all.1.insert(path.clone(), changed);
+        all.0.insert(path, one);
     }
-    Seen(all)
+    all
 }
 
 impl Seen {
+    /// Whether a path had this mode and content.
+    pub(super) fn is(&self, path: &Path, (mode, content): &(u32, Vec<u8>)) -> bool {
+        self.0.get(path).is_some_and(|was| was.mode == *mode && was.content == *content)
+    }
+
     fn below<'s>(&'s self, path: &'s Path) -> impl Iterator<Item = (&'s PathBuf, &'s One)> {
         self.0.range(path.to_owned()..).take_while(move |(one, _)| one.starts_with(path))
     }
