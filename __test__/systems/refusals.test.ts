@@ -8,7 +8,8 @@ import type { RefusalClass, Row } from './refusals/refusal.ts'
 import { Host, isHere, Lane, spread, type Told } from './refusals/run.ts'
 
 // A failed command has a note if, and only if, the sandbox has refused it something.
-const CLASSES: RefusalClass[] = [...FILES, ...NETWORK, ...LIMITS, ...PRIVILEGES]
+const ALL: RefusalClass[] = [...FILES, ...NETWORK, ...LIMITS, ...PRIVILEGES]
+const CLASSES = ALL.filter(({ isRefused = true }) => isRefused)
 /** Of all notes so many are right at least. None is wrong. */
 const RIGHT = 0.98
 const LANES = 3

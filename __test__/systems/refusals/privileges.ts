@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { node, perl, php, python, type RefusalClass, type Row, ruby } from './refusal.ts'
 
 const C = (body: string, headers = 'stdio unistd stdlib'): string =>
@@ -5,6 +6,12 @@ const C = (body: string, headers = 'stdio unistd stdlib'): string =>
     .split(' ')
     .map((name) => `'#include <${name}.h>'`)
     .join(' ')} 'int main(void){${body}}' > a.c && gcc -w a.c -o a && ./a`
+
+/** Whether this process has a capability, by its number. What nobody here may do is no refusal of the sandbox. */
+const hostHas = (capability: number): boolean => {
+  const effective = /^CapEff:\s*([\da-f]+)/mu.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0'
+  return ((BigInt(`0x${effective}`) >> BigInt(capability)) & 1n) === 1n
+}
 
 const SET_ID: Row[] = [
   ['chmod u+s', 'touch a; chmod u+s a'],
@@ -228,6 +235,32 @@ export const PRIVILEGES: RefusalClass[] = [
       ['php', php('posix_kill(VICTIM, 15) || exit(print(posix_strerror(posix_get_last_error())));'), 'php'],
       ['renice', 'renice 5 -p VICTIM'],
       ['gdb', 'strace -p VICTIM', 'strace'],
+    ],
+  },
+  {
+    name: 'priorities that the host could raise',
+    says: /run before others/u,
+    isRefused: hostHas(23),
+    rows: [
+      ['renice', 'renice -5 -p $$'],
+      ['nice', 'nice -n -5 false'],
+      ['chrt', 'chrt -f 1 true', 'chrt'],
+      ['chrt -r', 'chrt -r 9 true', 'chrt'],
+      ['ionice', 'ionice -c 1 true', 'ionice'],
+      ['python', python('import os; os.setpriority(os.PRIO_PROCESS, 0, -3)'), 'python3'],
+      ['python scheduler', python('import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))'), 'python3'],
+      ['node', node('os.setPriority(0, -3)')],
+    ],
+  },
+  {
+    name: 'limits that the host could raise',
+    says: /lower their limits and not raise/u,
+    isRefused: hostHas(24),
+    rows: [
+      ['sh', 'ulimit -n 10000000'],
+      ['bash', "bash -c 'ulimit -n 10000000' || exit 1", 'bash'],
+      ['prlimit', 'prlimit --nofile=10000000:10000000 true', 'prlimit'],
+      ['python', python('import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (10_000_000, 10_000_000))'), 'python3'],
     ],
   },
   {

@@ -9,6 +9,8 @@ export interface RefusalClass {
   options?: Options
   /** Whether the command itself prints it. */
   isPrinted?: boolean
+  /** Whether the host could do it, so that it is the sandbox that refuses. @default true */
+  isRefused?: boolean
   /** Whether sessions have it too. @default true */
   inSessions?: boolean
 }

@@ -23,6 +23,8 @@ mod flows;
 mod forks;
 #[path = "confined_git/law/mod.rs"]
 mod law;
+#[path = "confined_git/layouts.rs"]
+mod layouts;
 #[path = "confined_git/led_to.rs"]
 mod led_to;
 #[path = "confined_git/limited.rs"]

@@ -25,6 +25,34 @@ pub fn host_may_change_mode(path: &Path) -> bool {
     user.is_root() || stat(path).is_ok_and(|file| file.st_uid == user.as_raw())
 }
 
+/// A right over the system that a host may have, and no command has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostRight {
+    /// To schedule processes before others.
+    Priority,
+    /// To raise limits of processes.
+    Limits,
+}
+
+/// Whether this process has a right over the system.
+#[must_use]
+pub fn host_has(right: HostRight) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::thread::{CapabilitySet, capabilities};
+        let needed = match right {
+            HostRight::Priority => CapabilitySet::SYS_NICE,
+            HostRight::Limits => CapabilitySet::SYS_RESOURCE,
+        };
+        capabilities(None).is_ok_and(|sets| sets.effective.contains(needed))
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = right;
+        geteuid().is_root()
+    }
+}
+
 /// Whether the file system of a path is read-only for this process.
 #[must_use]
 pub fn is_read_only(path: &Path) -> bool {

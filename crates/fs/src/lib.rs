@@ -108,7 +108,8 @@ pub use error::{
 pub use file_kind::FileKind;
 pub use grant::{DirectoryGrant, RootChange, is_on_local, led_out_of};
 pub use host_access::{
-    host_may_change_mode, host_may_read, host_may_write, is_read_only, other_groups,
+    HostRight, host_has, host_may_change_mode, host_may_read, host_may_write, is_read_only,
+    other_groups,
 };
 pub use identity::FileIdentity;
 pub use lines::{LineRange, Lines, read_lines};

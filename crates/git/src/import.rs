@@ -27,7 +27,7 @@ use crate::directory::Directory;
 use crate::transaction;
 use crate::upper::Upper;
 use apply::NotWritten;
-use modules::Left;
+use modules::{Left, Which};
 use read::{Failure, Received};
 
 pub use crate::note::Note;
@@ -116,7 +116,8 @@ fn try_import(
         received.check_whole(git)?;
     }
     // A commit of a submodule comes before the one that names it.
-    let mut notes = modules::import(git, snapshot, &upper, terms, left)?;
+    let changed = (&upper, &*received.areas);
+    let mut notes = modules::import(git, snapshot, changed, terms, Which::Before, left)?;
     notes.extend(apply::apply(
         git,
         snapshot,
@@ -125,6 +126,7 @@ fn try_import(
         terms,
         work_tree.as_deref(),
     )?);
+    notes.extend(modules::import(git, snapshot, changed, terms, Which::OfNewTrees, left)?);
     if !received.left_out.is_empty() {
         notes.push(Note::LeftOut(received.left_out));
     }

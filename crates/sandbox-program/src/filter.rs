@@ -45,6 +45,7 @@ use toolwright_sandbox::plan::{Files, Network};
 pub(crate) mod arguments;
 pub(crate) mod assembler;
 pub(crate) mod calls;
+pub(crate) mod priority;
 pub(crate) mod reported;
 pub(crate) mod sockets;
 #[cfg(test)]

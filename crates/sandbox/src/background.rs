@@ -84,6 +84,8 @@ pub enum CallKind {
     Datagram,
     /// Sockets that are of no network: virtual machines, radios, buses.
     OtherSocket,
+    /// Being scheduled before others.
+    Priority,
 }
 
 /// Whether a command waits for input, by what the kernel says of its processes.

@@ -55,11 +55,12 @@ pub(crate) fn end(
 ) -> Vec<GitReport> {
     let GitCalls { has_made, refused } = calls;
     let end = ForkEnd { has_made, is_alone: look.as_ref().is_none_or(|look| look.is_alone()) };
+    let has_forks = fork_use.is_some();
     let (mut reports, is_settled) =
         fork_use.map_or((Vec::new(), true), |mut fork_use| fork_use.end(end));
     if let Some(mut look) = look {
         reports.extend(refused.into_iter().map(|refused| look.report(refused)));
-        reports.extend(look.end(End { hides, is_settled, is_past: false }));
+        reports.extend(look.end(End { hides, has_forks, is_settled, is_past: false }));
     }
     reports
 }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
 
-use super::modules::{clean, leads_to, relative};
+use super::modules::{MODULES, clean, leads_to, relative};
 use super::{Terms, area, settings};
-use crate::directory::{Directory, ReadError};
+use crate::directory::{Directory, Entry, ReadError};
 use crate::log::is_printable;
 use crate::refs::{RefChange, RefMap, RefName};
 use crate::repository::DOT_GIT;
@@ -198,12 +198,16 @@ pub(super) fn is_own(name: &RefName) -> bool {
     OWN.iter().any(|own| name.as_str().starts_with(own))
 }
 
-/// What a command has put there that does not come back: submodules, and what git has no part in.
+/// What a command has put there that does not come back: what git has no part in. Submodules come back by themselves.
 pub(super) fn unknown(upper: &Upper, prefix: &Path) -> Vec<String> {
     let entries = upper.directory().entries(".", MAX_ENTRIES).ok().flatten().unwrap_or_default();
+    let is_unknown = |entry: &&Entry| {
+        let holds_modules = entry.name == MODULES && entry.kind == FileType::Directory;
+        entry.kind != FileType::CharacterDevice && !holds_modules && !is_known(&entry.name)
+    };
     entries
         .iter()
-        .filter(|entry| entry.kind != FileType::CharacterDevice && !is_known(&entry.name))
+        .filter(is_unknown)
         .map(|entry| prefix.join(&entry.name).display().to_string())
         .collect()
 }

@@ -113,8 +113,12 @@ fn fill(
 
 /// What was decided and could not be written. A submodule that failed is named by its own directory.
 fn failure(note: &Note) -> Option<String> {
+    let is_of_module = |reason: &str| {
+        let tree = reason.strip_prefix("worktrees/").and_then(|rest| rest.split_once('/'));
+        tree.map_or(reason, |(_, rest)| rest).starts_with("modules/")
+    };
     match note {
-        Note::Failed(reason) if !reason.starts_with("modules/") => Some(reason.clone()),
+        Note::Failed(reason) if !is_of_module(reason) => Some(reason.clone()),
         _ => None,
     }
 }

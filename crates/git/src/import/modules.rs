@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use super::apply::NotWritten;
 use super::read::Failure;
-use super::{Note, Snapshot, Terms, made, settings, try_import};
+use super::{Note, Snapshot, Terms, area, made, settings, try_import};
 use crate::config::{New, Value};
 use crate::directory::Directory;
 use crate::upper::{Node, Upper};
@@ -66,25 +66,49 @@ impl Left {
     }
 }
 
-/// Brings back what a command has changed in submodules. A lock of one of them lets everything wait.
+/// Which submodules are brought back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which {
+    /// Those of work trees that were there.
+    Before,
+    /// Those of linked work trees that the command has made, which were brought back before.
+    OfNewTrees,
+}
+
+/// Brings back what a command has changed in submodules. A lock of one of them lets everything wait. `areas` are the work
+/// trees that it has changed.
 pub(super) fn import(
     git: &Directory,
     snapshot: &Snapshot,
-    upper: &Upper,
+    (upper, areas): (&Upper, &[area::After]),
     terms: &Terms<'_>,
+    which: Which,
     left: &mut Left,
 ) -> Result<Vec<Note>, NotWritten> {
-    let mut reader =
-        Reader { git, snapshot, upper, terms, notes: Vec::new(), left_out: Vec::new() };
-    match upper.entry(MODULES).map_err(Failure::from)? {
-        Node::Absent => return Ok(Vec::new()),
-        Node::Whiteout if snapshot.modules.is_empty() => return Ok(Vec::new()),
-        Node::Whiteout => {}
-        Node::Directory { .. } => reader.made(left)?,
-        Node::File(_) | Node::Odd => reader.left_out.push(MODULES.to_owned()),
+    let mut reader = Reader {
+        git,
+        snapshot,
+        upper,
+        areas,
+        terms,
+        which,
+        notes: Vec::new(),
+        left_out: Vec::new(),
+    };
+    if which == Which::OfNewTrees && areas.iter().all(|area| area.new.is_none()) {
+        return Ok(Vec::new());
     }
+    match upper.entry(MODULES).map_err(Failure::from)? {
+        Node::File(_) | Node::Odd if which == Which::Before => {
+            reader.left_out.push(MODULES.to_owned());
+        }
+        _ => {}
+    }
+    reader.made(left)?;
     for (path, before) in &snapshot.modules {
-        reader.known(path, before.as_ref(), left)?;
+        if which == Which::Before {
+            reader.known(path, before.as_ref(), left)?;
+        }
     }
     let Reader { mut notes, mut left_out, .. } = reader;
     left_out.truncate(MAX_NAMED);
@@ -101,12 +125,30 @@ struct Reader<'r> {
     git: &'r Directory,
     snapshot: &'r Snapshot,
     upper: &'r Upper,
+    areas: &'r [area::After],
     terms: &'r Terms<'r>,
+    which: Which,
     notes: Vec<Note>,
     left_out: Vec<String>,
 }
 
 impl Reader<'_> {
+    /// The top of the work tree that a submodule lies in.
+    fn top(&self, path: &Path) -> Option<PathBuf> {
+        let (prefix, _) = place::parts(path)?;
+        if prefix.as_os_str().is_empty() {
+            return self.terms.top.clone();
+        }
+        self.areas.iter().find(|area| area.prefix == prefix)?.top.clone()
+    }
+
+    /// Whether it belongs to those that are brought back.
+    fn is_meant(&self, path: &Path) -> bool {
+        let prefix = place::parts(path).map(|(prefix, _)| prefix);
+        let is_new = |area: &area::After| area.new.is_some() && Some(&*area.prefix) == prefix;
+        (self.which == Which::OfNewTrees) == self.areas.iter().any(is_new)
+    }
+
     /// A submodule that there was when the fork began.
     fn known(
         &mut self,
@@ -166,7 +208,7 @@ impl Reader<'_> {
         }
         // One that is moved is there. Another name alone would take the submodule from where it is.
         let is_there = |tree: &PathBuf| Directory::open(tree).is_ok();
-        let moved = place::accepted(self.terms, path, &view).ok()?;
+        let moved = place::accepted(self.terms, self.top(path).as_deref(), path, &view).ok()?;
         moved.as_ref().is_none_or(is_there).then_some(Moved(moved))
     }
 
@@ -175,7 +217,10 @@ impl Reader<'_> {
         let known = |path: &Path| self.snapshot.modules.contains_key(path);
         let is_module =
             |path: &Path, directory: &Directory| known(path) || is_begun(path, directory);
-        let found = match find(self.upper.directory(), MAX_MODULES * 2, is_module) {
+        let changes = self.upper.directory();
+        let linked = area::Before::linked(changes);
+        let found = linked.and_then(|linked| find(changes, &linked, MAX_MODULES * 2, is_module));
+        let found = match found {
             Ok(found) => found,
             Err(error) => {
                 self.left_out.push(format!("{MODULES} ({error})"));
@@ -185,7 +230,9 @@ impl Reader<'_> {
         if !found.is_whole {
             self.left_out.push(format!("{MODULES} (more than can be read)"));
         }
-        for path in found.modules.iter().filter(|path| !known(path)) {
+        let meant: Vec<_> =
+            found.modules.iter().filter(|path| !known(path) && self.is_meant(path)).collect();
+        for path in meant {
             let content = self.upper.directory().below(path).map_err(Failure::from)?;
             let Some(content) = content.filter(|_| place::is_plain(path)) else {
                 self.leave_out(path, "");
@@ -203,7 +250,8 @@ impl Reader<'_> {
         left: &mut Left,
     ) -> Result<(), NotWritten> {
         let config = settings::read(content).into_iter().next().unwrap_or_default();
-        let work_tree = match place::accepted(self.terms, path, &config) {
+        let work_tree = match place::accepted(self.terms, self.top(path).as_deref(), path, &config)
+        {
             Ok(work_tree) => work_tree,
             Err(reason) => {
                 self.leave_out(path, &format!(" ({reason})"));
@@ -222,7 +270,11 @@ impl Reader<'_> {
             let before = Snapshot::of_nothing();
             return self.changed(path, &host, &before, content, left);
         }
-        let Some(host) = make(self.git, path).map_err(Failure::from)? else {
+        let (tree, _) = place::parts(path).unwrap_or((Path::new("."), path));
+        let tree = if tree.as_os_str().is_empty() { Path::new(".") } else { tree };
+        let is_there = self.git.below(tree).map_err(Failure::from)?.is_some();
+        let made = if is_there { make(self.git, path).map_err(Failure::from)? } else { None };
+        let Some(host) = made else {
             self.leave_out(path, "");
             return Ok(());
         };

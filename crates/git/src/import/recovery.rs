@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use super::area;
 use super::made::{self, Found};
 use super::modules::{self, MAX_DEPTH, MAX_MODULES};
 use crate::directory::Directory;
@@ -27,7 +28,8 @@ fn recover_within(git: &Directory, depth: usize) -> io::Result<Found> {
         modules::is_begun(path, directory) || made::is_begun(directory)
     };
     let mut failure = None;
-    for path in modules::find(git, MAX_MODULES, is_module)?.modules {
+    let linked = area::Before::linked(git)?;
+    for path in modules::find(git, &linked, MAX_MODULES, is_module)?.modules {
         let Ok(Some(module)) = git.below(&path) else { continue };
         match recover_within(&module, depth - 1) {
             Ok(Found::TakenBack) => modules::remove_empty(git, &path),

@@ -66,8 +66,9 @@ impl Snapshot {
 
     fn take_within(git: &Directory, depth: usize, left: &mut usize) -> Result<Self, NotTaken> {
         let of = |what| move |error| NotTaken { what, error };
-        let found = modules::find(git, *left, modules::is_repository).map_err(of("modules"))?;
         let linked = Before::linked(git).map_err(of("worktrees"))?;
+        let found = modules::find(git, &linked, *left, modules::is_repository);
+        let found = found.map_err(of("modules"))?;
         let watched = linked.iter().flat_map(|prefix| linked::Before::watched(prefix));
         let more = found.directories.into_iter().chain([linked::ALL.into()]).chain(watched);
         let generation = Generation::now(git, more.collect());

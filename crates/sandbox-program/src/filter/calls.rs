@@ -80,6 +80,8 @@ pub(crate) const PRLIMIT64: Call = call(302, 261);
 pub(crate) const SENDMMSG: Call = call(307, 269);
 pub(crate) const SENDMSG: Call = call(46, 211);
 pub(crate) const SENDTO: Call = call(44, 206);
+pub(crate) const SCHED_SETATTR: Call = call(314, 274);
+pub(crate) const SCHED_SETSCHEDULER: Call = call(144, 119);
 pub(crate) const SETPGID: Call = call(109, 154);
 pub(crate) const SETPRIORITY: Call = call(141, 140);
 pub(crate) const SETRLIMIT: Call = call(160, 164);
@@ -130,9 +132,9 @@ pub(crate) const RIGHTS: &[Call] = &[
 /// for the right to trace it.)
 pub(crate) const SCHEDULING: &[Call] = &[
     call(142, 118), // sched_setparam
-    call(144, 119), // sched_setscheduler
+    SCHED_SETSCHEDULER,
     call(203, 122), // sched_setaffinity
-    call(314, 274), // sched_setattr
+    SCHED_SETATTR,
 ];
 
 pub(crate) const CHMOD: Call = only_x86_64(90);

@@ -94,6 +94,7 @@ wire_enum!(CallKind {
     10 = RawSocket,
     11 = Datagram,
     12 = OtherSocket,
+    13 = Priority,
 });
 wire_enum!(InputState { 0 = Busy, 1 = Waiting, 2 = Unknown });
 

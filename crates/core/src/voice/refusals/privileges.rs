@@ -1,6 +1,6 @@
 //! System calls that no command may make, by the programs that are for them.
 
-use toolwright_fs::{host_may_change_mode, other_groups};
+use toolwright_fs::{HostRight, host_has, host_may_change_mode, other_groups};
 
 use super::is_confined;
 use crate::denials::{Ended, not_permitted};
@@ -50,6 +50,14 @@ const PHRASES: [(&str, &str); 5] = [
     ("cannot set date", SYSTEM),
     ("must be root to change the host name", SYSTEM),
 ];
+/// How shells and languages say that a limit could not be raised.
+const RAISED: [&str; 5] = [
+    "cannot modify limit",
+    "error setting limit (operation not permitted)",
+    "not allowed to raise maximum limit",
+    "resource limit: operation not permitted",
+    "operation not permitted - setrlimit",
+];
 const TRACING: &str =
     "a program cannot trace itself, as LeakSanitizer does; set ASAN_OPTIONS=detect_leaks=0";
 
@@ -61,6 +69,11 @@ pub(super) fn note(ended: &Ended<'_>, calls: &[Vec<String>]) -> Option<String> {
     let says = |words: &[&str]| lower.iter().any(|text| words.iter().any(|one| text.contains(one)));
     if let Some((_, what)) = PHRASES.iter().find(|(words, _)| says(&[words])) {
         return Some(this_is(what));
+    }
+    if says(&RAISED) && host_has(HostRight::Limits) {
+        return Some(this_is(
+            "commands may lower their limits and not raise them; work within what `ulimit -Ha` shows",
+        ));
     }
     if says(&["no new privileges", "effective uid is not 0"]) {
         return Some(this_is("sudo, su and other programs gain no rights; work as this user"));

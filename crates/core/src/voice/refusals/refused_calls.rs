@@ -4,6 +4,7 @@
 //! error of the call: programs also try a call and do without.
 
 use toolwright_exec::process::{CallKind, RefusedCall};
+use toolwright_fs::{HostRight, host_has};
 
 use super::is_confined;
 use super::privileges::{DEVICES, MEASURE, MOUNT, NAMESPACES, ROOT, SET_ID, SYSTEM, this_is};
@@ -50,6 +51,7 @@ pub(super) fn said(ended: &Ended<'_>) -> Option<String> {
     let is_said = match call.kind {
         CallKind::Keys | CallKind::OtherSocket => says(&ABSENCE),
         CallKind::RawSocket => says(&PERMISSION) || says(&ABSENCE),
+        CallKind::Priority => call.is_recent && says(&PERMISSION) && host_has(HostRight::Priority),
         _ => says(&PERMISSION),
     };
     is_said.then(|| note(ended, call))?
@@ -57,7 +59,8 @@ pub(super) fn said(ended: &Ended<'_>) -> Option<String> {
 
 /// Whether libraries try it and do without.
 fn is_tried(kind: CallKind) -> bool {
-    matches!(kind, CallKind::Keys | CallKind::Memory | CallKind::Datagram | CallKind::OtherSocket)
+    use CallKind::{Datagram, Keys, Memory, OtherSocket, Priority};
+    matches!(kind, Keys | Memory | Datagram | OtherSocket | Priority)
 }
 
 fn note(ended: &Ended<'_>, call: RefusedCall) -> Option<String> {
@@ -86,6 +89,9 @@ fn what(kind: CallKind) -> &'static str {
         }
         CallKind::OtherSocket => {
             "commands have sockets of the internet and unix sockets alone; use one of these"
+        }
+        CallKind::Priority => {
+            "commands cannot run before others (a niceness below 0, real-time classes); run the program without it"
         }
     }
 }

@@ -16,6 +16,8 @@ use crate::git_reports::{GitNote, GitReport};
 pub(super) struct End {
     /// Whether commands can make no git directory that the host sees.
     pub(super) hides: bool,
+    /// Whether commands saw forks of the git directories of a person, and no command could write to these.
+    pub(super) has_forks: bool,
     /// Whether all changes to repositories have come back.
     pub(super) is_settled: bool,
     /// Whether it ended with its host, and anybody may have been there since. Then only names change.

@@ -41,6 +41,14 @@ impl Known {
     }
 }
 
+/// Whether a place lies in a git directory for which `has` holds, which may have another name than `.git`.
+pub(super) fn lies_in(top: &Directory, place: &Path, has: impl Fn(&Place, &Known) -> bool) -> bool {
+    let above = place.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+    above
+        .map(|above| (above.to_owned(), Sign::Bare))
+        .any(|git| Known::at(top, &git.0, git.1).is_some_and(|known| has(&git, &known)))
+}
+
 /// Each place at which git would discover a repository, with each of the reasons.
 pub(super) fn all(discovery: &Discovery) -> BTreeSet<Place> {
     let found = discovery.found().iter();

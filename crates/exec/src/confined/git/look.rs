@@ -6,6 +6,7 @@
 //! begins ([`settled`]).
 
 mod beside;
+mod of_person;
 mod settled;
 mod tops;
 
@@ -15,7 +16,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use toolwright_git::directory::Directory;
 use toolwright_git::discovery::{Discovery, Sign};
-use toolwright_git::repository::{self, DOT_GIT};
 use toolwright_sandbox::plan::Plan;
 
 use super::judged::{End, Judged, Judgment, joined};
@@ -157,7 +157,7 @@ impl Look {
 
 impl Drop for Look {
     fn drop(&mut self) {
-        self.end(End { hides: false, is_settled: false, is_past: false });
+        self.end(End { hides: false, has_forks: false, is_settled: false, is_past: false });
     }
 }
 
@@ -244,74 +244,6 @@ impl State {
         }
     }
 
-    /// Whether something leads elsewhere, which a person may have rewritten in its place.
-    fn has_leads(&self) -> bool {
-        self.of_person.values().any(|known| known.lead.is_some())
-    }
-
-    /// Takes what is there for a person's.
-    fn adopt(&mut self, top: &Path) {
-        let Some((_, discovery)) = &self.discovery else { return };
-        let before = self.of_person.len();
-        self.of_person.retain(|(place, sign), _| discovery.has(place, *sign));
-        self.is_unsaid |= self.of_person.len() != before;
-        self.pending.retain(|(place, sign)| discovery.has(place, *sign));
-        let Ok(directory) = Directory::open(top) else { return };
-        for found in all(discovery) {
-            if self.pending.contains(&found) {
-                // It was empty when the last command ended, and no command has had it open since.
-                let is_of_nobody = found.1 != Sign::Directory
-                    || directory
-                        .entries(found.0.join(DOT_GIT), 1)
-                        .is_ok_and(|all| all.is_none_or(|all| all.is_empty()));
-                if is_of_nobody {
-                    continue;
-                }
-                self.pending.remove(&found);
-            }
-            let known = Known::at(&directory, &found.0, found.1);
-            if self.of_person.get(&found) != known.as_ref() {
-                self.is_unsaid = true;
-                match known {
-                    Some(known) => drop(self.of_person.insert(found, known)),
-                    None => drop(self.of_person.remove(&found)),
-                }
-            }
-        }
-    }
-
-    fn directories_of_person<'s>(&'s self, top: &'s Path) -> impl Iterator<Item = PathBuf> + 's {
-        self.of_person.keys().filter_map(|(place, sign)| match sign {
-            Sign::Directory => Some(joined(top, place).join(DOT_GIT)),
-            Sign::Bare => Some(joined(top, place)),
-            Sign::File | Sign::Other => None,
-        })
-    }
-
-    /// The git directories of a person, of which commands get forks.
-    fn git_directories(&self, top: &Path, plan: &Plan) -> BTreeSet<PathBuf> {
-        let mut all = BTreeSet::new();
-        let Some((_, discovery)) = &self.discovery else { return all };
-        // What is new is nobody's yet, and commands have forks of that too.
-        for (place, signs) in discovery.found() {
-            let place = joined(top, place);
-            // Git takes the first. Where it has a `.git`, a directory is a work tree.
-            match signs[0] {
-                Sign::Directory => drop(all.insert(place.join(DOT_GIT))),
-                Sign::Bare if place != top => drop(all.insert(place)),
-                Sign::File => all.extend(repository::directories(&place)),
-                Sign::Bare | Sign::Other => {}
-            }
-        }
-        // Those that are read-only or closed need none.
-        let is_held = |path: &PathBuf| {
-            plan.forks.iter().chain(&plan.protected).any(|held| path.starts_with(held))
-                || plan.closes(path)
-        };
-        all.retain(|path| !is_held(path));
-        all
-    }
-
     /// `before`: the git directories of a person when the command began.
     fn end(
         &mut self,
@@ -352,6 +284,12 @@ impl State {
                 continue;
             }
             if is_shared(top, &joined(top, place)) {
+                self.is_unsaid = true;
+                self.of_person.insert(found.clone(), now);
+                continue;
+            }
+            // The host itself has put it there.
+            if end.has_forks && self.is_imported(top, &directory, found, before) {
                 self.is_unsaid = true;
                 self.of_person.insert(found.clone(), now);
                 continue;

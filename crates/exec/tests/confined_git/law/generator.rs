@@ -45,9 +45,9 @@ pub(super) const OWN: [&str; 12] = [
 ];
 
 /// What a command and the host see of all repositories.
-/// (A bare repository that is added to another one has the alternates of its fork.)
+/// (Commands see other objects in a git directory that is added to another repository: those of its fork.)
 const SEEN: &str = "export GIT_DISCOVERY_ACROSS_FILESYSTEM=1; git() { timeout 2 git \"$@\"; }; for g in $(find . \\( -name .git -prune -o -name HEAD \\) -print | sort); do echo \"= $g\"; \
-    cd \"$(dirname $g)\" && { git rev-parse HEAD; git for-each-ref; git config --list --local; git status --porcelain | grep -v objects/info/alternates; cd \"$OLDPWD\"; } 2>/dev/null; done";
+    cd \"$(dirname $g)\" && { git rev-parse HEAD; git for-each-ref; git config --list --local; git status --porcelain | grep -v objects/; cd \"$OLDPWD\"; } 2>/dev/null; done";
 
 /// A root that a person has prepared, and what git says of its repositories.
 struct Prepared {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
 
-use super::MODULES;
+use super::{MODULES, place};
 use crate::directory::{Directory, ReadError};
 use crate::name::Mark;
 
@@ -24,14 +24,17 @@ pub(in super::super) struct Found {
     pub(in super::super) is_whole: bool,
 }
 
-/// Finds at most `limit` submodules. What is in a submodule is not looked at.
+/// Finds at most `limit` submodules: those of the main work tree, and those of `linked` ones, which are named by their
+/// directories in the git directory. What is in a submodule is not looked at.
 pub(in super::super) fn find(
     git: &Directory,
+    linked: &[PathBuf],
     limit: usize,
     is_module: impl Fn(&Path, &Directory) -> bool,
 ) -> Result<Found, ReadError> {
     let mut found = Found { is_whole: true, ..Found::default() };
     let mut left = vec![PathBuf::from(MODULES)];
+    left.extend(linked.iter().map(|prefix| prefix.join(MODULES)));
     let mut entries_left = MAX_ENTRIES;
     while let Some(path) = left.pop() {
         let directory = match git.below(&path) {
@@ -43,7 +46,8 @@ pub(in super::super) fn find(
             }
             Err(error) => return Err(error),
         };
-        if path != Path::new(MODULES) && is_module(&path, &directory) {
+        let is_below = place::parts(&path).is_some_and(|(_, name)| !name.as_os_str().is_empty());
+        if is_below && is_module(&path, &directory) {
             if found.modules.len() == limit {
                 found.is_whole = false;
                 break;

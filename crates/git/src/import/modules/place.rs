@@ -8,7 +8,7 @@ use super::MODULES;
 use super::find::{MAX_PARTS, is_repository};
 use crate::config::Config;
 use crate::directory::Directory;
-use crate::import::Terms;
+use crate::import::{Terms, linked};
 use crate::name::{self, Mark};
 use crate::repository::DOT_GIT;
 
@@ -27,9 +27,21 @@ pub(super) fn terms<'t>(above: &'t Terms<'_>, path: &Path, top: Option<PathBuf>)
     }
 }
 
+/// What the path of a submodule in a git directory says: the directory of the linked work tree that it belongs to, or
+/// nothing for the main one, and its name.
+pub(super) fn parts(path: &Path) -> Option<(&Path, &Path)> {
+    if let Ok(name) = path.strip_prefix(MODULES) {
+        return Some((Path::new(""), name));
+    }
+    let tree = path.strip_prefix(linked::ALL).ok()?.iter().next()?;
+    let above = path.ancestors().find(|above| above.iter().count() == 2)?;
+    let name = path.strip_prefix(Path::new(linked::ALL).join(tree).join(MODULES)).ok()?;
+    Some((above, name))
+}
+
 /// Whether a command may give a submodule this name.
 pub(super) fn is_plain(path: &Path) -> bool {
-    let Ok(name) = path.strip_prefix(MODULES) else { return false };
+    let Some((_, name)) = parts(path) else { return false };
     let is_plain = |part: &OsStr| {
         let bytes = part.as_bytes();
         part.to_str().is_some_and(|text| !text.chars().any(char::is_control))
@@ -50,15 +62,16 @@ pub(super) fn named(above: &Terms<'_>, path: &Path, config: &[u8]) -> Option<Pat
     Some(clean(&above.git.join(path).join(OsStr::from_bytes(value))))
 }
 
-/// The work tree that a command has given a submodule, if it lies in that of the repository above, where
-/// commands write, and does not belong to another repository.
+/// The work tree that a command has given a submodule, if it lies in the one above, whose top this is, where commands
+/// write, and does not belong to another repository.
 pub(super) fn accepted(
     above: &Terms<'_>,
+    top: Option<&Path>,
     path: &Path,
     config: &[u8],
 ) -> Result<Option<PathBuf>, &'static str> {
     let Some(tree) = named(above, path, config) else { return Ok(None) };
-    let Some(top) = &above.top else { return Err("the repository above has no work tree") };
+    let Some(top) = top else { return Err("the repository above has no work tree") };
     let within = tree.strip_prefix(top).map_err(|_| "its work tree lies outside")?;
     let is_plain = !within.as_os_str().is_empty()
         && !name::holds_git_name(within)
@@ -157,6 +170,10 @@ mod tests {
             assert!(!is_plain(&Path::new(MODULES).join(name)), "{name}");
         }
         assert!(!is_plain(Path::new("hooks/x")));
+        assert!(is_plain(Path::new("worktrees/t/modules/a/b")));
+        for path in ["worktrees", "worktrees/t", "worktrees/t/modules", "worktrees/t/hooks/x"] {
+            assert!(!is_plain(Path::new(path)), "{path}");
+        }
     }
 
     #[test]

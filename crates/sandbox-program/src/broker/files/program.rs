@@ -5,7 +5,7 @@ use toolwright_sandbox::plan::Files;
 use super::call::waiting;
 use crate::filter::arguments::SET_ID;
 use crate::filter::assembler::{Assembler, At, Test, low};
-use crate::filter::{FilterPlan, Rules, calls, reported};
+use crate::filter::{FilterPlan, Rules, calls, priority, reported};
 
 /// What the filter of a command has to know about the broker of its names.
 #[derive(Debug, Clone, Copy)]
@@ -67,20 +67,19 @@ impl FileRules {
         if self.closes_openat2 {
             rules.add(calls::OPENAT2, asm.refuse(libc::ENOSYS));
         }
-        let first = self.on_thread(asm, 0);
-        for &call in calls::SCHEDULING.iter().chain(&[calls::PRLIMIT64]) {
-            rules.add(call, first);
-        }
-        let second = self.on_thread(asm, 1);
-        for call in [calls::SETPRIORITY, calls::IOPRIO_SET] {
-            rules.add(call, second);
+        let by_first = calls::SCHEDULING.iter().chain(&[calls::PRLIMIT64]).map(|call| (*call, 0));
+        let by_second = [calls::SETPRIORITY, calls::IOPRIO_SET].map(|call| (call, 1));
+        for (call, whom) in by_first.chain(by_second) {
+            let otherwise = if self.waits { priority::raised(asm, call) } else { allow };
+            let tested = self.on_thread(asm, whom, otherwise);
+            rules.add(call, tested);
         }
     }
 
     /// Refuses a call on the broker's thread.
-    fn on_thread(self, asm: &mut Assembler, argument: u32) -> At {
-        let (allow, refuse) = (asm.allow(), asm.refuse(libc::EPERM));
-        let tested = asm.branch(Test::Equal, self.thread, refuse, allow);
+    fn on_thread(self, asm: &mut Assembler, argument: u32, otherwise: At) -> At {
+        let refuse = asm.refuse(libc::EPERM);
+        let tested = asm.branch(Test::Equal, self.thread, refuse, otherwise);
         asm.load(low(argument), tested)
     }
 }
@@ -164,6 +163,8 @@ mod tests {
                 }
             };
             let reads = if arch == Architecture::X86_64 { 310 } else { 270 };
+            // It may raise a priority, which is in memory.
+            let attributes = if arch == Architecture::X86_64 { 314 } else { 274 };
             for number in (0..600).filter(|number| !is_reported(arch, *number)) {
                 for args in [[0; 6], [7, 0, 0x200, 0, 0, 0], [0, 7, 0x400, 0, 0, 0]] {
                     let request = Request { arch: arch.audit_number(), number, args };
@@ -176,6 +177,8 @@ mod tests {
                             || number == reads
                         {
                             Errno(EPERM)
+                        } else if number == attributes {
+                            Ask
                         } else if number == 437 || number >= 470 {
                             Errno(ENOSYS)
                         } else {

@@ -13,7 +13,7 @@ use super::call::{changes, is_file_call, makes_device};
 use super::modes::is_mode_call;
 use super::performer::{Answer, Late, Performer};
 use crate::broker::listener::{Handed, Listener, Notification};
-use crate::filter::reported;
+use crate::filter::{priority, reported};
 use crate::reaped::Stopped;
 
 /// The calls of a command on names, and whether one is being made.
@@ -166,6 +166,11 @@ impl Session {
                 self.note_refused(kind);
             }
             self.listener.answer(id, Err(errno));
+            return None;
+        }
+        if priority::is_raised(notification.number) {
+            self.note_refused(CallKind::Priority);
+            self.listener.let_pass(id);
             return None;
         }
         if is_mode_call(&notification) {

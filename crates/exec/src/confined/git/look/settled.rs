@@ -11,7 +11,7 @@ use toolwright_git::repository::DOT_GIT;
 use toolwright_sandbox::plan::Plan;
 
 use super::super::judged::{End, Judged, Judgment, joined};
-use super::super::known::{Known, all, in_order};
+use super::super::known::{Known, all, in_order, lies_in};
 use super::super::marks::{Content, Running, TopId};
 use super::super::set_aside::{self, identity_at};
 use super::State;
@@ -74,7 +74,8 @@ impl State {
         };
         let Some(id) = TopId::of(&directory, top) else { return gone };
         let is_of_now = content.is_of_now(&id);
-        let end = End { hides: running == Running::Hidden, is_settled: true, is_past: true };
+        let hides = running == Running::Hidden;
+        let end = End { hides, has_forks: hides, is_settled: true, is_past: true };
         let found = all(discovery);
         for found in in_order(&found) {
             let (place, sign) = (&found.0, found.1);
@@ -85,8 +86,10 @@ impl State {
             };
             let (directory, identity, known) = (&directory, now.identity, &known);
             let judged = Judged { plan, top, directory, place, sign, identity, known };
-            let is_of_person =
-                content.has(found, &now, is_of_now) || is_shared(top, &joined(top, place));
+            let was_there = |place: &_, known: &_| content.has(place, known, is_of_now);
+            let is_of_person = was_there(found, &now)
+                || is_shared(top, &joined(top, place))
+                || end.has_forks && sign == Sign::Bare && lies_in(directory, place, was_there);
             match if is_of_person { Judgment::OfPerson } else { judged.judge(end, true) } {
                 Judgment::OfPerson => drop(self.of_person.insert(found.clone(), now)),
                 Judgment::MadeAnew(mut more) | Judgment::SetAside(mut more) => {
