@@ -79,21 +79,6 @@ pub(super) const FLOWS: &[(&str, &str, &str)] = &[
         REPOSITORY,
         "echo 2 >> a; git stash -q; git status --short; git stash list; git stash pop -q",
     ),
-    (
-        "a work tree of a bare repository",
-        "git clone -q --bare $BESIDE/lib b.git",
-        "git -C b.git worktree add -q ../wt; cd wt; echo n > n; git add n; git commit -qm n; git status --short; git worktree list | wc -l",
-    ),
-    (
-        "a work tree beside a bare repository in a file's lead",
-        "git clone -q --bare $BESIDE/lib .bare && echo 'gitdir: ./.bare' > .git && git worktree add -q main",
-        "git worktree add -q -b more wt; cd wt; echo n > n; git add n; git commit -qm n; cd ..; git worktree remove main; git worktree list | wc -l",
-    ),
-    (
-        "a work tree of a repository with its directory elsewhere",
-        "mkdir s && git init -q --separate-git-dir=g s && git -C s commit -q --allow-empty -m s",
-        "git -C s worktree add -q $PWD/wt; git -C wt commit -q --allow-empty -m wt; git -C s log --all --format=%s",
-    ),
     ("tags", REPOSITORY, "git tag -a -m one v0; git tag two; git describe"),
     ("reset", BRANCHED, "git reset --hard HEAD~1; git reflog -1 --format=%gs"),
     ("a branch that tracks, by checkout", REPOSITORY, "git checkout -b x origin/feature"),
