@@ -207,12 +207,17 @@ impl Plan {
     /// Whether a path may not be read. The longest path around it decides.
     #[must_use]
     pub fn closes(&self, path: &Path) -> bool {
-        let longest = |paths: &[PathBuf]| {
-            let around = paths.iter().filter(|one| path.starts_with(one));
-            around.map(|one| one.components().count()).max()
-        };
-        let open = longest(&self.readable).max(longest(&self.writable));
-        longest(&self.closed).is_some_and(|closed| open <= Some(closed))
+        self.closed_around(path).is_some()
+    }
+
+    /// The closed path by which a path may not be read.
+    #[must_use]
+    pub fn closed_around(&self, path: &Path) -> Option<&Path> {
+        let length = |one: &PathBuf| one.components().count();
+        let around = |paths| <[PathBuf]>::iter(paths).filter(|one| path.starts_with(one));
+        let open = around(&self.readable).chain(around(&self.writable)).map(length).max();
+        let closed = around(&self.closed).max_by_key(|one| length(one))?;
+        (open <= Some(length(closed))).then_some(closed)
     }
 }
 

@@ -223,7 +223,10 @@ fn unreadable(ended: &Ended<'_>, path: &Path, said: Said) -> Option<&'static str
             && !path.exists()
             && above.into_iter().any(|above| above != Path::new("/") && host_may_read(above))
     };
-    if !ended.plan.closes(path) || !(host_may_read(path) || is_new()) {
+    let closed = ended.plan.closed_around(path)?;
+    // What is in a closed directory is no command's to learn: whether there is such a file, too.
+    let is_within = path != closed && !ended.plan.root.starts_with(closed);
+    if !(is_within && host_may_read(closed) || host_may_read(path) || is_new()) {
         return None;
     }
     Some(match ended.door {

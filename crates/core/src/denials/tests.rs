@@ -83,6 +83,19 @@ fn a_path_is_named_if_the_plan_closes_it() {
     }
 }
 
+/// A note may not tell a command what is in a directory that it is kept from.
+#[test]
+fn a_closed_path_is_named_whether_it_is_there_or_not() {
+    let scene = Scene::new();
+    for error in ["Permission denied", "No such file or directory"] {
+        for path in ["store/key", "store/absent", "store/no/key"] {
+            let printed = format!("cat: HERE/{path}: {error}");
+            let expected = [(path.to_owned(), Some("sandbox.readable"))];
+            assert_eq!(scene.denials(&FAILED, &printed), expected, "{printed}");
+        }
+    }
+}
+
 #[test]
 fn what_the_plan_does_not_close_is_an_ordinary_failure() {
     let scene = Scene::new();
@@ -91,8 +104,6 @@ fn what_the_plan_does_not_close_is_an_ordinary_failure() {
         "sh: ./script: Permission denied",
         "cat: HERE/root/x: Permission denied",
         "touch: cannot touch 'x': Read-only file system",
-        "cat: HERE/store/absent: Permission denied",
-        "cat: HERE/store/no/key: No such file or directory",
         "cat: HERE/root/absent: No such file or directory",
         "umount: /mnt: target is busy, EBUSY",
         "cannot create a copy of http://echo.test/x",
