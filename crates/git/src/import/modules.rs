@@ -135,7 +135,7 @@ struct Reader<'r> {
 impl Reader<'_> {
     /// The top of the work tree that a submodule lies in.
     fn top(&self, path: &Path) -> Option<PathBuf> {
-        let (prefix, _) = place::parts(path)?;
+        let (prefix, _) = find::parts(path)?;
         if prefix.as_os_str().is_empty() {
             return self.terms.top.clone();
         }
@@ -144,7 +144,7 @@ impl Reader<'_> {
 
     /// Whether it belongs to those that are brought back.
     fn is_meant(&self, path: &Path) -> bool {
-        let prefix = place::parts(path).map(|(prefix, _)| prefix);
+        let prefix = find::parts(path).map(|(prefix, _)| prefix);
         let is_new = |area: &area::After| area.new.is_some() && Some(&*area.prefix) == prefix;
         (self.which == Which::OfNewTrees) == self.areas.iter().any(is_new)
     }
@@ -270,7 +270,7 @@ impl Reader<'_> {
             let before = Snapshot::of_nothing();
             return self.changed(path, &host, &before, content, left);
         }
-        let (tree, _) = place::parts(path).unwrap_or((Path::new("."), path));
+        let (tree, _) = find::parts(path).unwrap_or((Path::new("."), path));
         let tree = if tree.as_os_str().is_empty() { Path::new(".") } else { tree };
         let is_there = self.git.below(tree).map_err(Failure::from)?.is_some();
         let made = if is_there { make(self.git, path).map_err(Failure::from)? } else { None };

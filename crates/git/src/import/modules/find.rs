@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
 
-use super::{MODULES, place};
+use super::MODULES;
 use crate::directory::{Directory, ReadError};
+use crate::import::linked;
 use crate::name::Mark;
 
 /// A name of a submodule has no more parts.
@@ -22,6 +23,18 @@ pub(in super::super) struct Found {
     pub(in super::super) directories: Vec<PathBuf>,
     /// Whether there are no more.
     pub(in super::super) is_whole: bool,
+}
+
+/// What the path of a submodule in a git directory says: the directory of the linked work tree that it belongs to, or
+/// nothing for the main one, and its name.
+pub(super) fn parts(path: &Path) -> Option<(&Path, &Path)> {
+    if let Ok(name) = path.strip_prefix(MODULES) {
+        return Some((Path::new(""), name));
+    }
+    let tree = path.strip_prefix(linked::ALL).ok()?.iter().next()?;
+    let above = path.ancestors().find(|above| above.iter().count() == 2)?;
+    let name = path.strip_prefix(Path::new(linked::ALL).join(tree).join(MODULES)).ok()?;
+    Some((above, name))
 }
 
 /// Finds at most `limit` submodules: those of the main work tree, and those of `linked` ones, which are named by their
@@ -46,7 +59,7 @@ pub(in super::super) fn find(
             }
             Err(error) => return Err(error),
         };
-        let is_below = place::parts(&path).is_some_and(|(_, name)| !name.as_os_str().is_empty());
+        let is_below = parts(&path).is_some_and(|(_, name)| !name.as_os_str().is_empty());
         if is_below && is_module(&path, &directory) {
             if found.modules.len() == limit {
                 found.is_whole = false;

@@ -4,11 +4,10 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use super::MODULES;
-use super::find::{MAX_PARTS, is_repository};
+use super::find::{MAX_PARTS, is_repository, parts};
 use crate::config::Config;
 use crate::directory::Directory;
-use crate::import::{Terms, linked};
+use crate::import::Terms;
 use crate::name::{self, Mark};
 use crate::repository::DOT_GIT;
 
@@ -25,18 +24,6 @@ pub(super) fn terms<'t>(above: &'t Terms<'_>, path: &Path, top: Option<PathBuf>)
         lent: above.lent.clone(),
         ..*above
     }
-}
-
-/// What the path of a submodule in a git directory says: the directory of the linked work tree that it belongs to, or
-/// nothing for the main one, and its name.
-pub(super) fn parts(path: &Path) -> Option<(&Path, &Path)> {
-    if let Ok(name) = path.strip_prefix(MODULES) {
-        return Some((Path::new(""), name));
-    }
-    let tree = path.strip_prefix(linked::ALL).ok()?.iter().next()?;
-    let above = path.ancestors().find(|above| above.iter().count() == 2)?;
-    let name = path.strip_prefix(Path::new(linked::ALL).join(tree).join(MODULES)).ok()?;
-    Some((above, name))
 }
 
 /// Whether a command may give a submodule this name.
@@ -143,6 +130,7 @@ pub(in super::super) fn relative(from: &Path, to: &Path) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::MODULES;
     use super::*;
 
     #[test]
