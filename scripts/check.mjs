@@ -10,7 +10,7 @@ import { environment } from './setup/run-command.mjs'
 
 const HELP = `Usage: npm run check -- [--only STEP] [--verbose]
 
-Runs what CI runs: formatting, lints, types, commits, layout, docs, requirements and code blocks, the packages'
+Runs what CI runs: formatting, lints, types, unused exports, commits, layout, docs, requirements and code blocks, the packages'
 metadata, the native surface, the fuzz targets, the tests and the packages. All steps run, also after one has
 failed, but none when the setup fails.
 
@@ -31,6 +31,7 @@ const steps = [
   { name: 'oxlint', command: ['oxlint', '--deny-warnings'] },
   { name: 'types', command: ['tsc', '-p', 'tsconfig.check.json'] },
   { name: 'types-page', command: ['tsc', '-p', 'ts/report/page/tsconfig.json'] },
+  { name: 'exports', command: ['knip', '--no-progress'] },
   { name: 'commits', command: ['node', 'scripts/check-commits.mjs'] },
   { name: 'layout', command: ['node', 'scripts/check-layout.mjs'] },
   { name: 'docs', command: ['node', 'scripts/check-docs.mjs'] },

@@ -6,7 +6,7 @@ import { forModel } from '../contract/registry/model-tools.js'
 import { readableText } from '../contract/registry/readable-result.js'
 
 /** The `_meta` field of a result with the code of the outcome: `ok`, or one of `contractCodes`. */
-export const CODE = 'toolwright/code'
+const CODE = 'toolwright/code'
 /** The interval of progress notifications, in milliseconds. */
 const PROGRESS_MS = 1_000
 
