@@ -223,6 +223,8 @@ export declare class NativeJournal {
   begin(call: NewCall): number | Unfinished | Promise<number | Unfinished>
   /** Records the outcome of a call that began. */
   finish(row: number, attempt: number, seq: number, startedAtMs: number, end: CallEnd): undefined | Unfinished | Promise<undefined | Unfinished>
+  /** Records that a call which runs has read its idempotency key. */
+  noteKeyRead(row: number, attempt: number, seq: number, startedAtMs: number): undefined | Unfinished | Promise<undefined | Unfinished>
   /** Records a call that is over, in one row. */
   record(call: NewCall, end: CallEnd): undefined | Unfinished | Promise<undefined | Unfinished>
   /** A journal that is not open yet. */
@@ -493,6 +495,8 @@ export interface CallEnd {
   whole?: boolean
   /** What the call has made known of files: of `SeenFiles.takeRecord`. */
   seen?: string
+  /** Whether it has read its idempotency key. */
+  keyRead?: boolean
 }
 
 /** What identifies one call among all calls of its task. */
@@ -1269,7 +1273,7 @@ export interface NewCall {
   sideEffect: boolean
   /** Whether doing it twice is the same as doing it once. */
   idempotent: boolean
-  /** Whether the tool can use a key. */
+  /** Whether its tool declares that a key protects it. */
   acceptsIdempotencyKey: boolean
   /** Whether the tool can undo it. */
   hasRevert: boolean

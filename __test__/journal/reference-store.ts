@@ -74,6 +74,11 @@ export class ReferenceStore implements JournalStore {
     end(row, ending)
   }
 
+  noteKeyRead(call: ToolCallRef): void {
+    const row = this.#find(call)
+    if (row?.status === 'started' && row.startedAtMs === call.startedAtMs) row.acceptsIdempotencyKey = true
+  }
+
   async listToolCalls(runId: string, nodeId: string, iteration: number): Promise<ToolCallRow[]> {
     return this.#copies((row) => sameTask(row, { runId, nodeId, iteration })).sort(byPlace)
   }
@@ -173,7 +178,15 @@ export class ReferenceStore implements JournalStore {
     if (row.status === 'success' || (row.status === 'error' && row.acted)) return { recorded: { ...row } }
     if (row.status === 'started') return { running: { ...row } }
     if (row.status === 'unknown' && !repeat) return { unknown: { ...row } }
-    Object.assign(row, { status: 'started', statusText: 'started', finishedAtMs: null, errorJson: null, acted: true })
+    const acceptsIdempotencyKey = call.acceptsIdempotencyKey ?? false
+    Object.assign(row, {
+      status: 'started',
+      statusText: 'started',
+      finishedAtMs: null,
+      errorJson: null,
+      acted: true,
+      acceptsIdempotencyKey,
+    })
     row.startedAtMs += 1
     return { claimed: { runId, nodeId, iteration, attempt: row.attempt, seq: row.seq, row: row.row, startedAtMs: row.startedAtMs } }
   }
@@ -215,8 +228,9 @@ export class ReferenceStore implements JournalStore {
   }
 }
 
-function end(row: ToolCallRow, { status, outputText, outputJson, errorJson, finishedAtMs, acted = true }: ToolCallEnd): void {
+function end(row: ToolCallRow, { status, outputText, outputJson, errorJson, finishedAtMs, acted = true, keyRead }: ToolCallEnd): void {
   Object.assign(row, { status, statusText: status, finishedAtMs: finishedAtMs ?? Date.now() })
+  if (keyRead === true) row.acceptsIdempotencyKey = true
   row.acted = acted || status !== 'error'
   if (status === 'success') row.outputJson = outputText === undefined ? (outputJson ?? null) : JSON.stringify(outputText)
   else row.errorJson = errorJson ?? null

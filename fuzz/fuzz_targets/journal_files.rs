@@ -58,7 +58,7 @@ fn sound() -> &'static (Vec<u8>, Vec<u8>) {
                     Outcome::Success(Some(format!("{:?}", "x".repeat(300))));
                 let begun = journal.begin(call(node, seq)).expect("begun");
                 journal
-                    .finish(begun, Finish { outcome, finished_at_ms: seq, whole: false, seen: None })
+                    .finish(begun, Finish { outcome, finished_at_ms: seq, whole: false, seen: None, key_read: false })
                     .expect("done");
             }
             if node == "log" {
@@ -110,6 +110,7 @@ fuzz_target!(|data: &[u8]| {
                 finished_at_ms: 1,
                 whole: false,
                 seen: None,
+                key_read: false,
             },
         );
         let _ = journal.close();

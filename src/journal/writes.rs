@@ -38,7 +38,7 @@ pub struct NewCall {
     pub side_effect: bool,
     /// Whether doing it twice is the same as doing it once.
     pub idempotent: bool,
-    /// Whether the tool can use a key.
+    /// Whether its tool declares that a key protects it.
     pub accepts_idempotency_key: bool,
     /// Whether the tool can undo it.
     pub has_revert: bool,
@@ -71,6 +71,8 @@ pub struct CallEnd {
     pub whole: Option<bool>,
     /// What the call has made known of files: of `SeenFiles.takeRecord`.
     pub seen: Option<String>,
+    /// Whether it has read its idempotency key.
+    pub key_read: Option<bool>,
 }
 
 /// The outcome, or a promise of it where the write had to wait.
@@ -106,6 +108,25 @@ impl NativeJournal {
             Cross::<Finish>::cross(end),
             move |journal, finish| journal.try_finish_nowait(call, finish),
             move |journal, finish| journal.finish(call, finish),
+        )
+    }
+
+    /// Records that a call which runs has read its idempotency key.
+    #[napi(
+        catch_unwind,
+        ts_return_type = "undefined | Unfinished | Promise<undefined | Unfinished>"
+    )]
+    pub fn note_key_read(
+        &self,
+        row: i64,
+        attempt: i64,
+        seq: i64,
+        started_at_ms: i64,
+    ) -> Written<()> {
+        self.write(
+            CallRef { row, attempt, seq, started_at_ms },
+            |journal, call| journal.try_note_key_read_nowait(*call),
+            |journal, call| journal.note_key_read(call),
         )
     }
 
@@ -179,6 +200,7 @@ impl Cross<Finish> for CallEnd {
         let outcome =
             CallOutcome::of(&self.status, self.acted, output.or(self.output_json), self.error_json);
         let Self { finished_at_ms, seen, .. } = self;
-        Finish { outcome, finished_at_ms, whole: self.whole.cross(), seen }
+        let key_read = self.key_read.cross();
+        Finish { outcome, finished_at_ms, whole: self.whole.cross(), seen, key_read }
     }
 }

@@ -5,8 +5,8 @@ import { steadyNow } from '../core/clock.js'
 import { ToolError, wasRefused } from '../core/errors.js'
 import { nativeAddon } from '../core/native.js'
 import type { CallRecorder, OpenRecord, StartingCall } from '../journal/calls/call-record.js'
-import { markFailed, warnOnce } from '../journal/calls/call-record.js'
-import { isProtected } from '../journal/calls/read-keys.js'
+import { markFailed, noteKeyRead, warnOnce } from '../journal/calls/call-record.js'
+import { declaresItsKey } from '../journal/calls/read-keys.js'
 import { keptOutput, recordedInput, wholeOutput } from '../journal/calls/recorded-values.js'
 import type { Journal } from '../journal/journal.js'
 import type { CallClaim, ClaimedCall, TaskId, ToolCallEnd, ToolCallRef, ToolCallRow } from '../journal/journal-store.js'
@@ -82,7 +82,7 @@ export class ClaimRecorder implements CallRecorder {
       inputJson: redacts ? new addon.CallKeys(this.#task).withoutSecrets(inputJson) : inputJson,
       sideEffect: metadata.sideEffect,
       idempotent: metadata.idempotent,
-      acceptsIdempotencyKey: isProtected(metadata, builtIn),
+      acceptsIdempotencyKey: declaresItsKey(metadata, builtIn),
       hasRevert: metadata.hasRevert,
       idempotencyKey: metadata.acceptsIdempotencyKey ? key : null,
       callToken: ctx.toolCallId,
@@ -218,7 +218,7 @@ export class ClaimRecorder implements CallRecorder {
     const { staleAfterMs } = this.#policy
     const onLost = (): void => this.#stop.abort(lost?.reason)
     lost?.addEventListener('abort', onLost, { once: true })
-    let isAbandoned = false
+    let [isAbandoned, keyRead] = [false, false]
     const close = (): void => {
       lost?.removeEventListener('abort', onLost)
       stale.cancel()
@@ -226,7 +226,7 @@ export class ClaimRecorder implements CallRecorder {
     }
     const end = async (ending: ToolCallEnd): Promise<void> => {
       close()
-      await this.#end(claimed, metadata.name, ending, isAbandoned)
+      await this.#end(claimed, metadata.name, keyRead ? { ...ending, keyRead } : ending, isAbandoned)
     }
     const failed = async (error: unknown, acted: boolean, output?: unknown): Promise<void> => {
       const errorJson = pinnedErrorAsJson(error, output)
@@ -251,6 +251,10 @@ export class ClaimRecorder implements CallRecorder {
       seq: claimed.seq,
       key,
       task: this.#task,
+      keyRead: () => {
+        keyRead = true
+        noteKeyRead(this.#journal, claimed)
+      },
       succeeded: async (output) => end({ status: 'success', ...(await keptOutput(output)) }),
       failed: (error, ending) => failed(error, ending.acted && !(builtIn && wasRefused(error)), ending.output),
     }

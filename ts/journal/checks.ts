@@ -33,6 +33,7 @@ const endChecks = {
   acted: flag,
   whole: flag,
   seen: string,
+  keyRead: flag,
 } satisfies Checks<ToolCallEnd>
 
 const callChecks = {

@@ -48,6 +48,8 @@ export interface ToolCallEnd {
   whole?: boolean | undefined
   /** What the call has made known of files, as JSON. A store keeps it as it is. */
   seen?: string | undefined
+  /** Whether the call has read its idempotency key: then `acceptsIdempotencyKey` becomes true, and else it stays. @default false */
+  keyRead?: boolean | undefined
 }
 
 /** A call to insert: one that begins, or, with a `status` other than `started`, one that is over. */
@@ -69,7 +71,7 @@ export interface NewToolCall extends Partial<Omit<ToolCallEnd, 'status'>> {
   sideEffect?: boolean | undefined
   /** Whether a repeated call with the same input is safe. @default `!sideEffect` */
   idempotent?: boolean | undefined
-  /** Whether an idempotency key protects the call: its tool declares it, or was seen to read its key. @default false */
+  /** Whether an idempotency key protects the call, as its tool declares. See also {@link ToolCallEnd.keyRead}. @default false */
   acceptsIdempotencyKey?: boolean | undefined
   /** Whether the tool has a `revert` handler. @default false */
   hasRevert?: boolean | undefined
@@ -113,6 +115,7 @@ export interface ToolCallRow extends ToolCallKey {
   kind: string | null
   sideEffect: boolean | null
   idempotent: boolean | null
+  /** Whether an idempotency key protects the call: its tool declares it, or the call has read its key. */
   acceptsIdempotencyKey: boolean | null
   hasRevert: boolean | null
   idempotencyKey: string | null
@@ -252,6 +255,11 @@ export interface JournalStore {
    * @throws {ToolError} JOURNAL_CALL_MISSING, JOURNAL_CALL_FINISHED.
    */
   updateToolCall(call: ToolCallRef, end: ToolCallEnd): Awaitable<void>
+  /**
+   * Notes that a call which runs has read its idempotency key, so that its row says so even if its process dies. A call that has ended does
+   * not change. A store may write it a little later, or not at all where the outcome comes first.
+   */
+  noteKeyRead?(call: ToolCallRef): Awaitable<void>
   /** The calls of a task, by attempt and sequence number. */
   listToolCalls(runId: string, nodeId: string, iteration: number, options?: ListOptions): Promise<ToolCallRow[]>
   /** The calls of a run in the order in which they began; `reverse` reverses it. */

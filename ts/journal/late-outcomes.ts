@@ -69,9 +69,10 @@ export class LateOutcomes {
   of(row: ToolCallRow): ToolCallRow | undefined {
     const late = this.#late.get(nameOf(row))
     if (late === undefined || (late.ref.startedAtMs !== undefined && late.ref.startedAtMs !== row.startedAtMs)) return undefined
-    const { status, outputText, outputJson = null, errorJson = null, finishedAtMs = null, acted = true } = late.end
+    const { status, outputText, outputJson = null, errorJson = null, finishedAtMs = null, acted = true, keyRead } = late.end
     const output = outputText === undefined ? outputJson : JSON.stringify(outputText)
-    return { ...row, status, statusText: status, outputJson: output, errorJson, finishedAtMs, acted, isCut: false }
+    const acceptsIdempotencyKey = keyRead === true || row.acceptsIdempotencyKey
+    return { ...row, acceptsIdempotencyKey, status, statusText: status, outputJson: output, errorJson, finishedAtMs, acted, isCut: false }
   }
 
   #remember(late: Late): void {
@@ -130,12 +131,18 @@ const nameOf = ({ runId, nodeId, iteration, attempt: number, seq }: ToolCallRef)
 
 /** The outcome without what may not be storable. */
 function withoutValues(end: ToolCallEnd): ToolCallEnd {
-  const { status, acted, finishedAtMs } = end
+  const { status, acted, finishedAtMs, keyRead } = end
   if (status === 'success') {
-    return { status, acted, finishedAtMs, outputJson: JSON.stringify({ inexact: true, left_out: 'The journal could not keep it.' }) }
+    return {
+      status,
+      acted,
+      finishedAtMs,
+      keyRead,
+      outputJson: JSON.stringify({ inexact: true, left_out: 'The journal could not keep it.' }),
+    }
   }
   const error = { name: 'Error', message: 'The journal could not keep the error of the call' }
-  return { status, acted, finishedAtMs, errorJson: JSON.stringify(error) }
+  return { status, acted, finishedAtMs, keyRead, errorJson: JSON.stringify(error) }
 }
 
 const outcomes = new WeakMap<object, LateOutcomes>()

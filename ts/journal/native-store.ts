@@ -32,6 +32,10 @@ function nativeStore(native: NativeJournal): JournalStore {
       if (row === undefined || startedAtMs === undefined) return updateByKey(native, call, end)
       return andThen(native.finish(row, attempt, seq, startedAtMs, asEnd(end)), (outcome) => void unwrap(outcome))
     },
+    noteKeyRead({ row, startedAtMs, attempt, seq }) {
+      if (row === undefined || startedAtMs === undefined) return undefined
+      return andThen(native.noteKeyRead(row, attempt, seq, startedAtMs), (outcome) => void unwrap(outcome))
+    },
     async listToolCalls(runId, nodeId, iteration, { outline = false } = {}) {
       return listed(this, await native.list({ runId, nodeId, iteration }, outline), outline)
     },
@@ -173,5 +177,6 @@ function asEnd(end: ToolCallEnd): CallEnd {
     finishedAtMs: end.finishedAtMs ?? steadyNow(),
     whole: end.whole,
     seen: end.seen,
+    keyRead: end.keyRead,
   } as CallEnd
 }

@@ -63,6 +63,7 @@ export function storeJournal(store: JournalStore, location: string, onFailure: O
     },
     insertToolCall: (call) => check('insertToolCall', { call }).insertToolCall(call),
     updateToolCall: (ref, end) => check('updateToolCall', { ref, end }).updateToolCall(ref, end),
+    noteKeyRead: (ref) => check('noteKeyRead', { ref }).noteKeyRead?.(ref),
     async listToolCalls(runId, nodeId, iteration = 0, options = {}) {
       const listed = parseOptions('journal.listToolCalls', options, listChecks)
       return check('listToolCalls', { runId, nodeId, iteration }).listToolCalls(runId, nodeId, iteration, listed)

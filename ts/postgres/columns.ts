@@ -39,6 +39,7 @@ export const ENDED_COLUMNS = [
   ['tw_output_bytes', 'bigint'],
   ['tw_acted', 'bigint'],
   ['tw_seen', 'text'],
+  ['key_read', 'bigint'],
 ] as const
 
 /**
@@ -48,6 +49,7 @@ export const ENDED_COLUMNS = [
  */
 export const endedChanges = (e: (column: string) => string): string => `status = ${e('status')}, output_json = ${e('output_json')},
     error_json = ${e('error_json')}, finished_at_ms = ${e('finished_at_ms')}, tw_output_bytes = ${e('tw_output_bytes')},
+    accepts_idempotency_key = coalesce(${e('key_read')}, c.accepts_idempotency_key),
     tw_acted = ${e('tw_acted')}, tw_seen = ${e('tw_seen')}, revert_status = CASE WHEN c.revert_status IN ('reverting', 'reverted') THEN 'revert-stale'
       ELSE c.revert_status END
   WHERE c.tw_row = ${e('number')} AND c.tw_owner = ${e('owner')} AND c.started_at_ms IS NOT DISTINCT FROM ${e('start')}

@@ -18,6 +18,9 @@ export function functionStatements(t: string, s: string, layout: Layout): string
   const hold = isByDay ? `LOCK TABLE ${calls} IN ROW EXCLUSIVE MODE;` : ''
   const fence = `PERFORM 1 FROM ${owners} o WHERE o.id = a_writer FOR KEY SHARE OF o;
   IF NOT FOUND THEN RAISE EXCEPTION 'toolwright: another process has taken over' USING ERRCODE = 'TW001'; END IF;`
+  // A plan for one day opens one partition, and one for any day all of them. The partition is not read by its day: without statistics few
+  // rows are expected of it.
+  const byDaySettings = isByDay ? 'SET plan_cache_mode = force_custom_plan SET cpu_index_tuple_cost = 1 ' : ''
   const finish = (condition: string): string =>
     `UPDATE ${calls} c SET ${endedChanges((column) => `e.${column}`).replace(
       '\n  WHERE',
@@ -37,6 +40,15 @@ BEGIN
     PERFORM ${t}._toolwright_known_day(e.run_id) FROM json_to_recordset(a_ends) AS e(run_id text);
   END IF;
 END`
+  /** One read of each partition that has one of the rows. */
+  const note = (condition: string): string => `UPDATE ${calls} c SET accepts_idempotency_key = 1
+    FROM json_to_recordset(a_notes) AS e(number bigint, owner bigint, start bigint)
+    WHERE${condition} c.tw_row = e.number AND c.tw_owner = e.owner AND c.started_at_ms IS NOT DISTINCT FROM e.start
+      AND c.status IN ('started', 'intended')`
+  const noteByDay = `FOR v_day IN SELECT DISTINCT r.tw_day FROM json_to_recordset(a_notes) AS e(run_id text)
+    JOIN ${t}._toolwright_run_days r USING (run_id) LOOP
+    ${note(' c.tw_day = v_day AND')};
+  END LOOP`
   return [
     // The page of runs before a run: rows by time from its end, of which those are taken that are the first of their run. Its settings keep
     // a table without statistics from being sorted.
@@ -87,12 +99,16 @@ BEGIN
 END $fn$`,
     `CREATE OR REPLACE FUNCTION ${t}._toolwright_finish(a_ends json)
 RETURNS TABLE (place int, number bigint) LANGUAGE plpgsql STRICT
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off ${
-      // A plan for one day opens one partition, and one for any day all of them. The partition is not read by its day: without statistics
-      // few rows are expected of it.
-      isByDay ? 'SET plan_cache_mode = force_custom_plan SET cpu_index_tuple_cost = 1 ' : ''
-    }AS $fn$
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off ${byDaySettings}AS $fn$
 ${isByDay ? finishByDay : `BEGIN\n  RETURN QUERY ${finish('')};\nEND`} $fn$`,
+    // Calls that run and have read their keys.
+    `CREATE OR REPLACE FUNCTION ${t}._toolwright_note_keys(a_notes json)
+RETURNS void LANGUAGE plpgsql STRICT
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off ${byDaySettings}AS $fn$
+${isByDay ? 'DECLARE v_day date;\n' : ''}BEGIN
+  ${hold}
+  ${isByDay ? noteByDay : note('')};
+END $fn$`,
     `CREATE OR REPLACE FUNCTION ${t}._toolwright_lock(
   a_writer bigint, a_run text, a_node text, a_iteration bigint, a_attempt bigint, a_again boolean, a_failure text)
 RETURNS TABLE (token bigint, holder text) LANGUAGE plpgsql AS $fn$
@@ -210,7 +226,7 @@ BEGIN
   END IF;
   v_start := greatest(v_new.started_at_ms, v_old.started_at_ms + 1);
   UPDATE ${calls} c SET status = 'started', started_at_ms = v_start, finished_at_ms = NULL, output_json = NULL, error_json = NULL,
-    tw_output_bytes = NULL, tw_acted = NULL, tw_owner = a_writer WHERE c.tw_row = v_old.tw_row${ofDay('c', 'v_day')};
+    tw_output_bytes = NULL, tw_acted = NULL, tw_owner = a_writer, accepts_idempotency_key = v_new.accepts_idempotency_key WHERE c.tw_row = v_old.tw_row${ofDay('c', 'v_day')};
   UPDATE ${owners} o SET rows_after = least(o.rows_after, v_old.tw_row - 1), claims = o.claims + 1 WHERE o.id = a_writer;
   RETURN QUERY SELECT 'reclaimed'::text, v_old.tw_row, v_old.attempt, v_old.seq, v_start;
 END $fn$`,

@@ -8,6 +8,7 @@ import { Attempts } from './attempts.js'
 import { Claims } from './claims.js'
 import { clientOf, type PostgresClient } from './client.js'
 import { callError } from './failures.js'
+import { KeyNotes } from './key-notes.js'
 import { Owner } from './owner.js'
 import { makeDays } from './old-days.js'
 import { pruneChecks, type PruneOptions, pruneRuns } from './prune.js'
@@ -129,6 +130,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
     const lost = lostCall(columns, lease)
     unheard.note(JSON.stringify([lost.runId, lost.nodeId, lost.iteration, lost.place, lost.start]), lease, () => takenBack.call(lost))
   })
+  const keyNotes = new KeyNotes(session, statements)
   /** Which lease wrote the rows that this store can complete. */
   const writers = new Map<number, number>()
   let addon: Awaited<ReturnType<typeof nativeAddon>> | undefined
@@ -225,10 +227,15 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
     async updateToolCall(call, end) {
       await ready()
       const columns = endColumns(end, maxOutputBytes, native().fitJson)
+      if (call.row !== undefined) keyNotes.remove(call.row)
       const { number, start, owner: writtenBy } = await ownerOf(call)
       await writer.end({ number, start, owner: writtenBy, run_id: call.runId, ...columns })
       writers.delete(number)
       owner.closed(number)
+    },
+    noteKeyRead({ row, startedAtMs: start, runId }) {
+      const noted = row === undefined ? undefined : writers.get(row)
+      if (row !== undefined && start !== undefined && noted !== undefined) keyNotes.add({ run_id: runId, number: row, owner: noted, start })
     },
     async listToolCalls(runId, nodeId, iteration, listed) {
       await settled()
@@ -307,13 +314,14 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
     },
     async flush() {
       await ready()
+      await keyNotes.settle()
       await writer.flush()
     },
     close() {
       return (closing ??= (async () => {
         stopMeasuring?.()
         try {
-          await settledWithin(unheard.close(), CLOSE_MS)
+          await settledWithin(Promise.all([unheard.close(), keyNotes.settle()]), CLOSE_MS)
           await writer.flush(true)
         } finally {
           session.close()

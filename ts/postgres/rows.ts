@@ -64,7 +64,7 @@ export function callRow(row: SqlRow): ToolCallRow {
 type Columns = Record<string, string | number | null>
 
 /** The values of a call that begins, or is over, by column. */
-export function begunColumns(call: NewToolCall | (ClaimedCall & { seq: number }), end: Columns | undefined): Columns {
+export function begunColumns(call: NewToolCall | (ClaimedCall & { seq: number; keyRead?: undefined }), end: Columns | undefined): Columns {
   const { sideEffect = false } = call
   const flag = (value: boolean): number => (value ? 1 : 0)
   return {
@@ -77,7 +77,7 @@ export function begunColumns(call: NewToolCall | (ClaimedCall & { seq: number })
     started_at_ms: call.startedAtMs ?? steadyNow(),
     side_effect: flag(sideEffect),
     idempotent: flag(call.idempotent ?? !sideEffect),
-    accepts_idempotency_key: flag(call.acceptsIdempotencyKey ?? false),
+    accepts_idempotency_key: flag(call.acceptsIdempotencyKey === true || call.keyRead === true),
     has_revert: flag(call.hasRevert ?? false),
     idempotency_key: storable(call.idempotencyKey),
     tw_args_hash: call.argsHash ?? null,
@@ -114,6 +114,7 @@ export function endColumns(end: ToolCallEnd, limitBytes: number, fit: Fit): Colu
     tw_output_bytes: output.bytes,
     tw_acted: status === 'error' && !acted ? 0 : null,
     tw_seen: storable(end.seen),
+    key_read: end.keyRead === true ? 1 : null,
   }
 }
 

@@ -6,7 +6,7 @@ import { functionStatements } from './functions.js'
 import { threadStatements } from './threads/thread-schema.js'
 
 /** The version of the schema that this package writes. */
-export const SCHEMA_VERSION = 5
+export const SCHEMA_VERSION = 6
 
 /** A name as it stands in SQL. */
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`

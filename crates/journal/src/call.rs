@@ -35,7 +35,7 @@ pub struct Intent {
     pub side_effect: bool,
     /// Whether doing it twice is the same as doing it once.
     pub idempotent: bool,
-    /// Whether the tool was given an idempotency key to use.
+    /// Whether an idempotency key protects the call, as far as its tool declares it.
     pub accepts_idempotency_key: bool,
     /// Whether the tool can undo what it did.
     pub has_revert: bool,
@@ -93,6 +93,8 @@ pub struct Finish {
     pub whole: bool,
     /// What the call has made known of files, as JSON.
     pub seen: Option<String>,
+    /// Whether the call has read its idempotency key.
+    pub key_read: bool,
 }
 
 /// A row that was written, to be completed later.
@@ -172,7 +174,7 @@ pub struct Call {
     pub side_effect: Option<bool>,
     /// Whether doing it twice is the same as doing it once.
     pub idempotent: Option<bool>,
-    /// Whether the tool was given an idempotency key to use.
+    /// Whether an idempotency key protects the call: its tool declares it, or the call has read its key.
     pub accepts_idempotency_key: Option<bool>,
     /// Whether the tool can undo what it did.
     pub has_revert: Option<bool>,

@@ -135,9 +135,12 @@ impl Journal {
         connection.execute(
             "UPDATE _smithers_tool_calls SET status = 'started', started_at_ms = :start,
                  finished_at_ms = NULL, output_json = NULL, error_json = NULL, tw_output_bytes = NULL,
-                 tw_acted = NULL, tw_owner = :owner
+                 tw_acted = NULL, tw_owner = :owner, accepts_idempotency_key = :key
              WHERE rowid = :row",
-            named_params! { ":start": started_at_ms, ":owner": owner, ":row": call.row },
+            named_params! {
+                ":start": started_at_ms, ":owner": owner, ":row": call.row,
+                ":key": intent.accepts_idempotency_key,
+            },
         )?;
         // So that recovery looks far enough back.
         connection.execute(

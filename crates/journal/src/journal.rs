@@ -87,6 +87,11 @@ impl Journal {
         Ok(())
     }
 
+    /// Records that a call which runs has read its idempotency key, so that the row says so even if its process dies.
+    pub fn note_key_read(&self, call: CallRef) -> Result<(), JournalError> {
+        self.writer.write(Work::KeyRead(call)).map(drop)
+    }
+
     /// Records a call that is over, in one row. One without a side effect is written behind: within
     /// [`Options::flush_within`], and before the journal is closed or listed; a process that is
     /// killed before loses it. One with a side effect is on disk when this returns.

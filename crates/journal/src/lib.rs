@@ -35,7 +35,8 @@
 //! })?;
 //! // Here the mail is sent.
 //! let outcome = Outcome::Success(Some(r#""sent""#.into()));
-//! journal.finish(call, Finish { outcome, finished_at_ms: 1_790_000_000_100, whole: false, seen: None })?;
+//! let ended = 1_790_000_000_100;
+//! journal.finish(call, Finish { outcome, finished_at_ms: ended, whole: false, seen: None, key_read: false })?;
 //! assert_eq!(journal.prior_effects(&task, 2)?.len(), 1);
 //! # Ok::<(), JournalError>(())
 //! ```

@@ -44,6 +44,17 @@ impl Journal {
         Ok(written.map(|_| self.add_open_calls(-1)))
     }
 
+    /// As [`Journal::note_key_read`], if it need not wait.
+    pub fn try_note_key_read_nowait(&self, call: CallRef) -> Result<Option<()>, JournalError> {
+        if self.would_wait(0)? {
+            return Ok(None);
+        }
+        let written = self
+            .writer
+            .try_write_nowait(|connection, _| statements::note_key_read(connection, call))?;
+        Ok(written.map(drop))
+    }
+
     /// As [`Journal::record`], if it need not wait.
     pub fn try_record_nowait(
         &self,

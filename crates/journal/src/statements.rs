@@ -18,20 +18,21 @@ pub(crate) struct End {
     acted: Option<bool>,
     finished_at_ms: i64,
     seen: Option<String>,
+    key_read: bool,
 }
 
 impl End {
     pub(crate) fn new(finish: Finish, limit: usize) -> Self {
         let limit = if finish.whole { usize::MAX } else { limit };
         let fit = |json: Option<String>| json.map(|json| fit_json(json, limit));
-        let Finish { outcome, finished_at_ms, seen, .. } = finish;
+        let Finish { outcome, finished_at_ms, seen, key_read, .. } = finish;
         let (status, output, error, acted) = match outcome {
             Outcome::Success(json) => ("success", fit(json), None, None),
             Outcome::Error(json) => ("error", None, fit(json), None),
             Outcome::Rejected(json) => ("error", None, fit(json), Some(false)),
             Outcome::Unknown(json) => ("unknown", None, fit(json), None),
         };
-        Self { status, output, error, acted, finished_at_ms, seen }
+        Self { status, output, error, acted, finished_at_ms, seen, key_read }
     }
 
     fn output_bytes(&self) -> Option<i64> {
@@ -114,7 +115,7 @@ fn insert_with(
             end.and_then(|end| end.error.as_ref()).map(|error| &error.json),
             intent.side_effect,
             intent.idempotent,
-            intent.accepts_idempotency_key,
+            intent.accepts_idempotency_key || end.is_some_and(|end| end.key_read),
             intent.has_revert,
             intent.idempotency_key,
             intent.args_hash,
@@ -135,6 +136,7 @@ pub(crate) fn finish(connection: &Connection, path: &Path, call: CallRef, end: &
         .prepare_cached(
             "UPDATE _smithers_tool_calls SET status = ?1, output_json = ?2, error_json = ?3,
                  finished_at_ms = ?4, tw_output_bytes = ?5, tw_acted = ?6, tw_seen = ?11,
+                 accepts_idempotency_key = CASE WHEN ?12 THEN 1 ELSE accepts_idempotency_key END,
                  revert_status = CASE WHEN revert_status IN ('reverting', 'reverted')
                      THEN 'revert-stale' ELSE revert_status END
              WHERE rowid = ?7 AND attempt = ?8 AND seq = ?9 AND started_at_ms = ?10
@@ -152,6 +154,7 @@ pub(crate) fn finish(connection: &Connection, path: &Path, call: CallRef, end: &
             call.seq,
             call.started_at_ms,
             end.seen,
+            end.key_read,
         ])?;
     if changed > 0 {
         return Ok(Ok(call.row));
@@ -173,6 +176,18 @@ pub(crate) fn finish(connection: &Connection, path: &Path, call: CallRef, end: &
         }
         _ => JournalError::Missing { path, row: call.row },
     }))
+}
+
+/// Writes that a call which runs has read its idempotency key. One that has ended stays as it is.
+pub(crate) fn note_key_read(connection: &Connection, call: CallRef) -> Written {
+    connection
+        .prepare_cached(
+            "UPDATE _smithers_tool_calls SET accepts_idempotency_key = 1
+             WHERE rowid = ?1 AND attempt = ?2 AND seq = ?3 AND started_at_ms = ?4
+                 AND status IN ('started', 'intended')",
+        )?
+        .execute((call.row, call.attempt, call.seq, call.started_at_ms))?;
+    Ok(Ok(call.row))
 }
 
 /// Whether another row has the key, or the token.

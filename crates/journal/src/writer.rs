@@ -26,6 +26,8 @@ pub(crate) enum Work {
     Insert { intent: Box<Intent>, owner: Option<i64>, end: Option<End> },
     /// The outcome of a call that began.
     Finish { call: CallRef, end: End },
+    /// A call that runs has read its idempotency key.
+    KeyRead(CallRef),
 }
 
 impl Work {
@@ -35,6 +37,7 @@ impl Work {
                 statements::insert(connection, path, intent, *owner, end.as_ref())
             }
             Self::Finish { call, end } => statements::finish(connection, path, *call, end),
+            Self::KeyRead(call) => statements::note_key_read(connection, *call),
         }
     }
 }

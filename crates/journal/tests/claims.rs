@@ -31,7 +31,10 @@ fn won(claim: CallClaim) -> CallRef {
 }
 
 fn end(journal: &Journal, call: CallRef, outcome: Outcome) -> Result<(), JournalError> {
-    journal.finish(call, Finish { outcome, finished_at_ms: 9_000, whole: false, seen: None })
+    journal.finish(
+        call,
+        Finish { outcome, finished_at_ms: 9_000, whole: false, seen: None, key_read: false },
+    )
 }
 
 #[test]

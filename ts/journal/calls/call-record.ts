@@ -95,6 +95,8 @@ export interface OpenRecord {
   task?: TaskId | undefined
   /** The output of an identical earlier call, which replaces this one. */
   recorded?: { output: unknown } | undefined
+  /** When the call reads its idempotency key. It never fails, because the tool has the key. */
+  keyRead?(): void
   /** Before the end. It never fails, because the patches have been made. */
   patched?(patches: readonly ReportedPatch[], call: CallWithPatches): Awaitable<void>
   /** `seen` is what the call has made known of files. */
@@ -115,6 +117,7 @@ export class CallRow {
   /** The call in warnings. */
   readonly #name: string
   #ref: ToolCallRef | undefined
+  #keyRead = false
 
   constructor(journal: Journal, row: NewToolCall) {
     this.#journal = journal
@@ -135,8 +138,15 @@ export class CallRow {
     )
   }
 
+  /** When the call reads its idempotency key. */
+  keyRead(): void {
+    this.#keyRead = true
+    noteKeyRead(this.#journal, this.#ref)
+  }
+
   /** After the call. It never fails, because the result of the call stands. */
-  end(end: ToolCallEnd): Awaitable<void> {
+  end(ending: ToolCallEnd): Awaitable<void> {
+    const end = this.#keyRead ? { ...ending, keyRead: true } : ending
     return attempt(
       () => {
         const ref = this.#ref
@@ -151,6 +161,16 @@ export class CallRow {
       },
     )
   }
+}
+
+/** Notes in the row that a call has read its key, for other processes if this one dies. Its outcome says so too, so a failure is none. */
+export function noteKeyRead(journal: Journal, ref: ToolCallRef | undefined): void {
+  if (ref === undefined) return
+  void attempt(
+    () => journal.noteKeyRead?.(ref),
+    () => undefined,
+    () => undefined,
+  )
 }
 
 const failedJournals = new WeakSet<Journal>()

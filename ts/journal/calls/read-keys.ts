@@ -1,39 +1,37 @@
 /**
- * Which tools read their idempotency keys. A key protects an effect where the tool hands it over, and not where its function only names the
- * parameter that has it. Until a tool was seen to read it in this process, its own declaration counts alone.
+ * Whether an idempotency key protects a call. It does where the tool declares it, or has read its key, and not where its function only names
+ * the parameter that has it. The row says what happened: declared at the beginning, and read from then on.
  */
 import type { CallContext, RecordedTool } from './call-record.js'
 
-/** The names of tools whose last call has read its key. */
-const readers = new Set<string>()
-
 const KEYS = ['idempotencyKey', 'callIdempotencyKey'] as const
 
-/** Whether a tool of this name reads its key. */
-export const readsItsKey = (toolName: string): boolean => readers.has(toolName)
+/** Whether a key protects the effect of a call that has not read it yet. */
+export const declaresItsKey = (tool: RecordedTool, builtIn: boolean): boolean =>
+  builtIn ? tool.acceptsIdempotencyKey : tool.usesIdempotencyKey === true
 
-/** Whether a key protects the effect of a call, as far as that can be told before it. */
-export const isProtected = (tool: RecordedTool, builtIn: boolean): boolean =>
-  builtIn ? tool.acceptsIdempotencyKey : tool.usesIdempotencyKey === true || (tool.acceptsIdempotencyKey && readsItsKey(tool.name))
+/** Whether the calls of a tool are protected beyond what their rows say: none is, since what other calls have read says nothing of one. */
+export const readsItsKey = (_toolName: string): boolean => false
 
-/** Looks whether a call reads its key. @returns what is called when it has ended. */
-export function watchKeys({ name, sideEffect, acceptsIdempotencyKey }: RecordedTool, ctx: CallContext): () => void {
-  if (!sideEffect || !acceptsIdempotencyKey) return () => undefined
+/** Tells when a call reads its key, once. What a tool declares needs no look. */
+export function watchKeys(
+  { sideEffect, acceptsIdempotencyKey, usesIdempotencyKey }: RecordedTool,
+  ctx: CallContext,
+  onRead: () => void,
+): void {
+  if (!sideEffect || !acceptsIdempotencyKey || usesIdempotencyKey !== undefined) return
   let wasRead = false
   for (const key of KEYS) {
     let value = ctx[key]
     const get = (): string | null => {
-      if (value !== null) {
+      if (value !== null && !wasRead) {
         wasRead = true
         // At once: the process may end in the middle of the call.
-        readers.add(name)
+        onRead()
       }
       return value
     }
     const set = (one: string | null): void => void (value = one)
     Object.defineProperty(ctx, key, { get, set, enumerable: true, configurable: true })
-  }
-  return () => {
-    if (!wasRead) readers.delete(name)
   }
 }

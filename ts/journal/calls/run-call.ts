@@ -183,7 +183,7 @@ async function start<ARGS, CTX extends CallContext>(
   signal?.throwIfAborted()
   const record = await startRecord(call, ctx, ambient)
   ctx.callIdempotencyKey = record.key
-  const keysWereWatched = call.builtIn ? undefined : watchKeys(metadata, ctx)
+  if (!call.builtIn && record.keyRead !== undefined) watchKeys(metadata, ctx, record.keyRead)
   if (message !== undefined) {
     message.runId = record.task?.runId ?? ambient?.runId
     message.nodeId = record.task?.nodeId ?? ambient?.nodeId
@@ -204,13 +204,11 @@ async function start<ARGS, CTX extends CallContext>(
     ctx,
     recorded: record.recorded,
     failed: async (error, acted) => {
-      if (acted) keysWereWatched?.()
       await recordPatches()
       if (message !== undefined) message.acted = acted && !(call.builtIn && wasRefused(error))
       await record.failed(error, { acted, ...ctx.partialOutput, seen: seenNow() })
     },
     succeeded: async (output) => {
-      keysWereWatched?.()
       await recordPatches()
       await record.succeeded(output, seenNow())
       if (metadata.sideEffect) await offerSnapshot(ambient, metadata.name, toolCallId)

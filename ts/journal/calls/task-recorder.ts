@@ -8,7 +8,7 @@ import type { TaskId, ToolCallEnd, ToolCallRow } from '../journal-store.js'
 import { type CallRecorder, CallRow, type OpenRecord, type StartingCall, warnOnce } from './call-record.js'
 import type { ToolContext } from './context.js'
 import { patchRow } from './patches-in-call.js'
-import { isProtected } from './read-keys.js'
+import { declaresItsKey } from './read-keys.js'
 import { errorAsJson, type RecordedInput, recordedInput, recordedOutput, wholeOutput } from './recorded-values.js'
 
 /** Records the calls of one attempt of a task in a journal. */
@@ -144,7 +144,7 @@ export class TaskRecorder implements CallRecorder {
       startedAtMs: steadyNow(),
       sideEffect: metadata.sideEffect,
       idempotent: metadata.idempotent,
-      acceptsIdempotencyKey: isProtected(metadata, call.builtIn),
+      acceptsIdempotencyKey: declaresItsKey(metadata, call.builtIn),
       hasRevert: metadata.hasRevert,
       idempotencyKey: metadata.acceptsIdempotencyKey ? ctx.idempotencyKey : null,
       callToken: ctx.toolCallId,
@@ -186,6 +186,7 @@ export class TaskRecorder implements CallRecorder {
       seq,
       key,
       task: this.task,
+      keyRead: () => row.keyRead(),
       patched: async (patches, call) => {
         for (const patch of patches) {
           const [facts, ending] = patchRow(patch, call)

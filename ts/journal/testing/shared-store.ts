@@ -142,6 +142,37 @@ export function sharedStoreCases({ test }: TestRunner, openTwo: () => Promise<re
     assert.deepEqual(statuses(await other.listRun('run')), ['success'])
   })
 
+  withTwo(
+    'whoever takes over sees whether the key was read: before the end, and not what an earlier execution has read',
+    async (one, other) => {
+      const [read, unread] = [await one.insertToolCall(effect(1)), await one.insertToolCall(effect(2))]
+      const ended = await one.insertToolCall(effect(3))
+      await one.updateToolCall(ended, done)
+      const claim = mine(await one.claimCall(claimed('call-1')))
+      for (const ref of [read, ended, claim]) await one.noteKeyRead?.(ref)
+      await one.flush()
+      const protectedRows = async () =>
+        (await other.listRun('run')).filter((row) => row.acceptsIdempotencyKey === true).map(({ seq }) => seq)
+      assert.deepEqual(await protectedRows(), [read.seq, claim.seq])
+      await one.updateToolCall(claim, { status: 'unknown' })
+      const again = mine(await other.claimCall(claimed('call-1'), { repeat: true }))
+      // The execution before this one is late.
+      await one.noteKeyRead?.(claim)
+      await one.flush()
+      assert.deepEqual(await protectedRows(), [read.seq])
+      await other.noteKeyRead?.(again)
+      await other.flush()
+      assert.deepEqual(await protectedRows(), [read.seq, claim.seq])
+      await one.close()
+      await other.recover()
+      assert.deepEqual(await protectedRows(), [read.seq, claim.seq])
+      assertRow(
+        (await other.listRun('run')).find((row) => row.seq === unread.seq),
+        { status: 'unknown', acceptsIdempotencyKey: false },
+      )
+    },
+  )
+
   withTwo('a recorded unknown outcome is unknown for every claim', async (one, other) => {
     const ref = mine(await one.claimCall(claimed('call-1')))
     await one.updateToolCall(ref, { status: 'unknown', errorJson: '{"name":"Error"}' })

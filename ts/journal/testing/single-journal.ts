@@ -78,6 +78,19 @@ export function singleJournalCases({ test }: TestRunner, open: () => Promise<Jou
     ])
   })
 
+  withOne('a call that has read its key is protected by it, whatever its outcome is', async (journal) => {
+    const error = { status: 'error', errorJson: '{"name":"Error"}' } as const
+    await journal.updateToolCall(await journal.insertToolCall(call(1)), { ...done, keyRead: true })
+    await journal.updateToolCall(await journal.insertToolCall(call(2)), { ...error, keyRead: true })
+    await journal.updateToolCall(await journal.insertToolCall(call(3)), { ...done, keyRead: false })
+    await journal.updateToolCall(await journal.insertToolCall(call(4, { acceptsIdempotencyKey: true })), done)
+    await journal.insertToolCall(call(5, { ...done, keyRead: true }))
+    assertEqual(
+      (await journal.listRun('run')).map((row) => row.acceptsIdempotencyKey),
+      [true, true, false, true, true],
+    )
+  })
+
   withOne('an output that is text is kept as JSON', async (journal) => {
     const outputText = 'a "line"\n'
     await journal.updateToolCall(await journal.insertToolCall(call(1)), { status: 'success', outputText })

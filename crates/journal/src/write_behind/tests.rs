@@ -17,7 +17,10 @@ const SCHEDULES: usize = 1000;
 
 fn row(number: i64) -> Work {
     let outcome = Outcome::Success(None);
-    let end = End::new(Finish { outcome, finished_at_ms: 0, whole: false, seen: None }, 100);
+    let end = End::new(
+        Finish { outcome, finished_at_ms: 0, whole: false, seen: None, key_read: false },
+        100,
+    );
     Work::Finish { call: CallRef { row: number, attempt: 1, seq: 1, started_at_ms: 0 }, end }
 }
 
@@ -47,7 +50,7 @@ impl Sink for Recorder {
             return works.iter().map(|_| Err(error.clone().into())).collect();
         }
         let numbers = works.iter().map(|work| match work {
-            Work::Finish { call, .. } => call.row,
+            Work::Finish { call, .. } | Work::KeyRead(call) => call.row,
             Work::Insert { .. } => 0,
         });
         let numbers: Vec<i64> = numbers.collect();

@@ -107,7 +107,7 @@ pub fn failure(message: &str) -> Finish {
 }
 
 pub fn ended(outcome: Outcome) -> Finish {
-    Finish { outcome, finished_at_ms: 1_790_000_100_000, whole: false, seen: None }
+    Finish { outcome, finished_at_ms: 1_790_000_100_000, whole: false, seen: None, key_read: false }
 }
 
 /// A journal with `count` finished calls, closed.
