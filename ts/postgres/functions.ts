@@ -1,6 +1,7 @@
 /** The functions of a journal in PostgreSQL: what has to be one statement, and so one transaction. */
 import { allOver, BEGUN_COLUMNS, CHANGED, ENDED_COLUMNS, endedChanges, names, record, selectList, UNSAFE_TO_REPEAT } from './columns.js'
 import type { Layout } from './days.js'
+import { claimsOlder, recoveryStatements } from './recovery-statements.js'
 
 /**
  * The functions run with the rights of their caller. Their settings keep plans that were made for an empty table from
@@ -62,22 +63,7 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $f
     AND (a_started IS NULL OR (c.started_at_ms, c.run_id COLLATE "C") < (a_started, a_run))
   ORDER BY c.started_at_ms DESC, c.run_id COLLATE "C" DESC LIMIT a_limit
 $fn$`,
-    // Takes over the rows of owners whose lease has ended. The DELETE waits for the intents of its owner that are on their way;
-    // the UPDATE after it, with a newer snapshot, sees them.
-    `CREATE OR REPLACE FUNCTION ${t}._toolwright_recover(a_failure text)
-RETURNS TABLE (what text, number bigint) LANGUAGE plpgsql SET enable_seqscan = off AS $fn$
-DECLARE v_gone bigint; v_after bigint;
-BEGIN
-  FOR v_gone IN SELECT o.id FROM ${owners} o WHERE o.expires_at < clock_timestamp() ORDER BY o.id LOOP
-    DELETE FROM ${owners} o WHERE o.id = v_gone AND o.expires_at < clock_timestamp() RETURNING o.rows_after INTO v_after;
-    IF NOT FOUND THEN CONTINUE; END IF;
-    RETURN QUERY UPDATE ${calls} c SET status = 'unknown', error_json = a_failure
-      WHERE c.tw_row > v_after AND c.tw_owner = v_gone AND c.status = 'started' RETURNING 'call'::text, c.tw_row;
-    RETURN QUERY UPDATE ${calls} c SET revert_status = 'revert-failed', revert_error_json = a_failure
-      WHERE c.tw_row > v_after AND c.tw_revert_owner = v_gone AND c.revert_status = 'reverting' RETURNING 'revert'::text, c.tw_row;
-    DELETE FROM ${locks} l WHERE l.owner = v_gone;
-  END LOOP;
-END $fn$`,
+    ...recoveryStatements(t, s, ofDay),
     `CREATE OR REPLACE FUNCTION ${t}._toolwright_begin(a_writer bigint, a_calls json)
 RETURNS TABLE (place int, number bigint) LANGUAGE plpgsql STRICT AS $fn$
 BEGIN
@@ -114,7 +100,7 @@ END $fn$`,
 RETURNS TABLE (token bigint, holder text) LANGUAGE plpgsql AS $fn$
 DECLARE v_token bigint;
 BEGIN
-  PERFORM ${t}._toolwright_recover(a_failure);
+  PERFORM ${t}._toolwright_take_over();
   ${fence}
   INSERT INTO ${locks} AS l (run_id, node_id, iteration, owner, attempt, token)
   VALUES (a_run, a_node, a_iteration, a_writer, a_attempt, nextval('${s}._toolwright_fence'))
@@ -167,6 +153,10 @@ BEGIN
   ${hold}${isByDay ? ` v_day := ${t}._toolwright_known_day(a_run);` : ''}
   SELECT c.attempt, c.seq INTO v_last, v_seq FROM ${calls} c
   WHERE c.run_id = a_run${ofDay('c', 'v_day')} AND c.node_id = a_node AND c.iteration = a_iteration ORDER BY c.attempt DESC, c.seq DESC LIMIT 1;
+  -- What others have left in this task is unknown from now on, whoever marks the rest.
+  IF v_last IS NOT NULL AND EXISTS (SELECT 1 FROM ${t}._toolwright_gone) THEN
+    PERFORM ${t}._toolwright_mark_task(a_run, a_node, a_iteration, a_failure${isByDay ? ', v_day' : ''});
+  END IF;
   v_attempt := coalesce(a_wanted, coalesce(v_last, 0) + 1);
   v_before := CASE WHEN v_attempt <= v_last THEN v_attempt + 1 ELSE v_attempt END;
   RETURN json_build_object('token', v_token, 'attempt', v_attempt, 'last', v_last, 'seq', v_seq,
@@ -184,7 +174,7 @@ END $fn$`,
 RETURNS TABLE (what text, number bigint, attempt bigint, seq bigint, start bigint) LANGUAGE plpgsql AS $fn$
 DECLARE v_new record; v_old record; v_seq bigint; v_start bigint; v_tries int := 0;${isByDay ? ' v_day date;' : ''}
 BEGIN
-  PERFORM ${t}._toolwright_recover(a_failure);
+  PERFORM ${t}._toolwright_take_over();
   ${hold}
   ${fence}
   SELECT * INTO v_new FROM json_to_record(a_call) AS b(${record(BEGUN_COLUMNS)});${isByDay ? `\n  v_day := ${t}._toolwright_day(v_new.run_id);` : ''}
@@ -227,7 +217,7 @@ BEGIN
   v_start := greatest(v_new.started_at_ms, v_old.started_at_ms + 1);
   UPDATE ${calls} c SET status = 'started', started_at_ms = v_start, finished_at_ms = NULL, output_json = NULL, error_json = NULL,
     tw_output_bytes = NULL, tw_acted = NULL, tw_owner = a_writer, accepts_idempotency_key = v_new.accepts_idempotency_key WHERE c.tw_row = v_old.tw_row${ofDay('c', 'v_day')};
-  UPDATE ${owners} o SET rows_after = least(o.rows_after, v_old.tw_row - 1), claims = o.claims + 1 WHERE o.id = a_writer;
+  UPDATE ${owners} o SET ${claimsOlder('v_old.tw_row')} WHERE o.id = a_writer;
   RETURN QUERY SELECT 'reclaimed'::text, v_old.tw_row, v_old.attempt, v_old.seq, v_start;
 END $fn$`,
   ]

@@ -7,7 +7,9 @@
 import { hostname } from 'node:os'
 import { type StoreLease, storeLeases } from '../journal/store-channels.js'
 import { fenced } from './failures.js'
+import { MAX_NAMED } from './recovery-statements.js'
 import { quoted } from './schema.js'
+import { isTrue } from './rows.js'
 import { isCode, type Session } from './session.js'
 
 /** One life of an owner: until it is closed, or another process takes over. */
@@ -25,9 +27,12 @@ interface OpenLease extends Lease {
   readonly open: Set<number>
   /** For every write on its way, the highest number known when it left. */
   readonly floors: Set<{ row: number }>
+  /** Rows that are begun from now on have higher ones. */
   highest: number
   /** Whether a row may have been written that nobody here knows of. */
   isUncertain: boolean
+  /** The floor of such rows, until they are looked for no longer. */
+  unheard: { row: number; untilMs: number } | undefined
   /** How often it has claimed an older row. A heartbeat that crosses such a claim must not forget the row. */
   claims: number
   /** Tasks that it has locked, by their names. */
@@ -39,6 +44,8 @@ export class Owner {
   readonly #table: string
   readonly #leaseMs: number
   readonly #label: string | null
+  /** Called when somebody has left calls that nobody has marked. */
+  readonly #onLeft: () => void
   #lease: OpenLease | undefined
   #opening: Promise<OpenLease> | undefined
   #timer: NodeJS.Timeout | undefined
@@ -46,7 +53,8 @@ export class Owner {
   /** Tasks that were locked when a lease ended, until they are locked again. */
   readonly #lostTasks = new Set<string>()
 
-  constructor(session: Session, schema: string, leaseMs: number, label: string | undefined) {
+  constructor(session: Session, schema: string, leaseMs: number, label: string | undefined, onLeft = (): void => undefined) {
+    this.#onLeft = onLeft
     this.#session = session
     this.#table = `${quoted(schema)}._toolwright_owners`
     this.#leaseMs = leaseMs
@@ -90,6 +98,7 @@ export class Owner {
       floors: new Set(),
       highest: Number(row?.['rows_after']),
       isUncertain: false,
+      unheard: undefined,
       claims: 0,
       tasks: new Map(),
     }
@@ -120,6 +129,14 @@ export class Owner {
     if (storeLeases.hasSubscribers) storeLeases.publish({ store: this.#session.place, event } satisfies StoreLease)
   }
 
+  get #beatText(): string {
+    const [calls, gone] = ['_smithers_tool_calls', '_toolwright_gone'].map((name) => this.#table.replace('_toolwright_owners', name))
+    return `UPDATE ${this.#table} SET expires_at = clock_timestamp() + $2::text::float8 * interval '1 millisecond',
+      rows_after = CASE WHEN claims = $4::text::bigint THEN $3::text::bigint ELSE rows_after END,
+      open_rows = CASE WHEN claims = $4::text::bigint THEN $5::text::bigint[] ELSE open_rows END WHERE id = $1::text::bigint
+      RETURNING claims, coalesce((SELECT max(tw_row) FROM ${calls}), 0) AS last, EXISTS (SELECT 1 FROM ${gone}) AS is_left`
+  }
+
   #beat(): Promise<void> {
     return (this.#beating ??= this.#heartbeat().finally(() => (this.#beating = undefined)))
   }
@@ -131,16 +148,18 @@ export class Owner {
     // The end of the lease is noticed even if the server does not answer.
     const end = setTimeout(() => this.#isValid(lease), Math.max(0, lease.deadlineMs - askedMs) + 1).unref()
     try {
-      const rows = await this.#session.run(
-        () => ({
-          text: `UPDATE ${this.#table} SET expires_at = clock_timestamp() + $2::text::float8 * interval '1 millisecond',
-                   rows_after = CASE WHEN claims = $4::text::bigint THEN $3::text::bigint ELSE rows_after END WHERE id = $1::text::bigint RETURNING id`,
-          values: [lease.id, this.#leaseMs, rowsAfter(lease), lease.claims],
-        }),
+      const { after, named } = openRows(lease)
+      const [row] = await this.#session.run(
+        () => ({ text: this.#beatText, values: [lease.id, this.#leaseMs, after, lease.claims, `{${named.join(',')}}`] }),
         Math.max(0, lease.deadlineMs - askedMs),
       )
-      if (rows.length === 0) this.lose(lease, 'its lease had ended, and was taken over')
-      else lease.deadlineMs = askedMs + this.#leaseMs
+      if (row === undefined) return this.lose(lease, 'its lease had ended, and was taken over')
+      lease.deadlineMs = askedMs + this.#leaseMs
+      // What leaves from now on gets a number above all that were seen.
+      lease.highest = Math.max(lease.highest, Number(row['last']))
+      // Claims whose answers were lost are not awaited for ever.
+      if (lease.floors.size === 0 && lease.unheard === undefined) lease.claims = Number(row['claims'])
+      if (isTrue(row['is_left'])) this.#onLeft()
     } catch (error) {
       // Until the lease ends, the next beat may succeed.
       if (!isCode(error, 'JOURNAL_UNREACHABLE')) this.lose(lease, String((error as Error).message))
@@ -174,7 +193,10 @@ export class Owner {
 
   /** Notes a write without an answer: it may still reach the server. */
   uncertain(lease: Lease): void {
-    if (this.#lease?.id === lease.id) this.#lease.isUncertain = true
+    const open = this.#lease
+    if (open?.id !== lease.id) return
+    open.isUncertain = true
+    open.unheard = { row: floorOf(open), untilMs: performance.now() + Math.max(UNHEARD_MS, 2 * this.#leaseMs) }
   }
 
   /** @returns whether this process makes, or undoes, the call of a row. */
@@ -225,12 +247,23 @@ export class Owner {
   }
 }
 
-/** All rows without an outcome come after this one. */
-function rowsAfter({ open, floors, highest }: OpenLease): number {
-  let after = highest
-  for (const row of open) after = Math.min(after, row - 1)
-  for (const { row } of floors) after = Math.min(after, row)
-  return after
+/** How long what nobody heard of may still arrive. */
+const UNHEARD_MS = 65_000
+
+/** What is on its way, or was never heard of, has a higher number. */
+function floorOf(lease: OpenLease): number {
+  if (lease.unheard !== undefined && lease.unheard.untilMs < performance.now()) lease.unheard = undefined
+  let floor = Math.min(lease.highest, lease.unheard?.row ?? Infinity)
+  for (const { row } of lease.floors) floor = Math.min(floor, row)
+  return floor
+}
+
+/** All rows without an outcome come after a number, or are named. */
+function openRows(lease: OpenLease): { after: number; named: number[] } {
+  const floor = floorOf(lease)
+  const below = [...lease.open].filter((row) => row <= floor).sort((a, b) => a - b)
+  const [named, next] = [below.slice(0, MAX_NAMED), below[MAX_NAMED]]
+  return { after: next === undefined ? floor : next - 1, named }
 }
 
 /** The name of a task in this process. */

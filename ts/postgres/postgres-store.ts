@@ -14,11 +14,12 @@ import { makeDays } from './old-days.js'
 import { pruneChecks, type PruneOptions, pruneRuns } from './prune.js'
 import { type JournalOwner, Reads } from './reads.js'
 import { checkSchema, migrate } from './ready.js'
+import { Recovery } from './recovery.js'
 import { Reverts } from './reverts.js'
 import { type MigrationOptions, migrationChecks } from './schema.js'
 import { begunColumns, checkedTask, endColumns } from './rows.js'
 import { Session } from './session.js'
-import { prepared, statementsFor } from './statements.js'
+import { statementsFor } from './statements.js'
 import { lostCall, TakenBack } from './taken-back.js'
 import { Unheard } from './unheard.js'
 import { Writer } from './writer.js'
@@ -122,7 +123,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
   const sql = checked('postgresStore', () => clientOf(client, parsed.prepare))
   const session = new Session(sql, location, parsed.patienceMs)
   const statements = statementsFor(schema, 'table')
-  const owner = new Owner(session, schema, parsed.leaseMs, parsed.label)
+  const owner = new Owner(session, schema, parsed.leaseMs, parsed.label, () => recovery.begin())
   const died = (): string => diedJson
   const unheard = new Unheard(session, owner, parsed.leaseMs)
   const takenBack = new TakenBack(session, owner, statements, () => writer, died)
@@ -164,15 +165,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
   const claims = new Claims(session, owner, statements, taking, died)
   const reverts = new Reverts(session, owner, statements, taking)
   const reads = new Reads(session, statements, (json) => native().argsHash(json))
-  const recoverStatement = prepared(
-    `SELECT r.what, r.number FROM ${statements.prefix}_toolwright_recover($1::text) r
-     UNION ALL SELECT 'alive', count(*) FROM ${statements.prefix}_toolwright_owners o
-     WHERE o.expires_at >= clock_timestamp() AND o.id <> $2::text::bigint`,
-  )
-  const leftStatement = prepared(
-    `SELECT c.tw_row AS number FROM ${statements.prefix}_toolwright_owners o JOIN ${statements.calls} c
-     ON c.tw_row > o.rows_after AND c.tw_owner = o.id AND c.status = 'started' WHERE o.expires_at < clock_timestamp() ORDER BY 1`,
-  )
+  const recovery: Recovery = new Recovery(session, owner, statements, died)
   /** For a reader: what was recorded before is there. */
   const settled = async (): Promise<void> => {
     await ready()
@@ -302,15 +295,11 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
     },
     async leftOpen() {
       await ready()
-      const rows = await session.run(() => ({ ...leftStatement, values: [] }))
-      return rows.map(({ number }) => Number(number))
+      return recovery.leftOpen()
     },
     async recover(): Promise<RecoveredCalls> {
       await settled()
-      const rows = await session.run(() => ({ ...recoverStatement, values: [diedJson, owner.id ?? 0] }))
-      const numbers = (what: string): number[] => rows.filter((row) => row['what'] === what).map((row) => Number(row['number']))
-      const sorted = (what: string): number[] => numbers(what).sort((a, b) => a - b)
-      return { calls: sorted('call'), reverts: sorted('revert'), alive: numbers('alive')[0] ?? 0, undecided: 0 }
+      return recovery.recover()
     },
     async flush() {
       await ready()
@@ -320,6 +309,7 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
     close() {
       return (closing ??= (async () => {
         stopMeasuring?.()
+        recovery.stop()
         try {
           await settledWithin(Promise.all([unheard.close(), keyNotes.settle()]), CLOSE_MS)
           await writer.flush(true)

@@ -2,6 +2,7 @@
 import type { RevertClaim, ToolCallRow } from '../journal/journal-store.js'
 import { fenced } from './failures.js'
 import type { Owner } from './owner.js'
+import { claimsOlder } from './recovery-statements.js'
 import { isCode, type Session, type Statement } from './session.js'
 import type { Statements } from './statements.js'
 import { callError } from './failures.js'
@@ -31,7 +32,7 @@ export class Reverts {
         wasTried = again
         return {
           text: `WITH owner AS (
-              UPDATE ${prefix}_toolwright_owners o SET rows_after = least(o.rows_after, $2::text::bigint - 1), claims = o.claims + 1
+              UPDATE ${prefix}_toolwright_owners o SET ${claimsOlder('$2::text::bigint')}
               WHERE o.id = $1::text::bigint RETURNING o.id
             ) UPDATE ${calls} c SET revert_status = 'reverting', reverted_at_ms = NULL, revert_error_json = NULL, tw_revert_owner = owner.id
             FROM owner WHERE c.tw_row = $2::text::bigint AND c.revert_status IS NULL AND coalesce(c.has_revert, 0) <> 0

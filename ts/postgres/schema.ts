@@ -3,6 +3,7 @@
 import { checked, type Checks, oneOf, optional, parseOptions, text } from '../core/options.js'
 import { conversionStatement, DAYS_AHEAD, dayFunctions, dayStatements, type Layout } from './days.js'
 import { functionStatements } from './functions.js'
+import { goneTable } from './recovery-statements.js'
 import { threadStatements } from './threads/thread-schema.js'
 
 /** The version of the schema that this package writes. */
@@ -91,10 +92,12 @@ export function schemaStatements(schema: string, layout: Layout): string[] {
   host TEXT, pid BIGINT, label TEXT,
   opened_at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp(),
   expires_at TIMESTAMPTZ NOT NULL,
-  -- All rows without an outcome come after this one; claims of older rows lower it, and are counted.
+  -- All rows without an outcome come after this one, or are named. Claims of older rows name them, and are counted.
   rows_after BIGINT NOT NULL,
   claims BIGINT NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01)`,
+    `ALTER TABLE ${t}._toolwright_owners ADD COLUMN IF NOT EXISTS open_rows BIGINT[] NOT NULL DEFAULT '{}'`,
+    ...goneTable(t),
     `CREATE TABLE IF NOT EXISTS ${t}._toolwright_task_locks (
   run_id TEXT, node_id TEXT, iteration BIGINT,
   owner BIGINT NOT NULL, attempt BIGINT, token BIGINT NOT NULL,

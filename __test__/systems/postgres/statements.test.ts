@@ -31,6 +31,33 @@ test('an attempt begins and ends with two statements besides its calls', async (
   await journal.close()
 })
 
+test('no index is touched by an outcome, nor by the note of a key that was read', async () => {
+  const schema = own.schema()
+  const journal = await openJournal(own.open({ schema }))
+  const call = async (seq: number): Promise<void> => {
+    const ref = await journal.insertToolCall({ runId: 'r', nodeId: 'n', attempt: 1, seq, toolName: 'pay', sideEffect: true })
+    if (seq % 2 === 0) await journal.noteKeyRead?.(ref)
+    if (seq % 4 === 0) await journal.flush()
+    await journal.updateToolCall(ref, { status: 'success', outputJson: '"ok"', keyRead: seq % 2 === 0 })
+  }
+  const calls = Array.from({ length: 8 }, async (_, lane) => {
+    for (let seq = lane + 1; seq <= 500; seq += 8) await call(seq)
+  })
+  await Promise.all(calls)
+  await journal.close()
+  const changes = async () => {
+    const { rows } = await own.pool.query(
+      `SELECT n_tup_upd::int AS all, n_tup_hot_upd::int AS hot FROM pg_stat_user_tables WHERE schemaname = $1 AND relname = '_smithers_tool_calls'`,
+      [schema],
+    )
+    return rows[0]
+  }
+  // The server counts with some delay.
+  await expect.poll(async () => (await changes()).all, { timeout: 20_000 }).toBeGreaterThanOrEqual(500)
+  const { all, hot } = await changes()
+  expect(hot).toBe(all)
+})
+
 test('a table that is filled from empty by one connection does not get slower', { timeout: 120_000 }, async () => {
   const journal = await openJournal(own.open())
   const batch = async (start: number): Promise<number> => {

@@ -4,7 +4,9 @@ import { checkCallPart, checkChanges, checkPart, storedText, threadError } from 
 import type { ListPart, StoredThread, ThreadStore } from '../../standard-agents/store/thread-store.js'
 import { clientOf, type PostgresClient } from '../client.js'
 import { Owner } from '../owner.js'
+import { Recovery } from '../recovery.js'
 import { Session } from '../session.js'
+import { statementsFor } from '../statements.js'
 import { attachmentsOf } from './thread-attachments.js'
 import { threadFailure } from './thread-failures.js'
 import { ThreadLocks } from './thread-locks.js'
@@ -71,9 +73,10 @@ export function postgresThreads(client: PostgresClient, options: PostgresThreads
   const { schema, location, migrate, readOnly, ...parsed } = parseOptions('postgresThreads', options, checks)
   const sql = checked('postgresThreads', () => clientOf(client, parsed.prepare))
   const statements = new Session(sql, location, parsed.patienceMs)
-  const owner = new Owner(statements, schema, parsed.leaseMs, parsed.label)
+  const owner = new Owner(statements, schema, parsed.leaseMs, parsed.label, () => recovery.begin())
   const session = new ThreadSession(statements, { schema, migrate, readOnly })
   const locks = new ThreadLocks(session, owner)
+  const recovery: Recovery = new Recovery(statements, owner, statementsFor(schema, 'table'), () => session.ready())
   const [threads, messages, calls] = [session.table('threads'), session.table('thread_messages'), session.table('thread_calls')]
   let closing: Promise<void> | undefined
 
@@ -185,6 +188,7 @@ export function postgresThreads(client: PostgresClient, options: PostgresThreads
     ...attachmentsOf(session, locks, owner, parsed.maxAttachmentBytes),
     close() {
       return (closing ??= (async () => {
+        recovery.stop()
         await session.close()
         const { id } = owner
         if (id !== undefined) {

@@ -44,7 +44,7 @@ function threadFunctions(name: (table: string) => string): string[] {
     // What the dead have staged.
     `CREATE OR REPLACE FUNCTION ${name('thread_sweep')}(a_failure text) RETURNS void LANGUAGE plpgsql AS $fn$
 BEGIN
-  PERFORM ${name('recover')}(a_failure);
+  PERFORM ${name('take_over')}();
   DELETE FROM ${name('thread_files')} f WHERE f.staged_by IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ${name('owners')} o WHERE o.id = f.staged_by);
 END $fn$`,
     // The condition of whatever else a worker writes. Without a token it is no worker who writes.
@@ -107,7 +107,7 @@ RETURNS TABLE (thread bigint, token bigint) LANGUAGE plpgsql AS $fn$
 #variable_conflict use_column
 DECLARE v_thread bigint; v_token bigint;
 BEGIN
-  PERFORM ${name('recover')}(a_failure);
+  PERFORM ${name('take_over')}();
   PERFORM 1 FROM ${name('owners')} o WHERE o.id = a_owner FOR KEY SHARE OF o;
   -- The asker itself was taken over. It asks again with a new lease.
   IF NOT FOUND THEN RETURN; END IF;

@@ -224,8 +224,8 @@ describe.each([15, 18])('a partition for each day, PostgreSQL %i', (version) => 
     await store.close()
     const role = `recorder_${schema}`
     await own.pool.query(`CREATE ROLE ${role} LOGIN; GRANT USAGE ON SCHEMA "${schema}" TO ${role};
-      GRANT SELECT, INSERT, UPDATE, DELETE ON "${schema}"._smithers_tool_calls, "${schema}"._toolwright_owners, "${schema}"._toolwright_task_locks,
-        "${schema}"._toolwright_run_days TO ${role};
+      GRANT SELECT, INSERT, UPDATE, DELETE ON "${schema}"._smithers_tool_calls, "${schema}"._toolwright_owners, "${schema}"._toolwright_gone,
+        "${schema}"._toolwright_task_locks, "${schema}"._toolwright_run_days TO ${role};
       GRANT SELECT ON "${schema}"._toolwright_schema, "${schema}"._toolwright_days TO ${role};
       GRANT USAGE ON SEQUENCE "${schema}"._toolwright_rows, "${schema}"._toolwright_fence, "${schema}"._toolwright_owners_id_seq TO ${role}`)
     await recordOld(own, { schema, partition }, [{ runId: 'old', days: 40, calls: 3 }])
