@@ -22,8 +22,9 @@ describe.each(['table', 'days'] as const)('calls in a %s', (layout) => {
   const expire = (owner: number | string) => query(`UPDATE @_toolwright_owners SET expires_at = 'epoch' WHERE id = $1`, [owner])
   const ownerOf = async (journal: { label: string }) =>
     (await query(`SELECT * FROM @_toolwright_owners WHERE label = $1`, [journal.label]))[0]
+  /** A process whose heartbeats are far apart, unless it says otherwise. */
   const labelled = async (label: string, more: object = {}) => {
-    const store = own.open({ schema, label, ...options, ...more })
+    const store = own.open({ schema, label, leaseMs: 600_000, ...options, ...more })
     const journal = await opened(store)
     await store.join()
     return Object.assign(journal, { label })

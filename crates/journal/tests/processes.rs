@@ -287,3 +287,68 @@ fn locks_of_a_reader_are_waited_for_as_long_as_was_said() {
     journal.finish(call, success("done")).unwrap();
     assert_eq!(journal.list(&task("t"), false).unwrap().calls[0].status, Status::Success);
 }
+
+#[test]
+fn others_write_while_recovery_reads_a_table_of_many_rows() {
+    let place = Place::new();
+    let journal = place.open();
+    journal.begin(effect(&task("own"), 1, 1)).unwrap();
+    place
+        .raw()
+        .execute_batch(&format!(
+            "{OWNER_OF_ANOTHER_BOOT};
+             INSERT INTO _smithers_tool_calls (run_id, node_id, attempt, seq, tool_name, started_at_ms,
+                 status, tw_owner)
+             VALUES ('run', 'open', 1, 1, 'bash', 0, 'started', 41);
+             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000)
+             INSERT INTO _smithers_tool_calls (run_id, node_id, attempt, seq, tool_name, started_at_ms,
+                 status, tw_owner) SELECT 'others', 'n', 1, i, 'bash', 0, 'success', 7 FROM n;
+             PRAGMA wal_checkpoint(TRUNCATE)"
+        ))
+        .unwrap();
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let (written, busy) = std::thread::scope(|scope| {
+        let beside = scope.spawn(|| {
+            let raw = place.raw();
+            // Whoever finds the lock taken is told, and does not wait.
+            raw.busy_timeout(std::time::Duration::ZERO).unwrap();
+            let (mut written, mut busy) = (0, 0);
+            while !is_over.load(std::sync::atomic::Ordering::SeqCst) {
+                match raw.execute_batch("BEGIN IMMEDIATE; COMMIT") {
+                    Ok(()) => written += 1,
+                    Err(_) => busy += 1,
+                }
+                std::thread::yield_now();
+            }
+            (written, busy)
+        });
+        let recovered = journal.recover(r#"{"code":"PROCESS_DIED"}"#).unwrap();
+        is_over.store(true, std::sync::atomic::Ordering::SeqCst);
+        assert_eq!(recovered.calls.len(), 1);
+        beside.join().unwrap()
+    });
+    println!("beside a recovery of 1,000,000 rows: {written} turns to write, {busy} refused");
+    assert!(written > 100, "{written} turns");
+    assert!(busy * 10 < written, "{busy} of {written} turns refused");
+}
+
+#[test]
+fn the_rows_that_recovery_marks_are_found_by_the_key_of_the_table() {
+    let place = Place::new();
+    drop(place.open());
+    let raw = place.raw();
+    let mut plan = raw
+        .prepare(
+            "EXPLAIN QUERY PLAN UPDATE _smithers_tool_calls SET status = 'unknown', error_json = ?1
+             WHERE run_id = ?3 AND node_id = ?4 AND iteration = ?5 AND attempt = ?6 AND seq = ?7
+                 AND tw_owner = ?2 AND status = 'started' RETURNING rowid",
+        )
+        .unwrap();
+    let steps: Vec<String> = plan
+        .query_map(rusqlite::params![1, 1, "r", "n", 0, 1, 1], |row| row.get(3))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    let key = "run_id=? AND node_id=? AND iteration=? AND attempt=? AND seq=?";
+    assert!(steps.iter().all(|step| step.contains("SEARCH") && step.contains(key)), "{steps:?}");
+}
