@@ -13,24 +13,27 @@ export type Fate =
 /** A client whose network fails at one statement, and is silent for a while. */
 export class FailingClient {
   readonly #pool: Pool
-  #fault: { at: RegExp; fate: Fate; silentMs: number } | undefined
+  #fault: { at: RegExp | number; fate: Fate; silentMs: number } | undefined
   #silentUntilMs = 0
   /** How often the network has failed. */
   failures = 0
+  /** The number of statements so far. */
+  sent = 0
 
   constructor(pool: Pool) {
     this.#pool = pool
   }
 
-  /** Fails at the next statement of this kind. */
-  failAt(at: RegExp, fate: Fate, silentMs: number): void {
+  /** Fails at the next statement of this kind, or at the one with this number. */
+  failAt(at: RegExp | number, fate: Fate, silentMs: number): void {
     this.#fault = { at, fate, silentMs }
   }
 
   async query(text: string, values: readonly (string | null)[]): Promise<Record<string, unknown>[]> {
     const run = async () => (await this.#pool.query(text, [...values])).rows
     const fault = this.#fault
-    if (fault !== undefined && fault.at.test(text)) {
+    this.sent += 1
+    if (fault !== undefined && (typeof fault.at === 'number' ? fault.at === this.sent : fault.at.test(text))) {
       this.#fault = undefined
       this.failures += 1
       this.#silentUntilMs = performance.now() + fault.silentMs
