@@ -1,7 +1,8 @@
 /** The functions of a journal in PostgreSQL: what has to be one statement, and so one transaction. */
-import { allOver, BEGUN_COLUMNS, CHANGED, ENDED_COLUMNS, endedChanges, names, record, selectList, UNSAFE_TO_REPEAT } from './columns.js'
+import { BEGUN_COLUMNS, ENDED_COLUMNS, endedChanges, names, record, selectList, UNSAFE_TO_REPEAT } from './columns.js'
 import type { Layout } from './days.js'
 import { claimsOlder, recoveryStatements } from './recovery-statements.js'
+import { removeStatement } from './remove-statement.js'
 
 /**
  * The functions run with the rights of their caller. Their settings keep plans that were made for an empty table from
@@ -116,31 +117,7 @@ BEGIN
       WHERE l.run_id = a_run AND l.node_id = a_node AND l.iteration = a_iteration), 'another process');
   END IF;
 END $fn$`,
-    // Removes runs that are over, one after the other and in parts of a large one, until there are enough rows of one transaction.
-    `CREATE OR REPLACE FUNCTION ${t}._toolwright_remove(a_runs text[], a_before float8, a_limit bigint)
-RETURNS TABLE (removed bigint, done int) LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $fn$
-DECLARE v_run text; v_rows bigint; v_over boolean; v_count bigint; v_more boolean;${isByDay ? ' v_day date;' : ''}
-BEGIN
-  ${hold}
-  removed := 0; done := 0;
-  FOREACH v_run IN ARRAY a_runs LOOP
-    ${isByDay ? `v_day := ${t}._toolwright_known_day(v_run);` : ''}
-    SELECT count(*), ${allOver('a_before')} INTO v_rows, v_over FROM ${calls} c WHERE c.run_id = v_run${ofDay('c', 'v_day')};
-    IF v_over AND v_rows > 0 THEN
-      v_more := v_rows > a_limit - removed;
-      DELETE FROM ${calls} c WHERE c.run_id = v_run${ofDay('c', 'v_day')} AND ${CHANGED} < a_before AND c.status NOT IN ('started', 'intended')
-        AND (NOT v_more OR c.tw_row IN (
-          SELECT x.tw_row FROM ${calls} x WHERE x.run_id = v_run${ofDay('x', 'v_day')} ORDER BY x.tw_row LIMIT a_limit - removed));
-      GET DIAGNOSTICS v_count = ROW_COUNT;
-      removed := removed + v_count;
-      -- The rest of a large run is the next transaction's.
-      EXIT WHEN v_more AND v_count > 0;
-    END IF;
-    done := done + 1;
-    EXIT WHEN removed >= a_limit;
-  END LOOP;
-  RETURN NEXT;
-END $fn$`,
+    removeStatement(t, isByDay, hold, ofDay),
     // One round trip for all that an attempt has to know, as JSON.
     `CREATE OR REPLACE FUNCTION ${t}._toolwright_begin_task(
   a_writer bigint, a_run text, a_node text, a_iteration bigint, a_wanted bigint, a_again boolean, a_failure text)

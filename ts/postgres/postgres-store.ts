@@ -186,6 +186,8 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
     await settled()
     const lock = await attempts.lock({ runId: '_toolwright', nodeId: 'retention', iteration: 0 }, 1)
     try {
+      // What the dead have left is over, too.
+      await recovery.recover()
       return await work()
     } finally {
       await lock.release()

@@ -170,7 +170,7 @@ export class Archive {
     const runs = await this.#readable(found)
     if (runs.length === 0) return
     const { beforeMs, batchRows, keep } = this.#options
-    const { calls, ofRun } = this.#statements
+    const { calls, ofRun, isByDay } = this.#statements
     const pages = Array.from({ length: Math.ceil(runs.length / PAGE_RUNS) }, (_, index) =>
       runs.slice(index * PAGE_RUNS, (index + 1) * PAGE_RUNS),
     )
@@ -178,8 +178,8 @@ export class Archive {
       for (const page of pages) {
         // Run by run, for the same reason as row by row below.
         const sizes = await this.#session.ask(
-          `SELECT c.run_id, c.tw_row::text AS tw_row, c.size FROM unnest($1::text::text[]) AS r(run_id) CROSS JOIN LATERAL (
-             SELECT c.run_id, c.tw_row, ${SIZE} AS size FROM ${calls} c WHERE ${ofRun('r.run_id')} OFFSET 0) c`,
+          `SELECT c.run_id, c.tw_row::text AS tw_row, c.size, c.day FROM unnest($1::text::text[]) AS r(run_id) CROSS JOIN LATERAL (
+             SELECT c.run_id, c.tw_row, ${SIZE} AS size, ${isByDay ? 'c.tw_day::text' : 'NULL'} AS day FROM ${calls} c WHERE ${ofRun('r.run_id')} OFFSET 0) c`,
           [arrayOf(page.map(({ runId }) => runId))],
         )
         await this.#copy(calls, sizes, file)
@@ -224,19 +224,23 @@ export class Archive {
    */
   async #copy(table: string, sizes: readonly SqlRow[], file: ParquetFile): Promise<void> {
     const isDetached = table !== this.#statements.calls
-    const found = `${isDetached ? '' : `${this.#statements.ofRun('r.run_id')} AND `}c.tw_row = r.tw_row`
-    const text = `SELECT c.* FROM unnest($1::text::text[], $2::text::bigint[]) AS r(run_id, tw_row)
-      CROSS JOIN LATERAL (SELECT ${SELECTED} FROM ${table} c WHERE ${found} OFFSET 0) c`
     let [window, bytes]: [SqlRow[], number] = [[], 0]
     const flush = async (): Promise<void> => {
-      if (window.length === 0) return
+      const [first] = window
+      if (first === undefined) return
+      // With the day as it stands, one partition is opened, and once.
+      const day = first['day'] ?? null
+      const found = `${day === null ? '' : 'c.tw_day = $3::text::date AND '}${isDetached ? '' : 'c.run_id = r.run_id AND '}c.tw_row = r.tw_row`
+      const text = `SELECT c.* FROM unnest($1::text::text[], $2::text::bigint[]) AS r(run_id, tw_row)
+        CROSS JOIN LATERAL (SELECT ${SELECTED} FROM ${table} c WHERE ${found} OFFSET 0) c`
       const values = [arrayOf(window.map((row) => String(row['run_id']))), arrayOf(window.map((row) => String(row['tw_row'])))]
-      const rows = await this.#session.ask(text, values)
+      const rows = await this.#session.ask(text, day === null ? values : [...values, String(day)])
       await file.add(rows, bytes)
       this.#rows += rows.length
       ;[window, bytes] = [[], 0]
     }
     for (const row of sizes) {
+      if (row['day'] !== window[0]?.['day']) await flush()
       window.push(row)
       bytes += Number(row['size']) + 200
       if (bytes >= WINDOW_BYTES || window.length >= WINDOW_ROWS) await flush()
