@@ -100,7 +100,7 @@ async function zombieRounds(mode: Mode, count: number): Promise<Matrix> {
 const ZOMBIES = runs(8)
 
 test.each<Mode>(['alone', 'tell', 'keys'])(
-  'a worker is stopped, another takes over, and the first one wakes up: %s',
+  'dbos-transact-java 491: a worker is stopped, another takes over, and the first one wakes up: %s',
   { timeout: ZOMBIES * 60_000 },
   async (mode) => {
     const { double, lost, stuck } = await zombieRounds(mode, ZOMBIES)
@@ -111,48 +111,109 @@ test.each<Mode>(['alone', 'tell', 'keys'])(
 
 const LOST_FOR_GOOD = runs(5)
 
-test('the workflows of an executor that never comes back are given to another one', { timeout: LOST_FOR_GOOD * 60_000 }, async () => {
-  const matrix = noMatrix()
-  while (matrix.kills < LOST_FOR_GOOD) {
-    const tasks = [1, 2, 3].map((n) => `orphan ${(rounds += 1)} ${n}`)
-    const first = worker('tell', `gone-${rounds}`, tasks)
-    // One that the engine does not know of yet is lost with its process.
-    await first.printed('begun')
-    await pause(Math.random() * 300)
-    if (!first.child.kill('SIGKILL')) continue
-    await first.ended
-    const other = `other-${rounds}`
-    if (matrix.kills === 0) {
-      // The control: without a supervisor, they stay where they are.
-      const waiting = startScript(program, [own.engines, own.server.url, 'public', 'tell', own.service.url, other, '500', 'wait', ...tasks])
-      await waiting.printed('ready')
-      await pause(3_000)
-      waiting.child.kill('SIGKILL')
-      expect(results((await waiting.ended).stdout).length).toBeLessThan(tasks.length)
+test(
+  'dbos-transact-py 453: the workflows of an executor that never comes back are given to another one',
+  { timeout: LOST_FOR_GOOD * 60_000 },
+  async () => {
+    const matrix = noMatrix()
+    while (matrix.kills < LOST_FOR_GOOD) {
+      const tasks = [1, 2, 3].map((n) => `orphan ${(rounds += 1)} ${n}`)
+      const first = worker('tell', `gone-${rounds}`, tasks)
+      // One that the engine does not know of yet is lost with its process.
+      await first.printed('begun')
+      await pause(Math.random() * 300)
+      if (!first.child.kill('SIGKILL')) continue
+      await first.ended
+      const other = `other-${rounds}`
+      if (matrix.kills === 0) {
+        // The control: without a supervisor, they stay where they are.
+        const waiting = startScript(program, [
+          own.engines,
+          own.server.url,
+          'public',
+          'tell',
+          own.service.url,
+          other,
+          '500',
+          'wait',
+          ...tasks,
+        ])
+        await waiting.printed('ready')
+        await pause(3_000)
+        waiting.child.kill('SIGKILL')
+        expect(results((await waiting.ended).stdout).length).toBeLessThan(tasks.length)
+      }
+      matrix.kills += 1
+      const killed = performance.now()
+      const second = startScript(program, [
+        own.engines,
+        own.server.url,
+        'public',
+        'tell',
+        own.service.url,
+        other,
+        '500',
+        'supervise',
+        ...tasks,
+      ])
+      const ended = await endsWithin(second, 30_000)
+      const told = results(ended.stdout)
+      matrix.stuck += tasks.length - told.length
+      if (told.length < tasks.length) await explain(ended, tasks)
+      for (const one of told) judge(matrix, own.service, one.id, one.told)
+      matrix.recoveryMs.push(performance.now() - killed)
     }
-    matrix.kills += 1
-    const killed = performance.now()
-    const second = startScript(program, [
-      own.engines,
-      own.server.url,
-      'public',
-      'tell',
-      own.service.url,
-      other,
-      '500',
-      'supervise',
-      ...tasks,
-    ])
-    const ended = await endsWithin(second, 30_000)
-    const told = results(ended.stdout)
-    matrix.stuck += tasks.length - told.length
-    if (told.length < tasks.length) await explain(ended, tasks)
-    for (const one of told) judge(matrix, own.service, one.id, one.told)
-    matrix.recoveryMs.push(performance.now() - killed)
-  }
-  console.log(summary('DBOS, an executor that is gone for good', matrix))
-  expect(matrix).toMatchObject({ double: 0, lost: 0, stuck: 0 })
-})
+    console.log(summary('DBOS, an executor that is gone for good', matrix))
+    expect(matrix).toMatchObject({ double: 0, lost: 0, stuck: 0 })
+  },
+)
+
+test(
+  'dbos-transact-py 716: the server crashes three times while another worker recovers, and no run stays pending',
+  { timeout: 300_000 },
+  async () => {
+    const matrix = noMatrix()
+    const tasks = [1, 2, 3].map((n) => `restarted ${(rounds += 1)} ${n}`)
+    const first = worker('tell', `restarted-${rounds}`, tasks)
+    await first.printed('begun')
+    await pause(150)
+    matrix.kills += first.child.kill('SIGKILL') ? 1 : 0
+    await first.ended
+    const began = performance.now()
+    const told = new Map<string, number[]>()
+    let crashes = 0
+    // A worker that a crash of the server ends is started again, as any supervisor of processes does.
+    for (let starts = 0; told.size < tasks.length && starts < 6; starts += 1) {
+      const left = tasks.filter((id) => !told.has(id))
+      const args = [own.engines, own.server.url, 'public', 'tell', own.service.url, `heir-${rounds}-${starts}`, '500', 'supervise', ...left]
+      const heir = startScript(program, args)
+      const crashing = (async () => {
+        // While it looks for workers that are gone, and makes their tasks.
+        await Promise.race([new Promise((resolve) => heir.child.stdout?.once('data', resolve)), heir.ended])
+        for (; crashes < 3; crashes += 1) {
+          await pause(300 + Math.random() * 300)
+          await own.server.crash()
+          await own.server.start()
+        }
+      })()
+      const ended = await endsWithin(heir, 40_000)
+      await crashing
+      for (const { id, told: some } of results(ended.stdout)) told.set(id, some)
+      if (told.size < tasks.length) await explain(ended, left)
+    }
+    matrix.stuck += tasks.length - told.size
+    for (const [id, some] of told) judge(matrix, own.service, id, some)
+    matrix.recoveryMs.push(performance.now() - began)
+    const { rows } = await own.pool.query(
+      `SELECT count(*)::int AS n FROM dbos.workflow_status WHERE workflow_uuid = ANY($1) AND status = 'PENDING'`,
+      [tasks],
+    )
+    console.log(summary(`DBOS, ${crashes} crashes of the server`, matrix))
+    expect(crashes).toBe(3)
+    expect(matrix).toMatchObject({ double: 0, lost: 0, stuck: 0 })
+    expect(rows[0].n).toBe(0)
+  },
+)
 
 const bun = fileURLToPath(new URL('../../../node_modules/.bin/bun', import.meta.url))
 
