@@ -39,8 +39,8 @@ describe('createTools', () => {
   test('a refusal has the reason for the model, does nothing, and is recorded as refused', async () => {
     const { tools, rows, box } = await scene({ before: ({ tool }) => (tool === 'write' ? { refuse: 'no files today' } : undefined) })
     await expect(tools.write.execute({ path: 'b.txt', content: 'x' }, options)).rejects.toMatchObject({
-      code: 'CAPABILITY_DENIED',
-      message: 'The host refuses this call: no files today [CAPABILITY_DENIED] Do without it, or do it in another way.',
+      code: 'TOOL_REFUSED_BY_HOOK',
+      message: 'The host refuses this call: no files today [TOOL_REFUSED_BY_HOOK] Do without it, or do it in another way.',
     })
     expect(() => box.text('b.txt')).toThrow(/ENOENT/u)
     expect(await rows()).toMatchObject([{ toolName: 'write', status: 'error', acted: false }])
@@ -49,7 +49,7 @@ describe('createTools', () => {
   test('a hook that fails refuses', async () => {
     const { tools } = await scene({ before: () => Promise.reject(new Error('down')) })
     await expect(tools.read.execute({ path: 'a.txt' })).rejects.toThrow(
-      'The host refuses this call: its check failed: down [CAPABILITY_DENIED]',
+      'The host refuses this call: its check failed: down [TOOL_REFUSED_BY_HOOK]',
     )
   })
 

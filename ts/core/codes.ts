@@ -198,6 +198,7 @@ export const contractCodeOf = {
   THREAD_TOO_LARGE: 'tool_failed',
   THREAD_QUEUE_LIMIT: 'tool_failed',
   CAPABILITY_DENIED: 'capability_refused',
+  TOOL_REFUSED_BY_HOOK: 'watchdog_denied',
   CONTRACT_MANIFEST_INVALID: 'tool_failed',
   CONTRACT_RULE_INVALID: 'tool_failed',
   TOOL_TARGET_CLOSED: 'tool_failed',

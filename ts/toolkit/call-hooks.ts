@@ -40,7 +40,7 @@ async function withHooks<ARGS, CTX extends CallContext>({ before, after }: CallH
 function refused(tool: string, reason: string): ToolError {
   const summary = 'The host refuses this call'
   const hint = 'Do without it, or do it in another way.'
-  return new ToolError({ code: 'CAPABILITY_DENIED', summary, place: `${summary}: ${reason}`, hint, details: { tool, reason } })
+  return new ToolError({ code: 'TOOL_REFUSED_BY_HOOK', summary, place: `${summary}: ${reason}`, hint, details: { tool, reason } })
 }
 
 type Execute<ARGS, CTX> = (args: ARGS, ctx: CTX) => unknown

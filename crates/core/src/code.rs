@@ -291,6 +291,8 @@ codes! {
     "The tool contract" {
         /// The session has no capability for the call.
         CapabilityDenied = "CAPABILITY_DENIED" => CapabilityRefused,
+        /// A hook of the host refuses the call.
+        RefusedByHook = "TOOL_REFUSED_BY_HOOK" => WatchdogDenied,
         /// The manifest is invalid.
         ContractManifestInvalid = "CONTRACT_MANIFEST_INVALID" => ToolFailed,
         /// A permission rule is invalid.
