@@ -569,6 +569,8 @@ export interface CommandOptions {
   limitBytes: number
   /** When a command and its children are killed. */
   timeoutMs: number
+  /** Whether the model has `process_start`. */
+  startsProcesses?: boolean
 }
 
 /** What a command printed, and how it ended. */
@@ -668,6 +670,8 @@ export interface ContractBashRequest {
   loopback?: 'private' | 'none' | 'host'
   /** Refuse to run where a layer for files or processes is missing. */
   required?: boolean
+  /** Whether the model has `process_start`. */
+  startsProcesses?: boolean
   /** When the command and its children are killed. */
   timeoutMs: number
   /** How much output is given back, of both streams together. */

@@ -61,6 +61,8 @@ pub struct CommandOptions {
     pub limit_bytes: f64,
     /// When a command and its children are killed.
     pub timeout_ms: f64,
+    /// Whether the model has `process_start`.
+    pub starts_processes: Option<bool>,
 }
 
 /// The same for any number of commands: reading some twenty options takes as long as handing a command
@@ -80,6 +82,7 @@ impl CommandSettings {
             environment: options.environment.cross(),
             max_output_bytes: options.limit_bytes.cross(),
             timeout: options.timeout_ms.cross(),
+            starts_processes: options.starts_processes.cross(),
         }))
     }
 }

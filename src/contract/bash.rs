@@ -63,6 +63,8 @@ pub struct ContractBashRequest {
     pub loopback: Option<String>,
     /// Refuse to run where a layer for files or processes is missing.
     pub required: Option<bool>,
+    /// Whether the model has `process_start`.
+    pub starts_processes: Option<bool>,
     /// When the command and its children are killed.
     pub timeout_ms: f64,
     /// How much output is given back, of both streams together.
@@ -88,6 +90,7 @@ impl ContractBashRequest {
                 names: self.names.cross(),
                 loopback: self.loopback.cross(),
                 required: self.required.cross(),
+                starts_processes: self.starts_processes.cross(),
             },
             timeout: self.timeout_ms.cross(),
             head_bytes: self.head_bytes.cross(),

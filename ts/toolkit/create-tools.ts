@@ -186,6 +186,7 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
     tracked,
     known: knownArguments,
     failures: new RepeatedFailures(),
+    startsProcesses: hasProcesses,
     hooks: before === undefined && after === undefined ? undefined : { before, after },
     seen: SeenFilesOfSet.for(unseen, checkpoints !== undefined),
   }

@@ -116,6 +116,8 @@ export interface TrackedToolOptions extends BoundToolOptions {
   known?: KnownArguments | undefined
   /** Counts failures of the same call. */
   failures?: RepeatedFailures | undefined
+  /** Whether the set has `process_start`, which words about commands then name. */
+  startsProcesses?: boolean | undefined
   /** What conversations have seen of files. Without it nothing is compared. */
   seen?: SeenFilesOfSet | undefined
 }

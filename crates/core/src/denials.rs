@@ -65,6 +65,8 @@ pub(crate) struct Ended<'a> {
     pub(crate) directory: &'a Path,
     pub(crate) connections: &'a [Connection],
     pub(crate) door: Door,
+    /// Whether its caller has `process_start`.
+    pub(crate) starts_processes: bool,
     /// The program and its arguments.
     pub(crate) command: (&'a str, &'a [String]),
     /// What the kernel has counted.

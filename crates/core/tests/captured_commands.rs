@@ -35,6 +35,7 @@ fn run(script: &str, terms: &CaptureTerms, cancel: &Cancel) -> Result<CommandOut
         root,
         grants: Arc::new(grants),
         sandbox: SandboxOptions::default(),
+        starts_processes: false,
         environment: Policy::default(),
         // The terms replace these.
         max_output_bytes: 0,

@@ -48,6 +48,7 @@ fn settings(root: &Path, timeout: Duration) -> ProgramSettings {
         root,
         grants: Arc::new(grants),
         sandbox: SandboxOptions::default(),
+        starts_processes: false,
         environment: Policy::default(),
         max_output_bytes: 1_000,
         timeout,

@@ -50,6 +50,7 @@ impl Fixture {
             root,
             grants: Arc::new(grants),
             sandbox: SandboxOptions::default(),
+            starts_processes: false,
             environment: Policy::default(),
             max_output_bytes: 0,
             timeout: Duration::ZERO,

@@ -24,6 +24,7 @@ import {
   resolveSettings,
   type Settings,
   type ToolOptions,
+  type TrackedToolOptions,
 } from '../settings.js'
 
 /** The parts of a call's context that a tool needs. Calls of documented functions have no others. */
@@ -197,7 +198,7 @@ function checkLength(name: string, text: unknown, maxLength: number): void {
 const cached = new WeakMap<ToolOptions, { plan: Settings; root: Addon.GrantedRoot; native: Addon.CommandSettings }>()
 
 /** The conditions of commands under these settings. */
-export function commandSettings(plan: Settings, bound: ToolOptions): CommandPlan['settings'] {
+export function commandSettings(plan: Settings, bound: TrackedToolOptions): CommandPlan['settings'] {
   return (addon) => {
     const last = cached.get(bound)
     const root = grantedRoot(addon, plan)
@@ -207,6 +208,7 @@ export function commandSettings(plan: Settings, bound: ToolOptions): CommandPlan
       sandbox: sandboxRequest(plan.sandbox, plan.allowNetwork),
       limitBytes: plan.maxOutputBytes,
       timeoutMs: plan.timeoutMs,
+      startsProcesses: bound.startsProcesses === true,
     }
     const native = new addon.CommandSettings(options, commandGrants(addon, root, plan.sandbox))
     cached.set(bound, { plan, root, native })

@@ -84,6 +84,7 @@ pub fn run(
     let text = |output: Output| text::within(output.bytes, terms.stream_bytes);
     let (stdout, stderr) = (text(output), text(stderr));
     let ended = Ended {
+        starts_processes: settings.starts_processes,
         end: &end,
         printed: &[&stderr, &stdout],
         plan: &plan,

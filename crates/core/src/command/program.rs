@@ -39,6 +39,8 @@ pub struct ProgramSettings {
     pub max_output_bytes: usize,
     /// When a program and its children are killed.
     pub timeout: Duration,
+    /// Whether the caller has `process_start`, which keeps a program running.
+    pub starts_processes: bool,
 }
 
 /// What to run.
@@ -122,6 +124,7 @@ pub(super) struct Placed {
     /// The hosts that it asks for.
     pub(super) connections: Option<Arc<Connections>>,
     pub(super) variables: Passage,
+    starts_processes: bool,
     /// Keeps the directory open, which is named by its descriptor.
     _location: FileLocation,
 }
@@ -136,6 +139,7 @@ impl Placed {
         output: &str,
     ) -> Noted {
         let ended = Ended {
+            starts_processes: self.starts_processes,
             end,
             printed: &[output],
             plan: &self.plan,
@@ -163,7 +167,8 @@ pub(super) fn place(
     let connections = hosts::of(&plan, settings.sandbox.names.as_ref())?;
     let passed = environment::of_command(&settings.environment, host, &directory.path);
     let variables = Passage { host: Arc::clone(host), passed };
-    Ok(Placed { directory, plan, connections, variables, _location: location })
+    let starts_processes = settings.starts_processes;
+    Ok(Placed { directory, plan, connections, variables, starts_processes, _location: location })
 }
 
 pub(super) fn launch<'a>(

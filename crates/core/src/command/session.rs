@@ -30,6 +30,8 @@ pub struct SessionOptions {
     pub loopback: Loopback,
     /// Refuse to run where a layer for files or processes is missing.
     pub required: bool,
+    /// Whether the session has `process_start`, which keeps a program running.
+    pub starts_processes: bool,
 }
 
 /// Where a command runs.

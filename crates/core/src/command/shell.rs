@@ -92,6 +92,7 @@ pub(super) fn output(
     let stderr = text::within(stderr, command.head_bytes.saturating_sub(stdout.len()));
     let sidecar = sidecar.finish();
     let ended = Ended {
+        starts_processes: command.options.starts_processes,
         end: &end,
         printed: &[&stderr, &stdout],
         plan,

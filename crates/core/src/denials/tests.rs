@@ -34,6 +34,7 @@ impl Scene {
     fn denials(&self, end: &End, printed: &str) -> Vec<(String, Option<&'static str>)> {
         let printed = printed.replace("HERE", &self.directory.path().to_string_lossy());
         let ended = Ended {
+            starts_processes: false,
             end,
             printed: &[&printed],
             plan: &self.plan,

@@ -68,6 +68,7 @@ impl Scene {
         let printed = printed.replace("HERE", &here);
         let arguments = ["-c".to_owned(), line.replace("HERE", &here)];
         let ended = Ended {
+            starts_processes: false,
             end,
             printed: &[&printed],
             plan: &self.plan,

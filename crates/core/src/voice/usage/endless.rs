@@ -8,8 +8,13 @@ const LEAVE_OUT: &str = "leave that option out";
 /// Why the time of a command was not enough.
 pub(super) fn note(ended: &Ended<'_>, calls: &[Call]) -> Option<String> {
     if let Some(port) = ended.facts.served_port {
+        let instead = if ended.starts_processes {
+            "start it with process_start"
+        } else {
+            "start it with `&` in the command line that uses it"
+        };
         return Some(format!(
-            "It listened at port {port}, and a server does not end by itself: start it with `&` in the command line that uses it."
+            "It listened at port {port}, and a server does not end by itself: {instead}."
         ));
     }
     calls.iter().find_map(|call| {
@@ -34,6 +39,11 @@ pub(super) fn note(ended: &Ended<'_>, calls: &[Call]) -> Option<String> {
             "top" | "htop" if has(&["-b", "-n"]).is_none() => ("", "use `ps`"),
             "ping" if has(&["-c"]).is_none() => ("", "give it `-c` and a number"),
             "yes" => ("", "give it to `head`"),
+            "emacs" | "joe" | "micro" | "nano" | "pico" | "vi" | "view" | "vim" | "nvim" => {
+                return Some(format!(
+                    "`{name}` waits for keys, and nobody can press them: change files by other tools."
+                ));
+            }
             "inotifywait" => (has(&["-m", "--monitor"])?, LEAVE_OUT),
             _ => return None,
         };
