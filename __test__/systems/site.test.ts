@@ -68,6 +68,20 @@ describe.skipIf(chromiumPath === undefined)('the site, in Chromium', () => {
     }
   }, 120_000)
 
+  test('the first page has code above the fold, and leads to the guides', async () => {
+    const { page, troubles } = await open('/')
+    await page.setViewportSize({ width: 1280, height: 860 })
+    const code = page.getByText('createTools({').first()
+    await code.waitFor({ timeout: 10_000 })
+    const box = await code.boundingBox()
+    expect((box?.y ?? Infinity) + (box?.height ?? 0)).toBeLessThan(860)
+    await page.setViewportSize({ width: 390, height: 844 })
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+    await page.getByRole('link', { name: 'Undo' }).click()
+    await page.waitForURL(/guides\/checkpoints\.html$/u)
+    expect(troubles).toEqual([])
+  }, 60_000)
+
   test('a link leads to a code of an error', async () => {
     const { page } = await open('/lists.html')
     await page.getByRole('link', { name: 'TOOL_SANDBOX_UNAVAILABLE' }).click()

@@ -23,7 +23,16 @@ that are made from the package, and decisions. A link that leads nowhere ends th
 const GROUPS = [
   [
     'Start',
-    ['index.md', 'getting-started.md', 'contents.md', 'examples.md', 'troubleshooting.md', 'comparison.md', 'migration-from-smithers.md'],
+    [
+      'index.md',
+      'introduction.md',
+      'getting-started.md',
+      'contents.md',
+      'examples.md',
+      'troubleshooting.md',
+      'comparison.md',
+      'migration-from-smithers.md',
+    ],
   ],
   ['Guides', (page) => page.startsWith('guides/') || page === 'bundlers.md'],
   [

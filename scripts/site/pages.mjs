@@ -10,7 +10,8 @@ const LINK = /\]\((?![a-z]+:|#)([^)#\s]*)(#[^)\s]*)?\)/g
 
 /** Pages outside of docs/, and where they are on the site. */
 const OTHERS = {
-  'README.md': 'index.md',
+  'site/home.md': 'index.md',
+  'README.md': 'introduction.md',
   'CHANGELOG.md': 'CHANGELOG.md',
   'CONTRIBUTING.md': 'CONTRIBUTING.md',
   'THIRD-PARTY-NOTICES.md': 'THIRD-PARTY-NOTICES.md',
@@ -40,6 +41,21 @@ function linkFrom(source, from, known) {
 
 const titleOf = (text) => /^# (.+)$/m.exec(text)?.[1] ?? 'toolwright'
 
+const HOME = 'site/home.md'
+
+/** The first page. Its code is that of the README: one that is tested, and stays the same. */
+function homePage() {
+  const blocks = readFileSync(join(root, 'README.md'), 'utf8').match(/^```[\s\S]*?^```$/gm) ?? []
+  const filled = {
+    'quick start': blocks.find((block) => block.startsWith('```js')),
+    refusals: blocks.find((block) => block.startsWith('```\n')),
+  }
+  return readFileSync(join(root, HOME), 'utf8').replaceAll(/\{\{([a-z ]+)\}\}/g, (_, name) => {
+    if (filled[name] === undefined) throw new Error(`README.md has no block for the ${name} of ${HOME}`)
+    return filled[name]
+  })
+}
+
 /** Writes all pages into `folder`. Returns their titles by their path on the site. */
 export function stagePages(folder) {
   rmSync(folder, { recursive: true, force: true })
@@ -49,7 +65,7 @@ export function stagePages(folder) {
   const known = pages()
   const titles = new Map()
   for (const [source, page] of known) {
-    const text = readFileSync(join(root, source), 'utf8')
+    const text = source === HOME ? homePage() : readFileSync(join(root, source), 'utf8')
     const parts = text
       .split(CODE_BLOCK)
       .map((part) => (part.startsWith('```') ? part : part.replaceAll(LINK, linkFrom(source, page, known))))
