@@ -40,13 +40,30 @@ test('a long output has lines, ends within the limit, and begins with the place 
   expect(Buffer.byteLength(output)).toBeLessThan(51_000)
 })
 
+test('notes are in the data too, and first: some clients show a model nothing else', async () => {
+  const { root } = makeSandbox()
+  const { client, call } = await connectTo(root, '2025', { args: ['--allow', 'bash'] })
+  const { tools } = await client.listTools()
+  for (const [name, args, says] of [
+    ['bash', { command: 'cd .' }, /`cd` holds for this call alone/u],
+    ['grep', { pattern: 'zzz' }, /no matches/iu],
+    ['bash', { command: 'seq 1 60000' }, /All of it is in/u],
+  ] as const) {
+    // The client checks the data by the schema of the tool.
+    expect(tools.find((tool) => tool.name === name)?.outputSchema).toBeDefined()
+    const { data } = await call(name, args)
+    expect(Object.keys(data as object)[0]).toBe('notes')
+    expect((data as { notes: string[] }).notes.join()).toMatch(says)
+  }
+})
+
 test('--max-output sets the limit, and tells Claude Code', async () => {
   const { root } = makeSandbox()
   const { client, call } = await connectTo(root, '2025', { args: ['--allow', 'bash', '--max-output', '400KB'] })
   const { text } = await call('bash', { command: 'seq 1 60000' })
   expect(text.split('\n')).toHaveLength(60_000)
   const { tools } = await client.listTools()
-  expect(tools[0]).toMatchObject({ _meta: { 'anthropic/maxResultSizeChars': 400_000 } })
+  expect(tools[0]).toMatchObject({ _meta: { 'anthropic/maxResultSizeChars': 500_000 } })
   for (const size of ['0', '1B', '1GB', 'much']) {
     const { code, stderr } = await runCli(['mcp', '--root', root, '--max-output', size])
     expect([code, stderr.includes('mcp: --max-output is a size')]).toEqual([2, true])

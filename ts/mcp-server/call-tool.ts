@@ -23,12 +23,17 @@ export function resultOf({ id }: ContractTool, args: unknown, envelope: Envelope
   const { notes = [] } = forModel(id, args, envelope).metadata as { notes?: string[] }
   const noted = notes.length === 0 ? [] : [text(notes.join('\n'))]
   const read = text(readableText(id, data))
-  const isObject = typeof data === 'object' && data !== null && !Array.isArray(data)
-  return {
-    content: isCut ? [...noted, read] : [read, ...noted],
-    ...(isObject ? { structuredContent: data as Record<string, unknown> } : {}),
-    _meta: meta,
-  }
+  return { content: isCut ? [...noted, read] : [read, ...noted], ...structured(data, notes), _meta: meta }
+}
+
+/** The data as an object. Claude Code and Codex show a model this one, and no text: notes are in it too, and first. */
+function structured(data: unknown, notes: readonly string[]): Pick<CallToolResult, 'structuredContent'> {
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) return {}
+  const fields = data as Record<string, unknown>
+  if (notes.length === 0) return { structuredContent: fields }
+  const { notes: own, ...rest } = fields
+  const others = Array.isArray(own) ? (own as string[]).filter((note) => !notes.includes(note)) : []
+  return { structuredContent: { notes: [...notes, ...others], ...rest } }
 }
 
 /** The result of a call that could not be made. */

@@ -1,7 +1,7 @@
 import type { ToolAnnotations } from '@modelcontextprotocol/server'
 import { type ContractTool, hasSideEffect, type JsonSchema } from '../contract/registry/contract-tool.js'
 import { withoutUnsupportedKeywords } from '../contract/registry/model-tools.js'
-import { successSchema } from '../contract/registry/output-schema.js'
+import { listOfTexts, successSchema } from '../contract/registry/output-schema.js'
 import type { Sdk } from './sdk.js'
 import { readOnlyTools, runsCommands, type ServerSettings } from './tool-sessions.js'
 
@@ -28,7 +28,7 @@ const titles: Record<string, string> = {
 export function definitionOf(sdk: Sdk, tool: ContractTool, settings: ServerSettings) {
   const { id, description, parameters } = tool
   // Clients refuse a result that does not fit, and the beginning of a long result does not.
-  const outputSchema = successSchema(tool)
+  const outputSchema = successSchema(withNotes(tool), listOfTexts)
   const title = titles[id] ?? id
   return {
     title,
@@ -39,8 +39,17 @@ export function definitionOf(sdk: Sdk, tool: ContractTool, settings: ServerSetti
     // Claude Code stores longer results in a file, unless a server says that they are to be read.
     ...(settings.maxOutputBytes === undefined
       ? {}
-      : { _meta: { 'anthropic/maxResultSizeChars': Math.min(settings.maxOutputBytes, 500_000) } }),
+      : // As JSON, a line end and a quote take two characters.
+        { _meta: { 'anthropic/maxResultSizeChars': Math.min(2 * settings.maxOutputBytes, 500_000) } }),
   }
+}
+
+/** A tool whose data may have notes. */
+function withNotes({ outputSchema }: ContractTool): Pick<ContractTool, 'outputSchema'> {
+  const properties = outputSchema?.['properties']
+  return properties === undefined
+    ? { outputSchema }
+    : { outputSchema: { ...outputSchema, properties: { ...properties, notes: listOfTexts } } }
 }
 
 function annotationsOf(tool: ContractTool, title: string, { allowNetwork }: ServerSettings): ToolAnnotations {

@@ -25,19 +25,25 @@ export const aFlag: JsonSchema = { type: 'boolean' }
 export const listOfTexts: JsonSchema = { type: 'array', items: aText }
 
 /** What stands in the place of a result that is longer than the limit of the host. */
-const cut: JsonSchema = { type: 'object', properties: { head: aText }, required: ['head'], additionalProperties: false }
+const cut = (notes: JsonSchema | undefined): JsonSchema => ({
+  type: 'object',
+  properties: { head: aText, ...(notes && { notes }) },
+  required: ['head'],
+  additionalProperties: false,
+})
 
 /**
  * The schema of the data of a tool's successes: that of its results, or of the beginning of a result that is too long.
  *
+ * @param notes the schema of notes beside the beginning of a long result, where they are given with the data.
  * @returns `undefined` for a tool that declares none.
  */
-export function successSchema({ outputSchema }: Pick<ContractTool, 'outputSchema'>): JsonSchema | undefined {
+export function successSchema({ outputSchema }: Pick<ContractTool, 'outputSchema'>, notes?: JsonSchema): JsonSchema | undefined {
   if (outputSchema === undefined) return undefined
   const { $schema } = outputSchema
   const isObject = outputSchema['type'] === 'object'
   const dialect = $schema === undefined ? {} : { $schema }
-  return { ...dialect, ...(isObject ? { type: 'object' } : {}), anyOf: [schemaAt('#/anyOf/0', outputSchema), cut] }
+  return { ...dialect, ...(isObject ? { type: 'object' } : {}), anyOf: [schemaAt('#/anyOf/0', outputSchema), cut(notes)] }
 }
 
 const metadata = (code: JsonSchema): JsonSchema => ({
