@@ -49,7 +49,7 @@ const reading: Row[] = [
     [/no line 500/u, /has 14/u],
     next('read', { path: 'src/app.ts', offset: 14 }, /^\}\n$/u),
   ),
-  call('read with file_path', 'read', { file_path: 'src/app.ts' }, [/path/u, /expected string/u]),
+  call('read with file_path', 'read', { file_path: 'src/app.ts' }, [/`file_path` is called `path` here/u]),
 ]
 
 const writing: Row[] = [
@@ -387,7 +387,7 @@ const running: Row[] = [
     [/This may be the sandbox/u, /unix sockets/u],
   ),
   call('bash reads stdin', 'bash', { cmd: 'cat' }, [/^\(no output\)\n`cat` read the standard input, which is empty/u]),
-  call('bash args as string', 'bash', { cmd: 'ls', args: '-la' }, [/expected array/u]),
+  call('bash args as string', 'bash', { cmd: 'ls', args: '-la' }, [/give `args` the array itself/u]),
   call('bash command key', 'bash', { command: 'ls -la' }, [/cmd/u]),
   call('unknown tool', 'list', { pattern: '**/*.ts' }, [/read, write, edit, grep, bash, glob/u]),
 ]

@@ -9,10 +9,18 @@ export interface NearEntry {
   isDirectory: boolean
 }
 
+type Kind = 'file' | 'directory' | 'any'
+
 /** In a larger directory, only the first entries are compared. */
 const MAX_ENTRIES = 5_000
 /** Longer paths are not corrected. */
 const MAX_DEPTH = 32
+
+/** Whether a path begins with the home directory as a shell writes it. */
+export const isOfHome = (path: string): boolean => /^["']?(?:~|\$HOME|\$\{HOME\})(?:\/|$)/u.test(path)
+
+/** What such a path means to the tools for files. */
+export const NO_HOME = 'A path is taken as it is: `~` and `$HOME` stand for no directory.'
 
 /** A path without what is written around one elsewhere: quotes, `@`, `file://`, the lines of it, backslashes as separators. */
 function bare(path: string, root: string): string {
@@ -22,18 +30,49 @@ function bare(path: string, root: string): string {
     .replace(/^@(?=.)/u, '')
     .replace(/(?<=.)(?:#L|:)\d+(?:[-:,]L?\d+)*$/u, '')
     .replaceAll('\\', '/')
+    .replace(/^[A-Za-z]:(?=\/)/u, '')
   const local = text.replace(/^file:\/\/(?=\/)/u, '')
   return isWithin(root, local) ? local.slice(root.length) : local
 }
+
+const isName = (name: string): boolean => name !== '' && name !== '.'
 
 /**
  * The probable meaning of a path that does not exist: each missing name is replaced by the nearest existing one. `root` is
  * absolute and without links, `kind` is that of the last name.
  */
-export async function nearPath(root: string, relative: string, kind: 'file' | 'directory' | 'any' = 'any'): Promise<string | undefined> {
-  const isName = (name: string): boolean => name !== '' && name !== '.'
+export async function nearPath(root: string, relative: string, kind: Kind = 'any'): Promise<string | undefined> {
   const names = bare(relative, root).split('/').filter(isName)
   if (names.length === 0 || names.length > MAX_DEPTH || names.includes('..')) return undefined
+  const corrected = (await correctedNames(root, names, kind)) ?? (await innerNames(root, names, kind))
+  const path = corrected?.join('/')
+  return path === undefined || path === relative.split('/').filter(isName).join('/') ? undefined : path
+}
+
+/**
+ * The end of a path that exists from the root on: `/repo/src/app.ts`, `C:\\project\\src\\app.ts` and `a/src/app.ts` mean `src/app.ts`.
+ * A name alone is in many directories.
+ */
+async function innerNames(root: string, names: readonly string[], kind: Kind): Promise<string[] | undefined> {
+  for (let from = 1; from < names.length; from += 1) {
+    const inner = names.slice(from)
+    const entries = await entriesIn(root, inner.slice(0, -1).join('/'))
+    const fits = ({ name, isDirectory }: NearEntry): boolean =>
+      name === inner.at(-1) && (kind === 'any' || isDirectory === (kind === 'directory'))
+    if (entries?.some(fits) === true) return inner
+  }
+  return undefined
+}
+
+/** The end of a path that exists below a root, as a path. */
+export async function innerPath(root: string, path: string): Promise<string | undefined> {
+  const names = bare(path, root).split('/').filter(isName)
+  if (names.length > MAX_DEPTH || names.includes('..')) return undefined
+  return (await innerNames(root, ['', ...names], 'any'))?.join('/')
+}
+
+/** Each missing name replaced by the nearest existing one. */
+async function correctedNames(root: string, names: readonly string[], kind: Kind): Promise<string[] | undefined> {
   const corrected: string[] = []
   for (const [index, name] of names.entries()) {
     const entries = await entriesIn(root, corrected.join('/'))
@@ -42,12 +81,11 @@ export async function nearPath(root: string, relative: string, kind: 'file' | 'd
     if (near === undefined) return undefined
     corrected.push(near)
   }
-  const path = corrected.join('/')
-  return path === relative.split('/').filter(isName).join('/') ? undefined : path
+  return corrected
 }
 
 /** The nearest name: one that differs only in case, then the one with the fewest changed letters, then one with another extension. */
-function nearestEntry(name: string, entries: readonly NearEntry[], kind: 'file' | 'directory' | 'any'): string | undefined {
+function nearestEntry(name: string, entries: readonly NearEntry[], kind: Kind): string | undefined {
   const fits = entries.filter(({ isDirectory }) => kind === 'any' || isDirectory === (kind === 'directory'))
   const names = fits.map((entry) => entry.name).sort()
   const stem = stemOf(name)

@@ -5,13 +5,10 @@
 import { z } from 'zod'
 import { strictSchema } from '../core/optional-arguments.js'
 import { invalid } from '../core/options.js'
-import { printable } from '../core/printable.js'
-import { nearestName } from '../core/text.js'
+import { refusalText } from '../core/argument-words/argument-words.js'
+import { toolkitWords } from './argument-habits.js'
 import type { KnownArguments } from './settings.js'
-
-/** Longer names of arguments are cut. */
-const MAX_NAME_LENGTH = 100
-const MAX_NAMED = 10
+import { findingsOf } from './zod-findings.js'
 
 type Shape = Readonly<Record<string, z.ZodType>> | undefined
 
@@ -34,15 +31,11 @@ function findShape(schema: object): Shape {
 }
 
 /** The same schema, which takes no other arguments, and what says nothing. A schema of another library checks its arguments itself. */
-function strict<SCHEMA>(tool: string, schema: SCHEMA, at = ''): SCHEMA {
+function strict<SCHEMA>(schema: SCHEMA): SCHEMA {
   const shape = shapeOf(schema)
   if (shape === undefined) return isOptional(schema) ? (orNothing(schema) as SCHEMA) : schema
-  const fields = Object.entries(shape).map(([name, field]) => [name, strict(tool, field, `${at}/${name}`)])
-  const error = (issue: { code?: string; keys?: unknown }): string | undefined =>
-    issue.code === 'unrecognized_keys' && Array.isArray(issue.keys)
-      ? refusal(tool, at, issue.keys.map(String), Object.keys(shape))
-      : undefined
-  const known = z.strictObject(Object.fromEntries(fields), { error })
+  const fields = Object.entries(shape).map(([name, field]) => [name, strict(field)])
+  const known = z.strictObject(Object.fromEntries(fields))
   return described(schema as z.ZodType, isOptional(schema) ? known.nullish() : known) as SCHEMA
 }
 
@@ -59,11 +52,25 @@ function orNothing(schema: z.ZodOptional<z.ZodType>): z.ZodType {
  * may be absent, so the JSON Schema is given to it.
  */
 function forModel<SCHEMA>(tool: string, schema: SCHEMA): SCHEMA {
-  const known = strict(tool, schema)
-  const { _zod: inner } = known as { _zod?: { toJSONSchema?: () => unknown } }
-  if (shapeOf(schema) !== undefined && inner !== undefined) inner.toJSONSchema = () => strictSchema(jsonSchemaOf(schema))
+  const known = strict(schema)
+  const { _zod: inner } = known as { _zod?: z.core.$ZodTypeInternals }
+  if (shapeOf(schema) === undefined || inner === undefined) return known
+  inner.toJSONSchema = () => strictSchema(jsonSchemaOf(schema))
+  // A model reads one sentence for all that is wrong, and not the list of Zod.
+  const check = inner.run.bind(inner)
+  inner.run = (payload, context) => {
+    const { value } = payload
+    const checked = check(payload, context)
+    if (checked instanceof Promise || checked.issues.length === 0) return checked
+    const message = refusal(tool, schema, value, findingsOf(checked.issues, value))
+    checked.issues = [{ code: 'custom', message, input: value, path: [], inst: known as z.core.$ZodType }]
+    return checked
+  }
   return known
 }
+
+const refusal = (tool: string, schema: unknown, args: unknown, findings: readonly string[]): string =>
+  refusalText(toolkitWords, tool, jsonSchemaOf(schema), args, findings)
 
 /** As the AI SDK makes it. */
 function jsonSchemaOf(schema: unknown): Readonly<Record<string, unknown>> {
@@ -119,30 +126,19 @@ function described(from: z.ZodType, to: z.ZodType): z.ZodType {
 }
 
 /** The same for a call that no schema has checked. @throws {ToolError} INVALID_INPUT */
-function refuseUnknown(tool: string, schema: unknown, args: unknown, at = ''): void {
-  const shape = shapeOf(schema)
-  if (shape === undefined || typeof args !== 'object' || args === null) return
-  const given = Object.keys(args)
-  if (!given.every((name) => Object.hasOwn(shape, name))) {
-    const names = given.filter((name) => !Object.hasOwn(shape, name))
-    throw invalid(refusal(tool, at, names, Object.keys(shape)))
-  }
-  for (const name of given) {
-    const value: unknown = (args as Record<string, unknown>)[name]
-    if (typeof value === 'object') refuseUnknown(tool, shape[name], value, `${at}/${name}`)
-  }
+function refuseUnknown(tool: string, schema: unknown, args: unknown): void {
+  const findings = unknownIn(schema, args, '')
+  if (findings.length > 0) throw invalid(refusal(tool, schema, args, findings))
 }
 
-/** As the contract words it. */
-function refusal(tool: string, at: string, names: readonly string[], allowed: readonly string[]): string {
-  // A model may name anything, and the message may come to a terminal.
-  const shown = (name: string): string => printable(name.slice(0, MAX_NAME_LENGTH)).replaceAll('`', '?')
-  const listed = names.slice(0, MAX_NAMED).map((name) => `\`${at}/${shown(name)}\``)
-  const more = names.length > MAX_NAMED ? `, and ${names.length - MAX_NAMED} more` : ''
-  const takes = `${at === '' ? tool : `\`${at}\``} takes ${allowed.map((name) => `\`${name}\``).join(', ')}`
-  const near = names.map((name) => nearestName(name, allowed)).find((name) => name !== undefined)
-  const meant = near === undefined ? '' : `Did you mean \`${near}\`? `
-  return `Invalid arguments for ${tool}: there is no ${listed.join(' and no ')}${more}; ${takes}. ${meant}Correct them and call again.`
+function unknownIn(schema: unknown, args: unknown, at: string): string[] {
+  const shape = shapeOf(schema)
+  if (shape === undefined || typeof args !== 'object' || args === null) return []
+  return Object.entries(args).flatMap(([name, value]: [string, unknown]) => {
+    const here = `${at}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    if (!Object.hasOwn(shape, name)) return [`${here}: there is no such property`]
+    return typeof value === 'object' ? unknownIn(shape[name], value, here) : []
+  })
 }
 
 /** The checks of a tool set. */

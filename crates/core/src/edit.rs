@@ -2,7 +2,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use crate::failure::{Failure, Unfinished, changes};
+use toolwright_fs::is_binary;
+use toolwright_patch::ReplaceError;
+
+use crate::failure::{Failure, Unfinished, changes, files};
 use crate::file::{File, Publish};
 use crate::seen::{Context, EditWitness, SeenFiles};
 use crate::voice::patches;
@@ -95,7 +98,12 @@ impl Change<'_> {
             }
             Self::Replacement { old, new, all } => {
                 let replaced = toolwright_patch::replace(content, old, new, all, limit_bytes)
-                    .map_err(|error| changes::not_replaced(path, &error))?;
+                    .map_err(|error| match error {
+                        ReplaceError::NotFound { .. } if is_binary(content) => {
+                            files::binary_file(path, content.len() as u64).into()
+                        }
+                        error => changes::not_replaced(path, &error),
+                    })?;
                 let replacements = replaced.replacements;
                 Ok((replaced.bytes, Edited { replacements, ..Edited::default() }))
             }

@@ -70,7 +70,11 @@ impl GrepInput<'_> {
                 .map_err(|error| {
                     if options.is_for_model { searches::with_multiline(error) } else { error }
                 })?;
-        let note = (options.is_for_model && result.matches == 0 && !result.truncated).then(|| {
+        let note = (options.is_for_model
+            && result.matches == 0
+            && !result.truncated
+            && result.text.is_empty())
+        .then(|| {
             let GrepText { left_out, files_searched, .. } = &result;
             let display = |path: &Path| printable_path(path).into_owned();
             let named = named(&left_out.any, &display);

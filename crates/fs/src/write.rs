@@ -174,12 +174,17 @@ pub(crate) fn write_target(
     Ok(is_new)
 }
 
-/// Listings and search results display U+FFFD in names that are not UTF-8. A new file with the displayed name would not be
-/// the one that was meant.
+/// Refuses a name that is written for something else than a new file of that name.
+///
+/// Listings and search results display U+FFFD in names that are not UTF-8. A shell replaces `~` and `$HOME` at the
+/// beginning of a path by the home directory: here they would make a directory of that name. `./~/` means one.
 pub(crate) fn check_new_name(path: &str) -> Result<(), FsError> {
-    if path.contains('\u{fffd}') {
-        let reason = "Path holds U+FFFD, which stands for bytes that are not UTF-8";
-        return Err(FsErrorKind::PathInvalid { reason }.at(path));
-    }
-    Ok(())
+    let reason = if path.contains('\u{fffd}') {
+        "Path holds U+FFFD, which stands for bytes that are not UTF-8"
+    } else if matches!(path.split_once('/'), Some(("~" | "$HOME" | "${HOME}", _))) {
+        "Path begins with the home directory as a shell writes it, and is taken as it is"
+    } else {
+        return Ok(());
+    };
+    Err(FsErrorKind::PathInvalid { reason }.at(path))
 }

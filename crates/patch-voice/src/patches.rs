@@ -191,6 +191,9 @@ pub fn replacement_hint(error: &ReplaceError) -> &'static str {
         ReplaceError::NotFound { reading: Some(Reading { difference, .. }), .. } => {
             unlike(difference)
         }
+        ReplaceError::NotFound { made: Some(_), .. } => {
+            "Nothing was changed. The change may have been made before: read the file there, and go on if it is."
+        }
         // They fail like a file that is too large to hold.
         ReplaceError::TooLarge { .. } | ReplaceError::NoMemory { .. } => "",
         ReplaceError::NotFound { .. } => {

@@ -69,6 +69,8 @@ pub enum ReplaceError {
         candidates: Vec<Candidate>,
         /// Where it is once a difference that is hard to see is ignored.
         reading: Option<Reading>,
+        /// The line of the only place of the new text, of one line or more: the change may have been made already.
+        made: Option<usize>,
     },
     /// The text is in the file more than once.
     Ambiguous {
@@ -176,7 +178,8 @@ fn replace_in(
     let Some(first) = first else {
         let candidates = nearest::candidates(original, old);
         let reading = reading::reading(original, old);
-        return Err(ReplaceError::NotFound { candidates, reading });
+        let made = if reading.is_some() { None } else { made_at(original, new_text) };
+        return Err(ReplaceError::NotFound { candidates, reading, made });
     };
     let rest = original.len() - count * old_text.len();
     let mut bytes = allocate(rest, count, new_text.len(), limit)?;
@@ -197,6 +200,15 @@ fn replace_in(
 fn places<'t>(text: &'t [u8], finder: &'t Finder<'_>) -> impl Iterator<Item = usize> + 't {
     let next = |from: usize| finder.find(text.get(from..)?).map(|at| from + at);
     std::iter::successors(next(0), move |&place| next(place + 1))
+}
+
+/// The line of a text that is there once. A few letters are anywhere.
+fn made_at(original: &[u8], new: &[u8]) -> Option<usize> {
+    const MIN: usize = 8;
+    let finder = Finder::new(new);
+    let mut places = places(original, &finder);
+    let place = places.next().filter(|_| new.trim_ascii().len() >= MIN)?;
+    places.next().is_none().then(|| line_of(original, place))
 }
 
 /// Allocates the new content, `count` new texts and the rest of the file, if it is within the limit.
@@ -260,7 +272,10 @@ impl fmt::Display for ReplaceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.summary())?;
         match self {
-            Self::NotFound { candidates, reading } => {
+            Self::NotFound { candidates, reading, made } => {
+                if let Some(line) = made {
+                    return write!(f, ": new_string is at line {line} already");
+                }
                 if let Some(Reading { difference, line }) = reading {
                     return write!(f, ": it is at line {line} {difference}");
                 }

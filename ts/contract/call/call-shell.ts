@@ -12,7 +12,7 @@ import type {
 import { type KeepOptions, nativeOptions } from '../../core/kept-process.js'
 import { OUTPUT_FILE_BYTES } from '../../core/processes/process-table.js'
 import { goesOnNote } from '../../core/processes/process-texts.js'
-import { leftRunningNote } from '../../core/text.js'
+import { leftRunningNote, shortTimeNote } from '../../core/text.js'
 import { environmentOptions, hostVariables } from '../../core/environment.js'
 import { reachesAll } from '../../core/sandbox.js'
 import { type AgreeToHost, answeringHosts } from '../../core/host-questions.js'
@@ -42,7 +42,8 @@ export function callShell({ scope, access, tool, id, signal, onOutput, onPatches
     }
   }
   return {
-    async run(command, { workdir, timeout_ms: requestedMs = limits.commandMs } = {}) {
+    async run(command, { workdir, timeout_ms: askedMs } = {}) {
+      const requestedMs = askedMs ?? limits.commandMs
       const target = await access.command(command, workdir)
       const timeoutMs = Math.min(requestedMs, limits.maxCommandMs)
       const { request, grants } = commandRequest({ scope, access }, command, timeoutMs)
@@ -83,6 +84,7 @@ export function callShell({ scope, access, tool, id, signal, onOutput, onPatches
       const changed_files = changedFiles(patches, scope.access.roots[0])
       const how = commandEnd(ended, grants, scope.access.tools.has('process_start'))
       const end = { ...how, ...(changed_files.length > 0 && { changed_files }) }
+      if (end.timed_out && goesOn === undefined) end.notes = [...timeNotes(timeoutMs, askedMs, end.notes), ...(end.notes ?? [])]
       if (goesOn !== undefined) end.notes = [await keepRunning(goesOn, command, keep, timeoutMs), ...(end.notes ?? [])]
       if (sidecar === undefined)
         return truncated ? { ...end, head: `${end.stdout}${end.stderr}\n[The rest is lost: ${sidecarFailed}]` } : end
@@ -95,6 +97,13 @@ export function callShell({ scope, access, tool, id, signal, onOutput, onPatches
       return { ...end, ...ends, left_out_bytes, unkept_bytes: sidecarLeftOut, output_path: sidecar }
     },
   }
+}
+
+/** Why the time was not enough, if nothing else says so. A tool that was given no time cannot give more. */
+function timeNotes(timeoutMs: number, askedMs: number | undefined, others: readonly string[] = []): string[] {
+  const short = askedMs === undefined ? undefined : shortTimeNote(timeoutMs, 'timeout_ms')
+  if (short !== undefined) return [short]
+  return others.length > 0 ? [] : [`It was stopped after ${timeoutMs} ms: give it more time by timeout_ms, or less to do.`]
 }
 
 /** A command line with its whole access, the same for a command that is awaited and for a long-running one. */
@@ -128,6 +137,7 @@ export function commandRequest(
     names: hosts && hostsRequest(hosts, answeringHosts(agreesToHost(access))),
     loopback,
     required,
+    startsProcesses: scope.access.tools.has('process_start'),
     timeoutMs,
     headBytes: limits.bashBytes,
   } as Omit<ContractBashRequest, 'sidecar'>

@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path'
 import { type ToolError, withHint } from '../../core/errors.js'
-import { entriesIn, type NearEntry, nearPath } from '../../core/near-paths.js'
+import { entriesIn, isOfHome, type NearEntry, nearPath, NO_HOME } from '../../core/near-paths.js'
 import type { CallTarget } from '../registry/contract-tool.js'
 import { escapeGlob } from '../permissions/prompt.js'
 import { ContractFailure } from '../registry/envelope.js'
@@ -35,7 +35,8 @@ async function adviceFor(error: ToolError, tool: string, target: CallTarget, aro
 
 async function fileAdvice(path: string, isEdit: boolean, around: PathSurroundings): Promise<string> {
   const near = await nearestTo(path, 'file', around)
-  const [name = ''] = path.split('/').slice(-1)
+  if (near === undefined && isOfHome(path)) return `${NO_HOME} Give a path in the workspace.`
+  const [name = ''] = path.split(/[/\\]/u).slice(-1)
   const search =
     around.hasTool('glob') && name !== '' ? [`Find files by name with glob, for example with the pattern \`${escapeGlob(name)}\`.`] : []
   const first = near === undefined ? search : [`Did you mean \`${near}\`?`]

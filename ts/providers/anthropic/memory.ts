@@ -4,13 +4,13 @@ import { mkdirSync } from 'node:fs'
 import { posix, resolve } from 'node:path'
 import { ToolError } from '../../core/errors.js'
 import { noteRoot } from '../../core/grants.js'
-import { invalid, string } from '../../core/options.js'
+import { invalid } from '../../core/options.js'
 import type { ToolCallOptions } from '../../journal/calls/call-record.js'
 import { recordedFunction } from '../../toolkit/built-in-call.js'
 import type { BuiltInContext } from '../../toolkit/define-tool.js'
 import { describedExecutor, isView } from '../../toolkit/described-executor.js'
 import type { ProviderSettings } from '../settings.js'
-import { listedLines, noSuchLine, notThere, notUnique, recordedTexts, refused, reworded } from './refusals.js'
+import { listedLines, needed, noSuchLine, notThere, notUnique, recordedTexts, refused, reworded } from './refusals.js'
 import { linesOf, lineOf, numberedLines, placesOf, replacedAt, TextFiles, withNote } from './text-files.js'
 
 /** A command of the memory tool. Paths are under `/memories`. */
@@ -80,15 +80,15 @@ async function run(input: MemoryCommand, files: TextFiles): Promise<string> {
     case 'view':
       return view(input.path, input.view_range, files)
     case 'create':
-      return create(input.path, string(input.file_text, 'file_text'), files)
+      return create(input.path, needed(input.file_text, 'file_text', input.command), files)
     case 'str_replace':
-      return replace(input.path, string(input.old_str, 'old_str'), string(input.new_str, 'new_str'), files)
+      return replace(input.path, needed(input.old_str, 'old_str', input.command), needed(input.new_str, 'new_str', input.command), files)
     case 'insert':
-      return insert(input.path, input.insert_line, string(input.insert_text, 'insert_text'), files)
+      return insert(input.path, input.insert_line, needed(input.insert_text, 'insert_text', input.command), files)
     case 'delete':
       return remove(input.path, files)
     case 'rename':
-      return rename(input.old_path, input.new_path, files)
+      return rename(needed(input.old_path, 'old_path', input.command), needed(input.new_path, 'new_path', input.command), files)
     default:
       throw invalid(`command must be one of view, create, str_replace, insert, delete, rename.`)
   }

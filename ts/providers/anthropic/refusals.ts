@@ -1,6 +1,7 @@
 /** Errors in the words that Anthropic documents for its tools. The model reads exactly the message. */
 import type { ToolErrorCode } from '../../core/codes.js'
 import { ToolError } from '../../core/errors.js'
+import { string } from '../../core/options.js'
 import { recordedChange } from '../../journal/calls/recorded-values.js'
 
 /**
@@ -17,6 +18,12 @@ export function refused(
   // The AI SDK sends an error as a text. Models know these texts with the prefix of Anthropic's own runner.
   Object.defineProperty(error, 'toString', { value: () => `Error: ${message}`, enumerable: false })
   return error
+}
+
+/** An argument that its command cannot do without. */
+export function needed(value: unknown, name: string, command: string): string {
+  if (value === undefined || value === null) throw refused('INVALID_INPUT', `Parameter \`${name}\` is required for command: ${command}`)
+  return string(value, name)
 }
 
 const NOTHING_DONE = 'No replacement was performed'

@@ -1,13 +1,15 @@
 /** `anthropic.tools.textEditor_*`: files of the root directory. The texts are those of Anthropic's own implementation. */
 import type { ChangedText } from './changed-text.js'
+import { ToolError, withHint } from '../../core/errors.js'
 import { invalid, string } from '../../core/options.js'
 import { boundedPath } from '../../core/text.js'
 import type { ToolCallOptions } from '../../journal/calls/call-record.js'
 import { recordedFunction } from '../../toolkit/built-in-call.js'
 import type { BuiltInContext } from '../../toolkit/define-tool.js'
 import { describedExecutor, isView } from '../../toolkit/described-executor.js'
+import { escapeHint } from '../../toolkit/tools/model-errors.js'
 import type { ProviderSettings } from '../settings.js'
-import { listedLines, noSuchLine, notThere, notUnique, recordedTexts, refused, reworded } from './refusals.js'
+import { listedLines, needed, noSuchLine, notThere, notUnique, recordedTexts, refused, reworded } from './refusals.js'
 import { linesOf, lineOf, numberedLines, placesOf, replacedAt, TextFiles, withNote } from './text-files.js'
 
 /** A command of the text editor. */
@@ -37,13 +39,22 @@ export interface TextEditorInput {
 export type TextEditorFunction = (input: TextEditorInput, options?: ToolCallOptions) => Promise<string>
 
 export function createTextEditor({ bound, maxCharacters }: ProviderSettings): TextEditorFunction {
-  const execute = (input: TextEditorInput, call: BuiltInContext): Promise<string> => run(input, new TextFiles(call), maxCharacters)
+  const execute = (input: TextEditorInput, call: BuiltInContext): Promise<string> =>
+    run(input, new TextFiles(call), maxCharacters).catch(namingRoot(call.settings.rootDir))
   const named = { name: 'str_replace_based_edit_tool', execute, recordedInput: recordedCommand }
   const looking = recordedFunction({ ...named, sideEffect: false, kind: 'read' }, bound)
   const changing = recordedFunction({ ...named, sideEffect: true, kind: 'write' }, bound)
   const edit: TextEditorFunction = (input, options) => (isView(input) ? looking : changing)(input, options)
   return describedExecutor('str_replace_based_edit_tool', edit, isView)
 }
+
+/** Models write absolute paths: what leads out of the root names the root. */
+const namingRoot =
+  (rootDir: string) =>
+  async (error: unknown): Promise<never> => {
+    if (!ToolError.isInstance(error) || error.code !== 'TOOL_PATH_ESCAPE') throw error
+    throw withHint(error, await escapeHint(error.hint, error.details['path'], rootDir))
+  }
 
 /** The input without the texts of a change, which a record must not hold. */
 function recordedCommand(input: TextEditorInput): unknown {
@@ -72,11 +83,6 @@ async function run(input: TextEditorInput, files: TextFiles, maxCharacters: numb
         `Unrecognized command ${String(command)}. The allowed commands for the str_replace_based_edit_tool tool are: view, create, str_replace, insert`,
       )
   }
-}
-
-function needed(value: unknown, name: string, command: string): string {
-  if (value === undefined || value === null) throw refused('INVALID_INPUT', `Parameter \`${name}\` is required for command: ${command}`)
-  return string(value, name)
 }
 
 const missing = (path: string) => refused('TOOL_FILE_NOT_FOUND', `The path ${path} does not exist. Please provide a valid path.`, { path })

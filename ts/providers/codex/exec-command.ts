@@ -185,7 +185,11 @@ async function inWords(work: () => Promise<string>): Promise<string> {
   }
 }
 
+const WORKDIR = 'Check `workdir`, or leave it out to run in the root directory.'
+
 const hints: Readonly<Partial<Record<ToolError['code'], string>>> = {
+  TOOL_FILE_NOT_FOUND: WORKDIR,
+  TOOL_NOT_A_DIRECTORY: WORKDIR,
   PROCESS_NOT_FOUND: 'Start the command again with exec_command.',
   PROCESS_ENDED: 'Its stdin is closed: run it again by exec_command with tty: true to type into it.',
   PROCESS_BUSY: 'Nothing was written. Poll with empty chars, and write again when it reads.',

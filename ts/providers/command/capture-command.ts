@@ -4,7 +4,7 @@ import { traceStep } from '../../core/call-channel.js'
 import { type CommandMessage, programName } from '../../core/call-message.js'
 import { CommandPatches } from '../../core/command-patches.js'
 import { call as callAddon } from '../../core/native.js'
-import { leftRunningNote } from '../../core/text.js'
+import { leftRunningNote, shortTimeNote } from '../../core/text.js'
 import { callPlan, type CallSettings, commandOf, commandSettings, guardCommand, HANG_GRACE_MS } from '../../toolkit/tools/call-plan.js'
 import { BASH_TOOL_MAX_OUTPUT_BYTES, checkBashLimits, type ToolOptions } from '../../toolkit/settings.js'
 
@@ -74,7 +74,8 @@ export function stderrWithNotes(stderr: string, notes: readonly (string | undefi
   return `${stderr}${stderr === '' || stderr.endsWith('\n') ? '' : '\n'}${known.join('\n')}\n`
 }
 
-/** Notes about a command for the model. */
-export function captureNotes({ hint, leftRunning, signal }: CommandOutput): (string | undefined)[] {
-  return [signal === undefined ? undefined : `The command was killed by ${signal}.`, hint, leftRunningNote(leftRunning)]
+/** Notes about a command for the model. `askedMs` is the time that the model has set. */
+export function captureNotes({ hint, leftRunning, signal, timedOut }: CommandOutput, askedMs?: number): (string | undefined)[] {
+  const short = timedOut && askedMs !== undefined ? shortTimeNote(askedMs, 'the timeout') : undefined
+  return [signal === undefined ? undefined : `The command was killed by ${signal}.`, short, hint, leftRunningNote(leftRunning)]
 }

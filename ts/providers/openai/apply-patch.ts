@@ -1,6 +1,9 @@
 /** `openai.tools.applyPatch`: one file created, changed or deleted by a diff without line numbers. */
+import { realpath } from 'node:fs/promises'
+import { ToolError, withHint } from '../../core/errors.js'
 import { grantedRoot } from '../../core/grants.js'
 import { callLimited } from '../../core/native.js'
+import { nearPath } from '../../core/near-paths.js'
 import { invalid, string } from '../../core/options.js'
 import { boundedPath } from '../../core/text.js'
 import type { ToolCallOptions } from '../../journal/calls/call-record.js'
@@ -49,6 +52,17 @@ export function createApplyPatch({ bound }: ProviderSettings): ApplyPatchFunctio
   })
 }
 
+/** The failure with a move that a model has here: it has no tool that writes a file. */
+async function guided(failure: unknown, isRemoval: boolean, rootDir: string): Promise<unknown> {
+  if (!ToolError.isInstance(failure) || failure.code !== 'TOOL_FILE_NOT_FOUND') return failure
+  const near = await nearPath(await realpath(rootDir), String(failure.details['path']), 'file')
+  const meant = near === undefined ? '' : ` Did you mean \`${near}\`?`
+  return withHint(
+    failure,
+    `No file was changed.${meant} ${isRemoval ? 'There is nothing to delete.' : 'To make a new file, use create_file.'}`,
+  )
+}
+
 /** The input with size and hash in place of the diff, which a record must not hold. */
 async function recordedOperation(callId: unknown, operation: Partial<Record<string, unknown>> | undefined): Promise<unknown> {
   const { type, path, diff, moveTo } = operation ?? {}
@@ -71,6 +85,8 @@ async function applyOperation(operation: ApplyPatchOperation, call: BuiltInConte
     if (moveTo !== undefined)
       return addon.applyPatch(root, moving(path, moveTo, diff), plan.maxOutputBytes, plan.publishSeen(addon), cancel)
     return addon.changeFile(root, path, { change: changes[type], diff }, plan.maxOutputBytes, plan.publishSeen(addon), cancel)
+  }).catch(async (error: unknown) => {
+    throw await guided(error, type === 'delete_file', call.settings.rootDir)
   })
   return summary
 }

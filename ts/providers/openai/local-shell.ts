@@ -1,4 +1,5 @@
 /** `openai.tools.localShell`: one program with arguments. */
+import { ToolError, withHint } from '../../core/errors.js'
 import { invalid } from '../../core/options.js'
 import type { ToolCallOptions } from '../../journal/calls/call-record.js'
 import { recordedFunction } from '../../toolkit/built-in-call.js'
@@ -6,7 +7,7 @@ import type { BuiltInContext } from '../../toolkit/define-tool.js'
 import { describedExecutor } from '../../toolkit/described-executor.js'
 import { captureCommand, exitCodeOf, captureNotes } from '../command/capture-command.js'
 import { commandLine, shortened, timeoutOf } from '../command/limits.js'
-import { failureText } from '../../toolkit/tools/model-errors.js'
+import { failureText, syntaxNote } from '../../toolkit/tools/model-errors.js'
 import type { ProviderSettings } from '../settings.js'
 
 /** The action of a model for the local shell. */
@@ -40,10 +41,21 @@ export function createLocalShell(settings: ProviderSettings): LocalShellFunction
     try {
       return await run(input, options)
     } catch (error) {
-      return { output: failureText(error) }
+      return { output: failureText(ToolError.isInstance(error) ? inWords(error) : error) }
     }
   })
 }
+
+/** The error with the arguments that a model has here. */
+function inWords(error: ToolError): ToolError {
+  if (error.code === 'TOOL_FILE_NOT_FOUND' || error.code === 'TOOL_NOT_A_DIRECTORY')
+    return withHint(error, 'Check `working_directory`, or leave it out to run in the root directory.')
+  if (error.code === 'PROCESS_FAILED' && /\bargs\b/u.test(error.hint))
+    return withHint(error, `Give the program and each argument as a text of its own; a line for the shell is ${LINE}.`)
+  return error
+}
+
+const LINE = '["sh", "-c", "…"]'
 
 async function runProgram(action: LocalShellAction, call: BuiltInContext, settings: ProviderSettings): Promise<{ output: string }> {
   const { cmd, args, cwd, variables } = checkedAction(action)
@@ -51,7 +63,8 @@ async function runProgram(action: LocalShellAction, call: BuiltInContext, settin
   const ended = await captureCommand({ cmd, args, cwd, timeoutMs, variables }, call, settings.bound)
   const code = exitCodeOf(ended)
   const end = ended.timedOut ? `The command was killed after ${timeoutMs} ms.` : code === 0 ? undefined : `Exit code ${code}.`
-  const notes = [end, ...captureNotes(ended)].filter((note) => note !== undefined).map((note) => `[${note}]`)
+  const syntax = syntaxNote({ cmd, args }, LINE)
+  const notes = [end, ...captureNotes(ended), syntax].filter((note) => note !== undefined).map((note) => `[${note}]`)
   const printed = shortened(join(ended.stdout, ended.stderr), call.settings.maxOutputBytes)
   return { output: notes.length === 0 ? printed : join(printed, notes.join('\n')) }
 }

@@ -72,7 +72,7 @@ async function runCommands(
   const timeoutMs = timeoutOf(asked, call.settings, settings.maxTimeoutMs)
   const lines = commands.map((command, index) => commandLine(command, `commands[${index}]`))
   for (const line of lines) {
-    output.push(await runCommand(line, { timeoutMs, limit }, call, settings))
+    output.push(await runCommand(line, { timeoutMs, asked: asked ?? undefined, limit }, call, settings))
     call.partialOutput = { output: { output } }
   }
   return { output, ...(limit !== undefined && { maxOutputLength: limit }) }
@@ -80,14 +80,14 @@ async function runCommands(
 
 async function runCommand(
   line: string,
-  { timeoutMs, limit }: { timeoutMs: number; limit: number | undefined },
+  { timeoutMs, asked, limit }: { timeoutMs: number; asked: number | undefined; limit: number | undefined },
   call: BuiltInContext,
   { bound }: ProviderSettings,
 ): Promise<ShellCommandOutput> {
   try {
     const { cmd, args } = shellFor(line, call)
     const ended = await captureCommand({ cmd, args, judged: ['-c', line], cwd: '.', timeoutMs }, call, bound)
-    const stderr = stderrWithNotes(ended.stderr, captureNotes(ended))
+    const stderr = stderrWithNotes(ended.stderr, captureNotes(ended, asked))
     const outcome: ShellOutcome = ended.timedOut ? { type: 'timeout' } : { type: 'exit', exitCode: exitCodeOf(ended) }
     return { ...limitTogether(ended.stdout, stderr, Math.min(limit ?? Infinity, call.settings.maxOutputBytes)), outcome }
   } catch (error) {

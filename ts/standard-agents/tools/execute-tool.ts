@@ -80,7 +80,27 @@ async function readArguments({ args }: AnyTool, argumentsJson: string): Promise<
     throw error
   }
   const parsed = await args.safeParseAsync(input)
-  return parsed.success ? { value: parsed.data } : { error: listIssues(parsed.error.issues) }
+  if (parsed.success) return { value: parsed.data }
+  const kept = withoutNothing(input, parsed.error.issues)
+  if (kept === undefined) return { error: listIssues(parsed.error.issues) }
+  // Models give `null` for an optional argument that they have no use for, as OpenAI's strict mode asks of them.
+  const again = await args.safeParseAsync(kept)
+  return again.success ? { value: again.data } : { error: listIssues(parsed.error.issues) }
+}
+
+/** The arguments without each `null` that the schema does not take; `undefined` if something else is wrong. */
+function withoutNothing(input: unknown, issues: readonly core.$ZodIssue[]): unknown {
+  if (typeof input !== 'object' || input === null) return undefined
+  const copy = structuredClone(input)
+  for (const { path } of issues) {
+    const [name, ...above] = path.toReversed()
+    let holder: unknown = copy
+    for (const step of above.toReversed()) holder = (holder as Record<PropertyKey, unknown> | undefined)?.[step]
+    if (name === undefined || typeof holder !== 'object' || holder === null || (holder as Record<PropertyKey, unknown>)[name] !== null)
+      return undefined
+    delete (holder as Record<PropertyKey, unknown>)[name]
+  }
+  return copy
 }
 
 /** `[a.b] message; [root] message` */

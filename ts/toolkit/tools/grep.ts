@@ -107,6 +107,8 @@ async function grepForModel({ pattern, path, ...input }: ToolkitGrepInput, call:
   if (!Number.isSafeInteger(context) || context < 0 || context > MAX_CONTEXT) {
     throw invalid(`context must be a whole number from 0 to ${MAX_CONTEXT}.`)
   }
+  // An empty pattern matches every line: all files would be the answer.
+  if (pattern === '') throw invalid('pattern is empty: give a text to look for, or list files with glob.')
   const model = { context, multiline, prints: count ? 'counts' : files ? 'files' : 'lines' }
   return search('grep', string(pattern, 'pattern'), path, call, (addon, root, request, cancel) => addon.grep(root, request, model, cancel))
 }

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { isAbsolute, relative } from 'node:path'
 import { ToolError, withHint } from '../../core/errors.js'
-import { entriesIn, nearPath } from '../../core/near-paths.js'
+import { entriesIn, innerPath, isOfHome, nearPath, NO_HOME } from '../../core/near-paths.js'
 import { programName, shells } from '../../core/network-guard/programs.js'
 import type { BuiltInContext } from '../define-tool.js'
 import type { ToolName } from './descriptions.js'
@@ -25,7 +25,7 @@ async function withMove(error: ToolError, tool: ToolName, rootDir: string): Prom
 }
 
 async function moveAfter({ code, hint, details }: ToolError, tool: ToolName, rootDir: string): Promise<string | undefined> {
-  if (code === 'TOOL_PATH_ESCAPE') return `${hint} The root directory is \`${rootDir}\`.`
+  if (code === 'TOOL_PATH_ESCAPE') return escapeHint(hint, details['path'], rootDir)
   if (code === 'TOOL_FILE_TOO_LARGE' && tool === 'read') {
     return 'Read a part of it with offset and limit, which count lines, or search it with grep.'
   }
@@ -38,11 +38,20 @@ async function moveAfter({ code, hint, details }: ToolError, tool: ToolName, roo
   return isMissing ? missingFile(tool, root, below) : directory(root, below)
 }
 
+/** After a path that leads out of the root: it is named, and what may have been meant in it. */
+export async function escapeHint(hint: string, path: unknown, rootDir: string): Promise<string> {
+  const root = await realpath(rootDir).catch(() => rootDir)
+  const near = typeof path === 'string' && path.startsWith('/') ? await innerPath(root, path) : undefined
+  const meant = near === undefined ? '' : ` Did you mean \`${near}\`?`
+  return `${hint} The root directory is \`${rootDir}\`.${meant}`
+}
+
 async function missingFile(tool: ToolName, root: string, path: string): Promise<string> {
   const near = await nearPath(root, path, 'file')
   const create = tool === 'read' ? '' : ` To create a file, use ${tool === 'edit' ? 'write' : '*** Add File'}.`
   const begin = tool === 'apply_patch' ? 'No file was changed. ' : ''
   if (near !== undefined) return `${begin}Did you mean \`${near}\`?${create}`
+  if (isOfHome(path)) return `${begin}${NO_HOME} Give a path below the root directory.${create}`
   if (/^[a-z][a-z\d+.-]*:\/\//iu.test(path)) return `${begin}This is an address, and ${tool} takes the path of a file.`
   if (/[*?]/u.test(path)) return `${begin}This is a pattern: the tool glob lists the files that it names.`
   return `${begin}Check the path; list a directory with bash (cmd "ls").${create}`
@@ -56,12 +65,18 @@ async function directory(root: string, path: string): Promise<string> {
 }
 
 /** Arguments that a shell reads as an operator or a redirection. */
-const operator = /^(?:\|\|?|&&?|;|<|\d?>>?(?:&\d)?|&>>?)$|^(?:\d?>>?|&>>?|<)[\w./-]+$/u
+const operator = /^(?:\|\|?|&&?|;|<|\d?>>?(?:&\d)?|&>>?)$|^(?:\d?>>?|&>>?|<)[\w./-]+$|^<<[<-]?["']?\w+["']?$/u
 
 /** Texts that a shell replaces: variables, commands, the home directory. */
 const expansion = /^(?:\$\w+|\$\{\w+\}|\$\(.*\)|`.*`|~\/.*|~)$/su
 
+/** A text in quotes, which a shell removes. Programs that take a program text, such as `node -e`, may well be meant to have them. */
+const quotes = /^(["'])[^"']+\1$/u
+
 const pattern = /^[\w./@-]*[*?][\w./@*?-]*$/u
+
+/** Programs that take texts to look for: quotes around one were meant for a shell. */
+const textPrograms: ReadonlySet<string> = new Set('cp egrep fgrep fd find git grep head ls mkdir mv rg rm sed tail touch wc'.split(' '))
 
 /** Programs that take paths. A pattern among their arguments was meant for a shell. */
 const pathPrograms: ReadonlySet<string> = new Set(
@@ -71,16 +86,32 @@ const pathPrograms: ReadonlySet<string> = new Set(
 /**
  * A note about shell syntax among the arguments of a program that is no shell. The program gets it as text: the model means a
  * pipe, and the program gets a `|`.
+ *
+ * @param line how a line for the shell is given.
  */
-export function syntaxNote({ cmd, args }: { cmd: string; args?: readonly string[] | undefined }): string | undefined {
-  if (typeof cmd !== 'string' || !Array.isArray(args) || shells.has(programName(cmd))) return undefined
+export function syntaxNote(
+  { cmd, args }: { cmd: string; args?: readonly string[] | undefined },
+  line = 'cmd "sh" with args ["-c", "…"]',
+): string | undefined {
+  if (typeof cmd !== 'string' || !Array.isArray(args)) return undefined
+  if (shells.has(programName(cmd))) return afterLine(args)
   const takesPaths = pathPrograms.has(programName(cmd))
+  const takesTexts = textPrograms.has(programName(cmd))
   const syntax = args.find(
-    (arg) => typeof arg === 'string' && (operator.test(arg) || expansion.test(arg) || (takesPaths && pattern.test(arg))),
+    (arg) =>
+      typeof arg === 'string' &&
+      (operator.test(arg) || expansion.test(arg) || (takesPaths && pattern.test(arg)) || (takesTexts && quotes.test(arg))),
   )
   if (syntax === undefined) return undefined
   const text = syntax.length > 80 ? `${syntax.slice(0, 80)}…` : syntax
-  return `\`${text}\` was passed to ${programName(cmd)} as it is: no shell read it. For shell syntax use cmd "sh" with args ["-c", "…"].`
+  return `\`${text}\` was passed to ${programName(cmd)} as it is: no shell read it. For shell syntax use ${line}.`
+}
+
+/** A shell takes one line: what follows it is `$0` and the arguments of the line. */
+function afterLine(args: readonly unknown[]): string | undefined {
+  const [option, line, next] = args
+  if (option !== '-c' || typeof line !== 'string' || typeof next !== 'string' || /[\s$]/u.test(line)) return undefined
+  return `The shell ran \`${line}\` alone: write the whole line into one argument after "-c", as "${line} ${next.slice(0, 80)}".`
 }
 
 /** Throws the error of a command again, and names shell syntax among its arguments as the likely reason. */

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use sha2::{Digest, Sha256};
 use toolwright_fs::FsErrorKind;
 use toolwright_ledger::Change;
-use toolwright_patch::{Detail, PatchError, ReplaceError};
+use toolwright_patch::{Detail, PatchError, Reading, ReplaceError};
 
 use super::{Failure, Unfinished};
 use crate::code::Code;
@@ -131,10 +131,10 @@ pub(crate) fn not_replaced(path: &str, error: &ReplaceError) -> Unfinished {
         .with_hint(patches::replacement_hint(error))
         .with("path", path);
     let failure = match error {
-        ReplaceError::NotFound { candidates, reading } => {
-            let lines: Vec<usize> = match reading {
-                Some(reading) => vec![reading.line],
-                None => candidates.iter().map(|candidate| candidate.line).collect(),
+        ReplaceError::NotFound { candidates, reading, made } => {
+            let lines: Vec<usize> = match (reading, made) {
+                (Some(Reading { line, .. }), _) | (None, Some(line)) => vec![*line],
+                (None, None) => candidates.iter().map(|candidate| candidate.line).collect(),
             };
             failure.with("nearestLines", lines)
         }

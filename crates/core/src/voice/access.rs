@@ -8,8 +8,7 @@ pub(crate) const PATH_DENIED: &str = "Use a path that is granted, most often one
 pub(crate) const HOST_DENIED: &str =
     "Use another host, or go on without it; the host program grants net.hosts.";
 
-pub(crate) const PRIVATE_HOST_DENIED: &str =
-    "Addresses of this machine and of private networks have to be granted by name.";
+pub(crate) const PRIVATE_HOST_DENIED: &str = "Addresses of this machine and of private networks have to be granted by name; a server that a command or a process has started is reached by commands.";
 
 pub(crate) const CAPABILITY_DENIED: &str =
     "Go on without it; the host program grants capabilities.";

@@ -128,6 +128,9 @@ fn not_found(name: &str) -> &'static str {
     if name == "apply_patch" {
         return APPLY_PATCH;
     }
+    if matches!(name, "sudo" | "doas") {
+        return "Commands get no more rights here than they have: make the first of args the cmd, and leave this out.";
+    }
     if is_assignment(name) {
         return "This sets a variable, which no program does: use `env` as cmd, with this as the first of args and the program behind it.";
     }

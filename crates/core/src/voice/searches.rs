@@ -36,6 +36,9 @@ pub fn hint(error: &GrepError) -> &'static str {
         GrepError::Pattern { message, .. } if message.contains("size limit") => {
             "Use smaller repetition counts in the pattern."
         }
+        GrepError::Pattern { message, .. } if message.contains("repetition operator missing") => {
+            "This is a regular expression and no glob: `.*` stands for any text; to search for literal text, put a backslash before each of . * + ? ( ) [ ] { } | ^ $ \\."
+        }
         GrepError::Pattern { .. } => {
             "Correct the pattern; to search for literal text, put a backslash before each of . * + ? ( ) [ ] { } | ^ $ \\."
         }

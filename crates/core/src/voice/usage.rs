@@ -8,6 +8,7 @@ mod closed;
 mod endless;
 mod input;
 mod state;
+mod typed;
 
 pub(super) use state::is_assignment;
 use toolwright_exec::Exit;
@@ -35,7 +36,7 @@ pub(crate) fn notes(ended: &Ended<'_>) -> Vec<String> {
 pub(crate) fn explain(ended: &Ended<'_>) -> Option<String> {
     match ended.end {
         End::Exited(Exit::Code(0) | Exit::Signal { .. }) => None,
-        End::Exited(Exit::Code(_)) => input::script(ended),
+        End::Exited(Exit::Code(_)) => typed::note(ended).or_else(|| input::script(ended)),
         End::TimedOut => endless::note(ended, &calls(ended)),
     }
 }

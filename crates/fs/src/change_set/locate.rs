@@ -16,6 +16,7 @@ use crate::file_queue::Key;
 use crate::location::{name_of, unnamed};
 use crate::open::identity;
 use crate::protection::Protection;
+use crate::write::check_new_name;
 use crate::{
     FileKind, FsError, FsErrorKind, LastLink, OpenTarget, Root, TargetKind, WriteOptions,
     open_target, reserved,
@@ -192,11 +193,7 @@ impl Search<'_> {
             (TargetKind::Missing, StepKind::Update | StepKind::Delete) => {
                 return Err(FsErrorKind::NotFound.at(display));
             }
-            // This character stands for bytes that are not UTF-8. See `write`.
-            (TargetKind::Missing, _) if display.contains('\u{fffd}') => {
-                let reason = "Path holds U+FFFD, which stands for bytes that are not UTF-8";
-                return Err(FsErrorKind::PathInvalid { reason }.at(display));
-            }
+            (TargetKind::Missing, _) => check_new_name(display)?,
             _ => {}
         }
         let (directory, missing) = target.unmoved_directory()?;

@@ -11,6 +11,7 @@ use crate::publish::OpenDirectory;
 use crate::target::Target;
 use crate::temporary::Temporary;
 use crate::walk::CreatedDirectories;
+use crate::write::check_new_name;
 use crate::{Content, Durability, FsError, FsErrorKind, Root, WriteOptions, publish, target};
 
 /// Creates the file at `path` with the content `bytes`, and the directories on the way to it. The file
@@ -24,11 +25,7 @@ pub fn create(
 ) -> Result<Placed, FsError> {
     publish::within_size_limit(path, bytes.len() as u64)?;
     checkpoint(cancel)?;
-    // Listings display this character in names that are not UTF-8.
-    if path.contains('\u{fffd}') {
-        let reason = "Path holds U+FFFD, which stands for bytes that are not UTF-8";
-        return Err(FsErrorKind::PathInvalid { reason }.at(path));
-    }
+    check_new_name(path)?;
     let mut created = CreatedDirectories::default();
     let target = match Target::open(root, path, Some(&mut created), options, cancel) {
         Ok(target) => target,

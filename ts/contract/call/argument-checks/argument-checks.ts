@@ -1,4 +1,5 @@
-import { argumentAdvice } from './argument-advice.js'
+import { refusalText } from '../../../core/argument-words/argument-words.js'
+import { contractWords } from './argument-habits.js'
 import { type ArgumentSize, type SchemaCost, schemaCost } from './schema-cost.js'
 import type { FindProblems } from './schema-problems.js'
 import { ContractFailure } from '../../registry/envelope.js'
@@ -15,10 +16,6 @@ export type CheckArguments = (args: unknown, size: ArgumentSize, signal: AbortSi
 
 /** Makes the check of a tool's schema. A built-in schema takes time in proportion to the arguments. */
 export type MakeCheck = (toolId: string, schema: JsonSchema, isOurs?: boolean) => CheckArguments
-
-/** How many problems a failure lists, and how much of each. */
-const MAX_PROBLEMS = 5
-const MAX_PROBLEM_LENGTH = 2_000
 
 /** The maximum cost of a check on the host's own thread: about 20 ms, enough for a plain schema and the largest arguments. */
 const MAX_COST = 25_000
@@ -42,13 +39,7 @@ export async function loadArgumentChecks(): Promise<MakeCheck> {
 
 function refuse(toolId: string, schema: JsonSchema, args: unknown, findings: readonly string[]): void {
   if (findings.length === 0) return
-  const { problems, moves } = argumentAdvice(toolId, schema, args, findings)
-  const more = problems.length > MAX_PROBLEMS ? `; and ${problems.length - MAX_PROBLEMS} more` : ''
-  const listed = problems
-    .slice(0, MAX_PROBLEMS)
-    .map((problem) => (problem.length > MAX_PROBLEM_LENGTH ? `${problem.slice(0, MAX_PROBLEM_LENGTH)}…` : problem))
-  const next = [...moves.slice(0, MAX_PROBLEMS), 'Correct them and call again.'].join(' ')
-  throw new ContractFailure('invalid_arguments', `Invalid arguments for ${toolId}: ${listed.join('; ')}${more}. ${next}`)
+  throw new ContractFailure('invalid_arguments', refusalText(contractWords, toolId, schema, args, findings))
 }
 
 const CHECK_MS = 500

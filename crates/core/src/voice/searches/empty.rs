@@ -126,11 +126,18 @@ pub fn no_lines(pattern: &str, searched: u64, left_out: &[Named], total: u64) ->
             "no matches: `\\|` stands for the character | here, and | alone for alternatives; search for `{plain}`"
         );
     }
+    if let Some(bare) = within_quotes(pattern) {
+        return format!(
+            "no matches: the {} around the pattern were searched for as text; search for `{bare}`",
+            if pattern.starts_with('/') { "slashes" } else { "quotes" }
+        );
+    }
     let files = files(searched);
     if left_out.is_empty() {
         return match searched {
             0 => "no matches: there is no file to search; give another `path`, or leave it out"
                 .to_owned(),
+            1 => "no matches in 1 file; none is looked for in a binary one; search for a part of it, or ignore case with (?i) in front of it".to_owned(),
             _ => format!(
                 "no matches in {files}; search for a part of it, or ignore case with (?i) in front of it"
             ),
@@ -138,7 +145,7 @@ pub fn no_lines(pattern: &str, searched: u64, left_out: &[Named], total: u64) ->
     }
     let listed = listed(left_out, total);
     format!(
-        "no matches in {files}; not searched: {listed}; give one of them as `path` to search it"
+        "no matches in {files}; not searched: {listed}; give one of them as `path` to search it, or ignore case with (?i) in front of the pattern"
     )
 }
 
@@ -149,6 +156,19 @@ fn flag(pattern: &str) -> Option<&str> {
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic());
     (begins && name.bytes().all(is_name)).then_some(word)
+}
+
+/// What is between quotes, or between the slashes that other languages put around a pattern.
+fn within_quotes(pattern: &str) -> Option<&str> {
+    let bare = ['"', '\'', '`'].iter().find_map(|quote| {
+        pattern.strip_prefix(*quote)?.strip_suffix(*quote).filter(|bare| !bare.contains(*quote))
+    });
+    let flags = |char: char| char.is_ascii_lowercase();
+    let between = || {
+        let (bare, _) = pattern.strip_prefix('/')?.trim_end_matches(flags).rsplit_once('/')?;
+        (pattern.trim_end_matches(flags).ends_with('/') && !bare.contains('/')).then_some(bare)
+    };
+    bare.or_else(between).filter(|bare| !bare.is_empty())
 }
 
 /// The pattern with alternatives as they are written here, if it has those of grep.
@@ -270,6 +290,18 @@ mod tests {
             ("-1", None),
         ] {
             assert_eq!(flag(pattern), expected, "{pattern}");
+        }
+        for (pattern, expected) in [
+            ("\"main\"", Some("main")),
+            ("'a b'", Some("a b")),
+            ("/sum/", Some("sum")),
+            ("/sum/gi", Some("sum")),
+            ("\"a\" \"b\"", None),
+            ("/etc/hosts", None),
+            ("\"\"", None),
+            ("a", None),
+        ] {
+            assert_eq!(within_quotes(pattern), expected, "{pattern}");
         }
         for (pattern, expected) in [
             ("main\\|helper", Some("main|helper")),

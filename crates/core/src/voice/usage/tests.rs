@@ -21,6 +21,7 @@ fn read(scene: &Scene, words: &[&str], end: &End, printed: &str) -> String {
     let host = variables(&["HOME", "PATH", "OLDPWD", "GITHUB_TOKEN", "NPM_TOKEN_2"]);
     let passage = Passage { host, passed: variables(&["HOME", "PATH"]) };
     let ended = Ended {
+        starts_processes: false,
         end,
         printed: &[printed],
         plan: &scene.plan,
@@ -103,9 +104,27 @@ fn what_does_not_end_by_itself_is_told() {
     for words in [&["make"][..], &["tail", "log"], &["vitest", "run"], &["tsc"]] {
         assert_eq!(read(&scene, words, &End::TimedOut, ""), "", "{words:?}");
     }
+    let note = read(&scene, &["sh", "-c", "vim src/app.ts"], &End::TimedOut, "");
+    assert!(note.starts_with("`vim` waits for keys"), "{note}");
     scene.facts.served_port = Some(4321);
     let note = read(&scene, &["npm", "start"], &End::TimedOut, "");
     assert!(note.starts_with("It listened at port 4321"), "{note}");
+}
+
+#[test]
+fn what_is_around_a_command_is_told() {
+    let scene = Scene::new();
+    for (line, code, says) in [
+        ("```bash\nls\n```", 127, "send it without the fence"),
+        ("$ ls src", 127, "begins with the prompt `$`: send `ls src`"),
+        ("sudo make install", 127, "run `make install` without it"),
+    ] {
+        let note = read(&scene, &["sh", "-c", line], &failed(code), "");
+        assert!(note.contains(says), "{line}: {note}");
+    }
+    for (line, code) in [("$ ls", 1), ("ls src", 127), ("make sudo", 127), ("sudo", 127)] {
+        assert_eq!(read(&scene, &["sh", "-c", line], &failed(code), ""), "", "{line}");
+    }
 }
 
 #[test]

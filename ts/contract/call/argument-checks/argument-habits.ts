@@ -1,113 +1,5 @@
-import { recordOf } from '../../registry/json-schema.js'
-import { nearestName } from '../../../core/text.js'
-import { isNames } from '../../../core/options.js'
-import type { JsonSchema } from '../../registry/contract-tool.js'
-
-/** Longer names of arguments are cut. */
-const MAX_NAME_LENGTH = 100
-const MAX_NAMED = 10
-const NO_PATTERN = ': String does not match pattern'
-const EMPTY = ': String is too short (0 < 1)'
-
-/**
- * Turns the output of the validator into advice for the author of the arguments: which arguments exist, and how to write
- * them. `moves` say what arguments that the tool does not have are called here.
- */
-export function argumentAdvice(tool: string, schema: JsonSchema, args: unknown, findings: readonly string[]) {
-  const unknown = new Map<string, string[]>()
-  const missing: { at: string; name: string }[] = []
-  const others: string[] = []
-  for (const problem of findings) {
-    // An empty text fits no pattern either, and is reported as that.
-    if (problem.endsWith(NO_PATTERN) && findings.includes(problem.replace(NO_PATTERN, EMPTY))) continue
-    const [, at = '', name] = /^(.*)\/([^/]*): there is no such property$/su.exec(problem) ?? []
-    const [, where, required] = /^(.*): Instance does not have required property "(.+)"$/su.exec(problem) ?? []
-    if (name !== undefined) unknown.set(at, [...(unknown.get(at) ?? []), unescaped(name)])
-    else if (required !== undefined) missing.push({ at: where === '/' ? '' : (where ?? ''), name: required })
-    else others.push(plainProblem(tool, schema, problem, args))
-  }
-  const renamed = new Set<string>()
-  const moves: string[] = []
-  const problems: string[] = []
-  for (const [at, names] of unknown) {
-    const allowed = propertiesAt(schema, at)
-    for (const name of names.slice(0, MAX_NAMED)) {
-      const move = moveFor(tool, name, allowed)
-      if (move?.to !== undefined) renamed.add(`${at}/${move.to}`)
-      if (move !== undefined && !moves.includes(move.text)) moves.push(move.text)
-    }
-    problems.push(noSuch(tool, at, names, allowed))
-  }
-  // A misspelt name is not reported as missing too.
-  const stillMissing = missing.filter(({ at, name }) => !renamed.has(`${at}/${name}`))
-  problems.push(...stillMissing.map(({ at, name }) => `${at === '' ? '/' : at}: \`${name}\` is missing`), ...others)
-  return { problems, moves }
-}
-
-function noSuch(tool: string, at: string, names: readonly string[], allowed: readonly string[]): string {
-  const listed = names
-    .slice(0, MAX_NAMED)
-    .map((name) => `\`${at}/${name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name}\``)
-  const more = names.length > MAX_NAMED ? `, and ${names.length - MAX_NAMED} more` : ''
-  const has = allowed.length === 0 ? 'no arguments' : allowed.map((name) => `\`${name}\``).join(', ')
-  return `there is no ${listed.join(' and no ')}${more}; ${at === '' ? tool : `\`${at}\``} takes ${has}`
-}
-
-/** The name that an unknown argument has here, or how to do without it. */
-function moveFor(tool: string, name: string, allowed: readonly string[]): { text: string; to?: string } | undefined {
-  const habit = argumentHabits(tool, name)
-  const plain = plainName(name)
-  const to = allowed.find((one) => one === habit) ?? allowed.find((one) => plainName(one) === plain)
-  if (to !== undefined) return { text: `\`${name}\` is called \`${to}\` here.`, to }
-  if (habit?.includes(' ') === true) return { text: habit.replace(/(?<=\b[Ll]eave )it(?= out\b)/u, `\`${name}\``) }
-  const near = nearestName(name, allowed)
-  return near === undefined ? undefined : { text: `Did you mean \`${near}\`?`, to: near }
-}
-
-/** `caseInsensitive`, `case-insensitive` and `case_insensitive` are one name. */
-const plainName = (name: string): string => name.replace(/[^A-Za-z0-9]/gu, '').toLowerCase()
-
-/** Rewords a problem if the words of the validator do not say what to do. */
-function plainProblem(tool: string, schema: JsonSchema, problem: string, args: unknown): string {
-  const [, at = ''] = /^((?:\/[^/:]+)+): /u.exec(problem) ?? []
-  const name = at.slice(1)
-  if (problem.endsWith(EMPTY)) return `${at} is empty${emptyArguments(tool, name) ?? ''}`
-  if (problem.endsWith(NO_PATTERN)) return `${at} ${unlikelyText(tool, name) ?? 'does not match its pattern'}`
-  const [, expected] = /Instance type "string" is invalid\. Expected "(array|object|integer|number|boolean)"$/u.exec(problem) ?? []
-  const advice = expected === undefined ? undefined : adviceForText(expected, at, schema, args)
-  return advice === undefined ? problem : `${problem}: give ${advice}`
-}
-
-function adviceForText(expected: string, at: string, schema: JsonSchema, args: unknown): string | undefined {
-  const { required } = schemaAt(schema, at)
-  const isOfMany = /\/\d+$/u.test(at)
-  if (expected === 'object' && isOfMany && isNames(required)) return `an object with ${required.map((one) => `\`${one}\``).join(' and ')}`
-  const name = at.slice(1)
-  if (typeof (args as Record<string, unknown> | null)?.[name] !== 'string') return undefined
-  if (expected === 'array' || expected === 'object') return `\`${name}\` the ${expected} itself, not a text that holds one`
-  return `\`${name}\` without quotes, as ${expected === 'boolean' ? 'true or false' : 'a number'}`
-}
-
-const propertiesAt = (schema: JsonSchema, at: string): string[] => Object.keys(recordOf(schemaAt(schema, at)['properties']))
-
-function schemaAt(schema: JsonSchema, at: string): Record<string, unknown> {
-  let here: unknown = schema
-  for (const step of at.split('/').slice(1)) {
-    const { properties, items } = recordOf(here)
-    const named = recordOf(properties)
-    here = Object.hasOwn(named, unescaped(step)) ? named[unescaped(step)] : items
-  }
-  return recordOf(here)
-}
-
-const unescaped = (step: string): string => step.replace(/~1/gu, '/').replace(/~0/gu, '~')
-
-/** What models that were trained on other tools call things, and what these are called here. */
-
-type Habits = Readonly<Record<string, string>>
-
-/** Several names for one argument, or with one remark. */
-const all = (names: string, value: string): Habits => Object.fromEntries(names.split(' ').map((name) => [name, value]))
+/** What models that were trained on other tools call the arguments of the contract's tools, and what these are called here. */
+import { all, type Habits, type ToolWords } from '../../../core/argument-words/argument-words.js'
 
 const file = all('file_path filePath filepath file filename file_name absolute_path target_file relative_workspace_path', 'path')
 const directory = all('directory dir folder cwd root paths search_path target_directory', 'path')
@@ -116,6 +8,8 @@ const narrower = 'The number of results cannot be chosen: narrow the search with
 const context = 'grep has no context lines: read the file of the match.'
 const inBackground =
   'There are no background commands: programs that still run when the command ends are stopped. Run what you need in one command, with `timeout_ms`.'
+
+const processId = all('id pid processId process session_id shell_id bash_id', 'process_id')
 
 const habits: Readonly<Record<string, Habits>> = {
   read: {
@@ -232,15 +126,25 @@ const habits: Readonly<Record<string, Habits>> = {
     ...all('description title', 'Leave it out: the agent reads `prompt` alone.'),
     ...all('model tools isolation', 'The agent is set up by the host: leave it out.'),
   },
+  process_start: {
+    ...all('cmd script commandLine shell_command', 'command'),
+    ...all('cwd directory dir working_directory path', 'workdir'),
+    ...all('args arguments', 'Write the arguments into `command`.'),
+    ...all('name title', 'description'),
+    ...all('timeout timeout_ms', 'A process has no time limit: `wait_ms` says how long this call waits for output.'),
+    ...all('background run_in_background detach', 'A process runs on after its call: leave it out.'),
+    ...all('env environment', 'Set variables in `command`, in front of the program: `NAME=value program`.'),
+    ...all('tty pty', 'terminal'),
+  },
+  process_read: { ...processId, ...all('timeout timeout_ms wait', 'wait_ms'), ...all('offset since cursor', 'from') },
+  process_write: { ...processId, ...all('input data chars content stdin', 'text'), ...all('key', 'keys') },
+  process_stop: { ...processId, ...all('signal', 'A process is asked to end, and then killed: leave it out.') },
   tool_search: {
     ...all('q search keywords text', 'query'),
     ...all('queries', 'One call makes one search: give `query`.'),
     ...all('limit max_results count', 'The number of results cannot be chosen: leave it out.'),
   },
 }
-
-/** The name that an unknown argument has in the tool, or a sentence about how to do without it. */
-const argumentHabits = (tool: string, name: string): string | undefined => own(habits, tool, name)
 
 const empty: Readonly<Record<string, Habits>> = {
   edit: {
@@ -249,21 +153,9 @@ const empty: Readonly<Record<string, Habits>> = {
   },
 }
 
-const emptyArguments = (tool: string, name: string): string | undefined =>
-  own(empty, tool, name) ?? (Object.hasOwn(habits, tool) && name === 'path' ? ': name the file, by its path below the root' : undefined)
-
 const unlikely: Readonly<Record<string, Habits>> = {
   bash: { command: 'is empty, or holds a NUL character' },
   web_search: { query: 'is empty' },
 }
 
-/** The problem of a text that does not match its pattern. */
-function unlikelyText(tool: string, name: string): string | undefined {
-  if (Object.hasOwn(habits, tool) && (name === 'path' || name === 'workdir')) return 'holds a NUL character, which no path can'
-  return own(unlikely, tool, name)
-}
-
-function own(table: Readonly<Record<string, Habits>>, tool: string, name: string): string | undefined {
-  const entries = Object.hasOwn(table, tool) ? table[tool] : undefined
-  return entries !== undefined && Object.hasOwn(entries, name) ? entries[name] : undefined
-}
+export const contractWords: ToolWords = { habits, empty, unlikely }
