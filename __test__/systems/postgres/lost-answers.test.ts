@@ -91,8 +91,10 @@ describe.concurrent('the network fails at one statement of a call', () => {
       effects.length = 0
       const began = performance.now()
       client.failAt(statements[kind], fate, silentMs)
+      // What nobody has read yet is protected only where the tool declares it.
+      const declared = pay({ usesIdempotencyKey: true })
       const attempt = (journal: Journal) =>
-        runTask({ journal, runId: 'run', nodeId: 'node', onReplayUnsafe: 'refuse' }, async () => pay().execute({}))
+        runTask({ journal, runId: 'run', nodeId: 'node', onReplayUnsafe: 'refuse' }, async () => declared.execute({}))
       let outcome = await attempt(here).catch((error: { code?: string }) => String(error.code))
       for (let tries = 0; outcome !== 'paid' && tries < 200; tries += 1) {
         await pause(50)

@@ -108,7 +108,7 @@ test('a store that was not told of the pooler prepares nothing once it has met i
 
 describe.each(['pg', 'postgres.js', 'bun'])('in Bun, with %s', (client) => {
   test.each([
-    ['journal', 41],
+    ['journal', 43],
     ['threads', 65],
   ])('%s', { timeout: 300_000 }, async (suite, passed) => {
     expect(await suiteInBun(client, pooler?.host ?? '', suite, 'unprepared')).toEqual({ passed, failed: [] })
