@@ -102,39 +102,39 @@ describe.each(['table', 'days'] as const)('calls in a %s', (layout) => {
   })
 
   test('a heartbeat names what runs, so that the rest of the table need not be read', { timeout: 300_000 }, async () => {
-    const dead = await labelled('busy', { leaseMs: 600 })
+    const dead = await labelled('busy', { leaseMs: 3_000 })
     const refs = [await dead.insertToolCall(effect(11)), await dead.insertToolCall(effect(12))]
     await others(MANY + 10_000)
     const [{ last }] = await query('SELECT max(tw_row) AS last FROM @_smithers_tool_calls')
     // One learns how far the table has come, and the next says so.
-    await pause(700)
+    const named = refs.map(({ row }) => String(row))
+    await expect.poll(async () => ownerOf(dead), { timeout: 30_000 }).toMatchObject({ rows_after: String(last), open_rows: named })
     const claimed = await ownerOf(dead)
-    expect([Number(claimed.rows_after), claimed.open_rows]).toEqual([Number(last), refs.map(({ row }) => String(row))])
-    const living = await labelled('heir', { leaseMs: 600 })
+    const living = await labelled('heir', { leaseMs: 3_000 })
     await expire(claimed.id)
     // Nobody asks for it: the heartbeat of another process does.
     await living.claimCall({ ...effect(0, { runId: 'other' }), callId: 'c' })
     expect(await rowsRead(`SELECT * FROM @_toolwright_recover('{}')`)).toBeLessThan(100)
-    await expect.poll(() => query('SELECT * FROM @_toolwright_gone')).toEqual([])
+    await expect.poll(() => query('SELECT * FROM @_toolwright_gone'), { timeout: 30_000 }).toEqual([])
     const rows = await living.listRun('run')
     expect(rows.filter(({ seq }) => seq > 10).map(({ status }) => status)).toEqual(['unknown', 'unknown'])
     await Promise.all([dead.close(), living.close()])
   })
 
-  test('an attempt that begins knows what was left, and the heartbeat of any process marks the rest', async () => {
+  test('an attempt that begins knows what was left, and the heartbeat of any process marks the rest', { timeout: 300_000 }, async () => {
     const dead = await labelled('left')
     await dead.insertToolCall(effect(21, { runId: 'mine' }))
     const { row } = await dead.insertToolCall(effect(22, { runId: 'not mine' }))
     await expire((await ownerOf(dead)).id)
-    const living = await labelled('next', { leaseMs: 900 })
+    const living = await labelled('next', { leaseMs: 3_000 })
     const start = await living.beginTask({ ...task, runId: 'mine' })
     expect(start.priorEffects).toMatchObject([{ seq: 21, status: 'unknown' }])
-    await expect.poll(async () => (await living.rows([Number(row)]))[0]?.status, { timeout: 3_000 }).toBe('unknown')
+    await expect.poll(async () => (await living.rows([Number(row)]))[0]?.status, { timeout: 30_000 }).toBe('unknown')
     await start.lock.release()
     await Promise.all([dead.close(), living.close()])
   })
 
-  test('an older call that was claimed again is named until its heartbeat names it', async () => {
+  test('an older call that was claimed again is named until its heartbeat names it', { timeout: 300_000 }, async () => {
     const first = await labelled('first')
     const claim = (journal: typeof first, repeat = false) =>
       journal.claimCall({ ...effect(0, { runId: 'again' }), callId: 'c' }, { repeat })
@@ -153,10 +153,10 @@ describe.each(['table', 'days'] as const)('calls in a %s', (layout) => {
     await Promise.all([first.close(), second.close(), third.close()])
   })
 
-  test('a call whose beginning nobody heard of is not forgotten by the next heartbeat', async () => {
+  test('a call whose beginning nobody heard of is not forgotten by the next heartbeat', { timeout: 300_000 }, async () => {
     const { FailingClient, statements } = await import('./lost-answers.ts')
     const client = new FailingClient(own.pool)
-    const store = own.openOn(client, { schema, label: 'unheard', leaseMs: 900, patienceMs: 300, ...options })
+    const store = own.openOn(client, { schema, label: 'unheard', leaseMs: 3_000, patienceMs: 300, ...options })
     const journal = await opened(store)
     await store.join()
     client.failAt(statements.intent, 'late', 350)
@@ -165,7 +165,8 @@ describe.each(['table', 'days'] as const)('calls in a %s', (layout) => {
     })
     const { rows_after: before } = await ownerOf({ label: 'unheard' })
     await others(MANY + 30_000)
-    await pause(900)
+    // Two heartbeats later.
+    await pause(2_300)
     expect((await ownerOf({ label: 'unheard' })).rows_after).toBe(before)
     await journal.close()
   })
