@@ -126,7 +126,7 @@ impl NativeJournal {
         self.write(
             CallRef { row, attempt, seq, started_at_ms },
             |journal, call| journal.try_note_key_read_nowait(*call),
-            |journal, call| journal.note_key_read(call),
+            Journal::note_key_read,
         )
     }
 
