@@ -318,7 +318,8 @@ fn others_write_while_recovery_reads_a_table_of_many_rows() {
                     Ok(()) => written += 1,
                     Err(_) => busy += 1,
                 }
-                std::thread::yield_now();
+                // So that turns stand for time, and not for how fast one is refused.
+                std::thread::sleep(std::time::Duration::from_millis(1));
             }
             (written, busy)
         });
@@ -328,8 +329,8 @@ fn others_write_while_recovery_reads_a_table_of_many_rows() {
         beside.join().unwrap()
     });
     println!("beside a recovery of 1,000,000 rows: {written} turns to write, {busy} refused");
-    assert!(written > 100, "{written} turns");
-    assert!(busy * 10 < written, "{busy} of {written} turns refused");
+    assert!(written > 4 * busy, "{busy} refused, {written} not");
+    assert!(written > 20, "{written} turns");
 }
 
 #[test]
