@@ -105,7 +105,7 @@ export const LIMITS: RefusalClass[] = [
   },
   {
     name: 'time',
-    says: /timed out|Stopped after/u,
+    says: /timed out|Stopped after|were killed/u,
     options: { timeoutMs: 700 },
     rows: [
       ['sleep', 'sleep 9'],

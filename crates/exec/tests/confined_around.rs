@@ -39,7 +39,14 @@ fn a_granted_git_directory_takes_commits() {
     if !has_namespaces() {
         return;
     }
-    for (root, is_linked) in [("tree", true), ("main/packages/p", false)] {
+    let bare = format!(
+        "&& {GIT} clone -q --bare . ../b.git && {GIT} -C ../b.git worktree add -q ../by main"
+    );
+    for (root, is_linked, git, more) in [
+        ("tree", true, "main/.git", ""),
+        ("main/packages/p", false, "main/.git", ""),
+        ("by", true, "b.git", &*bare),
+    ] {
         for is_granted in [false, true] {
             let mut place = Place::confined();
             let outside = place.outside.clone();
@@ -47,12 +54,12 @@ fn a_granted_git_directory_takes_commits() {
                 &outside,
                 &format!(
                     "mkdir -p main/packages/p && cd main && {GIT} init -q . && echo x > packages/p/a && {GIT} add . && \
-                     {GIT} commit -qm one && {GIT} worktree add -q -b tree ../tree"
+                     {GIT} commit -qm one && {GIT} worktree add -q -b tree ../tree {more}"
                 ),
             );
             assert_eq!(shown, "");
-            let git = outside.join("main/.git");
-            let names = || on_host(&git, "ls -A | grep -v -e COMMIT_EDITMSG -e packed-refs");
+            let git = outside.join(git);
+            let names = || on_host(&git, "ls -A | grep -v -e COMMIT_EDITMSG -e packed-refs -e logs");
             let before = names();
             place.root = outside.join(root);
             let granted: &[PathBuf] = if is_granted { std::slice::from_ref(&git) } else { &[] };

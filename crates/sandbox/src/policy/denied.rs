@@ -50,6 +50,9 @@ pub fn led_to(top: &Path, guards: (bool, bool), follows: &Follows) -> Vec<PathBu
 impl Denied {
     /// `writable` are the directories besides the root that commands write, without links.
     pub(super) fn find(options: &Options<'_>, writable: &[PathBuf]) -> Self {
+        // One that is granted itself, beside the root, is there for git alone.
+        let is_git =
+            |directory: &Path| !options.root.starts_with(directory) && git::is_bare(directory);
         let mut denied = Self::default();
         let mut guards = (false, false);
         let [hooks, config] = git::NAMES.map(|name| options.root.join(".git").join(name));
@@ -58,7 +61,7 @@ impl Denied {
             denied.add(&path, entry.is_set_aside, options.root);
             // What has a name of its own holds in every directory that commands write.
             for directory in writable.iter().filter(|_| entry.is_everywhere) {
-                denied.add_in(directory, &entry);
+                denied.add_in(directory, &entry, is_git(directory));
             }
             guards.0 |= path.as_os_str() == hooks.as_os_str();
             guards.1 |= path.as_os_str() == config.as_os_str();
@@ -89,7 +92,12 @@ impl Denied {
     /// A path as it is named, with the repository that it belongs to.
     fn add(&mut self, path: &Path, is_set_aside: bool, top: &Path) {
         self.add_path(path, is_set_aside, top);
-        let Some((git, name)) = super::of_repository(path) else { return };
+        if let Some((git, name)) = super::of_repository(path) {
+            self.add_to(git, name);
+        }
+    }
+
+    fn add_to(&mut self, git: &Path, name: &'static str) {
         if let Some(known) = self.repositories.iter_mut().find(|known| known.git == git) {
             known.names.push(name);
         } else {
@@ -97,11 +105,15 @@ impl Denied {
         }
     }
 
-    /// A path of a name in a directory besides the root.
-    fn add_in(&mut self, directory: &Path, entry: &presets::Protected) {
+    /// A path of a name in a directory besides the root. `is_git`: git takes it for a repository itself.
+    fn add_in(&mut self, directory: &Path, entry: &presets::Protected, is_git: bool) {
         let path = directory.join(&entry.path);
-        if super::of_repository(&path).is_none() {
+        let Some((_, name)) = super::of_repository(&path) else {
             return self.add_path(&path, true, directory);
+        };
+        if is_git && !directory.ends_with(DOT_GIT) {
+            self.add_path(&directory.join(name), false, directory);
+            return self.add_to(directory, name);
         }
         match directory.parent().filter(|_| directory.ends_with(DOT_GIT)) {
             // The git directory of a work tree around the root or beside it is granted itself.

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
 use toolwright_git::directory::{Directory, Entry, read_followed};
+use toolwright_git::repository::DOT_GIT;
 
 use super::denied::Repository;
 use super::trail::Trail;
@@ -72,7 +73,9 @@ pub(super) fn hold(
         }
         return;
     }
-    let mut directories = toolwright_git::repository::directories(top);
+    let is_bare_itself = git.file_name() != Some(DOT_GIT.as_ref());
+    let mut directories =
+        if is_bare_itself { Vec::new() } else { toolwright_git::repository::directories(top) };
     if directories.is_empty() && git.symlink_metadata().is_ok_and(|found| found.is_dir()) {
         // Where no fork can be made of it, a cover is.
         directories.push(git.clone());
