@@ -10,9 +10,6 @@ const KEYS = ['idempotencyKey', 'callIdempotencyKey'] as const
 export const declaresItsKey = (tool: RecordedTool, builtIn: boolean): boolean =>
   builtIn ? tool.acceptsIdempotencyKey : tool.usesIdempotencyKey === true
 
-/** Whether the calls of a tool are protected beyond what their rows say: none is, since what other calls have read says nothing of one. */
-export const readsItsKey = (_toolName: string): boolean => false
-
 /** Tells when a call reads its key, once. What a tool declares needs no look. */
 export function watchKeys(
   { sideEffect, acceptsIdempotencyKey, usesIdempotencyKey }: RecordedTool,

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { ToolError } from '../../core/errors.js'
 import { type Check, invalid } from '../../core/options.js'
-import { readsItsKey } from '../../journal/calls/read-keys.js'
 import { targetOf } from '../../journal/call-target.js'
 import type { TaskId, ToolCallRow } from '../../journal/journal-store.js'
 import { getDefinedToolMetadata } from '../define-tool.js'
@@ -175,9 +174,9 @@ export function effectsThatCount(rows: readonly ToolCallRow[], tools: Readonly<R
   })
 }
 
-/** Whether an idempotency key protects an effect: its tool says so, or was seen to read it. The built-in tools use no key. */
+/** Whether an idempotency key protects an effect: its tool says so, or the call has read it. The built-in tools use no key. */
 export function isKeyed({ acceptsIdempotencyKey, toolName }: ToolCallRow): boolean {
-  return (acceptsIdempotencyKey === true || readsItsKey(toolName)) && !Object.hasOwn(builtInEffects, toolName)
+  return acceptsIdempotencyKey === true && !Object.hasOwn(builtInEffects, toolName)
 }
 
 /** A name for these effects, so that an approval is one of these and of no others. */
