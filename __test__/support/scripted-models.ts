@@ -39,7 +39,7 @@ export async function startModels(script: readonly ModelTurn[]): Promise<Scripte
     const asked = JSON.parse(text === '' ? '{}' : text) as Asked
     const offered = [...toolNames(asked.tools)]
     if (path.endsWith('count_tokens') || path.endsWith(':countTokens')) return sendJson(response, { input_tokens: 1, totalTokens: 1 })
-    const isOfAgent = offered.some((name) => name.endsWith('read'))
+    const isOfAgent = offered.some((name) => /read(?:_file)?$/u.test(name))
     if (isOfAgent) {
       names = offered
       bodies.push(text)
