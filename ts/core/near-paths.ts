@@ -17,7 +17,7 @@ const MAX_ENTRIES = 5_000
 const MAX_DEPTH = 32
 
 /** Whether a path begins with the home directory as a shell writes it. */
-export const isOfHome = (path: string): boolean => /^["']?(?:~|\$HOME|\$\{HOME\})(?:\/|$)/u.test(path)
+export const isOfHome = (path: string): boolean => /^["']?(?:~|\$HOME|\$\{HOME\})\//u.test(path)
 
 /** What such a path means to the tools for files. */
 export const NO_HOME = 'A path is taken as it is: `~` and `$HOME` stand for no directory.'

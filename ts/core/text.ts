@@ -67,13 +67,16 @@ export function leftRunningNote(count: number, canStart = false): string | undef
   return `${what}: nothing runs on after its call. What another command is to use has to run in the same command line.`
 }
 
+/** A limit below this, in milliseconds, was most often meant in seconds: no program of a day's work ends in that time. */
+const SECONDS_MEANT = 250
+
 /**
- * A note about a time limit that the model has set and that was too short for a command: most often it was meant in seconds.
+ * A note about a time limit that the model has set and that was too short for a command.
  *
  * @param name the argument.
  */
 export const shortTimeNote = (timeoutMs: number, name: string): string | undefined =>
-  timeoutMs < 1_000 ? `It was stopped after ${timeoutMs} ms: ${name} counts milliseconds.` : undefined
+  timeoutMs < SECONDS_MEANT ? `It was stopped after ${timeoutMs} ms: ${name} counts milliseconds.` : undefined
 
 /** What a written file has kept of the form of the file before, in words. */
 export const keptForm = ({

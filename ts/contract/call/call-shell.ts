@@ -84,7 +84,8 @@ export function callShell({ scope, access, tool, id, signal, onOutput, onPatches
       const changed_files = changedFiles(patches, scope.access.roots[0])
       const how = commandEnd(ended, grants, scope.access.tools.has('process_start'))
       const end = { ...how, ...(changed_files.length > 0 && { changed_files }) }
-      if (end.timed_out && goesOn === undefined) end.notes = [...timeNotes(timeoutMs, askedMs, end.notes), ...(end.notes ?? [])]
+      const short = end.timed_out && askedMs !== undefined ? shortTimeNote(timeoutMs, 'timeout_ms') : undefined
+      if (short !== undefined && goesOn === undefined) end.notes = [short, ...(end.notes ?? [])]
       if (goesOn !== undefined) end.notes = [await keepRunning(goesOn, command, keep, timeoutMs), ...(end.notes ?? [])]
       if (sidecar === undefined)
         return truncated ? { ...end, head: `${end.stdout}${end.stderr}\n[The rest is lost: ${sidecarFailed}]` } : end
@@ -97,13 +98,6 @@ export function callShell({ scope, access, tool, id, signal, onOutput, onPatches
       return { ...end, ...ends, left_out_bytes, unkept_bytes: sidecarLeftOut, output_path: sidecar }
     },
   }
-}
-
-/** Why the time was not enough, if nothing else says so. A tool that was given no time cannot give more. */
-function timeNotes(timeoutMs: number, askedMs: number | undefined, others: readonly string[] = []): string[] {
-  const short = askedMs === undefined ? undefined : shortTimeNote(timeoutMs, 'timeout_ms')
-  if (short !== undefined) return [short]
-  return others.length > 0 ? [] : [`It was stopped after ${timeoutMs} ms: give it more time by timeout_ms, or less to do.`]
 }
 
 /** A command line with its whole access, the same for a command that is awaited and for a long-running one. */
