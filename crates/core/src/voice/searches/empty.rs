@@ -163,10 +163,10 @@ fn within_quotes(pattern: &str) -> Option<&str> {
     let bare = ['"', '\'', '`'].iter().find_map(|quote| {
         pattern.strip_prefix(*quote)?.strip_suffix(*quote).filter(|bare| !bare.contains(*quote))
     });
-    let flags = |char: char| char.is_ascii_lowercase();
     let between = || {
-        let (bare, _) = pattern.strip_prefix('/')?.trim_end_matches(flags).rsplit_once('/')?;
-        (pattern.trim_end_matches(flags).ends_with('/') && !bare.contains('/')).then_some(bare)
+        let (bare, flags) = pattern.strip_prefix('/')?.rsplit_once('/')?;
+        let is_flags = flags.len() <= 3 && flags.chars().all(|flag| "dgimsuvy".contains(flag));
+        (is_flags && !bare.contains('/')).then_some(bare)
     };
     bare.or_else(between).filter(|bare| !bare.is_empty())
 }
