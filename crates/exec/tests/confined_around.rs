@@ -59,7 +59,8 @@ fn a_granted_git_directory_takes_commits() {
             );
             assert_eq!(shown, "");
             let git = outside.join(git);
-            let names = || on_host(&git, "ls -A | grep -v -e COMMIT_EDITMSG -e packed-refs -e logs");
+            let names =
+                || on_host(&git, "ls -A | grep -v -e COMMIT_EDITMSG -e packed-refs -e logs");
             let before = names();
             place.root = outside.join(root);
             let granted: &[PathBuf] = if is_granted { std::slice::from_ref(&git) } else { &[] };
