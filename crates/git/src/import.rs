@@ -116,8 +116,8 @@ fn try_import(
         received.check_whole(git)?;
     }
     // A commit of a submodule comes before the one that names it.
-    let changed = (&upper, &*received.areas);
-    let mut notes = modules::import(git, snapshot, changed, terms, Which::Before, left)?;
+    let brought = (&upper, &*received.areas);
+    let mut notes = modules::import(git, snapshot, brought, terms, Which::Before, left)?;
     notes.extend(apply::apply(
         git,
         snapshot,
@@ -126,7 +126,7 @@ fn try_import(
         terms,
         work_tree.as_deref(),
     )?);
-    notes.extend(modules::import(git, snapshot, changed, terms, Which::OfNewTrees, left)?);
+    notes.extend(modules::import(git, snapshot, brought, terms, Which::OfNewTrees, left)?);
     if !received.left_out.is_empty() {
         notes.push(Note::LeftOut(received.left_out));
     }

@@ -97,6 +97,45 @@ const SEEN: &str = "git worktree list --porcelain; for w in $(git worktree list 
     git status --short --branch; git log --format='%H %s' --all; git reflog; git stash list; git for-each-ref; git config --list --local | sort; \
     git ls-files -s; git submodule status --recursive; git fsck --no-progress --connectivity-only; done 2>&1";
 
+/// What one command makes and works in, where it works, and what another command does there.
+const MADE: &[(&str, &str, &str)] = &[
+    (
+        "git clone -q --bare $BESIDE/lib n.git; git -C n.git worktree add -q ../w; cd w; echo x > x; git add x; git commit -qm x",
+        "w",
+        "echo y > y; git add y; git commit -qm y; git log --format=%s",
+    ),
+    (
+        "git clone -q --bare $BESIDE/lib .bare; echo 'gitdir: ./.bare' > .git; git worktree add -q w feature",
+        "w",
+        "echo y > y; git add y; git commit -qm y; git worktree add -q --detach ../more; git worktree list | wc -l",
+    ),
+    (
+        "git init -q a; cd a; git commit -q --allow-empty -m x; git worktree add -q ../w; cd ../w; git submodule --quiet add $BESIDE/lib mod; git commit -qm mod",
+        "w",
+        "git submodule status | wc -l; git -C mod commit -q --allow-empty -m in; git add mod; git commit -qm moved; git log --format=%s",
+    ),
+];
+
+#[test]
+fn a_layout_that_one_command_makes_serves_the_next() {
+    if !has_namespaces() {
+        return;
+    }
+    for (first, within, second) in MADE {
+        let scene = Scene::new("");
+        let second = format!("cd {within}; {second}");
+        let see = || scene.on_host(&scene.place.root, &format!("cd {within}; {SEEN}"));
+        let by_person = [&**first, &second].map(|line| scene.on_host(&scene.place.root, line));
+        let expected = see();
+        scene.prepare("");
+        let by_command = [&**first, &second].map(|line| scene.confined(line));
+        let printed = by_command.each_ref().map(|(printed, _)| printed.clone());
+        let reports = by_command.map(|(_, reports)| reports.take());
+        assert_eq!(by_person, printed, "{first}: {reports:?}");
+        assert_eq!(expected, see(), "{first}: {reports:?}");
+    }
+}
+
 #[test]
 fn git_works_in_every_layout_as_outside() {
     if !has_namespaces() {
@@ -104,9 +143,8 @@ fn git_works_in_every_layout_as_outside() {
     }
     let mut wrong = Vec::new();
     // An ordinary run does a third of it, which the seed decides.
-    let is_chosen = |number: usize| {
-        factor() > 1 || (number + usize::try_from(seed() % 3).expect("small")) % 3 == 0
-    };
+    let first = usize::try_from(seed() % 3).expect("small");
+    let is_chosen = |number: usize| factor() > 1 || (number + first).is_multiple_of(3);
     for (index, (layout, prepare, within)) in LAYOUTS.iter().enumerate() {
         let prepare = prepare.replace("$COMMITS", HAS_COMMITS);
         let scene = Scene::new(&prepare);

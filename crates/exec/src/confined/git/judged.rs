@@ -13,6 +13,7 @@ use crate::git_reports::{GitNote, GitReport};
 
 /// How things are when a command has ended.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct End {
     /// Whether commands can make no git directory that the host sees.
     pub(super) hides: bool,

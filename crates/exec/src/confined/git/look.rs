@@ -277,6 +277,7 @@ impl State {
         let Some((_, discovery)) = &self.discovery else { return };
         let found = all(discovery);
         let Ok(directory) = Directory::open(top) else { return };
+        let mut forks = before.to_vec();
         for found in in_order(&found) {
             let (place, sign) = (&found.0, &found.1);
             let Some(now) = Known::at(&directory, place, *sign) else { continue };
@@ -289,7 +290,7 @@ impl State {
                 continue;
             }
             // The host itself has put it there.
-            if end.has_forks && self.is_imported(top, &directory, found, before) {
+            if end.has_forks && self.is_imported(top, &directory, found, &forks) {
                 self.is_unsaid = true;
                 self.of_person.insert(found.clone(), now);
                 continue;
@@ -308,6 +309,8 @@ impl State {
                     reports.append(&mut more);
                     self.pending.remove(found);
                     self.is_unsaid = true;
+                    // What else is in it is the host's too.
+                    forks.push(joined(top, place));
                     if let Some(now) = Known::at(directory, place, *sign) {
                         self.of_person.insert(found.clone(), now);
                     }

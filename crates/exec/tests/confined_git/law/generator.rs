@@ -224,7 +224,7 @@ fn case(prepared: &Prepared, steps: &[String], numbers: &mut Numbers) -> Vec<Str
 }
 
 /// Leaves steps out as long as the rest goes wrong.
-fn reduced(prepared: &Prepared, steps: &[String], numbers: Numbers) -> String {
+fn reduced(prepared: &Prepared, steps: &[String], numbers: &Numbers) -> String {
     let mut steps = steps.to_vec();
     let mut number = 0;
     while number < steps.len() {
@@ -266,7 +266,7 @@ fn random_git_directories_have_no_effect_later() {
         let first = case(prepared, &steps, &mut numbers);
         if !first.is_empty() {
             let first = first.join("\n");
-            let reduced = reduced(prepared, &steps, later);
+            let reduced = reduced(prepared, &steps, &later);
             let found = format!("case {number}, root {root}:\n{reduced}\n== at first:\n{first}");
             eprintln!("{found}\n");
             wrong.push(found);

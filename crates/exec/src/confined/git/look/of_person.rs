@@ -88,8 +88,8 @@ impl State {
         all
     }
 
-    /// Whether a place lies in a git directory of a person of which the command saw a fork: so the host itself has put
-    /// there what git would take for a repository, such as what belongs to a linked work tree.
+    /// Whether a place lies in a git directory of which the command saw a fork, or that the host has made anew since: so the
+    /// host itself has put there what git would take for a repository, such as what belongs to a linked work tree.
     pub(super) fn is_imported(
         &self,
         top: &Path,
