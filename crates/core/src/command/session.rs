@@ -97,6 +97,11 @@ impl OpenDirectories {
         }
     }
 
+    /// Whether a path lies in an open directory that is not there.
+    pub(super) fn has_absent(&self, path: &Path) -> bool {
+        self.absent.iter().any(|absent| path.starts_with(absent))
+    }
+
     /// Says which directories a command may have looked for in vain.
     pub(super) fn missing(&self) -> Option<String> {
         let (first, more) = self.absent.split_first()?;

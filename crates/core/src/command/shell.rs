@@ -1,6 +1,7 @@
 //! A command line through a shell: `bash` of a session.
 
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -104,8 +105,12 @@ pub(super) fn output(
         variables: Some(variables),
     };
     let mut noted = hosts::noted(git, &ended, hosts::asked_for(connections.as_ref()));
+    // What is open and not there yet is refused by nobody.
+    let all = noted.denials.len();
+    noted.denials.retain(|denial| !open.has_absent(Path::new(&denial.subject)));
     let hint = match end {
         End::Exited(Exit::Code(0)) => None,
+        _ if noted.denials.len() < all => open.missing(),
         _ => noted.hint.take().or_else(|| open.missing()),
     };
     CommandOutput { stdout, stderr, truncated, sidecar, end, hint, left_running, noted }
