@@ -50,13 +50,18 @@ function argumentAdvice(words: ToolWords, tool: string, schema: JsonSchema, args
   const unknown = new Map<string, string[]>()
   const missing: { at: string; name: string }[] = []
   const others: string[] = []
+  // There may be as many as a model can write.
+  const known = new Set(findings)
   for (const problem of findings) {
     // An empty text fits no pattern either, and is reported as that.
-    if (problem.endsWith(NO_PATTERN) && findings.includes(problem.replace(NO_PATTERN, EMPTY))) continue
+    if (problem.endsWith(NO_PATTERN) && known.has(problem.replace(NO_PATTERN, EMPTY))) continue
     const [, at = '', name] = /^(.*)\/([^/]*): there is no such property$/su.exec(problem) ?? []
     const [, where, required] = /^(.*): Instance does not have required property "(.+)"$/su.exec(problem) ?? []
-    if (name !== undefined) unknown.set(at, [...(unknown.get(at) ?? []), unescaped(name)])
-    else if (required !== undefined) missing.push({ at: where === '/' ? '' : (where ?? ''), name: required })
+    if (name !== undefined) {
+      const names = unknown.get(at)
+      if (names === undefined) unknown.set(at, [unescaped(name)])
+      else names.push(unescaped(name))
+    } else if (required !== undefined) missing.push({ at: where === '/' ? '' : (where ?? ''), name: required })
     else others.push(plainProblem(words, tool, schema, problem, args))
   }
   const renamed = new Set<string>()
