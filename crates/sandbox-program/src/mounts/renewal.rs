@@ -80,35 +80,43 @@ impl Renewal {
         for_absent: bool,
     ) -> Result<(), MountError> {
         held.placeholders.retain(Placeholder::is_in_place);
-        let ours = fstat(&self.scratch).map(|stat| stat.st_dev);
         let mut is_missing = false;
         let on_absent = if for_absent { OnAbsent::StandIn } else { OnAbsent::Await };
         let mut protector = Protector::again(&self.layout, held, on_absent);
+        // What cannot be covered keeps nothing else from it.
+        let mut failed = None;
         for entry in self.layout.entries() {
             let path = &entry.path;
-            match entry.kind {
-                Kind::Protected => protector.protect(path)?,
-                Kind::Closed => {
-                    let Ok(place) = kernel::open_followed(path) else {
-                        is_missing |= !for_absent;
-                        continue;
-                    };
-                    let covered = fstat(&place).at("look at", path)?.st_dev;
-                    if ours != Ok(covered) {
-                        protector.pin_above(path)?;
-                        placement::close(&self.scratch, path, None)?;
-                    }
-                }
-                _ => {}
-            }
+            let covered = match entry.kind {
+                Kind::Protected => protector.protect(path),
+                Kind::Closed => self.close_again(path, &mut protector).map(|is_there| {
+                    is_missing |= !is_there && !for_absent;
+                }),
+                _ => continue,
+            };
+            failed = failed.or(covered.err());
         }
         // A fork that is lost has lost its cover too. The directory gets the cover alone: its changes would be
         // those of another directory.
         for path in forks.into_iter().flat_map(Forks::lost) {
-            protector.protect(path)?;
+            failed = failed.or(protector.protect(path).err());
+        }
+        if let Some(error) = failed {
+            return Err(error);
         }
         self.is_missing.set(is_missing || protector.is_missing);
         Ok(())
+    }
+
+    /// Closes a path that has lost its cover. Returns whether it is there.
+    fn close_again(&self, path: &Path, protector: &mut Protector<'_>) -> Result<bool, MountError> {
+        let Ok(place) = kernel::open_followed(path) else { return Ok(false) };
+        let covered = fstat(&place).at("look at", path)?.st_dev;
+        if fstat(&self.scratch).map(|stat| stat.st_dev) != Ok(covered) {
+            protector.pin_above(path)?;
+            placement::close(&self.scratch, path, None)?;
+        }
+        Ok(true)
     }
 }
 

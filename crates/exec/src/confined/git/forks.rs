@@ -178,11 +178,7 @@ impl Forks {
 
     /// Has the next command get another supervisor.
     fn retire(&self, pool: &Arc<Pool>) -> Result<(), Retired> {
-        let mut state = pool.lock();
-        if state.generation == self.generation {
-            state.retire();
-        }
-        Err(Retired)
+        Err(retired(pool, self.generation))
     }
 
     /// Brings back the repositories that commands have made. No command runs: one that did could have the directory
@@ -292,6 +288,15 @@ impl Forks {
     }
 }
 
+/// Has the next command get another supervisor than this one.
+fn retired(pool: &Arc<Pool>, generation: u64) -> Retired {
+    let mut state = pool.lock();
+    if state.generation == generation {
+        state.retire();
+    }
+    Retired
+}
+
 impl State {
     fn knows(&self, path: &Path) -> bool {
         self.forks.iter().any(|fork| fork.path == path)
@@ -362,14 +367,15 @@ impl Fork {
         Some((self.objects.clone()?, self.path.join("objects")))
     }
 
-    /// Has commands see a new fork, and returns the one before.
+    /// Has commands see a new fork, and returns the one before. Where there can be none, another directory is in the place
+    /// of this one: a supervisor that knows this one alone serves no further command.
     fn renew(&mut self, pool: &Arc<Pool>, generation: u64) -> Result<Changed, Retired> {
-        let (changes, moved) =
-            requests::fork(pool, generation, &self.path, true)?.map_err(|_| Retired)?;
+        let (changes, moved) = requests::fork(pool, generation, &self.path, true)?
+            .map_err(|_| retired(pool, generation))?;
         if let Some(moved) = moved {
             self.path = moved;
         }
-        let snapshot = Snapshot::take(&self.git).map_err(|_| Retired)?;
+        let snapshot = Snapshot::take(&self.git).map_err(|_| retired(pool, generation))?;
         Ok(std::mem::replace(&mut self.current, Changed { changes, snapshot }))
     }
 }

@@ -216,3 +216,29 @@ fn what_was_found_is_held() {
     let wrong: Vec<_> = FOUND.iter().flat_map(|step| home.case(&[(*step).to_owned()])).collect();
     none_of(&wrong, FOUND.len());
 }
+
+/// Programs of which the last did more than it may, after the person had put back what those before it had changed.
+const IN_A_ROW: &[&str] = &[
+    "rm -rf p/sub/.git; mkfifo p/sub/.git",
+    "git init -q --bare p/q/r; mkdir -p deep/1/objects deep/1/refs; echo ref: refs/heads/main > deep/1/HEAD; find keep -depth -name '*' -delete",
+    "rm -rf ./p",
+];
+
+/// A repository that a person has put in the place of another one was covered by nothing, if a protected path beside it
+/// could not be covered again.
+#[test]
+fn a_repository_in_the_place_of_another_is_held() {
+    if !has_namespaces() {
+        return;
+    }
+    let has_all = |home: &Home| {
+        ["p/.git", "deep/1"].iter().all(|name| home.grounds.root().join(name).exists())
+    };
+    let homes = (0..64).map(|seed| Home::new(&mut Numbers(seed)));
+    let mut home = homes.into_iter().find(has_all).expect("one of them has both");
+    let mut wrong = Vec::new();
+    for step in IN_A_ROW.iter().chain(IN_A_ROW) {
+        wrong.extend(home.case(&[(*step).to_owned()]));
+    }
+    none_of(&wrong, IN_A_ROW.len() * 2);
+}

@@ -81,10 +81,16 @@ impl State {
                 || plan.closes(path)
         };
         all.retain(|path| !is_held(path));
-        // What lies in a git directory is part of its fork: what belongs to a linked work tree, and submodules.
-        let is_within = |path: &PathBuf| path.ancestors().skip(1).any(|above| all.contains(above));
-        let within: Vec<_> = all.iter().filter(|path| is_within(path)).cloned().collect();
-        all.retain(|path| !within.contains(path));
+        // What lies in a bare repository of a person is part of its fork: what belongs to a linked work tree, and submodules.
+        if self.of_person.keys().any(|(_, sign)| *sign == Sign::Bare)
+            && let Ok(directory) = Directory::open(top)
+        {
+            let is_part = |path: &PathBuf| {
+                let is_known = |git: &Place, known: &Known| self.of_person.get(git) == Some(known);
+                path.strip_prefix(top).is_ok_and(|place| lies_in(&directory, place, is_known))
+            };
+            all.retain(|path| !is_part(path));
+        }
         all
     }
 
