@@ -126,6 +126,7 @@ export const contractCodeOf = {
   TOOL_NETWORK_DISABLED: 'sandbox_refused',
   TOOL_GIT_REMOTE_DISABLED: 'sandbox_refused',
   TOOL_GRANT_REFUSED: 'sandbox_refused',
+  TOOL_LANGUAGE_SERVER_FAILED: 'unavailable',
   TOOL_SANDBOX_UNAVAILABLE: 'unavailable',
   PROCESS_TIMEOUT: 'timeout',
   PROCESS_FAILED: 'tool_failed',

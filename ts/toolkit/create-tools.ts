@@ -11,6 +11,9 @@ import {
   type Settings,
   type TrackedToolOptions,
 } from './settings.js'
+import { LanguageServers } from '../language-servers/language-servers.js'
+import { type LanguageServerOptions, parseLanguageServers } from '../language-servers/options.js'
+import { createLspTool, type LspTool } from './tools/language-checks.js'
 import type { OnGrant } from './grants.js'
 import { checkCheckpoints } from '../journal/checks.js'
 import type { Checkpoints } from '../journal/checkpoints/checkpoints.js'
@@ -49,6 +52,13 @@ export type StreamingToolwrightTools = Omit<ToolwrightTools, 'bash'> & { bash: S
 /** Tools that a set has only on request. */
 export type ExtraTools = {
   apply_patch: ApplyPatchTool
+}
+
+/** The additions of a set with `languageServers`: a tool, and an end. */
+export type ToolsWithLanguageServers = {
+  lsp: LspTool
+  /** Ends the servers of the set, and its processes. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 /** The name of one of {@link ExtraTools}. */
@@ -124,12 +134,25 @@ export interface CreateToolsOptions extends BoundToolOptions {
    */
   after?: AfterCall | undefined
   /**
+   * Language servers in the sandbox, shared by the calls of the set. The answers of `write`, `edit` and `apply_patch` end with the problems
+   * that are new since before the change, in the file and in those that depend on it, and the set has the tool `lsp`. `'installed'`:
+   * those that the project or the `PATH` of commands has; nothing is downloaded. A server starts with the first change of a file of
+   * its language. On Linux only. @default none
+   */
+  languageServers?: 'installed' | LanguageServerOptions | undefined
+  /**
    * What happens to a `write`, or to a patch that replaces or deletes a file, which would undo changes that the model has not been
    * shown: another agent or a person has changed the file since the model read it. `'refuse'` refuses it once with TOOL_FILE_CHANGED
    * and the changes in the text; the same call again is made. `'tell'` makes it, and tells what it has undone. `'allow'` compares
    * nothing. Contents are compared, and never times. @default 'refuse'
    */
   unseenChanges?: UnseenChanges | undefined
+}
+
+/** Options with language servers. */
+type WithServers<EXTRA extends ExtraToolName> = CreateToolsOptions & {
+  languageServers: 'installed' | LanguageServerOptions
+  extraTools?: readonly EXTRA[]
 }
 
 type DocumentedTools = Omit<ToolwrightTools, 'read' | 'grep' | 'glob'> & { read: ReadTool; grep: GrepTool }
@@ -139,6 +162,18 @@ type DocumentedTools = Omit<ToolwrightTools, 'read' | 'grep' | 'glob'> & { read:
  *
  * @throws {ToolError} INVALID_INPUT for an invalid option, also for a `rootDir` that does not exist.
  */
+export function createTools<EXTRA extends ExtraToolName = never>(
+  options: WithServers<EXTRA> & { processes: true; streamOutput: true },
+): StreamingToolwrightTools & Pick<ExtraTools, EXTRA> & ToolsWithProcesses & ToolsWithLanguageServers
+export function createTools<EXTRA extends ExtraToolName = never>(
+  options: WithServers<EXTRA> & { processes: true; streamOutput?: false | undefined },
+): ToolwrightTools & Pick<ExtraTools, EXTRA> & ToolsWithProcesses & ToolsWithLanguageServers
+export function createTools<EXTRA extends ExtraToolName = never>(
+  options: WithServers<EXTRA> & { streamOutput: true },
+): StreamingToolwrightTools & Pick<ExtraTools, EXTRA> & ToolsWithLanguageServers
+export function createTools<EXTRA extends ExtraToolName = never>(
+  options: WithServers<EXTRA> & { streamOutput?: false | undefined },
+): ToolwrightTools & Pick<ExtraTools, EXTRA> & ToolsWithLanguageServers
 export function createTools<EXTRA extends ExtraToolName = never>(
   options: CreateToolsOptions & { processes: true; extraTools?: readonly EXTRA[]; streamOutput: true },
 ): StreamingToolwrightTools & Pick<ExtraTools, EXTRA> & ToolsWithProcesses
@@ -178,6 +213,7 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
     before,
     after,
     unseenChanges: unseen,
+    languageServers,
     ...own
   } = parseOptions('createTools', options ?? {}, createChecks)
   const tracked = checkpoints && new TrackedCalls(checkpoints)
@@ -203,25 +239,43 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
   })
   noteGranted(bound)
   const processes = hasProcesses ? new ToolProcesses() : undefined
-  const toolkit: Toolkit = { notes: new CallNotes(), lineNumbers, processes, goesOn: onTimeout === 'background', onGrant, tracked }
+  const servers = languageServers && {
+    servers: new LanguageServers(languageServers),
+    memoryBytes: languageServers.memoryBytes,
+    bound,
+  }
+  const toolkit: Toolkit = {
+    notes: new CallNotes(),
+    lineNumbers,
+    processes,
+    goesOn: onTimeout === 'background',
+    onGrant,
+    tracked,
+    languageServers: servers,
+  }
   const files = {
     read: createToolkitReadTool(bound, texts.read, toolkit),
     write: createWriteTool(bound, texts.write, toolkit),
     edit: createEditTool(bound, texts.edit, toolkit),
     grep: createToolkitGrepTool(bound, texts.grep, toolkit),
-    ...(extraTools.includes('apply_patch') && { apply_patch: createApplyPatchTool(bound, texts.apply_patch) }),
+    ...(extraTools.includes('apply_patch') && { apply_patch: createApplyPatchTool(bound, texts.apply_patch, toolkit) }),
+    ...(servers && { lsp: createLspTool(bound, texts.lsp, servers) }),
   }
   const glob = createGlobTool(bound, texts.glob, toolkit)
   const tools = streamOutput
     ? { ...files, bash: createStreamingBashTool(bound, texts.bash, toolkit), glob }
     : { ...files, bash: createBashTool(bound, texts.bash, toolkit), glob }
-  return processes === undefined ? tools : withEnd(Object.assign(tools, createProcessTools(bound, texts, processes)), processes)
+  if (processes !== undefined) {
+    Object.assign(tools, createProcessTools(bound, texts, processes))
+    noteProcesses(tools, processes)
+  }
+  return processes === undefined && servers === undefined ? tools : withEnd(tools, processes, servers?.servers)
 }
 
 /** Adds the end of a set as a property that is not enumerable, so that a loop over its tools does not find it. */
-function withEnd<TOOLS extends object>(tools: TOOLS, processes: ToolProcesses): TOOLS {
-  noteProcesses(tools, processes)
-  return Object.defineProperty(tools, Symbol.asyncDispose, { value: () => processes.table.close(), enumerable: false })
+function withEnd<TOOLS extends object>(tools: TOOLS, processes: ToolProcesses | undefined, servers: LanguageServers | undefined): TOOLS {
+  const end = async (): Promise<void> => void (await Promise.all([processes?.table.close(), servers?.close()]))
+  return Object.defineProperty(tools, Symbol.asyncDispose, { value: end, enumerable: false })
 }
 
 const createChecks = {
@@ -237,6 +291,7 @@ const createChecks = {
   before: optional(callable<BeforeCall>()),
   after: optional(callable<AfterCall>()),
   unseenChanges: optional(unseenChanges, 'refuse'),
+  languageServers: optional(parseLanguageServers),
 } satisfies Checks<CreateToolsOptions>
 
 const rootOf = (bound: BoundToolOptions): string | undefined => bound.rootDir ?? configuredRoot()

@@ -133,6 +133,8 @@ codes! {
         GitRemoteDisabled = "TOOL_GIT_REMOTE_DISABLED" => SandboxRefused,
         /// The command asked for a path or host that is not granted to it.
         GrantRefused = "TOOL_GRANT_REFUSED" => SandboxRefused,
+        /// A language server does not start, has ended, or gives no answer.
+        LanguageServerFailed = "TOOL_LANGUAGE_SERVER_FAILED" => Unavailable,
         /// A required layer of the sandbox is not available.
         SandboxUnavailable = "TOOL_SANDBOX_UNAVAILABLE" => Unavailable,
         /// The call took longer than its timeout.

@@ -6,7 +6,9 @@ import { recordedPatch } from '../../journal/calls/recorded-values.js'
 import { type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
 import { callPlan, type CallSettings, directCall } from './call-plan.js'
+import { changeWithProblems, type ServersOfSet } from './language-checks.js'
 import { guideModel } from './model-errors.js'
+import type { Toolkit } from './model-output.js'
 
 /** Input of the `apply_patch` tool. */
 export interface ApplyPatchInput {
@@ -25,7 +27,7 @@ const outputSchema = z
 export type ApplyPatchTool = CallableTool<ApplyPatchInput, string>
 
 /** Makes the `apply_patch` tool of a tool set. */
-export function createApplyPatchTool(bound: BoundToolOptions, description: string): ApplyPatchTool {
+export function createApplyPatchTool(bound: BoundToolOptions, description: string, toolkit?: Toolkit): ApplyPatchTool {
   return defineBuiltIn(
     {
       name: 'apply_patch',
@@ -35,13 +37,23 @@ export function createApplyPatchTool(bound: BoundToolOptions, description: strin
       sideEffect: true,
       kind: 'write',
       execute: async (input: ApplyPatchInput, call): Promise<string> => {
-        const { summary } = await patchFiles(input.patch, call).catch(guideModel('apply_patch', call))
-        return summary
+        const servers = toolkit?.languageServers
+        const { result, note } = await changeWithProblems(servers, await pathsOf(servers, input.patch), call, () =>
+          patchFiles(input.patch, call).catch(guideModel('apply_patch', call)),
+        )
+        return note === undefined ? result.summary : `${result.summary.trimEnd()}\n${note}`
       },
       recordedInput: ({ patch }) => recordedPatch(patch, (text) => filesOfPatch(text, MAX_RECORDED_BYTES)),
     },
     bound,
   )
+}
+
+/** The files of a patch, for language servers. A patch that cannot be read has none: the call says why. */
+async function pathsOf(servers: ServersOfSet | undefined, patch: unknown): Promise<string[]> {
+  if (servers === undefined || typeof patch !== 'string') return []
+  const files = (await filesOfPatch(patch, MAX_RECORDED_BYTES)) ?? []
+  return files.flatMap(({ path, movedTo }) => (movedTo === undefined ? path : [path, movedTo]))
 }
 
 /** The longest patch whose files a record names. */

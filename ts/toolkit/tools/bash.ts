@@ -144,5 +144,6 @@ function noteOf({ cmd }: BashInput, { toolCallId }: Pick<BuiltInContext, 'toolCa
     const all = [left, ...notes, ...(toolkit?.processes?.takeNotes() ?? [])]
     const text = all.filter((note) => note !== undefined).join('\n')
     toolkit?.notes.set(noted, { text: text === '' ? undefined : text })
+    toolkit?.notes.addLate(noted, toolkit)
   }
 }

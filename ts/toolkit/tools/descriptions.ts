@@ -5,7 +5,7 @@ import { type ProcessToolId, processTools } from '../../core/processes/process-t
 import type { LimitedKind, Settings } from '../settings.js'
 
 /** The names of the built-in tools. */
-export type ToolName = 'read' | 'write' | 'edit' | 'grep' | 'bash' | 'glob' | 'apply_patch' | ProcessToolId
+export type ToolName = 'read' | 'write' | 'edit' | 'grep' | 'bash' | 'glob' | 'apply_patch' | 'lsp' | ProcessToolId
 
 /** The host's description, or a function that makes one from ours. */
 export type Description = string | ((ours: string) => string)
@@ -30,6 +30,9 @@ export const documented: Record<ToolName, string> = {
   bash: 'Run an executable with arguments',
   glob: 'List files whose names match a glob pattern',
   apply_patch: patchFormat,
+  lsp:
+    'Ask the language server of a file. diagnostics: its problems; symbols: its outline; definition, references and hover: of the symbol ' +
+    'whose text is given, on line if it is there several times. Results are lines path:line: text.',
   process_start: processTools.process_start.description,
   process_read: processTools.process_read.description,
   process_write: processTools.process_write.description,
@@ -116,6 +119,7 @@ export const parseDescriptions = group({
   bash: own,
   glob: own,
   apply_patch: own,
+  lsp: own,
   process_start: own,
   process_read: own,
   process_write: own,

@@ -5,6 +5,7 @@ import { recordedChange } from '../../journal/calls/recorded-values.js'
 import { type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
 import { callPlan, type CallSettings, changeOf, directCall } from './call-plan.js'
+import { changeWithProblems } from './language-checks.js'
 import { guideModel } from './model-errors.js'
 import { joinedNotes, textWithNotes, type Toolkit } from './model-output.js'
 
@@ -39,7 +40,10 @@ export function createEditTool(bound: BoundToolOptions, description: string, too
         else {
           const noted = { toolCallId: call.toolCallId, tool: 'edit', subject: input.path } as const
           toolkit.notes.set(noted, {})
-          toolkit.notes.set(noted, { text: await editFile(input, call, true).catch(guideModel('edit', call)) })
+          const { result, note } = await changeWithProblems(toolkit.languageServers, [input.path], call, () =>
+            editFile(input, call, true).catch(guideModel('edit', call)),
+          )
+          toolkit.notes.set(noted, { text: joinedNotes(result, note) })
         }
         return 'ok'
       },

@@ -26,7 +26,8 @@ const outputSchema = z.string().describe('The paths of files, one on each line; 
 export type GlobTool = CallableTool<GlobInput, string>
 
 /** Makes the `glob` tool of `createTools`. */
-export function createGlobTool(bound: BoundToolOptions, description: string, { notes }: Toolkit): GlobTool {
+export function createGlobTool(bound: BoundToolOptions, description: string, toolkit: Toolkit): GlobTool {
+  const { notes } = toolkit
   return defineBuiltIn(
     {
       name: 'glob',
@@ -39,7 +40,9 @@ export function createGlobTool(bound: BoundToolOptions, description: string, { n
         const { text, note } = await search('glob', string(pattern, 'pattern'), path, call, (addon, root, request, cancel) =>
           addon.glob(root, request, cancel),
         ).catch(guideModel('glob', call))
-        notes.set({ toolCallId: call.toolCallId, tool: 'glob', subject: pattern }, { text: note })
+        const noted = { toolCallId: call.toolCallId, tool: 'glob', subject: pattern } as const
+        notes.set(noted, { text: note })
+        notes.addLate(noted, toolkit)
         return text
       },
       toModelOutput: ({ toolCallId, input, output }) =>

@@ -60,7 +60,8 @@ export function createGrepTool(bound: BoundToolOptions, description: string): Gr
 }
 
 /** Makes the `grep` tool of `createTools`. */
-export function createToolkitGrepTool(bound: BoundToolOptions, description: string, { notes }: Toolkit): ToolkitGrepTool {
+export function createToolkitGrepTool(bound: BoundToolOptions, description: string, toolkit: Toolkit): ToolkitGrepTool {
+  const { notes } = toolkit
   return defineBuiltIn(
     {
       ...definition,
@@ -68,7 +69,9 @@ export function createToolkitGrepTool(bound: BoundToolOptions, description: stri
       schema: toolkitSchema,
       execute: async (input: ToolkitGrepInput, call) => {
         const { text, note } = await grepForModel(input, call).catch(guideModel('grep', call))
-        notes.set({ toolCallId: call.toolCallId, tool: 'grep', subject: input.pattern }, { text: note })
+        const noted = { toolCallId: call.toolCallId, tool: 'grep', subject: input.pattern } as const
+        notes.set(noted, { text: note })
+        notes.addLate(noted, toolkit)
         return text
       },
       toModelOutput: ({ toolCallId, input, output }) =>

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { loadLate } from '../../core/late-code.js'
 import type { ToolCallOptions } from '../../journal/calls/call-record.js'
 import type { OnGrant } from '../grants.js'
+import type { ServersOfSet } from './language-checks.js'
 import type { ToolProcesses } from './tool-processes.js'
 import type { TrackedCalls } from './tracked-calls.js'
 
@@ -28,6 +29,8 @@ export interface Toolkit {
   goesOn?: boolean | undefined
   /** Who is asked about grants of `bash`. */
   onGrant?: OnGrant | undefined
+  /** The language servers of a set that has them. */
+  languageServers?: ServersOfSet | undefined
   /** The checkpoints of a set that has them. */
   tracked?: TrackedCalls | undefined
 }
@@ -78,6 +81,11 @@ export class CallNotes {
       if (this.#notes.size <= MAX_NOTES && this.#imageBytes <= MAX_IMAGE_BYTES) break
       this.#drop(oldest)
     }
+  }
+
+  /** Adds to those of a call what language servers have found of earlier ones. */
+  addLate(call: NotedCall, { languageServers }: Pick<Toolkit, 'languageServers'>): void {
+    if (languageServers !== undefined && call.toolCallId !== undefined) this.add(call, languageServers.servers.takeLate())
   }
 
   /** Adds sentences to those of a call. */

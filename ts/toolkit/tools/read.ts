@@ -59,6 +59,7 @@ export function createToolkitReadTool(bound: BoundToolOptions, description: stri
       schema: toolkitSchema,
       execute: async (input: ToolkitReadInput, call) => {
         const output = await readForModel(input, call, toolkit).catch(guideModel('read', call))
+        toolkit.notes.addLate({ toolCallId: call.toolCallId, tool: 'read', subject: input.path }, toolkit)
         toolkit.tracked?.known.add(input.path, call.settings.rootDir)
         return output
       },

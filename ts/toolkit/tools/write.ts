@@ -6,6 +6,7 @@ import { recordedChange } from '../../journal/calls/recorded-values.js'
 import { type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
 import { callPlan, type CallSettings, changeOf, directCall } from './call-plan.js'
+import { changeWithProblems } from './language-checks.js'
 import { guideModel } from './model-errors.js'
 import { joinedNotes, textWithNotes, type Toolkit } from './model-output.js'
 
@@ -43,7 +44,10 @@ export function createWriteTool(bound: BoundToolOptions, description: string, to
         else {
           const noted = { toolCallId: call.toolCallId, tool: 'write', subject: input.path } as const
           toolkit.notes.set(noted, {})
-          toolkit.notes.set(noted, { text: await writeFile(input, call, true).catch(guideModel('write', call)) })
+          const { result, note } = await changeWithProblems(toolkit.languageServers, [input.path], call, () =>
+            writeFile(input, call, true).catch(guideModel('write', call)),
+          )
+          toolkit.notes.set(noted, { text: joinedNotes(result, note) })
         }
         return 'ok'
       },
