@@ -6,10 +6,15 @@ export {
   type ExtraToolName,
   type ExtraTools,
   type StreamingToolwrightTools,
+  type ToolsWithLanguageServers,
   type ToolsWithProcesses,
   type ToolwrightTools,
 } from './toolkit/create-tools.js'
 export { type AppliedPatch, applyPatch, type ApplyPatchInput, type ApplyPatchTool } from './toolkit/tools/apply-patch.js'
+export type { LspInput, LspTool } from './toolkit/tools/lsp.js'
+export type { KnownServer, LanguageServerConfig } from './language-servers/known-servers.js'
+export type { LanguageServerOptions } from './language-servers/options.js'
+export type { LspAction } from './language-servers/queries.js'
 export type { ProcessTools } from './toolkit/tools/processes.js'
 export { detachProcess, resumeProcesses } from './toolkit/tools/detach.js'
 export { type DetachedProcess, detachedProcesses, endDetachedProcesses } from './core/processes/detached-processes.js'

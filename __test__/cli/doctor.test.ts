@@ -1,4 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { sandboxReport } from 'toolwright'
 import { describe, expect, test } from 'vitest'
@@ -31,7 +32,9 @@ describe('toolwright doctor', () => {
     })
     const [versions = '', ...rest] = stdout.split('\n')
     expect(versions).toMatch(/^toolwright \d+\.\d+\.\d+, (?:Node|Bun) \d+\.\d+\.\d+, \w+ \w+, kernel \S+$/u)
-    expect(rest.join('\n')).toBe(['', 'protection     holds        by', ...rows, '', report.summary, ''].join('\n'))
+    // Which language servers come then is the machine's.
+    const first = rest.filter((line) => !line.startsWith('language server ')).join('\n')
+    expect(first.trimEnd()).toBe(['', 'protection     holds        by', ...rows, '', report.summary].join('\n'))
     expect(stderr).toBe('')
     expect(code).toBe(report.network.level === 'kernel' ? 0 : 1)
   })
@@ -39,8 +42,9 @@ describe('toolwright doctor', () => {
   test('--json is the report of sandboxReport(), and --root and --allow-network are its options', async () => {
     const { root } = makeSandbox()
     const { code, stdout, stderr } = await runCli(['doctor', '--json', '--allow-network', '--root', root])
-    const { versions, ...facts } = JSON.parse(stdout) as Record<string, unknown>
+    const { versions, languageServers, ...facts } = JSON.parse(stdout) as Record<string, unknown>
     expect(Object.keys(versions as object)).toEqual(['toolwright', 'runtime', 'system'])
+    expect(languageServers).toBeTypeOf('object')
     expect(facts).toEqual(await sandboxReport({ rootDir: root, allowNetwork: true }))
     expect(Object.keys(facts)).toEqual([...Object.keys(ROWS), 'summary'])
     expect(stderr).toBe('')
@@ -55,6 +59,19 @@ describe('toolwright doctor', () => {
     expect(stderr).toBe('')
     const { hostProgram } = JSON.parse((await runCli(['doctor', '--json', '--root', root])).stdout) as { hostProgram: { level: string } }
     expect(hostProgram.level).toBe('none')
+  })
+
+  test('shows the language servers that are found, and starts none', async () => {
+    const { root, put } = makeSandbox()
+    const program = put('node_modules/.bin/typescript-language-server', '#!/bin/sh\ntouch started\n')
+    chmodSync(program, 0o755)
+    const { stdout } = await runCli(['doctor'], { cwd: root })
+    expect(stdout).toContain(`\nlanguage server typescript: ${program} --stdio\n`)
+    const { languageServers } = JSON.parse((await runCli(['doctor', '--json'], { cwd: root })).stdout) as {
+      languageServers: Record<string, string>
+    }
+    expect(languageServers['typescript']).toBe(`${program} --stdio`)
+    expect(existsSync(join(root, 'started'))).toBe(false)
   })
 
   test('--mcp says how each server of a file would run, and starts none', async () => {

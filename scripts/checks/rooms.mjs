@@ -4,8 +4,9 @@ import { dirname, join, normalize } from 'node:path'
 /** Each room, and the rooms below it that it may import. Entry points, at the root of `ts/`, may import any. */
 const BELOW = {
   'ts/core': [],
+  'ts/language-servers': ['ts/core'],
   'ts/journal': ['ts/core'],
-  'ts/toolkit': ['ts/core', 'ts/journal'],
+  'ts/toolkit': ['ts/core', 'ts/journal', 'ts/language-servers'],
   'ts/providers': ['ts/core', 'ts/journal', 'ts/toolkit'],
   'ts/sandbox': ['ts/core', 'ts/journal', 'ts/toolkit'],
   'ts/contract': ['ts/core', 'ts/journal'],
@@ -21,7 +22,17 @@ const BELOW = {
   'ts/report/page': ['ts/report'],
   // The spans of a journal have the fields of its report.
   'ts/otel': ['ts/core', 'ts/journal', 'ts/report'],
-  'ts/cli': ['ts/core', 'ts/journal', 'ts/toolkit', 'ts/contract', 'ts/report', 'ts/otel', 'ts/mcp-server', 'ts/postgres'],
+  'ts/cli': [
+    'ts/core',
+    'ts/language-servers',
+    'ts/journal',
+    'ts/toolkit',
+    'ts/contract',
+    'ts/report',
+    'ts/otel',
+    'ts/mcp-server',
+    'ts/postgres',
+  ],
 }
 
 /** The folders of a room in which a folder imports only those before it. */

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { runsIn } from '../contract/mcp/connect-error.js'
 import { mcpServers } from '../contract/mcp/server-config.js'
 import { ToolError } from '../core/errors.js'
 import { skipHostNotice, writableHostPath } from '../core/host-program.js'
 import { type SandboxHold, sandboxKinds, sandboxReport, type SandboxReport } from '../toolkit/sandbox-report.js'
 import { fitted, joined, print, shown, shownJson, type TerminalText } from '../core/terminal.js'
+import { installedServer, knownServers } from '../language-servers/known-servers.js'
 import { parseCommandLine, UsageError, versions } from './program.js'
 
 const HELP = shown`Usage: toolwright doctor [options]
@@ -43,11 +45,25 @@ export async function doctor(args: string[]): Promise<number> {
     versions: versions(),
     ...report,
     ...(hostProgram === undefined ? {} : { hostProgram }),
+    languageServers: languageServersOf(root ?? process.cwd()),
     ...(servers === undefined ? {} : { mcpServers: servers }),
   }
   if (json === true) print(shown`${shownJson(all, { indented: true })}\n`)
-  else print(fitted(shown`${render(report, hostProgram)}${renderServers(servers)}`, process.stdout))
+  else print(fitted(shown`${render(report, hostProgram)}${renderLanguages(all.languageServers)}${renderServers(servers)}`, process.stdout))
   return allowNetwork || report.network.level === 'kernel' ? 0 : 1
+}
+
+/** The language servers that `languageServers: 'installed'` finds, by their names, with their commands. */
+function languageServersOf(rootDir: string): Record<string, string> {
+  const place = { rootDir: resolve(rootDir), path: process.env['PATH'] }
+  return Object.fromEntries(
+    knownServers.flatMap((name) => [installedServer(name, place) ?? []].flat().map(({ command }) => [name, command.join(' ')])),
+  )
+}
+
+function renderLanguages(servers: Record<string, string>): TerminalText {
+  const lines = Object.entries(servers).map(([name, command]) => shown`language server ${name}: ${command}\n`)
+  return lines.length === 0 ? shown`` : shown`\n${joined(lines)}`
 }
 
 /** How the servers of a file run, by their names. @throws {UsageError} */

@@ -40,6 +40,8 @@ export interface CheckedFiles {
   read(path: string): Promise<string | undefined>
 }
 
+/** How long a server that speaks by itself is quiet when it has said what it has to say, in milliseconds. */
+const QUIET_MS = 150
 /** How many files are asked for at once. */
 const AT_ONCE = 8
 
@@ -80,7 +82,9 @@ export async function runCheck(
     else session.saved(path)
   }
   const look = async (path: string): Promise<void> => {
-    note(path, await session.problems(path, signal))
+    // What a server says by itself of a file that has not changed is known when it has nothing more to say.
+    const isAsked = session.pulls || changed.includes(path)
+    note(path, isAsked ? await session.problems(path, signal) : (session.publishedOf(path) ?? known.get(path) ?? []))
     check.checked += 1
     check.left -= 1
   }
@@ -90,7 +94,9 @@ export async function runCheck(
     if (problems.length > 0) check.found.push({ path, problems })
   }
   const first = changed.length + Math.min(near, others.length)
-  await inTurns(files.slice(0, first), look)
+  await inTurns(files.slice(0, changed.length), look)
+  if (!session.pulls) await session.quiet(QUIET_MS, signal)
+  await inTurns(files.slice(changed.length, first), look)
   check.hasNear = true
   onNear()
   const left: string[] = []
@@ -102,7 +108,8 @@ export async function runCheck(
   if (session.pulls) return left
   for (const path of session.publishedPaths()) {
     const now = session.publishedOf(path)
-    if (now !== undefined && !files.includes(path)) note(path, now)
+    const isOther = !files.includes(path) && !changes.some((change) => change.path === path)
+    if (now !== undefined && isOther) note(path, now)
   }
   return left
 }

@@ -60,6 +60,7 @@ export class Connection {
   #nextId = 1
   #waitingBytes = 0
   #failed: string | undefined
+  #ending: Promise<void> | undefined
 
   constructor(process: KeptProcess, listener: ServerListener) {
     this.#process = process
@@ -135,7 +136,7 @@ export class Connection {
   async #write(bytes: Uint8Array): Promise<void> {
     const isTaken = await this.#process.write(bytes)
     this.#waitingBytes -= bytes.length
-    if (!isTaken) this.#fail(endOf(this.#process) ?? 'it has closed its input')
+    if (!isTaken) await this.#end('it has closed its input')
   }
 
   async #listen(): Promise<void> {
@@ -150,13 +151,17 @@ export class Connection {
       // A server that prints errors which nobody reads would wait.
       // eslint-disable-next-line no-await-in-loop -- one part after the other
       await this.#readErrors()
-      if (piece.isEnded) {
-        // The output ends a moment before the process does.
-        // eslint-disable-next-line no-await-in-loop -- the last turn
-        await this.#process.wait(1_000)
-        return this.#fail(endOf(this.#process) ?? 'it has closed its output')
-      }
+      if (piece.isEnded) return this.#end('it has closed its output')
     }
+  }
+
+  /** The output and the input end a moment before the process does. */
+  #end(otherwise: string): Promise<void> {
+    return (this.#ending ??= (async () => {
+      await this.#process.wait(1_000)
+      await this.#readErrors()
+      this.#fail(endOf(this.#process) ?? otherwise)
+    })())
   }
 
   async #readErrors(): Promise<void> {

@@ -1,6 +1,6 @@
 /** The language servers that are known by name: their files, and how they are started where they are installed. */
 import { accessSync, constants, statSync } from 'node:fs'
-import { delimiter, isAbsolute, join } from 'node:path'
+import { delimiter, dirname, isAbsolute, join } from 'node:path'
 
 /** A language server, as a host configures it. */
 export interface LanguageServerConfig {
@@ -27,15 +27,13 @@ export interface SearchPlace {
   rootDir: string
   /** The `PATH` of commands. */
   path: string | undefined
-  /** The text of a file below the root; `undefined` if it is none, or too large. */
-  read(path: string): Promise<string | undefined>
 }
 
 interface KnownRow {
   languages: Readonly<Record<string, string>>
   settings?: Readonly<Record<string, unknown>>
   /** The command of the first that is installed. */
-  find(place: SearchPlace): Promise<readonly string[] | undefined>
+  find(place: SearchPlace): readonly string[] | undefined
 }
 
 const same = (id: string, extensions: string): Record<string, string> =>
@@ -49,27 +47,25 @@ const known: Readonly<Record<KnownServer, KnownRow>> = {
       ...same('javascript', '.js .mjs .cjs'),
       ...same('javascriptreact', '.jsx'),
     },
-    find: async (place) => {
+    find: (place) => {
       // From version 7 on, the compiler is a server too.
-      if ((await majorOf(place, 'typescript')) >= 7) {
-        const compiler = programOf(place, 'tsc', PROJECT)
-        if (compiler !== undefined) return [compiler, '--lsp', '--stdio']
-      }
+      const compiler = programsOf(place, 'tsc').find((path) => isFile(join(dirname(path), '../typescript/lib/getExePath.js')))
+      if (compiler !== undefined) return [compiler, '--lsp', '--stdio']
       return started(place, ['typescript-language-server', '--stdio'])
     },
   },
   python: {
     languages: same('python', '.py .pyi'),
-    find: async (place) => started(place, ['basedpyright-langserver', '--stdio'], ['pyright-langserver', '--stdio'], ['pylsp']),
+    find: (place) => started(place, ['basedpyright-langserver', '--stdio'], ['pyright-langserver', '--stdio'], ['pylsp']),
   },
-  rust: { languages: same('rust', '.rs'), find: async (place) => started(place, ['rust-analyzer']) },
+  rust: { languages: same('rust', '.rs'), find: (place) => started(place, ['rust-analyzer']) },
   go: {
     languages: same('go', '.go'),
-    find: async (place) => started(place, ['gopls']),
+    find: (place) => started(place, ['gopls']),
   },
   c: {
     languages: { ...same('c', '.c'), ...same('cpp', '.h .cc .cpp .cxx .hh .hpp .hxx') },
-    find: async (place) => started(place, ['clangd', '--background-index=false', '--clang-tidy=false', '--limit-results=200']),
+    find: (place) => started(place, ['clangd', '--background-index=false', '--clang-tidy=false', '--limit-results=200']),
   },
 }
 
@@ -83,26 +79,30 @@ export const isKnownServer = (name: string): name is KnownServer => Object.hasOw
 export const languagesOf = (name: KnownServer): Readonly<Record<string, string>> => known[name].languages
 
 /** A known server where it is installed: in the project, or in the `PATH` of commands. Nothing is downloaded. */
-export async function installedServer(name: KnownServer, place: SearchPlace): Promise<LanguageServer | undefined> {
+export function installedServer(name: KnownServer, place: SearchPlace): LanguageServer | undefined {
   const { languages, settings, find } = known[name]
-  const command = await find(place)
+  const command = find(place)
   return command === undefined ? undefined : { name, command, languages, settings }
 }
 
-/** Where a project keeps the programs of its packages. */
-const PROJECT = ['node_modules/.bin', '.venv/bin', 'venv/bin']
+/** Where a project, or one around it, keeps the programs of its packages. */
+const DIRECTORIES = ['node_modules/.bin', '.venv/bin', 'venv/bin']
 
 function started(place: SearchPlace, ...commands: readonly (readonly [string, ...string[]])[]): readonly string[] | undefined {
   for (const [name, ...args] of commands) {
-    const program = programOf(place, name, PROJECT) ?? (inPath(place, name) ? name : undefined)
+    const program = programsOf(place, name)[0] ?? (inPath(place, name) ? name : undefined)
     if (program !== undefined) return [program, ...args]
   }
   return undefined
 }
 
-/** The path of a program in one of the directories below the root. */
-function programOf({ rootDir }: SearchPlace, name: string, directories: readonly string[]): string | undefined {
-  return directories.map((directory) => join(rootDir, directory, name)).find(isProgram)
+/** The paths of a program in the project, the nearest first. */
+function programsOf({ rootDir }: SearchPlace, name: string): string[] {
+  const programs: string[] = []
+  for (let at = rootDir; ; at = dirname(at)) {
+    programs.push(...DIRECTORIES.map((directory) => join(at, directory, name)).filter(isProgram))
+    if (dirname(at) === at) return programs
+  }
 }
 
 function inPath({ path = '' }: SearchPlace, name: string): boolean {
@@ -112,18 +112,10 @@ function inPath({ path = '' }: SearchPlace, name: string): boolean {
 function isProgram(path: string): boolean {
   try {
     accessSync(path, constants.X_OK)
-    return statSync(path).isFile()
+    return isFile(path)
   } catch {
     return false
   }
 }
 
-/** The major version of a package of the project; 0 if it has none. */
-async function majorOf({ rootDir, read }: SearchPlace, name: string): Promise<number> {
-  try {
-    const { version } = JSON.parse((await read(join(rootDir, 'node_modules', name, 'package.json'))) ?? '') as { version?: unknown }
-    return Number.parseInt(String(version), 10) || 0
-  } catch {
-    return 0
-  }
-}
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true

@@ -1,5 +1,6 @@
 /** The language servers of one set of tools: which one a file has, and what an answer says of an edit. */
 import { extname } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { invalid } from '../core/options.js'
 import { type Check, type FileChange, runCheck } from './check.js'
 import { importPattern, ImportGraph } from './dependents.js'
@@ -23,6 +24,8 @@ const NEAR_MS = 100
 
 /** What a check needs of the tools: files below the root, and the start of programs in the sandbox. */
 export interface ServerHost extends SearchPlace {
+  /** The text of a file; `undefined` if it is none, or too large. */
+  read(path: string): Promise<string | undefined>
   start: StartServer
   /** The absolute paths of the files with these extensions. */
   list(extensions: readonly string[]): Promise<string[]>
@@ -54,8 +57,13 @@ export class LanguageServers {
     this.#options = options
   }
 
+  /** The memory of one server, in bytes. */
+  get memoryBytes(): number {
+    return this.#options.memoryBytes
+  }
+
   /** The server of a file; `undefined` if it has none. */
-  async slotOf(path: string, host: ServerHost): Promise<ServerSlot | undefined> {
+  slotOf(path: string, host: ServerHost): ServerSlot | undefined {
     if (this.#isClosed) return undefined
     const extension = extname(path)
     const { servers } = this.#options
@@ -65,7 +73,7 @@ export class LanguageServers {
       if (given === undefined) continue
       const languages = given === 'installed' ? (isKnownServer(name) ? languagesOf(name) : {}) : given.languages
       if (languages[extension] === undefined) continue
-      const server = given === 'installed' ? await this.#found(name, host) : { ...given, name }
+      const server = given === 'installed' ? this.#found(name, host) : { ...given, name }
       if (server !== undefined) return this.#slot(server, host.rootDir)
     }
     return undefined
@@ -76,7 +84,7 @@ export class LanguageServers {
     const noted = new Map<ServerSlot, Map<string, string | undefined>>()
     await Promise.all(
       paths.map(async (path) => {
-        const slot = await this.slotOf(path, host)
+        const slot = this.slotOf(path, host)
         if (slot === undefined) return
         const files = noted.get(slot) ?? new Map<string, string | undefined>()
         noted.set(slot, files)
@@ -105,10 +113,10 @@ export class LanguageServers {
    * @throws {ToolError} INVALID_INPUT if the file has no server, or not this symbol. @throws {ServerRests}
    */
   async ask(query: LspQuery, host: ServerHost, signal: AbortSignal): Promise<string> {
-    const slot = await this.slotOf(query.path, host)
+    const slot = this.slotOf(query.path, host)
     if (slot === undefined) {
       throw invalid(
-        `path: no language server is known for ${extname(query.path) || 'files without an extension'} here. ${await this.#serves(host)}`,
+        `path: no language server is known for ${extname(query.path) || 'files without an extension'} here. ${this.#serves(host)}`,
       )
     }
     return slot.run(host.start, async (session) => {
@@ -117,10 +125,9 @@ export class LanguageServers {
     })
   }
 
-  async #serves(host: ServerHost): Promise<string> {
+  #serves(host: ServerHost): string {
     const { servers } = this.#options
-    const found = await Promise.all(knownServers.map(async (name) => ((await this.#found(name, host)) === undefined ? [] : [name])))
-    const names = servers === 'installed' ? found.flat() : Object.keys(servers)
+    const names = servers === 'installed' ? knownServers.filter((name) => this.#found(name, host) !== undefined) : Object.keys(servers)
     return names.length === 0 ? 'None is installed.' : `There is one for ${names.join(', ')}.`
   }
 
@@ -160,7 +167,10 @@ export class LanguageServers {
     const atLeast = new Promise<void>((resolve) => void setTimeout(resolve, Math.min(NEAR_MS, this.#options.waitMs)))
     const ended = await Promise.race([
       whole.then(() => true),
-      Promise.all([near, atLeast]).then(() => false),
+      // The whole may have ended with the near ones.
+      Promise.all([near, atLeast])
+        .then(() => setImmediate())
+        .then(() => false),
       waited(this.#options.waitMs, signal).then(() => false),
     ]).catch((error: unknown) => error as Error)
     isAnswered = true
@@ -244,12 +254,12 @@ export class LanguageServers {
   }
 
   /** A known server, looked for again after a while: a command may have installed it. */
-  async #found(name: string, host: ServerHost): Promise<LanguageServer | undefined> {
+  #found(name: string, host: ServerHost): LanguageServer | undefined {
     if (!isKnownServer(name)) return undefined
     const key = JSON.stringify([host.rootDir, name])
     const last = this.#installed.get(key)
     if (last !== undefined && (last.server !== undefined || performance.now() - last.atMs < 10_000)) return last.server
-    const server = await installedServer(name, host)
+    const server = installedServer(name, host)
     this.#installed.set(key, { server, atMs: performance.now() })
     return server
   }

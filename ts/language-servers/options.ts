@@ -71,5 +71,6 @@ const parts = group({
 /** @throws {ToolError} INVALID_INPUT */
 export const parseLanguageServers: Check<ParsedLanguageServers> = (value, name) => {
   if (value === 'installed') return parts({}, name) as ParsedLanguageServers
+  if (typeof value !== 'object' || value === null) throw invalid(`${name} must be 'installed' or an object of options.`)
   return parts(value, name) as ParsedLanguageServers
 }

@@ -1,4 +1,5 @@
 /** One language server that runs: its start by the protocol, the documents that it has open, and what it says of them. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { KeptProcess } from '../core/kept-process.js'
 import { Connection, RequestRefused, ServerFailed, type ServerListener } from './connection.js'
@@ -47,6 +48,8 @@ export class ServerSession implements ServerListener {
   #waiters: (() => void)[] = []
   #isQuiescent = true
   #pulls = false
+  /** How many notifications have come. */
+  #heard = 0
   #ready: Promise<void> | undefined
 
   constructor(server: LanguageServer, rootDir: string, process: KeptProcess) {
@@ -163,6 +166,16 @@ export class ServerSession implements ServerListener {
     return this.problems(path, signal)
   }
 
+  /** Waits until the server has said nothing for a while. @throws as {@link problems}. */
+  async quiet(ms: number, signal: AbortSignal): Promise<void> {
+    let heard: number
+    do {
+      heard = this.#heard
+      // eslint-disable-next-line no-await-in-loop -- until it is quiet
+      await Promise.all([this.#isIdle(signal), sleep(ms, undefined, { signal })])
+    } while (heard !== this.#heard)
+  }
+
   /** What the server has said by itself of a file last; `undefined` if that is nothing. */
   publishedOf(path: string): Problem[] | undefined {
     return this.#published.get(path)?.problems
@@ -212,6 +225,7 @@ export class ServerSession implements ServerListener {
   }
 
   onNotification(method: string, params: unknown): void {
+    this.#heard += 1
     const given = (params ?? {}) as Record<string, unknown>
     if (method === 'textDocument/publishDiagnostics') {
       const path = pathOf(given['uri'])

@@ -13,7 +13,7 @@ import {
 } from './settings.js'
 import { LanguageServers } from '../language-servers/language-servers.js'
 import { type LanguageServerOptions, parseLanguageServers } from '../language-servers/options.js'
-import { createLspTool, type LspTool } from './tools/language-checks.js'
+import { createLspTool, type LspTool } from './tools/lsp.js'
 import type { OnGrant } from './grants.js'
 import { checkCheckpoints } from '../journal/checks.js'
 import type { Checkpoints } from '../journal/checkpoints/checkpoints.js'
@@ -239,11 +239,7 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
   })
   noteGranted(bound)
   const processes = hasProcesses ? new ToolProcesses() : undefined
-  const servers = languageServers && {
-    servers: new LanguageServers(languageServers),
-    memoryBytes: languageServers.memoryBytes,
-    bound,
-  }
+  const servers = languageServers && new LanguageServers(languageServers)
   const toolkit: Toolkit = {
     notes: new CallNotes(),
     lineNumbers,
@@ -269,7 +265,7 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
     Object.assign(tools, createProcessTools(bound, texts, processes))
     noteProcesses(tools, processes)
   }
-  return processes === undefined && servers === undefined ? tools : withEnd(tools, processes, servers?.servers)
+  return processes === undefined && servers === undefined ? tools : withEnd(tools, processes, servers)
 }
 
 /** Adds the end of a set as a property that is not enumerable, so that a loop over its tools does not find it. */

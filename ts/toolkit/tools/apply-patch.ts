@@ -5,8 +5,9 @@ import { string } from '../../core/options.js'
 import { recordedPatch } from '../../journal/calls/recorded-values.js'
 import { type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
+import type { LanguageServers } from '../../language-servers/language-servers.js'
 import { callPlan, type CallSettings, directCall } from './call-plan.js'
-import { changeWithProblems, type ServersOfSet } from './language-checks.js'
+import { changeWithProblems } from './language-checks.js'
 import { guideModel } from './model-errors.js'
 import type { Toolkit } from './model-output.js'
 
@@ -38,7 +39,7 @@ export function createApplyPatchTool(bound: BoundToolOptions, description: strin
       kind: 'write',
       execute: async (input: ApplyPatchInput, call): Promise<string> => {
         const servers = toolkit?.languageServers
-        const { result, note } = await changeWithProblems(servers, await pathsOf(servers, input.patch), call, () =>
+        const { result, note } = await changeWithProblems(servers, bound, await pathsOf(servers, input.patch), call, () =>
           patchFiles(input.patch, call).catch(guideModel('apply_patch', call)),
         )
         return note === undefined ? result.summary : `${result.summary.trimEnd()}\n${note}`
@@ -50,7 +51,7 @@ export function createApplyPatchTool(bound: BoundToolOptions, description: strin
 }
 
 /** The files of a patch, for language servers. A patch that cannot be read has none: the call says why. */
-async function pathsOf(servers: ServersOfSet | undefined, patch: unknown): Promise<string[]> {
+async function pathsOf(servers: LanguageServers | undefined, patch: unknown): Promise<string[]> {
   if (servers === undefined || typeof patch !== 'string') return []
   const files = (await filesOfPatch(patch, MAX_RECORDED_BYTES)) ?? []
   return files.flatMap(({ path, movedTo }) => (movedTo === undefined ? path : [path, movedTo]))

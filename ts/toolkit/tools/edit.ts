@@ -40,7 +40,7 @@ export function createEditTool(bound: BoundToolOptions, description: string, too
         else {
           const noted = { toolCallId: call.toolCallId, tool: 'edit', subject: input.path } as const
           toolkit.notes.set(noted, {})
-          const { result, note } = await changeWithProblems(toolkit.languageServers, [input.path], call, () =>
+          const { result, note } = await changeWithProblems(toolkit.languageServers, bound, [input.path], call, () =>
             editFile(input, call, true).catch(guideModel('edit', call)),
           )
           toolkit.notes.set(noted, { text: joinedNotes(result, note) })

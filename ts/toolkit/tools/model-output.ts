@@ -1,9 +1,9 @@
 /** The texts that a model reads of calls: results, and notes after them. */
 import { createRequire } from 'node:module'
 import { loadLate } from '../../core/late-code.js'
+import type { LanguageServers } from '../../language-servers/language-servers.js'
 import type { ToolCallOptions } from '../../journal/calls/call-record.js'
 import type { OnGrant } from '../grants.js'
-import type { ServersOfSet } from './language-checks.js'
 import type { ToolProcesses } from './tool-processes.js'
 import type { TrackedCalls } from './tracked-calls.js'
 
@@ -30,7 +30,7 @@ export interface Toolkit {
   /** Who is asked about grants of `bash`. */
   onGrant?: OnGrant | undefined
   /** The language servers of a set that has them. */
-  languageServers?: ServersOfSet | undefined
+  languageServers?: LanguageServers | undefined
   /** The checkpoints of a set that has them. */
   tracked?: TrackedCalls | undefined
 }
@@ -85,7 +85,7 @@ export class CallNotes {
 
   /** Adds to those of a call what language servers have found of earlier ones. */
   addLate(call: NotedCall, { languageServers }: Pick<Toolkit, 'languageServers'>): void {
-    if (languageServers !== undefined && call.toolCallId !== undefined) this.add(call, languageServers.servers.takeLate())
+    if (languageServers !== undefined && call.toolCallId !== undefined) this.add(call, languageServers.takeLate())
   }
 
   /** Adds sentences to those of a call. */

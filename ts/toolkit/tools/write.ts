@@ -44,7 +44,7 @@ export function createWriteTool(bound: BoundToolOptions, description: string, to
         else {
           const noted = { toolCallId: call.toolCallId, tool: 'write', subject: input.path } as const
           toolkit.notes.set(noted, {})
-          const { result, note } = await changeWithProblems(toolkit.languageServers, [input.path], call, () =>
+          const { result, note } = await changeWithProblems(toolkit.languageServers, bound, [input.path], call, () =>
             writeFile(input, call, true).catch(guideModel('write', call)),
           )
           toolkit.notes.set(noted, { text: joinedNotes(result, note) })
