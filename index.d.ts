@@ -1333,6 +1333,12 @@ export interface NewThreadMessage {
   callId?: string
 }
 
+/** A notebook as text. */
+export interface NotebookCells {
+  /** The cells; none if the file is no notebook. */
+  text?: string
+}
+
 /** Opens what `path` names, takes the real path of what was opened, and asks the policy about that. */
 export declare function openTarget(policy: ContractPolicy, path: string, access: 'read' | 'write' | 'edit' | 'remove' | 'place' | 'search' | 'workdir', cancel: CancelHandle): Promise<OpenedTarget | Unfinished>
 
@@ -1377,6 +1383,8 @@ export interface PatchTerms {
   limitBytes: number
   /** A hunk whose header has no line numbers or wrong counts goes where it fits. */
   byContent: boolean
+  /** The file is a notebook, and the patch is of its cells as `readNotebook` shows them. */
+  cells?: boolean
 }
 
 /** The files of a patch, in its order. No file is looked at. */
@@ -1413,6 +1421,12 @@ export declare function read(root: GrantedRoot, path: string, limitBytes: number
 
 /** Reads some lines of the regular file at `path` below `root`, which may be of any size. */
 export declare function readLines(root: GrantedRoot, path: string, lines: WantedLines, cancel: CancelHandle, seen?: Seen | undefined | null): Promise<FileLines | Unfinished>
+
+/**
+ * Reads the notebook at `path` below `root` as cells, without media: at most `limit_bytes` of text. `seen`: of the model that is
+ * shown them.
+ */
+export declare function readNotebook(root: GrantedRoot, path: string, limitBytes: number, cancel: CancelHandle, seen?: Seen | undefined | null): Promise<NotebookCells | Unfinished>
 
 /**
  * Removes the directories in `base` whose names begin with the `processName` of a process that is gone,

@@ -91,9 +91,9 @@ function* waysToTheTerminal() {
 
 /** What is loaded after the first call could be a command's, where the package lies in a root: ts/core/late-code.ts loads it before. */
 function* lateImports() {
-  // The addon, the tools that a host names, a command before it does anything, and a suite for tests.
+  // The addon, the tools that a host names, a command before it does anything, texts of programs for the sandbox, and a suite for tests.
   const allowed =
-    /^ts\/(?:cli\.ts|cli\/.*|core\/addon\.ts|mcp-server\/sdk\.ts|standard-agents\/discovery\/load-tools\.ts|contract\/testing\/.*)$/
+    /^ts\/(?:cli\.ts|cli\/.*|core\/addon\.ts|documents\/programs\.ts|mcp-server\/sdk\.ts|standard-agents\/discovery\/load-tools\.ts|contract\/testing\/.*)$/
   for (const file of files) {
     if (!/^ts\/.*\.ts$/.test(file) || allowed.test(file)) continue
     const source = read(file).replaceAll(/^\s*\*.*|\/\/.*|typeof import\(|: import\(/gm, '')

@@ -10,6 +10,7 @@ use toolwright_core::edit::{Change, EditInput, Edited};
 use toolwright_core::file::{File, Publish};
 use toolwright_core::glob::ListInput;
 use toolwright_core::grep::{GrepInput, GrepOptions, Prints, SearchText};
+use toolwright_core::notebook::{NotebookText, ReadNotebookInput};
 use toolwright_core::read::{ReadInput, ReadLinesInput};
 use toolwright_core::seen::SeenFiles;
 use toolwright_core::write::{WriteInput, Written};
@@ -67,6 +68,33 @@ pub fn read(
             Some(seen) => input.run_seen(&seen, cancel),
             None => input.run(cancel),
         }
+    })
+}
+
+/// A notebook as text.
+#[napi(object, object_from_js = false)]
+pub struct NotebookCells {
+    /// The cells; none if the file is no notebook.
+    pub text: Option<String>,
+}
+
+cross! { NotebookText => NotebookCells { text } }
+
+/// Reads the notebook at `path` below `root` as cells, without media: at most `limit_bytes` of text. `seen`: of the model that is
+/// shown them.
+#[napi(catch_unwind, ts_return_type = "Promise<NotebookCells | Unfinished>")]
+pub fn read_notebook(
+    root: &GrantedRoot,
+    path: String,
+    limit_bytes: f64,
+    cancel: &CancelHandle,
+    seen: Option<&Seen>,
+) -> Promised<NotebookCells> {
+    let (root, seen) = (root.shared(), seen.map(Seen::shared));
+    call::long(cancel, move |cancel| {
+        let input =
+            ReadNotebookInput { root: &root, path: &path, limit_bytes: limit_bytes.cross() };
+        input.run(seen.as_deref(), cancel)
     })
 }
 
@@ -193,6 +221,8 @@ pub struct PatchTerms {
     pub limit_bytes: f64,
     /// A hunk whose header has no line numbers or wrong counts goes where it fits.
     pub by_content: bool,
+    /// The file is a notebook, and the patch is of its cells as `readNotebook` shows them.
+    pub cells: Option<bool>,
 }
 
 /// A file that was edited.
@@ -221,7 +251,11 @@ pub fn edit(
     let root = root.shared();
     call::long(cancel, move |cancel| {
         let file = File::Below { root: &root, path: &path };
-        let change = Change::Patch { diff: &diff.encoded()?, by_content: terms.by_content };
+        let diff = diff.encoded()?;
+        let change = match terms.cells {
+            Some(true) => Change::Cells { diff: &diff },
+            _ => Change::Patch { diff: &diff, by_content: terms.by_content },
+        };
         let (limit_bytes, (publish, seen)) = (terms.limit_bytes.cross(), publish.split());
         let input = EditInput { file, change, limit_bytes, publish: &publish };
         match seen {

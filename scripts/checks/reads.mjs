@@ -18,6 +18,7 @@ const READERS = {
   'ts/core/load-failure.ts': "the addon's own file, and the system's loader",
   'ts/core/near-paths.ts': 'directories, opened without waiting and asked where they are; names up to a bound',
   'ts/core/private-addon.ts': "a copy of the addon, in the host's own directory",
+  'ts/documents/programs.ts': 'texts of programs that run in the sandbox, and read their input',
   'ts/postgres/archive/parquet-file.ts': 'makes files of the person who archives',
   'ts/postgres/threads/attachment-export.ts': 'makes a file of the person who exports',
   'ts/report/page-html.ts': "the package's own script and style",

@@ -5,8 +5,9 @@ import { dirname, join, normalize } from 'node:path'
 const BELOW = {
   'ts/core': [],
   'ts/language-servers': ['ts/core'],
+  'ts/documents': ['ts/core'],
   'ts/journal': ['ts/core'],
-  'ts/toolkit': ['ts/core', 'ts/journal', 'ts/language-servers'],
+  'ts/toolkit': ['ts/core', 'ts/journal', 'ts/language-servers', 'ts/documents'],
   'ts/providers': ['ts/core', 'ts/journal', 'ts/toolkit'],
   'ts/sandbox': ['ts/core', 'ts/journal', 'ts/toolkit'],
   'ts/contract': ['ts/core', 'ts/journal'],

@@ -141,6 +141,12 @@ export interface CreateToolsOptions extends BoundToolOptions {
    */
   languageServers?: 'installed' | LanguageServerOptions | undefined
   /**
+   * Whether `read` shows what is in documents: notebooks as cells, whose lines `edit` patches; the text of PDF documents by `pages`, with the
+   * package `unpdf`; and images scaled to at most 1,568 pixels and `limits.image` bytes, with the package `sharp`. Both run in the
+   * sandbox, and the host installs them. @default false
+   */
+  documents?: boolean | undefined
+  /**
    * What happens to a `write`, or to a patch that replaces or deletes a file, which would undo changes that the model has not been
    * shown: another agent or a person has changed the file since the model read it. `'refuse'` refuses it once with TOOL_FILE_CHANGED
    * and the changes in the text; the same call again is made. `'tell'` makes it, and tells what it has undone. `'allow'` compares
@@ -214,6 +220,7 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
     after,
     unseenChanges: unseen,
     languageServers,
+    documents,
     ...own
   } = parseOptions('createTools', options ?? {}, createChecks)
   const tracked = checkpoints && new TrackedCalls(checkpoints)
@@ -235,7 +242,11 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
       const why = streamOutput ? 'cannot be had together with streamOutput' : 'needs processes: true, which reads and stops what goes on'
       throw invalid(`onTimeout: 'background' ${why}.`)
     }
-    return describeTools(settingsNow(bound), { lineNumbers, processes: hasProcesses, grants: onGrant !== undefined }, descriptions)
+    return describeTools(
+      settingsNow(bound),
+      { lineNumbers, documents, processes: hasProcesses, grants: onGrant !== undefined },
+      descriptions,
+    )
   })
   noteGranted(bound)
   const processes = hasProcesses ? new ToolProcesses() : undefined
@@ -243,6 +254,7 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
   const toolkit: Toolkit = {
     notes: new CallNotes(),
     lineNumbers,
+    documents,
     processes,
     goesOn: onTimeout === 'background',
     onGrant,
@@ -288,6 +300,7 @@ const createChecks = {
   after: optional(callable<AfterCall>()),
   unseenChanges: optional(unseenChanges, 'refuse'),
   languageServers: optional(parseLanguageServers),
+  documents: optional(boolean, false),
 } satisfies Checks<CreateToolsOptions>
 
 const rootOf = (bound: BoundToolOptions): string | undefined => bound.rootDir ?? configuredRoot()

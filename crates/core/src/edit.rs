@@ -3,10 +3,12 @@
 use std::sync::atomic::AtomicBool;
 
 use toolwright_fs::is_binary;
-use toolwright_patch::ReplaceError;
+use toolwright_notebook::NotebookError;
+use toolwright_patch::{PatchError, ReplaceError};
 
 use crate::failure::{Failure, Unfinished, changes, files};
 use crate::file::{File, Publish};
+use crate::notebook::MAX_NOTEBOOK_BYTES;
 use crate::seen::{Context, EditWitness, SeenFiles};
 use crate::voice::patches;
 
@@ -32,6 +34,12 @@ pub enum Change<'a> {
         diff: &'a str,
         /// A hunk whose header has no line numbers or wrong counts goes where it fits.
         by_content: bool,
+    },
+    /// The same for the cells of a notebook, as [`notebook`](crate::notebook) shows them. A file that is no notebook is
+    /// changed as it is.
+    Cells {
+        /// The diff.
+        diff: &'a str,
     },
     /// A text is replaced by another, literally.
     Replacement {
@@ -60,10 +68,10 @@ impl Change<'_> {
     fn check_size(self, limit_bytes: u64) -> Result<(), Failure> {
         let is_too_large = |text: &str| text.len() as u64 > limit_bytes;
         let texts = match self {
-            Self::Patch { diff, .. } if is_too_large(diff) => {
+            Self::Patch { diff, .. } | Self::Cells { diff } if is_too_large(diff) => {
                 return Err(changes::patch_too_large(diff, limit_bytes));
             }
-            Self::Patch { .. } => return Ok(()),
+            Self::Patch { .. } | Self::Cells { .. } => return Ok(()),
             Self::Replacement { old, new, .. } => [("old_string", old), ("new_string", new)],
         };
         match texts.into_iter().find(|(_, text)| is_too_large(text)) {
@@ -86,15 +94,23 @@ impl Change<'_> {
                 } else {
                     toolwright_patch::apply
                 };
-                let applied = apply(content, diff).map_err(|error| {
-                    let failure = changes::patch_failed(path, &error);
-                    match patches::escaped_hint(diff) {
-                        Some(hint) => failure.with_hint(hint),
-                        None => failure,
-                    }
-                })?;
+                let applied =
+                    apply(content, diff).map_err(|error| not_applied(path, diff, &error))?;
                 let summary = Some(applied.summary());
                 Ok((applied.bytes, Edited { summary, ..Edited::default() }))
+            }
+            Self::Cells { diff } => {
+                let view = toolwright_notebook::view(content);
+                let text = view.as_ref().map_or(content, String::as_bytes);
+                let applied = toolwright_patch::apply_by_content(text, diff)
+                    .map_err(|error| not_applied(path, diff, &error))?;
+                let summary = Some(applied.summary());
+                let bytes = match view {
+                    Ok(_) => with_cells(content, &applied.bytes)
+                        .map_err(|error| changes::cells_not_put_back(path, &error))?,
+                    Err(_) => applied.bytes,
+                };
+                Ok((bytes, Edited { summary, ..Edited::default() }))
             }
             Self::Replacement { old, new, all } => {
                 let replaced = toolwright_patch::replace(content, old, new, all, limit_bytes)
@@ -111,13 +127,33 @@ impl Change<'_> {
     }
 }
 
+fn with_cells(content: &[u8], view: &[u8]) -> Result<Vec<u8>, NotebookError> {
+    toolwright_notebook::with_view(content, &String::from_utf8_lossy(view))
+}
+
+fn not_applied(path: &str, diff: &str, error: &PatchError) -> Failure {
+    let failure = changes::patch_failed(path, error);
+    match patches::escaped_hint(diff) {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
+    }
+}
+
 impl EditInput<'_> {
+    /// The most bytes of the file, before and after.
+    fn file_limit(&self) -> u64 {
+        match self.change {
+            Change::Cells { .. } => MAX_NOTEBOOK_BYTES,
+            _ => self.limit_bytes,
+        }
+    }
+
     /// Changes the file. The size of the change is judged before the path is.
     pub fn run(&self, cancel: &AtomicBool) -> Result<Edited, Unfinished> {
         let Self { file, change, limit_bytes, publish } = *self;
         change.check_size(limit_bytes).map_err(|error| file.unfinished(error))?;
         let mut edited = Edited::default();
-        file.update(limit_bytes, publish, cancel, |content| {
+        file.update(self.file_limit(), publish, cancel, |content| {
             let (bytes, what) = change.apply(content, file.display_path(), limit_bytes)?;
             edited = what;
             Ok(bytes)
@@ -136,7 +172,7 @@ impl EditInput<'_> {
                 edited = what;
                 Ok(bytes)
             });
-        file.update_witnessed(limit_bytes, publish, cancel, &mut witness)?;
+        file.update_witnessed(self.file_limit(), publish, cancel, &mut witness)?;
         let note = witness.note;
         Ok(Edited { note, ..edited })
     }

@@ -23,6 +23,7 @@ pub mod glob;
 pub mod grep;
 pub mod handles;
 pub mod launch_limiter;
+pub mod notebook;
 pub mod overview;
 pub mod read;
 pub mod rows;

@@ -43,7 +43,10 @@ export const documented: Record<ToolName, string> = {
  * Descriptions by the settings. The path of the root is in none of them: tools come first in a prompt, and what a provider keeps of one would
  * be of no use to another user, checkout or machine. Errors name it.
  */
-function described(settings: Record<LimitedKind, Settings>, { lineNumbers, processes, grants }: DescribedSet): Record<ToolName, string> {
+function described(
+  settings: Record<LimitedKind, Settings>,
+  { lineNumbers, processes, grants, documents }: DescribedSet,
+): Record<ToolName, string> {
   const { allowNetwork, timeoutMs, sandbox, imageBytes } = settings.bash
   const max = (kind: LimitedKind): string => bytes(settings[kind].maxOutputBytes)
   const after = duration(timeoutMs)
@@ -57,6 +60,7 @@ function described(settings: Record<LimitedKind, Settings>, { lineNumbers, proce
     read:
       `Read a text file${imageBytes > 0 ? `, or look at an image of at most ${bytes(imageBytes)}` : ''}. ${where} ` +
       `Read a file over ${max('read')} in parts: offset is the first line, from 1, and limit is the number of lines.` +
+      `${documents ? ' A notebook is shown as cells, which edit patches; a PDF document as the text of pages.' : ''}` +
       `${lineNumbers ? ' Each line begins with its number and a tab, which are not part of the file.' : ''}`,
     write: `Create a file, or replace the whole of one; parent directories are created. ${where} At most ${max('write')}. To change part of a file, use edit.`,
     edit:
@@ -87,6 +91,8 @@ interface DescribedSet {
   processes: boolean
   /** Whether a command may ask for a grant. */
   grants: boolean
+  /** Whether `read` shows what is in documents. */
+  documents: boolean
 }
 
 /** The descriptions of one set of tools. */

@@ -6,6 +6,7 @@ import { type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
 import { callPlan, type CallSettings, changeOf, directCall } from './call-plan.js'
 import { changeWithProblems } from './language-checks.js'
+import { isNotebook } from './documents.js'
 import { guideModel } from './model-errors.js'
 import { joinedNotes, textWithNotes, type Toolkit } from './model-output.js'
 
@@ -36,12 +37,12 @@ export function createEditTool(bound: BoundToolOptions, description: string, too
       sideEffect: true,
       kind: 'write',
       execute: async (input: EditInput, call): Promise<'ok'> => {
-        if (toolkit === undefined) await editFile(input, call, false)
+        if (toolkit === undefined) await editFile(input, call, {})
         else {
           const noted = { toolCallId: call.toolCallId, tool: 'edit', subject: input.path } as const
           toolkit.notes.set(noted, {})
           const { result, note } = await changeWithProblems(toolkit.languageServers, bound, [input.path], call, () =>
-            editFile(input, call, true).catch(guideModel('edit', call)),
+            editFile(input, call, { byContent: true, cells: toolkit.documents && isNotebook(input.path) }).catch(guideModel('edit', call)),
           )
           toolkit.notes.set(noted, { text: joinedNotes(result, note) })
         }
@@ -65,15 +66,23 @@ export function createEditTool(bound: BoundToolOptions, description: string, too
  * the file meanwhile; others of `docs/errors.md`. Then nothing changes.
  */
 export async function editFileTool(path: string, patch: string): Promise<'ok'> {
-  await editFile({ path, patch }, directCall('write'), false)
+  await editFile({ path, patch }, directCall('write'), {})
   return 'ok'
 }
 
+/** How a patch is taken. */
+interface PatchHow {
+  byContent?: boolean
+  /** Whether it is of the cells of a notebook. */
+  cells?: boolean
+}
+
 /** Applies the patch. Returns a note for the model on hunks with wrong headers, and on changes of others. */
-async function editFile({ path, patch }: EditInput, call: CallSettings, byContent: boolean): Promise<string | undefined> {
+async function editFile({ path, patch }: EditInput, call: CallSettings, how: PatchHow): Promise<string | undefined> {
   const plan = callPlan(call)
   const { target, text } = changeOf(path, 'patch', patch)
-  const terms = { limitBytes: plan.maxOutputBytes, byContent }
+  const { byContent = false, cells = false } = how
+  const terms = { limitBytes: plan.maxOutputBytes, byContent, cells }
   const { summary, note } = await callLimited(plan.changeLimits(`edit ${target}`), (addon, cancel) =>
     addon.edit(grantedRoot(addon, plan), target, text, terms, plan.publishSeen(addon), cancel),
   )

@@ -23,6 +23,8 @@ export interface ModelText {
 export interface Toolkit {
   notes: CallNotes
   lineNumbers: boolean
+  /** Whether `read` shows what is in documents. */
+  documents: boolean
   /** The processes of a set with process tools. */
   processes?: ToolProcesses | undefined
   /** Whether a command continues as one of them at its timeout. */

@@ -6,6 +6,7 @@ import { invalid } from '../../core/options.js'
 import { type BuiltInContext, type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
 import { type CallPlan, callPlan, type CallSettings, directCall, pathText } from './call-plan.js'
+import { readDocument } from './documents.js'
 import { guideModel } from './model-errors.js'
 import {
   imageOf,
@@ -35,12 +36,18 @@ export interface ToolkitReadInput extends ReadInput {
   offset?: number | undefined
   /** How many lines to read. */
   limit?: number | undefined
+  /** The pages of a PDF document to read, such as `3` or `2-5`. In sets with `documents` only. */
+  pages?: string | undefined
 }
 
 const toolkitSchema = z.object({
   ...schema.shape,
   offset: z.number().int().min(1).optional().describe('The first line to read, counted from 1'),
   limit: z.number().int().min(1).optional().describe('How many lines to read'),
+})
+
+const documentSchema = toolkitSchema.extend({
+  pages: z.string().optional().describe('The pages of a PDF document to read, such as 3, 2-5 or 2-'),
 })
 
 /** The `read` tool of `createTools`: reads a file as text, or a range of its lines. */
@@ -56,9 +63,9 @@ export function createToolkitReadTool(bound: BoundToolOptions, description: stri
     {
       ...definition,
       description,
-      schema: toolkitSchema,
+      schema: toolkit.documents ? documentSchema : toolkitSchema,
       execute: async (input: ToolkitReadInput, call) => {
-        const output = await readForModel(input, call, toolkit).catch(guideModel('read', call))
+        const output = await readForModel(input, call, toolkit, bound).catch(guideModel('read', call))
         toolkit.notes.addLate({ toolCallId: call.toolCallId, tool: 'read', subject: input.path }, toolkit)
         toolkit.tracked?.known.add(input.path, call.settings.rootDir)
         return output
@@ -108,7 +115,12 @@ async function readFile({ path }: ReadInput, call: CallSettings): Promise<string
 }
 
 /** Reads a file as text, a range of its lines, or an image. The result of an image describes it, and the model sees the image itself. */
-async function readForModel({ path, offset, limit }: ToolkitReadInput, call: BuiltInContext, toolkit: Toolkit): Promise<string> {
+async function readForModel(
+  { path, offset, limit, pages }: ToolkitReadInput,
+  call: BuiltInContext,
+  toolkit: Toolkit,
+  bound: BoundToolOptions,
+): Promise<string> {
   const noted = { toolCallId: call.toolCallId, tool: 'read', subject: path } as const
   toolkit.notes.set(noted, {})
   checkLine('offset', offset)
@@ -119,6 +131,12 @@ async function readForModel({ path, offset, limit }: ToolkitReadInput, call: Bui
     const { lines, note } = await readLines(plan, target, { offset, limit })
     toolkit.notes.set(noted, { text: note })
     return lines
+  }
+  const document = toolkit.documents ? await readDocument(plan, target, pages, bound) : undefined
+  if (document !== undefined) {
+    const { text, note, image } = document
+    toolkit.notes.set(noted, { text: note, image })
+    return text
   }
   if (plan.imageBytes > 0 && isNamedLikeImage(target)) {
     const bytes = await readBytes(plan, target, plan.imageBytes, false, () => undefined)

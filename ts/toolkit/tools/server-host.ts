@@ -1,13 +1,12 @@
 /** What language servers need of the tools: files of the root, and programs in the sandbox. */
 import { extname, resolve } from 'node:path'
-import { grantedRoot, noteGrants } from '../../core/grants.js'
+import { grantedRoot } from '../../core/grants.js'
 import { startProcess } from '../../core/kept-process.js'
 import { call as callAddon, fileText } from '../../core/native.js'
 import { noVariables } from '../../core/network-guard/guard-network.js'
-import type { SandboxOptions } from '../../core/sandbox.js'
 import type { LanguageServers, ServerHost } from '../../language-servers/language-servers.js'
 import type { BoundToolOptions } from '../settings.js'
-import { type CallPlan, callPlan, type CallSettings, commandOf, commandSettings } from './call-plan.js'
+import { callPlan, type CallSettings, commandOf, commandSettings, confined } from './call-plan.js'
 
 /** The largest source file that a server is shown, in bytes. */
 const MAX_SOURCE_BYTES = 2_000_000
@@ -67,13 +66,4 @@ export function serverHost(servers: LanguageServers, bound: BoundToolOptions, ca
       )
     },
   }
-}
-
-/** The sandbox of a server: no network, and a limit of memory. */
-function confined(plan: CallPlan, memoryBytes: number): CallPlan {
-  const { network: _network, limits, ...sandbox } = plan.sandbox
-  const least = Math.min(memoryBytes, limits?.memoryBytes ?? Infinity)
-  const own: SandboxOptions = { ...sandbox, limits: { ...limits, memoryBytes: least } }
-  noteGrants(own, plan.rootDir)
-  return { ...plan, allowNetwork: false, sandbox: own }
 }

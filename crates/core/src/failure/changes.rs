@@ -6,6 +6,7 @@ use std::io::ErrorKind;
 use sha2::{Digest, Sha256};
 use toolwright_fs::FsErrorKind;
 use toolwright_ledger::Change;
+use toolwright_notebook::NotebookError;
 use toolwright_patch::{Detail, PatchError, Reading, ReplaceError};
 
 use super::{Failure, Unfinished};
@@ -67,6 +68,14 @@ pub(crate) fn patch_failed(path: &str, error: &PatchError) -> Failure {
         Detail::Number(number) => failure.with(name, number),
         Detail::Text(text) => failure.with(name, text),
     })
+}
+
+/// The cells of a notebook, after a patch, cannot be put back.
+pub(crate) fn cells_not_put_back(path: &str, error: &NotebookError) -> Failure {
+    let place = format!("{}: `{path}`: {error}", applied::FAILED);
+    Failure::new(Code::PatchFailed, applied::FAILED, place)
+        .with_hint(voice::CELLS)
+        .with("path", path)
 }
 
 /// A patch of several files that is malformed, or does not fit the file at `path`.

@@ -18,3 +18,6 @@ pub(crate) const ROOT_NOT_WRITABLE: &str = "No file was changed. A patch of seve
 pub(crate) const UNKNOWN_OPERATION: &str = "Use create, update or delete.";
 
 pub(crate) const NO_MEMORY: &str = "Give less at once, in several calls.";
+
+/// After a patch whose cells cannot be put back into a notebook.
+pub(crate) const CELLS: &str = "No file was changed. Keep the headers of cells as read shows them; a new cell begins with `# %% [code]` or `# %% [markdown]`, without a number.";
