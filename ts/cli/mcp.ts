@@ -30,6 +30,8 @@ sandbox.
   --unseen-changes <choice>
                        changes by others that a write would undo and that the client has not been shown: refuse
                        (default), tell, allow
+  --language-servers   add new problems to results of changes, and the tool lsp: by the language servers that
+                       are installed, in the sandbox
   --journal <journal>  record the calls: file:runs.db, or a path
   --http [port]        serve streamable HTTP on this machine instead (default: any free port), and print
                        the address and a token; TOOLWRIGHT_MCP_TOKEN sets the token
@@ -51,6 +53,7 @@ const options = {
   'allow-network': { type: 'boolean' },
   'max-output': { type: 'string' },
   'unseen-changes': { type: 'string' },
+  'language-servers': { type: 'boolean' },
   journal: { type: 'string' },
   http: { type: 'string' },
   json: { type: 'boolean' },
@@ -71,10 +74,12 @@ export async function mcp(args: string[]): Promise<number> {
     throw new UsageError('mcp: --json belongs to --http; without it, stdout has the messages of the protocol')
   const isReadOnly = values['read-only'] === true
   const allowNetwork = values['allow-network'] === true
+  const hasServers = values['language-servers'] === true
   const roots = (values.root ?? [currentDirectory()]).map(directory)
   const chosen = {
     roots: [...new Set(roots)],
-    tools: toolsOf(values.tools, isReadOnly, allowNetwork),
+    tools: [...toolsOf(values.tools, isReadOnly, allowNetwork), ...(hasServers ? ['lsp'] : [])],
+    hasLanguageServers: hasServers,
     isReadOnly,
     allow: (values.allow ?? []).map((rule) => ruleOf('--allow', rule, 'allow')),
     deny: (values.deny ?? []).map((rule) => ruleOf('--deny', rule, 'deny')),

@@ -1,5 +1,5 @@
 /** The place of one server of one root: at most one process, one check at a time, a start after each failure, and an end when it is idle. */
-import type { KeptProcess } from '../core/kept-process.js'
+import type { KeepOptions, KeptProcess } from '../core/kept-process.js'
 import type { LanguageServer } from './known-servers.js'
 import type { Problem } from './problems.js'
 import { ServerSession } from './server-session.js'
@@ -8,6 +8,9 @@ import { SourceFiles } from './source-files.js'
 /** How long a server is left alone after its first failure in a row, in milliseconds; twice as long after each further one. */
 const FIRST_REST_MS = 1_000
 const LONGEST_REST_MS = 300_000
+
+/** The input and output of a server, whose output waits in its pipe until it is read. */
+export const SERVER_IO: KeepOptions = { input: 'pipe', stderrApart: true, holds: true, headBytes: 0 }
 
 /** Starts the program of a server in the sandbox. */
 export type StartServer = (server: LanguageServer, signal: AbortSignal) => Promise<KeptProcess>

@@ -22,6 +22,7 @@ const titles: Record<string, string> = {
   process_read: 'Read the output of a program',
   process_write: 'Give input to a program',
   process_stop: 'Stop a program',
+  lsp: 'Ask a language server',
 }
 
 /** A tool as `registerTool` of the SDK takes it, besides its name. */

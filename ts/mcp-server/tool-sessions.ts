@@ -31,6 +31,8 @@ export interface ServerSettings {
   allowNetwork: boolean
   /** What happens to calls that would undo changes which the client has not been shown. @default 'refuse' */
   unseenChanges?: UnseenChanges | undefined
+  /** Whether language servers check changes. @default false */
+  hasLanguageServers?: boolean | undefined
   journal?: Journal | undefined
   /** The most bytes of one result. @default 50000 */
   maxOutputBytes?: number | undefined
@@ -61,7 +63,7 @@ export const offeredTools = [
 /** The tools if `--tools` names none. */
 export const defaultTools = ['read', 'grep', 'glob', 'write', 'edit', 'bash'] as const
 /** The tools that change nothing outside the session. */
-export const readOnlyTools: readonly string[] = ['read', 'grep', 'glob', 'todo', 'skill', 'repo_overview']
+export const readOnlyTools: readonly string[] = ['read', 'grep', 'glob', 'todo', 'skill', 'repo_overview', 'lsp']
 
 /** Tools that a session has only if the host passes them. */
 const extensionTools: readonly ContractTool[] = [repoOverviewTool as ContractTool, applyPatchTool as ContractTool, ...processTools]
@@ -86,7 +88,16 @@ export class ToolSessions {
 
   /** Opens a session on some of the roots, or on directories in them. */
   async open(workspace: readonly string[] = this.settings.roots): Promise<Session> {
-    const { tools, allow, deny, isReadOnly, journal, unseenChanges, maxOutputBytes: most = MAX_OUTPUT_BYTES } = this.settings
+    const {
+      tools,
+      allow,
+      deny,
+      isReadOnly,
+      journal,
+      unseenChanges,
+      hasLanguageServers,
+      maxOutputBytes: most = MAX_OUTPUT_BYTES,
+    } = this.settings
     const session = await createSession({
       workspace: [...workspace],
       manifest: { name: 'mcp', requires: this.#requires(), permissions: [...deny] },
@@ -98,6 +109,7 @@ export class ToolSessions {
       ...(isReadOnly ? { ceiling: { fs: { read: ['{workspace}/**', '{ad-hoc}/**'] } } } : {}),
       ...(journal === undefined ? {} : { journal }),
       ...(unseenChanges === undefined ? {} : { unseenChanges }),
+      ...(hasLanguageServers === true ? { languageServers: 'installed' as const } : {}),
     })
     this.#open.add(session)
     return session

@@ -17,6 +17,7 @@ import { ContractFailure, type Envelope, errorEnvelope, failureOf, outputEnvelop
 import type { ContractTool } from '../registry/contract-tool.js'
 import { changedFiles } from '../../journal/calls/patches-in-call.js'
 import type { SessionRecorder } from '../journal/session-recorder.js'
+import type { NotedFiles } from '../../language-servers/language-servers.js'
 import { CallObservers, type ObservedCall } from './call-observers.js'
 import { CallChanges } from './file-changes.js'
 import { attachOverwritten } from './overwritten-text.js'
@@ -244,6 +245,7 @@ export class SessionCalls {
     const changes = observed === undefined ? undefined : new CallChanges()
     let hasActed = false
     let waitedMs: number | undefined
+    let noted: NotedFiles | undefined
     const onWaited = (ms: number): void => void (waitedMs = (waitedMs ?? 0) + ms)
     const patches: ReportedPatch[] = []
     const onPatches = (some: readonly ReportedPatch[]): void => void patches.push(...some)
@@ -277,7 +279,8 @@ export class SessionCalls {
       })
       const execute = () => (builtIn ? tool.execute(copy, runtime) : tool.execute(ownCopyOf(copy), forgivingRuntime(runtime)))
       const make = (): Promise<unknown> => unlessAborted(Promise.resolve().then(execute), signal, GRACE_MS)
-      const { checkpoints } = this.#scope.host
+      const { checkpoints, languageServers } = this.#scope.host
+      noted = effect ? await languageServers?.before(tool.id, copy) : undefined
       const { returned, changed } =
         checkpoints !== undefined && effect ? await checkpoints.around(id, signal, make) : { returned: await make(), changed: [] }
       const { data, outcome } = await fitOutput(returned, limits, (text, limitBytes) =>
@@ -286,6 +289,9 @@ export class SessionCalls {
       envelope = attachOverwritten(outputEnvelope(data, performance.now() - start, outcome), before)
       if (tool.id === 'read') checkpoints?.noteRead((copy as { path?: unknown } | undefined)?.path, this.#scope.access.roots[0])
       if (tool.id === 'bash') checkpoints?.attach(envelope, changed)
+      const checked = noted
+      noted = undefined
+      await languageServers?.attach(envelope, checked, signal)
       const replaced =
         tell === undefined ? undefined : await askAfter(tell, { ...about, args: copy as typeof about.args, envelope: ownCopyOf(envelope) })
       if (replaced !== undefined) {
@@ -295,6 +301,7 @@ export class SessionCalls {
         envelope = outputEnvelope(fitted.data, performance.now() - start, fitted.outcome)
       }
     } catch (error) {
+      if (noted !== undefined) this.#scope.host.languageServers?.unchanged(noted)
       const { code, text } = outcomeOf(error, signal)
       envelope = errorEnvelope(code, fitError(text, limits.outputBytes), performance.now() - start)
       if (tell !== undefined && hasActed) await askAfter(tell, { ...about, args: copy as typeof about.args, envelope: ownCopyOf(envelope) })

@@ -23,6 +23,7 @@ import type { Approvals } from './approvals.js'
 import type { SessionCheckpoints } from './session-checkpoints.js'
 import type { SessionDirectory } from './session-directory.js'
 import type { SessionProcesses } from './session-processes.js'
+import type { SessionServers } from './session-servers.js'
 import type { SessionShell } from './shell.js'
 
 /** Restrictions on the processes of `bash` besides the session's capabilities. */
@@ -90,6 +91,8 @@ export interface Host {
   readonly onTimeout: 'stop' | 'background'
   /** Between which calls that change files are made. */
   readonly checkpoints: SessionCheckpoints | undefined
+  /** The language servers of the session and its subagents. */
+  readonly languageServers: SessionServers | undefined
   /** The files that the model has seen. */
   readonly seen: SeenFiles | undefined
   readonly watchdog: Watchdog | undefined

@@ -2,6 +2,7 @@ import type { ResultForm } from '../registry/model-tools.js'
 import { checked } from '../../core/options.js'
 import { checkAgentMeaning, unknownPermissions } from '../agents/compile-manifest.js'
 import { SessionCheckpoints } from '../call/session-checkpoints.js'
+import { SessionServers } from '../call/session-servers.js'
 import type { MakeCheck } from '../call/argument-checks/argument-checks.js'
 import type { RegisteredTool } from '../call/run-call.js'
 import type { Host, Scope } from '../call/scope.js'
@@ -11,7 +12,7 @@ import { findShell } from '../call/shell.js'
 import { SeenFiles } from '../../journal/seen-files.js'
 import { SESSION_NODE } from '../journal/session-recorder.js'
 import { McpServers } from '../mcp/mcp-servers.js'
-import { loadContractAddon, variablesOf } from '../permissions/session-capabilities.js'
+import { type ContractAddon, loadContractAddon, variablesOf } from '../permissions/session-capabilities.js'
 import { realDirectory } from '../permissions/workspace-roots.js'
 import type { ContractTool } from '../registry/contract-tool.js'
 import type { RequirementSet, SessionRequirements } from '../registry/requirements.js'
@@ -55,8 +56,10 @@ export async function planSession(id: string, options: ParsedOptions, openChild:
   const parent = lineage?.parent
   // A subagent keeps the provider of its caller, whose access covers that provider's host alone.
   const provider = parent === undefined ? chooseProvider(id, host.webSearch) : parent.web.provider
-  const { tools, isChosen } = planTools(options, provider, lineage)
   const addon = await loadContractAddon()
+  // Subagents share those of their parent.
+  const languageServers = parent === undefined ? serversOf(addon, directories.roots, options) : parent.host.languageServers
+  const { tools, isChosen } = planTools(options, provider, lineage, languageServers)
   if (parent === undefined) {
     checkAgentMeaning(addon, manifest.agents ?? [], variablesOf(directories), realDirectory, tools)
   }
@@ -72,7 +75,7 @@ export async function planSession(id: string, options: ParsedOptions, openChild:
     const shell = parent?.host.shell ?? checked('createSession', () => findShell(options.shell, writable))
     const place = lineage?.place ?? { runId: id, nodeId: SESSION_NODE, base: SESSION_NODE }
     const self: ParentSession = {
-      host: planHost(id, options, shell, place, lineage !== undefined),
+      host: planHost(id, options, shell, place, lineage !== undefined, languageServers),
       access,
       web: { ...(parent?.web ?? callCounters(limits)), provider, effective: policy.expanded() as RequirementSet[] },
       skills,
@@ -104,12 +107,21 @@ export async function planSession(id: string, options: ParsedOptions, openChild:
   }
 }
 
+function serversOf(
+  addon: ContractAddon,
+  roots: readonly string[],
+  { languageServers, sandbox }: ParsedOptions,
+): SessionServers | undefined {
+  return languageServers && new SessionServers(languageServers, { addon, roots, sandbox })
+}
+
 function planHost(
   sessionId: string,
   options: ParsedOptions,
   shell: Host['shell'],
   { runId, nodeId }: ParentSession['place'],
   isChild: boolean,
+  languageServers: SessionServers | undefined,
 ): Host {
   const { manifest, limits, sandbox, onTimeout, watchdog, before, after, onRule, host, headless } = options
   const checkpoints = options.checkpoints && new SessionCheckpoints(options.checkpoints)
@@ -135,6 +147,7 @@ function planHost(
     shell,
     onTimeout,
     checkpoints,
+    languageServers,
     seen,
     watchdog,
     before,

@@ -5,6 +5,8 @@ import { type ContractTool, copyTool, hasSideEffect, lockedId } from '../registr
 import { chooseTools } from '../registry/tool-choice.js'
 import type { ShellName } from '../registry/tool-runtime.js'
 import { isLockedToolId } from '../registry/tool-ids.js'
+import type { SessionServers } from '../call/session-servers.js'
+import { lspTool } from '../tools/lsp.js'
 import { bashDescription } from '../tools/bash.js'
 import { lockedTools } from '../tools/built-in-tools.js'
 import { webSearchTool } from '../tools/web.js'
@@ -19,8 +21,13 @@ export interface ToolPlan {
 }
 
 /** Registers the tools of a session: the built-in ones and those of the options, as far as the host and the parent have them. */
-export function planTools(options: ParsedOptions, provider: WebSearchProvider | undefined, lineage: Lineage | undefined): ToolPlan {
-  const { tools, isChosen } = checked('createSession', () => registerTools(options))
+export function planTools(
+  options: ParsedOptions,
+  provider: WebSearchProvider | undefined,
+  lineage: Lineage | undefined,
+  servers: SessionServers | undefined,
+): ToolPlan {
+  const { tools, isChosen } = checked('createSession', () => registerTools(options, servers))
   // The tool requires the host of the session's own provider.
   const withProvider = tools.map((tool) => (tool.id === 'web_search' ? Object.freeze<ContractTool>(webSearchTool(provider)) : tool))
   return { tools: withProvider.filter(({ id }) => isInherited(id, lineage)), isChosen }
@@ -44,9 +51,10 @@ export function registeredTool(tool: ContractTool, makeCheck: MakeCheck): Regist
   return { tool, check: makeCheck(tool.id, tool.parameters, builtIn), effect: hasSideEffect(tool), builtIn }
 }
 
-function registerTools({ tools, manifest }: ParsedOptions): ToolPlan {
+function registerTools({ tools, manifest }: ParsedOptions, servers: SessionServers | undefined): ToolPlan {
   const byId = new Map(lockedTools.map((tool) => [tool.id, tool]))
-  for (const tool of tools.own.map(copyTool)) {
+  const ofServers = servers === undefined ? [] : [lspTool(servers) as ContractTool]
+  for (const tool of [...ofServers, ...tools.own].map(copyTool)) {
     if (isLockedToolId(tool.id)) throw lockedId(tool.id)
     if (byId.has(tool.id)) throw invalid(`Two tools have the id ${tool.id}. Rename one of them.`)
     byId.set(tool.id, tool)

@@ -1,4 +1,5 @@
 import type { LanguageModel } from 'ai'
+import { type LanguageServerOptions, parseLanguageServers } from '../../language-servers/options.js'
 import { checkCheckpoints, checkJournal } from '../../journal/checks.js'
 import type { Checkpoints } from '../../journal/checkpoints/checkpoints.js'
 import type { Journal } from '../../journal/journal.js'
@@ -156,6 +157,12 @@ export interface SessionOptions {
    * once as `stale`, with the changes in the text. Each session has seen its own files, and so has each subagent. @default 'refuse'
    */
   unseenChanges?: UnseenChanges | undefined
+  /**
+   * Language servers in the sandbox, as for `createTools`: results of `write`, `edit` and `apply_patch` have new problems as notes, and the session
+   * and its subagents have the tool `lsp`. Servers know the first directory of the workspace, and write a home of their own alone.
+   * On Linux only. @default none
+   */
+  languageServers?: 'installed' | LanguageServerOptions | undefined
   /** The journal in which calls are recorded, from `openJournal`. */
   journal?: Journal | undefined
   /** Called when a call begins, and again at its end, before the model gets the outcome. */
@@ -233,6 +240,7 @@ const checks = {
   onTimeout: optional(oneOf('stop', 'background'), 'stop'),
   checkpoints: optional(checkCheckpoints),
   unseenChanges: optional(unseenChanges, 'refuse'),
+  languageServers: optional(parseLanguageServers),
 }
 
 /** The options of a session, checked, copied and with their defaults. */

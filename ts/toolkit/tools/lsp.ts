@@ -1,11 +1,9 @@
 import { z } from 'zod'
-import { ToolError } from '../../core/errors.js'
 import { isWithin } from '../../core/near-paths.js'
 import { invalid } from '../../core/options.js'
-import { RequestRefused } from '../../language-servers/connection.js'
 import type { LanguageServers } from '../../language-servers/language-servers.js'
 import { type LspAction, lspActions } from '../../language-servers/queries.js'
-import { ServerRests } from '../../language-servers/server-slot.js'
+import { serverError } from '../../language-servers/server-error.js'
 import { type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
 import { type CallSettings, pathText } from './call-plan.js'
@@ -66,25 +64,8 @@ async function ask(
   const signal = call.signal === undefined ? limit : AbortSignal.any([limit, call.signal])
   const late = servers.takeLate()
   const answer = await servers.ask({ action, path: target, line, symbol }, host, signal).catch((error: unknown) => {
-    throw serverError(error, limit)
+    call.signal?.throwIfAborted()
+    throw serverError(error, limit, ASK_MS) ?? error
   })
   return late === undefined ? answer : `${answer}\n${late}`
-}
-
-/** A failure of a server, for a model. */
-function serverError(error: unknown, limit: AbortSignal): unknown {
-  const code = 'TOOL_LANGUAGE_SERVER_FAILED'
-  if (error instanceof ServerRests) {
-    const hint = `It is started again by a call after ${Math.max(Math.ceil(error.restMs / 1_000), 1)} s. Until then, use grep, or run the compiler.`
-    return new ToolError({ code, summary: `The language server has failed: ${error.message}`, hint, cause: error })
-  }
-  if (limit.aborted) {
-    const hint = 'It may be reading the project: call again in a moment, or use grep.'
-    return new ToolError({ code, summary: `The language server has not answered in ${ASK_MS / 1_000} s`, hint, cause: error })
-  }
-  if (error instanceof RequestRefused) {
-    const hint = 'Give another symbol or file, or use grep.'
-    return new ToolError({ code, summary: `The language server has refused this: ${error.message}`, hint, cause: error })
-  }
-  return error
 }
