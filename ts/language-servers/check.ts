@@ -35,8 +35,8 @@ export interface CheckedFiles {
   dependents: readonly string[]
   /** How many of the dependents come before the first answer. */
   near: number
-  /** Whether the far ones are still to be checked. Otherwise they are left to the next check. */
-  goesOn(): boolean
+  /** Aborts when another check waits: the far ones are left to it. */
+  isWaitedFor: AbortSignal
   read(path: string): Promise<string | undefined>
 }
 
@@ -48,82 +48,157 @@ const AT_ONCE = 8
 /**
  * Checks files, and notes in `check` what it finds.
  *
+ * What is new is a difference of two states of the server: in the texts of before, and in those of now. What is known of a file from
+ * an earlier check stands for the first. The near files come before all others, so a server that has just started answers of them first.
+ *
  * @param known what is known of files from earlier checks, and becomes known.
  * @param onNear hears that the near files were checked.
  * @returns the files that are left to the next check. What is known of them is of before this one.
  */
 export async function runCheck(
   session: ServerSession,
-  { changes, dependents, near, goesOn, read }: CheckedFiles,
+  files: CheckedFiles,
   known: Map<string, Problem[]>,
   check: Check,
   signal: AbortSignal,
   onNear: () => void,
 ): Promise<string[]> {
-  const changed = changes.filter(({ after }) => after !== undefined).map(({ path }) => path)
-  check.left = changed.length + dependents.length
-  // What was there before is asked for in the texts of before.
-  for (const { path, before } of changes) session.setText(path, before)
-  for (const { path, before } of changes) if (before === undefined) known.set(path, [])
-  const others = await open(session, dependents, read)
-  const files = [...changed, ...others]
-  check.left = files.length
-  await inTurns(
-    files.filter((path) => !known.has(path)),
-    async (path) => void known.set(path, await session.problems(path, signal)),
-  )
-  const spoken = new Map(session.publishedPaths().map((path) => [path, session.publishedOf(path) ?? []]))
-  session.changed(
-    changes.map(({ path, before, after }) => ({ path, kind: before === undefined ? 'made' : after === undefined ? 'removed' : 'changed' })),
-  )
-  for (const { path, after } of changes) {
-    session.setText(path, after)
-    if (after === undefined) known.delete(path)
-    else session.saved(path)
-  }
-  const look = async (path: string): Promise<void> => {
-    // What a server says by itself of a file that has not changed is known when it has nothing more to say.
-    const isAsked = session.pulls || changed.includes(path)
-    note(path, isAsked ? await session.problems(path, signal) : (session.publishedOf(path) ?? known.get(path) ?? []))
-    check.checked += 1
-    check.left -= 1
-  }
-  const note = (path: string, now: Problem[]): void => {
-    const problems = newProblems(now, known.get(path) ?? spoken.get(path) ?? [])
-    known.set(path, now)
-    if (problems.length > 0) check.found.push({ path, problems })
-  }
-  const first = changed.length + Math.min(near, others.length)
-  await inTurns(files.slice(0, changed.length), look)
-  if (!session.pulls) await session.quiet(QUIET_MS, signal)
-  await inTurns(files.slice(changed.length, first), look)
-  check.hasNear = true
+  const running = new RunningCheck(session, files, known, check, signal)
+  await running.checkNear()
   onNear()
-  const left: string[] = []
-  await inTurns(files.slice(first), async (path) => {
-    if (goesOn()) await look(path)
-    else left.push(path)
-  })
-  // A server that speaks by itself speaks of files that were not asked for.
-  if (session.pulls) return left
-  for (const path of session.publishedPaths()) {
-    const now = session.publishedOf(path)
-    const isOther = !files.includes(path) && !changes.some((change) => change.path === path)
-    if (now !== undefined && isOther) note(path, now)
-  }
-  return left
+  return running.checkFar()
 }
 
-/** Shows the server the texts of files that it does not have open. @returns those that can be read. */
-async function open(session: ServerSession, paths: readonly string[], read: CheckedFiles['read']): Promise<string[]> {
-  const opened: string[] = []
-  await inTurns(paths, async (path) => {
-    const text = session.textOf(path) ?? (await read(path))
-    if (text === undefined) return
-    session.setText(path, text)
-    opened.push(path)
-  })
-  return paths.filter((path) => opened.includes(path))
+class RunningCheck {
+  readonly #session: ServerSession
+  readonly #files: CheckedFiles
+  readonly #known: Map<string, Problem[]>
+  readonly #check: Check
+  #signal: AbortSignal
+  /** The changed files that are there. */
+  readonly #changed: readonly string[]
+  /** What a server that speaks by itself had said before the change. */
+  #spoken = new Map<string, Problem[]>()
+
+  constructor(session: ServerSession, files: CheckedFiles, known: Map<string, Problem[]>, check: Check, signal: AbortSignal) {
+    this.#session = session
+    this.#files = files
+    this.#known = known
+    this.#check = check
+    this.#signal = signal
+    this.#changed = files.changes.filter(({ after }) => after !== undefined).map(({ path }) => path)
+    check.left = this.#changed.length + files.dependents.length
+  }
+
+  async checkNear(): Promise<void> {
+    const { changes, dependents, near, read } = this.#files
+    const session = this.#session
+    for (const { path, before } of changes) {
+      session.setText(path, before)
+      if (before === undefined) this.#known.set(path, [])
+    }
+    const others = await this.#opened(dependents.slice(0, near), read)
+    await this.#learn([...this.#changed, ...others])
+    this.#spoken = new Map(session.publishedPaths().map((path) => [path, session.publishedOf(path) ?? []]))
+    session.changed(
+      changes.map(({ path, before, after }) => ({
+        path,
+        kind: before === undefined ? 'made' : after === undefined ? 'removed' : 'changed',
+      })),
+    )
+    this.#showNow()
+    for (const { path, after } of changes) {
+      if (after === undefined) this.#known.delete(path)
+      else session.saved(path)
+    }
+    await inTurns(this.#changed, (path) => this.#look(path))
+    if (!session.pulls) await session.quiet(QUIET_MS, this.#signal)
+    await inTurns(others, (path) => this.#look(path))
+    this.#check.hasNear = true
+  }
+
+  /** Checks the other files as long as nobody waits for the server. */
+  async checkFar(): Promise<string[]> {
+    const { changes, dependents, near, isWaitedFor, read } = this.#files
+    const session = this.#session
+    const far = !isWaitedFor.aborted ? await this.#opened(dependents.slice(near), read) : dependents.slice(near)
+    this.#signal = AbortSignal.any([this.#signal, isWaitedFor])
+    if (!isWaitedFor.aborted && far.some((path) => !this.#known.has(path))) {
+      for (const { path, before } of changes) session.setText(path, before)
+      await this.#unlessWaitedFor(() => this.#learn(far))
+      this.#showNow()
+    }
+    const left: string[] = []
+    await inTurns(far, async (path) => {
+      const isLooked = this.#known.has(path) && (await this.#unlessWaitedFor(() => this.#look(path)))
+      if (!isLooked) left.push(path)
+    })
+    if (!session.pulls) this.#takeSpoken()
+    return left
+  }
+
+  /** Does a work on far files. @returns whether it was done: another check that waits ends it. */
+  async #unlessWaitedFor(work: () => Promise<void>): Promise<boolean> {
+    const { isWaitedFor } = this.#files
+    if (isWaitedFor.aborted) return false
+    try {
+      await work()
+      return true
+    } catch (error) {
+      if (isWaitedFor.aborted) return false
+      throw error
+    }
+  }
+
+  /** Shows the server the texts of now. */
+  #showNow(): void {
+    for (const { path, after } of this.#files.changes) this.#session.setText(path, after)
+  }
+
+  /** Asks for what is not known of files yet. */
+  async #learn(paths: readonly string[]): Promise<void> {
+    const unknown = paths.filter((path) => !this.#known.has(path))
+    await inTurns(unknown, async (path) => {
+      this.#known.set(path, await this.#session.problems(path, this.#signal))
+    })
+  }
+
+  async #look(path: string): Promise<void> {
+    // What a server says by itself of a file that has not changed is known when it has nothing more to say.
+    const isAsked = this.#session.pulls || this.#changed.includes(path)
+    const said = this.#session.publishedOf(path) ?? this.#known.get(path) ?? []
+    this.#note(path, isAsked ? await this.#session.problems(path, this.#signal) : said)
+    this.#check.checked += 1
+    this.#check.left -= 1
+  }
+
+  #note(path: string, now: Problem[]): void {
+    const problems = newProblems(now, this.#known.get(path) ?? this.#spoken.get(path) ?? [])
+    this.#known.set(path, now)
+    if (problems.length > 0) this.#check.found.push({ path, problems })
+  }
+
+  /** A server that speaks by itself speaks of files that were not asked for. */
+  #takeSpoken(): void {
+    const { changes, dependents } = this.#files
+    const own = new Set([...changes.map(({ path }) => path), ...dependents])
+    for (const path of this.#session.publishedPaths()) {
+      const now = this.#session.publishedOf(path)
+      if (now !== undefined && !own.has(path)) this.#note(path, now)
+    }
+  }
+
+  /** Shows the server the texts of files that it does not have open. @returns those that can be read. */
+  async #opened(paths: readonly string[], read: CheckedFiles['read']): Promise<string[]> {
+    const opened = new Set<string>()
+    await inTurns(paths, async (path) => {
+      const text = this.#session.textOf(path) ?? (await read(path))
+      if (text === undefined) return void (this.#check.left -= 1)
+      this.#session.setText(path, text)
+      opened.add(path)
+    })
+    return paths.filter((path) => opened.has(path))
+  }
 }
 
 /** Does something with each, some at once, in their order. */

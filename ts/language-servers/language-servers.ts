@@ -156,7 +156,7 @@ export class LanguageServers {
     let onNear: () => void = () => undefined
     const near = new Promise<void>((resolve) => void (onNear = resolve))
     const whole = slot
-      .run(host.start, (session) => this.#run(slot, session, files, host, check, onNear))
+      .run(host.start, (session, isWaitedFor) => this.#run({ slot, session, isWaitedFor }, files, host, check, onNear))
       .finally(() => release(slot, files.keys()))
     // What comes after the answer is told with the next one.
     let isAnswered = false
@@ -184,8 +184,7 @@ export class LanguageServers {
   }
 
   async #run(
-    slot: ServerSlot,
-    session: ServerSession,
+    { slot, session, isWaitedFor }: { slot: ServerSlot; session: ServerSession; isWaitedFor: AbortSignal },
     files: ReadonlyMap<string, string | undefined>,
     host: ServerHost,
     check: Check,
@@ -211,7 +210,7 @@ export class LanguageServers {
         changes,
         dependents,
         near: Math.min(found.near, MAX_NEAR),
-        goesOn: () => slot.isAlone,
+        isWaitedFor,
         read: (path) => host.read(path),
       },
       slot.known,

@@ -41,6 +41,8 @@ export class ServerSlot {
   #current: ServerSession | undefined
   #turn: Promise<unknown> = Promise.resolve()
   #waiting = 0
+  /** Aborts when somebody waits behind the work that goes on. */
+  #isWaitedFor = new AbortController()
   #idle: ReturnType<typeof setTimeout> | undefined
   #failures = 0
   #failure: { why: string; untilMs: number } | undefined
@@ -52,19 +54,16 @@ export class ServerSlot {
     this.#idleMs = idleMs
   }
 
-  /** Whether nobody waits behind the work that goes on. */
-  get isAlone(): boolean {
-    return this.#waiting <= 1
-  }
-
   /**
    * Does a work with the server, after all works before it.
    *
+   * @param work its signal aborts when another work waits.
    * @throws {ServerRests} if the server has failed, now or shortly before.
    */
-  async run<T>(start: StartServer, work: (session: ServerSession) => Promise<T>): Promise<T> {
+  async run<T>(start: StartServer, work: (session: ServerSession, isWaitedFor: AbortSignal) => Promise<T>): Promise<T> {
     clearTimeout(this.#idle)
     this.#waiting += 1
+    this.#isWaitedFor.abort()
     const before = this.#turn
     const mine = (async () => {
       await before.catch(() => undefined)
@@ -79,7 +78,7 @@ export class ServerSlot {
     }
   }
 
-  async #work<T>(start: StartServer, work: (session: ServerSession) => Promise<T>): Promise<T> {
+  async #work<T>(start: StartServer, work: (session: ServerSession, isWaitedFor: AbortSignal) => Promise<T>): Promise<T> {
     this.#closing.signal.throwIfAborted()
     const rest = (this.#failure?.untilMs ?? 0) - performance.now()
     if (this.#failure !== undefined && rest > 0) throw new ServerRests(this.#failure.why, rest)
@@ -89,7 +88,9 @@ export class ServerSlot {
       const started = session
       const result = await started.use(async () => {
         await started.ready()
-        return work(started)
+        this.#isWaitedFor = new AbortController()
+        if (this.#waiting > 1) this.#isWaitedFor.abort()
+        return work(started, this.#isWaitedFor.signal)
       })
       if (started.failed === undefined) this.#failures = 0
       return result
