@@ -68,7 +68,8 @@ function wholeOf(root: string): Problems {
   return count([...stdout.matchAll(/^(\S+)\(\d+,\d+\): error (TS\d+)/gmu)].map(([, path, code]) => `${path} ${code}`))
 }
 
-const toldIn = (text: string): string[] => [...text.matchAll(/^(\S+):\d+: (?:error|warning) (TS\d+):/gmu)].map(([, path, code]) => `${path} ${code}`)
+const toldIn = (text: string): string[] =>
+  [...text.matchAll(/^(\S+):\d+: (?:error|warning) (TS\d+):/gmu)].map(([, path, code]) => `${path} ${code}`)
 
 const sources = (root: string): string[] =>
   readdirSync(join(root, 'ts'), { recursive: true, encoding: 'utf8' })

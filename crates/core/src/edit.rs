@@ -116,7 +116,7 @@ impl Change<'_> {
                 let replaced = toolwright_patch::replace(content, old, new, all, limit_bytes)
                     .map_err(|error| match error {
                         ReplaceError::NotFound { .. } if is_binary(content) => {
-                            files::binary_file(path, content.len() as u64).into()
+                            files::binary_file(path, content.len() as u64, content).into()
                         }
                         error => changes::not_replaced(path, &error),
                     })?;

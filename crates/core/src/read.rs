@@ -38,7 +38,7 @@ impl ReadInput<'_> {
             return Ok(bytes);
         }
         if is_binary(&bytes) {
-            return Err(files::binary_file(self.path, bytes.len() as u64).into());
+            return Err(files::binary_file(self.path, bytes.len() as u64, &bytes).into());
         }
         let Some(order) = ByteOrder::of(&bytes) else { return Ok(bytes) };
         let text = text_of(&bytes, order);
@@ -102,7 +102,7 @@ impl ReadLinesInput<'_> {
         let root = self.root.open()?;
         let lines = toolwright_fs::read_lines(&root, self.path, self.lines, cancel)?;
         if lines.is_binary {
-            return Err(files::binary_file(self.path, lines.file_bytes).into());
+            return Err(files::binary_file(self.path, lines.file_bytes, &[]).into());
         }
         Ok(lines)
     }

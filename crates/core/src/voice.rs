@@ -21,7 +21,7 @@ pub(crate) mod stores;
 pub(crate) mod usage;
 
 use toolwright_exec::{Connection, GitReport};
-pub use toolwright_patch_voice::{applied, files, patches};
+pub use toolwright_patch_voice::{applied, binary, files, patches};
 
 /// Where a model calls from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

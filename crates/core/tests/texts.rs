@@ -64,7 +64,7 @@ fn file_operations() {
             writeln!(texts, "  session: {}", session.hint).unwrap();
         }
     }
-    writeln!(texts, "{}", files::binary_file("a.png", 12).message()).unwrap();
+    writeln!(texts, "{}", files::binary_file("a.png", 12, &[]).message()).unwrap();
     insta::assert_snapshot!(texts);
 }
 

@@ -4,9 +4,6 @@ use toolwright_fs::{
     FileKind, FsError, FsErrorKind, NAME_DESCRIPTOR, PUT_BACK, SYNC_DIRECTORY, WRITE_IN_PLACE,
 };
 
-/// After an attempt to read a binary file.
-pub const BINARY: &str = "Only text can be read; look at it with a command that knows its format.";
-
 /// After an attempt to write the whole of an output beside it.
 pub const OUTPUT_NOT_KEPT: &str = "Ask for less output at once.";
 

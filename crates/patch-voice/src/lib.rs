@@ -5,5 +5,6 @@
 //! of the sandbox, which cannot use that crate.
 
 pub mod applied;
+pub mod binary;
 pub mod files;
 pub mod patches;

@@ -126,7 +126,7 @@ impl Target {
         let mut range = self.file.read_range(offset, limit_bytes, cancel).map_err(in_session)?;
         if range.is_binary {
             let path = self.file.display_path();
-            return Err(files::binary_file(path, range.file_bytes).into());
+            return Err(files::binary_file(path, range.file_bytes, &[]).into());
         }
         if range.is_lossy {
             range.bytes = String::from_utf8_lossy(&range.bytes).into_owned().into_bytes();

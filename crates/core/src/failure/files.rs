@@ -67,13 +67,13 @@ fn code_of(error: &FsError) -> Option<Code> {
     })
 }
 
-/// A file that was to be read as text and is binary.
+/// A file that was to be read as text and is binary. `head`: its first bytes, as far as they are known.
 #[must_use]
-pub fn binary_file(display_path: &str, bytes: u64) -> Failure {
+pub fn binary_file(display_path: &str, bytes: u64, head: &[u8]) -> Failure {
     let summary = format!("Binary file ({bytes} bytes)");
     let place = format!("{summary}: `{display_path}`");
     Failure::new(Code::FileBinary, summary, place)
-        .with_hint(voice::files::BINARY)
+        .with_hint(voice::binary::hint(display_path, head))
         .with("path", display_path)
         .with("bytes", bytes)
 }
