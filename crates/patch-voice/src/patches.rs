@@ -12,6 +12,25 @@ pub fn escaped_hint(patch: &str) -> Option<&'static str> {
     )
 }
 
+/// After a diff that does not fit its file; `None` where it names that file, or none.
+#[must_use]
+pub fn other_file_hint(diff: &str, path: &str, error: &PatchError) -> Option<String> {
+    if !matches!(error, PatchError::StaleContext(_)) {
+        return None;
+    }
+    let name = diff.lines().find_map(|line| line.strip_prefix("+++ "))?;
+    let name = name.split('\t').next().unwrap_or_default().trim();
+    let name = name.strip_prefix("b/").unwrap_or(name);
+    let is_end_of = |end: &str, whole: &str| {
+        whole.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+    };
+    let is_other = !name.is_empty() && !is_end_of(name, path) && !is_end_of(path, name);
+    is_other.then(|| {
+        let name: String = name.chars().filter(|letter| !letter.is_control()).take(200).collect();
+        format!("The diff names `{name}`: if that file is meant, give it as the path.")
+    })
+}
+
 /// After a patch that was refused.
 #[must_use]
 pub fn hint(error: &PatchError) -> Cow<'static, str> {
@@ -166,6 +185,9 @@ fn after_stale_context(stale: &Stale) -> Cow<'static, str> {
             )
             .into();
     }
+    if stale.numbered {
+        return "Leave out the numbers in front of the lines: they are not in the file.".into();
+    }
     if stale.spacing {
         return "Copy the line from the file with exactly its spaces and tabs.".into();
     }
@@ -216,6 +238,9 @@ fn unlike(difference: &Difference) -> &'static str {
         }
         Difference::Character { .. } => {
             "Nothing was changed. Write old_string with the characters of the file, or choose a part of it without them."
+        }
+        Difference::Numbers => {
+            "Nothing was changed. Leave out the numbers in front of the lines, in both texts: they are not in the file."
         }
         Difference::Escapes | Difference::Escaped => {
             "Nothing was changed. Write line ends, tabs, quotes and backslashes in both texts as the file has them."

@@ -5,6 +5,7 @@ use std::fmt;
 use crate::excerpt::{difference, excerpt, quoted};
 use crate::hunk::{BodyLine, Hunk, old_lines};
 use crate::lines::{Lines, reads_as};
+use crate::numbered::without_number;
 use crate::spacing::Spacing;
 
 /// A hunk whose context or removed lines are not in the file, compared with the most similar place.
@@ -32,6 +33,8 @@ pub struct Stale {
     pub lines: usize,
     /// Whether the two lines differ in white space only.
     pub spacing: bool,
+    /// Whether the file has the expected line without the number that is in front of it.
+    pub numbered: bool,
     /// The file line at which the new lines of the hunk already are.
     pub done_at: Option<usize>,
 }
@@ -63,6 +66,9 @@ impl Stale {
             .is_some_and(|actual| text.split_whitespace().eq(actual.split_whitespace()));
         let ahead = hunk.ranges.new_start.saturating_sub(1);
         let done_at = [near, at, ahead].into_iter().find(|&at| is_done(file, body, at));
+        let has = |text: &str| {
+            (0..file.len()).any(|at| file.get(at).is_some_and(|line| reads_as(line.text, text)))
+        };
         Self {
             hunk: hunk.number,
             header: excerpt(hunk.header),
@@ -75,7 +81,8 @@ impl Stale {
             old_lines: old_lines(body).count(),
             lines: file.len(),
             spacing,
-            done_at: done_at.map(|at| at + 1),
+            numbered: without_number(text).is_some_and(has),
+            done_at: done_at.or_else(|| only_done(file, body)).map(|at| at + 1),
         }
     }
 }
@@ -86,6 +93,32 @@ fn is_done(file: &Lines<'_>, body: &[BodyLine<'_>], at: usize) -> bool {
         && body.iter().filter(|line| line.is_new()).zip(at..).all(|(line, at)| {
             file.get(at).is_some_and(|file_line| reads_as(file_line.text, line.text))
         })
+}
+
+/// The only place of the new lines of the hunk. A few letters are anywhere.
+fn only_done(file: &Lines<'_>, body: &[BodyLine<'_>]) -> Option<usize> {
+    const MIN: usize = 8;
+    /// The most lines that are compared.
+    const MAX_WORK: usize = 200_000;
+    let has_changed = body.iter().any(|line| line.is_new() && !line.is_old());
+    let letters: usize =
+        body.iter().filter(|line| line.is_new()).map(|line| line.text.trim().len()).sum();
+    if !has_changed || letters < MIN {
+        return None;
+    }
+    let new: Vec<&str> = body.iter().filter(|line| line.is_new()).map(|line| line.text).collect();
+    let (mut only, mut work) = (None, MAX_WORK);
+    for at in 0..(file.len() + 1).saturating_sub(new.len()) {
+        let same = |(line, text): &(usize, &&str)| {
+            file.get(*line).is_some_and(|line| reads_as(line.text, text))
+        };
+        let matching = (at..).zip(&new).take_while(same).count();
+        work = work.checked_sub(matching + 1)?;
+        if matching == new.len() && only.replace(at).is_some() {
+            return None;
+        }
+    }
+    only
 }
 
 impl fmt::Display for Stale {

@@ -5,7 +5,7 @@ use crate::encoded::{apply_parsed, is_binary};
 use crate::error::{HeaderLine, PatchError};
 use crate::excerpt::excerpt;
 use crate::files_error::FilesError;
-use crate::headers::PatchText;
+use crate::headers::{PatchText, is_name_pair};
 use crate::hunk::Patch;
 use crate::{conflicts, envelope, sections, unified};
 
@@ -182,7 +182,12 @@ pub fn apply_diff(old: &[u8], diff: &str, mode: DiffMode) -> Result<Applied, Pat
     if mode == DiffMode::Create {
         return create(&lines);
     }
-    let (patch, next) = sections::parse(&lines, 0)?;
+    // The names of a unified diff say nothing that is not known.
+    let start = match (lines.text(0), lines.text(1)) {
+        (Some(old), Some(new)) if is_name_pair(old, new) => 2,
+        _ => 0,
+    };
+    let (patch, next) = sections::parse(&lines, start)?;
     if let Some(line) = lines.text(next) {
         let header = HeaderLine::new(next, line);
         let names = line.starts_with(sections::MARK);

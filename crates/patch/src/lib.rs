@@ -87,6 +87,7 @@ mod line_feeds;
 mod lines;
 mod lost_space;
 mod newline;
+mod numbered;
 mod parse;
 mod placement;
 mod replace;

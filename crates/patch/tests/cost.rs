@@ -8,7 +8,9 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use toolwright_patch::{Applied, DiffMode, PatchError, apply, apply_diff, parse_patch};
+use toolwright_patch::{
+    Applied, DiffMode, PatchError, ReplaceError, apply, apply_diff, parse_patch, replace,
+};
 
 /// Far more than a linear run takes in a debug build, far less than a quadratic one.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -202,6 +204,25 @@ fn sections_that_update_one_file_are_bounded() {
         if let Ok(files) = files {
             assert_eq!(files[0].apply(file.as_bytes()).unwrap().hunks, 100);
         }
+        assert!(start.elapsed() < LIMIT, "{:?}", start.elapsed());
+    }
+}
+
+/// What explains that a text is not there reads it in a dozen ways.
+#[test]
+fn a_text_of_the_largest_size_that_is_not_there() {
+    let file = "const a = \"b &amp; c\"; // \\n and 'more'\n".repeat(8 << 20 >> 6);
+    for old in [
+        "let a = \"b &amp; c\"; // \\n and 'more'\n".repeat(10 << 20 >> 6),
+        "let a = \"b & c\";\t'more' \\\\ \u{e9}\n".repeat(10 << 20 >> 6),
+        "1\tlet a\n".repeat(1 << 20),
+        "\\n".repeat(5 << 20),
+        "x".repeat(10 << 20),
+        "let a = \"b & c\";\t'more' \\\\ \u{e9}\n".repeat(1 << 20 >> 6),
+    ] {
+        let start = Instant::now();
+        let failed = replace(file.as_bytes(), &old, "x", false, 64 << 20);
+        assert!(matches!(failed, Err(ReplaceError::NotFound { .. })));
         assert!(start.elapsed() < LIMIT, "{:?}", start.elapsed());
     }
 }

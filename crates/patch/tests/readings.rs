@@ -101,3 +101,28 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn numbers_of_lines_are_named() {
+    let file = b"import a\n\nconst b = 1\nlast\n";
+    for old in ["     3\tconst b = 1", "3: const b = 1\n4: last", "1|import a\n\n3|const b = 1"] {
+        let error = replace(file, old, "x", false, 1000).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("without the numbers in front of the lines"), "{old:?}: {text}");
+    }
+    // What has such numbers itself is found as it is.
+    assert!(replace(b"1: a\n2: b\n", "2: b", "x", false, 1000).is_ok());
+}
+
+#[test]
+fn marks_of_letters_are_named() {
+    for (file, old, says) in [
+        ("cafe\u{301} au lait", "caf\u{e9}", "expected U+00E9, found a letter and U+0301"),
+        ("caf\u{e9} au lait", "cafe\u{301}", "expected a letter and U+0301, found U+00E9"),
+        ("caf\u{e9} au lait", "cafe au", "expected U+0065, found U+00E9"),
+        ("\u{c9}TAT", "ETAT", "expected U+0045, found U+00C9"),
+    ] {
+        let text = replace(file.as_bytes(), old, "x", false, 1000).unwrap_err().to_string();
+        assert!(text.contains(says), "{file}, {old}: {text}");
+    }
+}

@@ -93,3 +93,13 @@ fn the_text_of_apply_diff_or_a_difference_with_a_name() {
     );
     assert!(same * 4 > cases.len(), "{same}");
 }
+
+#[test]
+fn the_names_of_a_unified_diff_are_passed_over() {
+    let diff = "--- a/src/app.ts\n+++ b/src/app.ts\n@@ -2,1 +2,1 @@\n-two\n+2\n";
+    let applied = apply_diff(b"one\ntwo\n", diff, DiffMode::Update).unwrap();
+    assert_eq!(applied.bytes, b"one\n2\n");
+    // Without the second name, the first is a removed line.
+    let diff = "--- a\n+2\n";
+    assert_eq!(apply_diff(b"-- a\n", diff, DiffMode::Update).unwrap().bytes, b"2\n");
+}

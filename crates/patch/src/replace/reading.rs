@@ -4,8 +4,12 @@ use std::fmt;
 
 use memchr::memmem;
 
+use crate::numbered::without_numbers;
+
 /// The longest file that is searched again.
 const MAX_BYTES: usize = 8 << 20;
+/// The longest text that is read in other ways, a dozen of them.
+const MAX_OLD_BYTES: usize = 1 << 20;
 
 /// What is different, and where the text would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +35,8 @@ pub enum Difference {
         /// In the file.
         found: Option<char>,
     },
+    /// The text has numbers in front of its lines, as a listing shows them.
+    Numbers,
     /// The text has escapes such as `\n`, and the file the characters.
     Escapes,
     /// The file has escapes such as `\n`, and the text the characters.
@@ -68,7 +74,7 @@ const ENTITIES: [&[Escape]; 3] =
 
 /// Where `old` is once it is read in another way.
 pub(super) fn reading(original: &[u8], old: &str) -> Option<Reading> {
-    if original.len() > MAX_BYTES {
+    if original.len() > MAX_BYTES || old.len() > MAX_OLD_BYTES {
         return None;
     }
     let text = String::from_utf8_lossy(original);
@@ -86,13 +92,20 @@ pub(super) fn reading(original: &[u8], old: &str) -> Option<Reading> {
         let mixes = crlf > 0 && crlf < memchr::memchr_iter(b'\n', original).count();
         return found(place, Difference::Endings { mixes });
     }
+    if let Some(place) = without_numbers(wanted).and_then(|wanted| at(&wanted)) {
+        return found(place, Difference::Numbers);
+    }
+    let (at, whole) = (&at, &plain);
     let with = |read_as: Difference, written_as: Difference| {
         move |escapes: &[Escape]| {
-            let places = [
-                (at(&read(wanted, escapes)), read_as.clone()),
-                (at(&written(wanted, escapes)), written_as.clone()),
-            ];
-            places.into_iter().find_map(|(place, difference)| Some((place?, difference)))
+            let place = has_escape(wanted, escapes).then(|| at(&read(wanted, escapes))).flatten();
+            if let Some(place) = place {
+                return Some((place, read_as.clone()));
+            }
+            // With its escapes a text is longer.
+            let may_be_there = wanted.len() < whole.len() && has_character(wanted, escapes);
+            let place = may_be_there.then(|| at(&written(wanted, escapes))).flatten()?;
+            Some((place, written_as.clone()))
         }
     };
     let escaped = ESCAPES.into_iter().find_map(with(Difference::Escapes, Difference::Escaped));
@@ -112,31 +125,46 @@ pub(super) fn reading(original: &[u8], old: &str) -> Option<Reading> {
     found(place, Difference::Character { expected, found: found_there })
 }
 
+fn has_escape(text: &str, escapes: &[Escape]) -> bool {
+    escapes.iter().any(|(escape, _)| memmem::find(text.as_bytes(), escape.as_bytes()).is_some())
+}
+
+fn has_character(text: &str, escapes: &[Escape]) -> bool {
+    escapes.iter().any(|(_, stands_for)| text.contains(stands_for))
+}
+
 /// A text with its escapes as what they stand for.
 fn read(text: &str, escapes: &[Escape]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(first) = rest.chars().next() {
+    // Escapes begin with a backslash, entities with an ampersand, and no set has both.
+    let is_first = |letter: char| escapes[0].0.starts_with(letter);
+    while let Some(at) = rest.find(is_first) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
         let escape = escapes.iter().find(|(escape, _)| rest.starts_with(escape));
-        let (taken, put) = escape.map_or((first.len_utf8(), None), |(escape, character)| {
-            (escape.len(), Some(*character))
-        });
-        out.push_str(put.unwrap_or(&rest[..taken]));
+        let (taken, put) = escape.map_or((1, &rest[..1]), |(escape, put)| (escape.len(), *put));
+        out.push_str(put);
         rest = &rest[taken..];
     }
+    out.push_str(rest);
     out
 }
 
 /// A text with characters as their escapes.
 fn written(text: &str, escapes: &[Escape]) -> String {
     let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        let escape = escapes.iter().find(|(_, stands_for)| stands_for.starts_with(character));
-        match escape {
-            Some((escape, _)) => out.push_str(escape),
-            None => out.push(character),
+    let mut rest = text;
+    let stands_for =
+        |letter: char| escapes.iter().find(|(_, stands_for)| stands_for.starts_with(letter));
+    while let Some(at) = rest.find(|letter| stands_for(letter).is_some()) {
+        out.push_str(&rest[..at]);
+        if let Some((escape, _)) = rest[at..].chars().next().and_then(stands_for) {
+            out.push_str(escape);
         }
+        rest = &rest[at + 1..];
     }
+    out.push_str(rest);
     out
 }
 
@@ -144,6 +172,9 @@ fn written(text: &str, escapes: &[Escape]) -> String {
 fn fold(character: char) -> Option<char> {
     Some(match character {
         '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' => return None,
+        // The mark of a letter that is written as two characters.
+        '\u{300}'..='\u{36f}' => return None,
+        '\u{c0}'..='\u{17f}' => without_mark(character),
         '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => {
             ' '
         }
@@ -154,6 +185,36 @@ fn fold(character: char) -> Option<char> {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(character) - 0xfee0)?,
         other => other,
     })
+}
+
+/// The letter of a Latin script without its mark.
+fn without_mark(character: char) -> char {
+    const MARKED: [(char, &str); 19] = [
+        ('a', "àáâãäåāăą"),
+        ('c', "çćĉċč"),
+        ('d', "ď"),
+        ('e', "èéêëēĕėęě"),
+        ('g', "ĝğġģ"),
+        ('h', "ĥ"),
+        ('i', "ìíîïĩīĭį"),
+        ('j', "ĵ"),
+        ('k', "ķ"),
+        ('l', "ĺļľ"),
+        ('n', "ñńņň"),
+        ('o', "òóôõöōŏő"),
+        ('r', "ŕŗř"),
+        ('s', "śŝşš"),
+        ('t', "ţť"),
+        ('u', "ùúûüũūŭůűų"),
+        ('w', "ŵ"),
+        ('y', "ýÿŷ"),
+        ('z', "źżž"),
+    ];
+    let Some(lower) = character.to_lowercase().next() else { return character };
+    let Some((letter, _)) = MARKED.iter().find(|(_, marked)| marked.contains(lower)) else {
+        return character;
+    };
+    if lower == character { *letter } else { letter.to_ascii_uppercase() }
 }
 
 /// The offset in a text of an offset in what it is once folded.
@@ -167,6 +228,11 @@ fn before_folding(text: &str, folded: usize) -> usize {
     place.map_or(text.len(), |(at, _)| at)
 }
 
+/// Whether `one` is the letter `other` with a mark.
+fn is_marked(one: char, other: char) -> bool {
+    ('\u{c0}'..='\u{17f}').contains(&one) && other.is_ascii_alphabetic() && fold(one) == Some(other)
+}
+
 /// The first characters that differ: of the text, and of the file.
 fn first_difference(expected: &str, found: &str) -> (Option<char>, Option<char>) {
     let (mut expected, mut found) = (expected.chars().peekable(), found.chars().peekable());
@@ -175,6 +241,17 @@ fn first_difference(expected: &str, found: &str) -> (Option<char>, Option<char>)
             (Some(one), Some(other)) if one == other => {
                 expected.next();
                 found.next();
+            }
+            // A letter and its mark against the letter that has it.
+            (Some(one), Some(other)) if is_marked(one, other) || is_marked(other, one) => {
+                expected.next();
+                found.next();
+                let mark = if one.is_ascii() { expected.peek() } else { found.peek() };
+                return match mark.copied().filter(|mark| fold(*mark).is_none()) {
+                    Some(mark) if one.is_ascii() => (Some(mark), Some(other)),
+                    Some(mark) => (Some(one), Some(mark)),
+                    None => (Some(one), Some(other)),
+                };
             }
             (Some(one), _) if fold(one).is_none() => return (Some(one), None),
             (one, Some(other)) if fold(other).is_none() && one.is_some() => {
@@ -187,7 +264,10 @@ fn first_difference(expected: &str, found: &str) -> (Option<char>, Option<char>)
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let point = |character: &char| format!("U+{:04X}", u32::from(*character));
+        let point = |character: &char| match character {
+            '\u{300}'..='\u{36f}' => format!("a letter and U+{:04X}", u32::from(*character)),
+            _ => format!("U+{:04X}", u32::from(*character)),
+        };
         match self {
             Self::Endings { mixes: true } => {
                 f.write_str("with other line endings, because the file mixes CRLF and LF")
@@ -206,6 +286,7 @@ impl fmt::Display for Difference {
                 write!(f, "with the character {}, which is not seen", point(character))
             }
             Self::Character { .. } => f.write_str("with characters that look alike"),
+            Self::Numbers => f.write_str("without the numbers in front of the lines of old_string"),
             Self::Escapes => f.write_str(
                 "with the characters for which old_string has escapes, such as a line end for \\n",
             ),

@@ -11,7 +11,7 @@ mod placement;
 mod refusals;
 mod stale_context;
 
-use toolwright_patch::{Detail, PatchError, apply};
+use toolwright_patch::{Detail, PatchError, apply, parse_patch};
 
 const FILE: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n";
 

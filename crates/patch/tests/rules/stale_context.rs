@@ -72,3 +72,29 @@ fn one_bad_hunk_of_two_changes_nothing() {
     let patch = "@@ -1 +1 @@\n-one\n+1\n@@ -2 +2 @@\n-nope\n+2\n";
     assert_eq!(reason(&refused(FILE, patch)), "stale_context");
 }
+
+#[test]
+fn numbers_in_front_of_lines_are_noticed() {
+    let PatchError::StaleContext(stale) =
+        apply(b"a\n  return 1\nb\n", "@@ -2 +2 @@\n-2\t  return 1\n+2\t  return 2\n").unwrap_err()
+    else {
+        panic!("another error")
+    };
+    assert!(stale.numbered);
+}
+
+#[test]
+fn a_change_that_was_made_is_found_without_its_line() {
+    let patch =
+        "*** Begin Patch\n*** Update File: a\n@@\n-  return one\n+  return two\n*** End Patch\n";
+    let stale = |file: &str| {
+        let files = parse_patch(patch).unwrap();
+        match files[0].apply(file.as_bytes()).unwrap_err() {
+            PatchError::StaleContext(stale) => stale.done_at,
+            error => panic!("{error}"),
+        }
+    };
+    assert_eq!(stale("a\nb\nc\nd\n  return two\n"), Some(5));
+    assert_eq!(stale("a\n  return two\nc\n  return two\n"), None, "in two places");
+    assert_eq!(stale("a\nb\n"), None);
+}
