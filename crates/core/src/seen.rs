@@ -1,6 +1,7 @@
 //! What a model has seen of files: noted when it reads and changes them, and asked before it replaces one.
 
 mod patch;
+mod placeholder;
 mod witness;
 
 use std::path::{Path, PathBuf};
@@ -10,7 +11,8 @@ use toolwright_fs::DirectoryGrant;
 use toolwright_ledger::{Edited, Ledger, Moment, Replaced, Shown};
 pub(crate) use witness::{Context, EditWitness, WriteWitness};
 
-use crate::failure::{Failure, changes};
+use crate::code::Code;
+use crate::failure::{Failure, Unfinished, changes};
 use crate::voice::seen as voice;
 
 /// What happens to a call that would undo changes which the model has not been shown.
@@ -118,7 +120,27 @@ impl SeenFiles {
             Some(near) => Some(voice::near(named, near)),
             None => edited.is_outdated.then(|| voice::outdated(named)),
         };
-        (edited, note)
+        (edited, with_placeholder(note, before, after))
+    }
+
+    /// The same failure, which says that the file is not as it was read, where the text to change was looked for.
+    fn of_an_old_reading(
+        &self,
+        path: Option<&Path>,
+        now: &[u8],
+        unfinished: Unfinished,
+    ) -> Unfinished {
+        let has_changed = |path| {
+            matches!(self.ledger.judge(path, now, None, self.limit_bytes), Replaced::Changed(_))
+        };
+        unfinished.map(|failure| {
+            let is_unfit = matches!(failure.code, Code::EditNoMatch | Code::PatchFailed);
+            if !is_unfit || !path.is_some_and(has_changed) {
+                return failure;
+            }
+            let hint = format!("{} {}", voice::CHANGED_SINCE, failure.hint);
+            failure.with_hint(hint)
+        })
     }
 
     /// Refuses an edit whose place is not certain: directly beside lines of others, or below them.
@@ -157,4 +179,13 @@ enum Note {
     /// It has never read what was there.
     NeverRead,
     Text(String),
+}
+
+/// A note, and that a line of the new content stands for others.
+fn with_placeholder(note: Option<String>, now: &[u8], new: &[u8]) -> Option<String> {
+    let placeholder = placeholder::added(now, new).map(voice::placeholder);
+    match (note, placeholder) {
+        (Some(note), Some(placeholder)) => Some(format!("{note}\n{placeholder}")),
+        (note, placeholder) => note.or(placeholder),
+    }
 }

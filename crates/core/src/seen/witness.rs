@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use toolwright_fs::{Present, Witness};
 use toolwright_ledger::Edited;
 
-use super::{Note, SeenFiles};
+use super::{Note, SeenFiles, with_placeholder};
 use crate::failure::Unfinished;
 use crate::voice::seen as voice;
 
@@ -35,11 +35,12 @@ impl<M: FnMut(Present<'_>) -> Vec<u8>> Witness for WriteWitness<'_, M> {
         let Self { seen, named, .. } = *self;
         self.note = match (path, present) {
             (Some(path), Present::Content(now)) => {
-                match seen.replace(path, named, now, Some(&new))? {
+                let note = match seen.replace(path, named, now, Some(&new))? {
                     Note::Nothing => None,
                     Note::NeverRead => voice::never_read(named, now, seen.has_checkpoints),
                     Note::Text(text) => Some(text),
-                }
+                };
+                with_placeholder(note, now, &new)
             }
             (_, Present::Unread { bytes }) => {
                 Some(voice::not_compared(named, bytes, seen.has_checkpoints))
@@ -93,7 +94,7 @@ impl<T: FnOnce(&[u8]) -> Result<Vec<u8>, Unfinished>> Witness for EditWitness<'_
             Present::Missing | Present::Unread { .. } => &[],
         };
         let Some(transform) = self.transform.take() else { return Ok(now.to_vec()) };
-        let new = transform(now)?;
+        let new = transform(now).map_err(|error| self.seen.of_an_old_reading(path, now, error))?;
         if let Some(path) = path {
             let (mut edited, note) = self.seen.edit(path, self.named, now, &new);
             self.seen.check_context(path, self.named, self.context, &mut edited)?;

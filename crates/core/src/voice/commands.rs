@@ -8,7 +8,7 @@ use toolwright_exec::{ExecError, Missing, Requirement, SpawnReason};
 use super::Door;
 use super::refusals::APPLY_PATCH;
 use super::remedy::Remedy;
-use super::usage::is_assignment;
+use super::usage::{is_assignment, is_tool};
 
 /// The next move.
 #[must_use]
@@ -133,6 +133,9 @@ fn not_found(name: &str) -> &'static str {
     }
     if is_assignment(name) {
         return "This sets a variable, which no program does: use `env` as cmd, with this as the first of args and the program behind it.";
+    }
+    if is_tool(name) || matches!(name, "read" | "write") {
+        return "This is no program: if you have a tool of that name, call it as a tool.";
     }
     if BUILTINS.contains(&name) {
         return "This is a builtin of the shell: use `sh` with args [\"-c\", \"…\"]. Nothing carries over to the next call.";

@@ -10,6 +10,17 @@ pub(crate) const SHOWN: &str = "Nothing was changed. Keep in your version what s
 pub(crate) const READ_AGAIN: &str =
     "Nothing was changed. Read the file again first: the call is refused until then.";
 
+/// Before the next move of a change whose text was not found.
+pub(crate) const CHANGED_SINCE: &str = "The file has changed since you read it.";
+
+/// After a line that stands for others was written.
+pub(crate) fn placeholder(line: &str) -> String {
+    format!(
+        "(The line `{}` was written as it is, and nothing stands in its place: what it stands for has to be sent, or left alone by a change of the other lines.)",
+        line.replace('`', "'")
+    )
+}
+
 /// The difference, before the next move.
 pub(crate) fn since_the_read(difference: Option<&Difference>) -> String {
     let Some(difference) = difference else {

@@ -2,14 +2,17 @@
 //! that a command does not see.
 //!
 //! A note is made from the words of the command line, which the parser of the guard has read, and from how it ended.
-//! What the command has printed decides nothing.
+//! What the command has printed decides nothing, except that a question without an answer shows in nothing else.
 
 mod closed;
 mod endless;
+mod ends;
 mod input;
+mod question;
 mod state;
 mod typed;
 
+pub(super) use ends::is_tool;
 pub(super) use state::is_assignment;
 use toolwright_exec::Exit;
 
@@ -29,6 +32,7 @@ pub(crate) fn notes(ended: &Ended<'_>) -> Vec<String> {
         let calls = calls(ended);
         notes.extend(state::note(&calls).or_else(|| input::note(ended, &calls)));
     }
+    notes.extend(question::note(ended));
     notes
 }
 
@@ -36,7 +40,9 @@ pub(crate) fn notes(ended: &Ended<'_>) -> Vec<String> {
 pub(crate) fn explain(ended: &Ended<'_>) -> Option<String> {
     match ended.end {
         End::Exited(Exit::Code(0) | Exit::Signal { .. }) => None,
-        End::Exited(Exit::Code(_)) => typed::note(ended).or_else(|| input::script(ended)),
+        End::Exited(Exit::Code(_)) => typed::note(ended)
+            .or_else(|| input::script(ended))
+            .or_else(|| ends::note(ended, &calls(ended))),
         End::TimedOut => endless::note(ended, &calls(ended)),
     }
 }
@@ -50,6 +56,14 @@ fn calls(ended: &Ended<'_>) -> Vec<Call> {
         !(is_shell && has_line())
     });
     calls
+}
+
+/// The line that a shell has got.
+fn line_of<'a>(ended: &Ended<'a>) -> Option<&'a str> {
+    let (program, arguments) = ended.command;
+    let is_shell = SHELLS.contains(&program.rsplit('/').next()?);
+    let [.., option, line] = arguments else { return None };
+    (is_shell && option.starts_with('-') && option.ends_with('c')).then(|| line.trim_start())
 }
 
 fn words(call: &[String]) -> Vec<&str> {

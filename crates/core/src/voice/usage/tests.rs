@@ -157,3 +157,62 @@ fn what_is_kept_from_commands_is_told_where_it_is_named() {
     }
     assert_eq!(read(&scene, &["cat", "a"], &DONE, ""), "");
 }
+
+#[test]
+fn an_exit_code_that_is_an_answer_is_explained() {
+    let scene = Scene::new();
+    for (words, says) in [
+        (&["grep", "zzz", "a"][..], "`grep` ends with 1 where no line matches"),
+        (&["sh", "-c", "cat a | rg -q zzz"], "`rg` ends with 1"),
+        (&["sh", "-c", "grep -q zzz a && echo yes"], "`grep` ends with 1"),
+        (&["git", "grep", "zzz"], "`git grep` ends with 1"),
+        (&["git", "diff", "--exit-code"], "`git diff` ends with 1 where there are differences"),
+        (&["cmp", "a", "b"], "`cmp` ends with 1 where the files differ"),
+        (&["test", "-f", "a"], "`test` ends with 1 where the condition is false"),
+        (&["which", "frob"], "`which` ends with 1 where there is no such program"),
+    ] {
+        let note = read(&scene, words, &failed(1), "");
+        assert!(note.contains(says), "{words:?}: {note}");
+        assert_eq!(read(&scene, words, &failed(2), ""), "", "{words:?}");
+    }
+    assert!(read(&scene, &["diff", "a", "b"], &failed(1), "1c1\n").contains("the files differ"));
+    for words in [&["grep", "zzz", "a"][..], &["test", "-f", "a"]] {
+        assert_eq!(read(&scene, words, &failed(1), "a: No such file\n"), "", "{words:?}");
+    }
+    assert_eq!(read(&scene, &["sh", "-c", "grep zzz a; make"], &failed(1), ""), "");
+    assert_eq!(read(&scene, &["npm", "test"], &failed(1), ""), "");
+}
+
+#[test]
+fn words_that_a_shell_does_not_know_are_named() {
+    let scene = Scene::new();
+    for (line, says) in [
+        ("[[ -f a ]] && echo yes", "`[[` is a word of bash, which `sh` does not know"),
+        ("source venv/bin/activate", "`source` is a word of bash"),
+        ("edit src/app.ts", "`edit` is no program: if you have a tool of that name"),
+        ("str_replace_editor view a", "`str_replace_editor` is no program"),
+    ] {
+        let note = read(&scene, &["sh", "-c", line], &failed(127), "sh: 1: not found\n");
+        assert!(note.contains(says), "{line}: {note}");
+    }
+    assert_eq!(read(&scene, &["sh", "-c", "frob"], &failed(127), "sh: 1: frob: not found\n"), "");
+    assert_eq!(read(&scene, &["bash", "-c", "[[ a ]] && frob"], &failed(127), "x\n"), "");
+}
+
+#[test]
+fn a_question_without_an_answer_is_told() {
+    let scene = Scene::new();
+    for printed in ["name? ", "a\nContinue? [Y/n] ", "Password: ", "Is this OK? (yes) ", "Really?"]
+    {
+        for end in [DONE, failed(1)] {
+            let note = read(&scene, &["node", "ask.js"], &end, printed);
+            assert!(note.contains("its input is empty"), "{printed}: {note}");
+        }
+    }
+    for printed in
+        ["done\n", "name? \n", "<p>", "[1, 2]", "a: b", "", "? ", "x".repeat(300).as_str()]
+    {
+        assert!(!read(&scene, &["node", "ask.js"], &DONE, printed).contains("seems to have asked"));
+    }
+    assert_eq!(read(&scene, &["sh", "-c", "echo y | node ask.js"], &DONE, "name? "), "");
+}

@@ -2,6 +2,7 @@
 
 use toolwright_exec::Exit;
 
+use super::line_of;
 use crate::command::end::End;
 use crate::denials::Ended;
 
@@ -32,14 +33,6 @@ pub(super) fn note(ended: &Ended<'_>) -> Option<String> {
         )),
         _ => None,
     }
-}
-
-/// The line that a shell has got.
-fn line_of<'a>(ended: &Ended<'a>) -> Option<&'a str> {
-    let (program, arguments) = ended.command;
-    let is_shell = super::SHELLS.contains(&program.rsplit('/').next()?);
-    let [.., option, line] = arguments else { return None };
-    (is_shell && option.starts_with('-') && option.ends_with('c')).then(|| line.trim_start())
 }
 
 fn shown(rest: &str) -> String {
