@@ -619,6 +619,8 @@ export interface CommandTerms {
   isScreen: boolean
   /** Variables that join those of the policy. */
   variables?: Record<string, string>
+  /** The line that the model has sent, where the arguments are a script around it. */
+  line?: string
 }
 
 /** What a commit wrote, as JSON texts of arrays. */
@@ -1234,6 +1236,9 @@ export interface LockedThread {
   /** The calls whose worker died, as JSON texts of arrays. */
   interrupted: Array<string>
 }
+
+/** Why a text of an editor is not in a file, and what to do. `name` is what the editor calls the text. */
+export declare function missingText(content: string, old: string, name: string): string | null
 
 /** What went wrong, ready to be turned into a `ToolError`. */
 export interface NativeError {

@@ -189,9 +189,11 @@ pub struct CommandTerms {
     pub is_screen: bool,
     /// Variables that join those of the policy.
     pub variables: Option<HashMap<String, String>>,
+    /// The line that the model has sent, where the arguments are a script around it.
+    pub line: Option<String>,
 }
 
-cross! { CommandTerms => CaptureTerms { timeout: timeout_ms, stream_bytes, is_screen, variables } }
+cross! { CommandTerms => CaptureTerms { timeout: timeout_ms, stream_bytes, is_screen, variables, line } }
 
 /// The text that a person would see of an output at the end.
 #[napi(catch_unwind)]

@@ -225,3 +225,9 @@ cross! {
         directory, files, total, bytes, sha256, began_ms, ended_ms, status, is_mismatch, text, hint,
     }
 }
+
+/// Why a text of an editor is not in a file, and what to do. `name` is what the editor calls the text.
+#[napi(catch_unwind)]
+pub fn missing_text(content: String, old: String, name: String) -> Option<String> {
+    toolwright_core::edit::missing_text(&content, &old, &name)
+}

@@ -42,7 +42,11 @@ async function main([name = '', ...rest]: string[]): Promise<number> {
     return 0
   }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (command === undefined) throw new UsageError(shown`unknown command ${shownJson(name)}${meant(name, Object.keys(commands))}`)
+  if (command === undefined) {
+    const isOption = name.startsWith('-')
+    const names = isOption ? ['--help', '--version'] : Object.keys(commands)
+    throw new UsageError(shown`unknown ${isOption ? 'option' : 'command'} ${shownJson(name)}${meant(name, names)}`)
+  }
   return (await command())(rest)
 }
 

@@ -46,6 +46,8 @@ const options = {
   json: { type: 'boolean' },
 } as const
 
+const UNDO = '; restore <id> brings a checkpoint back, and restore --call <id> and --turn <id> undo what was changed'
+
 /** The most bytes of a diff that is printed. */
 const DIFF_BYTES = 4 << 20
 const POLL_MS = 100
@@ -101,7 +103,7 @@ export async function checkpoints(args: string[]): Promise<number> {
     throw new UsageError(
       what === undefined
         ? 'checkpoints: list, diff, restore or gc?'
-        : shown`checkpoints: no command ${shownJson(what)}${meant(what, Object.keys(actions))}`,
+        : shown`checkpoints: no command ${shownJson(what)}${/^(?:undo|revert|rollback|rewind|reset)$/u.test(what) ? UNDO : meant(what, Object.keys(actions))}`,
     )
   }
   const store = await openToLook(values.dir ?? '.', values.store)

@@ -1,6 +1,7 @@
 import { realpathSync, statSync } from 'node:fs'
 import type { Journal } from '../journal/journal.js'
 import { type UnseenChanges, unseenChanges } from '../journal/seen-files.js'
+import { capabilityNames } from '../contract/registry/tool-ids.js'
 import type { Rule } from '../contract/permissions/rule.js'
 import { loadSdk, loadStdio, PackageMissing } from '../mcp-server/sdk.js'
 import { interrupted } from '../mcp-server/transport.js'
@@ -9,7 +10,7 @@ import { writableHostPath } from '../core/host-program.js'
 import { keepCompiledCode } from './compiled-code.js'
 import { print, shown, shownJson, tell } from '../core/terminal.js'
 import { bytesOf } from './checkpoints/texts.js'
-import { parseCommandLine, portNumber, UsageError, version } from './program.js'
+import { meant, parseCommandLine, portNumber, UsageError, version } from './program.js'
 
 const HELP = shown`Usage: toolwright mcp [options]
 
@@ -209,11 +210,19 @@ function toolsOf(requested: string | undefined, isReadOnly: boolean, allowNetwor
   return ids
 }
 
+/** What a rule can be about. */
+const permissions: readonly string[] = ['*', ...offeredTools, ...capabilityNames]
+
 function ruleOf(option: string, text: string, action: 'allow' | 'deny'): Rule {
   const [permission = '', ...rest] = text.split(':')
   const pattern = rest.join(':')
   if (permission.trim() === '' || (rest.length > 0 && pattern === '')) {
     throw new UsageError(`mcp: ${option} is tool:pattern, such as 'bash:npm *', not ${JSON.stringify(text)}`)
+  }
+  if (!permissions.includes(permission)) {
+    throw new UsageError(
+      shown`mcp: ${option}: no tool and no capability is called ${shownJson(permission)}${meant(permission, permissions)}`,
+    )
   }
   return { permission, pattern: rest.length === 0 ? '**' : pattern, action }
 }

@@ -64,9 +64,14 @@ function wrongOption({ args, options = {}, allowPositionals = false }: ParseArgs
   return undefined
 }
 
+/** Shorter words begin too many others. */
+const SHORTEST_BEGINNING = 3
+
 /** Names what a person may have meant by a word that is unknown. */
 export function meant(word: string, names: Iterable<string>): TerminalText {
-  const near = nearestName(word, names)
+  const all = [...names]
+  // A beginning is an abbreviation, however long the rest is.
+  const near = all.find((name) => word.length > SHORTEST_BEGINNING && name.startsWith(word)) ?? nearestName(word, all)
   return near === undefined ? shown`` : shown` (did you mean ${near}?)`
 }
 

@@ -1,4 +1,5 @@
-import { ToolError } from './errors.js'
+import { ToolError, withHint } from './errors.js'
+import { beginningOf } from './text.js'
 
 /** The error of an invalid value. */
 export function invalid(summary: string, details: Record<string, unknown> = {}): ToolError {
@@ -6,6 +7,9 @@ export function invalid(summary: string, details: Record<string, unknown> = {}):
 }
 
 const hint = 'Correct the value and call again.'
+
+/** The error of a call in a session that has ended. */
+export const closedSession = (): ToolError => withHint(invalid('The session has been closed.'), 'Open another session.')
 
 /**
  * Checks the arguments of a public function.
@@ -97,8 +101,15 @@ export function must<T>(is: (value: unknown) => boolean, what: string): Check<T>
   }
 }
 
-export const oneOf = <const WORD extends string>(...words: readonly WORD[]): Check<WORD> =>
-  must((value) => (words as readonly unknown[]).includes(value), `one of ${words.join(', ')}`)
+export const oneOf =
+  <const WORD extends string>(...words: readonly WORD[]): Check<WORD> =>
+  (value, name) => {
+    if ((words as readonly unknown[]).includes(value)) return value as WORD
+    throw invalid(`${name} must be one of ${words.join(', ')}${notThis(value)}.`)
+  }
+
+/** A text that was given in place of one of a few words. */
+const notThis = (value: unknown): string => (typeof value === 'string' ? `, not ${JSON.stringify(beginningOf(value, 40))}` : '')
 
 /** A copy of a list with checked items. */
 export function listOf<T>(item: Check<T>, what = 'an array'): Check<T[]> {

@@ -34,6 +34,15 @@ export function nearestName(wrong: string, names: Iterable<string>): string | un
   return nearest
 }
 
+/** The answer to a call of a tool that is not there. @param place what has the tools */
+export function noSuchTool(id: string, tools: readonly string[], place: string): string {
+  const plain = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/gu, '')
+  // Short names of other tools are near to each other.
+  const near = tools.find((tool) => plain(tool) === plain(id)) ?? (id.length > 5 ? nearestName(id, tools) : undefined)
+  const meant = near === undefined ? '' : ` Did you mean \`${near}\`?`
+  return `There is no tool ${beginningOf(id, 100)}.${meant} The tools of ${place} are: ${tools.join(', ')}.`
+}
+
 /** The Damerau-Levenshtein distance: letters changed, inserted, deleted, or swapped with the next one. */
 function distance(from: string, to: string): number {
   let before: number[] = []

@@ -8,7 +8,7 @@ import { ToolError } from '../core/errors.js'
 import { findBash } from '../core/find-bash.js'
 import { commandGrants, grantedRoot, noteGrants } from '../core/grants.js'
 import { nativeAddon } from '../core/native.js'
-import { invalid } from '../core/options.js'
+import { closedSession } from '../core/options.js'
 import { PrivateDirectory } from '../core/private-directory.js'
 import { ProcessOwner } from '../core/process-owner.js'
 import { reachesAll, sandboxRequest } from '../core/sandbox.js'
@@ -91,7 +91,7 @@ export class Space {
 
   /** @throws {ToolError} INVALID_INPUT in a closed session. */
   checkOpen(): void {
-    if (this.#isStopped) throw closed()
+    if (this.#isStopped) throw closedSession()
   }
 
   /** @throws {ToolError} PROCESS_FAILED without a shell; INVALID_INPUT in a closed session. */
@@ -142,7 +142,7 @@ export class Space {
   /** Ends all calls and processes. Their files stay until the session is closed. */
   async stop(): Promise<void> {
     this.#isStopped = true
-    this.#ended.abort(closed())
+    this.#ended.abort(closedSession())
     await this.processes.close()
     await Promise.allSettled(this.pending)
   }
@@ -193,5 +193,3 @@ function stillOnline(calls: number): ToolError {
     details: { calls },
   })
 }
-
-const closed = (): ToolError => invalid('The session has been closed.')

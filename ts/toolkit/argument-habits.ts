@@ -1,5 +1,6 @@
 /** What models that were trained on other tools call the arguments of a set's tools, and what these are called here. */
 import { all, type Habits, type ToolWords } from '../core/argument-words/argument-words.js'
+import { inBackground, processHabits } from '../core/argument-words/process-habits.js'
 
 const file = all('file_path filePath filepath file filename file_name absolute_path target_file', 'path')
 const directory = all('directory dir folder cwd root search_path target_directory', 'path')
@@ -61,13 +62,21 @@ const habits: Readonly<Record<string, Habits>> = {
     ),
     ...all('cwd workdir directory dir working_directory path', 'The directory is `opts.cwd`.'),
     ...all('timeout timeout_ms timeoutMs time_limit', 'The host sets the time limit: leave it out.'),
-    ...all('run_in_background background is_background detach', 'Programs that still run when the command ends are stopped: leave it out.'),
     ...all('env environment', 'Set variables with `env` as `cmd`: args ["NAME=value", "program"].'),
     ...all('input stdin', 'stdin is empty: give input with a pipe in cmd "sh", or with a file.'),
     ...all('arguments argv', 'args'),
     ...all('description justification explanation reason', 'Leave it out: nobody reads it here.'),
   },
-  apply_patch: { ...all('input diff patch_text patchText command', 'patch') },
+  apply_patch: {
+    ...all('input diff patch_text patchText command', 'patch'),
+    ...all('path file file_path filePath filename files paths', 'The patch names its files: leave it out.'),
+  },
+  ...processHabits,
 }
 
-export const toolkitWords: ToolWords = { habits }
+/** @param startsProcesses whether the set has `process_start` */
+export function toolkitWords(startsProcesses: boolean): ToolWords {
+  const background = inBackground(startsProcesses, 'leave it out')
+  const bash = { ...habits['bash'], ...all('run_in_background background is_background detach', background) }
+  return { habits: { ...habits, bash } }
+}

@@ -227,7 +227,7 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
   const bound: TrackedToolOptions = {
     ...own,
     tracked,
-    known: knownArguments,
+    known: knownArguments(hasProcesses === true),
     failures: new RepeatedFailures(),
     startsProcesses: hasProcesses,
     hooks: before === undefined && after === undefined ? undefined : { before, after },

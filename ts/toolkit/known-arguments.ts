@@ -4,8 +4,7 @@
  */
 import { z } from 'zod'
 import { strictSchema } from '../core/optional-arguments.js'
-import { invalid } from '../core/options.js'
-import { refusalText } from '../core/argument-words/argument-words.js'
+import { refusalText, refusedArguments, type ToolWords } from '../core/argument-words/argument-words.js'
 import { toolkitWords } from './argument-habits.js'
 import type { KnownArguments } from './settings.js'
 import { findingsOf } from './zod-findings.js'
@@ -51,7 +50,7 @@ function orNothing(schema: z.ZodOptional<z.ZodType>): z.ZodType {
  * What a model is shown of a schema: as the tool defines it, and valid in the strict mode of OpenAI. Zod has no form that is required and
  * may be absent, so the JSON Schema is given to it.
  */
-function forModel<SCHEMA>(tool: string, schema: SCHEMA): SCHEMA {
+function forModel<SCHEMA>(words: ToolWords, tool: string, schema: SCHEMA): SCHEMA {
   const known = strict(schema)
   const { _zod: inner } = known as { _zod?: z.core.$ZodTypeInternals }
   if (shapeOf(schema) === undefined || inner === undefined) return known
@@ -62,15 +61,15 @@ function forModel<SCHEMA>(tool: string, schema: SCHEMA): SCHEMA {
     const { value } = payload
     const checked = check(payload, context)
     if (checked instanceof Promise || checked.issues.length === 0) return checked
-    const message = refusal(tool, schema, value, findingsOf(checked.issues, value))
+    const message = refusal(words, tool, schema, value, findingsOf(checked.issues, value))
     checked.issues = [{ code: 'custom', message, input: value, path: [], inst: known as z.core.$ZodType }]
     return checked
   }
   return known
 }
 
-const refusal = (tool: string, schema: unknown, args: unknown, findings: readonly string[]): string =>
-  refusalText(toolkitWords, tool, jsonSchemaOf(schema), args, findings)
+const refusal = (words: ToolWords, tool: string, schema: unknown, args: unknown, findings: readonly string[]): string =>
+  refusalText(words, tool, jsonSchemaOf(schema), args, findings)
 
 /** As the AI SDK makes it. */
 function jsonSchemaOf(schema: unknown): Readonly<Record<string, unknown>> {
@@ -126,9 +125,9 @@ function described(from: z.ZodType, to: z.ZodType): z.ZodType {
 }
 
 /** The same for a call that no schema has checked. @throws {ToolError} INVALID_INPUT */
-function refuseUnknown(tool: string, schema: unknown, args: unknown): void {
+function refuseUnknown(words: ToolWords, tool: string, schema: unknown, args: unknown): void {
   const findings = unknownIn(schema, args, '')
-  if (findings.length > 0) throw invalid(refusal(tool, schema, args, findings))
+  if (findings.length > 0) throw refusedArguments(refusal(words, tool, schema, args, findings))
 }
 
 function unknownIn(schema: unknown, args: unknown, at: string): string[] {
@@ -141,9 +140,12 @@ function unknownIn(schema: unknown, args: unknown, at: string): string[] {
   })
 }
 
-/** The checks of a tool set. */
-export const knownArguments: KnownArguments = {
-  schema: forModel,
-  taken: (schema, args) => taken(schema, args) as typeof args,
-  refuse: (tool, schema, args) => refuseUnknown(tool, schema, args),
+/** The checks of a tool set. @param startsProcesses whether it has `process_start` */
+export function knownArguments(startsProcesses: boolean): KnownArguments {
+  const words = toolkitWords(startsProcesses)
+  return {
+    schema: (tool, schema) => forModel(words, tool, schema),
+    taken: (schema, args) => taken(schema, args) as typeof args,
+    refuse: (tool, schema, args) => refuseUnknown(words, tool, schema, args),
+  }
 }

@@ -69,6 +69,8 @@ pub(crate) struct Ended<'a> {
     pub(crate) starts_processes: bool,
     /// The program and its arguments.
     pub(crate) command: (&'a str, &'a [String]),
+    /// Whether what a line changes of its shell lasts.
+    pub(crate) keeps_state: bool,
     /// What the kernel has counted.
     pub(crate) facts: Facts,
     /// The variables of the host, and its own of them.

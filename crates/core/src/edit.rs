@@ -178,3 +178,24 @@ impl EditInput<'_> {
         Ok(Edited { note, ..edited })
     }
 }
+
+/// Why a text of an editor is not in a file, and what to do; `None` where nothing in the file is near it. `name` is what
+/// the editor calls the text.
+#[must_use]
+pub fn missing_text(content: &str, old: &str, name: &str) -> Option<String> {
+    let limit = content.len() as u64;
+    let error = toolwright_patch::replace(content.as_bytes(), old, "", false, limit).err()?;
+    let ReplaceError::NotFound { candidates, reading, .. } = &error else { return None };
+    if candidates.is_empty() && reading.is_none() {
+        return None;
+    }
+    let (summary, text) = (error.summary(), error.to_string());
+    let why = text.strip_prefix(&summary)?.trim_start_matches([':', ';', ' ']);
+    let next = patches::replacement_hint(&error);
+    Some(format!("{}. {next}", capitalised(why)).replace("old_string", name))
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

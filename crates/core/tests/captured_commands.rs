@@ -20,6 +20,7 @@ fn terms() -> CaptureTerms {
         stream_bytes: 2_000,
         is_screen: false,
         variables: Vec::new(),
+        line: None,
     }
 }
 

@@ -27,7 +27,7 @@ import { directoryOrPath, type realDirectory, withDeclaredRoots } from '../permi
 import type { ContractTool } from '../registry/contract-tool.js'
 import { unwrap } from '../../core/native.js'
 import { nearestName } from '../../core/text.js'
-import { lockedToolIds } from '../registry/tool-ids.js'
+import { capabilityNames, lockedToolIds } from '../registry/tool-ids.js'
 import { mcpCapability } from '../mcp/mcp-tools.js'
 
 /** A manifest with valid patterns and rules. */
@@ -144,9 +144,6 @@ export function checkAgentMeaning(
   }
 }
 
-/** Capabilities of requirement sets that have fields of their own. */
-const capabilities = ['fs.read', 'fs.write', 'shell.run', 'net.fetch']
-
 /**
  * Warnings about rules with an unknown permission: a misspelt `deny` closes nothing. Tools of servers come later, so names
  * that may be theirs are accepted.
@@ -159,7 +156,7 @@ export function unknownPermissions(
   const servers = Object.keys(mcpServers)
   const sets = [requires, ceiling, ...tools.map((tool) => tool.requires), ...agents.flatMap((agent) => [agent.requires, agent.ceiling])]
   const named = sets.flatMap((set) => set?.capabilities ?? [])
-  const valid = new Set(['*', ...lockedToolIds, ...tools.map(({ id }) => id), ...capabilities, ...named, ...servers.map(mcpCapability)])
+  const valid = new Set(['*', ...lockedToolIds, ...tools.map(({ id }) => id), ...capabilityNames, ...named, ...servers.map(mcpCapability)])
   const beginnings = servers.map((server) => `${server.replace(/[^A-Za-z0-9_]/gu, '_')}_`)
   const all = {
     ...lists,

@@ -9,6 +9,7 @@ import type {
   ProcessWriteArguments,
 } from '../../core/processes/process-report.js'
 import { ProcessTable } from '../../core/processes/process-table.js'
+import { withUnsentLine } from '../../core/processes/process-texts.js'
 import type { StartRequest } from '../../core/processes/start-request.js'
 import type { Limits } from '../registry/limits.js'
 import { ContractFailure } from '../registry/envelope.js'
@@ -46,7 +47,7 @@ export class SessionProcesses {
   }
 
   write(request: ProcessWriteArguments, signal: AbortSignal): Promise<ProcessReport> {
-    return inContract(() => this.#table.write(request, signal))
+    return inContract(async () => withUnsentLine(request, await this.#table.write(request, signal)))
   }
 
   stop(request: ProcessStopArguments, signal: AbortSignal): Promise<ProcessReport> {

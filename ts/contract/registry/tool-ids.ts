@@ -18,6 +18,9 @@ export const lockedToolIds = Object.freeze([
 /** An id that is locked. */
 export type LockedToolId = (typeof lockedToolIds)[number]
 
+/** Capabilities of requirement sets that have fields of their own. */
+export const capabilityNames: readonly string[] = ['fs.read', 'fs.write', 'shell.run', 'net.fetch']
+
 /** Whether an id is locked. */
 export const isLockedToolId = (id: string): id is LockedToolId => (lockedToolIds as readonly string[]).includes(id)
 

@@ -9,7 +9,7 @@ import type { OpenChild } from './agent-team.js'
 import { childOptions, type Lineage } from './lineage.js'
 import { uuidV7 } from '../../core/clock.js'
 import { noteWritablePlace } from '../../core/writable-places.js'
-import { callable, checked, invalid, isNames, optional, text } from '../../core/options.js'
+import { callable, checked, closedSession, invalid, isNames, optional, text } from '../../core/options.js'
 import { unlessAborted } from '../../core/abort.js'
 import type { SessionToolSet, ToolData } from '../tools/built-in-tools.js'
 import type { Envelope } from '../registry/envelope.js'
@@ -131,7 +131,7 @@ class ContractSession implements Session {
 
   #changeFiles(caller: string, path: string, change: (file: string) => void): void {
     checked(caller, () => {
-      if (this.#closed !== undefined) throw invalid('The session has been closed.')
+      if (this.#closed !== undefined) throw closedSession()
       if (!isNames([path])) throw invalid('path must be a non-empty string.')
       change(path)
     })
@@ -149,7 +149,7 @@ class ContractSession implements Session {
 
   #checkProcesses(caller: string, ...names: unknown[]): void {
     checked(caller, () => {
-      if (this.#closed !== undefined) throw invalid('The session has been closed.')
+      if (this.#closed !== undefined) throw closedSession()
       for (const name of names) if (!isNames([name])) throw invalid('An id and an owner must be non-empty strings.')
     })
   }
@@ -196,7 +196,7 @@ class ContractSession implements Session {
 
   agree(callId: string, args: unknown, answer: PromptAnswer | PromptDecision): void {
     checked('session.agree', () => {
-      if (this.#closed !== undefined) throw invalid('The session has been closed.')
+      if (this.#closed !== undefined) throw closedSession()
       text(callId, 'callId')
       const parsed = parsedAnswer(answer)
       if (parsed === undefined) throw invalid('answer must be a decision such as allow_once, or an object with decision, scope and rules.')
@@ -206,7 +206,7 @@ class ContractSession implements Session {
 
   allow(rules: readonly Pick<Rule, 'permission' | 'pattern'>[], scope: 'session' | 'project' = 'session'): void {
     checked('session.allow', () => {
-      if (this.#closed !== undefined) throw invalid('The session has been closed.')
+      if (this.#closed !== undefined) throw closedSession()
       const allowed = rulesThatAllow(rules, 'rules')
       if (scope !== 'session' && scope !== 'project') throw invalid('scope must be session or project.')
       recordRules(this.#scope, allowed, scope)

@@ -41,7 +41,7 @@ export function describeTools(tools: readonly ContractTool[], shell: ShellName, 
 export async function makeRegistry(
   tools: readonly ContractTool[],
 ): Promise<{ registry: ReadonlyMap<string, RegisteredTool>; makeCheck: MakeCheck }> {
-  const makeCheck = await loadArgumentChecks()
+  const makeCheck = await loadArgumentChecks(tools.some(({ id }) => id === 'process_start'))
   return { registry: new Map(tools.map((tool) => [tool.id, registeredTool(tool, makeCheck)])), makeCheck }
 }
 

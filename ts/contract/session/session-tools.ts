@@ -1,4 +1,5 @@
 import type { ToolSet } from 'ai'
+import { noSuchTool } from '../../core/text.js'
 import { agentList, agentsForTasks } from '../agents/manifest.js'
 import { ContractFailure } from '../registry/envelope.js'
 import type { ContractTool } from '../registry/contract-tool.js'
@@ -32,8 +33,7 @@ export class SessionTools {
   get(id: string): RegisteredTool {
     if (this.#plan.catalog.isHidden(id))
       return refusingTool(id, `The tool ${id} is not listed. Find it with tool_search; then it can be called from the next step on.`)
-    const names = (): string => Object.keys(this.toolSet).join(', ')
-    return this.#registry.get(id) ?? refusingTool(id, `There is no tool ${id.slice(0, 100)}. The tools of this session are: ${names()}.`)
+    return this.#registry.get(id) ?? refusingTool(id, noSuchTool(id, Object.keys(this.toolSet), 'this session'))
   }
 
   /** Begins a step: offers the tools that searches have found and those that servers have now. @returns the ids of the offered tools. */

@@ -14,8 +14,10 @@ export function parseWebUrl(text: string, base?: URL): URL {
   } catch {
     throw bad(text, 'is no URL', 'Write it whole, for example https://example.com/page')
   }
-  if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw bad(text, `has the scheme ${url.protocol}`, 'Only http: and https: can be fetched')
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    const other = url.protocol === 'file:' ? '; a file of this machine is read by its path, without an address' : ''
+    throw bad(text, `has the scheme ${url.protocol}`, `Only http: and https: can be fetched${other}`)
+  }
   if (url.username !== '' || url.password !== '') {
     throw bad(url.host, 'has a user name or a password in its URL', 'Leave them out: they are never sent')
   }

@@ -1,5 +1,6 @@
 /** Arguments that do not fit the schema of a tool, and what to send in their place: the words of every door. */
-import { isNames } from '../options.js'
+import { type ToolError, withHint } from '../errors.js'
+import { invalid, isNames } from '../options.js'
 import { printable } from '../printable.js'
 import { nearestName } from '../text.js'
 
@@ -25,6 +26,13 @@ export const all = (names: string, value: string): Habits => Object.fromEntries(
 const MAX_PROBLEMS = 5
 const MAX_PROBLEM_LENGTH = 2_000
 
+const NEXT = 'Correct them and call again.'
+
+/** The error of a call that no schema has checked, with the text of a refusal. */
+export function refusedArguments(text: string): ToolError {
+  return withHint(invalid(text.endsWith(NEXT) ? text.slice(0, -NEXT.length).trimEnd() : text), NEXT)
+}
+
 /** The text of a refusal. `findings` are in the words of the validator of JSON Schema. */
 export function refusalText(words: ToolWords, tool: string, schema: JsonSchema, args: unknown, findings: readonly string[]): string {
   const { problems, moves } = argumentAdvice(words, tool, schema, args, findings)
@@ -32,7 +40,7 @@ export function refusalText(words: ToolWords, tool: string, schema: JsonSchema, 
   const listed = problems
     .slice(0, MAX_PROBLEMS)
     .map((problem) => (problem.length > MAX_PROBLEM_LENGTH ? `${problem.slice(0, MAX_PROBLEM_LENGTH)}…` : problem))
-  const next = [...moves.slice(0, MAX_PROBLEMS), 'Correct them and call again.'].join(' ')
+  const next = [...moves.slice(0, MAX_PROBLEMS), NEXT].join(' ')
   return `Invalid arguments for ${tool}: ${listed.join('; ')}${more}. ${next}`
 }
 
@@ -70,7 +78,7 @@ function argumentAdvice(words: ToolWords, tool: string, schema: JsonSchema, args
   for (const [at, names] of unknown) {
     const allowed = propertiesAt(schema, at)
     for (const name of names.slice(0, MAX_NAMED)) {
-      const move = moveFor(words, tool, name, allowed)
+      const move = moveFor(words, tool, name, { allowed, given: at === '' ? args : undefined })
       if (move?.to !== undefined) renamed.add(`${at}/${move.to}`)
       if (move !== undefined && !moves.includes(move.text)) moves.push(move.text)
     }
@@ -94,13 +102,20 @@ const shown = (name: string): string =>
   printable(name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name).replaceAll('`', '?')
 
 /** The name that an unknown argument has here, or how to do without it. */
-function moveFor({ habits }: ToolWords, tool: string, name: string, allowed: readonly string[]): { text: string; to?: string } | undefined {
+function moveFor(
+  { habits }: ToolWords,
+  tool: string,
+  name: string,
+  { allowed, given }: { allowed: readonly string[]; given: unknown },
+): { text: string; to?: string } | undefined {
   const habit = own(habits, tool, name)
   const plain = plainName(name)
   const to = allowed.find((one) => one === habit) ?? allowed.find((one) => plainName(one) === plain)
   if (to !== undefined) return { text: `\`${name}\` is called \`${to}\` here.`, to }
   if (habit?.includes(' ') === true) return { text: habit.replace(/(?<=\b[Ll]eave )it(?= out\b)/u, `\`${name}\``) }
-  const near = nearestName(name, allowed)
+  // What was given under its own name was not meant by another one.
+  const free = allowed.filter((one) => (given as Record<string, unknown> | null | undefined)?.[one] === undefined)
+  const near = nearestName(name, free)
   return near === undefined ? undefined : { text: `Did you mean \`${near}\`?`, to: near }
 }
 

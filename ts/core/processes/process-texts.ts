@@ -1,5 +1,6 @@
 /** Texts about processes for a model. */
 import type { KeptProcessEnd } from '../../../index.js'
+import type { ProcessReport, ProcessWriteArguments } from './process-report.js'
 import { ToolError } from '../errors.js'
 import { beginningOf } from '../text.js'
 
@@ -20,7 +21,8 @@ export function howItEnded({ exitCode, signal }: Pick<KeptProcessEnd, 'exitCode'
 /** A note about programs that a process left behind. */
 export function leftBehindNote({ leftRunning }: Pick<KeptProcessEnd, 'leftRunning'>): string | undefined {
   if (leftRunning === 0) return undefined
-  return leftRunning === 1 ? '1 program that it had started was stopped.' : `${leftRunning} programs that it had started were stopped.`
+  const what = leftRunning === 1 ? '1 program that it had started was stopped' : `${leftRunning} programs that it had started were stopped`
+  return `${what}: a process ends with its command line, so what is to go on is started without \`&\`.`
 }
 
 /**
@@ -33,6 +35,24 @@ export function goesOnNote(id: string, timeoutMs: number, canRead: boolean): str
   return canRead
     ? `${what}: read its output with process_read, and end it with process_stop.`
     : `${what}, until it ends or its session does.`
+}
+
+/**
+ * The report of a write, and that a line is not ended: a program that reads lines waits on.
+ *
+ * @param how how a line is ended here.
+ */
+export function withUnsentLine(
+  { text, keys = [], close_input: closes }: Pick<ProcessWriteArguments, 'text' | 'keys' | 'close_input'>,
+  report: ProcessReport,
+  how = 'press it with keys ["enter"]',
+): ProcessReport {
+  const isUnsent = text !== undefined && text !== '' && !/[\r\n\u0003\u0004\u001b]$/u.test(text) && keys.length === 0 && closes !== true
+  if (!isUnsent || report.waits_for_input !== true) return report
+  return {
+    ...report,
+    notes: [...(report.notes ?? []), `The line is not ended, and the program still waits: ${how}, or end the text with a line break.`],
+  }
 }
 
 const MAX_LISTED = 10

@@ -69,7 +69,7 @@ export class BashSession {
     const number = this.#next
     this.#next += 1
     const next = join(states, `${number}`)
-    const input = { cmd, args: sessionArguments(line, state, next), judged: ['-c', line], cwd: '.', timeoutMs: settings.timeoutMs }
+    const input = { cmd, args: sessionArguments(line, state, next), judged: ['-c', line], line, cwd: '.', timeoutMs: settings.timeoutMs }
     const sandbox = this.#sandbox(settings.sandbox, settings.rootDir, states)
     const within: CallSettings = { settings: { ...settings, sandbox }, signal: call.signal }
     try {

@@ -8,6 +8,7 @@ import type { BuiltInContext } from '../../toolkit/define-tool.js'
 import { describedExecutor } from '../../toolkit/described-executor.js'
 import { captureNotes, exitCodeOf, stderrWithNotes } from '../command/capture-command.js'
 import { commandLine, limitTogether } from '../command/limits.js'
+import { refuseWithout } from '../argument-habits.js'
 import type { ProviderSettings } from '../settings.js'
 import { BashSession } from './bash-session.js'
 
@@ -57,6 +58,8 @@ async function runInSession(input: AnthropicBashInput, call: BuiltInContext, ses
   if (restart) await session.restart(call)
   if (line === undefined) {
     if (restart) return { stdout: RESTARTED, stderr: '', exitCode: 0 }
+    const names = ['command', 'restart']
+    if (Object.keys(input).some((name) => !names.includes(name))) refuseWithout('bash', 'command', { ...input, command: undefined }, names)
     throw invalid('no command provided.')
   }
   const ended = await session.run(line, call)

@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs'
 import { posix, resolve } from 'node:path'
 import { ToolError } from '../../core/errors.js'
 import { noteRoot } from '../../core/grants.js'
-import { invalid } from '../../core/options.js'
+import { oneOf } from '../../core/options.js'
 import type { ToolCallOptions } from '../../journal/calls/call-record.js'
 import { recordedFunction } from '../../toolkit/built-in-call.js'
 import type { BuiltInContext } from '../../toolkit/define-tool.js'
@@ -90,7 +90,7 @@ async function run(input: MemoryCommand, files: TextFiles): Promise<string> {
     case 'rename':
       return rename(needed(input.old_path, 'old_path', input.command), needed(input.new_path, 'new_path', input.command), files)
     default:
-      throw invalid(`command must be one of view, create, str_replace, insert, delete, rename.`)
+      return oneOf('view', 'create', 'str_replace', 'insert', 'delete', 'rename')((input as { command?: unknown }).command, 'command')
   }
 }
 
@@ -176,7 +176,7 @@ async function replace(path: string, given: string, replacement: string, files: 
   const [content, old, by] = [before.text, before.given(given), before.given(replacement)]
   const places = placesOf(content, old)
   const [at] = places
-  if (at === undefined) throw notThere(path, old)
+  if (at === undefined) throw notThere(path, old, await files.nearTo(content, old))
   if (places.length > 1) throw notUnique(path, old, `: ${listedLines(linesOf(content, places))}`)
   const changed = replacedAt(content, at, old, by)
   const note = await files.rewrite(place, before, changed).catch(escaped)

@@ -43,8 +43,8 @@ export function listedLines(lines: readonly number[]): string {
 }
 
 /** The error of a text that is not in the file. */
-export function notThere(path: string, old: string): ToolError {
-  const message = `${NOTHING_DONE}, old_str \`${quoted(old)}\` did not appear verbatim in ${path}.`
+export function notThere(path: string, old: string, near: string | null): ToolError {
+  const message = `${NOTHING_DONE}, old_str \`${quoted(old)}\` did not appear verbatim in ${path}.${near === null ? '' : ` ${near}`}`
   return refused('TOOL_EDIT_NO_MATCH', message, { summary: NOTHING_DONE, path })
 }
 

@@ -153,7 +153,8 @@ function catOf(lines: readonly string[], first: number, what: string, limit: num
 
 async function create(path: string, text: string, files: TextFiles): Promise<string> {
   if (await files.create(path, text)) return `File created successfully at: ${path}`
-  throw refused('TOOL_FILE_EXISTS', `File already exists at: ${path}. Cannot overwrite files using command \`create\`.`, { path })
+  const message = `File already exists at: ${path}. Cannot overwrite files using command \`create\`. A file that exists is changed with \`str_replace\` or \`insert\`.`
+  throw refused('TOOL_FILE_EXISTS', message, { path })
 }
 
 async function textOf(path: string, files: TextFiles): Promise<ChangedText> {
@@ -180,7 +181,7 @@ async function replace(path: string, given: string, replacement: string, files: 
   const [content, old, by] = [before.text, before.given(given), before.given(replacement)]
   const places = old === '' ? [] : placesOf(content, old)
   const [at] = places
-  if (at === undefined) throw notThere(path, old)
+  if (at === undefined) throw notThere(path, old, await files.nearTo(content, old))
   if (places.length > 1) throw notUnique(path, old, ` [${listedLines(linesOf(content, places))}]`)
   const changed = replacedAt(content, at, old, by)
   const note = await files.rewrite(path, before, changed)
@@ -193,6 +194,8 @@ async function replace(path: string, given: string, replacement: string, files: 
 
 async function insert(path: string, line: number | undefined, text: string, files: TextFiles): Promise<string> {
   if (line === undefined || line === null) throw refused('INVALID_INPUT', 'Parameter `insert_line` is required for command: insert')
+  if (typeof line !== 'number')
+    throw refused('INVALID_INPUT', `Invalid \`insert_line\` parameter: ${JSON.stringify(line)}. It should be a number, without quotes.`)
   const before = await textOf(path, files)
   const lines = before.text.split('\n')
   if (!Number.isInteger(line) || line < 0 || line > lines.length) throw noSuchLine(path, line, lines.length)

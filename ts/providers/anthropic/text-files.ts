@@ -11,6 +11,8 @@ import { callPlan, type CallPlan, type CallSettings } from '../../toolkit/tools/
 const MAX_ENTRIES = 10_000
 /** The size limit of a file of which only some lines are shown. */
 const MAX_RANGE_BYTES = 10_485_760
+/** The most characters of texts that are compared on the host's own thread. */
+const MAX_COMPARED = 400_000
 
 /** The files of one call. Paths are relative to the root, or absolute within it. */
 export class TextFiles {
@@ -91,6 +93,12 @@ export class TextFiles {
     return callLimited(plan.changeLimits(`edit ${path}`), (addon, cancel) =>
       addon.rewriteFile(grantedRoot(addon, plan), path, known, content, plan.maxOutputBytes, plan.publishSeen(addon), cancel, byLine),
     )
+  }
+
+  /** What of a text is near one that is not there; `null` where nothing is, or where it would take long to find. */
+  async nearTo(content: string, old: string): Promise<string | null> {
+    if (content.length + old.length > MAX_COMPARED) return null
+    return (await nativeAddon()).missingText(content, old, 'old_str')
   }
 
   /** Deletes a file, a link, or a directory with everything in it. */

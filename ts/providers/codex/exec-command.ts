@@ -6,9 +6,11 @@ import { ToolError, withHint } from '../../core/errors.js'
 import { invalid } from '../../core/options.js'
 import { MAX_PROCESSES, ProcessTable } from '../../core/processes/process-table.js'
 import type { ProcessReport } from '../../core/processes/process-report.js'
+import { withUnsentLine } from '../../core/processes/process-texts.js'
 import { type BuiltInContext, type CallableTool, defineBuiltIn } from '../../toolkit/define-tool.js'
 import { startLine } from '../../toolkit/tools/start-line.js'
 import { commandLine } from '../command/limits.js'
+import { refuseWithout } from '../argument-habits.js'
 import type { ProviderSettings } from '../settings.js'
 import { cutOutput, outputBytes, sectionsOf } from './exec-output.js'
 
@@ -114,6 +116,7 @@ async function execCommand(
   table: ProcessTable,
 ): Promise<string> {
   const startedMs = performance.now()
+  refuseWithout('exec_command', 'cmd', input, Object.keys(execSchema.shape))
   const { workdir, shell, tty = false, yield_time_ms, max_output_tokens, sandbox_permissions: permissions = 'use_default' } = input
   const command = commandLine(input.cmd, 'cmd')
   if (command.trim() === '') throw invalid('cmd must be a command.')
@@ -137,8 +140,10 @@ async function execCommand(
 
 async function writeStdin(input: WriteStdinInput, signal: AbortSignal | undefined, table: ProcessTable): Promise<string> {
   const startedMs = performance.now()
+  refuseWithout('write_stdin', 'session_id', input, Object.keys(stdinSchema.shape))
   const { session_id: session, chars = '', yield_time_ms, max_output_tokens } = input
-  if (!Number.isSafeInteger(session)) throw invalid('session_id must be a whole number.')
+  if (!Number.isSafeInteger(session))
+    throw invalid(`session_id must be a whole number${typeof session === 'string' ? ', without quotes' : ''}.`)
   if (typeof chars !== 'string') throw invalid('chars must be a string.')
   const process_id = `p${session}`
   const max_bytes = outputBytes(max_output_tokens)
@@ -151,7 +156,7 @@ async function writeStdin(input: WriteStdinInput, signal: AbortSignal | undefine
   const isInterrupt = chars === '\u0003' && !table.hasTerminal(process_id)
   const typed = isInterrupt ? { keys: ['ctrl+c' as const] } : { text: chars }
   const report = await table.write({ process_id, ...typed, wait_ms }, signal, 'end', max_bytes)
-  return reportText(report, max_bytes, startedMs, table)
+  return reportText(withUnsentLine({ text: chars }, report, 'write "\\n" to the session'), max_bytes, startedMs, table)
 }
 
 function within(value: unknown, fallback: number, min: number, max: number): number {
@@ -180,9 +185,27 @@ async function inWords(work: () => Promise<string>): Promise<string> {
   try {
     return await work()
   } catch (error) {
-    const hint = ToolError.isInstance(error) ? hints[error.code] : undefined
-    throw hint === undefined ? error : withHint(error as ToolError, hint)
+    if (!ToolError.isInstance(error)) throw error
+    const id = error.details['processId']
+    if (typeof id === 'string') throw ofSession(error, id.slice(1))
+    const hint = hints[error.code]
+    throw hint === undefined ? error : withHint(error, hint)
   }
+}
+
+/** A failure about a process in the words for its session. */
+function ofSession({ code, summary, details, cause }: ToolError, session: string): ToolError {
+  const { exitCode } = details
+  const hasEnded = exitCode !== undefined
+  const place: Readonly<Record<string, string>> = {
+    PROCESS_NOT_FOUND: `There is no session ${session}`,
+    PROCESS_ENDED: hasEnded
+      ? `The command of session ${session} has ended${typeof exitCode === 'number' ? ` with exit code ${exitCode}` : ''}, and takes no input`
+      : `The stdin of session ${session} is closed`,
+    PROCESS_BUSY: `The command of session ${session} has not taken its earlier input yet`,
+  }
+  const hint = hasEnded ? 'Start the command again with exec_command if it is still needed.' : hints[code]
+  return new ToolError({ code, summary, details, cause, place: place[code] ?? summary, hint: hint ?? '' })
 }
 
 const WORKDIR = 'Check `workdir`, or leave it out to run in the root directory.'
@@ -191,7 +214,7 @@ const hints: Readonly<Partial<Record<ToolError['code'], string>>> = {
   TOOL_FILE_NOT_FOUND: WORKDIR,
   TOOL_NOT_A_DIRECTORY: WORKDIR,
   PROCESS_NOT_FOUND: 'Start the command again with exec_command.',
-  PROCESS_ENDED: 'Its stdin is closed: run it again by exec_command with tty: true to type into it.',
+  PROCESS_ENDED: 'Run it again by exec_command with tty: true to type into it.',
   PROCESS_BUSY: 'Nothing was written. Poll with empty chars, and write again when it reads.',
   PROCESS_LIMIT: 'End a session first: write "\\u0003" to it, or let it finish.',
 }

@@ -15,6 +15,8 @@ export interface CapturedInput {
   cwd: string
   /** The arguments that the network guard judges, if they differ. @default args */
   judged?: readonly string[] | undefined
+  /** The line of the model, where the arguments are a script around it that keeps the state of its shell. */
+  line?: string | undefined
   /** The timeout, in milliseconds. */
   timeoutMs: number
   /** The most bytes of each stream. @default the limit of the settings */
@@ -25,7 +27,7 @@ export interface CapturedInput {
 
 /** @throws {ToolError} as `bash` does, except for an exit code, a signal and a timeout, which are results. */
 export async function captureCommand(
-  { cmd, args, cwd, judged = args, timeoutMs, streamBytes, variables }: CapturedInput,
+  { cmd, args, cwd, judged = args, line, timeoutMs, streamBytes, variables }: CapturedInput,
   call: CallSettings,
   bound: ToolOptions,
 ): Promise<CommandOutput> {
@@ -40,6 +42,7 @@ export async function captureCommand(
     streamBytes: Math.min(streamBytes ?? maxBytes, maxBytes),
     isScreen: true,
     ...(variables && { variables: { ...variables } }),
+    ...(line !== undefined && { line }),
   }
   const patches = new CommandPatches()
   return traceStep(

@@ -4,7 +4,7 @@ import { ToolError, withHint } from '../../core/errors.js'
 import { grantedRoot } from '../../core/grants.js'
 import { callLimited } from '../../core/native.js'
 import { nearPath } from '../../core/near-paths.js'
-import { invalid, string } from '../../core/options.js'
+import { invalid, oneOf, string } from '../../core/options.js'
 import { boundedPath } from '../../core/text.js'
 import type { ToolCallOptions } from '../../journal/calls/call-record.js'
 import { recordedChange } from '../../journal/calls/recorded-values.js'
@@ -54,7 +54,10 @@ export function createApplyPatch({ bound }: ProviderSettings): ApplyPatchFunctio
 
 /** The failure with a move that a model has here: it has no tool that writes a file. */
 async function guided(failure: unknown, isRemoval: boolean, rootDir: string): Promise<unknown> {
-  if (!ToolError.isInstance(failure) || failure.code !== 'TOOL_FILE_NOT_FOUND') return failure
+  if (!ToolError.isInstance(failure)) return failure
+  if (failure.code === 'TOOL_FILE_EXISTS')
+    return withHint(failure, 'No file was changed. Change it with update_file, or name another path.')
+  if (failure.code !== 'TOOL_FILE_NOT_FOUND') return failure
   const near = await nearPath(await realpath(rootDir), String(failure.details['path']), 'file')
   const meant = near === undefined ? '' : ` Did you mean \`${near}\`?`
   return withHint(
@@ -75,7 +78,7 @@ const changes = { create_file: 'create', update_file: 'update', delete_file: 'de
 async function applyOperation(operation: ApplyPatchOperation, call: BuiltInContext): Promise<string> {
   if (typeof operation !== 'object' || operation === null) throw invalid('operation must be an object.')
   const { type } = operation
-  if (!Object.hasOwn(changes, type)) throw invalid('operation.type must be one of create_file, update_file, delete_file.')
+  oneOf('create_file', 'update_file', 'delete_file')(type, 'operation.type')
   const plan = callPlan(call)
   const path = boundedPath(string(operation.path, 'operation.path'))
   const diff = 'diff' in operation ? string(operation.diff, 'operation.diff') : ''

@@ -35,7 +35,9 @@ async function moveAfter({ code, hint, details }: ToolError, tool: ToolName, roo
   if (typeof path !== 'string' || !(isMissing || isDirectory)) return undefined
   const root = await realpath(rootDir).catch(() => rootDir)
   const below = isAbsolute(path) ? relative(rootDir, path) : path
-  return isMissing ? missingFile(tool, root, below) : directory(root, below)
+  if (isMissing) return missingFile(tool, root, below)
+  const next = await directory(root, below)
+  return tool === 'apply_patch' ? `No file was changed. ${next} A patch removes files; a directory is removed by a command.` : next
 }
 
 /** After a path that leads out of the root: it is named, and what may have been meant in it. */

@@ -6,6 +6,10 @@ import { parseProcessArguments, type ProcessArguments } from '../../core/process
 import { strictSchema, withoutAbsent } from '../../core/optional-arguments.js'
 import type { ProcessReport } from '../../core/processes/process-report.js'
 import { processReportSchema, type ProcessToolId, processTools } from '../../core/processes/process-tools.js'
+import { withUnsentLine } from '../../core/processes/process-texts.js'
+import { refusalText, refusedArguments } from '../../core/argument-words/argument-words.js'
+import { processHabits } from '../../core/argument-words/process-habits.js'
+import { formFindings } from '../../core/argument-words/schema-findings.js'
 import { type BuiltInContext, type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
 import { shellFor, startLine } from './start-line.js'
@@ -18,6 +22,8 @@ export type ProcessTools = {
   process_write: CallableTool<ProcessArguments['process_write'], ProcessReport>
   process_stop: CallableTool<ProcessArguments['process_stop'], ProcessReport>
 }
+
+const words = { habits: processHabits }
 
 /** Makes the process tools of a tool set. The processes end with their owner. */
 export function createProcessTools(
@@ -41,8 +47,7 @@ export function createProcessTools(
         sideEffect,
         kind: 'bash',
         recordedInput,
-        execute: async (args: ProcessArguments[ID], call) =>
-          noted(await run(parseProcessArguments(name, withoutAbsent(processTools[name].parameters, args)), call), processes),
+        execute: async (args: ProcessArguments[ID], call) => noted(await run(parsed(name, args), call), processes),
       },
       bound,
     )
@@ -54,9 +59,30 @@ export function createProcessTools(
       )
     }),
     process_read: define('process_read', false, (args, { signal }) => table.read(args, signal)),
-    process_write: define('process_write', true, (args, { signal }) => table.write(args, signal), withoutSecret),
+    process_write: define(
+      'process_write',
+      true,
+      async (args, { signal }) => withUnsentLine(args, await table.write(args, signal)),
+      withoutSecret,
+    ),
     process_stop: define('process_stop', true, (args, { signal }) => table.stop(args, signal)),
   }
+}
+
+/** What a model reads of arguments of another form. */
+function wrongForm(name: ProcessToolId, given: unknown): string | undefined {
+  const { parameters } = processTools[name]
+  const findings = formFindings(parameters, given)
+  return findings.length === 0 ? undefined : refusalText(words, name, parameters, given, findings)
+}
+
+/** The arguments. Those of another form are refused in the words of all tools. @throws {ToolError} INVALID_INPUT */
+function parsed<ID extends ProcessToolId>(name: ID, args: unknown): ProcessArguments[ID] {
+  const { parameters } = processTools[name]
+  const given = withoutAbsent(parameters, args)
+  const wrong = wrongForm(name, given)
+  if (wrong !== undefined) throw refusedArguments(wrong)
+  return parseProcessArguments(name, given)
 }
 
 /** The report, followed by the ends of other processes. */
@@ -88,7 +114,8 @@ const uncheckedSchema = (schema: unknown): FlexibleSchema<ProcessReport> => sdkS
 function schemaOf<ID extends ProcessToolId>(name: ID): FlexibleSchema<ProcessArguments[ID]> {
   const validate = (value: unknown): unknown => {
     try {
-      return { success: true, value: parseProcessArguments(name, withoutAbsent(processTools[name].parameters, value)) }
+      const wrong = wrongForm(name, withoutAbsent(processTools[name].parameters, value))
+      return wrong === undefined ? { success: true, value: parsed(name, value) } : { success: false, error: new TypeError(wrong) }
     } catch (error) {
       return { success: false, error }
     }

@@ -31,6 +31,8 @@ pub struct CaptureTerms {
     pub is_screen: bool,
     /// Variables that join those of the policy.
     pub variables: Variables,
+    /// The line that the model has sent, where the arguments are a script around it which keeps the state of its shell.
+    pub line: Option<String>,
 }
 
 /// Runs a program. The terms replace the limits of the settings.
@@ -83,6 +85,7 @@ pub fn run(
     let truncated = output.truncated || stderr.truncated;
     let text = |output: Output| text::within(output.bytes, terms.stream_bytes);
     let (stdout, stderr) = (text(output), text(stderr));
+    let line = terms.line.as_ref().map(|line| ["-c".to_owned(), line.clone()]);
     let ended = Ended {
         starts_processes: settings.starts_processes,
         end: &end,
@@ -91,7 +94,8 @@ pub fn run(
         directory: &directory.path,
         connections: &[],
         door: Door::Tools,
-        command: (&program.cmd, &program.args),
+        command: (&program.cmd, line.as_ref().map_or(&program.args, |line| line)),
+        keeps_state: line.is_some(),
         facts: facts.get(),
         variables: Some(&variables),
     };

@@ -147,6 +147,7 @@ impl Placed {
             connections: &[],
             door: Door::Tools,
             command: (&program.cmd, &program.args),
+            keeps_state: false,
             facts,
             variables: Some(&self.variables),
         };

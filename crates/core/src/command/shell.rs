@@ -101,6 +101,7 @@ pub(super) fn output(
         connections: &[],
         door: Door::Session,
         command: ("sh", &["-c".to_owned(), command.line.clone()]),
+        keeps_state: false,
         facts,
         variables: Some(variables),
     };

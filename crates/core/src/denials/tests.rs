@@ -42,6 +42,7 @@ impl Scene {
             connections: &[],
             door: Door::Tools,
             command: ("x", &[]),
+            keeps_state: false,
             facts: Facts::default(),
             variables: None,
         };

@@ -30,7 +30,8 @@ pub(crate) fn notes(ended: &Ended<'_>) -> Vec<String> {
     if *ended.end == End::Exited(Exit::Code(0)) && ended.printed.iter().all(|text| text.is_empty())
     {
         let calls = calls(ended);
-        notes.extend(state::note(&calls).or_else(|| input::note(ended, &calls)));
+        let state = if ended.keeps_state { None } else { state::note(&calls) };
+        notes.extend(state.or_else(|| input::note(ended, &calls)));
     }
     notes.extend(question::note(ended));
     notes

@@ -1,4 +1,4 @@
-import { refusalText } from '../../../core/argument-words/argument-words.js'
+import { refusalText, type ToolWords } from '../../../core/argument-words/argument-words.js'
 import { contractWords } from './argument-habits.js'
 import { type ArgumentSize, type SchemaCost, schemaCost } from './schema-cost.js'
 import type { FindProblems } from './schema-problems.js'
@@ -20,26 +20,29 @@ export type MakeCheck = (toolId: string, schema: JsonSchema, isOurs?: boolean) =
 /** The maximum cost of a check on the host's own thread: about 20 ms, enough for a plain schema and the largest arguments. */
 const MAX_COST = 25_000
 
-export async function loadArgumentChecks(): Promise<MakeCheck> {
+/** @param startsProcesses whether the session has `process_start` */
+export async function loadArgumentChecks(startsProcesses: boolean): Promise<MakeCheck> {
   const { problemFinder } = await loadProblems()
+  const words = contractWords(startsProcesses)
   return (toolId, schema, isOurs = false) => {
     let find: FindProblems | undefined
     let cost: SchemaCost | undefined
     return (args, size, signal) => {
-      if (args === undefined) return refuse(toolId, schema, args, ['the arguments are missing'])
+      if (args === undefined) return refuse(words, toolId, schema, args, ['the arguments are missing'])
       if (!isOurs) {
         cost ??= schemaCost(schema)
-        if (cost(size) > MAX_COST) return problemsOnThread(schema, args, signal).then((problems) => refuse(toolId, schema, args, problems))
+        if (cost(size) > MAX_COST)
+          return problemsOnThread(schema, args, signal).then((problems) => refuse(words, toolId, schema, args, problems))
       }
       find ??= problemFinder(schema)
-      refuse(toolId, schema, args, find(args))
+      refuse(words, toolId, schema, args, find(args))
     }
   }
 }
 
-function refuse(toolId: string, schema: JsonSchema, args: unknown, findings: readonly string[]): void {
+function refuse(words: ToolWords, toolId: string, schema: JsonSchema, args: unknown, findings: readonly string[]): void {
   if (findings.length === 0) return
-  throw new ContractFailure('invalid_arguments', refusalText(contractWords, toolId, schema, args, findings))
+  throw new ContractFailure('invalid_arguments', refusalText(words, toolId, schema, args, findings))
 }
 
 const CHECK_MS = 500

@@ -1,16 +1,12 @@
 /** What models that were trained on other tools call the arguments of the contract's tools, and what these are called here. */
 import { all, type Habits, type ToolWords } from '../../../core/argument-words/argument-words.js'
+import { inBackground, processHabits } from '../../../core/argument-words/process-habits.js'
 
 const file = all('file_path filePath filepath file filename file_name absolute_path target_file relative_workspace_path', 'path')
 const directory = all('directory dir folder cwd root paths search_path target_directory', 'path')
 const lines = 'read has no line numbers: `offset` and `limit` are bytes. Leave them out to read the whole file.'
 const narrower = 'The number of results cannot be chosen: narrow the search with `path` or a more specific pattern.'
 const context = 'grep has no context lines: read the file of the match.'
-const inBackground =
-  'There are no background commands: programs that still run when the command ends are stopped. Run what you need in one command, with `timeout_ms`.'
-
-const processId = all('id pid processId process session_id shell_id bash_id', 'process_id')
-
 const habits: Readonly<Record<string, Habits>> = {
   read: {
     ...file,
@@ -74,7 +70,6 @@ const habits: Readonly<Record<string, Habits>> = {
     ...all('cwd directory dir working_directory workdirectory path', 'workdir'),
     ...all('timeout timeoutMs time_limit', 'timeout_ms'),
     ...all('timeout_seconds timeout_s', 'The time limit is `timeout_ms`, in milliseconds.'),
-    ...all('run_in_background background is_background detach async', inBackground),
     ...all('args arguments', 'Write the arguments into `command`.'),
     ...all('env environment', 'Set variables in `command`, in front of the program: `NAME=value program`.'),
     ...all('input stdin', 'stdin is closed: give input with a pipe, or with a file.'),
@@ -126,19 +121,7 @@ const habits: Readonly<Record<string, Habits>> = {
     ...all('description title', 'Leave it out: the agent reads `prompt` alone.'),
     ...all('model tools isolation', 'The agent is set up by the host: leave it out.'),
   },
-  process_start: {
-    ...all('cmd script commandLine shell_command', 'command'),
-    ...all('cwd directory dir working_directory path', 'workdir'),
-    ...all('args arguments', 'Write the arguments into `command`.'),
-    ...all('name title', 'description'),
-    ...all('timeout timeout_ms', 'A process has no time limit: `wait_ms` says how long this call waits for output.'),
-    ...all('background run_in_background detach', 'A process runs on after its call: leave it out.'),
-    ...all('env environment', 'Set variables in `command`, in front of the program: `NAME=value program`.'),
-    ...all('tty pty', 'terminal'),
-  },
-  process_read: { ...processId, ...all('timeout timeout_ms wait', 'wait_ms'), ...all('offset since cursor', 'from') },
-  process_write: { ...processId, ...all('input data chars content stdin', 'text'), ...all('key', 'keys') },
-  process_stop: { ...processId, ...all('signal', 'A process is asked to end, and then killed: leave it out.') },
+  ...processHabits,
   tool_search: {
     ...all('q search keywords text', 'query'),
     ...all('queries', 'One call makes one search: give `query`.'),
@@ -158,4 +141,9 @@ const unlikely: Readonly<Record<string, Habits>> = {
   web_search: { query: 'is empty' },
 }
 
-export const contractWords: ToolWords = { habits, empty, unlikely }
+/** @param startsProcesses whether the session has `process_start` */
+export function contractWords(startsProcesses: boolean): ToolWords {
+  const background = inBackground(startsProcesses, 'run what you need in one command, with `timeout_ms`')
+  const bash = { ...habits['bash'], ...all('run_in_background background is_background detach async', background) }
+  return { habits: { ...habits, bash }, empty, unlikely }
+}

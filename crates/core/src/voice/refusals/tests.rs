@@ -76,6 +76,7 @@ impl Scene {
             connections: &[],
             door,
             command: ("sh", &arguments),
+            keeps_state: false,
             facts: self.facts,
             variables: None,
         };

@@ -29,6 +29,7 @@ fn read(scene: &Scene, words: &[&str], end: &End, printed: &str) -> String {
         connections: &[],
         door: Door::Tools,
         command: (program, &arguments),
+        keeps_state: false,
         facts: scene.facts,
         variables: Some(&passage),
     };
