@@ -175,7 +175,9 @@ describe('toolwright', () => {
     ['--json', ''],
   ])('%s is no command: one line, and 2', async (name, meant) => {
     const { code, stdout, stderr } = await runCli([name])
-    expect(stderr).toBe(`toolwright: unknown command ${JSON.stringify(name)}${meant}; see toolwright --help\n`)
+    expect(stderr).toBe(
+      `toolwright: unknown ${name.startsWith('-') ? 'option' : 'command'} ${JSON.stringify(name)}${meant}; see toolwright --help\n`,
+    )
     expect(stdout).toBe('')
     expect(code).toBe(2)
   })

@@ -115,7 +115,7 @@ const mistakes: Record<string, Mistake> = {
   },
   'bash: run_in_background': {
     call: ['bash', { command: 'true', run_in_background: true }],
-    says: /There are no background commands: .* Run what you need in one command, with `timeout_ms`/u,
+    says: /are stopped: run what you need in one command, with `timeout_ms`/u,
     next: ['bash', { command: 'true', timeout_ms: 5_000 }],
   },
   'todo: a status that there is not': {

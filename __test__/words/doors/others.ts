@@ -172,10 +172,14 @@ const openai: DoorMistake[] = [
   row(
     'apply_patch: a file that is there',
     ['apply_patch', { type: 'create_file', path: 'src/math.ts', diff: '+x\n' }],
-    /Update the file in place of adding it/u,
+    /Change it with update_file/u,
   ),
   row('apply_patch: edit_file', ['apply_patch', { type: 'edit_file', ...app, diff: '' }], /one of create_file, update_file, delete_file/u),
-  row('exec_command: command', ['exec_command', line('ls')], /cmd must be a string/u, ['exec_command', { cmd: 'ls src' }, /app\.ts/u]),
+  row('exec_command: command', ['exec_command', line('ls')], /`command` is called `cmd` here/u, [
+    'exec_command',
+    { cmd: 'ls src' },
+    /app\.ts/u,
+  ]),
   row('exec_command: a list', ['exec_command', { cmd: ['ls', 'src'] }], /cmd must be a string/u, [
     'exec_command',
     { cmd: 'ls src' },

@@ -40,7 +40,7 @@ const changes: DoorMistake[] = [
     /"replacements":1/u,
   ]),
   row('\\n as two characters', ['edit', { ...app, old_string: `${old}\\n  console`, new_string: 'y' }], /a line end for \\\\n/u, edits),
-  row('line numbers', ['edit', { ...app, old_string: `4\t${old}`, new_string: 'y' }], /near line 4/u, edits),
+  row('line numbers', ['edit', { ...app, old_string: `4\t${old}`, new_string: 'y' }], /at line 4 without the numbers in front/u, edits),
   row('a regular expression', ['edit', { ...app, old_string: 'args\\.map', new_string: 'y' }], /copy the text exactly/u, edits),
   row(
     'an ellipsis',
@@ -225,7 +225,12 @@ const processes: DoorMistake[] = [
 ]
 
 const others: DoorMistake[] = [
-  row('Read', ['Read', { file_path: 'x' }], /There is no tool Read\. The tools of this session are: read, write/u, reads),
+  row(
+    'Read',
+    ['Read', { file_path: 'x' }],
+    /There is no tool Read\. Did you mean `read`\? The tools of this session are: read, write/u,
+    reads,
+  ),
   row('list_dir', ['list_dir', { path: 'src' }], /are: read, write, edit, glob/u, ['glob', { pattern: 'src/*' }, /app\.ts/u]),
   row('run_command', ['run_command', { command: 'ls' }], /bash/u, lists),
   row('apply_patch', ['apply_patch', { patch: '' }], /There is no tool apply_patch.*edit/u, edits),

@@ -114,15 +114,23 @@ const names: DoorMistake[] = [
   ]),
   row('bash: args as text', ['bash', { cmd: 'ls', args: '-a src' }], /give `args` the array itself/u, lists),
   row('bash: numbers', ['bash', { cmd: 'echo', args: [1] }], /\/args\/0: .*is invalid/u, ['bash', { cmd: 'echo', args: ['1'] }, /^1$/mu]),
-  row('bash: run_in_background', ['bash', { cmd: 'ls', run_in_background: true }], /are stopped: leave/u, ['bash', { cmd: 'ls' }, /src/u]),
+  row('bash: run_in_background', ['bash', { cmd: 'ls', run_in_background: true }], /start with process_start what is to go on/u, [
+    'bash',
+    { cmd: 'ls' },
+    /src/u,
+  ]),
   row('apply_patch: input', ['apply_patch', { input: '' }], /`input` is called `patch` here/u, [
     'apply_patch',
     patch('*** Delete File: empty.txt'),
     /D empty\.txt/u,
   ]),
-  row('process_read: a number', ['process_read', { process_id: 1 }], /process_id must be a string/u),
-  row('process_start: cmd', ['process_start', { cmd: 'ls' }], /there are command/u, ['process_start', { command: 'ls' }, /app|src/u]),
-  row('process_stop: pid', ['process_stop', { pid: 1 }], /there are process_id/u),
+  row('process_read: a number', ['process_read', { process_id: 1 }], /give `process_id` in quotes, as a text/u),
+  row('process_start: cmd', ['process_start', { cmd: 'ls' }], /`cmd` is called `command` here/u, [
+    'process_start',
+    { command: 'ls' },
+    /app|src/u,
+  ]),
+  row('process_stop: pid', ['process_stop', { pid: 1 }], /`pid` is called `process_id` here/u),
   row('glob: nothing', ['glob', { pattern: '' }], /\/pattern is empty/u, ['glob', { pattern: '*.ts' }, /app\.ts/u]),
 ]
 

@@ -18,8 +18,8 @@ export const anthropicRows: SecondRow[] = [
     kind: 'wrong range',
     steps: [call('textEditor', { command: 'view', path: 'src/app.ts', view_range: [500, -1] })],
     ok: false,
-    right: 'the file has 10 lines',
-    says: [/view_range/, /\b10\b/],
+    right: 'the lines of the file, as `view` counts them',
+    says: [/view_range/, /\[1, 11\]/],
     move: call('textEditor', { command: 'view', path: 'src/app.ts', view_range: [1, 10] }),
   },
   {
@@ -44,15 +44,15 @@ export const anthropicRows: SecondRow[] = [
     steps: [call('textEditor', { command: 'insert', path: 'src/app.ts', insert_line: '2', insert_text: '// x\n' })],
     ok: 'either',
     right: 'inserted; or that insert_line is a number',
-    says: [/insert/i, /line|number|integer/i],
+    says: [/without quotes/, /insert/i, /line|number|integer/i],
   },
   {
     id: 'A06',
     kind: 'wrong range',
     steps: [call('textEditor', { command: 'insert', path: 'src/app.ts', insert_line: 999, insert_text: '// x\n' })],
     ok: false,
-    right: 'insert_line goes from 0 to 10',
-    says: [/insert_line/, /\b10\b/],
+    right: 'the lines of the file, as `view` counts them',
+    says: [/insert_line/, /\[0, 11\]/],
   },
   {
     id: 'A07',
@@ -135,7 +135,7 @@ export const anthropicRows: SecondRow[] = [
     steps: [call('bash', { cmd: 'ls' })],
     ok: false,
     right: 'it is `command` here',
-    says: [/command/],
+    says: [/`cmd` is called/, /command/],
   },
   {
     id: 'A18',
@@ -160,7 +160,7 @@ export const anthropicRows: SecondRow[] = [
     steps: [call('bash', { command: 'sleep 60' })],
     ok: 'either',
     right: 'stopped after its time',
-    says: [/timed out|stopped|too long/i],
+    says: [/killed after 3000 ms/],
     never: [/process_start/],
   },
   {

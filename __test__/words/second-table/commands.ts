@@ -265,7 +265,7 @@ export const rows: SecondRow[] = [
     steps: [call('bash', { cmd: 'read', args: ['src/app.ts'] })],
     ok: false,
     right: 'read is a tool of its own here and no program',
-    says: [/read/, /tool/],
+    says: [/call it as a tool/, /read/, /tool/],
   },
   {
     id: 'R01',
@@ -297,7 +297,7 @@ export const rows: SecondRow[] = [
     steps: [call('process_start', { command: 'node ask.js', wait_ms: 2000 }), call('process_write', { process_id: 'p1', text: 'Ada' })],
     ok: true,
     right: 'nobody pressed enter, so the program waits on',
-    says: [/enter|line|newline|\\n/i],
+    says: [/not ended/, /enter|line|newline|\\n/i],
     move: call('process_write', { process_id: 'p1', text: '', keys: ['enter'] }),
   },
   {

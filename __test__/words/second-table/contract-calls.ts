@@ -69,7 +69,7 @@ export const rows: SecondRow[] = [
     steps: [call('edit', { path: 'src/cart.ts', old_string: '        sum += price', new_string: '        sum += price * 2' })],
     ok: 'either',
     right: 'the file has tabs where blanks were sent',
-    says: [/tab|indent/i],
+    says: [/white space differs.*\\t/],
   },
   {
     id: 'C09',

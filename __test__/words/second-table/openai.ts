@@ -38,7 +38,7 @@ export const openaiRows: SecondRow[] = [
     steps: [shell({ commands: ['seq 1 5000'], maxOutputLength: 200 })],
     ok: true,
     right: 'beginning and end, and how much is left out',
-    says: [/\b5000\b/, /left out|omitted|truncated|\u2026/i],
+    says: [/n5000\\n/, /left out|omitted|truncated|\u2026/i],
   },
   {
     id: 'O05',
@@ -71,7 +71,7 @@ export const openaiRows: SecondRow[] = [
     steps: [patch('update_file', 'src/app.ts', '--- a/src/app.ts\n+++ b/src/app.ts\n@@ -9,1 +9,1 @@\n-  return 1\n+  return 2\n')],
     ok: 'either',
     right: 'applied; or the form that is taken',
-    says: [/completed|@@/],
+    says: [/completed/, /completed|@@/],
   },
   {
     id: 'O09',
@@ -177,6 +177,7 @@ export const codexRows: SecondRow[] = [
     steps: [call('write_stdin', { session_id: 99, chars: 'y' })],
     ok: false,
     right: 'no such session; exec_command begins one',
+    never: [/\bp\d/],
     says: [/99/, /exec_command|session/],
   },
   {
@@ -185,7 +186,8 @@ export const codexRows: SecondRow[] = [
     steps: [call('exec_command', { cmd: 'sleep 30', yield_time_ms: 300 }), call('write_stdin', { session_id: 1, chars: 'y\n' })],
     ok: false,
     right: 'this session has no input: tty: true',
-    says: [/input|stdin/i, /tty/],
+    never: [/\bp\d/],
+    says: [/session 1\b/, /input|stdin/i, /tty/],
   },
   {
     id: 'X05',
@@ -216,6 +218,7 @@ export const codexRows: SecondRow[] = [
     ],
     ok: false,
     right: 'it has ended',
+    never: [/\bp\d/],
     says: [/ended|exited|no (such )?session|not (found|running)/i],
   },
   {

@@ -178,7 +178,7 @@ export const rows: SecondRow[] = [
     steps: [call('apply_patch', { patch: '*** Begin Patch\n*** Delete File: src\n*** End Patch\n' })],
     ok: false,
     right: 'src is a directory, and what removes one',
-    says: [/directory/],
+    says: [/removed by a command/, /directory/],
   },
   {
     id: 'P08',
@@ -234,6 +234,6 @@ export const rows: SecondRow[] = [
     steps: [call('apply_patch', { path: 'src/app.ts', patch: change })],
     ok: 'either',
     right: 'path is not taken here: the patch names its files',
-    says: [/path/, /patch/],
+    says: [/names its files/, /path/, /patch/],
   },
 ]

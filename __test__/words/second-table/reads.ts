@@ -101,8 +101,8 @@ export const rows: SecondRow[] = [
     kind: 'path',
     steps: [call('read', { path: 'src' })],
     ok: false,
-    right: 'it is a directory; list it with glob',
-    says: [/directory/, /glob|`ls`|bash/],
+    right: 'it is a directory, and what is in it',
+    says: [/directory/, /`app\.ts`/],
     move: call('glob', { pattern: 'src/**' }),
   },
   {
