@@ -37,6 +37,9 @@ export function goesOnNote(id: string, timeoutMs: number, canRead: boolean): str
     : `${what}, until it ends or its session does.`
 }
 
+/** A line break, or a key such as Ctrl-C. */
+const LINE_END = /\p{Cc}$/u
+
 /**
  * The report of a write, and that a line is not ended: a program that reads lines waits on.
  *
@@ -47,7 +50,7 @@ export function withUnsentLine(
   report: ProcessReport,
   how = 'press it with keys ["enter"]',
 ): ProcessReport {
-  const isUnsent = text !== undefined && text !== '' && !/[\r\n\u0003\u0004\u001b]$/u.test(text) && keys.length === 0 && closes !== true
+  const isUnsent = text !== undefined && text !== '' && !LINE_END.test(text) && keys.length === 0 && closes !== true
   if (!isUnsent || report.waits_for_input !== true) return report
   return {
     ...report,

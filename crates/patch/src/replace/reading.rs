@@ -171,9 +171,10 @@ fn written(text: &str, escapes: &[Escape]) -> String {
 /// The plain character that one looks like. `None` for one that is not seen.
 fn fold(character: char) -> Option<char> {
     Some(match character {
-        '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' => return None,
-        // The mark of a letter that is written as two characters.
-        '\u{300}'..='\u{36f}' => return None,
+        // The range below U+0370 has the marks of letters that are written as two characters.
+        '\u{ad}' | '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' => {
+            return None;
+        }
         '\u{c0}'..='\u{17f}' => without_mark(character),
         '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => {
             ' '
