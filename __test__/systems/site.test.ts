@@ -1,13 +1,15 @@
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { type Browser, chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { chromiumPath } from '../support/chromium.ts'
+import { searches } from './site-searches.ts'
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url))
 const dist = join(checkout, '.cache/site/dist')
@@ -27,11 +29,50 @@ async function serve(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** Built anew: a link that leads nowhere ends the build. Debian: `apt install chromium`. */
+/** The index of the built site, as its page loads it. */
+async function searchIndex(): Promise<{ search(words: string): { id: string }[] }> {
+  const home = join(checkout, '.cache/site')
+  const chunks = join(dist, 'assets/chunks')
+  const [name = ''] = readdirSync(chunks).filter((file) => file.startsWith('@localSearchIndexroot'))
+  const [{ default: json }, { default: config }, { default: MiniSearch }] = (await Promise.all(
+    [join(chunks, name), join(home, 'src/.vitepress/config.mjs'), createRequire(join(home, 'package.json')).resolve('minisearch')].map(
+      (file) => import(pathToFileURL(file).href) as Promise<{ default: unknown }>,
+    ),
+  )) as [{ default: string }, { default: SiteConfig }, { default: Index }]
+  const { options, searchOptions } = config.themeConfig.search.options.miniSearch
+  const fields = { fields: ['title', 'titles', 'text'], storeFields: ['title', 'titles'] }
+  return MiniSearch.loadJSON(json, { ...fields, searchOptions: { fuzzy: 0.2, prefix: true, ...searchOptions }, ...options })
+}
+
+interface SiteConfig {
+  themeConfig: { search: { options: { miniSearch: { options: object; searchOptions: object } } } }
+}
+
+interface Index {
+  loadJSON(json: string, options: object): { search(words: string): { id: string }[] }
+}
+
+// Built anew: a link that leads nowhere ends the build.
+beforeAll(async () => {
+  await promisify(execFile)('node', ['scripts/site/build.mjs'], { cwd: checkout, maxBuffer: 1 << 26 })
+}, 600_000)
+
+test('of twenty searches of somebody new, eighteen find the right page first', async () => {
+  const index = await searchIndex()
+  const pageOf = (id = ''): string =>
+    id
+      .replace(/#.*$/u, '')
+      .replace(/^\//u, '')
+      .replace(/\.html$/u, '')
+  const missed = searches.filter(([words, pages]) => !pages.includes(pageOf(index.search(words)[0]?.id)))
+  expect(searches).toHaveLength(20)
+  expect(missed.length, missed.map(([words]) => `${words}: ${pageOf(index.search(words)[0]?.id)}`).join('; ')).toBeLessThanOrEqual(2)
+})
+
+/** Debian: `apt install chromium`. */
 describe.skipIf(chromiumPath === undefined)('the site, in Chromium', () => {
   let browser: Browser
   beforeAll(async () => {
-    await promisify(execFile)('node', ['scripts/site/build.mjs'], { cwd: checkout, maxBuffer: 1 << 26 })
     browser = await chromium.launch({ executablePath: chromiumPath as string, args: ['--no-sandbox'] })
   }, 600_000)
   afterAll(() => browser?.close())

@@ -11,14 +11,39 @@ const LEFT_OUT = /^(?:decisions\/|reference\/rust\/|THIRD-PARTY-NOTICES|CHANGELO
 const search = {
   _render: (source, env, markdown) => (LEFT_OUT.test(env.relativePath) ? '' : markdown.render(source, env)),
   miniSearch: {
+    options: {
+      // Words that are on every page are no part of what somebody looks for, and `approve` finds `approvals`. VitePress hands functions to
+      // the page as texts, so that they have nothing but their arguments.
+      processTerm: (word) => {
+        const term = word.toLowerCase()
+        const common =
+          ' a an and are as at be by can do does for from get has have how i if in into is it its make my of on or that the this to use using via want what when where which why with you your '
+        if (common.includes(` ${term} `)) return null
+        const stem = term.replace(/(?:ations?|ating|ated|als?|ings?|ed|es|s|e)$/, '')
+        return stem.length > 3 ? stem : term
+      },
+    },
     searchOptions: {
       // A letter or a short word is a part of many others.
       prefix: (term) => term.length > 3,
       fuzzy: (term) => (term.length > 5 ? 0.2 : false),
-      combineWith: 'AND',
-      boost: { title: 4, text: 2, titles: 1 },
-      // Guides and pages before the reference that is made from declarations.
-      boostDocument: (id) => (/\/guides\//.test(id) ? 2 : /\/reference\//.test(id) ? 0.3 : 1),
+      combineWith: 'OR',
+      boost: { title: 2, text: 2, titles: 1 },
+      // Guides and pages before lists and what is made from declarations, and the beginning of a page before its parts.
+      boostDocument: (id, _, { titles }) => {
+        const kind = /\/guides\/|\/getting-started/.test(id)
+          ? 1.5
+          : /\/reference\//.test(id)
+            ? 0.2
+            : /\/(?:lists|options|option-examples|requirements|supply-chain|exports|benchmarks|platforms|examples|contents|migration-from-smithers)\.html/.test(
+                  id,
+                )
+              ? 0.4
+              : /\/errors\.html/.test(id)
+                ? 0.7
+                : 1
+        return kind * (titles?.length === 0 ? 1.3 : 1)
+      },
     },
   },
 }
