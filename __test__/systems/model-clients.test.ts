@@ -120,6 +120,7 @@ const clients: Record<string, Client> = {
         ANTHROPIC_BASE_URL: url,
         ANTHROPIC_API_KEY: 'none',
         CLAUDE_CONFIG_DIR: join(home, '.claude'),
+        CLAUDE_CODE_TMPDIR: join(home, 'tmp'),
         DISABLE_TELEMETRY: '1',
         DISABLE_AUTOUPDATER: '1',
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
@@ -140,7 +141,10 @@ async function begin(client: Client, script: readonly ModelTurn[], allow: readon
   onTestFinished(() => models.close())
   const server = [process.execPath, cli, 'mcp', '--root', fixture.root, ...allow.flatMap((rule) => ['--allow', rule])]
   const { program, args, env } = client.start({ fixture, home, url: models.url, server })
-  const own = { PATH: process.env['PATH'] ?? '', HOME: home, NO_COLOR: '1', TERM: 'dumb', ...env }
+  // What a client leaves in its temporary directory goes with its home.
+  const temporary = join(home, 'tmp')
+  mkdirSync(temporary)
+  const own = { PATH: process.env['PATH'] ?? '', HOME: home, TMPDIR: temporary, NO_COLOR: '1', TERM: 'dumb', ...env }
   const child = spawn(program, args, { cwd: fixture.root, env: own, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
   onTestFinished(() => kill(child, 'SIGKILL'))
   let printed = ''
