@@ -89,6 +89,18 @@ describe('approvals', () => {
     expect(await look.execute({}, { toolCallId: '1' })).toBe('ok')
   })
 
+  test('are asked without the id of a call, as Mastra does, and a denied one is not made', async () => {
+    type Asking = { needsApproval(input: unknown, options?: object): Promise<boolean>; execute(input: unknown, options?: object): unknown }
+    const asked = needsApproval(tools, approvals(tools)) as unknown as Record<'pay' | 'look', Asking>
+    expect(await asked.look.needsApproval({}, { requestContext: {} })).toBe(false)
+    expect(await asked.look.execute({}, { toolCallId: '1' })).toBe('ok')
+    expect(await asked.pay.needsApproval({ to: 'ann' })).toBe(true)
+    expect(await asked.pay.execute({ to: 'ann' }, { toolCallId: '1' })).toBe('ok')
+    const denied = needsApproval(tools, approvals(tools, { sideEffects: 'deny' })) as unknown as Record<'pay', Asking>
+    expect(await denied.pay.needsApproval({ to: 'ann' }, {})).toBe(false)
+    await expect(denied.pay.execute({ to: 'ann' }, { toolCallId: '1' })).rejects.toThrow('[CAPABILITY_DENIED]')
+  })
+
   test('refuse what makes no sense', () => {
     expect(() => approvals(tools, { sideEffects: 'ask' as never })).toThrow('sideEffects must be one of user-approval, allow, deny')
     expect(() => approvals(tools, { except: { shell: ['ls'] } })).toThrow('except.shell')

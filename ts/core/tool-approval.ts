@@ -29,21 +29,38 @@ export function needsApproval<TOOLS extends Record<string, object>>(tools: TOOLS
   })
   const withApproval = Object.entries(tools).map(([toolName, tool]) => {
     const denied = new Map<string, string>()
-    const ask = async (input: unknown, { toolCallId, messages }: { toolCallId: string; messages?: unknown }): Promise<boolean> => {
+    // Some frameworks, such as Mastra, ask without the id of the call.
+    let asksWithoutId = false
+    const ask = async (input: unknown, { toolCallId, messages }: { toolCallId?: string; messages?: unknown } = {}): Promise<boolean> => {
+      if (toolCallId === undefined) {
+        asksWithoutId = true
+        const answer = await approval({ toolCall: { toolName, toolCallId: NO_ID, input }, messages })
+        return answer !== undefined && answer.type !== 'denied'
+      }
       const answer = await approval({ toolCall: { toolName, toolCallId, input }, messages })
       denied.delete(toolCallId)
       // The AI SDK asks again after an answer, and would not make a call that no longer needs one.
       if (answer?.type !== 'denied') return answer !== undefined || isAsked(messages, toolCallId)
-      denied.set(toolCallId, answer.reason ?? `The host does not allow ${toolName} here.`)
+      denied.set(toolCallId, reasonOf(answer))
       return isAsked(messages, toolCallId)
     }
     const { execute } = tool as { execute?: (input: unknown, options?: { toolCallId?: string }) => unknown }
+    const reasonOf = ({ reason = `The host does not allow ${toolName} here.` }: { reason?: string }): string => reason
+    const refuse = (summary: string): never => {
+      throw new ToolError({ code: 'CAPABILITY_DENIED', summary, details: { toolName } })
+    }
     const executeUnlessDenied = (input: unknown, options?: { toolCallId?: string }): unknown => {
       const callId = options?.toolCallId ?? ''
       const reason = denied.get(callId)
-      if (reason === undefined) return execute?.call(tool, input, options)
       denied.delete(callId)
-      throw new ToolError({ code: 'CAPABILITY_DENIED', summary: reason, details: { toolName } })
+      if (reason !== undefined) refuse(reason)
+      return asksWithoutId ? executeAsked(input, options) : execute?.call(tool, input, options)
+    }
+    // Which call was denied cannot be told by an id, so that it is decided again.
+    const executeAsked = async (input: unknown, options?: { toolCallId?: string }): Promise<unknown> => {
+      const answer = await approval({ toolCall: { toolName, toolCallId: options?.toolCallId ?? NO_ID, input } })
+      if (answer?.type === 'denied') refuse(reasonOf(answer))
+      return execute?.call(tool, input, options)
     }
     // Copies the tool's own properties, including metadata under symbols.
     const own = Object.defineProperties({}, Object.getOwnPropertyDescriptors(tool))
@@ -52,6 +69,9 @@ export function needsApproval<TOOLS extends Record<string, object>>(tools: TOOLS
   })
   return Object.fromEntries(withApproval) as TOOLS
 }
+
+/** The id of a call whose caller gives none. */
+const NO_ID = 'call'
 
 /** @throws {ToolError} INVALID_INPUT */
 export function checkToolSet(tools: unknown): void {
