@@ -84,7 +84,7 @@ const frameworks: Record<string, Framework> = {
 }
 
 /** Starts a program of a framework with a model that has a script. */
-async function begin({ program }: Framework, script: readonly ModelTurn[]) {
+async function begin({ program }: Framework, script: readonly ModelTurn[], more: NodeJS.ProcessEnv = {}) {
   const fixture = makeSandbox()
   fixture.put('a.txt', 'the first line\n')
   const models = await startModels(script)
@@ -97,6 +97,7 @@ async function begin({ program }: Framework, script: readonly ModelTurn[]) {
     ABORT: '1',
     SERVER: server,
     MASTRA_TELEMETRY_DISABLED: '1',
+    ...more,
   }
   const runtime = program.endsWith('.py') ? (python ?? '') : process.execPath
   const child = spawn(runtime, [join(folder, 'programs', program)], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -105,6 +106,33 @@ async function begin({ program }: Framework, script: readonly ModelTurn[]) {
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (printed += text))
   return { fixture, models, child, printed: () => printed }
 }
+
+describe.each(['Mastra', 'LangChain.js', 'OpenAI Agents', 'deepagents'])('%s asks a person', (name) => {
+  const framework = frameworks[name] as Framework
+  const asking = { ...framework, program: framework.program.replace('.mjs', '-asks.mjs') }
+
+  test.each(['approve', 'reject'])('before a command runs, with the answer %s', { timeout: 60_000 }, async (answer) => {
+    const script = [framework.run('echo made > made.txt'), 'all is done']
+    const { models, child, printed, fixture } = await begin(asking, script, { ANSWER: answer })
+    await once(child, 'close')
+    expect(printed()).toMatch(/^asked: (?:bash|execute) .*made\.txt/mu)
+    expect(printed()).toContain('all is done')
+    expect(existsSync(fixture.at('made.txt'))).toBe(answer === 'approve')
+    // The model reads that it was not done.
+    if (answer === 'reject') expect(models.bodies.at(-1)).toMatch(/not now|rejected|declined|not approved/iu)
+  })
+
+  test('and not before a file is read', { timeout: 60_000 }, async () => {
+    const root = makeSandbox()
+    root.put('a.txt', 'the first line\n')
+    const path = name === 'deepagents' ? root.at('a.txt') : 'a.txt'
+    const { models, child, printed } = await begin(asking, [framework.read(path), 'all is done'], { ANSWER: 'reject' })
+    await once(child, 'close')
+    expect(printed()).not.toContain('asked:')
+    expect(printed()).toContain('all is done')
+    if (name !== 'deepagents') expect(models.bodies.at(-1)).toContain('the first line')
+  })
+})
 
 describe.each(Object.entries(frameworks))('%s', (name, framework) => {
   const isAbsent = (): boolean => name === 'pydantic-ai' && python === undefined
