@@ -1,5 +1,5 @@
 // deepagents over a sandbox session, which asks before a command runs: `interruptOn` stops the run, and the answer resumes it.
-import { Command, MemorySaver } from '@langchain/langgraph'
+import { Command, INTERRUPT, isInterrupted, MemorySaver } from '@langchain/langgraph'
 import { ChatOpenAI } from '@langchain/openai'
 import { BaseSandbox, createDeepAgent } from 'deepagents'
 import { createSandboxSession } from 'toolwright/sandbox'
@@ -21,8 +21,8 @@ const interruptOn = { execute: { allowedDecisions: ['approve', 'reject'] } }
 const agent = createDeepAgent({ model, backend: new Sandbox(), interruptOn, checkpointer: new MemorySaver() })
 const thread = { configurable: { thread_id: '1' } }
 let state = await agent.invoke({ messages: [{ role: 'user', content: 'go' }] }, thread)
-while (state.__interrupt__ !== undefined) {
-  const [{ value }] = state.__interrupt__
+while (isInterrupted(state)) {
+  const [{ value }] = state[INTERRUPT]
   for (const { name, args } of value.actionRequests) console.log(`asked: ${name} ${JSON.stringify(args)}`)
   const decisions = value.actionRequests.map(() => (answer === 'approve' ? { type: 'approve' } : { type: 'reject', message: 'not now' }))
   state = await agent.invoke(new Command({ resume: { decisions } }), thread)

@@ -1,5 +1,5 @@
 // An agent of LangChain.js that asks before a tool with an effect runs: its middleware stops the run, and the answer resumes it.
-import { Command, MemorySaver } from '@langchain/langgraph'
+import { Command, INTERRUPT, isInterrupted, MemorySaver } from '@langchain/langgraph'
 import { ChatOpenAI } from '@langchain/openai'
 import { createAgent, humanInTheLoopMiddleware, tool } from 'langchain'
 import { createTools } from 'toolwright'
@@ -21,8 +21,8 @@ const middleware = [humanInTheLoopMiddleware({ interruptOn: Object.fromEntries(a
 const agent = createAgent({ model, tools, middleware, checkpointer: new MemorySaver() })
 const thread = { configurable: { thread_id: '1' } }
 let state = await agent.invoke({ messages: [{ role: 'user', content: 'go' }] }, thread)
-while (state.__interrupt__ !== undefined) {
-  const [{ value }] = state.__interrupt__
+while (isInterrupted(state)) {
+  const [{ value }] = state[INTERRUPT]
   for (const { name, args } of value.actionRequests) console.log(`asked: ${name} ${JSON.stringify(args)}`)
   const decisions = value.actionRequests.map(() => (answer === 'approve' ? { type: 'approve' } : { type: 'reject', message: 'not now' }))
   state = await agent.invoke(new Command({ resume: { decisions } }), thread)
