@@ -1,7 +1,9 @@
 /** What models are given of the tools: the same bytes for every user, checkout and machine, and their price in tokens. */
 import { asSchema } from 'ai'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
+import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { promisify } from 'node:util'
 import { createTools } from 'toolwright'
 import { createSession } from 'toolwright/contract'
 import { tools as documented } from 'toolwright/tools'
@@ -57,6 +59,30 @@ test('definitions are the same bytes in every directory', async () => {
   expect(one).toBe(other)
   expect(one).not.toContain(process.env['HOME'])
   expect(one).not.toContain('/tmp/')
+})
+
+/** Prints the definitions of a set and of a session in a directory. */
+const printed = `
+  const [root, entry, contract, ai] = process.argv.slice(-4)
+  Promise.all([entry, contract, ai].map((file) => import(file))).then(async ([{ createTools }, { createSession }, { asSchema }]) => {
+    const session = await createSession({ workspace: root, manifest: { name: 'x' }, host: { prompt: async () => 'allow_once' } })
+    const all = { ...session.tools, ...createTools({ rootDir: root, extraTools: ['apply_patch'] }) }
+    const made = Object.entries(all).map(async ([name, { description, inputSchema }]) => [name, description, await asSchema(inputSchema).jsonSchema])
+    console.log(JSON.stringify(await Promise.all(made)))
+    await session.close()
+  })`
+
+test('and for every user, language and time zone', async () => {
+  const modules = ['../../dist/index.js', '../../dist/contract.js'].map((path) => new URL(path, import.meta.url).href)
+  const of = async (user: string, lang: string, zone: string): Promise<string> => {
+    const { root, outside } = makeSandbox()
+    const env = { ...process.env, HOME: outside, USER: user, LOGNAME: user, LANG: lang, LC_ALL: lang, TZ: zone, XDG_CONFIG_HOME: outside }
+    const args = ['-e', printed, '--', root, ...modules, import.meta.resolve('ai')]
+    return (await promisify(execFile)(process.execPath, args, { env, cwd: root })).stdout
+  }
+  const [one, other] = await Promise.all([of('ann', 'C', 'UTC'), of('bob', 'de_DE.UTF-8', 'Asia/Tokyo')])
+  expect(one).toBe(other)
+  expect(JSON.parse(one).length).toBeGreaterThan(7)
 })
 
 const tokens = (all: readonly Definition[]): number => countTokens(JSON.stringify(all.map((one) => ({ type: 'function', ...one }))))
