@@ -5,8 +5,8 @@ import { type Answer, makeShop, openDoor } from './calls.ts'
 import { type Door, neverAnywhere, type SecondRow } from './row.ts'
 import { table } from './table.ts'
 
-/** Words of other programs in an answer, which differ by machine. */
-const FOREIGN = /^(?:B17|B24|B29|B31|C20|L12|T33)$/u
+/** Words of other programs in an answer, which differ by machine and runtime; R06 has what its program could print in time. */
+const FOREIGN = /^(?:B17|B24|B29|B31|C20|L12|R06|S03|T33)$/u
 
 async function tried(door: Door, { id, steps, ok, says, never = [], move }: SecondRow): Promise<void> {
   const shop = makeShop()
@@ -26,11 +26,11 @@ async function tried(door: Door, { id, steps, ok, says, never = [], move }: Seco
   expect(then.ok, then.text).toBe(true)
 }
 
-/** A long answer by its ends. Ports are those of the moment. */
-const shortened = (text: string): string =>
-  (text.length > 1_500 ? `${text.slice(0, 300)} … ${text.slice(-600)}` : text)
-    .replaceAll(/(?<=port"?:? ?)\d{4,5}/gu, '4321')
-    .replaceAll(/\/tmp\/toolwright-sessions-[^"\s]+/gu, '/sidecar')
+/** A long answer by its ends. Ports and names of files are those of the moment. */
+function shortened(answer: string): string {
+  const text = answer.replaceAll(/(?<=port"?:? ?)\d{4,5}/gu, '4321').replaceAll(/\/tmp\/toolwright-sessions-[^"`\s]+/gu, '/sidecar')
+  return text.length > 1_500 ? `${text.slice(0, 300)} … ${text.slice(-600)}` : text
+}
 
 describe.each(Object.entries(table))('%s', (door, rows) => {
   test.each(rows.map((row) => [`${row.id} ${row.kind}`, row] as const))('%s', (_, row) => tried(door as Door, row), 30_000)
