@@ -133,7 +133,8 @@ fn with_cells(content: &[u8], view: &[u8]) -> Result<Vec<u8>, NotebookError> {
 
 fn not_applied(path: &str, diff: &str, error: &PatchError) -> Failure {
     let failure = changes::patch_failed(path, error);
-    let hint = patches::escaped_hint(diff).or_else(|| patches::other_file_hint(diff, path, error));
+    let escaped = patches::escaped_hint(diff).map(str::to_owned);
+    let hint = escaped.or_else(|| patches::other_file_hint(diff, path, error));
     match hint {
         Some(hint) => failure.with_hint(hint),
         None => failure,
