@@ -17,8 +17,17 @@ const PROGRAM: &str = "toolwright-sandbox";
 const STATIC_LINKER: &str = "TOOLWRIGHT_STATIC_LINKER";
 
 /// The directories of the packages that the program consists of.
-const SOURCES: [&str; 7] =
-    ["fs", "patch", "patch-voice", "process", "reserved", "sandbox", "sandbox-program"];
+const SOURCES: [&str; 9] = [
+    "fork",
+    "fs",
+    "git",
+    "patch",
+    "patch-voice",
+    "process",
+    "reserved",
+    "sandbox",
+    "sandbox-program",
+];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(env::var("OUT_DIR")?);

@@ -69,6 +69,8 @@ mod patch_reports;
 pub mod process;
 mod report;
 mod request;
+#[cfg(target_os = "linux")]
+pub mod root_fork;
 mod run;
 mod running_command;
 pub mod screen;

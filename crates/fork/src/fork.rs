@@ -6,7 +6,7 @@ use rustix::fs::{Mode, OFlags, XattrFlags, fsetxattr, mkdirat, openat};
 use rustix::io::Errno;
 use rustix::mount::{MoveMountFlags, UnmountFlags, move_mount, unmount};
 
-use crate::overlay::{memory, overlay};
+use crate::overlay::{Sync, memory, overlay};
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 /// What makes a directory hide the one below it.
@@ -78,7 +78,7 @@ impl Fork {
                 fsetxattr(&directory, OPAQUE, b"y", XattrFlags::empty())?;
                 fill(directory.as_fd())?;
             }
-            let mount = overlay(base.as_fd(), changes.as_fd(), work.as_fd())?;
+            let mount = overlay(base.as_fd(), changes.as_fd(), work.as_fd(), Sync::Asked)?;
             Ok(Self { mount, changes })
         })
     }
@@ -95,4 +95,14 @@ impl Fork {
             Ok(Self { mount, changes })
         })
     }
+}
+
+/// Makes a fork of `base` whose changes stay in `changes`, a directory that outlives this process. `work` is an empty
+/// directory of the same file system. All are on mounts of this namespace, and no other fork may have the same changes
+/// at the same time: the kernel does not refuse that.
+///
+/// Nothing that is written waits for the disk. After a crash of the machine the changes may be damaged, and
+/// `work/incompat/volatile` says so.
+pub fn kept_fork(base: impl AsFd, changes: impl AsFd, work: impl AsFd) -> Result<OwnedFd, Errno> {
+    overlay(base.as_fd(), changes.as_fd(), work.as_fd(), Sync::Never)
 }

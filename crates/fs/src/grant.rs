@@ -6,10 +6,13 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::{fs, io};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, Mode, OFlags};
+use rustix::io::retry_on_intr;
 
 use crate::location::name_of;
 use crate::root::O_PATH;
@@ -26,6 +29,8 @@ pub enum RootChange {
     Link,
     /// Something other than a directory is there.
     File,
+    /// It was a fork, which was closed or discarded.
+    Fork,
 }
 
 impl RootChange {
@@ -35,6 +40,7 @@ impl RootChange {
             Self::Directory => "another directory is there now",
             Self::Link => "a link to another place is there now",
             Self::File => "no directory is there now",
+            Self::Fork => "the fork was closed or discarded",
         }
     }
 }
@@ -56,6 +62,33 @@ pub struct DirectoryGrant {
     seen: Option<(u64, u64)>,
     stays_open: bool,
     identified: OnceLock<Identified>,
+    fork: Option<ForkedRoot>,
+}
+
+/// A fork that stands in the place of a directory.
+///
+/// Its root is open, and the system names what lies in it as if it were the directory.
+#[derive(Debug, Clone)]
+pub struct ForkedRoot {
+    /// Its number in this process.
+    pub number: u64,
+    /// Its root.
+    pub open: Arc<OwnedFd>,
+    /// Which directory that is.
+    pub identity: FileIdentity,
+    /// Becomes readable when the fork ends. A descriptor of the process that holds it.
+    pub holder: Arc<OwnedFd>,
+    /// Whether it was closed.
+    pub is_closed: Arc<AtomicBool>,
+}
+
+impl ForkedRoot {
+    fn is_there(&self) -> bool {
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut holder = [PollFd::new(&*self.holder, PollFlags::IN)];
+        !self.is_closed.load(Ordering::Acquire)
+            && retry_on_intr(|| poll(&mut holder, Some(&now))).is_ok_and(|ended| ended == 0)
+    }
 }
 
 #[derive(Debug)]
@@ -74,7 +107,27 @@ impl DirectoryGrant {
     #[must_use]
     pub fn new(name: impl Into<String>, path: impl Into<PathBuf>) -> Self {
         let (name, path) = (name.into(), path.into());
-        Self { name, path, seen: None, stays_open: true, identified: OnceLock::new() }
+        Self { name, path, seen: None, stays_open: true, identified: OnceLock::new(), fork: None }
+    }
+
+    /// A fork in the place of the directory at `path`, which is absolute and without links. The directory itself is
+    /// never opened. When the fork ends, so does the grant.
+    #[must_use]
+    pub fn of_fork(name: impl Into<String>, path: impl Into<PathBuf>, fork: ForkedRoot) -> Self {
+        let grant = Self::new(name, path);
+        let identified = Identified {
+            identity: fork.identity,
+            real: grant.path.clone(),
+            open: Some(Arc::clone(&fork.open)),
+            is_local: false,
+        };
+        Self { identified: OnceLock::from(identified), fork: Some(fork), ..grant }
+    }
+
+    /// The fork that is granted in place of the directory, by its number.
+    #[must_use]
+    pub fn fork(&self) -> Option<u64> {
+        self.fork.as_ref().map(|fork| fork.number)
     }
 
     /// The numbers of device and inode that a host has noted as `DEVICE:INODE`.
@@ -174,6 +227,9 @@ impl DirectoryGrant {
 
     fn checked(&self) -> Result<&Identified, FsError> {
         let Some(known) = self.identified.get() else { return self.identified() };
+        if let Some(fork) = &self.fork {
+            return if fork.is_there() { Ok(known) } else { Err(self.changed()) };
+        }
         self.compare(fs::metadata(&self.path), known)?;
         if known.real != self.path {
             // The links in its name can stay the same while the directory itself is moved away.
@@ -241,6 +297,11 @@ impl DirectoryGrant {
 
     #[cold]
     fn changed(&self) -> FsError {
+        if self.fork.is_some() {
+            let now = RootChange::Fork;
+            let kind = FsErrorKind::RootChanged { grant: self.name.clone(), now };
+            return kind.at(self.path.to_string_lossy());
+        }
         let now = match (fs::symlink_metadata(&self.path), fs::metadata(&self.path)) {
             (Err(_), _) => RootChange::Gone,
             (Ok(entry), _) if entry.is_symlink() => RootChange::Link,

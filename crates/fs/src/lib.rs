@@ -106,7 +106,7 @@ pub use error::{
     WRITE_IN_PLACE,
 };
 pub use file_kind::FileKind;
-pub use grant::{DirectoryGrant, RootChange, is_on_local, led_out_of};
+pub use grant::{DirectoryGrant, ForkedRoot, RootChange, is_on_local, led_out_of};
 pub use host_access::{
     HostRight, host_has, host_may_change_mode, host_may_read, host_may_write, is_read_only,
     other_groups,

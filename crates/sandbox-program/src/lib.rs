@@ -19,10 +19,11 @@
 //! * The process of the next command is made before the command is known (`prefork`): it has given up
 //!   its capabilities and entered Landlock and the filter, and has only to execute the program.
 //!
-//! # A second name
+//! # Other names
 //!
 //! Started as `apply_patch`, the program applies a patch and is nothing more: [`apply_patch`]. Commands
-//! find it under that name in a directory of their small `/dev`.
+//! find it under that name in a directory of their small `/dev`. Started as `toolwright-fork`, it holds a fork of a
+//! root for the host and for its supervisors, and runs no command: [`hold_fork`].
 //!
 //! # Layers
 //!
@@ -56,6 +57,7 @@ mod environment;
 mod errno;
 pub mod facts;
 pub mod filter;
+mod fork_holder;
 pub mod limits;
 pub mod mounts;
 pub mod namespaces;
@@ -73,5 +75,6 @@ mod terminal;
 mod transactions;
 mod worker;
 
+pub use fork_holder::hold_fork;
 pub use patch_command::apply_patch;
 pub use supervisor::supervise;

@@ -34,6 +34,7 @@ use error::At;
 pub use error::{GRANTED, MountError};
 use forks::Forks;
 use kernel::Attributes;
+pub(crate) use kernel::{attach, open_plain};
 use layout::Layout;
 use own_changes::OwnChanges;
 use placeholder::Placeholder;
@@ -167,25 +168,36 @@ fn hides(temporary: &[u64], forks: &Forks, private: &PrivateDirectories, device:
     temporary.contains(&device) || forks.has_device(device) || private.has_device(device)
 }
 
+/// A copy of a mount without those on it, attached nowhere. What is mounted in one place appears not in the other.
+pub(crate) fn detached_copy(root: &OwnedFd) -> Result<OwnedFd, Errno> {
+    let copy = kernel::copy_entry(root, c"")?;
+    kernel::make_private(&copy)?;
+    Ok(copy)
+}
+
 /// Builds the tree in the mount namespace of this process. After a failure that namespace is
 /// neither the host's nor the plan's, and the process must end.
 pub fn build(plan: &Plan) -> Result<Tree, MountError> {
-    build_with(plan, None, OnAbsent::StandIn)
+    build_with(plan, Beside::default(), OnAbsent::StandIn)
 }
 
-/// As [`build`], with the temporary directories of another tree where it has some. Nothing stands for absent protected
-/// paths until [`Tree::stand_in`].
-pub(crate) fn build_beside(plan: &Plan, shared: Option<&Shared>) -> Result<Tree, MountError> {
-    build_with(plan, shared, OnAbsent::Note)
+/// What a tree takes from elsewhere.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Beside<'a> {
+    /// Another tree, for its temporary directories where it has some.
+    pub(crate) shared: Option<&'a Shared>,
+    /// A mount of the fork that is to be seen in place of the root.
+    pub(crate) root_fork: Option<&'a OwnedFd>,
 }
 
-fn build_with(
-    plan: &Plan,
-    shared: Option<&Shared>,
-    on_absent: OnAbsent,
-) -> Result<Tree, MountError> {
+/// As [`build`], with what comes from elsewhere. Nothing stands for absent protected paths until [`Tree::stand_in`].
+pub(crate) fn build_beside(plan: &Plan, beside: Beside<'_>) -> Result<Tree, MountError> {
+    build_with(plan, beside, OnAbsent::Note)
+}
+
+fn build_with(plan: &Plan, beside: Beside<'_>, on_absent: OnAbsent) -> Result<Tree, MountError> {
     let mut tree = Tree { own_changes: OwnChanges::new().ok(), ..Tree::default() };
-    if let Err(error) = without_umask(|| build_in_place(plan, (shared, on_absent), &mut tree)) {
+    if let Err(error) = without_umask(|| build_in_place(plan, (beside, on_absent), &mut tree)) {
         tree.remove_placeholders();
         return Err(error);
     }
@@ -194,12 +206,19 @@ fn build_with(
 
 fn build_in_place(
     plan: &Plan,
-    (shared, on_absent): (Option<&Shared>, OnAbsent),
+    (beside, on_absent): (Beside<'_>, OnAbsent),
     tree: &mut Tree,
 ) -> Result<(), MountError> {
     private()?;
+    if plan.root_fork.is_some() {
+        // Before anything else: from here on the fork is what lies at the root.
+        let mount = beside.root_fork.ok_or(Errno::BADF).at("take the fork of", &plan.root)?;
+        kernel::open_plain(&plan.root)
+            .and_then(|place| kernel::attach(mount, place))
+            .at("attach the fork of", &plan.root)?;
+    }
     let layout = Layout::new(plan)?;
-    let placement = Placement::begin(&layout, plan, shared)?;
+    let placement = Placement::begin(&layout, plan, beside.shared)?;
     let root = Path::new("/");
     let always = Attributes::NO_SUID | Attributes::NO_DEVICES;
     if layout.root_is_writable() {
@@ -244,7 +263,7 @@ fn without_umask<T>(make: impl FnOnce() -> T) -> T {
 }
 
 /// Mounts of this namespace stay in it, and those of the host stay out.
-fn private() -> Result<(), MountError> {
+pub(crate) fn private() -> Result<(), MountError> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .at("make private the mounts at", Path::new("/"))
 }

@@ -73,6 +73,14 @@ pub fn enter(plan: &Plan, mounts: bool, network: Option<&OwnedFd>, layers: &mut 
     capabilities::bound();
 }
 
+/// Enters a mount namespace of its own, in a user namespace where the system permits one. A host that is root can do
+/// without that.
+pub(crate) fn enter_mounts() -> Result<(), Errno> {
+    let entered = enter_user(&[]);
+    // SAFETY: the flag does not unshare the table of descriptors.
+    unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.map_err(|errno| entered.err().unwrap_or(errno))
+}
+
 fn loopback(plan: &Plan) -> Layer {
     if !plan.network.has_private_loopback() {
         return Layer::Unused;

@@ -47,10 +47,13 @@ pub fn supervise() -> io::Result<()> {
     let network = if order.joins_network { inbox.take_descriptor() } else { None };
     let mut beside = || order.shares_temporary.then(|| inbox.take_descriptor()).flatten();
     let shared = beside().zip(beside()).map(|(mounts, files)| mounts::Shared::new(mounts, files));
+    let mut forked = || order.plan.root_fork.and_then(|_| inbox.take_descriptor());
+    // The lock is held as long as there is a mount, by this process and by its workers.
+    let (root_fork, _lock) = (forked(), forked());
     let ended = child_signals()?;
     let mut workers = Children::new();
     // From here on there is something to remove.
-    let mut environment = prepare(&order, network, shared, host);
+    let mut environment = prepare(&order, network, (shared, root_fork), host);
     let outcome = serve(&mut inbox, &ended, &order, &mut environment, &mut workers);
     drop(inbox);
     wait_for_workers(&mut workers, &ended, &mut environment, host);
@@ -102,7 +105,7 @@ fn wait_for_workers(
 }
 
 /// Makes this process independent of the process that started it, and takes the socket.
-fn detach() -> io::Result<OwnedFd> {
+pub(crate) fn detach() -> io::Result<OwnedFd> {
     // SAFETY: the process has just begun and has one thread. Descriptor 0 is the host's socket and
     // is replaced below; nothing in this program uses a descriptor above 2 yet.
     unsafe {
@@ -140,7 +143,7 @@ fn close_one_by_one() {
 fn prepare(
     order: &Order,
     joined: Option<OwnedFd>,
-    shared: Option<mounts::Shared>,
+    (shared, root_fork): (Option<mounts::Shared>, Option<OwnedFd>),
     host: Option<Pid>,
 ) -> Environment {
     let mut layers = Layers::default();
@@ -164,8 +167,14 @@ fn prepare(
         // What others can see is not made for a host that is gone, only to be removed again.
         let what = "the host is gone".to_owned();
         failed = Some(Reply::Failed(FailedStep::Other, libc::ESRCH, what));
+    } else if order.plan.root_fork.is_some() && !layers.mount.holds() {
+        // Without a tree of its own, a command would change the root itself.
+        let what = "a fork takes a mount namespace".to_owned();
+        let errno = if let Layer::Refused(errno) = layers.mount { errno } else { libc::ENOSYS };
+        failed = Some(Reply::Failed(FailedStep::Other, errno, what));
     } else if layers.mount.holds() {
-        match mounts::build_beside(&order.plan, shared.as_ref()) {
+        let beside = mounts::Beside { shared: shared.as_ref(), root_fork: root_fork.as_ref() };
+        match mounts::build_beside(&order.plan, beside) {
             Ok(built) => {
                 watch = mounts::Watch::of(&built, &order.plan.root).ok();
                 layers.forks = built.forks();
@@ -188,7 +197,7 @@ fn prepare(
             }
         }
     }
-    drop(shared);
+    drop((shared, root_fork));
     if tree.is_none() {
         mounts = None;
     }

@@ -69,6 +69,9 @@ pub struct Plan {
     /// Where the host keeps what it knows of all that while commands run, for the next host if this one is killed.
     /// Commands that can write around it find it closed.
     pub marks: Option<PathBuf>,
+    /// The fork of the root that commands see in its place, by its number in this process. The root itself is then out
+    /// of their reach.
+    pub root_fork: Option<u64>,
     /// The identities of the root and other granted directories. One that has become another is not
     /// bound, and one inside a writable directory is kept in its place.
     pub granted: Vec<Granted>,
@@ -86,6 +89,8 @@ pub struct Plan {
 pub struct Origin {
     /// The root, if there is one for all commands.
     pub root: Option<PathBuf>,
+    /// The fork of it that commands see.
+    pub root_fork: Option<u64>,
     /// What of the network they reach.
     pub network: Network,
     /// The hosts of [`Network::Names`].
@@ -148,6 +153,7 @@ impl Plan {
             looks_below,
             set_aside,
             marks,
+            root_fork,
             granted,
             limits,
             origin,
@@ -169,6 +175,7 @@ impl Plan {
             && *looks_below == other.looks_below
             && *set_aside == other.set_aside
             && *marks == other.marks
+            && *root_fork == other.root_fork
             && *granted == other.granted
             && *limits == other.limits
             && *origin == other.origin

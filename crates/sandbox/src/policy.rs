@@ -123,6 +123,9 @@ pub fn plan(options: &Options<'_>) -> Plan {
     for repository in &repositories {
         git::hold(repository, is_writable, &mut protected, &mut forks);
     }
+    let root_fork = options.resolved.root_fork;
+    // What commands make in a fork comes nowhere before it is applied, so the host does not look there.
+    let set_aside = if root_fork.is_some() { Vec::new() } else { set_aside };
     let marks = options.state.map(|state| state::marks(state, is_writable));
     closed.extend(marks.iter().filter(|(_, is_closed)| *is_closed).map(|(path, _)| path.clone()));
     reserved::close(&mut closed, &mut readable);
@@ -147,6 +150,7 @@ pub fn plan(options: &Options<'_>) -> Plan {
         hooks,
         set_aside,
         marks: marks.map(|(path, _)| path),
+        root_fork,
         granted,
         limits: options.limits,
         origin: Some(Arc::new(origin::of(options))),

@@ -14,6 +14,7 @@ mod message;
 mod order;
 mod patch_note;
 mod reply;
+mod root_fork;
 
 pub use codec::Malformed;
 #[cfg(target_os = "linux")]
@@ -35,3 +36,4 @@ pub use patch_note::{
     PatchNote, PatchRefusal,
 };
 pub use reply::Reply;
+pub use root_fork::{FORK_HOLDER, FORK_MOUNT, ForkOrder, ForkReply, ForkStep};

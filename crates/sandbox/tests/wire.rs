@@ -51,14 +51,15 @@ fn orders() -> impl Strategy<Value = Order> {
         .prop_map(|(device, inode, born)| FileIdentity { device, inode, born });
     let granted = (path(), identity).prop_map(|(path, identity)| Granted { path, identity });
     let link = (path(), path()).prop_map(|(path, target)| Link { path, target });
-    let granted = (any::<[bool; 2]>(), vec(granted, 0..4), vec(link, 0..4));
+    let granted =
+        (any::<[bool; 2]>(), option::of(any::<u64>()), vec(granted, 0..4), vec(link, 0..4));
     let plan = (path(), network, files, paths, granted, limits).prop_map(
         |(
             root,
             network,
             files,
             [writable, closed, readable, protected, forks, hooks],
-            ([hides_git_directories, is_git_strict], granted, links),
+            ([hides_git_directories, is_git_strict], root_fork, granted, links),
             limits,
         )| Plan {
             root,
@@ -73,6 +74,7 @@ fn orders() -> impl Strategy<Value = Order> {
             hooks,
             hides_git_directories,
             is_git_strict,
+            root_fork,
             granted,
             limits: Limits {
                 processes: limits[0],

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::mem::take;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,7 @@ use crate::error::{ExecError, SpawnReason};
 use crate::git_reports::GitReport;
 use crate::missing::Missing;
 use crate::request::{ExecRequest, Sandbox};
+use crate::root_fork;
 
 /// How long putting our own programs in their place may take.
 const MAX_COPY_TIME: Duration = Duration::from_secs(2);
@@ -255,7 +256,12 @@ impl Host<Supervisor> for Call<'_> {
         let ended = move || pools::ended(&plan, &pool, generation);
         let network = if self.is_isolated { None } else { network::of(self.plan) };
         let order = order(self.plan, without_mounts, network.as_deref());
-        let beside = network.as_ref().map_or_else(Vec::new, |network| network.descriptors());
+        let mut beside = network.as_ref().map_or_else(Vec::new, |network| network.descriptors());
+        let forked = self.plan.root_fork.map(|fork| {
+            root_fork::find(fork).ok_or(io::ErrorKind::NotFound.into()).and_then(|it| it.mount())
+        });
+        let forked = forked.transpose()?;
+        beside.extend(forked.iter().flatten().map(AsFd::as_fd));
         let supervisor = Supervisor::start(&order, &beside, ended)?;
         Ok((supervisor, network.map(|network| network.id())))
     }

@@ -96,6 +96,28 @@ pub(crate) fn release_directory(directory: &Path) {
     git::forget_below(directory);
 }
 
+/// Retires the pools of commands that see a fork, and waits until their supervisors have ended. Returns whether all
+/// have; one with a command that runs has not.
+pub(crate) fn end_fork(fork: u64, deadline: Instant) -> bool {
+    let mut is_free = true;
+    let mut idle = Vec::new();
+    with(|pools| {
+        pools.retain(|plan, pool| {
+            if plan.root_fork != Some(fork) {
+                return true;
+            }
+            let supervisor = pool.lock().take_supervisor();
+            is_free &= Arc::strong_count(pool) == 1;
+            idle.extend(supervisor.filter(|_| Arc::strong_count(pool) == 1));
+            false
+        });
+    });
+    for supervisor in idle {
+        supervisor.end(deadline);
+    }
+    is_free
+}
+
 /// Retires all pools at the end of this process. A caller that removes the root of a plan right after
 /// that end does not meet a supervisor that removes its placeholders.
 extern "C" fn end_all() {

@@ -57,7 +57,7 @@ const BENEATH: MoveMountFlags = MoveMountFlags::from_bits_retain(0x200);
 const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
 /// Opens a path of a plan. A link in it, which was none when the plan was made, is not followed.
-pub(super) fn open_plain(path: &Path) -> Result<OwnedFd, Errno> {
+pub(crate) fn open_plain(path: &Path) -> Result<OwnedFd, Errno> {
     openat2(CWD, path, PLACE, Mode::empty(), ResolveFlags::NO_SYMLINKS)
 }
 
@@ -91,7 +91,7 @@ pub(super) fn copy_entry(directory: impl AsFd, name: impl Arg) -> Result<OwnedFd
 }
 
 /// Attaches a copy on top of `target`.
-pub(super) fn attach(copy: impl AsFd, target: impl AsFd) -> Result<(), Errno> {
+pub(crate) fn attach(copy: impl AsFd, target: impl AsFd) -> Result<(), Errno> {
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
     move_mount(copy, c"", target, c"", flags)
 }

@@ -54,10 +54,15 @@ impl Denied {
         let is_git =
             |directory: &Path| !options.root.starts_with(directory) && git::is_bare(directory);
         let mut denied = Self::default();
+        let is_forked = options.resolved.root_fork.is_some();
         let mut guards = (false, false);
         let [hooks, config] = git::NAMES.map(|name| options.root.join(".git").join(name));
         for entry in presets::expanded(options.deny_write) {
             let path = absolute(&entry.path, options.root, options.home);
+            // The git directory of a fork is its own: nothing that lies there is obeyed outside of it.
+            if is_forked && super::of_repository(&path).is_some() {
+                continue;
+            }
             denied.add(&path, entry.is_set_aside, options.root);
             // What has a name of its own holds in every directory that commands write.
             for directory in writable.iter().filter(|_| entry.is_everywhere) {

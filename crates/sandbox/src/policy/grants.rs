@@ -125,6 +125,8 @@ pub struct Resolved {
     pub root: PathBuf,
     /// The root as the caller calls it.
     pub named_root: PathBuf,
+    /// The fork that is granted in place of the root, by its number.
+    pub root_fork: Option<u64>,
     /// Directories that may be written besides the root.
     pub writable: Vec<PathBuf>,
     /// Readable paths below closed ones.
@@ -206,11 +208,15 @@ impl Grants {
 
     /// Resolves the grants, and refuses those that have changed.
     pub fn resolve(&self) -> Result<Resolved, GrantError> {
+        if self.root.fork().is_some() {
+            self.root.check()?;
+        }
         let (root, identity) = self.root.real_path()?;
         let directories = self.directories.get_or_init(|| self.find(root));
         let mut resolved = Resolved {
             root: root.to_owned(),
             named_root: self.root.path().to_owned(),
+            root_fork: self.root.fork(),
             granted: vec![Granted { path: root.to_owned(), identity }],
             closed: self.closed.resolve(&self.deny_read, root, self.home.as_deref()),
             closed_names: self.deny_read.clone(),

@@ -3,7 +3,8 @@
 use super::codec::{Malformed, Reader, Wire, read_whole, wire_enum, wire_struct};
 use crate::plan::{FileIdentity, Files, Granted, Limits, Link, Network, Plan};
 
-/// The order that a supervisor starts with.
+/// The order that a supervisor starts with. Where the plan names a fork of the root, a mount of that comes last with
+/// the frame, and then the lock of the fork.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
     /// What its commands may do.
@@ -45,6 +46,7 @@ impl Wire for Plan {
             hooks,
             hides_git_directories,
             is_git_strict,
+            root_fork,
             ..
         } = self;
         root.write(to);
@@ -56,6 +58,7 @@ impl Wire for Plan {
         links.write(to);
         hides_git_directories.write(to);
         is_git_strict.write(to);
+        root_fork.write(to);
         self.granted.write(to);
         self.limits.write(to);
     }
@@ -75,6 +78,7 @@ impl Wire for Plan {
             links: Wire::read(from)?,
             hides_git_directories: Wire::read(from)?,
             is_git_strict: Wire::read(from)?,
+            root_fork: Wire::read(from)?,
             looks_below: None,
             set_aside: Vec::new(),
             marks: None,
