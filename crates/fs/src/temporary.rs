@@ -37,6 +37,12 @@ const MARK: &str = ".mark";
 /// The next number in a name of this process.
 static SEQUENCE: AtomicU64 = AtomicU64::new(0);
 
+/// Whether a file has the name of one that this library is writing, in this process or another one.
+#[must_use]
+pub fn is_temporary_name(name: &OsStr) -> bool {
+    Residue::parse(name.as_bytes()).is_some()
+}
+
 /// A number that no other name of this process has.
 pub(crate) fn next_sequence() -> u64 {
     SEQUENCE.fetch_add(1, Ordering::Relaxed)

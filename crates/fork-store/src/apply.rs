@@ -1,0 +1,213 @@
+//! Applying the changes of a fork to its base.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
+
+use rustix::fs::{Mode, mkdirat};
+use rustix::io::Errno;
+use toolwright_fs::{
+    ChangeLimits, ChangeSet, ChangedFile, FileChange, FsError, FsErrorKind, GitBorder, Place,
+    Replacement, Root, UpdateError, Watch, WriteOptions,
+};
+
+use crate::changes::{Change, ChangeKind, Changes, Conflict, EntryKind, LeftOut};
+use crate::error::{ForkError, Result};
+use crate::fork::Fork;
+use crate::tree;
+
+/// The most that is applied at once. All of it is in memory.
+const LIMITS: ChangeLimits =
+    ChangeLimits { files: 100_000, file_bytes: 256 << 20, total_bytes: 1 << 30 };
+
+/// What is applied.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Apply<'a> {
+    /// Only these paths and what is below them; all if there are none.
+    pub paths: &'a [String],
+    /// Find out what would be done, and change nothing.
+    pub dry_run: bool,
+}
+
+/// What was applied.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// The changes; those that would be applied in a dry run. None if there are conflicts.
+    pub applied: Vec<Change>,
+    /// Why nothing was applied.
+    pub conflicts: Vec<Change>,
+    /// What differs and is never applied.
+    pub left_out: Vec<LeftOut>,
+}
+
+impl Fork {
+    /// Applies changes, all of them or none.
+    pub fn apply(&self, apply: Apply<'_>, cancel: &AtomicBool) -> Result<Applied> {
+        if !self.is_locked() {
+            return Err(ForkError::Busy { id: self.id().to_owned() });
+        }
+        let Changes { mut changes, left_out, .. } = self.changes()?;
+        select(&mut changes, apply.paths)?;
+        let conflicts: Vec<_> =
+            changes.iter().filter(|change| change.conflict.is_some()).cloned().collect();
+        if !conflicts.is_empty() {
+            return Ok(Applied { applied: Vec::new(), conflicts, left_out });
+        }
+        if apply.dry_run || changes.is_empty() {
+            return Ok(Applied { applied: changes, conflicts, left_out });
+        }
+        let moved = match self.write(&changes, cancel) {
+            Ok(()) => {
+                self.note_applied(changes.iter().map(|change| change.path.clone()))?;
+                return Ok(Applied { applied: changes, conflicts, left_out });
+            }
+            Err(UpdateError::Refused(NotWritten::Moved(paths))) => paths,
+            Err(UpdateError::Refused(NotWritten::Unread(error))) => return Err(error),
+            Err(UpdateError::Fs(error)) => vec![lost_race(&error).ok_or(error)?],
+        };
+        let conflicts = changes.into_iter().filter(|change| moved.contains(&change.path));
+        let conflicts = conflicts
+            .map(|change| Change { conflict: Some(Conflict::Changed), ..change })
+            .collect();
+        Ok(Applied { applied: Vec::new(), conflicts, left_out })
+    }
+
+    /// Makes the changes in the base.
+    fn write(
+        &self,
+        changes: &[Change],
+        cancel: &AtomicBool,
+    ) -> std::result::Result<(), UpdateError<NotWritten>> {
+        let root = Root::open(&self.base)?;
+        let files: Vec<&Change> =
+            changes.iter().filter(|change| change.entry != EntryKind::Directory).collect();
+        let steps: Vec<FileChange<'_>> = files.iter().map(|change| step(change)).collect();
+        let emptied: Vec<PathBuf> = changes
+            .iter()
+            .filter(|it| it.entry == EntryKind::Directory && it.kind == ChangeKind::Deleted)
+            .map(|it| it.path.clone())
+            .collect();
+        let set = ChangeSet { root: &root, changes: &steps, emptied: &emptied, limits: LIMITS };
+        let options = WriteOptions { git: GitBorder::Closed, ..WriteOptions::default() };
+        let mut watch = Unmoved { fork: self, changes: &files };
+        set.run_watched(&options, cancel, |index, _| self.content(files[index]), &mut watch)?;
+        for change in changes {
+            if change.entry == EntryKind::Directory && change.kind == ChangeKind::Created {
+                make_directories(self, change);
+            }
+        }
+        Ok(())
+    }
+
+    /// What the fork has at a path.
+    fn content(&self, change: &Change) -> std::result::Result<Vec<u8>, NotWritten> {
+        if change.kind == ChangeKind::Deleted {
+            return Ok(Vec::new());
+        }
+        let failed = |source: io::Error| {
+            let path = self.base.join(&change.path);
+            NotWritten::Unread(ForkError::Io { path, operation: "reading in the fork", source })
+        };
+        let found = tree::parent(self.upper.as_fd(), &change.path);
+        let (parent, name) = found.map_err(|errno| failed(errno.into()))?;
+        if change.entry == EntryKind::Link {
+            return tree::link(parent, name).map_err(|errno| failed(errno.into()));
+        }
+        tree::read(parent, name, LIMITS.file_bytes).map_err(failed)
+    }
+}
+
+/// Why nothing was written.
+enum NotWritten {
+    /// Paths of the base are not what they were.
+    Moved(Vec<PathBuf>),
+    /// What the fork has cannot be read.
+    Unread(ForkError),
+}
+
+/// Looks at the base once more when the engine has read what it is about to replace.
+struct Unmoved<'a> {
+    fork: &'a Fork,
+    changes: &'a [&'a Change],
+}
+
+impl Watch<NotWritten> for Unmoved<'_> {
+    fn before(&mut self, _: &[ChangedFile]) -> std::result::Result<(), NotWritten> {
+        let Self { fork, changes } = self;
+        let manifest = fork.manifest.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_as_it_was = |path: &Path| {
+            let now = tree::look_below(fork.base_fd.as_fd(), path);
+            now.is_ok_and(|now| manifest.is_as_it_was(path, now.as_ref()))
+        };
+        let moved: Vec<PathBuf> =
+            changes.iter().map(|it| it.path.clone()).filter(|path| !is_as_it_was(path)).collect();
+        if moved.is_empty() { Ok(()) } else { Err(NotWritten::Moved(moved)) }
+    }
+
+    fn after(&mut self) {}
+}
+
+fn step(change: &Change) -> FileChange<'_> {
+    // Names that are no UTF-8 are conflicts.
+    let place = Place::Path(change.path.to_str().unwrap_or_default());
+    let mode = change.fork.map(|side| side.mode);
+    let by = match change.entry {
+        EntryKind::Link => Replacement::Link,
+        _ => Replacement::File { mode },
+    };
+    let change = match (change.kind, change.entry) {
+        (ChangeKind::Deleted, _) => toolwright_fs::Change::Delete,
+        (ChangeKind::Created, EntryKind::Link) => toolwright_fs::Change::CreateLink,
+        (ChangeKind::Created, _) => toolwright_fs::Change::Create { mode },
+        (ChangeKind::Modified, _) => toolwright_fs::Change::Replace { by },
+    };
+    FileChange { place, change }
+}
+
+/// Makes an empty directory, with those above it.
+fn make_directories(fork: &Fork, change: &Change) {
+    let Ok(mut open) = rustix::io::fcntl_dupfd_cloexec(&fork.base_fd, 0) else { return };
+    for name in &change.path {
+        let made = mkdirat(&open, name, Mode::from_raw_mode(0o777));
+        if !matches!(made, Ok(()) | Err(Errno::EXIST)) {
+            return;
+        }
+        match tree::directory(&open, name) {
+            Ok(next) => open = next,
+            Err(_) => return,
+        }
+    }
+}
+
+/// Leaves the changes at some paths and below them.
+fn select(changes: &mut Vec<Change>, paths: &[String]) -> Result<()> {
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let mut used: HashMap<&String, bool> = paths.iter().map(|path| (path, false)).collect();
+    changes.retain(|change| {
+        let mut is_selected = false;
+        for path in paths {
+            let clean = path.strip_prefix("./").unwrap_or(path).trim_end_matches('/');
+            if clean == "." || change.path.starts_with(clean) {
+                used.insert(path, true);
+                is_selected = true;
+            }
+        }
+        is_selected
+    });
+    match paths.iter().find(|path| used.get(path) == Some(&false)) {
+        Some(path) => Err(ForkError::NoChange { path: path.clone() }),
+        None => Ok(()),
+    }
+}
+
+/// The path that somebody else has changed in the meantime.
+fn lost_race(error: &FsError) -> Option<PathBuf> {
+    let is_lost =
+        matches!(error.kind, FsErrorKind::Conflict | FsErrorKind::Exists | FsErrorKind::NotFound);
+    is_lost.then(|| PathBuf::from(&error.path))
+}

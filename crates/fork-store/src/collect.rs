@@ -1,0 +1,63 @@
+//! Removing forks that nobody needs.
+
+use toolwright_fs::remove_tree;
+
+use crate::error::Result;
+use crate::store::{GONE, NEW, Store, lock_file, now_ms};
+
+/// What was removed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// The forks, by their names.
+    pub removed: Vec<String>,
+    /// How many of the rest have changes and stay.
+    pub kept: usize,
+}
+
+impl Store {
+    /// Removes what killed processes have left half made or half removed, and forks without changes that no process has
+    /// open. With `max_age_ms` those with changes go too that were made before that time.
+    pub fn collect(&self, max_age_ms: Option<u64>) -> Result<Collected> {
+        let mut collected = Collected::default();
+        for name in self.names()? {
+            let path = self.path.join(&name);
+            if name.ends_with(NEW) || name.ends_with(GONE) {
+                if !is_locked(&path) {
+                    let _ = remove_tree(&path, None);
+                }
+                continue;
+            }
+            let Some(record) = self.record(&name) else { continue };
+            let is_old = max_age_ms.is_some_and(|age| record.created_ms + age <= now_ms());
+            // One that is open is nobody's to remove.
+            let Ok(fork) = self.take(&name) else {
+                if is_old && self.is_damaged(&name) && self.discard(&name).is_ok() {
+                    collected.removed.push(name);
+                }
+                continue;
+            };
+            let is_empty =
+                fork.changes().is_ok_and(|it| it.changes.is_empty() && it.left_out.is_empty());
+            if is_empty || is_old {
+                fork.discard()?;
+                collected.removed.push(name);
+            } else {
+                collected.kept += 1;
+            }
+        }
+        Ok(collected)
+    }
+}
+
+/// Whether a process still works on what is half made.
+fn is_locked(path: &std::path::Path) -> bool {
+    use rustix::fs::{FlockOperation, flock};
+    // A moment before the lock is taken there is none, and a moment later there is.
+    let is_young = std::fs::symlink_metadata(path)
+        .and_then(|found| found.modified())
+        .is_ok_and(|at| at.elapsed().is_ok_and(|age| age.as_secs() < 60));
+    match lock_file(&path.join(crate::store::LOCK)) {
+        Ok(file) => flock(&file, FlockOperation::NonBlockingLockExclusive).is_err(),
+        Err(_) => is_young,
+    }
+}
