@@ -15,6 +15,7 @@ use toolwright_fs::{
 };
 
 use crate::changes::{Change, ChangeKind, Changes, Conflict, EntryKind, LeftOut};
+use crate::commits::Commits;
 use crate::error::{ForkError, Result};
 use crate::fork::Fork;
 use crate::tree;
@@ -41,6 +42,8 @@ pub struct Applied {
     pub conflicts: Vec<Change>,
     /// What differs and is never applied.
     pub left_out: Vec<LeftOut>,
+    /// The commits that were made in the fork, once everything has been applied.
+    pub commits: Option<Commits>,
 }
 
 impl Fork {
@@ -53,16 +56,22 @@ impl Fork {
         select(&mut changes, apply.paths)?;
         let conflicts: Vec<_> =
             changes.iter().filter(|change| change.conflict.is_some()).cloned().collect();
+        let outcome =
+            |applied, conflicts, commits| Applied { applied, conflicts, left_out, commits };
         if !conflicts.is_empty() {
-            return Ok(Applied { applied: Vec::new(), conflicts, left_out });
+            return Ok(outcome(Vec::new(), conflicts, None));
         }
-        if apply.dry_run || changes.is_empty() {
-            return Ok(Applied { applied: changes, conflicts, left_out });
+        if apply.dry_run {
+            return Ok(outcome(changes, conflicts, None));
+        }
+        let commits = || if apply.paths.is_empty() { self.bring_commits() } else { None };
+        if changes.is_empty() {
+            return Ok(outcome(changes, conflicts, commits()));
         }
         let moved = match self.write(&changes, cancel) {
             Ok(()) => {
                 self.note_applied(changes.iter().map(|change| change.path.clone()))?;
-                return Ok(Applied { applied: changes, conflicts, left_out });
+                return Ok(outcome(changes, conflicts, commits()));
             }
             Err(UpdateError::Refused(NotWritten::Moved(paths))) => paths,
             Err(UpdateError::Refused(NotWritten::Unread(error))) => return Err(error),
@@ -72,7 +81,7 @@ impl Fork {
         let conflicts = conflicts
             .map(|change| Change { conflict: Some(Conflict::Changed), ..change })
             .collect();
-        Ok(Applied { applied: Vec::new(), conflicts, left_out })
+        Ok(outcome(Vec::new(), conflicts, None))
     }
 
     /// Makes the changes in the base.

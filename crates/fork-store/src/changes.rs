@@ -119,7 +119,7 @@ impl Changes {
         manifest: &Manifest,
     ) -> Result<Self, (PathBuf, Errno)> {
         let mut walk = Walk { manifest, found: Self::default() };
-        walk.directory(upper, Some(base), Path::new(""))?;
+        walk.directory(upper, (Some(base), false), Path::new(""))?;
         let mut found = walk.found;
         found.changes.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(found)
@@ -134,14 +134,16 @@ struct Walk<'a> {
 type Walked = Result<(), (PathBuf, Errno)>;
 
 impl Walk<'_> {
-    /// Walks a directory of the changes. `base` is the one that it lies on, if there is one.
+    /// Walks a directory of the changes. `base` is the one at the same path, if there is one. Where the fork has replaced
+    /// that directory or one above it, nothing of it is seen in the fork.
     fn directory(
         &mut self,
         upper: BorrowedFd<'_>,
-        base: Option<BorrowedFd<'_>>,
+        (base, is_replaced): (Option<BorrowedFd<'_>>, bool),
         path: &Path,
     ) -> Walked {
         let at = |errno| (path.to_owned(), errno);
+        let is_replaced = is_replaced || tree::is_opaque(upper);
         let names = tree::names(upper).map_err(at)?;
         for name in &names {
             let below = path.join(name);
@@ -154,10 +156,10 @@ impl Walk<'_> {
                 Some(base) => tree::look(base, name).map_err(at)?,
                 None => None,
             };
-            self.entry((upper, stat), (base, was), name, below)?;
+            self.entry((upper, stat), (base, was, is_replaced), name, below)?;
         }
         if let Some(base) = base
-            && tree::is_opaque(upper)
+            && is_replaced
         {
             for name in tree::names(base).map_err(at)? {
                 if names.binary_search(&name).is_err()
@@ -173,7 +175,7 @@ impl Walk<'_> {
     fn entry(
         &mut self,
         (upper, stat): (BorrowedFd<'_>, Stat),
-        (base, was): (Option<BorrowedFd<'_>>, Option<Stat>),
+        (base, was, is_replaced): (Option<BorrowedFd<'_>>, Option<Stat>, bool),
         name: &OsStr,
         path: PathBuf,
     ) -> Walked {
@@ -194,7 +196,8 @@ impl Walk<'_> {
                 match (base, was_directory) {
                     (Some(base), Some(true)) => {
                         if let Ok(base) = tree::directory(base, name) {
-                            return self.directory(directory.as_fd(), Some(base.as_fd()), &path);
+                            let base = Some(base.as_fd());
+                            return self.directory(directory.as_fd(), (base, is_replaced), &path);
                         }
                         self.leave_out(path, LeftOutReason::Unreadable);
                         Ok(())
@@ -206,7 +209,7 @@ impl Walk<'_> {
                     }
                     (_, None) => {
                         let before = self.found.changes.len() + self.found.left_out.len();
-                        self.directory(directory.as_fd(), None, &path)?;
+                        self.directory(directory.as_fd(), (None, is_replaced), &path)?;
                         if self.found.changes.len() + self.found.left_out.len() == before {
                             self.push(path, EntryKind::Directory, None, Some(&stat), None);
                         }

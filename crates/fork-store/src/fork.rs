@@ -13,12 +13,13 @@ use toolwright_fs::{DirectoryGrant, FileIdentity, remove_tree};
 use toolwright_sandbox::wire::ForkOrder;
 
 use crate::changes::Changes;
+use crate::commits::{self, Commits};
 use crate::diff::Diff;
 use crate::error::{ForkError, Result, Unavailable};
 use crate::manifest::Manifest;
 use crate::record::Record;
 use crate::store::{
-    GONE, LOCK, MANIFEST, NEW, RECORD, STATE, Store, UPPER, WORK, boot, new_id, now_ms,
+    COMMITS, GONE, LOCK, MANIFEST, NEW, RECORD, STATE, Store, UPPER, WORK, boot, new_id, now_ms,
 };
 use crate::{mounts, tree};
 
@@ -225,6 +226,12 @@ impl Fork {
         let changes = self.changes()?;
         let diff = Diff::of(&changes.changes, self.upper.as_fd(), self.base_fd.as_fd(), max_bytes);
         Ok((changes, diff))
+    }
+
+    /// Brings the commits that were made in the fork to the base.
+    pub(crate) fn bring_commits(&self) -> Option<Commits> {
+        let (place, upper) = (self.directory.join(COMMITS), self.directory.join(UPPER));
+        commits::bring(&self.id, &place, &upper, &self.base)
     }
 
     /// Takes what is at some paths of the base for what was there when the fork was made.

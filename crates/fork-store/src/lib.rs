@@ -28,6 +28,7 @@
 mod apply;
 mod changes;
 mod collect;
+mod commits;
 mod diff;
 mod error;
 mod fork;
@@ -38,8 +39,9 @@ mod store;
 mod tree;
 
 pub use apply::{Applied, Apply};
-pub use changes::{Change, ChangeKind, Changes, Conflict, EntryKind, LeftOut, LeftOutReason};
+pub use changes::{Change, ChangeKind, Changes, Conflict, EntryKind, LeftOut, LeftOutReason, Side};
 pub use collect::Collected;
+pub use commits::Commits;
 pub use diff::Diff;
 pub use error::{ForkError, Result, Unavailable};
 pub use fork::{Fork, OpenFork};

@@ -27,6 +27,9 @@ pub(crate) const WORK: &str = "work";
 /// Whether all changes have reached the disk, or the boot in which they may not have.
 pub(crate) const STATE: &str = "state";
 
+/// Commits on their way to the base.
+pub(crate) const COMMITS: &str = "commits";
+
 /// The end of the name of a fork that is being made.
 pub(crate) const NEW: &str = ".new";
 /// The end of the name of one that is being removed.

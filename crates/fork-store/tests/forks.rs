@@ -276,3 +276,45 @@ fn a_fork_of_another_boot_that_was_open_is_damaged() {
     place.store.discard(&id).unwrap();
     assert_eq!(place.store.list(None).unwrap(), []);
 }
+
+#[test]
+fn commits_come_as_objects_and_one_reference() {
+    let Some(place) = Place::new(&[("a", "1\n")]) else { return };
+    let git = |directory: &Path, line: &str| {
+        let output = std::process::Command::new("git")
+            .args(["-c", "user.name=x", "-c", "user.email=x@example.com"])
+            .args(line.split(' '))
+            .current_dir(directory)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    git(&place.base, "init -q -b main");
+    git(&place.base, "add -A");
+    git(&place.base, "commit -qm first");
+    let first = git(&place.base, "rev-parse HEAD");
+    let (open, fork) = place.fork();
+    fs::write(fork.join("a"), "2\n").unwrap();
+    let second = support::sh(
+        &open,
+        "git checkout -q -b work; git -c user.name=x -c user.email=x@example.com commit -qam second
+         echo '#!/bin/sh' > .git/hooks/post-checkout; git config alias.x '!true'; git rev-parse HEAD",
+    );
+    let second = second.trim().to_owned();
+    let applied = open.fork().apply(Apply::default(), &place.never).unwrap();
+    let commits = applied.commits.unwrap();
+    let name = format!("refs/forks/{}", open.fork().id());
+    assert_eq!((commits.commit, commits.reference), (second.clone(), Some(name.clone())));
+    // The person's own branch, settings and hooks are as they were.
+    assert_eq!(git(&place.base, "rev-parse HEAD"), first);
+    assert_eq!(git(&place.base, "rev-parse --abbrev-ref HEAD"), "main");
+    assert_eq!(git(&place.base, &format!("rev-parse {name}")), second);
+    assert_eq!(git(&place.base, &format!("show {name}:a")), "2");
+    assert!(!place.base.join(".git/hooks/post-checkout").exists());
+    assert!(!fs::read_to_string(place.base.join(".git/config")).unwrap().contains("alias"));
+    git(&place.base, "fsck --strict");
+    git(&place.base, "checkout -q -- .");
+    git(&place.base, &format!("merge -q --ff-only {name}"));
+    assert_eq!(git(&place.base, "status --porcelain"), "");
+}

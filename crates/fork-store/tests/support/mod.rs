@@ -3,13 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-use std::os::fd::AsFd;
+use toolwright_exec::{Cancel, ExecRequest, Exit, Sandbox, run};
 use toolwright_fork_store::{Change, ChangeKind, EntryKind, ForkError, OpenFork, Store};
+use toolwright_sandbox::plan::{Granted, Limits, Network, Plan};
 
 pub(crate) struct Place {
     pub(crate) base: PathBuf,
@@ -62,6 +64,38 @@ pub(crate) fn view(open: &OpenFork) -> PathBuf {
     format!("/proc/self/fd/{number}").into()
 }
 
+/// Runs a command line in a fork as commands of tools run.
+pub(crate) fn sh(open: &OpenFork, line: &str) -> String {
+    let grant = open.granted("rootDir");
+    let (path, identity) = grant.real_path().unwrap();
+    let plan = Plan {
+        root: path.to_owned(),
+        network: Network::Nothing,
+        writable: vec![path.to_owned()],
+        root_fork: grant.fork(),
+        granted: vec![Granted { path: path.to_owned(), identity }],
+        limits: Limits::DEFAULT,
+        ..Plan::default()
+    };
+    let finished = run(&ExecRequest {
+        cwd: &view(open),
+        sandbox: Some(Sandbox {
+            plan: &plan,
+            below: Path::new(""),
+            required: true,
+            isolated: false,
+            on_open_files: |_| (),
+        }),
+        timeout: Duration::from_secs(60),
+        cancel: &Cancel::new(),
+        ..ExecRequest::new("sh", &["-ec".to_owned(), line.to_owned()])
+    })
+    .unwrap();
+    let output = String::from_utf8_lossy(&finished.output.bytes).into_owned();
+    assert_eq!(finished.exit, Exit::Code(0), "{output}");
+    output
+}
+
 /// Each change as one line.
 pub(crate) fn shown(changes: &[Change]) -> Vec<String> {
     let line = |change: &Change| {
@@ -86,7 +120,9 @@ pub(crate) fn tree(directory: &Path) -> BTreeMap<PathBuf, String> {
             is_empty = false;
             let path = entry.unwrap().path();
             let relative = path.strip_prefix(top).unwrap().to_owned();
-            let kind = fs::symlink_metadata(&path).unwrap().file_type();
+            // A fork lists what the base had until it looks at it.
+            let Ok(found) = fs::symlink_metadata(&path) else { continue };
+            let kind = found.file_type();
             if kind.is_dir() {
                 add(&path, top, into);
             } else if kind.is_symlink() {
