@@ -188,6 +188,22 @@ export declare class NativeCheckpoints {
   closeNow(): void
 }
 
+/** A fork of a directory. Open it before anything else. */
+export declare class NativeFork {
+  /** A fork that is not open yet. */
+  constructor()
+  /** Makes a fork, or opens one by its name. Gives what it is. */
+  open(options: Record<string, any>): Promise<string | Unfinished>
+  /** What tools work in, in place of the directory. None once it is closed. */
+  root(): GrantedRoot | null
+  /** Compares, applies or discards it. */
+  act(request: Record<string, any>, cancel: CancelHandle): Promise<string | Unfinished>
+  /** Closes it. It stays in the store. */
+  close(): Promise<undefined | Unfinished>
+  /** Leaves it on this thread, for a process that exits. */
+  closeNow(): void
+}
+
 /** A journal. Open it before anything else. */
 export declare class NativeJournal {
   /** Claims a call by an id. Its number is assigned here, whatever the call says. */
@@ -426,6 +442,9 @@ export declare class SeenFiles {
   restore(records: Array<string>): void
 }
 
+/** Compares, applies or discards a fork by its name. */
+export declare function actOnFork(request: Record<string, any>, cancel: CancelHandle): Promise<string | Unfinished>
+
 /**
  * Answers a question about a host; without `agrees`, that nobody has answered. A question that nobody waits
  * for any more is passed over.
@@ -540,6 +559,9 @@ export interface ClaimAnswer {
 
 /** The key of a call that is claimed by an id from outside. */
 export declare function claimedCallKey(task: JournalTask, tool: string, callId: string): string
+
+/** Removes forks that nobody needs. */
+export declare function collectForks(request: Record<string, any>): Promise<string | Unfinished>
 
 /** What to run. */
 export interface Command {
@@ -1228,6 +1250,9 @@ export interface ListedPart {
 
 /** Lists the directory at `path` below `root`, some levels deep, without hidden entries and `node_modules`. */
 export declare function listEntries(root: GrantedRoot, path: string, depth: number, maxEntries: number, cancel: CancelHandle): Promise<EntryListing | Unfinished>
+
+/** The forks of a store. */
+export declare function listForks(request: Record<string, any>): Promise<string | Unfinished>
 
 /** The right to work on a thread. */
 export interface LockedThread {

@@ -18,6 +18,7 @@ mod contract;
 mod cross;
 mod entries;
 mod files;
+mod fork;
 mod grants;
 mod host_questions;
 mod journal;

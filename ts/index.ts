@@ -74,6 +74,28 @@ export type {
   ToolCallRow,
   ToolCallStatus,
 } from './journal/journal-store.js'
+export {
+  collectForks,
+  type CollectForksOptions,
+  listForks,
+  type ListForksOptions,
+  openFork,
+  type OpenForkOptions,
+} from './fork/open-fork.js'
+export type {
+  AppliedFork,
+  ApplyForkOptions,
+  CollectedForks,
+  Fork,
+  ForkChange,
+  ForkDiff,
+  ForkDiffOptions,
+  ForkLeftOut,
+  ForkSide,
+  ForkStatus,
+  ForkStatusOptions,
+  ListedFork,
+} from './fork/fork.js'
 export { openCheckpoints, type OpenCheckpointsOptions } from './journal/checkpoints/open-checkpoints.js'
 export type {
   Checkpoint,

@@ -8,6 +8,7 @@ export const actedCodes: readonly ToolErrorCode[] = [
   'PROCESS_TIMEOUT',
   'PROCESS_DIED',
   'OUTCOME_UNKNOWN',
+  'FORK_FAILED',
   'INTERNAL_ERROR',
 ]
 
@@ -173,6 +174,13 @@ export const contractCodeOf = {
   CHECKPOINT_CORRUPT: 'tool_failed',
   CHECKPOINT_CLOSED: 'tool_failed',
   CHECKPOINT_STORE_FAILED: 'tool_failed',
+  FORK_UNAVAILABLE: 'unavailable',
+  FORK_NOT_FOUND: 'not_found',
+  FORK_BUSY: 'busy',
+  FORK_DAMAGED: 'tool_failed',
+  FORK_CHANGE_NOT_FOUND: 'not_found',
+  FORK_CLOSED: 'tool_failed',
+  FORK_FAILED: 'io_failed',
   THREAD_LOCATION_INVALID: 'tool_failed',
   THREAD_STORE_NOT_FOUND: 'tool_failed',
   THREAD_OPEN_FAILED: 'tool_failed',

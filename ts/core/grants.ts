@@ -15,6 +15,8 @@ interface Root {
   /** The identity of the directory when it was granted; `undefined` if there was none. */
   identity: string | undefined
   native?: Addon.GrantedRoot
+  /** A fork stands in the place of the directory. */
+  isFork?: boolean
 }
 
 /** Grants by their source: options of a tool set or of the process, a context, the working directory. */
@@ -31,6 +33,25 @@ export function noteRoot(holder: object, rootDir: unknown, like?: object): void 
   noteWritablePlace(path)
   const known = like === undefined ? undefined : roots.get(like)
   roots.set(holder, known?.path === path ? known : rootAt(path))
+}
+
+/** The roots of forks, by the objects that callers have. */
+const forks = new WeakMap<object, Root>()
+
+/** Notes that an object is a fork of the directory at `path`, in whose place tools get `native`. */
+export function noteFork(fork: object, path: string, native: Addon.GrantedRoot): void {
+  forks.set(fork, { path, identity: undefined, native, isFork: true })
+}
+
+/** The path of the directory that an object is a fork of; `undefined` for any other value. */
+export function forkedPath(value: unknown): string | undefined {
+  return typeof value === 'object' && value !== null ? forks.get(value)?.path : undefined
+}
+
+/** Has a source of grants work in a fork. */
+export function noteForkAsRoot(holder: object, fork: object): void {
+  const root = forks.get(fork)
+  if (root !== undefined) roots.set(holder, root)
 }
 
 /** The directory that is there now. */
@@ -51,7 +72,8 @@ export function grantedRoot(addon: typeof Addon, { rootHolder, rootDir }: { root
     roots.set(rootHolder, root)
   }
   root.native ??= new addon.GrantedRoot(root.path, root.identity)
-  pathOfRoot.set(root.native, root.path)
+  // A host whose code lies in the directory is not concerned by what changes in a fork of it.
+  if (root.isFork !== true) pathOfRoot.set(root.native, root.path)
   return root.native
 }
 

@@ -168,6 +168,13 @@ export async function openNativeCheckpoints(root: string, options: Record<string
   return openFile(new NativeCheckpoints(), (native) => native.open(root, options))
 }
 
+/** Makes or opens a fork, and gives what it is as JSON. */
+export async function openNativeFork(options: Record<string, unknown>) {
+  const { NativeFork } = await nativeAddon()
+  const { native, path: facts } = await openFile(new NativeFork(), (fork) => fork.open(options))
+  return { native, facts }
+}
+
 async function openFile<F extends { closeNow(): void }>(native: F, open: (native: F) => Promise<string | Addon.Unfinished>) {
   const path = unwrap(await open(native))
   for (const one of opened) if (one.deref() === undefined) opened.delete(one)

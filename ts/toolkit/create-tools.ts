@@ -1,4 +1,4 @@
-import { boolean, callable, type Checks, checked, invalid, listOf, oneOf, optional, parseOptions } from '../core/options.js'
+import { boolean, callable, type Check, type Checks, checked, invalid, listOf, oneOf, optional, parseOptions } from '../core/options.js'
 import {
   boundChecks,
   type BoundToolOptions,
@@ -8,12 +8,15 @@ import {
   type LimitedKind,
   noteGranted,
   resolveSettings,
+  rootPath,
   type Settings,
   type TrackedToolOptions,
 } from './settings.js'
 import { LanguageServers } from '../language-servers/language-servers.js'
 import { type LanguageServerOptions, parseLanguageServers } from '../language-servers/options.js'
 import { createLspTool, type LspTool } from './tools/lsp.js'
+import { forkedPath, noteForkAsRoot } from '../core/grants.js'
+import type { Fork } from '../fork/fork.js'
 import type { OnGrant } from './grants.js'
 import { checkCheckpoints } from '../journal/checks.js'
 import type { Checkpoints } from '../journal/checkpoints/checkpoints.js'
@@ -74,7 +77,12 @@ export type ToolsWithProcesses = ProcessTools & {
 }
 
 /** Options of one tool set. */
-export interface CreateToolsOptions extends BoundToolOptions {
+export interface CreateToolsOptions extends Omit<BoundToolOptions, 'rootDir'> {
+  /**
+   * The directory to which tools are confined, or a fork of one from `openFork`: then all that they change stays in the fork.
+   * @default `process.cwd()` at the time of the call
+   */
+  rootDir?: string | Fork | undefined
   /**
    * Whether `bash` yields its output while the command runs, as preliminary results of the AI SDK: the output so far, or the
    * last 4,000 characters of a long output, and at the end the whole result. A slow reader slows the command down; a reader
@@ -221,11 +229,13 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
     unseenChanges: unseen,
     languageServers,
     documents,
+    rootDir,
     ...own
   } = parseOptions('createTools', options ?? {}, createChecks)
   const tracked = checkpoints && new TrackedCalls(checkpoints)
   const bound: TrackedToolOptions = {
     ...own,
+    rootDir: typeof rootDir === 'object' ? forkedPath(rootDir) : rootDir,
     tracked,
     known: knownArguments(hasProcesses === true),
     failures: new RepeatedFailures(),
@@ -235,6 +245,9 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
   }
   const texts = checked('createTools', () => {
     checkRoot(bound)
+    if (typeof rootDir === 'object' && checkpoints !== undefined) {
+      throw invalid('checkpoints are those of a directory, and rootDir is a fork: leave one of them out.')
+    }
     for (const name of ['runId', 'nodeId'] as const) {
       if (bound[name] !== undefined && bound.journal === undefined) throw invalid(`${name} needs a journal: give one too.`)
     }
@@ -242,12 +255,14 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
       const why = streamOutput ? 'cannot be had together with streamOutput' : 'needs processes: true, which reads and stops what goes on'
       throw invalid(`onTimeout: 'background' ${why}.`)
     }
+    if (languageServers !== undefined && typeof rootDir === 'object') throw invalid('languageServers cannot be had in a fork: they look at the files of its base.')
     return describeTools(
       settingsNow(bound),
       { lineNumbers, documents, processes: hasProcesses, grants: onGrant !== undefined },
       descriptions,
     )
   })
+  if (typeof rootDir === 'object') noteForkAsRoot(bound, rootDir)
   noteGranted(bound)
   const processes = hasProcesses ? new ToolProcesses() : undefined
   const servers = languageServers && new LanguageServers(languageServers)
@@ -286,8 +301,11 @@ function withEnd<TOOLS extends object>(tools: TOOLS, processes: ToolProcesses | 
   return Object.defineProperty(tools, Symbol.asyncDispose, { value: end, enumerable: false })
 }
 
+const rootOrFork: Check<string | Fork> = (value, name) => (forkedPath(value) === undefined ? rootPath(value, name) : (value as Fork))
+
 const createChecks = {
   ...boundChecks,
+  rootDir: optional(rootOrFork),
   streamOutput: optional(boolean, false),
   descriptions: optional<Descriptions>(parseDescriptions, {}),
   lineNumbers: optional(boolean, false),

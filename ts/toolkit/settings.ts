@@ -154,7 +154,8 @@ export function checkRoot({ rootDir }: ToolOptions): void {
 const MAX_OUTPUT_BYTES = constants.MAX_STRING_LENGTH
 const MAX_TIMEOUT_MS = 2_147_000_000
 
-const rootPath: Check<string> = (value, name) => {
+/** A path of a root directory. */
+export const rootPath: Check<string> = (value, name) => {
   const path = text(value, name)
   if (path.includes('\0')) throw invalid(`${name} holds a NUL byte.`)
   return path

@@ -238,6 +238,22 @@ codes! {
         /// Another failure of the store.
         CheckpointStoreFailed = "CHECKPOINT_STORE_FAILED" => ToolFailed,
     }
+    "Forks" {
+        /// No fork can be made of the directory here.
+        ForkUnavailable = "FORK_UNAVAILABLE" => Unavailable,
+        /// There is no such fork, or it was discarded.
+        ForkNotFound = "FORK_NOT_FOUND" => NotFound,
+        /// Another process has the fork open, or a command still runs in it.
+        ForkBusy = "FORK_BUSY" => Busy,
+        /// The machine went down while the fork was open, and changes may be missing.
+        ForkDamaged = "FORK_DAMAGED" => ToolFailed,
+        /// The fork has no change at a path.
+        ForkChangeNotFound = "FORK_CHANGE_NOT_FOUND" => NotFound,
+        /// The fork is closed.
+        ForkClosed = "FORK_CLOSED" => ToolFailed,
+        /// Another failure of the system while a fork was made, compared or applied.
+        ForkFailed = "FORK_FAILED" => IoFailed acted,
+    }
     "Thread stores" {
         /// The location is neither a file nor `memory:`.
         ThreadLocationInvalid = "THREAD_LOCATION_INVALID" => ToolFailed,

@@ -12,6 +12,8 @@ pub mod changes;
 pub mod checkpoints;
 pub mod commands;
 pub mod files;
+#[cfg(target_os = "linux")]
+mod forks;
 pub(crate) mod grants;
 pub mod network_need;
 pub(crate) mod searches;
@@ -118,6 +120,13 @@ impl Failure {
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.details.insert(name.to_owned(), value.into());
         self
+    }
+
+    /// A fork was closed or discarded, or never opened.
+    #[must_use]
+    pub fn fork_is_closed() -> Self {
+        Self::without_place(Code::ForkClosed, "The fork is closed")
+            .with_hint(crate::voice::forks::CLOSED)
     }
 
     /// The whole text for a model: what, where, `[CODE]`, next move.

@@ -19,6 +19,7 @@ mod empty_search;
 pub mod entries;
 pub mod failure;
 pub mod file;
+pub mod forks;
 pub mod glob;
 pub mod grep;
 pub mod handles;

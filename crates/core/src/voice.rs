@@ -7,6 +7,7 @@ pub mod access;
 pub mod changes;
 pub(crate) mod checkpoints;
 pub mod commands;
+pub(crate) mod forks;
 pub(crate) mod git;
 pub(crate) mod grants;
 pub(crate) mod hosts;

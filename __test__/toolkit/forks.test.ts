@@ -1,0 +1,200 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { collectForks, createTools, type Fork, listForks, openCheckpoints, openFork, openJournal, ToolError } from 'toolwright'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { makeSandbox } from '../support/sandbox.ts'
+
+type Box = ReturnType<typeof makeSandbox>
+
+async function scene(files: Record<string, string>, how: Partial<Parameters<typeof openFork>[0]> = {}) {
+  const box = makeSandbox()
+  for (const [path, text] of Object.entries(files)) box.put(path, text)
+  return { box, ...(await forkOf(box, how)) }
+}
+
+const storeOf = (box: Box): string => join(box.outside, 'forks')
+
+async function forkOf(box: Box, how: Partial<Parameters<typeof openFork>[0]> = {}) {
+  const fork = await openFork({ rootDir: box.root, store: storeOf(box), ...how })
+  let isOver = false
+  onTestFinished(async () => {
+    if (!isOver) await fork.close()
+  })
+  return { fork, over: () => (isOver = true), tools: createTools({ rootDir: fork, extraTools: ['apply_patch'] }) }
+}
+
+const sh = (script: string) => ({ cmd: 'sh', args: ['-c', script] })
+
+const paths = async (fork: Fork): Promise<string[]> => (await fork.status()).changes.map(({ kind, path }) => `${kind} ${path}`)
+
+async function codeOf(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  return ToolError.isInstance(error) ? error.code : String(error)
+}
+
+// Needs overlays: see docs/guides/forks.md.
+const here = process.platform === 'linux' ? describe : describe.skip
+
+here('a fork as the root of tools', () => {
+  test('files, searches, patches and commands work in it, and the directory stays as it is', async () => {
+    const { box, fork, tools } = await scene({ 'src/a.txt': 'one\n', 'b.txt': 'b\n', 'node_modules/dep/index.js': 'dep\n' })
+    await tools.write.execute({ path: 'new/c.txt', content: 'c\n' })
+    await tools.edit.execute({ path: 'src/a.txt', patch: '--- a/src/a.txt\n+++ b/src/a.txt\n@@ -1 +1 @@\n-one\n+two\n' })
+    expect(await tools.read.execute({ path: 'src/a.txt' })).toBe('two\n')
+    // By its absolute path too, which is that of the directory.
+    expect(await tools.read.execute({ path: join(fork.base, 'src/a.txt') })).toBe('two\n')
+    expect(await tools.grep.execute({ pattern: 'two|dep', path: '.' })).toContain('src/a.txt')
+    expect(await tools.glob.execute({ pattern: '**/*.txt' })).toContain('new/c.txt')
+    const output = await tools.bash.execute(
+      sh(`pwd; cat ${fork.base}/src/a.txt new/c.txt node_modules/dep/index.js; rm b.txt; echo d > d.txt`),
+    )
+    expect(output).toBe(`${fork.base}\ntwo\nc\ndep\n`)
+    await tools.apply_patch.execute({ patch: '*** Begin Patch\n*** Update File: d.txt\n@@\n-d\n+e\n*** End Patch' })
+    expect([box.text('src/a.txt'), box.text('b.txt'), existsSync(box.at('d.txt')), existsSync(box.at('new'))]).toEqual([
+      'one\n',
+      'b\n',
+      false,
+      false,
+    ])
+    expect(await paths(fork)).toEqual(['deleted b.txt', 'created d.txt', 'created new/c.txt', 'modified src/a.txt'])
+    expect((await fork.diff()).text).toContain('--- a/src/a.txt\n+++ b/src/a.txt\n@@ -1 +1 @@\n-one\n+two\n')
+
+    expect(await fork.apply({ dryRun: true })).toMatchObject({ conflicts: [], leftOut: [] })
+    expect(box.text('src/a.txt')).toBe('one\n')
+    const { applied, conflicts } = await fork.apply()
+    expect([applied.length, conflicts]).toEqual([4, []])
+    expect([box.text('src/a.txt'), existsSync(box.at('b.txt')), box.text('d.txt'), box.text('new/c.txt')]).toEqual([
+      'two\n',
+      false,
+      'e\n',
+      'c\n',
+    ])
+    expect(await paths(fork)).toEqual([])
+  })
+
+  test('what changed in the directory meanwhile is a conflict with both sides, and nothing is applied', async () => {
+    const { box, fork, tools } = await scene({ 'a.txt': 'one\n', 'b.txt': 'one\n' })
+    await tools.write.execute({ path: 'a.txt', content: 'fork\n' })
+    await tools.write.execute({ path: 'b.txt', content: 'fork\n' })
+    box.put('a.txt', "a person's\n")
+    const { applied, conflicts } = await fork.apply()
+    expect(applied).toEqual([])
+    expect(conflicts).toMatchObject([{ path: 'a.txt', conflict: 'base-changed', base: { bytes: 11 }, fork: { bytes: 5 } }])
+    expect([box.text('a.txt'), box.text('b.txt')]).toEqual(["a person's\n", 'one\n'])
+    expect((await fork.apply({ paths: ['b.txt'] })).applied).toMatchObject([{ path: 'b.txt' }])
+    expect([box.text('a.txt'), box.text('b.txt')]).toEqual(["a person's\n", 'fork\n'])
+    expect(await codeOf(fork.apply({ paths: ['c.txt'] }))).toBe('FORK_CHANGE_NOT_FOUND')
+  })
+
+  test('no command leads out of a fork: by paths, links, git or processes', async () => {
+    const { box, fork, tools } = await scene({ 'a.txt': 'base\n', 'd/b.txt': 'base\n' })
+    symlinkSync(box.at('a.txt'), box.at('link'))
+    execFileSync('git', ['init', '-q', box.root])
+    const git = ['-c', 'user.name=x', '-c', 'user.email=x@example.com']
+    execFileSync('git', ['-C', box.root, ...git, 'add', '-A'])
+    execFileSync('git', ['-C', box.root, ...git, 'commit', '-qm', 'first'])
+    const state = () => readTree(box.root)
+    const before = state()
+    const others = await Promise.all(Array.from({ length: 7 }, () => forkOf(box)))
+    const all = [{ fork, tools }, ...others]
+    const leaks = [
+      `echo leak > ${fork.base}/a.txt`,
+      `echo leak > link`,
+      `cd / && cd ${fork.base} && echo leak >> d/b.txt`,
+      `ln a.txt hard && echo leak > hard`,
+      `echo leak > /proc/self/cwd/a.txt`,
+      `for p in /proc/[0-9]*; do echo leak > $p/root${fork.base}/a.txt; done 2>/dev/null; true`,
+      `git checkout -q -b other && git rm -q d/b.txt && git -c user.name=x -c user.email=x@x commit -qm leak`,
+      `git stash -q -u; git gc -q --prune=now`,
+      `echo hook > .git/hooks/post-checkout; git config core.hooksPath /tmp`,
+      `mv d e && rm -rf d`,
+      `echo swap > .a.txt.swp && mv .a.txt.swp a.txt`,
+      `(sleep 0.1; echo leak > a.txt) & wait`,
+    ]
+    await Promise.all(
+      all.map(async ({ tools: set }, index) => {
+        for (const leak of leaks) await set.bash.execute(sh(`${leak}; true`))
+        await set.write.execute({ path: 'own.txt', content: `${index}\n` })
+      }),
+    )
+    expect(state()).toEqual(before)
+    for (const [index, { tools: set }] of all.entries()) expect(await set.read.execute({ path: 'own.txt' })).toBe(`${index}\n`)
+    for (const { fork: one, over } of others) {
+      over()
+      await one.discard()
+    }
+    expect(state()).toEqual(before)
+  })
+
+  test('a fork that is discarded or closed is refused, and a closed one can be opened again', async () => {
+    const { box, fork, tools, over } = await scene({ 'a.txt': 'one\n' })
+    await tools.write.execute({ path: 'a.txt', content: 'two\n' })
+    expect(await listForks({ store: storeOf(box) })).toMatchObject([{ id: fork.id, state: 'open', base: fork.base }])
+    expect(await codeOf(openFork({ id: fork.id, store: storeOf(box) }))).toBe('FORK_BUSY')
+    over()
+    await fork.close()
+    expect(await codeOf(tools.read.execute({ path: 'a.txt' }))).toBe('TOOL_ROOT_CHANGED')
+    expect(await codeOf(tools.bash.execute(sh('true')))).toBe('TOOL_ROOT_CHANGED')
+    expect(await codeOf(fork.status())).toBe('FORK_CLOSED')
+    const again = await openFork({ id: fork.id, store: storeOf(box) })
+    expect(await createTools({ rootDir: again }).read.execute({ path: 'a.txt' })).toBe('two\n')
+    await again.discard()
+    expect(await codeOf(again.apply())).toBe('FORK_CLOSED')
+    expect(await codeOf(openFork({ id: fork.id, store: storeOf(box) }))).toBe('FORK_NOT_FOUND')
+    expect([box.text('a.txt'), readdirSync(storeOf(box))]).toEqual(['one\n', []])
+  })
+
+  test('what cannot be forked is refused with the reason', async () => {
+    const box = makeSandbox()
+    box.put('a.txt', '')
+    expect(await codeOf(openFork({ rootDir: '/' }))).toBe('FORK_UNAVAILABLE')
+    expect(await codeOf(openFork({ rootDir: box.root, store: box.at('forks') }))).toBe('FORK_UNAVAILABLE')
+    expect(await codeOf(openFork({ rootDir: box.at('a.txt'), store: storeOf(box) }))).toBe('TOOL_ROOT_INVALID')
+    expect(await codeOf(openFork({ id: '../x', store: storeOf(box) }))).toBe('FORK_NOT_FOUND')
+    expect(await codeOf(openFork({ id: 'x', rootDir: '.' }))).toBe('INVALID_INPUT')
+    const { fork } = await forkOf(box)
+    const checkpoints = await openCheckpoints(box.root, { store: join(box.outside, 'checkpoints') })
+    onTestFinished(() => checkpoints.close())
+    expect(() => createTools({ rootDir: fork, checkpoints })).toThrow(/checkpoints/u)
+  })
+
+  test('applying and discarding are rows of a journal', async () => {
+    const journal = await openJournal('memory:')
+    onTestFinished(() => journal.close())
+    const { fork, tools, over } = await scene({ 'a.txt': 'one\n' }, { journal, runId: 'run' })
+    await tools.write.execute({ path: 'a.txt', content: 'two\n' })
+    await fork.apply({ dryRun: true })
+    await fork.apply({ paths: ['a.txt'] })
+    over()
+    await fork.discard()
+    const rows = await journal.listRun('run')
+    expect(rows.map(({ toolName, status }) => [toolName, status])).toEqual([
+      ['fork_apply', 'success'],
+      ['fork_discard', 'success'],
+    ])
+    expect(JSON.parse(rows[0]?.inputJson ?? '')).toEqual({ fork: fork.id, paths: ['a.txt'] })
+  })
+
+  test('collection removes what has no changes', async () => {
+    const { box, fork, over } = await scene({ 'a.txt': 'one\n' })
+    const { fork: changed, tools, over: changedIsOver } = await forkOf(box)
+    await tools.write.execute({ path: 'a.txt', content: 'two\n' })
+    over()
+    changedIsOver()
+    await fork.close()
+    await changed.close()
+    expect(await collectForks({ store: storeOf(box) })).toEqual({ removed: [fork.id], kept: 1 })
+    expect(await collectForks({ store: storeOf(box), maxAgeMs: 0 })).toEqual({ removed: [changed.id], kept: 0 })
+  })
+})
+
+/** Every file of a directory with its content. */
+function readTree(root: string): Record<string, string> {
+  const entries = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  const files = entries.map((entry) => join(entry.parentPath, entry.name)).sort()
+  return Object.fromEntries(files.map((path) => [path, readFileSync(path, 'latin1')]))
+}
