@@ -11,9 +11,11 @@ Commands:
   calls        show the recorded calls of a journal
   checkpoints  show the checkpoints of a directory, what changed, and bring it back
   doctor       show how bash commands are confined on this system, and how to confine them better
+  forks        show, apply or discard forks of a directory
   journal      make the tables of a journal in PostgreSQL, and remove old runs
   mcp          serve tools to a client of the Model Context Protocol
   report       write a page that shows the recorded calls of a journal, to look at or to send
+  try          run a command in a fork, and ask what of its changes to apply
   view         show the same page in a browser, with new calls as they come
 
 'toolwright <command> --help' shows the options of a command, 'toolwright --version' the version.
@@ -25,9 +27,11 @@ const commands: Record<string, () => Promise<(args: string[]) => Promise<number>
   calls: async () => (await import('./cli/calls.js')).calls,
   checkpoints: async () => (await import('./cli/checkpoints.js')).checkpoints,
   doctor: async () => (await import('./cli/doctor.js')).doctor,
+  forks: async () => (await import('./cli/forks.js')).forks,
   journal: async () => (await import('./cli/journal.js')).journal,
   mcp: async () => (await import('./cli/mcp.js')).mcp,
   report: async () => (await import('./cli/report.js')).report,
+  try: async () => (await import('./cli/try.js')).tryCommand,
   view: async () => (await import('./cli/view.js')).view,
 }
 
