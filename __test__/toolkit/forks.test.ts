@@ -156,6 +156,7 @@ here('a fork as the root of tools', () => {
     expect(await codeOf(openFork({ rootDir: box.at('a.txt'), store: storeOf(box) }))).toBe('TOOL_ROOT_INVALID')
     expect(await codeOf(openFork({ id: '../x', store: storeOf(box) }))).toBe('FORK_NOT_FOUND')
     expect(await codeOf(openFork({ id: 'x', rootDir: '.' }))).toBe('INVALID_INPUT')
+    expect(await codeOf(openFork({}))).toBe('INVALID_INPUT')
     const { fork } = await forkOf(box)
     const checkpoints = await openCheckpoints(box.root, { store: join(box.outside, 'checkpoints') })
     onTestFinished(() => checkpoints.close())
@@ -177,6 +178,30 @@ here('a fork as the root of tools', () => {
       ['fork_discard', 'success'],
     ])
     expect(JSON.parse(rows[0]?.inputJson ?? '')).toEqual({ fork: fork.id, paths: ['a.txt'] })
+  })
+
+  test('what editors and agents obey is applied only if it is named', async () => {
+    const { box, fork, tools } = await scene({ 'a.txt': 'one\n' })
+    await tools.bash.execute(sh('mkdir .vscode; echo planted > .vscode/tasks.json; echo two > a.txt'))
+    expect((await fork.status()).changes.map(({ path, isProtected }) => [path, isProtected])).toEqual([
+      ['.vscode/tasks.json', true],
+      ['a.txt', false],
+    ])
+    expect((await fork.apply()).leftOut).toEqual([{ path: '.vscode/tasks.json', reason: 'protected' }])
+    expect([box.text('a.txt'), existsSync(box.at('.vscode'))]).toEqual(['two\n', false])
+    await fork.apply({ paths: ['.vscode/tasks.json'] })
+    expect(box.text('.vscode/tasks.json')).toBe('planted\n')
+  })
+
+  test('the example has three agents try, and applies what passes', () => {
+    const output = execFileSync(process.execPath, ['examples/forks.mjs'], { encoding: 'utf8' })
+    expect(output.split('\n').slice(0, 3).sort()).toEqual([
+      'careful: total.mjs changed, the tests pass',
+      'careless: total.mjs changed, the tests fail',
+      'hopeful: total.mjs changed, the tests fail',
+    ])
+    expect(output).toContain('the project is as it was: true\n')
+    expect(output).toMatch(/applied: careful, 1 file\n$/u)
   })
 
   test('collection removes what has no changes', async () => {

@@ -115,7 +115,8 @@ async function decide(diff: ForkDiff, exitCode: number, values: { apply?: boolea
 /** Applies the changes, throws them away, or leaves them. A fork of which something is not applied stays. */
 async function carryOut(fork: Fork, { what, paths }: Decision): Promise<{ applied?: AppliedFork; isKept: boolean }> {
   const applied = what === 'apply' ? await fork.apply({ ...(paths !== undefined && { paths }) }) : undefined
-  const isKept = what === 'keep' || paths !== undefined || (applied !== undefined && applied.conflicts.length > 0)
+  const isPart = paths !== undefined || applied?.leftOut.some(({ reason }) => reason === 'protected') === true
+  const isKept = what === 'keep' || isPart || (applied !== undefined && applied.conflicts.length > 0)
   if (isKept) await fork.close()
   else await fork.discard()
   return { ...(applied !== undefined && { applied }), isKept }

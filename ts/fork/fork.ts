@@ -21,24 +21,32 @@ export interface ForkChange {
    * name is not UTF-8.
    */
   conflict: 'base-changed' | 'base-created' | 'base-deleted' | 'file-or-directory' | 'name' | null
+  /**
+   * Whether `apply` leaves it out unless `paths` names it: editors, agents and their tools obey what lies there, such as `.vscode` and
+   * `.claude`. They are the paths that `denyWrite` of `createTools` protects by default.
+   */
+  isProtected: boolean
   /** What the base has there now; `null` where nothing is. */
   base: ForkSide | null
   /** What the fork has there; `null` where nothing is. */
   fork: ForkSide | null
 }
 
-/** Something that differs and is never applied. */
+/** Something that differs and is not applied. */
 export interface ForkLeftOut {
   path: string
-  /** `git`: it belongs to a git directory. `special`: a pipe, a socket or a device. `unreadable`: this user may not read it. */
-  reason: 'git' | 'special' | 'unreadable'
+  /**
+   * `git`: it belongs to a git directory. `special`: a pipe, a socket or a device. `unreadable`: this user may not read it.
+   * `protected`: editors or agents obey it, and `paths` of `apply` did not name it; only results of `apply` have it.
+   */
+  reason: 'git' | 'special' | 'unreadable' | 'protected'
 }
 
 /** What a fork has changed. */
 export interface ForkStatus {
   /** The paths that differ from the base as it is now, in their order. */
   changes: ForkChange[]
-  /** What differs and is never applied. */
+  /** What differs and is not applied. */
   leftOut: ForkLeftOut[]
   /** The size of the changed files, in bytes. */
   bytes: number
@@ -58,7 +66,7 @@ export interface AppliedFork {
   applied: ForkChange[]
   /** The changes because of which nothing was applied. */
   conflicts: ForkChange[]
-  /** What differs and is never applied. */
+  /** What differs and is not applied. */
   leftOut: ForkLeftOut[]
   /**
    * What the fork has checked out in git, if it is another commit than that of the base and everything was applied; otherwise `null`. The
@@ -84,7 +92,11 @@ export interface ForkDiffOptions {
 
 /** Options of {@link Fork.apply}. */
 export interface ApplyForkOptions {
-  /** Only these paths and what is below them, relative to the base. @default all */
+  /**
+   * Only these paths and what is below them, relative to the base. Protected ones ({@link ForkChange.isProtected}) have to be named
+   * themselves.
+   * @default all but protected ones
+   */
   paths?: readonly string[] | undefined
   /** Tells what would be done, and changes nothing. @default false */
   dryRun?: boolean | undefined

@@ -25,9 +25,9 @@ import type { AppliedFork, ApplyForkOptions, CollectedForks, Fork, ForkDiffOptio
 
 /** Options of {@link openFork}. */
 export interface OpenForkOptions {
-  /** The directory to fork. @default the working directory, or that of the fork with this `id` */
+  /** The directory to fork. @default that of the fork with this `id` */
   rootDir?: string | undefined
-  /** The name of a fork that was made before and closed. It is opened again. @default none, which makes a new one */
+  /** The name of a fork that was made before and closed: it is opened again, and takes neither `rootDir` nor `label`. @default none */
   id?: string | undefined
   /** A name for people. @default none */
   label?: string | undefined
@@ -79,12 +79,16 @@ const applyChecks = {
  * @throws {ToolError} FORK_UNAVAILABLE, FORK_NOT_FOUND, FORK_BUSY, FORK_DAMAGED, FORK_FAILED, TOOL_ROOT_INVALID, INVALID_INPUT,
  * NATIVE_UNAVAILABLE.
  */
-export async function openFork(options: OpenForkOptions = {}): Promise<Fork> {
+export async function openFork(options: OpenForkOptions): Promise<Fork> {
   const { rootDir, id, label, store, ...run } = parseOptions('openFork', options, openChecks)
   const request = checked('openFork', () => {
-    if (id !== undefined && (rootDir !== undefined || label !== undefined)) throw invalid('A fork with an id has its directory and label.')
     const place = store === undefined ? {} : { store: resolve(store) }
-    return id === undefined ? { base: resolve(rootDir ?? '.'), ...(label !== undefined && { label }), ...place } : { id, ...place }
+    if (id === undefined) {
+      if (rootDir === undefined) throw invalid('openFork needs rootDir, the directory to fork, or the id of a fork.')
+      return { base: resolve(rootDir), ...(label !== undefined && { label }), ...place }
+    }
+    if (rootDir !== undefined || label !== undefined) throw invalid('A fork with an id has its directory and label.')
+    return { id, ...place }
   })
   const { native, facts } = await openNativeFork(request)
   const known = JSON.parse(facts) as Pick<Fork, 'id' | 'base' | 'label' | 'createdMs'>

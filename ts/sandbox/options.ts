@@ -1,14 +1,16 @@
 import type { EnvironmentOption } from '../core/environment.js'
 import { boolean, checked, type Checks, invalid, oneOf, optional, parseOptions, positive, text } from '../core/options.js'
+import { forkedPath, noteForkAsRoot } from '../core/grants.js'
 import type { SandboxOptions } from '../core/sandbox.js'
+import type { Fork } from '../fork/fork.js'
 import { checkJournal } from '../journal/checks.js'
 import type { Journal } from '../journal/journal.js'
 import { BASH_TOOL_MAX_OUTPUT_BYTES, type BoundToolOptions, toolChecks } from '../toolkit/settings.js'
 
 /** Options of {@link createSandboxSession}. */
 export interface SandboxSessionOptions {
-  /** The directory that commands start in, and the base of relative paths. */
-  rootDir: string
+  /** The directory that commands start in, and the base of relative paths; or a fork of one, from `openFork`. */
+  rootDir: string | Fork
   /**
    * How commands are confined, as for `createTools`. `isolation: 'call'` is refused, because the commands of a session share
    * its sandbox.
@@ -47,7 +49,7 @@ export interface ParsedOptions {
 }
 
 export const sessionChecks = {
-  rootDir: (value, name) => toolChecks.rootDir(text(value, name), name) as string,
+  rootDir: (value, name) => (forkedPath(value) === undefined ? (toolChecks.rootDir(text(value, name), name) as string) : (value as Fork)),
   sandbox: toolChecks.sandbox,
   allowNetwork: optional(boolean),
   env: toolChecks.env,
@@ -61,7 +63,9 @@ export const sessionChecks = {
 
 /** @throws {ToolError} INVALID_INPUT */
 export function parseSessionOptions(caller: string, options: SandboxSessionOptions): ParsedOptions {
-  const { shell, home, ...bound } = parseOptions(caller, options, sessionChecks)
+  const { shell, home, rootDir, ...others } = parseOptions(caller, options, sessionChecks)
+  const bound = { ...others, rootDir: typeof rootDir === 'string' ? rootDir : rootDir.base }
+  if (typeof rootDir !== 'string') noteForkAsRoot(bound, rootDir)
   return checked(caller, () => {
     for (const name of ['runId', 'nodeId'] as const) {
       if (bound[name] !== undefined && bound.journal === undefined) {

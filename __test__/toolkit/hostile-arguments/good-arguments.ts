@@ -85,6 +85,9 @@ export const goodArguments = ({ journal, session, thread, directory }: Open): Re
   defineTool: [
     { name: 'mine', description: 'Mine', schema, execute: () => 1, sideEffect: true, idempotent: true, revert: async () => undefined },
   ],
+  openFork: [{ id: 'none', store: directory }],
+  listForks: [{ rootDir: directory, store: directory }],
+  collectForks: [{ maxAgeMs: 1, store: directory }],
   openJournal: [
     'memory:',
     { synchronous: 'full', onFailure: 'fail', redactKeys: true, maxOutputBytes: 1, readOnly: false, busyTimeoutMs: 1 },

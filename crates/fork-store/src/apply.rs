@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 
-use rustix::fs::{Mode, mkdirat};
+use rustix::fs::{AtFlags, Mode, mkdirat, unlinkat};
 use rustix::io::Errno;
 use toolwright_fs::{
     ChangeLimits, ChangeSet, ChangedFile, FileChange, FsError, FsErrorKind, GitBorder, Place,
     Replacement, Root, UpdateError, Watch, WriteOptions,
 };
 
-use crate::changes::{Change, ChangeKind, Changes, Conflict, EntryKind, LeftOut};
+use crate::changes::{Change, ChangeKind, Changes, Conflict, EntryKind, LeftOut, LeftOutReason};
 use crate::commits::Commits;
 use crate::error::{ForkError, Result};
 use crate::fork::Fork;
@@ -52,8 +52,9 @@ impl Fork {
         if !self.is_locked() {
             return Err(ForkError::Busy { id: self.id().to_owned() });
         }
-        let Changes { mut changes, left_out, .. } = self.changes()?;
+        let Changes { mut changes, mut left_out, .. } = self.changes()?;
         select(&mut changes, apply.paths)?;
+        self.leave_protected(&mut changes, apply.paths, &mut left_out);
         let conflicts: Vec<_> =
             changes.iter().filter(|change| change.conflict.is_some()).cloned().collect();
         let outcome =
@@ -84,6 +85,30 @@ impl Fork {
         Ok(outcome(Vec::new(), conflicts, None))
     }
 
+    /// Leaves out what is protected and was not named: a path around it is not enough.
+    fn leave_protected(
+        &self,
+        changes: &mut Vec<Change>,
+        paths: &[String],
+        left_out: &mut Vec<LeftOut>,
+    ) {
+        let is_named = |change: &Change| {
+            let at = |path: &&PathBuf| change.path.starts_with(path);
+            self.protected.iter().filter(at).all(|protected| {
+                let names = |path: &String| Path::new(clean(path)).starts_with(protected);
+                paths.iter().any(|path| names(path) && change.path.starts_with(clean(path)))
+            })
+        };
+        changes.retain(|change| {
+            let stays = !change.is_protected || is_named(change);
+            if !stays {
+                let reason = LeftOutReason::Protected;
+                left_out.push(LeftOut { path: change.path.clone(), reason });
+            }
+            stays
+        });
+    }
+
     /// Makes the changes in the base.
     fn write(
         &self,
@@ -102,10 +127,15 @@ impl Fork {
         let set = ChangeSet { root: &root, changes: &steps, emptied: &emptied, limits: LIMITS };
         let options = WriteOptions { git: GitBorder::Closed, ..WriteOptions::default() };
         let mut watch = Unmoved { fork: self, changes: &files };
-        set.run_watched(&options, cancel, |index, _| self.content(files[index]), &mut watch)?;
-        for change in changes {
-            if change.entry == EntryKind::Directory && change.kind == ChangeKind::Created {
-                make_directories(self, change);
+        if !steps.is_empty() {
+            set.run_watched(&options, cancel, |index, _| self.content(files[index]), &mut watch)?;
+        }
+        // Inner ones first. One that is not empty holds what somebody else has put there.
+        for change in changes.iter().rev() {
+            match (change.entry, change.kind) {
+                (EntryKind::Directory, ChangeKind::Created) => make_directories(self, change),
+                (EntryKind::Directory, _) => remove_directory(self, change),
+                _ => {}
             }
         }
         Ok(())
@@ -191,6 +221,17 @@ fn make_directories(fork: &Fork, change: &Change) {
     }
 }
 
+fn remove_directory(fork: &Fork, change: &Change) {
+    if let Ok((parent, name)) = tree::parent(fork.base_fd.as_fd(), &change.path) {
+        let _ = unlinkat(parent, name, AtFlags::REMOVEDIR);
+    }
+}
+
+/// A path as changes have it.
+fn clean(path: &str) -> &str {
+    path.strip_prefix("./").unwrap_or(path).trim_end_matches('/')
+}
+
 /// Leaves the changes at some paths and below them.
 fn select(changes: &mut Vec<Change>, paths: &[String]) -> Result<()> {
     if paths.is_empty() {
@@ -200,8 +241,7 @@ fn select(changes: &mut Vec<Change>, paths: &[String]) -> Result<()> {
     changes.retain(|change| {
         let mut is_selected = false;
         for path in paths {
-            let clean = path.strip_prefix("./").unwrap_or(path).trim_end_matches('/');
-            if clean == "." || change.path.starts_with(clean) {
+            if clean(path) == "." || change.path.starts_with(clean(path)) {
                 used.insert(path, true);
                 is_selected = true;
             }

@@ -78,6 +78,8 @@ pub struct Change {
     pub fork: Option<Side>,
     /// Why it cannot be applied.
     pub conflict: Option<Conflict>,
+    /// Whether it is applied only if it is named: programs of the person's obey what lies there.
+    pub is_protected: bool,
 }
 
 /// Why something that differs is no change that can be applied.
@@ -89,6 +91,8 @@ pub enum LeftOutReason {
     Special,
     /// It cannot be read.
     Unreadable,
+    /// Programs of the person's obey what lies there, and nobody has named it.
+    Protected,
 }
 
 /// Something that differs and is not applied.
@@ -116,9 +120,9 @@ impl Changes {
     pub(crate) fn find(
         upper: BorrowedFd<'_>,
         base: BorrowedFd<'_>,
-        manifest: &Manifest,
+        (manifest, protected): (&Manifest, &[PathBuf]),
     ) -> Result<Self, (PathBuf, Errno)> {
-        let mut walk = Walk { manifest, found: Self::default() };
+        let mut walk = Walk { manifest, protected, found: Self::default() };
         walk.directory(upper, (Some(base), false), Path::new(""))?;
         let mut found = walk.found;
         found.changes.sort_by(|one, other| one.path.cmp(&other.path));
@@ -128,6 +132,7 @@ impl Changes {
 
 struct Walk<'a> {
     manifest: &'a Manifest,
+    protected: &'a [PathBuf],
     found: Changes,
 }
 
@@ -311,7 +316,9 @@ impl Walk<'_> {
         };
         let conflict = if path.to_str().is_none() { Some(Conflict::Name) } else { conflict };
         let (base, fork) = (base.map(side), fork.map(side));
-        self.found.changes.push(Change { path, kind, entry, base, fork, conflict });
+        let is_protected = self.protected.iter().any(|protected| path.starts_with(protected));
+        let change = Change { path, kind, entry, base, fork, conflict, is_protected };
+        self.found.changes.push(change);
     }
 
     fn leave_out(&mut self, path: PathBuf, reason: LeftOutReason) {

@@ -35,6 +35,8 @@ pub struct Fork {
     pub(crate) base_fd: OwnedFd,
     pub(crate) upper: OwnedFd,
     pub(crate) manifest: Mutex<Manifest>,
+    /// What is applied only if it is named, relative to the base.
+    pub(crate) protected: Arc<[PathBuf]>,
     label: Option<String>,
     created_ms: u64,
     /// `None` while another process has it open. It can be compared then, and no more.
@@ -178,8 +180,20 @@ impl Fork {
         let upper = upper.map_err(|errno| failed(UPPER)(errno.into()))?;
         let base_fd = tree::open(&base)
             .map_err(|errno| ForkError::Base { path: base.clone(), source: errno.into() })?;
-        let (id, manifest) = (id.to_owned(), Mutex::new(manifest));
-        Ok(Self { id, directory, base, base_fd, upper, manifest, label, created_ms, lock })
+        let (id, manifest, protected) =
+            (id.to_owned(), Mutex::new(manifest), Arc::clone(&store.protected));
+        Ok(Self {
+            id,
+            directory,
+            base,
+            base_fd,
+            upper,
+            manifest,
+            protected,
+            label,
+            created_ms,
+            lock,
+        })
     }
 
     /// Its name.
@@ -213,12 +227,11 @@ impl Fork {
     /// What differs from the base.
     pub fn changes(&self) -> Result<Changes> {
         let manifest = self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
-        Changes::find(self.upper.as_fd(), self.base_fd.as_fd(), &manifest).map_err(
-            |(path, errno)| {
+        Changes::find(self.upper.as_fd(), self.base_fd.as_fd(), (&manifest, &self.protected))
+            .map_err(|(path, errno)| {
                 let path = self.base.join(path);
                 ForkError::Io { path, operation: "comparing", source: errno.into() }
-            },
-        )
+            })
     }
 
     /// The same as a unified diff of at most `max_bytes`.

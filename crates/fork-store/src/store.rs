@@ -5,6 +5,7 @@ use std::fs::{self, DirBuilder, File};
 use std::hash::{BuildHasher, Hasher};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -44,6 +45,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 #[derive(Debug, Clone)]
 pub struct Store {
     pub(crate) path: PathBuf,
+    pub(crate) protected: Arc<[PathBuf]>,
 }
 
 /// What is known of a fork without comparing anything.
@@ -73,12 +75,13 @@ pub struct Listed {
 }
 
 impl Store {
-    /// The store in a directory, which is made for this user alone if there is none.
-    pub fn open(path: &Path) -> Result<Self> {
+    /// The store in a directory, which is made for this user alone if there is none. Changes at the `protected` paths
+    /// and below them, relative to a base, are applied only if they are named.
+    pub fn open(path: &Path, protected: Vec<PathBuf>) -> Result<Self> {
         let failed = ForkError::io(path, "making the store of forks");
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(&failed)?;
         let path = path.canonicalize().map_err(&failed)?;
-        Ok(Self { path })
+        Ok(Self { path, protected: protected.into() })
     }
 
     /// Its directory.

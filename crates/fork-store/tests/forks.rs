@@ -146,6 +146,19 @@ fn a_file_that_becomes_a_directory_is_a_conflict() {
 }
 
 #[test]
+fn empty_directories_alone_are_applied() {
+    let Some(place) = Place::new(&[("a", "1"), ("d/e/x", "1")]) else { return };
+    fs::remove_file(place.base.join("d/e/x")).unwrap();
+    let (open, fork) = place.fork();
+    fs::remove_dir_all(fork.join("d")).unwrap();
+    fs::create_dir(fork.join("n")).unwrap();
+    let applied = open.fork().apply(Apply::default(), &place.never).unwrap();
+    assert_eq!(shown(&applied.applied), ["- d/", "- d/e/", "+ n/"]);
+    assert!(!place.base.join("d").exists() && place.base.join("n").is_dir());
+    assert_eq!(open.fork().changes().unwrap().changes, []);
+}
+
+#[test]
 fn git_and_special_files_are_left_out() {
     let Some(place) = Place::new(&[("a", "1"), (".git/HEAD", "ref: refs/heads/main\n")]) else {
         return;
@@ -166,6 +179,33 @@ fn git_and_special_files_are_left_out() {
     assert_eq!(left, [(".git", LeftOutReason::Git), ("pipe", LeftOutReason::Special)]);
     assert_eq!(fs::read_to_string(place.base.join(".git/HEAD")).unwrap(), "ref: refs/heads/main\n");
     assert!(!place.base.join("pipe").exists());
+}
+
+#[test]
+fn what_programs_obey_is_applied_only_if_it_is_named() {
+    let Some(place) = Place::new(&[("a", "1")]) else { return };
+    let (open, fork) = place.fork();
+    fs::create_dir(fork.join(".vscode")).unwrap();
+    for path in ["a", ".vscode/tasks.json", ".vscode/other.json"] {
+        fs::write(fork.join(path), "planted").unwrap();
+    }
+    let apply = |paths: &[&str]| {
+        let paths: Vec<_> = paths.iter().map(|path| (*path).to_owned()).collect();
+        let applied = open.fork().apply(Apply { paths: &paths, dry_run: false }, &place.never);
+        let applied = applied.unwrap();
+        let left: Vec<_> = applied.left_out.iter().map(|it| (it.path.clone(), it.reason)).collect();
+        (shown(&applied.applied), left)
+    };
+    let left = |paths: &[&str]| -> Vec<_> {
+        paths.iter().map(|path| ((*path).into(), LeftOutReason::Protected)).collect()
+    };
+    let both = left(&[".vscode/other.json", ".vscode/tasks.json"]);
+    assert_eq!(apply(&["."]), (vec!["~ a".to_owned()], both));
+    assert!(!place.base.join(".vscode").exists());
+    let other = apply(&[".vscode/other.json"]);
+    assert_eq!(other, (vec!["+ .vscode/other.json".to_owned()], Vec::new()));
+    assert!(!place.base.join(".vscode/tasks.json").exists());
+    assert_eq!(apply(&[".vscode/"]).0, ["+ .vscode/tasks.json"]);
 }
 
 #[test]
@@ -301,7 +341,7 @@ fn commits_come_as_objects_and_one_reference() {
         "git checkout -q -b work; git -c user.name=x -c user.email=x@example.com commit -qam second
          echo '#!/bin/sh' > .git/hooks/post-checkout; git config alias.x '!true'; git rev-parse HEAD",
     );
-    let second = second.trim().to_owned();
+    let second = second.lines().last().unwrap().to_owned();
     let applied = open.fork().apply(Apply::default(), &place.never).unwrap();
     let commits = applied.commits.unwrap();
     let name = format!("refs/forks/{}", open.fork().id());

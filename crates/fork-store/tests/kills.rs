@@ -28,7 +28,7 @@ fn file(base: &Path, number: usize) -> PathBuf {
 #[test]
 fn child() {
     let (Some(base), Some(store)) = (env::var_os(BASE), env::var_os(STORE)) else { return };
-    let (base, store) = (PathBuf::from(base), Store::open(Path::new(&store)).unwrap());
+    let (base, store) = (PathBuf::from(base), Store::open(Path::new(&store), Vec::new()).unwrap());
     let never = AtomicBool::new(false);
     for round in 0_usize.. {
         let open = store.fork(&base, None).unwrap();

@@ -110,6 +110,7 @@ proptest! {
         else {
             return Ok(());
         };
+        let then = files(&place.base);
         let (open, fork) = place.fork();
         let (mut by_fork, mut by_base) = (BTreeSet::new(), BTreeSet::new());
         for (is_base, op) in &steps {
@@ -120,6 +121,9 @@ proptest! {
             }
         }
         let (base, seen) = (files(&place.base), files(&fork));
+        // What one side has made and removed again it has not changed.
+        by_fork.retain(|path| then.contains_key(path) || seen.contains_key(path));
+        by_base.retain(|path| then.contains_key(path) || base.contains_key(path));
         // Where both have changed a path and do not agree.
         let conflicts: BTreeSet<_> = by_fork
             .intersection(&by_base)

@@ -25,12 +25,14 @@ const REASONS: Record<ForkLeftOut['reason'], string> = {
   git: 'a git directory, which is never applied',
   special: 'a pipe, socket or device',
   unreadable: 'not readable',
+  protected: 'editors or agents obey it; name it to apply it',
 }
 
 const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`
 
-export function changeLine({ path, kind, type, conflict }: ForkChange): TerminalText {
-  const told = conflict === null ? '' : shown` (conflict: ${WORDS[conflict]})`
+export function changeLine({ path, kind, type, conflict, isProtected }: ForkChange): TerminalText {
+  const obeyed = isProtected ? shown` (editors or agents obey it)` : ''
+  const told = conflict === null ? obeyed : shown` (conflict: ${WORDS[conflict]})`
   return shown`${painted(COLORS[kind], SIGNS[kind])} ${path}${type === 'directory' ? '/' : ''}${told}\n`
 }
 
@@ -49,7 +51,7 @@ export function diffText({ changes, leftOut, text, isCut }: ForkDiff): TerminalT
   if (changes.length === 0) return statusText({ changes, leftOut, bytes: 0 })
   const lines = text.split('\n').slice(0, -1).map(diffLine)
   const rest = isCut ? shown`(The rest is left out.)\n` : ''
-  const others = changes.filter(({ type, conflict }) => type === 'directory' || conflict !== null)
+  const others = changes.filter(({ type, conflict, isProtected }) => type === 'directory' || conflict !== null || isProtected)
   return shown`${joined(lines)}${rest}${joined(others.map(changeLine))}${leftOutLines(leftOut)}`
 }
 
@@ -61,7 +63,7 @@ function diffLine(line: string): TerminalText {
   return line.startsWith('-') ? shown`${painted('red', text)}\n` : shown`${text}\n`
 }
 
-export function appliedText({ applied, conflicts, commits }: AppliedFork, dryRun = false): TerminalText {
+export function appliedText({ applied, conflicts, commits, leftOut }: AppliedFork, dryRun = false): TerminalText {
   if (conflicts.length > 0) {
     return shown`${joined(conflicts.map(changeLine))}Nothing was applied, because of ${plural(conflicts.length, 'conflict')}. Name other paths to apply them alone.\n`
   }
@@ -72,7 +74,7 @@ export function appliedText({ applied, conflicts, commits }: AppliedFork, dryRun
       : commits.ref === null
         ? shown`The commits of the fork, up to ${commits.commit}, could not be brought to the repository.\n`
         : shown`The commits of the fork are at ${commits.ref}.\n`
-  return shown`${plural(applied.length, 'change')} applied.\n${brought}`
+  return shown`${leftOutLines(leftOut)}${plural(applied.length, 'change')} applied.\n${brought}`
 }
 
 export function listText(forks: readonly ListedFork[]): TerminalText {

@@ -6,9 +6,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use toolwright_fork_store::{Apply, Fork, OpenFork, Store};
 use toolwright_fs::DirectoryGrant;
-use toolwright_sandbox::policy::state_directory;
+use toolwright_sandbox::policy::{presets, state_directory};
 
 use super::{Action, OpenInput, StoredInput, report};
+use crate::access::protected_list;
 use crate::failure::{Failure, Unfinished};
 
 /// A fork that tools work in.
@@ -116,5 +117,7 @@ fn store(place: Option<&Path>) -> Result<Store, Unfinished> {
         Some(place) => place.to_owned(),
         None => state_directory().ok_or_else(Failure::no_place_for_forks)?.join("forks"),
     };
-    Ok(Store::open(&place)?)
+    // What the tools of agents do not write either, unless somebody names it.
+    let protected = presets::expand(&protected_list(None));
+    Ok(Store::open(&place, protected)?)
 }

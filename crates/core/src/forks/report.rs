@@ -26,7 +26,15 @@ fn change(change: &Change) -> Value {
     });
     let path = change.path.to_string_lossy();
     let [base, fork] = [change.base, change.fork].map(|side| side.map(side_json));
-    json!({ "path": path, "kind": kind, "type": entry, "conflict": conflict, "base": base, "fork": fork })
+    json!({
+        "path": path,
+        "kind": kind,
+        "type": entry,
+        "conflict": conflict,
+        "isProtected": change.is_protected,
+        "base": base,
+        "fork": fork,
+    })
 }
 
 fn side_json(Side { mode, bytes }: Side) -> Value {
@@ -42,6 +50,7 @@ fn left_out(all: &[LeftOut]) -> Vec<Value> {
         LeftOutReason::Git => "git",
         LeftOutReason::Special => "special",
         LeftOutReason::Unreadable => "unreadable",
+        LeftOutReason::Protected => "protected",
     };
     all.iter()
         .map(|left| json!({ "path": left.path.to_string_lossy(), "reason": reason(left) }))

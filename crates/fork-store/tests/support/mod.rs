@@ -32,7 +32,7 @@ impl Place {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, content).unwrap();
         }
-        let store = Store::open(&above.join("store/forks")).unwrap();
+        let store = Store::open(&above.join("store/forks"), vec![".vscode".into()]).unwrap();
         match store.fork(&base, None) {
             Ok(probe) => probe.discard().unwrap(),
             Err(ForkError::Unavailable { reason, .. }) => {
