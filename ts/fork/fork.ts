@@ -150,7 +150,7 @@ export interface ListedFork {
   createdMs: number
   /**
    * `open`: a program has it open. `kept`: it can be opened, applied or discarded. `damaged`: the machine went down while it was open,
-   * and changes may be missing; it can only be discarded.
+   * and changes may be missing, or its program was killed right after it was made; it can only be discarded.
    */
   state: 'open' | 'kept' | 'damaged'
 }

@@ -245,7 +245,7 @@ codes! {
         ForkNotFound = "FORK_NOT_FOUND" => NotFound,
         /// Another process has the fork open, or a command still runs in it.
         ForkBusy = "FORK_BUSY" => Busy,
-        /// The machine went down while the fork was open, and changes may be missing.
+        /// The machine went down while the fork was open, or its program right after it was made.
         ForkDamaged = "FORK_DAMAGED" => ToolFailed,
         /// The fork has no change at a path.
         ForkChangeNotFound = "FORK_CHANGE_NOT_FOUND" => NotFound,

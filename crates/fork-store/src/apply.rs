@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 
 use rustix::fs::{AtFlags, Mode, mkdirat, unlinkat};
@@ -176,13 +175,16 @@ struct Unmoved<'a> {
 impl Watch<NotWritten> for Unmoved<'_> {
     fn before(&mut self, _: &[ChangedFile]) -> std::result::Result<(), NotWritten> {
         let Self { fork, changes } = self;
-        let manifest = fork.manifest.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_as_it_was = |path: &Path| {
-            let now = tree::look_below(fork.base_fd.as_fd(), path);
-            now.is_ok_and(|now| manifest.is_as_it_was(path, now.as_ref()))
-        };
-        let moved: Vec<PathBuf> =
-            changes.iter().map(|it| it.path.clone()).filter(|path| !is_as_it_was(path)).collect();
+        let moved: Vec<PathBuf> = fork
+            .with_manifest(|manifest| {
+                let is_as_it_was = |path: &Path| {
+                    let now = tree::look_below(fork.base_fd.as_fd(), path);
+                    now.is_ok_and(|now| manifest.is_as_it_was(path, now.as_ref()))
+                };
+                let paths = changes.iter().map(|change| change.path.clone());
+                paths.filter(|path| !is_as_it_was(path)).collect()
+            })
+            .map_err(NotWritten::Unread)?;
         if moved.is_empty() { Ok(()) } else { Err(NotWritten::Moved(moved)) }
     }
 

@@ -31,7 +31,8 @@ impl Store {
             let is_old = max_age_ms.is_some_and(|age| record.created_ms + age <= now_ms());
             // One that is open is nobody's to remove.
             let Ok(fork) = self.take(&name) else {
-                if is_old && self.is_damaged(&name) && self.discard(&name).is_ok() {
+                let is_gone_soon = is_old && self.is_damaged(&name) || self.is_half_made(&name);
+                if is_gone_soon && self.discard(&name).is_ok() {
                     collected.removed.push(name);
                 }
                 continue;

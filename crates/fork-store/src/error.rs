@@ -41,7 +41,8 @@ pub enum ForkError {
         /// Its name.
         id: String,
     },
-    /// The machine went down while the fork was open, and its changes may not have reached the disk.
+    /// The machine went down while the fork was open, and its changes may not have reached the disk; or its process was killed
+    /// before it was noted what the base was.
     #[error("fork {id} may have lost changes")]
     Damaged {
         /// Its name.

@@ -5,18 +5,20 @@ use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
 
 use rustix::io::Errno;
 use toolwright_exec::root_fork::RootFork;
-use toolwright_fs::{DirectoryGrant, FileIdentity, remove_tree};
+use toolwright_fs::{DirectoryGrant, FileIdentity, is_on_local, remove_tree};
 use toolwright_sandbox::wire::ForkOrder;
 
 use crate::changes::Changes;
 use crate::commits::{self, Commits};
 use crate::diff::Diff;
 use crate::error::{ForkError, Result, Unavailable};
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, Moment};
 use crate::record::Record;
 use crate::store::{
     COMMITS, GONE, LOCK, MANIFEST, NEW, RECORD, STATE, Store, UPPER, WORK, boot, new_id, now_ms,
@@ -34,13 +36,21 @@ pub struct Fork {
     /// The base itself, which is never written through this.
     pub(crate) base_fd: OwnedFd,
     pub(crate) upper: OwnedFd,
-    pub(crate) manifest: Mutex<Manifest>,
+    manifest: Mutex<Known>,
     /// What is applied only if it is named, relative to the base.
     pub(crate) protected: Arc<[PathBuf]>,
     label: Option<String>,
     created_ms: u64,
     /// `None` while another process has it open. It can be compared then, and no more.
     lock: Option<File>,
+}
+
+/// What the base was.
+#[derive(Debug)]
+enum Known {
+    Manifest(Manifest),
+    /// A thread looks at it.
+    Looking(Option<JoinHandle<Result<Manifest>>>),
 }
 
 /// A fork that tools and commands work in.
@@ -57,24 +67,43 @@ impl Store {
         let created_ms = now_ms();
         let id = new_id(created_ms);
         let making = self.path.join(format!("{id}{NEW}"));
-        let made = make(&making, (&base, &fd, identity), (created_ms, label));
         let directory = self.path.join(&id);
-        let named = made.and_then(|lock| {
+        let made = make(&making, (&base, identity), (created_ms, label)).and_then(|lock| {
             fs::rename(&making, &directory).map_err(ForkError::io(&directory, "naming"))?;
             Ok(lock)
         });
-        let lock = match named {
-            Ok(lock) => lock,
-            Err(error) => {
-                let _ = remove_tree(&making, None);
-                return Err(error);
-            }
-        };
-        let opened = Fork::at(self, &id, Some(lock)).and_then(|fork| OpenFork::of(fork, identity));
-        if opened.is_err() {
-            let _ = remove_tree(&directory, None);
+        let lock = made.inspect_err(|_| drop(remove_tree(&making, None)))?;
+        let opened = self.open_new(&id, lock, (fd, identity));
+        opened.inspect_err(|_| drop(remove_tree(&directory, None)))
+    }
+
+    /// Opens a fork that was just made. A thread looks at the base meanwhile, and afterwards.
+    fn open_new(
+        &self,
+        id: &str,
+        lock: File,
+        (base, identity): (OwnedFd, FileIdentity),
+    ) -> Result<OpenFork> {
+        let moment = Moment::now();
+        let directory = self.directory(id)?;
+        let failed = ForkError::io(&directory, "starting a thread");
+        // The clock of another machine says nothing of what was first.
+        let is_local = is_on_local(&self.record(id).map(|it| it.base).unwrap_or_default());
+        let (tell, told) = mpsc::channel();
+        let looking = thread::Builder::new()
+            .name("toolwright-fork".to_owned())
+            .spawn(move || look(&directory, &base, &told))
+            .map_err(failed)?;
+        let fork = Fork::at(self, id, Some(lock), Known::Looking(Some(looking)))?;
+        if !is_local {
+            // Everything is looked at before anything can change the fork.
+            let _ = tell.send(Moment::END);
+            drop(fork.known()?);
         }
-        opened
+        let opened = OpenFork::of(fork, identity)?;
+        moment.wait();
+        let _ = tell.send(moment);
+        Ok(opened)
     }
 
     /// A fork that no process has open, to compare, apply or discard it. One that is damaged can be discarded alone.
@@ -83,14 +112,20 @@ impl Store {
         if self.is_damaged(id) {
             return Err(ForkError::Damaged { id: id.to_owned() });
         }
-        Fork::at(self, id, Some(lock))
+        Fork::at(self, id, Some(lock), Known::Manifest(manifest_of(&self.directory(id)?, id)?))
     }
 
     /// A fork to compare, whether a process has it open or not.
     pub fn look(&self, id: &str) -> Result<Fork> {
         match self.try_lock(id) {
-            Err(ForkError::Busy { .. }) => Fork::at(self, id, None),
-            Ok(lock) if !self.is_damaged(id) => Fork::at(self, id, Some(lock)),
+            Err(ForkError::Busy { .. }) => {
+                let known = Known::Manifest(manifest_of(&self.directory(id)?, id)?);
+                Fork::at(self, id, None, known)
+            }
+            Ok(lock) if !self.is_damaged(id) => {
+                let known = Known::Manifest(manifest_of(&self.directory(id)?, id)?);
+                Fork::at(self, id, Some(lock), known)
+            }
             Ok(_) => Err(ForkError::Damaged { id: id.to_owned() }),
             Err(error) => Err(error),
         }
@@ -134,7 +169,7 @@ impl Store {
 /// Makes the directory of a fork under a name that nobody takes for one.
 fn make(
     directory: &Path,
-    (base, fd, identity): (&Path, &OwnedFd, FileIdentity),
+    (base, identity): (&Path, FileIdentity),
     (created_ms, label): (u64, Option<&str>),
 ) -> Result<File> {
     let failed = |path: &Path| ForkError::io(path, "making a fork");
@@ -151,15 +186,9 @@ fn make(
     let permissions = fs::metadata(base).map_err(failed(base))?.permissions();
     let upper = directory.join(UPPER);
     fs::set_permissions(&upper, permissions).map_err(failed(&upper))?;
-    let unread = |errno: Errno| ForkError::Base { path: base.to_owned(), source: errno.into() };
-    let manifest = Manifest::of(fd.as_fd()).map_err(unread)?;
     let record =
         Record { base: base.to_owned(), identity, created_ms, label: label.map(str::to_owned) };
-    for (name, bytes) in [
-        (MANIFEST, manifest.write()),
-        (RECORD, record.write().into_bytes()),
-        (STATE, boot().into_bytes()),
-    ] {
+    for (name, bytes) in [(RECORD, record.write().into_bytes()), (STATE, boot().into_bytes())] {
         let path = directory.join(name);
         new_file(&path).and_then(|mut file| file.write_all(&bytes)).map_err(failed(&path))?;
     }
@@ -167,33 +196,47 @@ fn make(
 }
 
 impl Fork {
-    fn at(store: &Store, id: &str, lock: Option<File>) -> Result<Self> {
+    fn at(store: &Store, id: &str, lock: Option<File>, known: Known) -> Result<Self> {
         let directory = store.directory(id)?;
         let failed = |name: &str| ForkError::io(&directory.join(name), "reading");
         let damaged = || ForkError::Damaged { id: id.to_owned() };
         let Record { base, created_ms, label, .. } = store.record(id).ok_or_else(damaged)?;
         let own = tree::open(&directory).map_err(|errno| failed("")(errno.into()))?;
-        let manifest =
-            tree::read(&own, MANIFEST.as_ref(), MAX_MANIFEST).map_err(failed(MANIFEST))?;
-        let manifest = Manifest::read(&manifest).ok_or_else(damaged)?;
         let upper = tree::directory(&own, UPPER.as_ref());
         let upper = upper.map_err(|errno| failed(UPPER)(errno.into()))?;
         let base_fd = tree::open(&base)
             .map_err(|errno| ForkError::Base { path: base.clone(), source: errno.into() })?;
-        let (id, manifest, protected) =
-            (id.to_owned(), Mutex::new(manifest), Arc::clone(&store.protected));
         Ok(Self {
-            id,
+            id: id.to_owned(),
             directory,
             base,
             base_fd,
             upper,
-            manifest,
-            protected,
+            manifest: Mutex::new(known),
+            protected: Arc::clone(&store.protected),
             label,
             created_ms,
             lock,
         })
+    }
+
+    /// What the base was. Waits until it is known.
+    fn known(&self) -> Result<MutexGuard<'_, Known>> {
+        let mut known = self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Known::Looking(looking) = &mut *known {
+            let damaged = || ForkError::Damaged { id: self.id.clone() };
+            let looking = looking.take().ok_or_else(damaged)?;
+            *known = Known::Manifest(looking.join().map_err(|_| damaged())??);
+        }
+        Ok(known)
+    }
+
+    /// Does something with what the base was.
+    pub(crate) fn with_manifest<T>(&self, use_it: impl FnOnce(&mut Manifest) -> T) -> Result<T> {
+        match &mut *self.known()? {
+            Known::Manifest(manifest) => Ok(use_it(manifest)),
+            Known::Looking(_) => Err(ForkError::Damaged { id: self.id.clone() }),
+        }
     }
 
     /// Its name.
@@ -226,12 +269,14 @@ impl Fork {
 
     /// What differs from the base.
     pub fn changes(&self) -> Result<Changes> {
-        let manifest = self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
-        Changes::find(self.upper.as_fd(), self.base_fd.as_fd(), (&manifest, &self.protected))
-            .map_err(|(path, errno)| {
-                let path = self.base.join(path);
-                ForkError::Io { path, operation: "comparing", source: errno.into() }
-            })
+        let found = self.with_manifest(|manifest| {
+            let known = (&*manifest, &*self.protected);
+            Changes::find(self.upper.as_fd(), self.base_fd.as_fd(), known)
+        })?;
+        found.map_err(|(path, errno)| {
+            let path = self.base.join(path);
+            ForkError::Io { path, operation: "comparing", source: errno.into() }
+        })
     }
 
     /// The same as a unified diff of at most `max_bytes`.
@@ -249,15 +294,16 @@ impl Fork {
 
     /// Takes what is at some paths of the base for what was there when the fork was made.
     pub(crate) fn note_applied(&self, paths: impl Iterator<Item = PathBuf>) -> Result<()> {
-        let mut manifest = self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
-        manifest.update(self.base_fd.as_fd(), paths);
-        let path = self.directory.join(MANIFEST);
-        let new = self.directory.join(format!("{MANIFEST}{NEW}"));
-        let _ = fs::remove_file(&new);
-        new_file(&new)
-            .and_then(|mut file| file.write_all(&manifest.write()))
-            .and_then(|()| fs::rename(&new, &path))
-            .map_err(ForkError::io(&path, "noting what was applied"))
+        let bytes = self.with_manifest(|manifest| {
+            manifest.update(self.base_fd.as_fd(), paths);
+            manifest.write()
+        })?;
+        write_manifest(&self.directory, &bytes)
+    }
+
+    /// Waits until all is on the disk that another process needs to know of it.
+    pub fn settle(&self) -> Result<()> {
+        self.known().map(drop)
     }
 
     /// Throws it away.
@@ -307,6 +353,7 @@ impl OpenFork {
     /// Closes it. It stays in the store, with all its changes on the disk.
     pub fn close(self) -> Result<Fork> {
         let Self { fork, mount } = self;
+        fork.settle()?;
         if mount.close() {
             rustix::fs::syncfs(&fork.upper)
                 .map_err(|errno| ForkError::io(&fork.directory, "syncing")(errno.into()))?;
@@ -324,6 +371,36 @@ impl OpenFork {
         mount.close();
         fork.discard()
     }
+}
+
+/// Looks at the base, and keeps what it was at the moment that is told. Nothing is told of a fork that was not opened.
+fn look(directory: &Path, base: &OwnedFd, told: &Receiver<Moment>) -> Result<Manifest> {
+    let unread =
+        |errno: Errno| ForkError::Base { path: directory.to_owned(), source: errno.into() };
+    let mut manifest = Manifest::look(base.as_fd()).map_err(unread)?;
+    let moment = told.recv().map_err(|_| unread(Errno::CANCELED))?;
+    manifest.settle(moment);
+    write_manifest(directory, &manifest.write())?;
+    Ok(manifest)
+}
+
+fn write_manifest(directory: &Path, bytes: &[u8]) -> Result<()> {
+    let path = directory.join(MANIFEST);
+    let new = directory.join(format!("{MANIFEST}{NEW}"));
+    let _ = fs::remove_file(&new);
+    new_file(&new)
+        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|()| fs::rename(&new, &path))
+        .map_err(ForkError::io(&path, "noting what the base was"))
+}
+
+/// What the base was, as it was noted. Without that the process was killed in the moment after it had made the fork.
+fn manifest_of(directory: &Path, id: &str) -> Result<Manifest> {
+    let read = tree::open(directory)
+        .map_err(std::io::Error::from)
+        .and_then(|own| tree::read(own, MANIFEST.as_ref(), MAX_MANIFEST));
+    let manifest = read.ok().and_then(|bytes| Manifest::read(&bytes));
+    manifest.ok_or_else(|| ForkError::Damaged { id: id.to_owned() })
 }
 
 /// Removes the directory of a fork. From its first step on it is none.

@@ -1,28 +1,24 @@
 //! What the base was when the fork was made: for each path what it is, and numbers that change when it does.
 //!
 //! No content is read. The kernel gives a new change time to whatever is written, replaced, moved or linked, and no
-//! program can choose it.
+//! program can choose it. So the base need not be looked at before the fork is used: what has an earlier time than the
+//! moment at which the fork was made is as it was then.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
+use rustix::time::{ClockId, clock_gettime};
 use toolwright_git::name::is_git_directory_name;
 
 use crate::tree;
 
 const TITLE: &[u8] = b"toolwright fork manifest 1\n";
-/// A change within this time after another one may leave the same change time: clocks of file systems tick every ten
-/// milliseconds at worst.
-const TICK: Duration = Duration::from_millis(20);
-/// How often files that somebody is writing are looked at again.
-const MAX_LOOKS: usize = 5;
 
 /// What an entry of the base is, and the numbers that change when it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,15 +31,25 @@ pub(crate) struct Print {
     written: i64,
 }
 
+/// A directory, whose entries are looked at by themselves.
+const DIRECTORY: u8 = b'd';
+/// A directory whose entries have changed since the fork was made, before they were looked at: what is not
+/// known there may have been.
+const MOVING: u8 = b'D';
+
 impl Print {
     pub(crate) fn of(stat: &Stat) -> Self {
+        match Self::with_times(stat) {
+            Self { kind: DIRECTORY, .. } => Self { kind: DIRECTORY, ..NOTHING },
+            print => print,
+        }
+    }
+
+    fn with_times(stat: &Stat) -> Self {
         let kind = match tree::kind(stat) {
             FileType::RegularFile => b'f',
             FileType::Symlink => b'l',
-            // What is in one is looked at by itself.
-            FileType::Directory => {
-                return Self { kind: b'd', inode: 0, size: 0, changed: 0, written: 0 };
-            }
+            FileType::Directory => DIRECTORY,
             _ => b'o',
         };
         let time = |seconds: i64, nanoseconds: u64| {
@@ -58,10 +64,6 @@ impl Print {
             written: time(stat.st_mtime, stat.st_mtime_nsec),
         }
     }
-
-    pub(crate) fn is_directory(&self) -> bool {
-        self.kind == b'd'
-    }
 }
 
 /// What the base was.
@@ -69,40 +71,26 @@ impl Print {
 pub(crate) struct Manifest(HashMap<Box<[u8]>, Print>);
 
 impl Manifest {
-    /// Looks at everything below the base, but not into git directories.
-    pub(crate) fn of(base: BorrowedFd<'_>) -> Result<Self, Errno> {
+    /// Looks at everything below the base, but not into git directories. Nothing is known before [`settle`](Self::settle).
+    pub(crate) fn look(base: BorrowedFd<'_>) -> Result<Self, Errno> {
         let mut manifest = Self::default();
-        let began = now();
+        manifest.0.insert(Box::default(), Print::with_times(&rustix::fs::fstat(base)?));
         manifest.add(base, &mut Vec::new())?;
-        let tick = i64::try_from(TICK.as_nanos()).unwrap_or(i64::MAX);
-        // What was changed a moment ago could change once more without a new time.
-        let mut young: Vec<Box<[u8]>> = manifest
-            .0
-            .iter()
-            .filter(|(_, print)| print.changed > began.saturating_sub(tick))
-            .map(|(path, _)| path.clone())
-            .collect();
-        for _ in 0..MAX_LOOKS {
-            if young.is_empty() {
-                break;
-            }
-            thread::sleep(TICK);
-            young.retain(|path| {
-                let seen = tree::look_below(base, Path::new(OsStr::from_bytes(path)));
-                let seen = seen.ok().flatten().map(|stat| Print::of(&stat));
-                let known = manifest.0.get(path).copied();
-                match seen {
-                    Some(print) => manifest.0.insert(path.clone(), print),
-                    None => manifest.0.remove(path),
-                };
-                seen != known
-            });
-        }
-        // Somebody writes them all the time. What they were is not known.
-        for path in young {
-            manifest.0.insert(path, UNKNOWN);
-        }
         Ok(manifest)
+    }
+
+    /// Keeps what was not changed after a moment. Of what was changed later it is not known what it was at that
+    /// moment, because it may have been looked at after the change.
+    pub(crate) fn settle(&mut self, moment: Moment) {
+        for print in self.0.values_mut() {
+            let is_later = print.changed > moment.0;
+            *print = match print.kind {
+                DIRECTORY if is_later => Print { kind: MOVING, ..NOTHING },
+                DIRECTORY => Print { kind: DIRECTORY, ..NOTHING },
+                _ if is_later => UNKNOWN,
+                _ => *print,
+            };
+        }
     }
 
     fn add(&mut self, directory: BorrowedFd<'_>, path: &mut Vec<u8>) -> Result<(), Errno> {
@@ -116,9 +104,9 @@ impl Manifest {
                 path.push(b'/');
             }
             path.extend_from_slice(name.as_bytes());
-            let print = Print::of(&stat);
+            let print = Print::with_times(&stat);
             self.0.insert(path.as_slice().into(), print);
-            if print.is_directory() {
+            if print.kind == DIRECTORY {
                 match tree::directory(directory, &name) {
                     Ok(below) => match self.add(below.as_fd(), path) {
                         // Deleted meanwhile.
@@ -136,15 +124,21 @@ impl Manifest {
 
     /// What was at a path.
     pub(crate) fn get(&self, path: &Path) -> Option<Print> {
-        self.0.get(path.as_os_str().as_bytes()).copied()
+        let print = self.0.get(path.as_os_str().as_bytes()).copied();
+        print.map(|it| if it.kind == MOVING { Print { kind: DIRECTORY, ..NOTHING } } else { it })
     }
 
     /// Whether what is at a path of the base now is what was there.
     pub(crate) fn is_as_it_was(&self, path: &Path, now: Option<&Stat>) -> bool {
-        let now = now.map(Print::of);
+        let (was, now) = (self.get(path), now.map(Print::of));
         // Of what lies in a directory that could not be read nothing is known.
         let is_unknown = |path: &Path| self.get(path) == Some(UNKNOWN);
-        self.get(path) == now && !path.ancestors().any(is_unknown)
+        let is_moving = |path: &Path| {
+            self.0.get(path.as_os_str().as_bytes()).is_some_and(|above| above.kind == MOVING)
+        };
+        was == now
+            && !path.ancestors().any(is_unknown)
+            && (was.is_some() || !path.parent().is_some_and(is_moving))
     }
 
     /// Takes what is at some paths now for what was there.
@@ -154,9 +148,9 @@ impl Manifest {
             match tree::look_below(base, &path) {
                 Ok(Some(stat)) => {
                     self.0.insert(key, Print::of(&stat));
-                    for above in path.ancestors().skip(1).filter(|it| !it.as_os_str().is_empty()) {
+                    for above in path.ancestors().skip(1) {
                         let above: Box<[u8]> = above.as_os_str().as_bytes().into();
-                        self.0.insert(above, Print { kind: b'd', ..NOTHING });
+                        self.0.entry(above).or_insert(Print { kind: DIRECTORY, ..NOTHING });
                     }
                 }
                 _ => drop(self.0.remove(&key)),
@@ -214,9 +208,36 @@ const NOTHING: Print = Print { kind: b'?', inode: 0, size: 0, changed: 0, writte
 /// Nothing is ever this.
 const UNKNOWN: Print = NOTHING;
 
-fn now() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(now.as_nanos()).unwrap_or(i64::MAX)
+/// The moment at which a fork is made, in nanoseconds since 1970.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment(i64);
+
+impl Moment {
+    /// Later than everything.
+    pub(crate) const END: Self = Self(i64::MAX);
+
+    /// Now. Whatever was changed before has no later time.
+    pub(crate) fn now() -> Self {
+        Self(nanoseconds(ClockId::Realtime))
+    }
+
+    /// Waits until whatever is changed has a later time: files may get theirs from a clock that is some milliseconds behind.
+    pub(crate) fn wait(self) {
+        const PAUSE: Duration = Duration::from_micros(300);
+        // A clock that was set back is not waited for.
+        const MAX_PAUSES: usize = 1000;
+        for _ in 0..MAX_PAUSES {
+            if nanoseconds(ClockId::RealtimeCoarse) > self.0 {
+                return;
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+fn nanoseconds(clock: ClockId) -> i64 {
+    let now = clock_gettime(clock);
+    now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec)
 }
 
 /// FNV-1a: the sum has to be the same in every version of this program.
@@ -245,13 +266,41 @@ mod tests {
     }
 
     #[test]
+    fn what_changes_before_it_is_looked_at_is_unknown() {
+        let place = tempfile::tempdir().expect("made");
+        for name in ["same", "written", "removed"] {
+            std::fs::create_dir(place.path().join(name)).expect("made");
+            std::fs::write(place.path().join(name).join("a"), "1").expect("written");
+        }
+        let moment = Moment::now();
+        moment.wait();
+        std::fs::write(place.path().join("written/a"), "2").expect("written");
+        std::fs::remove_file(place.path().join("removed/a")).expect("removed");
+        std::fs::write(place.path().join("new"), "2").expect("written");
+        let base = tree::open(place.path()).expect("open");
+        let mut manifest = Manifest::look(base.as_fd()).expect("read");
+        manifest.settle(moment);
+        let is_as_it_was = |path: &str| {
+            let now = tree::look_below(base.as_fd(), Path::new(path)).expect("looked");
+            manifest.is_as_it_was(Path::new(path), now.as_ref())
+        };
+        let known = ["same/a", "same/b", "same", "written/b"].map(is_as_it_was);
+        assert_eq!(known, [true; 4]);
+        let unknown = ["written/a", "removed/a", "removed/b", "new", "other"].map(is_as_it_was);
+        assert_eq!(unknown, [false; 5]);
+    }
+
+    #[test]
     fn a_file_that_changes_right_after_is_not_as_it_was() {
         let place = tempfile::tempdir().expect("made");
         let file = place.path().join("a");
         for round in 0..20 {
             std::fs::write(&file, format!("{round:3}")).expect("written");
             let base = tree::open(place.path()).expect("open");
-            let manifest = Manifest::of(base.as_fd()).expect("read");
+            let moment = Moment::now();
+            let mut manifest = Manifest::look(base.as_fd()).expect("read");
+            manifest.settle(moment);
+            moment.wait();
             let now = || tree::look_below(base.as_fd(), Path::new("a")).expect("looked");
             assert!(manifest.is_as_it_was(Path::new("a"), now().as_ref()));
             // The same length.

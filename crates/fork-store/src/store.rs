@@ -55,7 +55,7 @@ pub enum ForkState {
     Open,
     /// It can be opened, applied or discarded.
     Kept,
-    /// The machine went down while it was open, and changes may be missing.
+    /// The machine went down while it was open and changes may be missing, or it was only half made.
     Damaged,
 }
 
@@ -170,8 +170,16 @@ impl Store {
         }
     }
 
-    /// Whether the machine went down while the fork was open.
+    /// Whether the process of a fork was killed in the moment after it had made it, before it was noted what the base was.
+    pub(crate) fn is_half_made(&self, id: &str) -> bool {
+        fs::symlink_metadata(self.path.join(id).join(MANIFEST)).is_err()
+    }
+
+    /// Whether changes of a fork that no process has open may be missing, or cannot be compared with what the base was.
     pub(crate) fn is_damaged(&self, id: &str) -> bool {
+        if self.is_half_made(id) {
+            return true;
+        }
         let state = fs::symlink_metadata(self.path.join(id).join(STATE));
         // Without the file, everything has reached the disk.
         state.is_ok() && self.state(id).as_deref() != Some(boot().as_str())

@@ -35,8 +35,7 @@ impl From<ForkError> for Failure {
                 named(Code::ForkBusy, "The fork is in use", &id).with_hint(hint::BUSY)
             }
             ForkError::Damaged { id } => {
-                let summary =
-                    "The machine went down while the fork was open, and changes may be missing";
+                let summary = "The machine went down while the fork was open, or its program right after it was made";
                 named(Code::ForkDamaged, summary, &id).with_hint(hint::DAMAGED)
             }
             ForkError::NoChange { path } => {

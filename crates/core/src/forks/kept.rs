@@ -60,7 +60,9 @@ impl Forked {
 
     /// Leaves it as a process does that ends. It stays in the store, and its changes may not be on the disk yet.
     pub fn leave(&self) {
-        drop(self.lock().take());
+        if let Some(open) = self.lock().take() {
+            let _ = open.fork().settle();
+        }
     }
 
     /// Closes it. It stays in the store.
