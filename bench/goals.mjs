@@ -284,6 +284,11 @@ export const goals = [
     must: 100,
     quickly: '1,500 files',
   },
+  { id: 'fork-15k', operation: 'fork of 15,000 files', workload: 'fork-15k', measure: 'time', must: 20, target: 5, quickly: '1,500 files' },
+  { id: 'fork-15k-git', operation: 'the same, over `git worktree add`', workload: 'fork-15k', against: 'git', must: 10 },
+  { id: 'fork-15k-copy', operation: 'the same, over `cp -a`', workload: 'fork-15k', against: 'copy', must: 10 },
+  { id: 'fork-15k-reflink', operation: 'the same, over `cp -a --reflink=auto`', workload: 'fork-15k', against: 'reflink', must: 10 },
+  { id: 'fork-apply', operation: 'apply 200 files of a fork', workload: 'fork-apply', measure: 'time', must: 100 },
 ]
 
 /**

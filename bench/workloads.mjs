@@ -4,6 +4,7 @@ import { workloads as commands } from './workloads/commands.mjs'
 import { workloads as contract } from './workloads/contract.mjs'
 import { workloads as edits } from './workloads/edits.mjs'
 import { workloads as files } from './workloads/files.mjs'
+import { workloads as forks } from './workloads/forks.mjs'
 import { workloads as hosts } from './workloads/hosts.mjs'
 import { workloads as imports } from './workloads/imports.mjs'
 import { workloads as journals } from './workloads/journals.mjs'
@@ -38,6 +39,7 @@ export const workloads = [
   ...contract,
   ...channels,
   ...checkpoints,
+  ...forks,
   ...seenFiles,
 ]
 

@@ -71,6 +71,14 @@ here('toolwright try', () => {
     expect((await forks('status', fork)).stderr).toContain('FORK_NOT_FOUND')
   })
 
+  test('doctor --forks says whether one can be made, and why not', async () => {
+    const { box } = scene()
+    const made = await runCli(['doctor', '--allow-network', '--forks', '--root', box.root])
+    expect(made.stdout).toMatch(/\n\nA fork of the directory can be made\.\n$/u)
+    const refused = await runCli(['doctor', '--allow-network', '--forks', '--json', '--root', '/'])
+    expect(JSON.parse(refused.stdout)).toMatchObject({ forks: { available: false, reason: 'it holds more than files' } })
+  })
+
   test('what makes no sense is a wrong command line', async () => {
     const { attempt, forks } = scene()
     for (const [run, text] of [

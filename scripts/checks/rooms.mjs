@@ -10,7 +10,7 @@ const BELOW = {
   'ts/fork': ['ts/core', 'ts/journal'],
   'ts/toolkit': ['ts/core', 'ts/journal', 'ts/language-servers', 'ts/documents', 'ts/fork'],
   'ts/providers': ['ts/core', 'ts/journal', 'ts/toolkit'],
-  'ts/sandbox': ['ts/core', 'ts/journal', 'ts/toolkit'],
+  'ts/sandbox': ['ts/core', 'ts/journal', 'ts/fork', 'ts/toolkit'],
   'ts/contract': ['ts/core', 'ts/journal', 'ts/language-servers'],
   // A tool of Standard Agents can be made one of the contract (`toContractTool`).
   'ts/standard-agents': ['ts/core', 'ts/journal', 'ts/contract'],

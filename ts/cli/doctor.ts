@@ -4,6 +4,7 @@ import { runsIn } from '../contract/mcp/connect-error.js'
 import { mcpServers } from '../contract/mcp/server-config.js'
 import { ToolError } from '../core/errors.js'
 import { skipHostNotice, writableHostPath } from '../core/host-program.js'
+import { openFork } from '../fork/open-fork.js'
 import { type SandboxHold, sandboxKinds, sandboxReport, type SandboxReport } from '../toolkit/sandbox-report.js'
 import { fitted, joined, print, shown, shownJson, type TerminalText } from '../core/terminal.js'
 import { installedServer, knownServers } from '../language-servers/known-servers.js'
@@ -17,6 +18,7 @@ line has the versions for a bug report.
 
   --root <directory>   the root directory (default: the current one)
   --allow-network      test with allowNetwork: true
+  --forks              also try whether a fork of the root directory can be made, and throw it away
   --mcp <file>         also show how each server in mcpServers of a JSON file would run, without starting it
   --json               print the report as JSON
   --help               print this text
@@ -28,6 +30,7 @@ allowNetwork is true.
 const options = {
   root: { type: 'string' },
   'allow-network': { type: 'boolean' },
+  forks: { type: 'boolean' },
   mcp: { type: 'string' },
   json: { type: 'boolean' },
 } as const
@@ -35,21 +38,29 @@ const options = {
 export async function doctor(args: string[]): Promise<number> {
   const line = parseCommandLine(HELP, { args, options })
   if (line === undefined) return 0
-  const { root, json, mcp, ...rest } = line.values
+  const { root, json, mcp, forks, ...rest } = line.values
   const allowNetwork = rest['allow-network'] === true
   const servers = mcp === undefined ? undefined : howServersRun(mcp)
   skipHostNotice()
   const report = await sandboxReport({ rootDir: root ?? process.cwd(), allowNetwork })
+  const fork = forks === true ? await tryFork(root ?? process.cwd()) : undefined
   const hostProgram = hostRow(root ?? process.cwd())
   const all = {
     versions: versions(),
     ...report,
     ...(hostProgram === undefined ? {} : { hostProgram }),
     languageServers: languageServersOf(root ?? process.cwd()),
+    ...(fork === undefined ? {} : { forks: fork }),
     ...(servers === undefined ? {} : { mcpServers: servers }),
   }
   if (json === true) print(shown`${shownJson(all, { indented: true })}\n`)
-  else print(fitted(shown`${render(report, hostProgram)}${renderLanguages(all.languageServers)}${renderServers(servers)}`, process.stdout))
+  else
+    print(
+      fitted(
+        shown`${render(report, hostProgram)}${renderFork(fork)}${renderLanguages(all.languageServers)}${renderServers(servers)}`,
+        process.stdout,
+      ),
+    )
   return allowNetwork || report.network.level === 'kernel' ? 0 : 1
 }
 
@@ -64,6 +75,26 @@ function languageServersOf(rootDir: string): Record<string, string> {
 function renderLanguages(servers: Record<string, string>): TerminalText {
   const lines = Object.entries(servers).map(([name, command]) => shown`language server ${name}: ${command}\n`)
   return lines.length === 0 ? shown`` : shown`\n${joined(lines)}`
+}
+
+/** Whether a fork can be made of a directory, and why not. */
+type TriedFork = { available: true } | { available: false; reason: string }
+
+async function tryFork(rootDir: string): Promise<TriedFork> {
+  try {
+    const fork = await openFork({ rootDir, label: 'doctor' })
+    await fork.discard()
+    return { available: true }
+  } catch (error) {
+    if (!ToolError.isInstance(error)) throw error
+    const reason = error.details['reason']
+    return { available: false, reason: typeof reason === 'string' ? reason : error.summary }
+  }
+}
+
+function renderFork(fork: TriedFork | undefined): TerminalText {
+  if (fork === undefined) return shown``
+  return fork.available ? shown`\nA fork of the directory can be made.\n` : shown`\nNo fork of the directory can be made: ${fork.reason}.\n`
 }
 
 /** How the servers of a file run, by their names. @throws {UsageError} */

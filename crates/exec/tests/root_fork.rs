@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolwright_exec::root_fork::{NoFork, RootFork};
-use toolwright_exec::{Cancel, ExecRequest, Exit, Sandbox, run};
+use toolwright_exec::{Cancel, ExecError, ExecRequest, Exit, Finished, Sandbox, run};
 use toolwright_fs::{DirectoryGrant, FileIdentity, WriteOptions};
 use toolwright_sandbox::plan::{Granted, Limits, Network, Plan};
 use toolwright_sandbox::wire::ForkOrder;
@@ -51,6 +51,11 @@ impl Place {
     }
 
     fn sh(&self, line: &str) -> (Exit, String) {
+        let finished = self.try_sh(line).unwrap();
+        (finished.exit, String::from_utf8_lossy(&finished.output.bytes).into_owned())
+    }
+
+    fn try_sh(&self, line: &str) -> Result<Finished, ExecError> {
         let grant = self.grant();
         let (path, identity) = grant.real_path().unwrap();
         let plan = Plan {
@@ -64,7 +69,7 @@ impl Place {
         };
         let args = ["-c".to_owned(), line.to_owned()];
         let opened = format!("/proc/self/fd/{}", self.fork.granted().open.as_raw_fd());
-        let finished = run(&ExecRequest {
+        run(&ExecRequest {
             cwd: Path::new(&opened),
             sandbox: Some(Sandbox {
                 plan: &plan,
@@ -77,8 +82,6 @@ impl Place {
             cancel: &Cancel::new(),
             ..ExecRequest::new("sh", &args)
         })
-        .unwrap();
-        (finished.exit, String::from_utf8_lossy(&finished.output.bytes).into_owned())
     }
 }
 
@@ -113,6 +116,21 @@ fn tools_of_the_host_work_in_the_fork() {
     assert_eq!(fs::read_to_string(place.base.join("src/a.txt")).unwrap(), "base");
     assert_eq!(place.sh("cat src/a.txt deep/b.txt").1, "hosthost");
     assert!(!place.base.join("deep").exists());
+}
+
+#[test]
+fn without_the_place_of_the_root_no_command_runs() {
+    let Some(place) = Place::new() else { return };
+    let away = place.base.with_extension("away");
+    fs::rename(&place.base, &away).unwrap();
+    // A file, so that nothing can be attached there, and a command that did without would be seen.
+    fs::write(&place.base, "").unwrap();
+    let marked = away.join("ran");
+    assert!(place.try_sh(&format!("echo > {}", marked.display())).is_err());
+    assert!(!marked.exists());
+    fs::remove_file(&place.base).unwrap();
+    fs::rename(&away, &place.base).unwrap();
+    assert_eq!(place.sh("cat src/a.txt").1, "base");
 }
 
 #[test]

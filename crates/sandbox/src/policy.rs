@@ -30,7 +30,7 @@ pub use grants::{
     Resolved, refuse_led_out,
 };
 pub use sessions::sessions_directory;
-pub use state::{marks_directory, state_directory};
+pub use state::{forks_directory, marks_directory, state_directory};
 
 /// The caller's options. Relative paths start at the root, `~/` at the home directory.
 #[derive(Debug, Clone)]
@@ -126,6 +126,10 @@ pub fn plan(options: &Options<'_>) -> Plan {
     let root_fork = options.resolved.root_fork;
     // What commands make in a fork comes nowhere before it is applied, so the host does not look there.
     let set_aside = if root_fork.is_some() { Vec::new() } else { set_aside };
+    if root_fork.is_some() {
+        // What other forks have changed is none of this one's business.
+        closed.extend(options.state.and_then(state::forks));
+    }
     let marks = options.state.map(|state| state::marks(state, is_writable));
     closed.extend(marks.iter().filter(|(_, is_closed)| *is_closed).map(|(path, _)| path.clone()));
     reserved::close(&mut closed, &mut readable);

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use toolwright_fork_store::{Apply, Fork, OpenFork, Store};
 use toolwright_fs::DirectoryGrant;
-use toolwright_sandbox::policy::{presets, state_directory};
+use toolwright_sandbox::policy::{forks_directory, presets};
 
 use super::{Action, OpenInput, StoredInput, report};
 use crate::access::protected_list;
@@ -117,7 +117,7 @@ pub fn collect(place: Option<&Path>, max_age_ms: Option<u64>) -> Result<String, 
 fn store(place: Option<&Path>) -> Result<Store, Unfinished> {
     let place = match place {
         Some(place) => place.to_owned(),
-        None => state_directory().ok_or_else(Failure::no_place_for_forks)?.join("forks"),
+        None => forks_directory().ok_or_else(Failure::no_place_for_forks)?,
     };
     // What the tools of agents do not write either, unless somebody names it.
     let protected = presets::expand(&protected_list(None));

@@ -13,6 +13,6 @@ pub(crate) const FAILED: &str = "Remove the cause and try again; the base is as 
 pub(crate) const OTHER_DIRECTORY: &str = "Fork a directory of a project.";
 pub(crate) const STORE_INSIDE: &str = "Give `store` a directory outside of the one that is forked.";
 pub(crate) const MOUNT_INSIDE: &str = "Fork a directory without another file system in it.";
-pub(crate) const NO_OVERLAY: &str = "A fork takes an overlay in a user namespace (Linux 5.11) and a store on ext4, xfs, btrfs or tmpfs; `toolwright doctor` says what is missing. Work in the directory itself, or copy it.";
+pub(crate) const NO_OVERLAY: &str = "A fork takes an overlay in a user namespace (Linux 5.11) and a store on ext4, xfs, btrfs or tmpfs; `toolwright doctor --forks` says what is missing. Work in the directory itself, or copy it.";
 pub(crate) const NO_PLACE: &str = "Give `store`, or set HOME or XDG_STATE_HOME.";
 pub(crate) const CLOSED: &str = "Open it again by its id, unless it was discarded.";

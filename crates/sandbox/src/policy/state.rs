@@ -20,6 +20,20 @@ pub fn state_directory() -> Option<PathBuf> {
     state.map(|state| state.join("toolwright"))
 }
 
+/// The name of the directory of forks.
+const FORKS: &str = "forks";
+
+/// Where forks of directories lie unless a host says otherwise. `None`: no place is known.
+#[must_use]
+pub fn forks_directory() -> Option<PathBuf> {
+    state_directory().map(|state| state.join(FORKS))
+}
+
+/// The same without links, below a directory of state, if it is there.
+pub(super) fn forks(state: &Path) -> Option<PathBuf> {
+    fs::canonicalize(state.join(FORKS)).ok()
+}
+
 /// Where hosts keep their [marks](crate::plan::Plan::marks), without links, whether there are any or not.
 #[must_use]
 pub fn marks_directory() -> Option<PathBuf> {

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { createTools, openFork } from 'toolwright'
+
+const run = promisify(execFile)
+/** How many files are applied. */
+const APPLIED = 200
+
+/** A copy of a corpus that is a repository with everything committed, and a place for forks and copies. */
+async function scene({ corpus }) {
+  const place = mkdtempSync(join(tmpdir(), 'bench-forks-'))
+  process.once('exit', () => rmSync(place, { recursive: true, force: true }))
+  const rootDir = join(place, 'project')
+  cpSync(corpus('medium'), rootDir, { recursive: true, preserveTimestamps: true })
+  const git = (...args) =>
+    run('git', ['-C', rootDir, '-c', 'user.name=bench', '-c', 'user.email=bench@example.com', ...args], { maxBuffer: 1 << 26 })
+  await git('init', '-q')
+  await git('add', '-Af')
+  await git('commit', '-qm', 'all')
+  return { place, rootDir, git }
+}
+
+/** Only the work is timed, and not what is left of it. */
+const timed = (work, after) => ({
+  async run() {
+    const start = performance.now()
+    const made = await work()
+    const ms = performance.now() - start
+    await after(made)
+    return ms
+  },
+})
+
+/** A place to work in: a fork, a work tree, a copy. */
+async function making(stage) {
+  const { place, rootDir, git } = await scene(stage)
+  let round = 0
+  const next = () => join(place, `copy-${(round += 1)}`)
+  const copy = (...options) =>
+    timed(
+      async () => {
+        const to = next()
+        await run('cp', [...options, rootDir, to])
+        return to
+      },
+      (to) => rmSync(to, { recursive: true }),
+    )
+  return {
+    ours: timed(
+      () => openFork({ rootDir, store: join(place, 'forks') }),
+      (fork) => fork.discard(),
+    ),
+    git: timed(
+      async () => {
+        const to = next()
+        await git('worktree', 'add', '-q', '--detach', to)
+        return to
+      },
+      (to) => git('worktree', 'remove', '--force', to),
+    ),
+    copy: copy('-a'),
+    reflink: copy('-a', '--reflink=auto'),
+  }
+}
+
+/** Changes of many files, made real. */
+async function applying(stage) {
+  const { place, rootDir } = await scene(stage)
+  for (let number = 0; number < APPLIED; number += 1) writeFileSync(join(rootDir, `applied-${number}`), '0')
+  let round = 0
+  return {
+    ours: {
+      async run() {
+        await using fork = await openFork({ rootDir, store: join(place, 'forks') })
+        round += 1
+        const line = `for i in $(seq 0 ${APPLIED - 1}); do echo ${round} > applied-$i; done`
+        await createTools({ rootDir: fork }).bash.execute({ cmd: 'sh', args: ['-c', line] })
+        const start = performance.now()
+        const { applied } = await fork.apply()
+        const ms = performance.now() - start
+        assert.equal(applied.length, APPLIED)
+        assert.equal(readFileSync(join(rootDir, 'applied-0'), 'utf8'), `${round}\n`)
+        return ms
+      },
+    },
+  }
+}
+
+const selfTimed = true
+const effort = {
+  quick: { rounds: 5, batch: 1, budgetMs: 5_000, selfTimed },
+  full: { rounds: 15, batch: 1, budgetMs: 60_000, selfTimed },
+}
+
+export const workloads = [
+  { id: 'fork-15k', effort, contenders: making },
+  { id: 'fork-apply', effort, contenders: applying },
+]

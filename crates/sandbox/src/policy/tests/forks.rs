@@ -1,0 +1,56 @@
+use super::{Fixture, *};
+
+/// The plan of commands in a fork of the root, or in the root itself.
+fn plan_of(fixture: &Fixture, root_fork: Option<u64>) -> Plan {
+    let root = fixture.at("root");
+    let resolved =
+        Resolved { root: root.clone(), named_root: root.clone(), root_fork, ..Resolved::default() };
+    let deny_write: Vec<_> = presets::DEFAULT.iter().map(PathBuf::from).collect();
+    plan(&Options {
+        root: &root,
+        resolved: &resolved,
+        network: Network::Nothing,
+        names: None,
+        files: Files::Confined,
+        read_scope: ReadScope::All,
+        writable_roots: &[],
+        readable: &[],
+        deny_write: &deny_write,
+        is_git_strict: false,
+        limits: Limits::default(),
+        home: None,
+        other_home: None,
+        variables: &[],
+        sessions: None,
+        state: Some(&fixture.at("state")),
+        path: None,
+    })
+}
+
+#[test]
+fn a_fork_is_its_own_repository_and_sees_no_other_fork() {
+    let fixture = Fixture::new();
+    for directory in ["root/.git/objects", "root/.git/refs", "root/.vscode", "state/forks"] {
+        fs::create_dir_all(fixture.at(directory)).expect("made");
+    }
+    fs::write(fixture.at("root/.git/HEAD"), "ref: refs/heads/main\n").expect("written");
+    let base = plan_of(&fixture, None);
+    assert_eq!(base.forks, [fixture.at("root/.git")]);
+    assert!(base.hides_git_directories && base.looks_below.is_some());
+    assert!(!base.set_aside.is_empty() && !base.closes(&fixture.at("state/forks/x")));
+
+    let fork = plan_of(&fixture, Some(7));
+    assert_eq!(
+        (fork.root_fork, fork.origin.as_ref().and_then(|it| it.root_fork)),
+        (Some(7), Some(7))
+    );
+    // The host would look at the root itself.
+    assert!(!fork.hides_git_directories && fork.looks_below.is_none());
+    assert_eq!((&*fork.forks, &*fork.set_aside), (&[][..], &[][..]));
+    assert!(fork.protected.iter().all(|path| !path.starts_with(fixture.at("root/.git"))));
+    assert!(fork.protected.contains(&fixture.at("root/.vscode")));
+    assert!(fork.closes(&fixture.at("state/forks/x")));
+    // Commands of both never share a supervisor, nor a network.
+    assert!(!fork.is_but_for_forks(&plan_of(&fixture, Some(8))));
+    assert_ne!(fork.origin, base.origin);
+}
