@@ -5,11 +5,9 @@ use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread;
 
-use rustix::io::Errno;
 use toolwright_exec::root_fork::RootFork;
 use toolwright_fs::{DirectoryGrant, FileIdentity, is_on_local, remove_tree};
 use toolwright_sandbox::wire::ForkOrder;
@@ -18,14 +16,13 @@ use crate::changes::Changes;
 use crate::commits::{self, Commits};
 use crate::diff::Diff;
 use crate::error::{ForkError, Result, Unavailable};
+use crate::known::{Known, look, note};
 use crate::manifest::{Manifest, Moment};
 use crate::record::Record;
 use crate::store::{
-    COMMITS, GONE, LOCK, MANIFEST, NEW, RECORD, STATE, Store, UPPER, WORK, boot, new_id, now_ms,
+    COMMITS, GONE, LOCK, NEW, RECORD, STATE, Store, UPPER, WORK, boot, new_file, new_id, now_ms,
 };
 use crate::{mounts, tree};
-
-const MAX_MANIFEST: u64 = 4 << 30;
 
 /// A fork that can be compared, applied and discarded.
 #[derive(Debug)]
@@ -43,14 +40,6 @@ pub struct Fork {
     created_ms: u64,
     /// `None` while another process has it open. It can be compared then, and no more.
     lock: Option<File>,
-}
-
-/// What the base was.
-#[derive(Debug)]
-enum Known {
-    Manifest(Manifest),
-    /// A thread looks at it.
-    Looking(Option<JoinHandle<Result<Manifest>>>),
 }
 
 /// A fork that tools and commands work in.
@@ -98,7 +87,7 @@ impl Store {
         if !is_local {
             // Everything is looked at before anything can change the fork.
             let _ = tell.send(Moment::END);
-            drop(fork.known()?);
+            fork.settle()?;
         }
         let opened = OpenFork::of(fork, identity)?;
         moment.wait();
@@ -112,18 +101,18 @@ impl Store {
         if self.is_damaged(id) {
             return Err(ForkError::Damaged { id: id.to_owned() });
         }
-        Fork::at(self, id, Some(lock), Known::Manifest(manifest_of(&self.directory(id)?, id)?))
+        Fork::at(self, id, Some(lock), Known::noted(&self.directory(id)?, id)?)
     }
 
     /// A fork to compare, whether a process has it open or not.
     pub fn look(&self, id: &str) -> Result<Fork> {
         match self.try_lock(id) {
             Err(ForkError::Busy { .. }) => {
-                let known = Known::Manifest(manifest_of(&self.directory(id)?, id)?);
+                let known = Known::noted(&self.directory(id)?, id)?;
                 Fork::at(self, id, None, known)
             }
             Ok(lock) if !self.is_damaged(id) => {
-                let known = Known::Manifest(manifest_of(&self.directory(id)?, id)?);
+                let known = Known::noted(&self.directory(id)?, id)?;
                 Fork::at(self, id, Some(lock), known)
             }
             Ok(_) => Err(ForkError::Damaged { id: id.to_owned() }),
@@ -220,23 +209,10 @@ impl Fork {
         })
     }
 
-    /// What the base was. Waits until it is known.
-    fn known(&self) -> Result<MutexGuard<'_, Known>> {
-        let mut known = self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Known::Looking(looking) = &mut *known {
-            let damaged = || ForkError::Damaged { id: self.id.clone() };
-            let looking = looking.take().ok_or_else(damaged)?;
-            *known = Known::Manifest(looking.join().map_err(|_| damaged())??);
-        }
-        Ok(known)
-    }
-
-    /// Does something with what the base was.
+    /// Does something with what the base was. Waits until that is known.
     pub(crate) fn with_manifest<T>(&self, use_it: impl FnOnce(&mut Manifest) -> T) -> Result<T> {
-        match &mut *self.known()? {
-            Known::Manifest(manifest) => Ok(use_it(manifest)),
-            Known::Looking(_) => Err(ForkError::Damaged { id: self.id.clone() }),
-        }
+        let mut known = self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
+        known.manifest(&self.id).map(use_it)
     }
 
     /// Its name.
@@ -298,12 +274,12 @@ impl Fork {
             manifest.update(self.base_fd.as_fd(), paths);
             manifest.write()
         })?;
-        write_manifest(&self.directory, &bytes)
+        note(&self.directory, &bytes)
     }
 
     /// Waits until all is on the disk that another process needs to know of it.
     pub fn settle(&self) -> Result<()> {
-        self.known().map(drop)
+        self.with_manifest(|_| ())
     }
 
     /// Throws it away.
@@ -373,36 +349,6 @@ impl OpenFork {
     }
 }
 
-/// Looks at the base, and keeps what it was at the moment that is told. Nothing is told of a fork that was not opened.
-fn look(directory: &Path, base: &OwnedFd, told: &Receiver<Moment>) -> Result<Manifest> {
-    let unread =
-        |errno: Errno| ForkError::Base { path: directory.to_owned(), source: errno.into() };
-    let mut manifest = Manifest::look(base.as_fd()).map_err(unread)?;
-    let moment = told.recv().map_err(|_| unread(Errno::CANCELED))?;
-    manifest.settle(moment);
-    write_manifest(directory, &manifest.write())?;
-    Ok(manifest)
-}
-
-fn write_manifest(directory: &Path, bytes: &[u8]) -> Result<()> {
-    let path = directory.join(MANIFEST);
-    let new = directory.join(format!("{MANIFEST}{NEW}"));
-    let _ = fs::remove_file(&new);
-    new_file(&new)
-        .and_then(|mut file| file.write_all(bytes))
-        .and_then(|()| fs::rename(&new, &path))
-        .map_err(ForkError::io(&path, "noting what the base was"))
-}
-
-/// What the base was, as it was noted. Without that the process was killed in the moment after it had made the fork.
-fn manifest_of(directory: &Path, id: &str) -> Result<Manifest> {
-    let read = tree::open(directory)
-        .map_err(std::io::Error::from)
-        .and_then(|own| tree::read(own, MANIFEST.as_ref(), MAX_MANIFEST));
-    let manifest = read.ok().and_then(|bytes| Manifest::read(&bytes));
-    manifest.ok_or_else(|| ForkError::Damaged { id: id.to_owned() })
-}
-
 /// Removes the directory of a fork. From its first step on it is none.
 fn remove(directory: &Path, lock: File) -> Result<()> {
     let mut gone = directory.as_os_str().to_owned();
@@ -412,10 +358,4 @@ fn remove(directory: &Path, lock: File) -> Result<()> {
     let removed = remove_tree(&gone, None).map_err(ForkError::io(&gone, "removing a fork"));
     drop(lock);
     removed
-}
-
-#[expect(clippy::disallowed_methods, reason = "in a directory of this user alone")]
-fn new_file(path: &Path) -> std::io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    File::options().read(true).write(true).create_new(true).mode(0o600).open(path)
 }

@@ -32,6 +32,7 @@ mod commits;
 mod diff;
 mod error;
 mod fork;
+mod known;
 mod manifest;
 mod mounts;
 mod record;

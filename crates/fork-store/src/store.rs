@@ -3,7 +3,7 @@
 use std::collections::hash_map::RandomState;
 use std::fs::{self, DirBuilder, File};
 use std::hash::{BuildHasher, Hasher};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -194,6 +194,12 @@ impl Store {
 #[expect(clippy::disallowed_methods, reason = "in a directory of this user alone")]
 pub(crate) fn lock_file(path: &Path) -> std::io::Result<File> {
     File::options().read(true).write(true).open(path)
+}
+
+/// Makes a file that must not be there.
+#[expect(clippy::disallowed_methods, reason = "in a directory of this user alone")]
+pub(crate) fn new_file(path: &Path) -> std::io::Result<File> {
+    File::options().read(true).write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// What tells this run of the machine from others.
