@@ -1,4 +1,4 @@
-import { createTools, type LanguageServerOptions, openJournal } from 'toolwright'
+import { createTools, type Fork, type LanguageServerOptions, openFork, openJournal } from 'toolwright'
 import type { ToolSet } from 'ai'
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -241,6 +241,15 @@ describe.skipIf(process.platform !== 'linux')('createTools({ languageServers })'
       await journal.flush()
       expect(await journal.listRun('run')).toMatchObject([{ toolName: 'lsp', sideEffect: false, status: 'success' }])
     })
+  })
+
+  test.skipIf(process.platform !== 'linux')('a set of a fork has none', async () => {
+    const { root } = makeSandbox()
+    const { root: store } = makeSandbox()
+    const fork = await openFork({ rootDir: root, store }).catch((error: unknown) => error)
+    if (fork instanceof Error) return expect(fork).toMatchObject({ code: 'FORK_UNAVAILABLE' })
+    expect(() => createTools({ rootDir: fork as Fork, languageServers: 'installed' })).toThrow('languageServers cannot be had in a fork')
+    await (fork as Fork).discard()
   })
 
   test('options that cannot be meant are refused', () => {
