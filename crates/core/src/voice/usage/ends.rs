@@ -35,22 +35,23 @@ pub(super) fn note(ended: &Ended<'_>, calls: &[Call]) -> Option<String> {
     if code != 1 {
         return None;
     }
-    let is_silent = ended.printed.iter().all(|text| text.is_empty());
+    // What was printed says more, and a note on every ordinary failure would be noise.
+    if ended.printed.iter().any(|text| !text.is_empty()) {
+        return None;
+    }
     let joined = ended.command.1.iter().any(|word| word.contains("&&"));
     let (last, before) = calls.split_last()?;
     let candidates = before.iter().rev().take(if joined { before.len() } else { 0 });
-    std::iter::once(last).chain(candidates).find_map(|call| meaning(call, is_silent))
+    std::iter::once(last).chain(candidates).find_map(|call| meaning(call))
 }
 
-/// What the exit code 1 of a call means.
-fn meaning(call: &[String], is_silent: bool) -> Option<String> {
+/// What the exit code 1 of a silent call means.
+fn meaning(call: &[String]) -> Option<String> {
     let words = words(call);
     let [name, rest @ ..] = &*words else { return None };
     let (program, means) = match *name {
-        "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" | "zgrep" if is_silent => {
-            (*name, "no line matches")
-        }
-        "git" if is_silent && rest.contains(&"grep") => ("git grep", "no line matches"),
+        "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" | "zgrep" => (*name, "no line matches"),
+        "git" if rest.contains(&"grep") => ("git grep", "no line matches"),
         "git"
             if rest.contains(&"diff")
                 && rest.iter().any(|word| *word == "--exit-code" || *word == "--quiet") =>
@@ -58,12 +59,10 @@ fn meaning(call: &[String], is_silent: bool) -> Option<String> {
             ("git diff", "there are differences")
         }
         "diff" | "cmp" => (*name, "the files differ"),
-        "test" | "[" if is_silent => (*name, "the condition is false"),
-        "pgrep" | "pidof" if is_silent => (*name, "no such process runs"),
-        "which" if is_silent => (*name, "there is no such program"),
-        "command" if is_silent && rest.first() == Some(&"-v") => {
-            ("command -v", "there is no such program")
-        }
+        "test" | "[" => (*name, "the condition is false"),
+        "pgrep" | "pidof" => (*name, "no such process runs"),
+        "which" => (*name, "there is no such program"),
+        "command" if rest.first() == Some(&"-v") => ("command -v", "there is no such program"),
         _ => return None,
     };
     Some(format!("`{program}` ends with 1 where {means}: that is an answer, and no failure."))
