@@ -14,7 +14,7 @@ export type ToolApproval = (options: {
 export type ToolApprovalAnswer = { type: 'user-approval' | 'denied'; reason?: string } | undefined
 
 /**
- * The same tools for AI SDK 6, which has no `toolApproval`: each tool asks `approval` whether a call needs one. That version
+ * The same tools for AI SDK 6 and Mastra, which have no `toolApproval`: each tool asks `approval` whether a call needs one. They
  * cannot deny a call, so a call that `approval` denies fails with CAPABILITY_DENIED, without asking the user.
  *
  * @example
