@@ -71,6 +71,8 @@ function wholeOf(root: string): Problems {
 const toldIn = (text: string): string[] =>
   [...text.matchAll(/^(\S+):\d+: (?:error|warning) (TS\d+):/gmu)].map(([, path, code]) => `${path} ${code}`)
 
+const valueOf = (shown: unknown): string => (shown as { value: string } | undefined)?.value ?? ''
+
 const sources = (root: string): string[] =>
   readdirSync(join(root, 'ts'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
@@ -91,17 +93,17 @@ describe.skipIf(process.platform !== 'linux')('new problems of a project of 400 
       const toolCallId = `call-${(calls += 1)}`
       const input = { path, content }
       const output = await tools.write.execute(input, { toolCallId })
-      return (tools.write.toModelOutput?.({ toolCallId, input, output }) as { value: string }).value
+      return valueOf(tools.write.toModelOutput?.({ toolCallId, input, output }))
     }
     const late = async (): Promise<string> => {
       const toolCallId = `call-${(calls += 1)}`
       const input = { cmd: 'true' }
       const output = await tools.bash.execute(input, { toolCallId })
-      return (tools.bash.toModelOutput?.({ toolCallId, input, output }) as { value: string }).value
+      return valueOf(tools.bash.toModelOutput?.({ toolCallId, input, output }))
     }
     /** Everything that is told of an edit, in its answer and in the next ones. */
     const told = async (path: string, content: string): Promise<string> => {
-      let text = await write(path, content)
+      const text = await write(path, content)
       for (let turn = 0; turn < 600 && /not checked yet|Not checked yet/u.test(text.split('\n(').at(-1) ?? text); turn += 1) {
         // eslint-disable-next-line no-await-in-loop -- until it is told
         await sleep(100)
