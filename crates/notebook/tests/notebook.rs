@@ -1,4 +1,5 @@
 //! Views of notebooks, and notebooks with an edited view.
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use proptest::collection::vec;
 use proptest::prelude::*;
