@@ -74,7 +74,7 @@ here('toolwright try', () => {
   test('doctor --forks says whether one can be made, and why not', async () => {
     const { box } = scene()
     const made = await runCli(['doctor', '--allow-network', '--forks', '--root', box.root])
-    expect(made.stdout).toMatch(/\n\nA fork of the directory can be made\.\n$/u)
+    expect(made.stdout).toContain('\n\nA fork of the directory can be made.\n')
     const refused = await runCli(['doctor', '--allow-network', '--forks', '--json', '--root', '/'])
     expect(JSON.parse(refused.stdout)).toMatchObject({ forks: { available: false, reason: 'it holds more than files' } })
   })

@@ -63,6 +63,8 @@ describe('error codes', () => {
       ...codesIn('src', '.rs'),
       ...codesIn('ts/core/network-guard', '.ts'),
       ...codesIn('ts/toolkit', '.ts'),
+      ...codesIn('ts/language-servers', '.ts'),
+      ...codesIn('ts/fork', '.ts'),
       ...codesIn('ts/journal', '.ts'),
       ...codesIn('ts/contract', '.ts'),
       ...codesIn('ts/postgres', '.ts'),

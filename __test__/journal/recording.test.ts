@@ -242,6 +242,7 @@ describe('refusals', () => {
       'PROCESS_TIMEOUT',
       'PROCESS_DIED',
       'OUTCOME_UNKNOWN',
+      'FORK_FAILED',
       'INTERNAL_ERROR',
     ])
   })

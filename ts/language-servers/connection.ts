@@ -4,7 +4,7 @@ import { printable } from '../core/printable.js'
 import { type BadStream, messageBytes, MessageStream, type RpcMessage } from './message-stream.js'
 
 /** The longest message of a server. */
-const MAX_MESSAGE_BYTES = 64_000_000
+const MAX_MESSAGE_BYTES = 16_000_000
 /** The most bytes that wait because a server does not read its input. */
 const MAX_WAITING_BYTES = 64_000_000
 

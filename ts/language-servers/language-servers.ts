@@ -162,7 +162,7 @@ export class LanguageServers {
     let isAnswered = false
     const late = whole.then(
       () => isAnswered && this.#addLate(name, { edited: [...files.keys()], check, rootDir }),
-      (error: unknown) => isAnswered && error instanceof ServerRests && this.#late.set(name, failure(name, error)),
+      (error: unknown) => isAnswered && !this.#isClosed && this.#late.set(name, failure(name, error)),
     )
     const atLeast = new Promise<void>((resolve) => void setTimeout(resolve, Math.min(NEAR_MS, this.#options.waitMs)))
     const ended = await Promise.race([
@@ -174,8 +174,7 @@ export class LanguageServers {
       waited(this.#options.waitMs, signal).then(() => false),
     ]).catch((error: unknown) => error as Error)
     isAnswered = true
-    if (ended instanceof ServerRests) return failure(name, ended)
-    if (ended instanceof Error) return failedText(name, String(ended.message), 'The next edit asks it again.')
+    if (ended instanceof Error) return failure(name, ended)
     void late
     const told = checkedText(name, check, rootDir)
     // What is told now is not told again.
@@ -272,8 +271,15 @@ function release(slot: ServerSlot, paths: Iterable<string>): void {
   }
 }
 
-const failure = (name: string, { message, restMs }: ServerRests): string =>
-  failedText(name, message, `It is started again with an edit after ${Math.max(Math.ceil(restMs / 1_000), 1)} s.`)
+function failure(name: string, error: unknown): string {
+  if (error instanceof ServerRests) {
+    const seconds = Math.max(Math.ceil(error.restMs / 1_000), 1)
+    return failedText(name, error.message, `It is started again with an edit after ${seconds} s.`)
+  }
+  const isLate = (error as Error | undefined)?.name === 'TimeoutError'
+  const why = isLate ? `it has not answered in ${CHECK_MS / 1_000} s` : String((error as Error | undefined)?.message ?? error)
+  return failedText(name, why, 'The next edit asks it again.')
+}
 
 /** Waits, or until an abort. */
 function waited(ms: number, signal: AbortSignal | undefined): Promise<void> {

@@ -10,13 +10,15 @@ export interface Problem {
   message: string
 }
 
+/** The most problems of one file. A server may send any number. */
+const MAX_PROBLEMS = 1_000
 /** The most characters of one message. */
 const MAX_MESSAGE = 300
 
 /** The problems of the protocol's diagnostics: errors and warnings, by line. Hints are no problems. */
 export function problemsOf(diagnostics: unknown): Problem[] {
   if (!Array.isArray(diagnostics)) return []
-  const problems = diagnostics.flatMap((diagnostic) => problemOf(diagnostic as Record<string, unknown> | null) ?? [])
+  const problems = diagnostics.slice(0, MAX_PROBLEMS).flatMap((diagnostic) => problemOf(diagnostic as Record<string, unknown> | null) ?? [])
   return problems.toSorted((a, b) => a.line - b.line)
 }
 

@@ -13,6 +13,8 @@ const MAX_OPEN = 700
 /** How often a server is asked again that could not answer yet, and after how long in milliseconds. */
 const RETRIES = 20
 const RETRY_MS = 50
+/** The most files that a server has said something of by itself, and the most works that it has announced. */
+const MAX_SAID = 10_000
 /** How long a server gets to end by itself, in milliseconds. */
 const END_MS = 500
 
@@ -230,11 +232,14 @@ export class ServerSession implements ServerListener {
     if (method === 'textDocument/publishDiagnostics') {
       const path = pathOf(given['uri'])
       const version = typeof given['version'] === 'number' ? given['version'] : undefined
-      if (path !== undefined) this.#published.set(path, { version, problems: problemsOf(given['diagnostics']) })
+      if (path === undefined) return
+      this.#published.set(path, { version, problems: problemsOf(given['diagnostics']) })
+      const [oldest] = this.#published.keys()
+      if (this.#published.size > MAX_SAID && oldest !== undefined) this.#published.delete(oldest)
     } else if (method === '$/progress') {
       const { kind } = (given['value'] ?? {}) as { kind?: unknown }
       if (kind === 'end') this.#progress.delete(given['token'])
-      else if (kind === 'begin') this.#progress.add(given['token'])
+      else if (kind === 'begin' && this.#progress.size < MAX_SAID) this.#progress.add(given['token'])
     } else if (method === 'experimental/serverStatus') {
       this.#isQuiescent = given['quiescent'] !== false
     }

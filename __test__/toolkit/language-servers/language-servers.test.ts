@@ -137,7 +137,7 @@ describe.skipIf(process.platform !== 'linux')('createTools({ languageServers })'
   describe('servers that fail', () => {
     const failures = {
       garbage: 'its output is no messages of the protocol',
-      endless: 'one of its messages is longer than 64000000 bytes',
+      endless: 'one of its messages is longer than 16000000 bytes',
       dies: 'it ended with exit code 3 (it printed: cannot find the compiler)',
     }
     for (const [kind, why] of Object.entries(failures) as [keyof typeof failures, string][]) {
