@@ -5,6 +5,9 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { running, sleepingMark } from '../support/processes.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
+/** Waits until something holds, also on a busy machine. */
+const eventually = (holds: () => unknown): Promise<unknown> => vi.waitFor(holds, { timeout: 20_000, interval: 50 })
+
 const script = resolve(import.meta.dirname, '../toolkit/language-servers/scripted-server.mjs')
 
 async function scene(kind: string, argument = '', options: Partial<SessionOptions> = {}) {
@@ -45,7 +48,7 @@ describe.skipIf(process.platform !== 'linux')('createSession({ languageServers }
     const servers = { typescript: { command: [process.execPath, script, 'late', '200'], languages: { '.ts': 'typescript' } } }
     const { session, write } = await scene('late', '200', { languageServers: { servers, waitMs: 20 } })
     expect(notesOf(await write('a.ts', 'BAD\n')).join()).toContain('(Not checked yet')
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const next = await session.call('glob', { pattern: '*.ts' })
       expect(notesOf(next).join()).toContain('New problems since the edit of a.ts')
     })
@@ -86,6 +89,6 @@ describe.skipIf(process.platform !== 'linux')('createSession({ languageServers }
     await forks.write('a.ts', 'fine\n')
     expect(running(mark)).not.toEqual([])
     await forks.session.close()
-    await vi.waitFor(() => expect(running(mark)).toEqual([]))
+    await eventually(() => expect(running(mark)).toEqual([]))
   })
 })

@@ -8,6 +8,9 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { running, sleepingMark } from '../../support/processes.ts'
 import { makeSandbox } from '../../support/sandbox.ts'
 
+/** Waits until something holds, also on a busy machine. */
+const eventually = (holds: () => unknown): Promise<unknown> => vi.waitFor(holds, { timeout: 20_000, interval: 50 })
+
 const script = resolve(import.meta.dirname, 'scripted-server.mjs')
 
 type Kind = 'pull' | 'push' | 'mute' | 'late' | 'garbage' | 'endless' | 'dies' | 'leaks' | 'forks' | 'hangs' | 'listens' | 'reads' | 'noisy'
@@ -105,7 +108,7 @@ describe.skipIf(process.platform !== 'linux')('createTools({ languageServers })'
     expect(await write('a.ts', 'BAD\n')).toMatch(
       /\(Not checked yet by the typescript language server: the next answer tells what is new\.\)$/u,
     )
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       expect(await call('bash', { cmd: 'true' })).toContain(
         'New problems since the edit of a.ts, by the typescript language server (1 file checked):\na.ts:1: error S1: bad: BAD',
       )
@@ -128,7 +131,7 @@ describe.skipIf(process.platform !== 'linux')('createTools({ languageServers })'
     const { tools, text } = scene('late', '60000')
     const abort = new AbortController()
     const call = (async () => tools.write.execute({ path: 'a.ts', content: 'BAD\n' }, { toolCallId: 'x', abortSignal: abort.signal }))()
-    await vi.waitFor(() => expect(text('a.ts')).toBe('BAD\n'))
+    await eventually(() => expect(text('a.ts')).toBe('BAD\n'))
     abort.abort()
     await Promise.race([call.catch(() => undefined), sleep(5_000).then(() => expect.fail('the call still waits'))])
     expect(text('a.ts')).toBe('BAD\n')
@@ -143,15 +146,17 @@ describe.skipIf(process.platform !== 'linux')('createTools({ languageServers })'
     for (const [kind, why] of Object.entries(failures) as [keyof typeof failures, string][]) {
       test(`one that ${kind}: the edit is made, the answer says why, and the next edit after a rest starts it again`, async () => {
         const { write, text, call } = scene(kind)
-        const answer = `(Not checked: the typescript language server has failed: ${why}. It is started again with an edit after 1 s.)`
-        expect(await write('a.ts', 'BAD\n')).toContain(answer)
+        const begin = `(Not checked: the typescript language server has failed: ${why}. It is started again with an edit after `
+        const answer = await write('a.ts', 'BAD\n')
+        expect(answer).toContain(`${begin}1 s.)`)
         expect(text('a.ts')).toBe('BAD\n')
-        expect(await write('b.ts', 'BAD\n')).toContain(answer)
+        // On a busy machine, the rest may be over already.
+        expect(await write('b.ts', 'BAD\n')).toContain(begin)
         await expect(call('lsp', { action: 'symbols', path: 'a.ts' })).rejects.toThrow(
-          `The language server has failed: ${why} [TOOL_LANGUAGE_SERVER_FAILED] It is started again by a call after 1 s. Until then, use grep, or run the compiler.`,
+          `The language server has failed: ${why} [TOOL_LANGUAGE_SERVER_FAILED] It is started again by a call after `,
         )
         await sleep(1_100)
-        expect(await write('c.ts', 'BAD\n')).toContain('It is started again with an edit after 2 s.')
+        await eventually(async () => expect(await write('c.ts', 'BAD\n')).toMatch(/It is started again with an edit after [2-8] s\.\)$/u))
       })
     }
 
@@ -191,7 +196,7 @@ describe.skipIf(process.platform !== 'linux')('createTools({ languageServers })'
       expect(running(mark)).not.toEqual([])
       if (options.idleMs === undefined) await tools[Symbol.asyncDispose]() // eslint-disable-line no-await-in-loop
       // eslint-disable-next-line no-await-in-loop -- one after the other
-      await vi.waitFor(() => expect(running(mark)).toEqual([]))
+      await eventually(() => expect(running(mark)).toEqual([]))
       expect(existsSync(root)).toBe(true)
     }
   })
@@ -201,7 +206,7 @@ describe.skipIf(process.platform !== 'linux')('createTools({ languageServers })'
     const { write, text, put } = scene('reads', `${join(secret, 'id_test')},a.ts`)
     put('a.ts', 'fine\n')
     await write('a.ts', 'fine too\n')
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(JSON.parse(text('found.json'))).toEqual([expect.stringMatching(/^E[A-Z]+$/u), expect.stringContaining('fine')]),
     )
   })
