@@ -1,6 +1,8 @@
 /** Questions to a language server about a project: diagnostics, definition, references, symbols, hover. */
+import { statSync } from 'node:fs'
 import { relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { nearPath } from '../core/near-paths.js'
 import { invalid } from '../core/options.js'
 import { printable } from '../core/printable.js'
 import { problemLine } from './problems.js'
@@ -40,7 +42,7 @@ const MAX_HOVER = 4_000
  */
 export async function askServer(session: ServerSession, query: LspQuery, host: QueryHost, signal: AbortSignal): Promise<string> {
   const text = await host.read(query.path)
-  if (text === undefined) throw invalid(`path: ${relative(host.rootDir, query.path)} is no text file that can be read.`)
+  if (text === undefined) throw await unreadable(query.path, host)
   session.setText(query.path, text)
   const textDocument = { uri: pathToFileURL(query.path).href }
   const shown = relative(host.rootDir, query.path)
@@ -71,7 +73,7 @@ export async function askServer(session: ServerSession, query: LspQuery, host: Q
 function positionOf(text: string, { action, line, symbol }: LspQuery, shown: string): { line: number; character: number } {
   if (symbol === undefined || symbol === '')
     throw invalid(`symbol is missing: ${action} needs the text of the symbol, and line if it is in the file several times.`)
-  const all = text.split(/\r?\n/u)
+  const all = text.replace(/\r?\n$/u, '').split(/\r?\n/u)
   const from = line === undefined ? 0 : line - 1
   const to = line === undefined ? all.length : line
   if (from >= all.length) throw invalid(`line is ${line}: ${shown} has ${all.length} lines.`)
@@ -80,10 +82,27 @@ function positionOf(text: string, { action, line, symbol }: LspQuery, shown: str
     if (character !== -1) return { line: index, character }
   }
   const others = all.flatMap((each, index) => (wordIn(each, symbol) === -1 ? [] : index + 1)).slice(0, 5)
-  const elsewhere = others.length === 0 ? `The file does not have it; find it with grep.` : `It is on line ${others.join(', ')}.`
+  const elsewhere = others.length === 0 ? inOtherLetters(all, symbol) : `It is on line ${others.join(', ')}.`
   throw invalid(
     `symbol: ${JSON.stringify(symbol)} is not ${line === undefined ? `in ${shown}` : `on line ${line} of ${shown}`}. ${elsewhere}`,
   )
+}
+
+/** What may have been meant by a symbol that is not there. */
+function inOtherLetters(text: readonly string[], symbol: string): string {
+  const wanted = symbol.toLowerCase()
+  for (const [index, line] of text.entries()) {
+    const word = line.match(/[\p{L}\p{N}_$]+/gu)?.find((one) => one.toLowerCase() === wanted)
+    if (word !== undefined) return `Did you mean ${JSON.stringify(word)}, on line ${index + 1}?`
+  }
+  return 'The file does not have it; find it with grep.'
+}
+
+async function unreadable(path: string, { rootDir }: QueryHost): Promise<Error> {
+  const shown = relative(rootDir, path)
+  if (statSync(path, { throwIfNoEntry: false }) !== undefined) return invalid(`path: ${shown} is no text file that can be read.`)
+  const near = await nearPath(rootDir, shown, 'file')
+  return invalid(`path: there is no file ${shown}.${near === undefined ? '' : ` Did you mean ${near}?`}`)
 }
 
 function wordIn(line: string, symbol: string): number {

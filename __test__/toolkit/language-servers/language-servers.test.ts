@@ -225,8 +225,9 @@ describe.skipIf(process.platform !== 'linux')('createTools({ languageServers })'
         'symbol: "two" is not in a.ts. The file does not have it; find it with grep.',
       )
       await refused({ action: 'hover', path: 'a.ts', symbol: 'BAD', line: 1 }, 'symbol: "BAD" is not on line 1 of a.ts. It is on line 2.')
-      await refused({ action: 'hover', path: 'a.ts', symbol: 'BAD', line: 9 }, 'line is 9: a.ts has 3 lines.')
-      await refused({ action: 'hover', path: 'b.ts', symbol: 'BAD' }, 'path: b.ts is no text file that can be read.')
+      await refused({ action: 'hover', path: 'a.ts', symbol: 'BAD', line: 9 }, 'line is 9: a.ts has 2 lines.')
+      await refused({ action: 'hover', path: 'b.ts', symbol: 'BAD' }, 'path: there is no file b.ts. Did you mean a.ts?')
+      await refused({ action: 'hover', path: 'a.ts', symbol: 'bad' }, 'symbol: "bad" is not in a.ts. Did you mean "BAD", on line 2?')
       await refused(
         { action: 'hover', path: 'a.md', symbol: 'BAD' },
         'path: no language server is known for .md here. There is one for typescript.',

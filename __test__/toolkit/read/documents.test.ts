@@ -43,13 +43,31 @@ describe('notebooks', () => {
   })
 
   test('what cannot be put back is refused, and the file is as it was', async () => {
-    const { put, text, edit } = scene()
+    const { put, text, edit, tools } = scene()
     put('a.ipynb', notebook())
     await expect(edit('a.ipynb', '@@ -4 +4 @@\n-# %% [code] 2\n+# %% [code] 7\n')).rejects.toThrow(
       'line 4 of the cells names cell 7, and the notebook has 2; a new cell has no number [TOOL_PATCH_FAILED] No file was changed.',
     )
     await expect(edit('a.ipynb', '@@ -1 +1 @@\n-nothing\n+x\n')).rejects.toThrow('TOOL_PATCH_FAILED')
+    await expect(edit('a.ipynb', '@@ -8 +8 @@\n-42\n+43\n')).rejects.toThrow(
+      'it changes outputs alone [TOOL_PATCH_FAILED] No file was changed. Outputs are what cells have printed',
+    )
+    await expect(tools.write.execute({ path: 'a.ipynb', content: CELLS }, { toolCallId: 'write' })).rejects.toThrow(
+      'content is cells as read shows them, and no notebook: change cells with edit',
+    )
     expect(text('a.ipynb')).toBe(notebook())
+  })
+
+  test('pages of what has none are told to be left out', async () => {
+    const { put, read } = scene()
+    put('a.ipynb', notebook())
+    put('a.md', 'text\n')
+    for (const path of ['a.ipynb', 'a.md']) {
+      // eslint-disable-next-line no-await-in-loop -- one after the other
+      expect((await read({ path, pages: '1-2' })).shown.value).toContain(
+        '(`pages` is for PDF documents and was left out: this is the whole file.',
+      )
+    }
   })
 
   test('a file of that name that is no notebook is text', async () => {

@@ -106,8 +106,14 @@ impl Change<'_> {
                     .map_err(|error| not_applied(path, diff, &error))?;
                 let summary = Some(applied.summary());
                 let bytes = match view {
-                    Ok(_) => with_cells(content, &applied.bytes)
-                        .map_err(|error| changes::cells_not_put_back(path, &error))?,
+                    Ok(view) => {
+                        let bytes = with_cells(content, &applied.bytes)
+                            .map_err(|error| changes::cells_not_put_back(path, &error))?;
+                        if bytes == content && applied.bytes != view.as_bytes() {
+                            return Err(changes::outputs_stay(path).into());
+                        }
+                        bytes
+                    }
                     Err(_) => applied.bytes,
                 };
                 Ok((bytes, Edited { summary, ..Edited::default() }))

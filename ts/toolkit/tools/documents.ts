@@ -5,6 +5,7 @@ import { ToolError } from '../../core/errors.js'
 import { grantedRoot } from '../../core/grants.js'
 import { startProcess } from '../../core/kept-process.js'
 import { call as callAddon } from '../../core/native.js'
+import { invalid } from '../../core/options.js'
 import { noVariables } from '../../core/network-guard/guard-network.js'
 import { printable } from '../../core/printable.js'
 import { isPdf, kindOfName, sizeOfImage } from '../../documents/kinds.js'
@@ -33,11 +34,19 @@ const MEMORY_BYTES = 2_000_000_000
 
 export const isNotebook = (path: unknown): boolean => typeof path === 'string' && kindOfName(path) === 'notebook'
 
+/** @throws {ToolError} INVALID_INPUT for cells as `read` shows them in place of a notebook. */
+export function checkNotebook(content: unknown): void {
+  if (typeof content !== 'string' || !/^\s*# %%/u.test(content)) return
+  throw invalid('content is cells as read shows them, and no notebook: change cells with edit, or give the JSON of the whole notebook.')
+}
+
 /** What a document is for a model. */
 export interface DocumentText {
   text: string
   note?: string | undefined
   image?: ReadImage | undefined
+  /** Whether `pages` chooses parts of it. */
+  hasPages?: boolean | undefined
 }
 
 /**
@@ -97,7 +106,7 @@ async function readPdf(
   const { answer } = await run<PdfAnswer>(plan, target, what, program, bytes, bound)
   if (hasFailed(answer)) throw unreadable(target, what, answer.failed)
   const { total, pages } = answer
-  if (from > total) return { text: '', note: `(There is no page ${from}: the document has ${total}.)` }
+  if (from > total) return { text: '', hasPages: true, note: `(There is no page ${from}: the document has ${total}.)` }
   // Headers take some of the limit.
   let text = pagesText(pages, from)
   while (pages.length > 1 && Buffer.byteLength(text) > plan.maxOutputBytes) {
@@ -112,7 +121,7 @@ async function readPdf(
     from === 1 && last === total ? undefined : `(The document has ${total} pages.)`,
   ]
   if (Buffer.byteLength(text) <= plan.maxOutputBytes)
-    return { text, note: notes.filter((note) => note !== undefined).join('\n') || undefined }
+    return { text, hasPages: true, note: notes.filter((note) => note !== undefined).join('\n') || undefined }
   return {
     text: Buffer.from(text)
       .subarray(0, plan.maxOutputBytes)

@@ -10,6 +10,7 @@ import { readDocument } from './documents.js'
 import { guideModel } from './model-errors.js'
 import {
   imageOf,
+  joinedNotes,
   isNamedLikeImage,
   type ModelOutputRequest,
   type ModelText,
@@ -135,7 +136,7 @@ async function readForModel(
   const document = toolkit.documents ? await readDocument(plan, target, pages, bound) : undefined
   if (document !== undefined) {
     const { text, note, image } = document
-    toolkit.notes.set(noted, { text: note, image })
+    toolkit.notes.set(noted, { text: joinedNotes(note, pages === undefined || document.hasPages === true ? undefined : NO_PAGES), image })
     return text
   }
   if (plan.imageBytes > 0 && isNamedLikeImage(target)) {
@@ -148,9 +149,12 @@ async function readForModel(
     }
   }
   const { text, isLossy } = await readText(plan, target, true)
-  if (isLossy) toolkit.notes.set(noted, { text: LOSSY })
+  const about = joinedNotes(isLossy ? LOSSY : undefined, pages === undefined ? undefined : NO_PAGES)
+  if (about !== undefined) toolkit.notes.set(noted, { text: about })
   return text
 }
+
+const NO_PAGES = '(`pages` is for PDF documents and was left out: this is the whole file. For a part of a text, give offset and limit.)'
 
 const LOSSY =
   '(Some bytes are not UTF-8 and are shown as U+FFFD: the file may be in another encoding. An edit leaves the bytes of other lines as they are.)'

@@ -7,6 +7,7 @@ import { type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
 import { callPlan, type CallSettings, changeOf, directCall } from './call-plan.js'
 import { changeWithProblems } from './language-checks.js'
+import { checkNotebook, isNotebook } from './documents.js'
 import { guideModel } from './model-errors.js'
 import { joinedNotes, textWithNotes, type Toolkit } from './model-output.js'
 
@@ -44,6 +45,7 @@ export function createWriteTool(bound: BoundToolOptions, description: string, to
         else {
           const noted = { toolCallId: call.toolCallId, tool: 'write', subject: input.path } as const
           toolkit.notes.set(noted, {})
+          if (toolkit.documents && isNotebook(input.path)) checkNotebook(input.content)
           const { result, note } = await changeWithProblems(toolkit.languageServers, bound, [input.path], call, () =>
             writeFile(input, call, true).catch(guideModel('write', call)),
           )

@@ -78,6 +78,14 @@ pub(crate) fn cells_not_put_back(path: &str, error: &NotebookError) -> Failure {
         .with("path", path)
 }
 
+/// A patch of a notebook that changes what is shown of its outputs, and nothing else.
+pub(crate) fn outputs_stay(path: &str) -> Failure {
+    let place = format!("{}: `{path}`: it changes outputs alone", applied::FAILED);
+    Failure::new(Code::PatchFailed, applied::FAILED, place)
+        .with_hint(voice::OUTPUTS)
+        .with("path", path)
+}
+
 /// A patch of several files that is malformed, or does not fit the file at `path`.
 pub(crate) fn patch_of_files_failed(path: Option<&str>, error: &PatchError) -> Failure {
     let (path, error) = applied::failed_file(path, error);

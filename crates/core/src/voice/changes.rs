@@ -21,3 +21,6 @@ pub(crate) const NO_MEMORY: &str = "Give less at once, in several calls.";
 
 /// After a patch whose cells cannot be put back into a notebook.
 pub(crate) const CELLS: &str = "No file was changed. Keep the headers of cells as read shows them; a new cell begins with `# %% [code]` or `# %% [markdown]`, without a number.";
+
+/// After a patch of the outputs of a notebook.
+pub(crate) const OUTPUTS: &str = "No file was changed. Outputs are what cells have printed: patch the cell that prints them, and run the notebook.";
