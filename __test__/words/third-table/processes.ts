@@ -1,0 +1,78 @@
+// Mistakes with `process_start` and its kin of `createTools`.
+import type { SecondRow } from '../second-table/row.ts'
+import { call, row } from './row.ts'
+
+const kept = (tool: string, args: unknown) => call(`process_${tool}`, args)
+const serve = kept('start', { command: 'node server.js 0', wait_ms: 5000 })
+
+export const processRows: SecondRow[] = [
+  row('P01', 'id', [serve, kept('read', { process_id: 'p9' })], false,
+    'There is no p9; p1 runs.',
+    /p9/, /\bp1\b/),
+  row('P02', 'argument', kept('start', { cmd: 'node', args: ['server.js'] }), false,
+    'process_start takes command, one line.',
+    /\bcommand\b/),
+  row('P03', 'line end', [
+    kept('start', { command: 'node wizard.js', wait_ms: 3000 }),
+    kept('write', { process_id: 'p1', text: 'parcel' }),
+  ], 'either',
+    'The line has not been ended: add \\n or keys enter, since the program still waits.',
+    /enter|\\n|line/i),
+  row('P04', 'ended', [
+    kept('start', { command: 'node -e "process.exit(3)"', wait_ms: 3000 }),
+    kept('write', { process_id: 'p1', text: 'y\n' }),
+  ], false,
+    'p1 has ended with exit code 3: nothing was written.',
+    /ended|exited|no longer|not running/i, /\b3\b/),
+  row('P05', 'ended', [serve, kept('stop', { process_id: 'p1' }), kept('stop', { process_id: 'p1' })], 'either',
+    'p1 has already ended.',
+    /ended|already|"running": ?false|not running|stopped|SIGTERM|exit/i),
+  row('P06', 'argument', [serve, kept('read', { pid: 'p1' })], false,
+    'The argument is process_id.',
+    /process_id/, /pid/),
+  row('P07', 'background', kept('start', { command: 'node server.js 0 &', wait_ms: 2000 }), 'either',
+    'The & ends the line at once, and with it the server: leave it away, the process goes on by itself.',
+    /&|background/),
+  row('P08', 'exit', kept('start', { command: 'node sevrer.js', wait_ms: 3000 }), 'either',
+    'The process has ended with exit code 1 and printed why: there is no such module.',
+    /\b1\b/, /sevrer|cannot find/i),
+  row('P09', 'keys', [
+    kept('start', { command: 'node wizard.js', terminal: true, wait_ms: 3000 }),
+    kept('write', { process_id: 'p1', keys: ['^C'] }),
+  ], false,
+    'There is no key ^C: it is called ctrl+c.',
+    /\^C/, /ctrl\+c/),
+  row('P10', 'argument', [
+    kept('start', { command: 'node wizard.js', wait_ms: 3000 }),
+    kept('write', { process_id: 'p1', input: 'parcel\n' }),
+  ], false,
+    'What is typed is called text.',
+    /\btext\b/, /input/),
+  row('P11', 'argument', kept('start', { command: 'node server.js 0', cwd: 'src' }), false,
+    'The directory is called workdir.',
+    /workdir/, /cwd/),
+  row('P12', 'type', [serve, kept('read', { process_id: 1 })], false,
+    'process_id is a text such as "p1".',
+    /process_id/, /p1|string|text/),
+  row('P13', 'range', [serve, kept('read', { process_id: 'p1', from: 99_999 })], 'either',
+    'The output has only so many bytes: there is nothing at 99999 yet.',
+    /\d+/, /byte|written|end|output|from/i),
+  row('P14', 'path', kept('start', { command: 'npm run dev', workdir: 'packages/web' }), false,
+    'There is no directory packages/web to run in.',
+    /packages\/web/, /not found|no such|does not exist|director/i),
+  row('P15', 'type', [
+    kept('start', { command: 'node wizard.js', terminal: true, wait_ms: 3000 }),
+    kept('write', { process_id: 'p1', keys: 'enter' }),
+  ], 'either',
+    'Either the key is pressed, or the answer says that keys is a list.',
+    /list|array|made|keys/i),
+  row('P16', 'shell', kept('start', { command: '', wait_ms: 1000 }), false,
+    'command is empty: name a line to run.',
+    /command/i, /empty|missing|name/i),
+  row('P17', 'network', kept('start', { command: 'npx create-vite@latest web', wait_ms: 1500 }), 'either',
+    'The network is closed to commands: npx cannot fetch a package.',
+    /network|npx/i, /network|block|closed|registry|disabled/i),
+  row('P18', 'nothing', [serve, kept('write', { process_id: 'p1' })], 'either',
+    'Nothing was given to type: text, keys or close_input.',
+    /text|keys|close_input|nothing/i),
+]
