@@ -21,11 +21,11 @@ export type ThirdDoor =
 export const call = (tool: string, args: unknown): Step => ({ tool, args })
 
 /** A row: its last step is the mistake, and its answer has to match every pattern. */
-export const row = (
-  id: string,
-  kind: string,
-  steps: Step | Step[],
-  ok: SecondRow['ok'],
-  right: string,
-  ...says: RegExp[]
-): SecondRow => ({ id, kind, steps: Array.isArray(steps) ? steps : [steps], ok, right, says })
+export const row = (id: string, kind: string, steps: Step | Step[], ok: SecondRow['ok'], right: string, ...says: RegExp[]): SecondRow => ({
+  id,
+  kind,
+  steps: Array.isArray(steps) ? steps : [steps],
+  ok,
+  right,
+  says,
+})
