@@ -114,7 +114,11 @@ impl Fork {
         changes: &[Change],
         cancel: &AtomicBool,
     ) -> std::result::Result<(), UpdateError<NotWritten>> {
-        let root = Root::open(&self.base)?;
+        // What was compared is written, whatever the path of the base leads to by now.
+        let root = Root::of_open(
+            self.base_copy().map_err(|error| UpdateError::Refused(NotWritten::Unread(error)))?,
+            self.base.clone(),
+        );
         let files: Vec<&Change> =
             changes.iter().filter(|change| change.entry != EntryKind::Directory).collect();
         let steps: Vec<FileChange<'_>> = files.iter().map(|change| step(change)).collect();

@@ -2,7 +2,7 @@
 
 use toolwright_fs::remove_tree;
 
-use crate::error::Result;
+use crate::error::{ForkError, Result};
 use crate::store::{GONE, NEW, Store, lock_file, now_ms};
 
 /// What was removed.
@@ -29,13 +29,17 @@ impl Store {
             }
             let Some(record) = self.record(&name) else { continue };
             let is_old = max_age_ms.is_some_and(|age| record.created_ms + age <= now_ms());
-            // One that is open is nobody's to remove.
-            let Ok(fork) = self.take(&name) else {
-                let is_gone_soon = is_old && self.is_damaged(&name) || self.is_half_made(&name);
-                if is_gone_soon && self.discard(&name).is_ok() {
-                    collected.removed.push(name);
+            let fork = match self.take(&name) {
+                Ok(fork) => fork,
+                // One that is open is nobody's to remove.
+                Err(ForkError::Busy { .. }) => continue,
+                // One that can be applied to nothing any more goes in its time.
+                Err(_) => {
+                    if (is_old || self.is_half_made(&name)) && self.discard(&name).is_ok() {
+                        collected.removed.push(name);
+                    }
+                    continue;
                 }
-                continue;
             };
             let is_empty =
                 fork.changes().is_ok_and(|it| it.changes.is_empty() && it.left_out.is_empty());

@@ -6,8 +6,9 @@
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use rustix::fs::{AtFlags, linkat};
 use toolwright_fs::remove_tree;
 use toolwright_git::directory::Directory;
 use toolwright_git::import::{self, Snapshot, Terms};
@@ -30,16 +31,22 @@ pub struct Commits {
     pub reference: Option<String>,
 }
 
-/// Brings the commits of a fork to the base. `None`: it has checked out what the base has.
-pub(crate) fn bring(id: &str, place: &Path, upper: &Path, base: &Path) -> Option<Commits> {
-    let git = Directory::open(&base.join(".git")).ok()?;
-    let changes = Directory::open(&upper.join(".git")).ok()?;
+/// Brings the commits of a fork to the base. `None`: it has checked out what the base has. Both are read by their
+/// descriptors: a command in the fork that still runs cannot have another repository read in between.
+pub(crate) fn bring(
+    id: &str,
+    place: &Path,
+    upper: &Directory,
+    (base, path): (&Directory, &Path),
+) -> Option<Commits> {
+    let git = base.below(".git").ok()??;
+    let changes = upper.below(".git").ok()??;
     let commit = resolved(&[&changes, &git])?;
     if resolved(&[&git]).as_ref() == Some(&commit) {
         return None;
     }
     let name = format!("refs/forks/{id}");
-    let reference = import(&git, base, (place, upper), (&name, &commit)).map(|()| name);
+    let reference = import(&git, path, (place, &changes), (&name, &commit)).map(|()| name);
     Some(Commits { commit, reference })
 }
 
@@ -47,11 +54,11 @@ pub(crate) fn bring(id: &str, place: &Path, upper: &Path, base: &Path) -> Option
 fn import(
     git: &Directory,
     base: &Path,
-    (place, upper): (&Path, &Path),
+    (place, changes): (&Path, &Directory),
     (name, commit): (&str, &str),
 ) -> Option<()> {
     let _ = remove_tree(place, None);
-    let made = offer(place, upper, (name, commit)).and_then(|()| {
+    let made = offer(place, changes, (name, commit)).and_then(|()| {
         let snapshot = Snapshot::take(git).ok()?;
         let changes = Directory::open(place).ok()?;
         let terms = Terms {
@@ -73,27 +80,28 @@ fn import(
 }
 
 /// Makes a directory with the objects of the fork and the reference.
-fn offer(place: &Path, upper: &Path, (name, commit): (&str, &str)) -> Option<()> {
+fn offer(place: &Path, changes: &Directory, (name, commit): (&str, &str)) -> Option<()> {
     let make = |path: &Path| DirBuilder::new().recursive(true).mode(0o700).create(path).ok();
     let reference = place.join(name);
     make(reference.parent()?)?;
     fs::write(&reference, format!("{commit}\n")).ok()?;
     let objects = place.join("objects");
     make(&objects)?;
-    let from = upper.join(".git/objects");
-    let Ok(directory) = tree::open(&from) else { return Some(()) };
+    // One that is no directory, a link above all, is refused.
+    let Some(from) = changes.below("objects").ok()? else { return Some(()) };
     let mut count = 0;
-    for name in tree::names(&directory).ok()? {
-        let Ok(inner) = tree::directory(&directory, &name) else { continue };
-        make(&objects.join(&name))?;
+    for name in tree::names(&from).ok()? {
+        let Ok(inner) = tree::directory(&from, &name) else { continue };
+        let to = objects.join(&name);
+        make(&to)?;
+        let to = tree::open(&to).ok()?;
         for file in tree::names(&inner).ok()? {
             count += 1;
             if count > MAX_OBJECTS {
                 return None;
             }
-            let path: PathBuf = Path::new(&name).join(file);
             // Another name of the same file: nothing is copied. What is no file is refused by the reader.
-            fs::hard_link(from.join(&path), objects.join(&path)).ok()?;
+            linkat(&inner, &file, &to, &file, AtFlags::empty()).ok()?;
         }
     }
     Some(())

@@ -8,8 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 
+use rustix::io::fcntl_dupfd_cloexec;
 use toolwright_exec::root_fork::RootFork;
-use toolwright_fs::{DirectoryGrant, FileIdentity, is_on_local, remove_tree};
+use toolwright_fs::{
+    DirectoryGrant, FileIdentity, FsErrorKind, RootChange, is_on_local, remove_tree,
+};
+use toolwright_git::directory::Directory;
 use toolwright_sandbox::wire::ForkOrder;
 
 use crate::changes::Changes;
@@ -189,12 +193,20 @@ impl Fork {
         let directory = store.directory(id)?;
         let failed = |name: &str| ForkError::io(&directory.join(name), "reading");
         let damaged = || ForkError::Damaged { id: id.to_owned() };
-        let Record { base, created_ms, label, .. } = store.record(id).ok_or_else(damaged)?;
+        let record = store.record(id).ok_or_else(damaged)?;
+        let Record { base, identity, created_ms, label } = record;
         let own = tree::open(&directory).map_err(|errno| failed("")(errno.into()))?;
         let upper = tree::directory(&own, UPPER.as_ref());
         let upper = upper.map_err(|errno| failed(UPPER)(errno.into()))?;
         let base_fd = tree::open(&base)
             .map_err(|errno| ForkError::Base { path: base.clone(), source: errno.into() })?;
+        let found = FileIdentity::of(&base_fd)
+            .map_err(|source| ForkError::Base { path: base.clone(), source })?;
+        if !found.is(&identity) {
+            let (grant, now) = ("rootDir".to_owned(), RootChange::Directory);
+            let kind = FsErrorKind::RootChanged { grant, now };
+            return Err(kind.at(base.to_string_lossy()).into());
+        }
         Ok(Self {
             id: id.to_owned(),
             directory,
@@ -262,10 +274,17 @@ impl Fork {
         Ok((changes, diff))
     }
 
+    /// The base, as it was opened.
+    pub(crate) fn base_copy(&self) -> Result<OwnedFd> {
+        fcntl_dupfd_cloexec(&self.base_fd, 0)
+            .map_err(|errno| ForkError::Base { path: self.base.clone(), source: errno.into() })
+    }
+
     /// Brings the commits that were made in the fork to the base.
     pub(crate) fn bring_commits(&self) -> Option<Commits> {
-        let (place, upper) = (self.directory.join(COMMITS), self.directory.join(UPPER));
-        commits::bring(&self.id, &place, &upper, &self.base)
+        let base = Directory::from(self.base_copy().ok()?);
+        let upper = Directory::from(fcntl_dupfd_cloexec(&self.upper, 0).ok()?);
+        commits::bring(&self.id, &self.directory.join(COMMITS), &upper, (&base, &self.base))
     }
 
     /// Takes what is at some paths of the base for what was there when the fork was made.

@@ -76,6 +76,12 @@ impl Root {
         }
     }
 
+    /// A directory that is open already. `path` is what it is called: nothing is opened by it.
+    #[must_use]
+    pub fn of_open(fd: OwnedFd, path: PathBuf) -> Self {
+        Self::from_fd(fd, path, Resolver::Automatic)
+    }
+
     /// From a directory that is open already, at `path`.
     pub(crate) fn from_fd(fd: OwnedFd, path: PathBuf, resolver: Resolver) -> Self {
         Self::granted(Arc::new(fd), path.clone(), path, resolver)
