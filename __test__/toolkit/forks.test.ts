@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { collectForks, createTools, type Fork, listForks, openCheckpoints, openFork, openJournal, ToolError } from 'toolwright'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -40,6 +40,20 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
 const here = process.platform === 'linux' ? describe : describe.skip
 
 here('a fork as the root of tools', () => {
+  test('a closed fork is not opened for another directory in the place of its own', async () => {
+    const { box, fork, over } = await scene({ 'a.txt': 'one\n' })
+    const { id } = fork
+    over()
+    await fork.close()
+    renameSync(box.root, join(box.outside, 'moved'))
+    mkdirSync(box.root)
+    await expect(openFork({ store: storeOf(box), id })).rejects.toMatchObject({
+      code: 'TOOL_ROOT_CHANGED',
+      message: expect.stringMatching(/is another one now: .*Put the directory of then back, or discard the fork/u),
+    })
+    expect(readdirSync(box.root)).toEqual([])
+  })
+
   test('files, searches, patches and commands work in it, and the directory stays as it is', async () => {
     const { box, fork, tools } = await scene({ 'src/a.txt': 'one\n', 'b.txt': 'b\n', 'node_modules/dep/index.js': 'dep\n' })
     await tools.write.execute({ path: 'new/c.txt', content: 'c\n' })

@@ -21,6 +21,12 @@ pub enum ForkError {
         /// What the system says.
         source: io::Error,
     },
+    /// The base is another directory than when the fork was made.
+    #[error("`{}`: another directory is there now", path.display())]
+    Replaced {
+        /// The base.
+        path: PathBuf,
+    },
     /// The base cannot be forked here.
     #[error("`{}`: {reason}", path.display())]
     Unavailable {

@@ -10,9 +10,7 @@ use std::thread;
 
 use rustix::io::fcntl_dupfd_cloexec;
 use toolwright_exec::root_fork::RootFork;
-use toolwright_fs::{
-    DirectoryGrant, FileIdentity, FsErrorKind, RootChange, is_on_local, remove_tree,
-};
+use toolwright_fs::{DirectoryGrant, FileIdentity, is_on_local, remove_tree};
 use toolwright_git::directory::Directory;
 use toolwright_sandbox::wire::ForkOrder;
 
@@ -203,9 +201,7 @@ impl Fork {
         let found = FileIdentity::of(&base_fd)
             .map_err(|source| ForkError::Base { path: base.clone(), source })?;
         if !found.is(&identity) {
-            let (grant, now) = ("rootDir".to_owned(), RootChange::Directory);
-            let kind = FsErrorKind::RootChanged { grant, now };
-            return Err(kind.at(base.to_string_lossy()).into());
+            return Err(ForkError::Replaced { path: base });
         }
         Ok(Self {
             id: id.to_owned(),

@@ -25,7 +25,7 @@ fn a_directory_in_the_place_of_the_base_gets_nothing() {
     let before = place.tree();
     for error in [place.store.take(&id).unwrap_err(), place.store.look(&id).unwrap_err()] {
         assert!(error.to_string().contains("another directory is there now"), "{error}");
-        assert!(matches!(error, ForkError::Apply(_)), "{error:?}");
+        assert!(matches!(error, ForkError::Replaced { .. }), "{error:?}");
     }
     assert!(place.store.reopen(&id).is_err());
     assert_eq!(place.tree(), before);

@@ -25,6 +25,13 @@ impl From<ForkError> for Failure {
                     .with_hint(hint::ROOT)
                     .with("path", path)
             }
+            ForkError::Replaced { path } => {
+                let path = path.to_string_lossy();
+                let summary = "The directory of the fork is another one now";
+                Self::new(Code::RootChanged, summary, format!("{summary}: `{path}`"))
+                    .with_hint(hint::REPLACED)
+                    .with("path", path)
+            }
             ForkError::Unavailable { path, reason } => {
                 unavailable(&path.to_string_lossy(), &reason)
             }

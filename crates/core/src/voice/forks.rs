@@ -3,6 +3,8 @@
 #![cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "elsewhere there are none"))]
 
 pub(crate) const ROOT: &str = "Check that the directory exists and can be read.";
+pub(crate) const REPLACED: &str =
+    "Put the directory of then back, or discard the fork: `toolwright forks list` names it.";
 pub(crate) const NOT_FOUND: &str = "List the forks: `toolwright forks list`.";
 pub(crate) const BUSY: &str =
     "Close it in the program that has it open, or wait until the command in it has ended.";
