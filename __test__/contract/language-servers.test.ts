@@ -85,6 +85,12 @@ describe.skipIf(process.platform !== 'linux')('createSession({ languageServers }
     const reads = await scene('reads', '/etc/hostname')
     await reads.write('a.ts', 'fine\n')
     expect(readdirSync(reads.root)).toEqual(['a.ts'])
+    // What it reads of the rest of the machine is the system, and what the host names in its command.
+    const outside = makeSandbox().put('of-another', 'secret')
+    const told = await scene('tells', `at:${outside}`)
+    expect(notesOf(await told.write('a.ts', 'BAD\n')).join()).toMatch(/bad: (?:ENOENT|EACCES)/u)
+    const system = await scene('tells', 'at:/etc/hostname')
+    expect(notesOf(await system.write('a.ts', 'BAD\n')).join()).toMatch(/bad: read/u)
     const forks = await scene('forks', mark)
     await forks.write('a.ts', 'fine\n')
     expect(running(mark)).not.toEqual([])

@@ -1,4 +1,4 @@
-import { chmodSync } from 'node:fs'
+import { chmodSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { makeSandbox } from '../support/sandbox.ts'
@@ -9,7 +9,9 @@ const script = resolve(import.meta.dirname, '../toolkit/language-servers/scripte
 describe.skipIf(process.platform !== 'linux')('toolwright mcp --language-servers', () => {
   test('results of changes have new problems, and lsp is a tool that reads', async () => {
     const { root, put } = makeSandbox()
-    const program = put('node_modules/.bin/typescript-language-server', `#!/bin/sh\nexec ${process.execPath} ${script} pull\n`)
+    // A server of a session reads the system and the workspace alone.
+    const server = put('server.mjs', readFileSync(script))
+    const program = put('node_modules/.bin/typescript-language-server', `#!/bin/sh\nexec ${process.execPath} ${server} pull\n`)
     chmodSync(program, 0o755)
     put('a.ts', 'BAD old\n')
     const { client } = await connectTo(root, '2025', { args: ['--language-servers', '--allow', 'write'] })

@@ -9,19 +9,11 @@ import { cpSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { join, relative, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { numbers } from '../support/numbers.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
 const repository = resolve(import.meta.dirname, '../..')
 const EDITS = 20 * Number(process.env['TOOLWRIGHT_SOAK_FACTOR'] ?? 1)
-
-/** Numbers that a seed decides. */
-function numbers(seed: number) {
-  let state = seed >>> 0
-  return (end: number): number => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * end)
-  }
-}
 
 /** What may be wrong after an edit: of an export, of a type, of a line. */
 const mutations: readonly ((text: string, pick: (end: number) => number) => string)[] = [

@@ -32,6 +32,8 @@ export interface ServerHost extends SearchPlace {
   /** The lines that match a regular expression in the files with these extensions, as `path:line:text`. */
   grep(pattern: string, extensions: readonly string[]): Promise<string>
   absolute(path: string): string
+  /** As for a question. */
+  showsOthers?: boolean | undefined
 }
 
 /** A check that has ended after its answer. */

@@ -8,6 +8,14 @@ import { printable } from '../core/printable.js'
 import { problemLine } from './problems.js'
 import type { ServerSession } from './server-session.js'
 
+/** How long an answer is waited for, in milliseconds. */
+export const ASK_MS = 30_000
+
+/** What the tool `lsp` does, for a model. */
+export const lspDescription =
+  'Ask the language server of a file. diagnostics: its problems; symbols: its outline; definition, references and hover: of the symbol ' +
+  'whose text is given, on line if it is there several times. Results are lines path:line: text.'
+
 export const lspActions = ['diagnostics', 'definition', 'references', 'symbols', 'hover'] as const
 
 /** What is asked. */
@@ -28,6 +36,8 @@ export interface LspQuery {
 export interface QueryHost {
   rootDir: string
   read(path: string): Promise<string | undefined>
+  /** Whether lines of other files are shown with their text. Otherwise they have a place alone. @default true */
+  showsOthers?: boolean | undefined
 }
 
 /** The most lines of an answer. */
@@ -66,7 +76,7 @@ export async function askServer(session: ServerSession, query: LspQuery, host: Q
   const isOfAll = query.action === 'references'
   const method = isOfAll ? 'textDocument/references' : 'textDocument/definition'
   const found = await session.ask(method, { textDocument, position, ...(isOfAll && { context: { includeDeclaration: true } }) }, signal)
-  return lines(await locationLines(found, host), isOfAll ? '(No references.)' : '(No definition was found.)')
+  return lines(await locationLines(found, query.path, host), isOfAll ? '(No references.)' : '(No definition was found.)')
 }
 
 /** Where the symbol is: the first place on its line, or in the file, where it stands as a whole word. */
@@ -115,11 +125,11 @@ function wordIn(line: string, symbol: string): number {
 }
 
 /** Places as lines, with the text that is there. */
-async function locationLines(found: unknown, { rootDir, read }: QueryHost): Promise<string[]> {
+async function locationLines(found: unknown, own: string, { rootDir, read, showsOthers = true }: QueryHost): Promise<string[]> {
   const places = (Array.isArray(found) ? found : [found]).flatMap((one) => placeOf(one as Record<string, unknown> | null) ?? [])
   const texts = new Map<string, string[]>()
   for (const { path } of places.slice(0, MAX_LINES)) {
-    if (texts.has(path) || relative(rootDir, path).startsWith('..')) continue
+    if (texts.has(path) || relative(rootDir, path).startsWith('..') || (!showsOthers && path !== own)) continue
     // eslint-disable-next-line no-await-in-loop -- each file once
     texts.set(path, (await read(path))?.split(/\r?\n/u) ?? [])
   }

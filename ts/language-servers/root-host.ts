@@ -1,7 +1,7 @@
 /** The files of a root directory, for language servers. */
 import { extname, resolve } from 'node:path'
 import { grantedRoot } from '../core/grants.js'
-import { call as callAddon, type CallLimits, fileText } from '../core/native.js'
+import { call as callAddon, type CallLimits, fileText, filesOfPatch } from '../core/native.js'
 import type { ServerHost } from './language-servers.js'
 import type { StartServer } from './server-slot.js'
 
@@ -13,6 +13,16 @@ const LIST_MS = 10_000
 /** What others have written is not checked, even where no rule leaves it out of searches. */
 const PACKAGES = /(?:^|\/)(?:node_modules|\.venv|venv)\//u
 
+/** The longest patch whose files are looked at, in bytes. */
+const MAX_PATCH_BYTES = 10_485_760
+
+/** The files that a patch changes, as it names them. One that cannot be read has none: its call says why. */
+export async function filesChangedBy(patch: unknown): Promise<string[]> {
+  if (typeof patch !== 'string') return []
+  const files = (await filesOfPatch(patch, MAX_PATCH_BYTES)) ?? []
+  return files.flatMap(({ path, movedTo }) => (movedTo === undefined ? path : [path, movedTo]))
+}
+
 /** What a host needs besides the files. */
 export interface RootHostOptions {
   rootDir: string
@@ -22,10 +32,12 @@ export interface RootHostOptions {
   path: string | undefined
   signal: AbortSignal | undefined
   start: StartServer
+  /** As for a question. @default true */
+  showsOthers?: boolean | undefined
 }
 
 /** A host whose files are those below a root. */
-export function rootHost({ rootDir, rootHolder, path, signal, start }: RootHostOptions): ServerHost {
+export function rootHost({ rootDir, rootHolder, path, signal, start, showsOthers }: RootHostOptions): ServerHost {
   const root = { rootDir, rootHolder }
   const absolute = (name: string): string => resolve(rootDir, name)
   const limits = (what: string): CallLimits => ({ signal, timeoutMs: LIST_MS, what })
@@ -34,6 +46,7 @@ export function rootHost({ rootDir, rootHolder, path, signal, start }: RootHostO
     rootDir,
     path,
     start,
+    showsOthers,
     absolute,
     list: async (extensions) => {
       const names = extensions.map((extension) => extension.slice(1))

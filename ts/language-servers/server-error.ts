@@ -1,9 +1,10 @@
 import { ToolError } from '../core/errors.js'
 import { RequestRefused } from './connection.js'
+import { ASK_MS } from './queries.js'
 import { ServerRests } from './server-slot.js'
 
 /** The failure of a question to a server, with a next move; `undefined` for an error of another kind. */
-export function serverError(error: unknown, limit: AbortSignal, limitMs: number): ToolError | undefined {
+export function serverError(error: unknown, limit: AbortSignal): ToolError | undefined {
   const failed = (summary: string, hint: string): ToolError =>
     new ToolError({ code: 'TOOL_LANGUAGE_SERVER_FAILED', summary, hint, cause: error })
   if (error instanceof ServerRests) {
@@ -15,7 +16,7 @@ export function serverError(error: unknown, limit: AbortSignal, limitMs: number)
   }
   if (limit.aborted) {
     return failed(
-      `The language server has not answered in ${limitMs / 1_000} s`,
+      `The language server has not answered in ${ASK_MS / 1_000} s`,
       'It may be reading the project: call again in a moment, or use grep.',
     )
   }

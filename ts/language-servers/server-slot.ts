@@ -103,6 +103,9 @@ export class ServerSlot {
 
   async #start(start: StartServer): Promise<ServerSession> {
     const process = await start(this.server, this.#closing.signal)
+    // Nothing else would end one that has started in the moment of the close.
+    if (this.#closing.signal.aborted) await process.kill()
+    this.#closing.signal.throwIfAborted()
     const session = new ServerSession(this.server, this.#rootDir, process)
     this.#current = session
     return session

@@ -20,8 +20,19 @@ const diagnosticsOf = (uri) =>
     const other = from === undefined ? undefined : [...texts].find(([name]) => name.endsWith(`/${from}`))?.[1].text
     if (from !== undefined && other !== undefined && !other.includes('HERE'))
       return { range, severity: 1, code: 'S2', message: `${from} lacks it` }
+    if (kind === 'tells' && text.includes('BAD'))
+      return { range, severity: 1, code: 'S3', message: `bad: ${howRead(argument.slice('at:'.length))}` }
     return text.includes('BAD') ? { range, severity: 1, code: 'S1', source: 'scripted', message: `bad: ${text.trim()}` } : []
   })
+/** Whether a file can be read. */
+function howRead(path) {
+  try {
+    readFileSync(path)
+    return 'read'
+  } catch (error) {
+    return error.code
+  }
+}
 const publish = () => {
   for (const [uri, { version }] of texts)
     send({ method: 'textDocument/publishDiagnostics', params: { uri, version, diagnostics: diagnosticsOf(uri) } })

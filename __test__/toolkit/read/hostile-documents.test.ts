@@ -2,20 +2,12 @@
 import { createTools, ToolError } from 'toolwright'
 import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
+import { numbers } from '../../support/numbers.ts'
 import { makeSandbox } from '../../support/sandbox.ts'
 import { notebook, pdf } from './made-documents.ts'
 
 const COUNT = 50 * Number(process.env['TOOLWRIGHT_SOAK_FACTOR'] ?? 1)
 const SEED = Number(process.env['TOOLWRIGHT_SEED'] ?? 1)
-
-/** Numbers that a seed decides. */
-function numbers(seed: number) {
-  let state = seed >>> 0
-  return (end: number): number => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * end)
-  }
-}
 
 /** A document with bytes changed, cut off, doubled or moved. */
 function spoiled(document: Buffer, pick: (end: number) => number): Buffer {

@@ -1,24 +1,20 @@
-import { isAbsolute, resolve } from 'node:path'
+import { dirname, isAbsolute, resolve } from 'node:path'
 import { contractCodeOf } from '../../core/codes.js'
-import { filesOfPatch } from '../../core/native.js'
 import { isWithin } from '../../core/near-paths.js'
 import { LanguageServers, type NotedFiles, type ServerHost } from '../../language-servers/language-servers.js'
 import type { ParsedLanguageServers } from '../../language-servers/options.js'
-import type { LspQuery } from '../../language-servers/queries.js'
-import { rootHost } from '../../language-servers/root-host.js'
+import { ASK_MS, type LspQuery } from '../../language-servers/queries.js'
+import { filesChangedBy, rootHost } from '../../language-servers/root-host.js'
 import { serverError } from '../../language-servers/server-error.js'
 import { ServerHomes, type ServerHomesAddon } from '../mcp/server-homes.js'
 import { ServerProcess } from '../mcp/server-process.js'
 import type { ServerPlace } from '../mcp/server-sandbox.js'
 import { ContractFailure, type Envelope } from '../registry/envelope.js'
 
-/** How long `lsp` waits for an answer, in milliseconds. */
-const ASK_MS = 30_000
+/** How long the start of a server may take, in milliseconds. */
 const START_MS = 30_000
-/** The longest patch whose files are looked at. */
-const MAX_PATCH_BYTES = 10_485_760
 
-/** The language servers of a session and its subagents. They read the workspace, and write a home of their own alone. */
+/** The language servers of a session and its subagents. They read the system and the workspace, and write a home of their own alone. */
 export class SessionServers {
   readonly #servers: LanguageServers
   readonly #homes: ServerHomes
@@ -36,9 +32,13 @@ export class SessionServers {
       rootHolder: this,
       path: process.env['PATH'],
       signal: undefined,
+      // What a call may read is judged by its path. Others are read by calls of their own.
+      showsOthers: false,
       start: async ({ name, command }, signal) => {
         const [program = '', ...args] = command
-        const sandbox = { limits: { memoryBytes: options.memoryBytes } }
+        // A model that may write can change the programs of a project, and a server runs them.
+        const limits = { memoryBytes: options.memoryBytes }
+        const sandbox = { limits, readScope: 'system' as const, readable: placesOf(command) }
         const server = { command: program, args, sandbox, timeout_ms: START_MS }
         const { process: started } = await ServerProcess.start(`language-server-${name}`, server, withHomes, signal)
         return started
@@ -81,7 +81,7 @@ export class SessionServers {
       return await this.#servers.ask({ ...query, path }, this.#host, AbortSignal.any([limit, signal]))
     } catch (error) {
       signal.throwIfAborted()
-      const failure = serverError(error, limit, ASK_MS)
+      const failure = serverError(error, limit)
       if (failure === undefined) throw error
       throw new ContractFailure(contractCodeOf[failure.code], `${failure.summary}. ${failure.hint}`, { cause: error })
     }
@@ -97,10 +97,11 @@ export class SessionServers {
 /** The files that a call of a built-in tool changes. */
 async function pathsOf(tool: string, args: unknown): Promise<string[]> {
   const { path, patch } = (args ?? {}) as { path?: unknown; patch?: unknown }
-  if (tool === 'apply_patch') {
-    if (typeof patch !== 'string') return []
-    const files = (await filesOfPatch(patch, MAX_PATCH_BYTES)) ?? []
-    return files.flatMap(({ path: from, movedTo }) => (movedTo === undefined ? from : [from, movedTo]))
-  }
+  if (tool === 'apply_patch') return filesChangedBy(patch)
   return (tool === 'write' || tool === 'edit') && typeof path === 'string' ? [path] : []
+}
+
+/** Where a program and its modules lie, besides the system and the workspace: the packages around it, or its directory. */
+function placesOf(command: readonly string[]): string[] {
+  return command.filter((part) => isAbsolute(part)).map((part) => /^.*\/node_modules(?=\/)/u.exec(part)?.[0] ?? dirname(part))
 }

@@ -1,4 +1,4 @@
-import { type LspAction, lspActions, type LspQuery } from '../../language-servers/queries.js'
+import { type LspAction, lspActions, lspDescription, type LspQuery } from '../../language-servers/queries.js'
 import type { ContractTool } from '../registry/contract-tool.js'
 import { aText, dataSchemaOf } from '../registry/output-schema.js'
 import { parameters, pathParameter } from './parameters.js'
@@ -24,9 +24,7 @@ export interface LspServers {
 /** The tool `lsp` of a session with `languageServers`. */
 export const lspTool = (servers: LspServers): ContractTool<LspArguments, LspData> => ({
   id: 'lsp',
-  description:
-    'Ask the language server of a file. diagnostics: its problems; symbols: its outline; definition, references and hover: of the symbol whose ' +
-    'text is given, on line if it is there several times. Results are lines path:line: text.',
+  description: lspDescription,
   parameters: parameters(
     {
       action: { type: 'string', enum: [...lspActions], description: 'What to ask' },

@@ -5,7 +5,7 @@ import { string } from '../../core/options.js'
 import { recordedPatch } from '../../journal/calls/recorded-values.js'
 import { type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
-import type { LanguageServers } from '../../language-servers/language-servers.js'
+import { filesChangedBy } from '../../language-servers/root-host.js'
 import { callPlan, type CallSettings, directCall } from './call-plan.js'
 import { changeWithProblems } from './language-checks.js'
 import { guideModel } from './model-errors.js'
@@ -39,8 +39,12 @@ export function createApplyPatchTool(bound: BoundToolOptions, description: strin
       kind: 'write',
       execute: async (input: ApplyPatchInput, call): Promise<string> => {
         const servers = toolkit?.languageServers
-        const { result, note } = await changeWithProblems(servers, bound, await pathsOf(servers, input.patch), call, () =>
-          patchFiles(input.patch, call).catch(guideModel('apply_patch', call)),
+        const { result, note } = await changeWithProblems(
+          servers,
+          bound,
+          servers === undefined ? [] : await filesChangedBy(input.patch),
+          call,
+          () => patchFiles(input.patch, call).catch(guideModel('apply_patch', call)),
         )
         return note === undefined ? result.summary : `${result.summary.trimEnd()}\n${note}`
       },
@@ -48,13 +52,6 @@ export function createApplyPatchTool(bound: BoundToolOptions, description: strin
     },
     bound,
   )
-}
-
-/** The files of a patch, for language servers. A patch that cannot be read has none: the call says why. */
-async function pathsOf(servers: LanguageServers | undefined, patch: unknown): Promise<string[]> {
-  if (servers === undefined || typeof patch !== 'string') return []
-  const files = (await filesOfPatch(patch, MAX_RECORDED_BYTES)) ?? []
-  return files.flatMap(({ path, movedTo }) => (movedTo === undefined ? path : [path, movedTo]))
 }
 
 /** The longest patch whose files a record names. */

@@ -2,6 +2,7 @@
 import { type Check, type Checks, group, invalid } from '../../core/options.js'
 import type { SandboxOptions } from '../../core/sandbox.js'
 import { type ProcessToolId, processTools } from '../../core/processes/process-tools.js'
+import { lspDescription } from '../../language-servers/queries.js'
 import type { LimitedKind, Settings } from '../settings.js'
 
 /** The names of the built-in tools. */
@@ -30,9 +31,7 @@ export const documented: Record<ToolName, string> = {
   bash: 'Run an executable with arguments',
   glob: 'List files whose names match a glob pattern',
   apply_patch: patchFormat,
-  lsp:
-    'Ask the language server of a file. diagnostics: its problems; symbols: its outline; definition, references and hover: of the symbol ' +
-    'whose text is given, on line if it is there several times. Results are lines path:line: text.',
+  lsp: lspDescription,
   process_start: processTools.process_start.description,
   process_read: processTools.process_read.description,
   process_write: processTools.process_write.description,

@@ -2,16 +2,13 @@ import { z } from 'zod'
 import { isWithin } from '../../core/near-paths.js'
 import { invalid } from '../../core/options.js'
 import type { LanguageServers } from '../../language-servers/language-servers.js'
-import { type LspAction, lspActions } from '../../language-servers/queries.js'
+import { ASK_MS, type LspAction, lspActions } from '../../language-servers/queries.js'
 import { serverError } from '../../language-servers/server-error.js'
 import { type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
 import { type CallSettings, pathText } from './call-plan.js'
 import { guideModel } from './model-errors.js'
 import { serverHost } from './server-host.js'
-
-/** How long a call waits for an answer, in milliseconds. */
-const ASK_MS = 30_000
 
 /** Input of the `lsp` tool. */
 export interface LspInput {
@@ -65,7 +62,7 @@ async function ask(
   const late = servers.takeLate()
   const answer = await servers.ask({ action, path: target, line, symbol }, host, signal).catch((error: unknown) => {
     call.signal?.throwIfAborted()
-    throw serverError(error, limit, ASK_MS) ?? error
+    throw serverError(error, limit) ?? error
   })
   return late === undefined ? answer : `${answer}\n${late}`
 }
