@@ -56,6 +56,7 @@ describe('a schema that takes long does not hold the host', () => {
   ]
 
   test.each(hostile)('%s', async (_what, schema, value) => {
+    const isObject = typeof value === 'object'
     const { call } = await openScene({
       tools: [testTool('slow', () => 'done', { parameters: { type: 'object', properties: { value: schema } } })],
     })
@@ -63,9 +64,11 @@ describe('a schema that takes long does not hold the host', () => {
     await call('slow', { value: 'x'.repeat(3_000) })
     let text = ''
     const held = await longestTurn(async () => {
-      text = failureOf(await call('slow', { value })).text
+      const envelope = await call('slow', { value })
+      // No name fits the pattern of names, and an engine that gives up early or is quick finds that out.
+      text = isObject && envelope.type === 'output' ? 'accepted' : failureOf(envelope).text
     })
-    expect(text).toMatch(/^(?:The arguments could not be compared with the tool's schema: it takes more than 500 ms|Invalid arguments)/u)
+    expect(text).toMatch(/^(?:accepted$|The arguments could not be compared with the tool's schema: it takes more than 500 ms|Invalid arguments)/u)
     // Measured: 11 ms; what holds the host takes half a second, and in Bun more.
     expect(held).toBeLessThan(400)
   })
