@@ -175,7 +175,12 @@ class RunningCheck {
   #note(path: string, now: Problem[]): void {
     const problems = newProblems(now, this.#known.get(path) ?? this.#spoken.get(path) ?? [])
     this.#known.set(path, now)
-    if (problems.length > 0) this.#check.found.push({ path, problems })
+    if (problems.length === 0) return
+    // Answers come in any order, and a reader gets them in that of the files.
+    const { changes, dependents } = this.#files
+    const order = [...changes.map((change) => change.path), ...dependents, path]
+    this.#check.found.push({ path, problems })
+    this.#check.found.sort((a, b) => order.indexOf(a.path) - order.indexOf(b.path))
   }
 
   /** A server that speaks by itself speaks of files that were not asked for. */

@@ -162,8 +162,9 @@ export class LanguageServers {
       .finally(() => release(slot, files.keys()))
     // What comes after the answer is told with the next one.
     let isAnswered = false
+    let wasWhole = false
     const late = whole.then(
-      () => isAnswered && this.#addLate(name, { edited: [...files.keys()], check, rootDir }),
+      () => isAnswered && !(wasWhole && check.found.length === 0) && this.#addLate(name, { edited: [...files.keys()], check, rootDir }),
       (error: unknown) => isAnswered && !this.#isClosed && this.#late.set(name, failure(name, error)),
     )
     const atLeast = new Promise<void>((resolve) => void setTimeout(resolve, Math.min(NEAR_MS, this.#options.waitMs)))
@@ -179,6 +180,7 @@ export class LanguageServers {
     if (ended instanceof Error) return failure(name, ended)
     void late
     const told = checkedText(name, check, rootDir)
+    wasWhole = check.hasNear && check.left === 0
     // What is told now is not told again.
     check.found = []
     return told
