@@ -35,6 +35,8 @@ export default defineConfig({
     pool: 'forks',
     testTimeout: 20_000,
     hookTimeout: 20_000,
+    // A failure that is seen once has to say all of what it saw.
+    chaiConfig: { truncateThreshold: 2_000 },
     projects: groups.map((group, groupOrder) => ({
       extends: true as const,
       test: { ...group, name: group === alone ? 'alone' : 'together', sequence: { groupOrder } },
