@@ -76,10 +76,10 @@ test('a refused edit names the write, and a closed question what would allow it'
   const edit = { path: 'a.txt', old_string: 'one', new_string: 'two' }
   const plain = await connectTo(fixture.root, '2025')
   expect((await plain.call('edit', edit)).text).toBe(
-    `Permission denied: fs.write of \`${fixture.at('a.txt')}\` needs the agreement of a user, and this client cannot ask its user. The person who set up the server can allow it with --allow 'edit:a.txt'. Do what is allowed, and say what was not.`,
+    `Permission denied: fs.write of \`${fixture.at('a.txt')}\` needs the agreement of a user, and this client cannot ask its user. Nothing was done. The person who set up the server can allow it with --allow 'edit:a.txt'. Do what is allowed, and say what was not.`,
   )
   const closing = await connectTo(fixture.root, '2025', { decide: () => 'cancel' })
   expect((await closing.call('edit', edit)).text).toBe(
-    `Permission denied: fs.write of \`${fixture.at('a.txt')}\` needs the agreement of a user, and the client has closed the question without an answer, as clients do that nobody watches. The person who set up the server can allow it with --allow 'edit:a.txt'. Do what is allowed, and say what was not.`,
+    `Permission denied: fs.write of \`${fixture.at('a.txt')}\` needs the agreement of a user, and the client has closed the question without an answer, as clients do that nobody watches. Nothing was done. The person who set up the server can allow it with --allow 'edit:a.txt'. Do what is allowed, and say what was not.`,
   )
 })

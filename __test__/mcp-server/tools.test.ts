@@ -50,7 +50,7 @@ describe.each(eras)('a client of %s over stdio', (era) => {
       code: 'invalid_arguments',
       text: expect.stringContaining('Did you mean `path`?') as string,
     })
-    await expect(call('rm', { path: 'a.txt' })).rejects.toThrow('Tool rm not found')
+    await expect(call('rm', { path: 'a.txt' })).rejects.toThrow('There is no tool rm. The tools of this server are:')
   })
 
   test('starts, reads and stops a process that goes on between calls', async () => {

@@ -44,7 +44,7 @@ const reading: Record<string, Mistake> = {
   },
   'a file that lies elsewhere': {
     call: ['read', { path: 'server.ts' }],
-    says: /Find files by name with glob, for example with the pattern `server\.ts`/u,
+    says: /Did you mean `packages\/api\/src\/server\.ts`\?/u,
     next: ['glob', { pattern: 'server.ts' }],
     gives: { entries: ['packages/api/src/server.ts'] },
   },
@@ -297,7 +297,7 @@ const others: Record<string, Mistake> = {
   },
   'a tool that there is not': {
     call: ['ls', { path: 'src' }],
-    says: /There is no tool ls\. The tools of this session are: .*glob/u,
+    says: /There is no tool ls\. Did you mean `glob`\? The tools of this session are: .*glob/u,
     next: ['glob', { pattern: 'src/*' }],
   },
   'a tool that the host left out': {

@@ -35,7 +35,7 @@ const mistakes: Record<string, Mistake> = {
   },
   'read: a picture': {
     call: ['read', { path: 'img.png' }],
-    says: /Binary file .*Only text can be read/u,
+    says: /Binary file .*It is an image, and only text can be read/u,
     next: ['bash', { command: 'head -c 4 img.png | od -c' }],
   },
   'read: an offset past the end': {

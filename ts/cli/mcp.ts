@@ -220,9 +220,11 @@ function ruleOf(option: string, text: string, action: 'allow' | 'deny'): Rule {
     throw new UsageError(`mcp: ${option} is tool:pattern, such as 'bash:npm *', not ${JSON.stringify(text)}`)
   }
   if (!permissions.includes(permission)) {
-    throw new UsageError(
-      shown`mcp: ${option}: no tool and no capability is called ${shownJson(permission)}${meant(permission, permissions)}`,
-    )
+    // A command line alone is a pattern.
+    const whole = permission.includes(' ') || rest.length > 0 ? text : undefined
+    const move =
+      whole === undefined ? meant(permission, permissions) : shown`; a rule is tool:pattern, such as ${shownJson(`bash:${whole}`)}`
+    throw new UsageError(shown`mcp: ${option}: no tool and no capability is called ${shownJson(permission)}${move}`)
   }
   return { permission, pattern: rest.length === 0 ? '**' : pattern, action }
 }

@@ -50,6 +50,10 @@ function wrongOption({ args, options = {}, allowPositionals = false }: ParseArgs
     const { rawName, name, value, inlineValue } = token
     const option = Object.hasOwn(known, name) ? known[name] : undefined
     if (option === undefined) {
+      // `-root` is read as `-r -o -o -t`.
+      const word = args?.[token.index] ?? rawName
+      const long = /^-([a-z][\w-]+)/u.exec(word)?.[1]
+      if (long !== undefined && Object.hasOwn(known, long)) return shown`unknown option ${word} (did you mean --${long}?)`
       return shown`unknown option ${rawName}${meant(
         rawName,
         Object.keys(known).map((one) => `--${one}`),

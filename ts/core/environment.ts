@@ -17,16 +17,19 @@ const parseVariables = group({
     if (isNames(allow)) return [...allow]
     throw invalid(`${name} must be an array of names.`)
   }, []),
-  set: optional<Record<string, string>>((set, name) => {
-    if (typeof set !== 'object' || set === null) throw invalid(`${name} must be an object of strings.`)
-    for (const [variable, value] of Object.entries(set)) {
-      if (typeof value !== 'string') throw invalid(`${name}.${variable} must be a string.`)
-      if (variable !== '' && !variable.includes('=') && !`${variable}${value}`.includes('\0')) continue
-      throw invalid(`${name}: ${JSON.stringify(variable)} cannot be a variable.`)
-    }
-    return { ...set } as Record<string, string>
-  }, {}),
+  set: optional<Record<string, string>>((set, name) => variableTexts(set, name), {}),
 })
+
+/** Variables by name. @throws {ToolError} INVALID_INPUT */
+export function variableTexts(set: unknown, name: string): Record<string, string> {
+  if (typeof set !== 'object' || set === null) throw invalid(`${name} must be an object of strings.`)
+  for (const [variable, value] of Object.entries(set)) {
+    if (typeof value !== 'string') throw invalid(`${name}.${variable} must be a string.`)
+    if (variable !== '' && !variable.includes('=') && !`${variable}${value}`.includes('\0')) continue
+    throw invalid(`${name}: ${JSON.stringify(variable)} cannot be a variable.`)
+  }
+  return { ...set } as Record<string, string>
+}
 
 /** The environment of commands for the addon: by default without variables that look like secrets or inject code. */
 export function environmentOptions(option: EnvironmentOption = {}, allowNetwork: boolean): EnvironmentOptions {

@@ -44,9 +44,61 @@ const isName = (name: string): boolean => name !== '' && name !== '.'
 export async function nearPath(root: string, relative: string, kind: Kind = 'any'): Promise<string | undefined> {
   const names = bare(relative, root).split('/').filter(isName)
   if (names.length === 0 || names.length > MAX_DEPTH || names.includes('..')) return undefined
-  const corrected = (await correctedNames(root, names, kind)) ?? (await innerNames(root, names, kind))
-  const path = corrected?.join('/')
+  const path = await meantPath(root, names, kind)
   return path === undefined || path === relative.split('/').filter(isName).join('/') ? undefined : path
+}
+
+/** A file of the same name elsewhere is more often meant than another name that is like it. */
+async function meantPath(root: string, names: readonly string[], kind: Kind): Promise<string | undefined> {
+  const corrected = (await correctedNames(root, names, kind))?.join('/')
+  if (corrected !== undefined && isSpeltLike(names.join('/'), corrected)) return corrected
+  const inner = (await innerNames(root, names, kind))?.join('/')
+  if (inner !== undefined) return inner
+  const [name = ''] = names.slice(-1)
+  return (kind === 'directory' ? undefined : await onlyFileNamed(root, name)) ?? corrected
+}
+
+/** Whether two paths are one name in another case, or with one letter otherwise. */
+const isSpeltLike = (path: string, other: string): boolean =>
+  path.toLowerCase() === other.toLowerCase() || nearestName(path, [other], 1) !== undefined
+
+/** How many directories are looked through for a name, and how deep. */
+const MAX_DIRECTORIES = 500
+const MAX_SEARCH_DEPTH = 8
+
+/** The path of the file with a name, if there is one alone in the first directories below a root that are neither hidden nor of packages. */
+async function onlyFileNamed(root: string, name: string): Promise<string | undefined> {
+  let found: string | undefined
+  let level = ['']
+  let looked = 0
+  for (let depth = 0; depth < MAX_SEARCH_DEPTH && level.length > 0 && looked < MAX_DIRECTORIES; depth += 1) {
+    const some = level.slice(0, MAX_DIRECTORIES - looked)
+    looked += some.length
+    // eslint-disable-next-line no-await-in-loop -- one level after the other
+    const all = await Promise.all(some.map(async (path) => ({ path, entries: (await entriesIn(root, path)) ?? [] })))
+    level = []
+    for (const { path, entries } of all) {
+      for (const entry of entries) {
+        const below = path === '' ? entry.name : `${path}/${entry.name}`
+        if (entry.isDirectory && !isHidden(entry) && entry.name !== 'node_modules') level.push(below)
+        if (entry.isDirectory || entry.name !== name) continue
+        if (found !== undefined) return undefined
+        found = below
+      }
+    }
+  }
+  return found
+}
+
+/** A root without links, or as it is named where it is gone. */
+export const realRoot = (rootDir: string): Promise<string> => realpath(rootDir).catch(() => rootDir)
+
+/** Whether a path is that of a file or directory below a root. */
+export async function isThere(root: string, path: string): Promise<boolean> {
+  const names = path.split('/').filter(isName)
+  if (names.length === 0 || names.length > MAX_DEPTH || names.includes('..')) return false
+  const entries = await entriesIn(root, names.slice(0, -1).join('/'))
+  return entries?.some(({ name }) => name === names.at(-1)) === true
 }
 
 /**
@@ -62,6 +114,12 @@ async function innerNames(root: string, names: readonly string[], kind: Kind): P
     if (entries?.some(fits) === true) return inner
   }
   return undefined
+}
+
+/** What an absolute path that leads out of a root may have meant in it, as a sentence after another; empty if nothing. */
+export async function meantInside(rootDir: string, path: unknown): Promise<string> {
+  const inner = typeof path === 'string' && path.startsWith('/') ? await innerPath(await realRoot(rootDir), path) : undefined
+  return inner === undefined ? '' : ` Did you mean \`${inner}\`?`
 }
 
 /** The end of a path that exists below a root, as a path. */

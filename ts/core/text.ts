@@ -18,11 +18,11 @@ export const shellWord = (word: string): string => (/^[\w@%+=:,./-]+$/u.test(wor
 /** Names longer than this are not compared. */
 const MAX_LENGTH = 255
 
-/** The name with the fewest changed letters, if these are few; the first among equals. */
-export function nearestName(wrong: string, names: Iterable<string>): string | undefined {
+/** The name with the fewest changed letters, if these are few; the first among equals. @param most how many letters may be changed */
+export function nearestName(wrong: string, names: Iterable<string>, most = Math.min(3, Math.ceil(wrong.length / 3))): string | undefined {
   if (wrong.length > MAX_LENGTH) return undefined
   let nearest: string | undefined
-  let fewest = Math.min(3, Math.ceil(wrong.length / 3)) + 1
+  let fewest = most + 1
   for (const name of names) {
     if (name.length > MAX_LENGTH || Math.abs(name.length - wrong.length) >= fewest) continue
     const changes = distance(wrong, name)
@@ -34,11 +34,32 @@ export function nearestName(wrong: string, names: Iterable<string>): string | un
   return nearest
 }
 
+/** What tools of other agents are called, by the tool here that does the same. */
+const otherNames: Readonly<Record<string, readonly string[]>> = {
+  read: ['readfile', 'viewfile', 'view', 'openfile', 'cat', 'readmanyfiles'],
+  write: ['writefile', 'createfile', 'savefile', 'create'],
+  edit: ['editfile', 'strreplace', 'strreplaceeditor', 'replace', 'replaceinfile', 'multiedit', 'searchreplace'],
+  grep: ['search', 'searchfiles', 'searchfilecontent', 'codesearch', 'ripgrep', 'rg', 'grepsearch'],
+  glob: ['listfiles', 'listdir', 'listdirectory', 'ls', 'findfiles', 'filesearch', 'find'],
+  bash: ['shell', 'exec', 'execcommand', 'executecommand', 'runcommand', 'runshellcommand', 'runterminalcmd', 'terminal', 'run'],
+  apply_patch: ['patch', 'applydiff'],
+  web_fetch: ['fetch', 'webfetch', 'urlfetch'],
+  task: ['agent', 'subagent', 'spawnagent'],
+}
+
+/** The tool that is meant by the name of another one, as clients and other agents write names. */
+export function meantTool(id: string, tools: readonly string[]): string | undefined {
+  const plain = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/gu, '')
+  const bare = id.replace(/^mcp__.*__/u, '')
+  const same = (name: string): boolean => plain(name) === plain(bare)
+  const known = (tool: string): boolean => Object.hasOwn(otherNames, tool) && otherNames[tool]?.includes(plain(bare)) === true
+  // Short names of other tools are near to each other.
+  return tools.find(same) ?? tools.find(known) ?? (bare.length > 5 ? nearestName(bare, tools) : undefined)
+}
+
 /** The answer to a call of a tool that is not there. @param place what has the tools */
 export function noSuchTool(id: string, tools: readonly string[], place: string): string {
-  const plain = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/gu, '')
-  // Short names of other tools are near to each other.
-  const near = tools.find((tool) => plain(tool) === plain(id)) ?? (id.length > 5 ? nearestName(id, tools) : undefined)
+  const near = meantTool(id, tools)
   const meant = near === undefined ? '' : ` Did you mean \`${near}\`?`
   return `There is no tool ${beginningOf(id, 100)}.${meant} The tools of ${place} are: ${tools.join(', ')}.`
 }

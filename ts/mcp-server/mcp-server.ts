@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { CallToolResult, ClientCapabilities, InputRequiredResult, McpServer, ServerContext } from '@modelcontextprotocol/server'
+import { noSuchTool } from '../core/text.js'
 import type { ContractTool } from '../contract/registry/contract-tool.js'
 import type { Session } from '../contract/session/session.js'
 import { Progress, refusal, resultOf } from './call-tool.js'
@@ -14,6 +15,16 @@ const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities'
 
 /** The connection of a request. Its calls end with it. */
 export const connection = new AsyncLocalStorage<AbortSignal>()
+
+const CALL = 'tools/call'
+
+/** A handler of the SDK's server, which gives it to its own classes alone, by a method that another version may lack. */
+function handlerOf(server: object, method: string): RequestHandler | undefined {
+  const get: unknown = Reflect.get(server, '_getRequestHandler')
+  return typeof get === 'function' ? (Reflect.apply(get, server, [method]) as RequestHandler | undefined) : undefined
+}
+
+type RequestHandler = (request: unknown, ctx: unknown) => Promise<CallToolResult>
 
 /** Serves the contract's tools to any number of connections. */
 export class ToolServer {
@@ -64,6 +75,7 @@ export class ToolServer {
     for (const tool of this.#shared.registered.filter(({ id }) => tools.includes(id))) {
       server.registerTool(tool.id, definitionOf(this.sdk, tool, settings), (args, ctx) => this.#call(tool, args, ctx, workspace))
     }
+    this.#nameOthers(server, tools)
     server.server.setNotificationHandler('notifications/roots/list_changed', () => workspace.forget())
     const { onclose } = server.server
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the server takes a single listener
@@ -72,6 +84,18 @@ export class ToolServer {
       void workspace.close()
     }
     return server
+  }
+
+  /** Answers a call of a tool that is not there with the names of those that are. The SDK says only that it is not found. */
+  #nameOthers({ server }: McpServer, tools: readonly string[]): void {
+    const known = handlerOf(server, CALL)
+    if (known === undefined) return
+    const { ProtocolError, ProtocolErrorCode } = this.sdk
+    server.setRequestHandler(CALL, (request, ctx) => {
+      const { name } = request.params
+      if (!tools.includes(name)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, noSuchTool(name, tools, 'this server'))
+      return known(request, ctx)
+    })
   }
 
   async #call(

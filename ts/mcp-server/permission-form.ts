@@ -61,7 +61,7 @@ export function refusalWithoutForm({ tool, subjects, rules }: Question, why = 't
     flags === ''
       ? `The person who set up the server can allow every call of ${tool} with --allow ${tool}.`
       : `The person who set up the server can allow it with ${flags}.`
-  return `Permission denied: ${what} needs the agreement of a user, and ${why}. ${next} Do what is allowed, and say what was not.`
+  return `Permission denied: ${what} needs the agreement of a user, and ${why}. Nothing was done. ${next} Do what is allowed, and say what was not.`
 }
 
 const ruleText = ({ permission, pattern }: { permission: string; pattern: string }): string => `${permission}:${pattern}`

@@ -1,6 +1,6 @@
 /** Checks and copies a caller's command, and builds the arguments of the shell. */
 import type * as Addon from '../../index.js'
-import { hostVariables, parseEnvironment } from '../core/environment.js'
+import { hostVariables, variableTexts } from '../core/environment.js'
 import { ToolError } from '../core/errors.js'
 import { abortSignal as signalCheck, boolean, type Checks, invalid, optional, parseOptions, string } from '../core/options.js'
 import type { CommandFiles } from './command-files.js'
@@ -23,13 +23,12 @@ const checks = {
     if (path.includes('\0')) throw invalid(`${name} holds a NUL byte.`)
     return path
   }),
-  env: optional((value, name) => variablesOf(parseEnvironment({ set: value }, name))),
+  env: optional((value, name) => variablesOf(variableTexts(value, name))),
   abortSignal: optional(signalCheck),
   stdin: optional(boolean, false),
 } satisfies Checks<SpawnOptions>
 
-function variablesOf(env: ReturnType<typeof parseEnvironment>): Variables | undefined {
-  const variables = env === 'inherit' ? {} : (env.set ?? {})
+function variablesOf(variables: Variables): Variables | undefined {
   return Object.keys(variables).length === 0 ? undefined : variables
 }
 

@@ -71,6 +71,13 @@ const habits: Readonly<Record<string, Habits>> = {
     ...all('input diff patch_text patchText command', 'patch'),
     ...all('path file file_path filePath filename files paths', 'The patch names its files: leave it out.'),
   },
+  lsp: {
+    ...file,
+    ...all('name identifier query', 'symbol'),
+    ...all('new_name newName', 'lsp changes nothing: references finds the places, and edit changes them.'),
+    ...all('column character position', 'The place is `line` and the text of the `symbol`: leave it out.'),
+    ...all('operation command method kind', 'action'),
+  },
   ...processHabits,
 }
 

@@ -68,7 +68,9 @@ describe('a schema that takes long does not hold the host', () => {
       // No name fits the pattern of names, and an engine that gives up early or is quick finds that out.
       text = isObject && envelope.type === 'output' ? 'accepted' : failureOf(envelope).text
     })
-    expect(text).toMatch(/^(?:accepted$|The arguments could not be compared with the tool's schema: it takes more than 500 ms|Invalid arguments)/u)
+    expect(text).toMatch(
+      /^(?:accepted$|The arguments could not be compared with the tool's schema: it takes more than 500 ms|Invalid arguments)/u,
+    )
     // Measured: 11 ms; what holds the host takes half a second, and in Bun more.
     expect(held).toBeLessThan(400)
   })

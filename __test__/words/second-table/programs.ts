@@ -12,7 +12,7 @@ export const mcpRows: SecondRow[] = [
     steps: [call('Read', { path: 'README.md' })],
     ok: false,
     right: 'no such tool: an error of the protocol for a program, in the words of its SDK',
-    says: [/Tool Read not found/],
+    says: [/There is no tool Read\. Did you mean `read`\?/],
   },
   {
     id: 'M02',

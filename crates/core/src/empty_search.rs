@@ -68,7 +68,8 @@ impl AskedNames<'_> {
             return Ok(reason);
         }
         let glob = glob_like(self.pattern);
-        let wider = wider(self.pattern);
+        let inner = inner(self.pattern);
+        let wider: Vec<_> = inner.iter().cloned().chain(wider(self.pattern)).collect();
         let plain = |glob: &String| Way { glob: glob.clone(), any_case: false };
         let mut ways: Vec<Way> = glob.iter().chain(&wider).map(plain).collect();
         ways.push(Way { glob: self.pattern.to_owned(), any_case: true });
@@ -107,6 +108,9 @@ impl AskedNames<'_> {
                 let relative = path.strip_prefix(scope.start).unwrap_or(&path);
                 return NoName::OtherCase { glob: escaped(&relative.to_string_lossy()) };
             }
+            if inner.contains(&way.glob) {
+                return NoName::Outside { inside: Some(way.glob) };
+            }
             NoName::Wider { glob: way.glob, finds: (self.display)(&path) }
         }))
     }
@@ -126,6 +130,22 @@ impl AskedNames<'_> {
         let leads_out = pattern.starts_with('~') || pattern == ".." || pattern.starts_with("../");
         leads_out.then_some(NoName::Outside { inside: None })
     }
+}
+
+/// The ends of an absolute pattern, whose directories may be those of another machine.
+fn inner(pattern: &str) -> Vec<String> {
+    const MAX_DEPTH: usize = 8;
+    let Some(relative) = pattern.strip_prefix('/') else { return Vec::new() };
+    let mut all = Vec::new();
+    let mut rest = relative;
+    while let Some((first, end)) = rest.split_once('/') {
+        if all.len() == MAX_DEPTH || end.is_empty() || first.contains(['*', '?', '[', '{']) {
+            break;
+        }
+        all.push(end.to_owned());
+        rest = end;
+    }
+    all
 }
 
 /// Patterns that match more: at any depth, and a part of the name.
@@ -161,6 +181,8 @@ mod tests {
         assert_eq!(wider("app/page"), ["**/app/page", "app/*page*", "*page*"]);
         assert_eq!(wider("/src/*.ts"), ["**/src/*.ts"]);
         assert_eq!(wider("**/page"), ["**/*page*"]);
+        assert_eq!(inner("/repo/src/**/*.ts"), ["src/**/*.ts", "**/*.ts"]);
+        assert!(inner("src/*.ts").is_empty() && inner("/*").is_empty() && inner("/a/").is_empty());
         assert!(wider("!x").is_empty() && wider("/").is_empty());
     }
 }

@@ -9,13 +9,13 @@ use serde::Serialize;
 use toolwright_fs::{DirectoryGrant, FileLocation, FsError, Root};
 use toolwright_names::printable_path;
 pub use toolwright_search::{GrepOptions, Prints};
-use toolwright_search::{GrepRequest, GrepText, Hit, LineMatches, LineQuery, Parallelism};
+use toolwright_search::{GrepRequest, GrepText, Hit, LineMatches, LineQuery, Parallelism, Scope};
 
 use crate::empty_search::{AskedNames, named, notes};
 use crate::failure::{Unfinished, searches};
 use crate::session_search::{Search, SearchInput};
 use crate::voice::Door;
-use crate::voice::searches::empty::{self, Argument, at_door};
+use crate::voice::searches::empty::{self, Argument, NoLines, at_door};
 use crate::{rows, text, voice};
 
 /// A search below a root, whose result is a text as ripgrep prints it.
@@ -78,7 +78,19 @@ impl GrepInput<'_> {
             let GrepText { left_out, files_searched, .. } = &result;
             let display = |path: &Path| printable_path(path).into_owned();
             let named = named(&left_out.any, &display);
-            let text = empty::no_lines(pattern, *files_searched, &named, left_out.any.total);
+            let literal = literal_pattern(pattern).filter(|literal| {
+                let request = GrepRequest { pattern: literal, max_output_bytes: 1, ..request };
+                // A search that meets something says that there is something.
+                toolwright_search::grep(&request, &|path| root.open_listed(path))
+                    .is_ok_and(|found| found.matches > 0 || found.truncated)
+            });
+            let text = empty::no_lines(&NoLines {
+                pattern,
+                searched: *files_searched,
+                left_out: &named,
+                total: left_out.any.total,
+                literal: literal.as_deref(),
+            });
             at_door(&text, Door::Tools)
         });
         Ok(SearchText { text: text::within(result.text, limit_bytes), note })
@@ -197,14 +209,43 @@ impl SessionGrepOutput {
     }
 }
 
+/// What one target has.
+struct SearchedTarget {
+    lines: LineMatches,
+    /// Why no file was searched.
+    why: Option<String>,
+    /// Whether it has the pattern as plain text, and no match.
+    is_literal: bool,
+}
+
+/// The pattern that finds another one as plain text; `None` if they are the same.
+fn literal_pattern(pattern: &str) -> Option<String> {
+    let mut literal = String::with_capacity(pattern.len());
+    for letter in pattern.chars() {
+        if r"\.+*?()|[]{}^$".contains(letter) {
+            literal.push('\\');
+        }
+        literal.push(letter);
+    }
+    (literal.len() > pattern.len()).then_some(literal)
+}
+
 impl SessionGrepInput {
     /// Searches each target in turn.
     pub fn run(&self, cancel: &AtomicBool) -> Result<SessionGrepOutput, Unfinished> {
         let globs: Vec<&str> = self.glob.as_deref().into_iter().collect();
         let Self { search: SearchInput { pattern, .. }, case_insensitive, .. } = self;
         let query = LineQuery { pattern, globs: &globs, case_insensitive: *case_insensitive };
+        let literal = literal_pattern(pattern);
         let all = self.search.run("grep", cancel, |search, scope, open| {
             let lines = toolwright_search::find_lines(scope, &query, open)?;
+            let literal = literal.as_deref().filter(|_| lines.count == 0 && !lines.truncated);
+            let is_literal = literal.is_some_and(|pattern| {
+                let query = LineQuery { pattern, ..query };
+                let scope = Scope { max_results: 1, ..*scope };
+                toolwright_search::find_lines(&scope, &query, open)
+                    .is_ok_and(|lines| lines.count > 0)
+            });
             let asked = globs.first().filter(|_| lines.files_searched == 0);
             let why = asked.map(|pattern| {
                 let display = |path: &Path| search.display(path);
@@ -212,10 +253,10 @@ impl SessionGrepInput {
                 let asked = AskedNames { pattern, argument, root, display: &display };
                 asked.sentence(scope, &lines.left_out, open)
             });
-            Ok((lines, why.transpose()?))
+            Ok(SearchedTarget { lines, why: why.transpose()?, is_literal })
         })?;
-        let notes = self.notes(&all);
-        let all: Vec<_> = all.into_iter().map(|(search, (lines, _))| (search, lines)).collect();
+        let notes = self.notes(&all, literal.as_deref());
+        let all: Vec<_> = all.into_iter().map(|(search, one)| (search, one.lines)).collect();
         let mut output = self.output(&all)?;
         let is_cut = |one: &Match| one.column.is_some();
         if output.matches.iter().chain(output.last.iter().flatten()).any(is_cut) {
@@ -226,29 +267,34 @@ impl SessionGrepInput {
     }
 
     /// What the matches do not say: why there are none, or what was left out.
-    fn notes(&self, all: &[(Search<'_>, (LineMatches, Option<String>))]) -> Vec<String> {
+    fn notes(&self, all: &[(Search<'_>, SearchedTarget)], literal: Option<&str>) -> Vec<String> {
         let door = Door::Session;
-        if all.iter().any(|(_, (lines, _))| lines.count > 0) {
-            let of = |(search, (lines, _)): &(Search<'_>, (LineMatches, _))| {
-                notes(&lines.left_out, &|path| search.display(path), door)
+        if all.iter().any(|(_, one)| one.lines.count > 0) {
+            let of = |(search, one): &(Search<'_>, SearchedTarget)| {
+                notes(&one.lines.left_out, &|path| search.display(path), door)
             };
             return all.iter().flat_map(of).collect();
         }
         if all.is_empty() {
             return vec![at_door(empty::GIT, door)];
         }
-        if let Some(why) = all.iter().find_map(|(_, (_, why))| why.as_ref())
-            && all.iter().all(|(_, (lines, _))| lines.files_searched == 0)
+        if let Some(why) = all.iter().find_map(|(_, one)| one.why.as_ref())
+            && all.iter().all(|(_, one)| one.lines.files_searched == 0)
         {
             return vec![at_door(why, door)];
         }
-        let searched = all.iter().map(|(_, (lines, _))| lines.files_searched).sum();
-        let total = all.iter().map(|(_, (lines, _))| lines.left_out.any.total).sum();
-        let left_out = all.iter().flat_map(|(search, (lines, _))| {
-            named(&lines.left_out.any, &|path| search.display(path))
-        });
+        let left_out = all
+            .iter()
+            .flat_map(|(search, one)| named(&one.lines.left_out.any, &|path| search.display(path)));
         let left_out: Vec<_> = left_out.take(3).collect();
-        vec![at_door(&empty::no_lines(&self.search.pattern, searched, &left_out, total), door)]
+        let text = empty::no_lines(&NoLines {
+            pattern: &self.search.pattern,
+            searched: all.iter().map(|(_, one)| one.lines.files_searched).sum(),
+            left_out: &left_out,
+            total: all.iter().map(|(_, one)| one.lines.left_out.any.total).sum(),
+            literal: literal.filter(|_| all.iter().any(|(_, one)| one.is_literal)),
+        });
+        vec![at_door(&text, door)]
     }
 
     fn output(&self, all: &[(Search<'_>, LineMatches)]) -> Result<SessionGrepOutput, Unfinished> {

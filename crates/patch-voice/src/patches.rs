@@ -191,6 +191,12 @@ fn after_stale_context(stale: &Stale) -> Cow<'static, str> {
     if stale.spacing {
         return "Copy the line from the file with exactly its spaces and tabs.".into();
     }
+    if let Some((line, text)) = &stale.nearest {
+        return format!(
+            "Line {line} is like it: {text}. Read the file again there and make the patch from what it holds now, every context and removed line copied exactly."
+        )
+        .into();
+    }
     let line = stale.line.min(stale.lines).max(1);
     format!(
             "Read the file again around line {line} and make the patch from what it holds now, every context and removed line copied exactly."

@@ -6,7 +6,6 @@ use crate::error::PatchError;
 use crate::excerpt::excerpt;
 use crate::hunk::{Hunk, Patch};
 use crate::lines::Lines;
-use crate::replace;
 use crate::spacing::Spacing;
 
 /// Where the lines are that a patch names. They are looked up by their whole text, and without the
@@ -108,7 +107,7 @@ impl Missing<'_> {
     pub(crate) fn explain(&self, file: &Lines<'_>, hunk: &Hunk<'_>) -> PatchError {
         let above = self.below.map_or(0, |line| line + 1);
         let rest = file.raw(above..file.len());
-        let similar = replace::similar_lines(rest, self.anchor).into_iter().next();
+        let similar = crate::nearest::candidates(rest, self.anchor).into_iter().next();
         PatchError::AnchorMissing {
             hunk: hunk.number,
             patch_line: hunk.patch_line,

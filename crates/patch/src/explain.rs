@@ -5,6 +5,7 @@ use std::fmt;
 use crate::excerpt::{difference, excerpt, quoted};
 use crate::hunk::{BodyLine, Hunk, old_lines};
 use crate::lines::{Lines, reads_as};
+use crate::nearest::similar_line;
 use crate::numbered::without_number;
 use crate::spacing::Spacing;
 
@@ -35,6 +36,8 @@ pub struct Stale {
     pub spacing: bool,
     /// Whether the file has the expected line without the number that is in front of it.
     pub numbered: bool,
+    /// Another line of the file that is most like the expected one: its number from 1, and what it holds, in quotes.
+    pub nearest: Option<(usize, String)>,
     /// The file line at which the new lines of the hunk already are.
     pub done_at: Option<usize>,
 }
@@ -69,8 +72,13 @@ impl Stale {
         let has = |text: &str| {
             (0..file.len()).any(|at| file.get(at).is_some_and(|line| reads_as(line.text, text)))
         };
+        let decoded = (0..file.len()).filter_map(|at| Some(file.get(at)?.decoded()));
+        let nearest = similar_line(decoded, text)
+            .filter(|(nearest, _)| *nearest != line + 1)
+            .map(|(nearest, text)| (nearest, quoted(&text)));
         Self {
             hunk: hunk.number,
+            nearest,
             header: excerpt(hunk.header),
             line: line + 1,
             patch_line,

@@ -86,6 +86,7 @@ mod index;
 mod line_feeds;
 mod lines;
 mod lost_space;
+mod nearest;
 mod newline;
 mod numbered;
 mod parse;

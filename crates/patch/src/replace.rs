@@ -4,16 +4,13 @@
 //! template. In a file whose lines all end in CRLF, a line feed stands for that ending. So a text
 //! without carriage returns is found, and the new lines end in CRLF too.
 
-mod nearest;
 mod reading;
-
-pub(crate) use nearest::candidates as similar_lines;
 
 use std::borrow::Cow;
 use std::fmt;
 
+pub use crate::nearest::Candidate;
 use memchr::memmem::Finder;
-pub use nearest::Candidate;
 pub use reading::{Difference, Reading};
 use toolwright_encoding::{Declared, utf16};
 
@@ -176,7 +173,7 @@ fn replace_in(
         end = place + old_text.len();
     }
     let Some(first) = first else {
-        let candidates = nearest::candidates(original, old);
+        let candidates = crate::nearest::candidates(original, old);
         let reading = reading::reading(original, old);
         let made = if reading.is_some() { None } else { made_at(original, new_text) };
         return Err(ReplaceError::NotFound { candidates, reading, made });

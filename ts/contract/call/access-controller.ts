@@ -11,7 +11,7 @@ import { CallApproval, type ControlledCall } from './call-approval.js'
 import { type RequestedTarget, subjectsOf, exemptFreeSteps } from './call-target.js'
 import { acquireSlot } from './call-slots.js'
 import type { Judgement } from './judgement.js'
-import { withPathAdvice } from './path-advice.js'
+import { meantInWorkspace, type PathSurroundings, withPathAdvice } from './path-advice.js'
 import type { Scope } from './scope.js'
 import type { CallChanges } from './file-changes.js'
 import { textBefore } from './overwritten-text.js'
@@ -65,7 +65,7 @@ export class AccessController implements Disposable {
     const targets = tool.targets?.(args) ?? []
     if (targets.length > 0) this.#releaseSlot = await acquireSlot(signal)
     for (const target of targets) {
-      this.#targets.push({ ...(await this.#open(target)), approved: true })
+      this.#targets.push({ ...(await this.#openAsAsked(target)), approved: true })
       if (target.kind === 'file' && target.everywhere === true) await this.#openOtherRoots()
     }
   }
@@ -179,12 +179,12 @@ export class AccessController implements Disposable {
 
   async #openedOf({ opened, error, target }: RequestedTarget): Promise<OpenedTarget> {
     if (error === undefined) return opened as OpenedTarget
+    throw await withPathAdvice(error, this.#call.tool.id, target, this.#surroundings())
+  }
+
+  #surroundings(): PathSurroundings {
     const { roots, tools } = this.#scope.access
-    throw await withPathAdvice(error, this.#call.tool.id, target, {
-      roots,
-      hasTool: (id) => tools.has(id),
-      mayName: (path) => this.#mayRead(path),
-    })
+    return { roots, hasTool: (id) => tools.has(id), mayName: (path) => this.#mayRead(path) }
   }
 
   /** Whether a path exists and may be read without a prompt. */
@@ -203,12 +203,24 @@ export class AccessController implements Disposable {
   }
 
   async #authorize(target: CallTarget, signal?: AbortSignal): Promise<RequestedTarget> {
-    const requested = await this.#open(target)
+    const requested = await this.#openAsAsked(target)
     this.#targets.push(requested)
     requested.approvedByUser = await this.#approval.decideOn(requested, signal)
     this.#checkRunning()
     requested.approved = true
     return requested
+  }
+
+  /** Opens what the call asks for. A refusal names what an absolute path may have meant in the workspace. */
+  #openAsAsked(target: CallTarget): Promise<RequestedTarget> {
+    return this.#open(target).catch((error: unknown) => this.#refuseOutside(error, target))
+  }
+
+  async #refuseOutside(error: unknown, target: CallTarget): Promise<never> {
+    const { cause } = error as { cause?: unknown }
+    if (!('path' in target) || !ToolError.isInstance(cause) || !outOfScope.has(cause.code)) throw error
+    const meant = await meantInWorkspace(target.path, this.#surroundings())
+    throw meant === '' ? error : new ContractFailure('capability_refused', `${cause.message}${meant}`, { cause })
   }
 
   #checkRunning(): void {

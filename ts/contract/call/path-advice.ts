@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path'
 import { type ToolError, withHint } from '../../core/errors.js'
-import { entriesIn, isOfHome, type NearEntry, nearPath, NO_HOME } from '../../core/near-paths.js'
+import { entriesIn, innerPath, isOfHome, type NearEntry, nearPath, NO_HOME } from '../../core/near-paths.js'
 import type { CallTarget } from '../registry/contract-tool.js'
 import { escapeGlob } from '../permissions/prompt.js'
 import { ContractFailure } from '../registry/envelope.js'
@@ -31,6 +31,14 @@ async function adviceFor(error: ToolError, tool: string, target: CallTarget, aro
   if (error.code !== 'TOOL_FILE_NOT_FOUND') return undefined
   if (access === 'search') return searchAdvice(tool, path, around)
   return fileAdvice(path, access === 'edit' || access === 'remove', around)
+}
+
+/** What an absolute path outside of what is granted may have meant, as a sentence; empty if nothing. */
+export async function meantInWorkspace(path: string, { roots, mayName }: PathSurroundings): Promise<string> {
+  const [root] = roots
+  if (!path.startsWith('/') || root === undefined) return ''
+  const inner = await innerPath(root, path)
+  return inner === undefined || !(await mayName(join(root, inner))) ? '' : ` Did you mean \`${inner}\`?`
 }
 
 async function fileAdvice(path: string, isEdit: boolean, around: PathSurroundings): Promise<string> {

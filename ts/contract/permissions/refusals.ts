@@ -40,8 +40,8 @@ export function deniedUnattended(
   const needs = `Permission denied: ${what} needs the agreement of a user${by}`
   const text =
     why === undefined
-      ? `${needs}, and none is attached. Do what is allowed, and say what was not.`
-      : `${needs}, because it ${why}: run it without. No user is attached.`
+      ? `${needs}, and none is attached. Nothing was done. Do what is allowed, and say what was not.`
+      : `${needs}, because it ${why}: run it without. No user is attached, and nothing was done.`
   return new ContractFailure('permission_unattended', text)
 }
 

@@ -124,6 +124,8 @@ const plainName = (name: string): string => name.replace(/[^A-Za-z0-9]/gu, '').t
 
 /** Rewords a problem if the words of the validator do not say what to do. */
 function plainProblem({ habits, empty, unlikely }: ToolWords, tool: string, schema: JsonSchema, problem: string, args: unknown): string {
+  const [, whole] = /^\/: Instance type "(\w+)" is invalid\. Expected "object"$/u.exec(problem) ?? []
+  if (whole !== undefined) return wholeOf(whole, schema)
   const [, at = ''] = /^((?:\/[^/:]+)+): /u.exec(problem) ?? []
   const name = at.slice(1)
   const isPath = Object.hasOwn(habits, tool) && (name === 'path' || name === 'workdir')
@@ -137,6 +139,14 @@ function plainProblem({ habits, empty, unlikely }: ToolWords, tool: string, sche
   const [, given, expected] = /Instance type "(\w+)" is invalid\. Expected "(\w+)"$/u.exec(problem) ?? []
   const advice = expected === undefined ? undefined : adviceForType(given, expected, at, schema, args)
   return advice === undefined ? problem : `${problem}: give ${advice}`
+}
+
+/** The problem of arguments that are none. */
+function wholeOf(given: string, schema: JsonSchema): string {
+  const names = isNames(schema['required']) ? schema['required'] : Object.keys(recordOf(schema['properties']))
+  const has = names.length === 0 ? 'without arguments' : `with ${names.map((one) => `\`${one}\``).join(', ')}`
+  const what = given === 'array' ? 'a list' : given === 'string' ? 'a text' : given
+  return `the arguments are ${what}, and have to be an object ${has}`
 }
 
 function adviceForType(given: string | undefined, expected: string, at: string, schema: JsonSchema, args: unknown): string | undefined {

@@ -16,6 +16,7 @@ import {
   inputClosed,
   inputWaits,
   notFound,
+  nothingToWrite,
   ofEarlierOwner,
   processName,
   tableClosed,
@@ -221,6 +222,7 @@ export class ProcessTable implements AsyncDisposable {
     const { process_id, text = '', keys = [], close_input: closes = false, secret = false, wait_ms = WRITE_WAIT_MS } = input
     const entry = this.#find(process_id)
     const { id, command, process } = entry
+    if (text === '' && keys.length === 0 && !closes && process.end === undefined) throw nothingToWrite(id)
     const given = keyInput(process, text, keys)
     if (process.end !== undefined) throw this.#endedError(entry, process.end)
     if (entry.isInputClosed && given.text !== '') throw inputClosed(id, command)

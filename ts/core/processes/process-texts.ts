@@ -112,6 +112,20 @@ export function inputClosed(id: string, command: string): ToolError {
   })
 }
 
+export function nothingToWrite(id: string): ToolError {
+  return new ToolError({
+    code: 'INVALID_INPUT',
+    summary: 'There is nothing to write',
+    place: `There is nothing to write to ${id}`,
+    hint: 'Give `text`, `keys` or `close_input`; to read its output, use process_read.',
+    details: { processId: id },
+  })
+}
+
+/** Of a part of the output that is not there yet. */
+export const beyondOutput = (from: number, bytes: number): string =>
+  `There is nothing from ${from} on: the process has written ${bytes} bytes so far. Leave \`from\` out for what is new.`
+
 export function inputWaits(id: string, command: string): ToolError {
   return new ToolError({
     code: 'PROCESS_BUSY',

@@ -2,7 +2,7 @@
 import { outputPart, type OutputPart } from './output-part.js'
 import type { ProcessReport } from './process-report.js'
 import type { TableEntry } from './process-entry.js'
-import { leftBehindNote } from './process-texts.js'
+import { beyondOutput, leftBehindNote } from './process-texts.js'
 import { REPORT_BYTES } from './process-tools.js'
 import type { ProcessFacts } from './wait-for-news.js'
 
@@ -38,7 +38,8 @@ export async function reportOn(entry: TableEntry, facts: ProcessFacts, request: 
   if (facts.waitsForInput && end === undefined) report.waits_for_input = true
   if (end !== undefined) Object.assign(report, { exit_code: end.exitCode ?? null, signal: end.signal ?? null })
   const leftovers = end === undefined ? undefined : leftBehindNote(end)
-  const all = [...notes, ...(end?.notes ?? []), ...(leftovers === undefined ? [] : [leftovers])]
+  const beyond = from !== undefined && from > part.total ? [beyondOutput(from, part.total)] : []
+  const all = [...beyond, ...notes, ...(end?.notes ?? []), ...(leftovers === undefined ? [] : [leftovers])]
   if (all.length > 0) report.notes = all
   return report
 }

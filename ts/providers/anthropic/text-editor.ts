@@ -1,6 +1,8 @@
 /** `anthropic.tools.textEditor_*`: files of the root directory. The texts are those of Anthropic's own implementation. */
+import { isAbsolute, relative } from 'node:path'
 import type { ChangedText } from './changed-text.js'
 import { ToolError, withHint } from '../../core/errors.js'
+import { nearPath, realRoot } from '../../core/near-paths.js'
 import { invalid, string } from '../../core/options.js'
 import { boundedPath } from '../../core/text.js'
 import type { ToolCallOptions } from '../../journal/calls/call-record.js'
@@ -52,9 +54,18 @@ export function createTextEditor({ bound, maxCharacters }: ProviderSettings): Te
 const namingRoot =
   (rootDir: string) =>
   async (error: unknown): Promise<never> => {
+    if (ToolError.isInstance(error) && error.code === 'TOOL_FILE_NOT_FOUND') throw await withNear(error, rootDir)
     if (!ToolError.isInstance(error) || error.code !== 'TOOL_PATH_ESCAPE') throw error
     throw withHint(error, await escapeHint(error.hint, error.details['path'], rootDir))
   }
+
+/** The documented text, and the path that may have been meant. */
+async function withNear(error: ToolError, rootDir: string): Promise<ToolError> {
+  const { path } = error.details
+  const root = await realRoot(rootDir)
+  const near = typeof path === 'string' ? await nearPath(root, isAbsolute(path) ? relative(rootDir, path) : path) : undefined
+  return near === undefined ? error : refused('TOOL_FILE_NOT_FOUND', `${error.message} Did you mean \`${near}\`?`, { path })
+}
 
 /** The input without the texts of a change, which a record must not hold. */
 function recordedCommand(input: TextEditorInput): unknown {

@@ -10,7 +10,7 @@ import { withUnsentLine } from '../../core/processes/process-texts.js'
 import { type BuiltInContext, type CallableTool, defineBuiltIn } from '../../toolkit/define-tool.js'
 import { startLine } from '../../toolkit/tools/start-line.js'
 import { commandLine } from '../command/limits.js'
-import { refuseWithout } from '../argument-habits.js'
+import { knownNames, refuseWithout } from '../argument-habits.js'
 import type { ProviderSettings } from '../settings.js'
 import { cutOutput, outputBytes, sectionsOf } from './exec-output.js'
 
@@ -91,7 +91,7 @@ export function createCodexTools({ bound }: ProviderSettings): { tools: CodexToo
       ...shared,
       name: 'exec_command',
       description: 'Runs a command in a PTY, returning output or a session ID for ongoing interaction.',
-      schema: z.preprocess(withoutNulls, execSchema),
+      schema: z.preprocess(knownNames('exec_command', 'cmd', execSchema), execSchema),
       execute: (input: ExecCommandInput, call): Promise<string> => inWords(() => execCommand(withoutNulls(input), call, bound, table)),
     },
     bound,
@@ -101,7 +101,7 @@ export function createCodexTools({ bound }: ProviderSettings): { tools: CodexToo
       ...shared,
       name: 'write_stdin',
       description: 'Writes characters to an existing unified exec session and returns recent output.',
-      schema: z.preprocess(withoutNulls, stdinSchema),
+      schema: z.preprocess(knownNames('write_stdin', 'session_id', stdinSchema), stdinSchema),
       execute: (input: WriteStdinInput, { signal }): Promise<string> => inWords(() => writeStdin(withoutNulls(input), signal, table)),
     },
     bound,
@@ -204,7 +204,7 @@ function ofSession({ code, summary, details, cause }: ToolError, session: string
       : `The stdin of session ${session} is closed`,
     PROCESS_BUSY: `The command of session ${session} has not taken its earlier input yet`,
   }
-  const hint = hasEnded ? 'Start the command again with exec_command if it is still needed.' : hints[code]
+  const hint = hasEnded ? 'Start the command again with exec_command if it is still needed, with tty: true if it reads input.' : hints[code]
   return new ToolError({ code, summary, details, cause, place: place[code] ?? summary, hint: hint ?? '' })
 }
 

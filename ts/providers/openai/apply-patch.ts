@@ -1,9 +1,8 @@
 /** `openai.tools.applyPatch`: one file created, changed or deleted by a diff without line numbers. */
-import { realpath } from 'node:fs/promises'
 import { ToolError, withHint } from '../../core/errors.js'
 import { grantedRoot } from '../../core/grants.js'
 import { callLimited } from '../../core/native.js'
-import { nearPath } from '../../core/near-paths.js'
+import { meantInside, nearPath, realRoot } from '../../core/near-paths.js'
 import { invalid, oneOf, string } from '../../core/options.js'
 import { boundedPath } from '../../core/text.js'
 import type { ToolCallOptions } from '../../journal/calls/call-record.js'
@@ -55,10 +54,11 @@ export function createApplyPatch({ bound }: ProviderSettings): ApplyPatchFunctio
 /** The failure with a move that a model has here: it has no tool that writes a file. */
 async function guided(failure: unknown, isRemoval: boolean, rootDir: string): Promise<unknown> {
   if (!ToolError.isInstance(failure)) return failure
+  if (failure.code === 'TOOL_PATH_ESCAPE') return withHint(failure, `${failure.hint}${await meantInside(rootDir, failure.details['path'])}`)
   if (failure.code === 'TOOL_FILE_EXISTS')
     return withHint(failure, 'No file was changed. Change it with update_file, or name another path.')
   if (failure.code !== 'TOOL_FILE_NOT_FOUND') return failure
-  const near = await nearPath(await realpath(rootDir), String(failure.details['path']), 'file')
+  const near = await nearPath(await realRoot(rootDir), String(failure.details['path']), 'file')
   const meant = near === undefined ? '' : ` Did you mean \`${near}\`?`
   return withHint(
     failure,
@@ -81,7 +81,10 @@ async function applyOperation(operation: ApplyPatchOperation, call: BuiltInConte
   oneOf('create_file', 'update_file', 'delete_file')(type, 'operation.type')
   const plan = callPlan(call)
   const path = boundedPath(string(operation.path, 'operation.path'))
-  const diff = 'diff' in operation ? string(operation.diff, 'operation.diff') : ''
+  const given = 'diff' in operation ? operation.diff : undefined
+  if (given === undefined && (type === 'create_file' || (type === 'update_file' && operation.moveTo === undefined)))
+    throw invalid(`operation.diff is missing: ${type} takes it as a text.`)
+  const diff = given === undefined ? '' : string(given, 'operation.diff')
   const moveTo = type === 'update_file' && operation.moveTo !== undefined ? string(operation.moveTo, 'operation.moveTo') : undefined
   const { summary } = await callLimited(plan.changeLimits(`apply_patch ${path}`), (addon, cancel) => {
     const root = grantedRoot(addon, plan)

@@ -71,8 +71,9 @@ async function runCommands(
   const limit = outputLimit(maxOutputLength)
   const timeoutMs = timeoutOf(asked, call.settings, settings.maxTimeoutMs)
   const lines = commands.map((command, index) => commandLine(command, `commands[${index}]`))
-  for (const line of lines) {
-    output.push(await runCommand(line, { timeoutMs, asked: asked ?? undefined, limit }, call, settings))
+  for (const [index, line] of lines.entries()) {
+    const before = lines[index - 1]
+    output.push(await runCommand(line, { timeoutMs, asked: asked ?? undefined, limit, before }, call, settings))
     call.partialOutput = { output: { output } }
   }
   return { output, ...(limit !== undefined && { maxOutputLength: limit }) }
@@ -80,14 +81,19 @@ async function runCommands(
 
 async function runCommand(
   line: string,
-  { timeoutMs, asked, limit }: { timeoutMs: number; asked: number | undefined; limit: number | undefined },
+  {
+    timeoutMs,
+    asked,
+    limit,
+    before,
+  }: { timeoutMs: number; asked: number | undefined; limit: number | undefined; before: string | undefined },
   call: BuiltInContext,
   { bound }: ProviderSettings,
 ): Promise<ShellCommandOutput> {
   try {
     const { cmd, args } = shellFor(line, call)
     const ended = await captureCommand({ cmd, args, judged: ['-c', line], cwd: '.', timeoutMs }, call, bound)
-    const stderr = stderrWithNotes(ended.stderr, captureNotes(ended, asked))
+    const stderr = stderrWithNotes(ended.stderr, [apart(line, before, exitCodeOf(ended)), ...captureNotes(ended, asked)])
     const outcome: ShellOutcome = ended.timedOut ? { type: 'timeout' } : { type: 'exit', exitCode: exitCodeOf(ended) }
     return { ...limitTogether(ended.stdout, stderr, Math.min(limit ?? Infinity, call.settings.maxOutputBytes)), outcome }
   } catch (error) {
@@ -96,6 +102,12 @@ async function runCommand(
     const stderr = failureText(error)
     return { ...limitTogether('', stderr, limit ?? stderr.length), outcome: { type: 'exit', exitCode: NOT_RUN } }
   }
+}
+
+/** Of an option that was given as a command line of its own. */
+function apart(line: string, before: string | undefined, exitCode: number): string | undefined {
+  if (exitCode !== 127 || before === undefined || !/^-\S/u.test(line)) return undefined
+  return `Each of the commands is one command line: "${before} ${line}" is one.`
 }
 
 function checkedAction(action: unknown): ShellAction {

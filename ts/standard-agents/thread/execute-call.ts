@@ -78,6 +78,7 @@ async function execute(running: RunningCall, signal: AbortSignal): Promise<Stage
     const executed = executeTool({
       name,
       tool: findTool(parts, name),
+      names: () => Object.keys(parts.tools()),
       argumentsJson,
       tenvs: parts.tenvs,
       stateWith: (tenvs) => {

@@ -1,6 +1,7 @@
 import type { core } from 'zod/v4'
 import en from 'zod/v4/locales/en.js'
 import { ArgumentProblem, jsonCopy } from '../../core/argument-copy.js'
+import { meantTool } from '../../core/text.js'
 import type { ThreadState } from '../thread/thread-state.js'
 import type { AnyTool } from './tool-definition.js'
 import { failure, thrownResult, toToolResult, type ToolResult } from './tool-result.js'
@@ -10,6 +11,8 @@ export interface Execution {
   name: string
   /** Undefined when no tool has the name. */
   tool: AnyTool | undefined
+  /** The names of all tools. */
+  names(): readonly string[]
   argumentsJson: string
   /** Makes the state for the tool, with the thread's variables as its schema returns them. */
   stateWith(tenvs: Record<string, unknown> | undefined): ThreadState
@@ -20,8 +23,11 @@ export interface Execution {
 /**
  * Executes a tool: arguments, then variables, then `execute`. It never throws; a failure is the result.
  */
-export async function executeTool({ name, tool, argumentsJson, stateWith, tenvs }: Execution): Promise<ToolResult> {
-  if (tool === undefined) return failure(`Tool not found: ${name}`)
+export async function executeTool({ name, tool, names, argumentsJson, stateWith, tenvs }: Execution): Promise<ToolResult> {
+  if (tool === undefined) {
+    const near = meantTool(name, names())
+    return failure(`Tool not found: ${name}${near === undefined ? '' : `. Did you mean ${near}?`}`)
+  }
   if (tool.executionMode === 'provider') {
     const advice = 'should be handled by the LLM provider, not executed locally. This may indicate a provider configuration issue.'
     return failure(`Tool "${name}" is a provider-executed tool and ${advice}`)

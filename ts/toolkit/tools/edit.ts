@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ToolError, withHint } from '../../core/errors.js'
 import { grantedRoot } from '../../core/grants.js'
 import { callLimited } from '../../core/native.js'
 import { recordedChange } from '../../journal/calls/recorded-values.js'
@@ -41,8 +42,11 @@ export function createEditTool(bound: BoundToolOptions, description: string, too
         else {
           const noted = { toolCallId: call.toolCallId, tool: 'edit', subject: input.path } as const
           toolkit.notes.set(noted, {})
+          const cells = toolkit.documents && isNotebook(input.path)
           const { result, note } = await changeWithProblems(toolkit.languageServers, bound, [input.path], call, () =>
-            editFile(input, call, { byContent: true, cells: toolkit.documents && isNotebook(input.path) }).catch(guideModel('edit', call)),
+            editFile(input, call, { byContent: true, cells })
+              .catch(guideModel('edit', call))
+              .catch(cells ? ofCells(input.patch) : passed),
           )
           toolkit.notes.set(noted, { text: joinedNotes(result, note) })
         }
@@ -69,6 +73,21 @@ export async function editFileTool(path: string, patch: string): Promise<'ok'> {
   await editFile({ path, patch }, directCall('write'), {})
   return 'ok'
 }
+
+function passed(error: unknown): never {
+  throw error
+}
+
+/** A line of the JSON of a notebook, in a patch. */
+const jsonLine = /^[-+ ]\s*(?:"(?:cell_type|source|metadata|outputs|cells|execution_count)":|"(?:[^"\\]|\\.)*\\n",?$)/mu
+
+/** Of a patch of the JSON of a notebook, which fits no cells. */
+const ofCells =
+  (patch: string) =>
+  (error: unknown): never => {
+    if (!ToolError.isInstance(error) || error.code !== 'TOOL_PATCH_FAILED' || !jsonLine.test(patch)) throw error
+    throw withHint(error, 'The patch is of the JSON of the notebook: make it of the cells, in the form in which read shows them.')
+  }
 
 /** How a patch is taken. */
 interface PatchHow {

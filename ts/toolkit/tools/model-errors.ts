@@ -1,7 +1,6 @@
-import { realpath } from 'node:fs/promises'
 import { isAbsolute, relative } from 'node:path'
 import { ToolError, withHint } from '../../core/errors.js'
-import { entriesIn, innerPath, isOfHome, nearPath, NO_HOME } from '../../core/near-paths.js'
+import { entriesIn, isOfHome, isThere, meantInside, nearPath, NO_HOME, realRoot } from '../../core/near-paths.js'
 import { programName, shells } from '../../core/network-guard/programs.js'
 import type { BuiltInContext } from '../define-tool.js'
 import type { ToolName } from './descriptions.js'
@@ -30,10 +29,11 @@ async function moveAfter({ code, hint, details }: ToolError, tool: ToolName, roo
     return 'Read a part of it with offset and limit, which count lines, or search it with grep.'
   }
   const { path, kind } = details
+  if (code === 'TOOL_GREP_FAILED' && tool === 'grep' && typeof path === 'string') return missingStart(path, rootDir)
   const isMissing = code === 'TOOL_FILE_NOT_FOUND' && (tool === 'read' || tool === 'edit' || tool === 'apply_patch')
   const isDirectory = code === 'TOOL_NOT_A_FILE' && kind === 'a directory'
   if (typeof path !== 'string' || !(isMissing || isDirectory)) return undefined
-  const root = await realpath(rootDir).catch(() => rootDir)
+  const root = await realRoot(rootDir)
   const below = isAbsolute(path) ? relative(rootDir, path) : path
   if (isMissing) return missingFile(tool, root, below)
   const next = await directory(root, below)
@@ -42,19 +42,55 @@ async function moveAfter({ code, hint, details }: ToolError, tool: ToolName, roo
 
 /** After a path that leads out of the root: it is named, and what may have been meant in it. */
 export async function escapeHint(hint: string, path: unknown, rootDir: string): Promise<string> {
-  const root = await realpath(rootDir).catch(() => rootDir)
-  const near = typeof path === 'string' && path.startsWith('/') ? await innerPath(root, path) : undefined
-  const meant = near === undefined ? '' : ` Did you mean \`${near}\`?`
-  return `${hint} The root directory is \`${rootDir}\`.${meant}`
+  return `${hint} The root directory is \`${rootDir}\`.${await meantInside(rootDir, path)}`
 }
+
+/** Rejects with the error of a start, in the words of its argument for the directory. */
+export const guideWorkdir =
+  (workdir: string | undefined, { settings: { rootDir } }: BuiltInContext) =>
+  async (error: unknown): Promise<never> => {
+    const isMissing = ToolError.isInstance(error) && (error.code === 'TOOL_FILE_NOT_FOUND' || error.code === 'TOOL_NOT_A_DIRECTORY')
+    if (!isMissing || workdir === undefined) throw error
+    const root = await realRoot(rootDir)
+    const near = await nearPath(root, isAbsolute(workdir) ? relative(rootDir, workdir) : workdir, 'directory')
+    throw withHint(
+      error,
+      `${near === undefined ? 'Check `workdir`' : `Did you mean \`${near}\`? Correct \`workdir\``}, or leave it out to run in the root directory.`,
+    )
+  }
+
+/** After a search whose start is not there. */
+async function missingStart(path: string, rootDir: string): Promise<string | undefined> {
+  const root = await realRoot(rootDir)
+  const parts = path.split(/[\s,]+/u).filter((part) => part !== '')
+  const there = await Promise.all(parts.map((part) => isThere(root, part)))
+  if (parts.length > 1 && parts.length <= MAX_NAMED && there.every(Boolean)) {
+    const named = parts.map((part) => `\`${part}\``).join(' and ')
+    return `The path is one file or directory: search ${named} in a call each, or leave it out to search everything.`
+  }
+  const near = await nearPath(root, isAbsolute(path) ? relative(rootDir, path) : path)
+  return near === undefined ? undefined : `Did you mean \`${near}\`? Leave the path out to search everything.`
+}
+
+/** A web address, or the address of another kind. */
+const address = /^(?!file:)[a-z][a-z\d+.-]*:\/\//iu
+
+/** A path with the number of a line at its end. */
+const withLine = /(?<=.)(?:#L|:)\d+(?:[-:,]L?\d+)*$/u
 
 async function missingFile(tool: ToolName, root: string, path: string): Promise<string> {
   const near = await nearPath(root, path, 'file')
   const create = tool === 'read' ? '' : ` To create a file, use ${tool === 'edit' ? 'write' : '*** Add File'}.`
   const begin = tool === 'apply_patch' ? 'No file was changed. ' : ''
-  if (near !== undefined) return `${begin}Did you mean \`${near}\`?${create}`
+  if (address.test(path)) {
+    const meant = near === undefined ? '' : ` If a file below the root is meant, give its path: \`${near}\`.`
+    return `${begin}This is an address, and ${tool} takes the path of a file.${meant}`
+  }
+  if (near !== undefined) {
+    const line = tool === 'read' && withLine.test(path) ? ' A line is given as `offset`, not in the path.' : ''
+    return `${begin}Did you mean \`${near}\`?${line}${create}`
+  }
   if (isOfHome(path)) return `${begin}${NO_HOME} Give a path below the root directory.${create}`
-  if (/^[a-z][a-z\d+.-]*:\/\//iu.test(path)) return `${begin}This is an address, and ${tool} takes the path of a file.`
   if (/[*?]/u.test(path)) return `${begin}This is a pattern: the tool glob lists the files that it names.`
   return `${begin}Check the path; list a directory with bash (cmd "ls").${create}`
 }
@@ -70,7 +106,7 @@ async function directory(root: string, path: string): Promise<string> {
 const operator = /^(?:\|\|?|&&?|;|<|\d?>>?(?:&\d)?|&>>?)$|^(?:\d?>>?|&>>?|<)[\w./-]+$|^<<[<-]?["']?\w+["']?$/u
 
 /** Texts that a shell replaces: variables, commands, the home directory. */
-const expansion = /^(?:\$\w+|\$\{\w+\}|\$\(.*\)|`.*`|~\/.*|~)$/su
+const expansion = /^(?:(?:\$\w+|\$\{\w+\})(?:\/.*)?|\$\(.*\)|`.*`|~\/.*|~)$/su
 
 /** A text in quotes, which a shell removes. Programs that take a program text, such as `node -e`, may well be meant to have them. */
 const quotes = /^(["'])[^"']+\1$/u

@@ -12,6 +12,7 @@ import { processHabits } from '../../core/argument-words/process-habits.js'
 import { formFindings } from '../../core/argument-words/schema-findings.js'
 import { type BuiltInContext, type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
+import { guideWorkdir } from './model-errors.js'
 import { shellFor, startLine } from './start-line.js'
 import type { ToolProcesses } from './tool-processes.js'
 
@@ -55,7 +56,7 @@ export function createProcessTools(
     process_start: define('process_start', true, ({ command, workdir, terminal = false, wait_ms: waitMs }, call) => {
       const line = { command, workdir, input: terminal ? ('terminal' as const) : ('pipe' as const) }
       return traceStep('command', { program: programName(shellFor(command, call).cmd) }, () =>
-        table.start({ ...startLine(line, call, bound), waitMs }),
+        table.start({ ...startLine(line, call, bound), waitMs }).catch(guideWorkdir(workdir, call)),
       )
     }),
     process_read: define('process_read', false, (args, { signal }) => table.read(args, signal)),

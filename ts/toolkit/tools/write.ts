@@ -49,7 +49,7 @@ export function createWriteTool(bound: BoundToolOptions, description: string, to
           const { result, note } = await changeWithProblems(toolkit.languageServers, bound, [input.path], call, () =>
             writeFile(input, call, true).catch(guideModel('write', call)),
           )
-          toolkit.notes.set(noted, { text: joinedNotes(result, note) })
+          toolkit.notes.set(noted, { text: joinedNotes(fenceNote(input), joinedNotes(result, note)) })
         }
         return 'ok'
       },
@@ -61,6 +61,15 @@ export function createWriteTool(bound: BoundToolOptions, description: string, to
     },
     bound,
   )
+}
+
+/** Files that may well be a code block alone. */
+const prose = /\.(?:md|mdx|markdown|rst|txt|adoc)$/iu
+
+/** Of a content that is a code block, as models quote files in their answers. */
+function fenceNote({ path, content }: WriteInput): string | undefined {
+  if (prose.test(path) || !/^\s*(```+|~~~+)[^\n`]*\n[\s\S]*\n?\1\s*$/u.test(content)) return undefined
+  return '(The file begins and ends with a code fence (```), which is a part of it now: write it again without, if it is none.)'
 }
 
 /**

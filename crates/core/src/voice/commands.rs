@@ -134,6 +134,12 @@ fn not_found(name: &str) -> &'static str {
     if is_assignment(name) {
         return "This sets a variable, which no program does: use `env` as cmd, with this as the first of args and the program behind it.";
     }
+    if matches!(name, "read_file" | "view_file" | "open_file") {
+        return "This is no program: if you have a tool of that name, or `read`, call it as a tool.";
+    }
+    if matches!(name, "write_file" | "create_file") {
+        return "This is no program: if you have a tool of that name, or `write`, call it as a tool.";
+    }
     if is_tool(name) || matches!(name, "read" | "write") {
         return "This is no program: if you have a tool of that name, call it as a tool.";
     }

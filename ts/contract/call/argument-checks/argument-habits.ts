@@ -121,6 +121,13 @@ const habits: Readonly<Record<string, Habits>> = {
     ...all('description title', 'Leave it out: the agent reads `prompt` alone.'),
     ...all('model tools isolation', 'The agent is set up by the host: leave it out.'),
   },
+  lsp: {
+    ...all('file file_path filePath uri', 'path'),
+    ...all('name identifier query', 'symbol'),
+    ...all('new_name newName', 'lsp changes nothing: references finds the places, and edit changes them.'),
+    ...all('column character position', 'The place is `line` and the text of the `symbol`: leave it out.'),
+    ...all('operation command method kind', 'action'),
+  },
   ...processHabits,
   tool_search: {
     ...all('q search keywords text', 'query'),

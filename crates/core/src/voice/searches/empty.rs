@@ -109,13 +109,34 @@ pub fn at_door(sentence: &str, door: Door) -> String {
     }
 }
 
+/// A search for lines without a match.
+#[derive(Debug, Clone, Copy)]
+pub struct NoLines<'a> {
+    /// The regular expression.
+    pub pattern: &'a str,
+    /// How many files were searched.
+    pub searched: u64,
+    /// Some of what was not searched.
+    pub left_out: &'a [Named],
+    /// How much was not searched.
+    pub total: u64,
+    /// The pattern for the same text without special characters, if that is somewhere.
+    pub literal: Option<&'a str>,
+}
+
 /// After a search for lines without a match, in files that were searched.
 #[must_use]
-pub fn no_lines(pattern: &str, searched: u64, left_out: &[Named], total: u64) -> String {
+pub fn no_lines(search: &NoLines<'_>) -> String {
+    let NoLines { pattern, searched, left_out, total, literal } = *search;
+    if let Some(literal) = literal {
+        return format!(
+            "no matches: some characters of the pattern are special, and as plain text it is there; to search for the text, escape them: `{literal}`"
+        );
+    }
     if let Some(flag) = flag(pattern) {
         let advice = match flag {
             "-i" | "--ignore-case" => "to ignore case, begin it with (?i)",
-            _ => "leave it out",
+            _ => "leave it out, and quotes around the rest; give a file or directory as `path`",
         };
         return format!(
             "no matches: `{flag}` was searched for as text, since the pattern takes no flags; {advice}"

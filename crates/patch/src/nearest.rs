@@ -1,5 +1,6 @@
 //! Finds lines of a file that are similar to a text which is not in it.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// The most lines that are shown.
@@ -81,6 +82,20 @@ fn aligned(lines: &[&str], old: &[&str], anchor: usize) -> Vec<Candidate> {
             })
         })
         .collect()
+}
+
+/// The line of a file that is most similar to one that is not in it: its number from one, and its text.
+pub(crate) fn similar_line<'t>(
+    lines: impl Iterator<Item = Cow<'t, str>>,
+    line: &str,
+) -> Option<(usize, String)> {
+    if line.trim().is_empty() {
+        return None;
+    }
+    let texts: Vec<_> = lines.take(MAX_LINES).collect();
+    let lines: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
+    let Candidate { line, text, .. } = similar(&lines, line).into_iter().next()?;
+    Some((line, text))
 }
 
 /// The lines that share the most pairs of characters with `best`.
