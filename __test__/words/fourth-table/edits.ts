@@ -1,0 +1,161 @@
+// Mistakes with `edit` of `createTools`, which takes a unified diff of one file.
+import type { SecondRow } from '../second-table/row.ts'
+import { call, row } from '../third-table/row.ts'
+
+const edit = (path: string, patch: unknown) => call('edit', { path, patch })
+
+export const editRows: SecondRow[] = [
+  row(
+    'F4E01',
+    'search and replace blocks',
+    edit('README.md', '<<<<<<< SEARCH\nWeighs parcels.\n=======\nWeighs mail.\n>>>>>>> REPLACE\n'),
+    false,
+    'Blocks of search and replace are no patch: a unified diff has @@ and lines with - and +.',
+    /diff|@@|hunk/i,
+    /SEARCH|block|conflict|@@|hunk|unified/i,
+  ),
+  row(
+    'F4E02',
+    'argument of another vendor',
+    call('edit', {
+      target_file: 'src/pairs.ts',
+      instructions: 'Return 1.',
+      code_edit: '// ... existing code ...\n  return 1\n// ... existing code ...\n',
+    }),
+    false,
+    'The arguments are called path and patch, and patch is a unified diff.',
+    /\bpatch\b|\bpath\b/,
+  ),
+  row(
+    'F4E03',
+    'line numbers',
+    edit(
+      'src/index.ts',
+      '@@ -5,2 +5,2 @@\n 5: \tconst weight = totalWeight(order.items)\n-6:   return weight * 3\n+6:   return weight * 4\n',
+    ),
+    false,
+    'The lines have the numbers of a listing, which are not in the file.',
+    /line numbers?|\bnumbers\b|numbered|(?:its|a|the) (?:line )?number\b/i,
+  ),
+  row(
+    'F4E04',
+    'spaces for tabs',
+    edit(
+      'src/weights.ts',
+      '@@ -6,4 +6,4 @@\n export function totalWeight(items: Item[]): number {\n-    let sum = 0\n+    let sum = 1\n     for (const item of items) {\n         sum += item.grams\n',
+    ),
+    'either',
+    'The file is indented by tabs and the patch by spaces: it was shifted, or it does not fit for that reason.',
+    /tabs?|indent|white ?space|spaces?/i,
+  ),
+  row(
+    'F4E05',
+    'entities',
+    edit(
+      'server.js',
+      "@@ -3,2 +3,2 @@\n   .createServer((_, response) =&gt; response.end('ok'))\n-  .listen(port, '127.0.0.1', () =&gt; console.log('listening'))\n+  .listen(port, '127.0.0.1', () =&gt; console.log('ready'))\n",
+    ),
+    'either',
+    'The patch has entities of HTML for its characters: it was read as if it had the characters, or it does not fit for that reason.',
+    /entit|html|escap|as characters/i,
+  ),
+  row(
+    'F4E06',
+    'escaped line breaks',
+    edit('README.md', '--- a/README.md\\n+++ b/README.md\\n@@ -3 +3 @@\\n-Weighs parcels.\\n+Weighs mail.\\n'),
+    'either',
+    'The patch is one line with \\n as two characters: send line breaks (or it was read as meant).',
+    /line breaks?|newline|two characters|one line|single line|^ok/i,
+  ),
+  row(
+    'F4E07',
+    'diff of another file',
+    edit(
+      'src/pairs.ts',
+      '--- a/src/index.ts\n+++ b/src/index.ts\n@@ -5,2 +5,2 @@\n   const weight = totalWeight(order.items)\n-  return weight * 3\n+  return weight * 4\n',
+    ),
+    false,
+    'The patch is of src/index.ts, and path says src/pairs.ts.',
+    /src\/index\.ts/,
+    /src\/pairs\.ts/,
+  ),
+  row(
+    'F4E08',
+    'already done',
+    edit('README.md', '@@ -3 +3 @@\n-Weighs letters.\n+Weighs parcels.\n'),
+    false,
+    'Line 3 is what the patch wants to make it: the change has been made already.',
+    /already|line 3[^]*Weighs parcels\.|is `?"?Weighs parcels\./i,
+  ),
+  row(
+    'F4E09',
+    'new file by a diff',
+    edit('src/extra.ts', '--- /dev/null\n+++ b/src/extra.ts\n@@ -0,0 +1 @@\n+export {}\n'),
+    false,
+    'There is no src/extra.ts; edit changes files that exist, and write makes one.',
+    /not found|no such|no file|there is no|does not exist|creates? no|cannot create|does not create/i,
+    /\bwrite\b|apply_patch/,
+  ),
+  row(
+    'F4E10',
+    'several files in one diff',
+    edit(
+      'README.md',
+      '--- a/README.md\n+++ b/README.md\n@@ -3 +3 @@\n-Weighs parcels.\n+Weighs mail.\n--- a/docs/guide.md\n+++ b/docs/guide.md\n@@ -1 +1 @@\n-# Guide\n+# Manual\n',
+    ),
+    false,
+    'The patch changes two files, and edit takes one: apply_patch takes several.',
+    /one file|several|two|more than one|another|second|docs\/guide\.md/i,
+    /apply_patch|each|one file|separate|only/i,
+  ),
+  row(
+    'F4E11',
+    'list as patch',
+    edit('package.json', [{ op: 'replace', path: '/version', value: '2.2.0' }]),
+    false,
+    'patch is a text: a unified diff, and no list of operations.',
+    /\bpatch\b/,
+    /text|string|diff/i,
+  ),
+  row(
+    'F4E12',
+    'stale read',
+    [
+      call('read', { path: 'src/pairs.ts' }),
+      { put: 'src/pairs.ts', text: 'export function first() {\n  return zero()\n}\n' },
+      edit('src/pairs.ts', '@@ -1,3 +1,3 @@\n export function first() {\n-  return null\n+  return 1\n }\n'),
+    ],
+    false,
+    'The file is another one since it was read: line 2 is now return zero().',
+    /zero\(\)/,
+    /chang|fit|differ|should be|expected|found|another|now/i,
+  ),
+  row(
+    'F4E13',
+    'nothing changes',
+    edit('README.md', '@@ -1,3 +1,3 @@\n # Parcel\n \n Weighs parcels.\n'),
+    'either',
+    'The patch has context alone and changes nothing.',
+    /nothing|no change|neither|context (?:alone|only)|adds|removes|no (?:added|removed)|unchanged/i,
+  ),
+  row(
+    'F4E14',
+    'empty file',
+    edit('data/empty.json', '@@ -1 +1 @@\n-{}\n+{ "a": 1 }\n'),
+    false,
+    'The file is empty, so there is no line to remove.',
+    /empty|no lines?|0 lines|ends?/i,
+  ),
+  row(
+    'F4E15',
+    'elided lines',
+    edit(
+      'src/index.ts',
+      '@@\n export function quote(order: Order): number {\n ...\n-  return `parcel ${order.id}`\n+  return `box ${order.id}`\n',
+    ),
+    false,
+    'Dots do not stand for lines: every context line has to be one of the file.',
+    /\.\.\.|dots|ellipsis|left out/i,
+    /line|context|fit|stand|should be/i,
+  ),
+]

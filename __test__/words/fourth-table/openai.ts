@@ -1,0 +1,183 @@
+// Mistakes with the tools that OpenAI defines, and with those of Codex.
+import type { SecondRow } from '../second-table/row.ts'
+import { call, row } from '../third-table/row.ts'
+
+const shell = (commands: unknown, more: object = {}) => call('shell', { action: { commands, ...more } })
+const local = (command: unknown, more: object = {}) => call('local_shell', { action: { type: 'exec', command, ...more } })
+const patch = (operation: unknown) => call('apply_patch', { callId: 'c', operation })
+const exec = (cmd: unknown, more: object = {}) => call('exec_command', { cmd, ...more })
+const type = (session_id: unknown, chars: string, more: object = {}) => call('write_stdin', { session_id, chars, ...more })
+
+export const openaiRows: SecondRow[] = [
+  row(
+    'F4O01',
+    'text for a list',
+    shell('ls -la'),
+    'either',
+    'commands is a list of lines (or the text was taken as one line).',
+    /commands|README\.md/,
+    /list|array|README\.md/i,
+  ),
+  row(
+    'F4O02',
+    'directory of another command',
+    shell(['cd src', 'pwd']),
+    'either',
+    'Each line has a shell of its own, so cd holds for its line alone.',
+    /own shell|shell of its own|(?:each|every) (?:command|line)|&&|alone|next|same line/i,
+  ),
+  row(
+    'F4O03',
+    'wrong unit',
+    shell(['sleep 5'], { timeoutMs: 5 }),
+    'either',
+    'The command was stopped after 5 milliseconds: the timeout counts milliseconds.',
+    /timeout|timed out/i,
+    /millisecond|\bms\b|5,?000/i,
+  ),
+  row(
+    'F4O04',
+    'patch in a shell',
+    shell(["apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: src/nope.ts\n@@\n-a\n+b\n*** End Patch\nEOF"]),
+    'either',
+    'There is no src/nope.ts, so nothing was changed.',
+    /src\/nope\.ts|apply_patch/,
+    /not found|no such|no file|there is no|does not exist/i,
+  ),
+  row(
+    'F4O05',
+    'command line as a program',
+    local(['ls src | head -2']),
+    'either',
+    'The first of command is one program, and no shell reads it: bash with -c does.',
+    /no such program|not found|shell|cannot run|one program/i,
+    /\bsh\b|\bbash\b|-c\b|each|arguments?/,
+  ),
+  row(
+    'F4O06',
+    'another user',
+    local(['ls'], { user: 'root' }),
+    'either',
+    'Commands run as this user alone: leave user out.',
+    /\buser\b/i,
+    /refus|leave|not|only|cannot|without|alone/i,
+  ),
+  row(
+    'F4O07',
+    'builtin of a shell',
+    local(['cd', 'src']),
+    'either',
+    'cd is part of a shell, and would end with it: give a working directory, or a line for a shell.',
+    /\bcd\b/,
+    /no such program|not found|shell|built-?in|working|each|next/i,
+  ),
+  row(
+    'F4O08',
+    'envelope in a diff',
+    patch({
+      type: 'update_file',
+      path: 'README.md',
+      diff: '*** Begin Patch\n*** Update File: README.md\n@@\n-Weighs parcels.\n+Weighs mail.\n*** End Patch\n',
+    }),
+    'either',
+    'diff has no envelope around it (or it was read as meant).',
+    /Begin Patch|completed|envelope|\*\*\*/i,
+  ),
+  row(
+    'F4O09',
+    'unknown operation',
+    patch({ type: 'move_file', path: 'src/pairs.ts', new_path: 'src/couples.ts' }),
+    false,
+    'There is no move_file: create_file, update_file and delete_file are.',
+    /create_file|update_file|delete_file/,
+  ),
+  row(
+    'F4O10',
+    'file exists',
+    patch({ type: 'create_file', path: 'README.md', diff: '+# Parcel 2\n' }),
+    false,
+    'README.md is there: update_file changes it.',
+    /exist|is there|already/i,
+    /updat|delet|another|other path/i,
+  ),
+  row(
+    'F4O11',
+    'json in a text',
+    patch('{"type":"delete_file","path":"docs/guide.md"}'),
+    'either',
+    'operation is an object and no text (or it was read as meant).',
+    /operation|completed/,
+    /object|json|type|completed/i,
+  ),
+]
+
+export const codexRows: SecondRow[] = [
+  row(
+    'F4V01',
+    'argument of another tool',
+    call('exec_command', { command: ['bash', '-lc', 'ls'] }),
+    false,
+    'command is called cmd, one line of text.',
+    /\bcommand\b/,
+    /\bcmd\b/,
+  ),
+  row(
+    'F4V02',
+    'unknown process',
+    type(424_242, ''),
+    'either',
+    'No session has that number: exec_command starts one.',
+    /\bno\b|unknown|not found|ended|not a/i,
+  ),
+  row(
+    'F4V03',
+    'ended process',
+    [exec('node wizard.js', { tty: true }), type(1, 'box\n'), type(1, 'y\n')],
+    'either',
+    'The session has ended with its command.',
+    /ended|exited|\bno\b|unknown|not found|finished/i,
+  ),
+  row(
+    'F4V04',
+    'program without input',
+    [exec('sleep 8', { yield_time_ms: 300 }), type(1, 'hello\n', { yield_time_ms: 300 })],
+    'either',
+    'The command has no input without tty.',
+    /\btty\b|stdin|input/i,
+  ),
+  row(
+    'F4V05',
+    'text for a number',
+    type('abc', ''),
+    false,
+    'session_id is a number, as the answer of exec_command gave it.',
+    /session_id/,
+    /number|integer/i,
+  ),
+  row(
+    'F4V06',
+    'timeout of another tool',
+    exec('ls', { timeout_ms: 5_000 }),
+    'either',
+    'There is no timeout_ms: yield_time_ms says how long to wait (or it was left aside).',
+    /yield_time_ms|README\.md/,
+  ),
+  row(
+    'F4V07',
+    'rights',
+    exec('ls', { sandbox_permissions: 'require_escalated', justification: 'Install a package' }),
+    false,
+    'Commands stay in the sandbox: only use_default is taken.',
+    /sandbox_permissions|sandbox|escalat/i,
+    /use_default|leave|without|stay|only|refus|not/i,
+  ),
+  row(
+    'F4V08',
+    'argument of another tool',
+    [exec('node wizard.js', { tty: true }), call('write_stdin', { session_id: 1, text: 'box', keys: ['enter'] })],
+    false,
+    'text is called chars, and there are no keys: a line break is part of chars.',
+    /\btext\b|\bkeys\b/,
+    /\bchars\b/,
+  ),
+]
