@@ -22,9 +22,10 @@ export const isOfHome = (path: string): boolean => /^["']?(?:~|\$HOME|\$\{HOME\}
 /** What such a path means to the tools for files. */
 export const NO_HOME = 'A path is taken as it is: `~` and `$HOME` stand for no directory.'
 
-/** A path without what is written around one elsewhere: quotes, `@`, `file://`, the lines of it, backslashes as separators. */
+/** A path without what is written around one elsewhere: JSON, markup, quotes, `@`, `file://`, its lines, backslashes as separators. */
 function bare(path: string, root: string): string {
-  const text = path
+  const text = pathInJson(path)
+    .replace(/<\/[\w:-]+>\s*$/u, '')
     .trim()
     .replace(/^(["'`])(.*)\1$/su, '$2')
     .replace(/^@(?=.)/u, '')
@@ -33,6 +34,17 @@ function bare(path: string, root: string): string {
     .replace(/^[A-Za-z]:(?=\/)/u, '')
   const local = text.replace(/^file:\/\/(?=\/)/u, '')
   return isWithin(root, local) ? local.slice(root.length) : local
+}
+
+/** The path in arguments that were written as one text. */
+function pathInJson(text: string): string {
+  if (!/^\s*\{/u.test(text)) return text
+  try {
+    const { path, file_path: file } = JSON.parse(text) as { path?: unknown; file_path?: unknown }
+    return [path, file].find((one) => typeof one === 'string') ?? text
+  } catch {
+    return text
+  }
 }
 
 const isName = (name: string): boolean => name !== '' && name !== '.'

@@ -187,10 +187,10 @@ const commands: DoorMistake[] = [
   row(
     'quotes for find',
     ['bash', { cmd: 'find', args: ['src', '-name', '"*.ts"'] }],
-    /`"\*\.ts"` was passed to find as it is: no shell read it/u,
+    /`"\*\.ts"` was passed to find with its quotes/u,
     ['bash', sh('find src -name "*.ts"'), /app\.ts/u],
   ),
-  row('quotes for grep', ['bash', { cmd: 'grep', args: ['-r', "'sum'", 'src'] }], /`'sum'` was passed to grep as it is/u, [
+  row('quotes for grep', ['bash', { cmd: 'grep', args: ['-r', "'sum'", 'src'] }], /`'sum'` was passed to grep with its quotes/u, [
     'bash',
     sh("grep -r 'sum' src"),
     /math/u,

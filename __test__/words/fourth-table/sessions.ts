@@ -139,7 +139,7 @@ export const sessionRows: SecondRow[] = [
     call('question', { questions: [{ question: 'Which currency?', options: [{ label: 'EUR' }, { label: 'USD' }] }] }),
     false,
     'Nobody is there to answer: decide without.',
-    /no (?:user|person|one|body)|nobody|headless|cannot (?:ask|answer|be asked)|unattended|without a user|not available/i,
+    /no (?:interactive )?(?:user|person|one|body)|nobody|headless|cannot (?:ask|answer|be asked)|unattended|without a user|not available/i,
     /decide|guess|assum|go on|continue|without|best|proceed|yourself|judg/i,
   ),
   row(

@@ -1,5 +1,6 @@
 //! Why a search is empty, or not whole: what was left out, and what was meant.
 
+mod other_pattern;
 mod regex_as_glob;
 
 use std::path::Path;
@@ -10,6 +11,7 @@ use toolwright_search::{
 
 use crate::voice::Door;
 use crate::voice::searches::empty::{self, Argument, Named, NoName, at_door};
+pub(crate) use other_pattern::{any_of, other_patterns};
 use regex_as_glob::glob_like;
 
 /// A pattern for names, and how its reader knows paths.

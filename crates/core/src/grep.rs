@@ -11,11 +11,11 @@ use toolwright_names::printable_path;
 pub use toolwright_search::{GrepOptions, Prints};
 use toolwright_search::{GrepRequest, GrepText, Hit, LineMatches, LineQuery, Parallelism, Scope};
 
-use crate::empty_search::{AskedNames, named, notes};
+use crate::empty_search::{AskedNames, any_of, named, notes, other_patterns};
 use crate::failure::{Unfinished, searches};
 use crate::session_search::{Search, SearchInput};
 use crate::voice::Door;
-use crate::voice::searches::empty::{self, Argument, NoLines, at_door};
+use crate::voice::searches::empty::{self, Argument, Meant, NoLines, at_door};
 use crate::{rows, text, voice};
 
 /// A search below a root, whose result is a text as ripgrep prints it.
@@ -78,18 +78,22 @@ impl GrepInput<'_> {
             let GrepText { left_out, files_searched, .. } = &result;
             let display = |path: &Path| printable_path(path).into_owned();
             let named = named(&left_out.any, &display);
-            let literal = literal_pattern(pattern).filter(|literal| {
-                let request = GrepRequest { pattern: literal, max_output_bytes: 1, ..request };
-                // A search that meets something says that there is something.
+            let finds = |pattern: &str| {
+                let request = GrepRequest { pattern, max_output_bytes: 1, ..request };
+                // A text that is cut says that there is something.
                 toolwright_search::grep(&request, &|path| root.open_listed(path))
                     .is_ok_and(|found| found.matches > 0 || found.truncated)
-            });
+            };
+            let others = other_patterns(pattern);
+            let meant = any_of(&others)
+                .filter(|any| finds(any))
+                .and_then(|_| others.iter().find(|(_, pattern)| finds(pattern)));
             let text = empty::no_lines(&NoLines {
                 pattern,
                 searched: *files_searched,
                 left_out: &named,
                 total: left_out.any.total,
-                literal: literal.as_deref(),
+                meant: meant.map(|(meant, pattern)| (*meant, pattern.as_str())),
             });
             at_door(&text, Door::Tools)
         });
@@ -214,20 +218,8 @@ struct SearchedTarget {
     lines: LineMatches,
     /// Why no file was searched.
     why: Option<String>,
-    /// Whether it has the pattern as plain text, and no match.
-    is_literal: bool,
-}
-
-/// The pattern that finds another one as plain text; `None` if they are the same.
-fn literal_pattern(pattern: &str) -> Option<String> {
-    let mut literal = String::with_capacity(pattern.len());
-    for letter in pattern.chars() {
-        if r"\.+*?()|[]{}^$".contains(letter) {
-            literal.push('\\');
-        }
-        literal.push(letter);
-    }
-    (literal.len() > pattern.len()).then_some(literal)
+    /// Which of the other patterns it has, if it has no match.
+    meant: Option<usize>,
 }
 
 impl SessionGrepInput {
@@ -236,16 +228,21 @@ impl SessionGrepInput {
         let globs: Vec<&str> = self.glob.as_deref().into_iter().collect();
         let Self { search: SearchInput { pattern, .. }, case_insensitive, .. } = self;
         let query = LineQuery { pattern, globs: &globs, case_insensitive: *case_insensitive };
-        let literal = literal_pattern(pattern);
+        let others = other_patterns(pattern);
+        let any = any_of(&others);
         let all = self.search.run("grep", cancel, |search, scope, open| {
             let lines = toolwright_search::find_lines(scope, &query, open)?;
-            let literal = literal.as_deref().filter(|_| lines.count == 0 && !lines.truncated);
-            let is_literal = literal.is_some_and(|pattern| {
+            let finds = |pattern: &str| {
                 let query = LineQuery { pattern, ..query };
                 let scope = Scope { max_results: 1, ..*scope };
                 toolwright_search::find_lines(&scope, &query, open)
                     .is_ok_and(|lines| lines.count > 0)
-            });
+            };
+            let is_empty = lines.count == 0 && !lines.truncated;
+            let meant = any
+                .as_deref()
+                .filter(|any| is_empty && finds(any))
+                .and_then(|_| others.iter().position(|(_, pattern)| finds(pattern)));
             let asked = globs.first().filter(|_| lines.files_searched == 0);
             let why = asked.map(|pattern| {
                 let display = |path: &Path| search.display(path);
@@ -253,9 +250,9 @@ impl SessionGrepInput {
                 let asked = AskedNames { pattern, argument, root, display: &display };
                 asked.sentence(scope, &lines.left_out, open)
             });
-            Ok(SearchedTarget { lines, why: why.transpose()?, is_literal })
+            Ok(SearchedTarget { lines, why: why.transpose()?, meant })
         })?;
-        let notes = self.notes(&all, literal.as_deref());
+        let notes = self.notes(&all, &others);
         let all: Vec<_> = all.into_iter().map(|(search, one)| (search, one.lines)).collect();
         let mut output = self.output(&all)?;
         let is_cut = |one: &Match| one.column.is_some();
@@ -267,7 +264,11 @@ impl SessionGrepInput {
     }
 
     /// What the matches do not say: why there are none, or what was left out.
-    fn notes(&self, all: &[(Search<'_>, SearchedTarget)], literal: Option<&str>) -> Vec<String> {
+    fn notes(
+        &self,
+        all: &[(Search<'_>, SearchedTarget)],
+        others: &[(Meant, String)],
+    ) -> Vec<String> {
         let door = Door::Session;
         if all.iter().any(|(_, one)| one.lines.count > 0) {
             let of = |(search, one): &(Search<'_>, SearchedTarget)| {
@@ -287,12 +288,14 @@ impl SessionGrepInput {
             .iter()
             .flat_map(|(search, one)| named(&one.lines.left_out.any, &|path| search.display(path)));
         let left_out: Vec<_> = left_out.take(3).collect();
+        let meant = all.iter().filter_map(|(_, one)| one.meant).min();
+        let meant = meant.and_then(|at| others.get(at));
         let text = empty::no_lines(&NoLines {
             pattern: &self.search.pattern,
             searched: all.iter().map(|(_, one)| one.lines.files_searched).sum(),
             left_out: &left_out,
             total: all.iter().map(|(_, one)| one.lines.left_out.any.total).sum(),
-            literal: literal.filter(|_| all.iter().any(|(_, one)| one.is_literal)),
+            meant: meant.map(|(meant, pattern)| (*meant, pattern.as_str())),
         });
         vec![at_door(&text, door)]
     }

@@ -76,6 +76,13 @@ impl Stale {
         let nearest = similar_line(decoded, text)
             .filter(|(nearest, _)| *nearest != line + 1)
             .map(|(nearest, text)| (nearest, quoted(&text)));
+        // A listing may change the blanks after its numbers.
+        let has_bare = |line: &str| {
+            let bare = line.trim();
+            !bare.is_empty()
+                && (0..file.len())
+                    .any(|at| file.get(at).is_some_and(|line| line.decoded().trim() == bare))
+        };
         Self {
             hunk: hunk.number,
             nearest,
@@ -89,7 +96,7 @@ impl Stale {
             old_lines: old_lines(body).count(),
             lines: file.len(),
             spacing,
-            numbered: without_number(text).is_some_and(has),
+            numbered: without_number(text).is_some_and(|line| has(line) || has_bare(line)),
             done_at: done_at.or_else(|| only_done(file, body)).map(|at| at + 1),
         }
     }

@@ -141,8 +141,14 @@ export function syntaxNote(
       (operator.test(arg) || expansion.test(arg) || (takesPaths && pattern.test(arg)) || (takesTexts && quotes.test(arg))),
   )
   if (syntax === undefined) return undefined
+  if (quotes.test(syntax) && takesTexts)
+    return `${shownSyntax(syntax)} was passed to ${programName(cmd)} with its quotes, which no shell removed: leave them out.`
+  return `${shownSyntax(syntax)} was passed to ${programName(cmd)} as it is: no shell read it. For shell syntax use ${line}.`
+}
+
+function shownSyntax(syntax: string): string {
   const text = syntax.length > 80 ? `${syntax.slice(0, 80)}…` : syntax
-  return `\`${text}\` was passed to ${programName(cmd)} as it is: no shell read it. For shell syntax use ${line}.`
+  return `\`${text}\``
 }
 
 /** A shell takes one line: what follows it is `$0` and the arguments of the line. */

@@ -6,6 +6,7 @@ import { recordedChange } from '../../journal/calls/recorded-values.js'
 import { type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
 import { callPlan, type CallSettings, changeOf, directCall } from './call-plan.js'
+import { contentNote } from './content-notes.js'
 import { changeWithProblems } from './language-checks.js'
 import { checkNotebook, isNotebook } from './documents.js'
 import { guideModel } from './model-errors.js'
@@ -49,7 +50,7 @@ export function createWriteTool(bound: BoundToolOptions, description: string, to
           const { result, note } = await changeWithProblems(toolkit.languageServers, bound, [input.path], call, () =>
             writeFile(input, call, true).catch(guideModel('write', call)),
           )
-          toolkit.notes.set(noted, { text: joinedNotes(fenceNote(input), joinedNotes(result, note)) })
+          toolkit.notes.set(noted, { text: joinedNotes(contentNote(input), joinedNotes(result, note)) })
         }
         return 'ok'
       },
@@ -61,15 +62,6 @@ export function createWriteTool(bound: BoundToolOptions, description: string, to
     },
     bound,
   )
-}
-
-/** Files that may well be a code block alone. */
-const prose = /\.(?:md|mdx|markdown|rst|txt|adoc)$/iu
-
-/** Of a content that is a code block, as models quote files in their answers. */
-function fenceNote({ path, content }: WriteInput): string | undefined {
-  if (prose.test(path) || !/^\s*(```+|~~~+)[^\n`]*\n[\s\S]*\n?\1\s*$/u.test(content)) return undefined
-  return '(The file begins and ends with a code fence (```), which is a part of it now: write it again without, if it is none.)'
 }
 
 /**

@@ -109,6 +109,17 @@ pub fn at_door(sentence: &str, door: Door) -> String {
     }
 }
 
+/// How a pattern differs from the one that was meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meant {
+    /// It is plain text, and was taken for an expression.
+    Literal,
+    /// The files have marks of typography.
+    Typographic,
+    /// The files have it in another case.
+    AnyCase,
+}
+
 /// A search for lines without a match.
 #[derive(Debug, Clone, Copy)]
 pub struct NoLines<'a> {
@@ -120,18 +131,23 @@ pub struct NoLines<'a> {
     pub left_out: &'a [Named],
     /// How much was not searched.
     pub total: u64,
-    /// The pattern for the same text without special characters, if that is somewhere.
-    pub literal: Option<&'a str>,
+    /// A pattern that was most likely meant, and finds something.
+    pub meant: Option<(Meant, &'a str)>,
 }
 
 /// After a search for lines without a match, in files that were searched.
 #[must_use]
 pub fn no_lines(search: &NoLines<'_>) -> String {
-    let NoLines { pattern, searched, left_out, total, literal } = *search;
-    if let Some(literal) = literal {
-        return format!(
-            "no matches: some characters of the pattern are special, and as plain text it is there; to search for the text, escape them: `{literal}`"
-        );
+    let NoLines { pattern, searched, left_out, total, meant } = *search;
+    if let Some((meant, other)) = meant {
+        let why = match meant {
+            Meant::Literal => {
+                "some characters of the pattern are special, and as plain text it is there; to search for the text, escape them"
+            }
+            Meant::Typographic => "with the quotes and dashes of typography it is there",
+            Meant::AnyCase => "in another case it is there",
+        };
+        return format!("no matches: {why}: `{other}`");
     }
     if let Some(flag) = flag(pattern) {
         let advice = match flag {
@@ -158,15 +174,16 @@ pub fn no_lines(search: &NoLines<'_>) -> String {
         return match searched {
             0 => "no matches: there is no file to search; give another `path`, or leave it out"
                 .to_owned(),
-            1 => "no matches in 1 file; none is looked for in a binary one; search for a part of it, or ignore case with (?i) in front of it".to_owned(),
-            _ => format!(
-                "no matches in {files}; search for a part of it, or ignore case with (?i) in front of it"
-            ),
+            1 => {
+                "no matches in 1 file; none is looked for in a binary one; search for a part of it"
+                    .to_owned()
+            }
+            _ => format!("no matches in {files}; search for a part of it"),
         };
     }
     let listed = listed(left_out, total);
     format!(
-        "no matches in {files}; not searched: {listed}; give one of them as `path` to search it, or ignore case with (?i) in front of the pattern"
+        "no matches in {files}; not searched: {listed}; give one of them as `path` to search it"
     )
 }
 
