@@ -155,6 +155,13 @@ export interface CreateToolsOptions extends Omit<BoundToolOptions, 'rootDir'> {
    */
   documents?: boolean | undefined
   /**
+   * Formats a file after `write`, `edit` and `apply_patch`, by the formatter that the project has: Biome, oxfmt, dprint or Prettier where
+   * `package.json` lists it and it is installed, gofmt beside a `go.mod`, rustfmt beside a `Cargo.toml`, Ruff or Black by their settings,
+   * clang-format by its file. It runs in the sandbox of commands without a network, for at most 10 seconds and in 2 GB. The answer has the
+   * lines that differ from what was written, or why the file was not formatted. @default none
+   */
+  formatOnEdit?: 'project' | undefined
+  /**
    * What happens to a `write`, or to a patch that replaces or deletes a file, which would undo changes that the model has not been
    * shown: another agent or a person has changed the file since the model read it. `'refuse'` refuses it once with TOOL_FILE_CHANGED
    * and the changes in the text; the same call again is made. `'tell'` makes it, and tells what it has undone. `'allow'` compares
@@ -229,6 +236,7 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
     unseenChanges: unseen,
     languageServers,
     documents,
+    formatOnEdit,
     rootDir,
     ...own
   } = parseOptions('createTools', options ?? {}, createChecks)
@@ -276,6 +284,7 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
     onGrant,
     tracked,
     languageServers: servers,
+    formats: formatOnEdit === 'project',
   }
   const files = {
     read: createToolkitReadTool(bound, texts.read, toolkit),
@@ -320,6 +329,7 @@ const createChecks = {
   unseenChanges: optional(unseenChanges, 'refuse'),
   languageServers: optional(parseLanguageServers),
   documents: optional(boolean, false),
+  formatOnEdit: optional(oneOf('project')),
 } satisfies Checks<CreateToolsOptions>
 
 const rootOf = (bound: BoundToolOptions): string | undefined => bound.rootDir ?? configuredRoot()

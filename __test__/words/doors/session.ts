@@ -75,7 +75,11 @@ const searches: DoorMistake[] = [
     /"line":3/u,
   ]),
   row('slashes around a pattern', ['grep', { pattern: '/sum/' }], /search for `sum`/u, ['grep', { pattern: 'sum' }, /math\.ts/u]),
-  row('another case', ['grep', { pattern: 'MAIN' }], /in another case it is there: `\(\?i\)MAIN`/u, ['grep', { pattern: '(?i)MAIN' }, /"line":3/u]),
+  row('another case', ['grep', { pattern: 'MAIN' }], /in another case it is there: `\(\?i\)MAIN`/u, [
+    'grep',
+    { pattern: '(?i)MAIN' },
+    /"line":3/u,
+  ]),
   row('what is ignored', ['grep', { pattern: 'ignoredword' }], /`dist` \(ignored\)/u, [
     'grep',
     { pattern: 'ignoredword', path: 'dist' },

@@ -184,12 +184,11 @@ const searches: DoorMistake[] = [
 ]
 
 const commands: DoorMistake[] = [
-  row(
-    'quotes for find',
-    ['bash', { cmd: 'find', args: ['src', '-name', '"*.ts"'] }],
-    /`"\*\.ts"` was passed to find with its quotes/u,
-    ['bash', sh('find src -name "*.ts"'), /app\.ts/u],
-  ),
+  row('quotes for find', ['bash', { cmd: 'find', args: ['src', '-name', '"*.ts"'] }], /`"\*\.ts"` was passed to find with its quotes/u, [
+    'bash',
+    sh('find src -name "*.ts"'),
+    /app\.ts/u,
+  ]),
   row('quotes for grep', ['bash', { cmd: 'grep', args: ['-r', "'sum'", 'src'] }], /`'sum'` was passed to grep with its quotes/u, [
     'bash',
     sh("grep -r 'sum' src"),

@@ -9,7 +9,8 @@ import { filesChangedBy } from '../../language-servers/root-host.js'
 import { callPlan, type CallSettings, directCall } from './call-plan.js'
 import { changeWithProblems } from './language-checks.js'
 import { guideModel } from './model-errors.js'
-import type { Toolkit } from './model-output.js'
+import { changeAndFormat } from './format-on-edit.js'
+import { joinedNotes, type Toolkit } from './model-output.js'
 
 /** Input of the `apply_patch` tool. */
 export interface ApplyPatchInput {
@@ -39,14 +40,14 @@ export function createApplyPatchTool(bound: BoundToolOptions, description: strin
       kind: 'write',
       execute: async (input: ApplyPatchInput, call): Promise<string> => {
         const servers = toolkit?.languageServers
-        const { result, note } = await changeWithProblems(
-          servers,
-          bound,
-          servers === undefined ? [] : await filesChangedBy(input.patch),
-          call,
-          () => patchFiles(input.patch, call).catch(guideModel('apply_patch', call)),
+        const formats = toolkit?.formats === true
+        const paths = servers === undefined && !formats ? [] : await filesChangedBy(input.patch)
+        const { result: changed, note } = await changeWithProblems(servers, bound, paths, call, () =>
+          changeAndFormat(formats, paths, call, bound, () => patchFiles(input.patch, call).catch(guideModel('apply_patch', call))),
         )
-        return note === undefined ? result.summary : `${result.summary.trimEnd()}\n${note}`
+        const { result, formatNote } = changed
+        const notes = joinedNotes(formatNote, note)
+        return notes === undefined ? result.summary : `${result.summary.trimEnd()}\n${notes}`
       },
       recordedInput: ({ patch }) => recordedPatch(patch, (text) => filesOfPatch(text, MAX_RECORDED_BYTES)),
     },

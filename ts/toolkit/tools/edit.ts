@@ -7,6 +7,7 @@ import { type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
 import { callPlan, type CallSettings, changeOf, directCall } from './call-plan.js'
 import { changeWithProblems } from './language-checks.js'
+import { changeAndFormat } from './format-on-edit.js'
 import { isNotebook } from './documents.js'
 import { guideModel } from './model-errors.js'
 import { joinedNotes, textWithNotes, type Toolkit } from './model-output.js'
@@ -43,12 +44,14 @@ export function createEditTool(bound: BoundToolOptions, description: string, too
           const noted = { toolCallId: call.toolCallId, tool: 'edit', subject: input.path } as const
           toolkit.notes.set(noted, {})
           const cells = toolkit.documents && isNotebook(input.path)
-          const { result, note } = await changeWithProblems(toolkit.languageServers, bound, [input.path], call, () =>
-            editFile(input, call, { byContent: true, cells })
-              .catch(guideModel('edit', call))
-              .catch(cells ? ofCells(input.patch) : passed),
+          const { result: changed, note } = await changeWithProblems(toolkit.languageServers, bound, [input.path], call, () =>
+            changeAndFormat(toolkit.formats, [input.path], call, bound, () =>
+              editFile(input, call, { byContent: true, cells })
+                .catch(guideModel('edit', call))
+                .catch(cells ? ofCells(input.patch) : passed),
+            ),
           )
-          toolkit.notes.set(noted, { text: joinedNotes(result, note) })
+          toolkit.notes.set(noted, { text: joinedNotes(changed.result, changed.formatNote, note) })
         }
         return 'ok'
       },

@@ -31,6 +31,8 @@ export interface Toolkit {
   goesOn?: boolean | undefined
   /** Who is asked about grants of `bash`. */
   onGrant?: OnGrant | undefined
+  /** Whether files are formatted after a change. */
+  formats: boolean
   /** The language servers of a set that has them. */
   languageServers?: LanguageServers | undefined
   /** The checkpoints of a set that has them. */

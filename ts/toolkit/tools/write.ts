@@ -9,6 +9,7 @@ import { callPlan, type CallSettings, changeOf, directCall } from './call-plan.j
 import { contentNote } from './content-notes.js'
 import { changeWithProblems } from './language-checks.js'
 import { checkNotebook, isNotebook } from './documents.js'
+import { changeAndFormat } from './format-on-edit.js'
 import { guideModel } from './model-errors.js'
 import { joinedNotes, textWithNotes, type Toolkit } from './model-output.js'
 
@@ -47,10 +48,13 @@ export function createWriteTool(bound: BoundToolOptions, description: string, to
           const noted = { toolCallId: call.toolCallId, tool: 'write', subject: input.path } as const
           toolkit.notes.set(noted, {})
           if (toolkit.documents && isNotebook(input.path)) checkNotebook(input.content)
-          const { result, note } = await changeWithProblems(toolkit.languageServers, bound, [input.path], call, () =>
-            writeFile(input, call, true).catch(guideModel('write', call)),
+          const { result: changed, note } = await changeWithProblems(toolkit.languageServers, bound, [input.path], call, () =>
+            changeAndFormat(toolkit.formats, [input.path], call, bound, () =>
+              writeFile(input, call, true).catch(guideModel('write', call)),
+            ),
           )
-          toolkit.notes.set(noted, { text: joinedNotes(contentNote(input), joinedNotes(result, note)) })
+          const { result, formatNote } = changed
+          toolkit.notes.set(noted, { text: joinedNotes(contentNote(input), result, formatNote, note) })
         }
         return 'ok'
       },
