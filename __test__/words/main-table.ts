@@ -260,7 +260,7 @@ const searching: Row[] = [
     [/no wildcards/u, /directory/u],
     next('grep', { pattern: 'sum', path: 'src' }, /app\.ts/u),
   ),
-  call('grep no match', 'grep', { pattern: 'zzzz' }, [/^\(no matches in \d+ files; /u, /\(\?i\)/u]),
+  call('grep no match', 'grep', { pattern: 'zzzz' }, [/^\(no matches in \d+ files; /u, /search for a part of it/u]),
   call(
     'grep rg flags',
     'grep',

@@ -98,7 +98,7 @@ export const openaiRows: SecondRow[] = [
     false,
     'README.md is there: update_file changes it.',
     /exist|is there|already/i,
-    /updat|delet|another|other path/i,
+    /update|delete|another|other path/i,
   ),
   row(
     'F4O11',

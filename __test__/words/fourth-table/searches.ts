@@ -92,7 +92,7 @@ export const searchRows: SecondRow[] = [
     call('grep', { pattern: '.', path: 'data/report.csv' }),
     'either',
     'There are more matches than one call returns: a narrower pattern, or count.',
-    /cut|limit|more|larger|too (?:many|much|large)|truncat|left out|not shown/i,
+    /cut|limit|more|larger|too (?:many|much|large)|truncated|left out|not shown/i,
     /narrow|count|pattern|path|files|head|less/i,
   ),
   row(

@@ -140,7 +140,7 @@ export const sessionRows: SecondRow[] = [
     false,
     'Nobody is there to answer: decide without.',
     /no (?:interactive )?(?:user|person|one|body)|nobody|headless|cannot (?:ask|answer|be asked)|unattended|without a user|not available/i,
-    /decide|guess|assum|go on|continue|without|best|proceed|yourself|judg/i,
+    /decide|guess|assume|assumption|go on|continue|without|best|proceed|yourself|judg/i,
   ),
   row(
     'F4C16',
