@@ -136,7 +136,7 @@ export const commandRows: SecondRow[] = [
     bash('cat', 'data/report.csv'),
     'either',
     'The output was longer than one call returns: tail, head, grep or a range gives a part.',
-    /cut|left out|limit|truncat|too large|larger|missing|longer|more than/i,
+    /cut|left out|limit|truncated|too large|larger|missing|longer|more than/i,
   ),
   row(
     'F4B16',

@@ -57,7 +57,7 @@ export const editRows: SecondRow[] = [
     ),
     'either',
     'The patch has entities of HTML for its characters: it was read as if it had the characters, or it does not fit for that reason.',
-    /entit|html|escap|as characters/i,
+    /entity|entities|html|escap|as characters/i,
   ),
   row(
     'F4E06',
