@@ -211,6 +211,22 @@ export const goals = [
   },
   { id: 'contract-read-bun', operation: 'the same in Bun', workload: 'contract-read-bun', measure: 'time', must: 0.06 },
   { id: 'seen-read', operation: 'noting what a read of 1 KB has shown', workload: 'seen-read', measure: 'time', must: 0.005 },
+  {
+    id: 'mask',
+    operation: 'capture 10 MB without one of ten secrets, times the same without a mask',
+    workload: 'mask',
+    measure: 'over',
+    against: 'unmasked',
+    must: 1.4,
+  },
+  {
+    id: 'mask-tokens',
+    operation: 'the same, with formats of tokens',
+    workload: 'mask-tokens',
+    measure: 'over',
+    against: 'unmasked',
+    must: 2,
+  },
   { id: 'contract-import', operation: 'import of the tool contract', workload: 'contract-import', measure: 'time', must: 40 },
   {
     id: 'thread-call',

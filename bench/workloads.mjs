@@ -8,6 +8,7 @@ import { workloads as forks } from './workloads/forks.mjs'
 import { workloads as hosts } from './workloads/hosts.mjs'
 import { workloads as imports } from './workloads/imports.mjs'
 import { workloads as journals } from './workloads/journals.mjs'
+import { workloads as masks } from './workloads/masks.mjs'
 import { workloads as processes } from './workloads/processes.mjs'
 import { workloads as searches } from './workloads/searches.mjs'
 import { workloads as seenFiles } from './workloads/seen-files.mjs'
@@ -41,6 +42,7 @@ export const workloads = [
   ...checkpoints,
   ...forks,
   ...seenFiles,
+  ...masks,
 ]
 
 /**
