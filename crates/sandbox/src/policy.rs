@@ -190,7 +190,7 @@ impl Stores {
         let is_named = |path: &PathBuf| self.named.contains(path);
         let closed = self.located.there.iter();
         closed
-            .filter(|store| self.with_those_of_system || !store.is_of_system)
+            .filter(|store| self.with_those_of_system || store.rule != stores::Rule::System)
             .filter(move |store| !is_named(&store.named) && !is_named(&store.real))
             .map(|store| store.real.clone())
     }

@@ -29,9 +29,15 @@ const DIRECTORIES: &[&str] = &["PWD", "OLDPWD", "OLD_PWD", "INIT_PWD"];
 const NAMES: &[&str] = &[
     "AZUREWEBJOBSSTORAGE", // a connection string
     "ETCDCTL_USER",        // `user:password`
+    "FASTLANE_SESSION",    // the cookies of a session at Apple
     "IDENTITY_HEADER",
+    "KUBECONFIG_BASE64", // the whole of it, and not its path
+    "KUBECONFIG_DATA",
+    "KUBE_CONFIG",
+    "KUBE_CONFIG_DATA",
     "MNEMONIC",
     "SEED_PHRASE",
+    "SONAR_LOGIN", // takes a token
     "WALLET_MNEMONIC",
     "WALLET_SEED",
 ];

@@ -19,7 +19,11 @@ const TOKENS: &[(&str, usize)] = &[
     ("LTAI", 16), // Alibaba
     ("NRAK-", 20),
     ("PMAK-", 24),
-    ("SG.", 40), // SendGrid
+    ("SG.", 40),   // SendGrid
+    ("cfat_", 40), // Cloudflare
+    ("cfk_", 40),
+    ("cfut_", 40),
+    ("dckr_oat_", 20),
     ("dckr_pat_", 20),
     ("dop_v1_", 40),
     ("dp.pt.", 30),
@@ -35,7 +39,12 @@ const TOKENS: &[(&str, usize)] = &[
     ("ghr_", 30),
     ("github_pat_", 30),
     ("glpat-", 16), // GitLab
+    ("glcbt-", 16),
     ("gldt-", 16),
+    ("glft-", 16),
+    ("glimt-", 16),
+    ("gloas-", 16),
+    ("glsoat-", 16),
     ("glrt-", 16),
     ("glptt-", 16),
     ("glsa_", 30), // Grafana

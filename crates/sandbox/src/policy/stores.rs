@@ -37,8 +37,31 @@ pub(super) struct Store {
     pub(super) named: PathBuf,
     /// With links followed: it is what they lead to that is to be closed.
     pub(super) real: PathBuf,
+    /// Why it is closed.
+    pub(super) rule: Rule,
+}
+
+/// Why a store is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Rule {
+    /// One of [`STORES`], in a home directory.
+    #[default]
+    Known,
     /// One of [`SYSTEM_STORES`].
-    pub(super) is_of_system: bool,
+    System,
+    /// One of [`SERVICE_STORES`].
+    Service,
+    /// This variable names it, or the directory that it lies in.
+    Moved(&'static str),
+}
+
+/// The stores that are there, as they are named, each with its rule. `home` is that of the host's variables.
+#[must_use]
+pub fn listed(home: Option<&Path>, variables: &[(OsString, OsString)]) -> Vec<(PathBuf, Rule)> {
+    let mut homes: Vec<&Path> = home.into_iter().chain(home_of_user()).collect();
+    homes.dedup();
+    let located = find(&homes, variables);
+    located.there.iter().map(|store| (store.named.clone(), store.rule)).collect()
 }
 
 /// The stores in these home directories, and where the variables put them.
@@ -130,22 +153,25 @@ impl Located {
             .collect();
         let mut search = Search::default();
         if rustix::process::geteuid().is_root() {
-            search.is_of_system = true;
+            search.rule = Rule::System;
             for store in SYSTEM_STORES {
                 search.look(Path::new("/"), &store[1..], false);
             }
-            search.is_of_system = false;
         }
+        search.rule = Rule::Service;
         for store in SERVICE_STORES {
             search.look(Path::new("/"), &store[1..], false);
         }
+        search.rule = Rule::Known;
         for home in homes {
             for store in STORES {
                 search.look(home, store, HELD_WHEN_ABSENT.contains(&store));
             }
         }
         for (index, value) in &moved {
-            match VARIABLES[*index].1 {
+            let (name, what) = VARIABLES[*index];
+            search.rule = Rule::Moved(name);
+            match what {
                 Moves::Directory(directory) => {
                     let Some(base) = absolute(value) else { continue };
                     for store in STORES {
@@ -178,7 +204,8 @@ impl Located {
 
 #[derive(Default)]
 struct Search {
-    is_of_system: bool,
+    /// Why what is looked for now is closed.
+    rule: Rule,
     watched: HashMap<PathBuf, Option<Stamp>>,
     there: Vec<Store>,
     absent: Vec<PathBuf>,
@@ -226,7 +253,7 @@ impl Search {
         let holds_something =
             fs::metadata(&real).is_ok_and(|metadata| metadata.is_file() || metadata.is_dir());
         if holds_something && !self.there.iter().any(|other| other.named == named) {
-            self.there.push(Store { named, real, is_of_system: self.is_of_system });
+            self.there.push(Store { named, real, rule: self.rule });
         }
     }
 

@@ -105,7 +105,7 @@ pub const SYSTEM_STORES: [&str; 89] = [
 
 /// Where services get their secrets, and users' sessions have theirs, keyrings among them. They are closed to
 /// whoever runs commands: in a container every user may read some of them.
-pub const SERVICE_STORES: [&str; 7] = [
+pub const SERVICE_STORES: [&str; 11] = [
     "/run/secrets",
     "/run/secrets.d",
     "/run/credentials",
@@ -113,6 +113,11 @@ pub const SERVICE_STORES: [&str; 7] = [
     "/run/agenix.d",
     "/run/keys",
     "/run/user",
+    // Where this is no link to `/run`, and where other systems mount theirs.
+    "/var/run/secrets",
+    "/mnt/secrets-store",
+    "/vault/secrets",
+    "/etc/secrets",
 ];
 
 /// Files that grant access, or name programs to run, when they are put where none was. All lie
