@@ -146,6 +146,8 @@ export declare class KeptProcess {
    * is none to be had, or the process has ended.
    */
   preview(port: number): KeptPreview | null
+  /** What was masked of its output since the last look. */
+  takeMasked(): MaskedOutput
   /** Has every wait look whether it was cancelled. */
   recheck(): void
 }
@@ -560,6 +562,27 @@ export interface ClaimAnswer {
 /** The key of a call that is claimed by an id from outside. */
 export declare function claimedCallKey(task: JournalTask, tool: string, callId: string): string
 
+/** A store or a variable that commands do not get. */
+export interface ClosedSecret {
+  /** The path, or the name. */
+  subject: string
+  /** By which rule. */
+  rule: string
+  /** Whether its value is masked in outputs. */
+  isMasked: boolean
+}
+
+/** Looks at the stores of this machine and at the variables of the host. */
+export declare function closedSecrets(hasNetwork: boolean, hostEnv?: Record<string, string> | undefined | null): ClosedSecrets
+
+/** What commands with the default options do not get; never a value. */
+export interface ClosedSecrets {
+  /** Files and directories that are there. */
+  stores: Array<ClosedSecret>
+  /** Variables that are set. */
+  variables: Array<ClosedSecret>
+}
+
 /** Removes forks that nobody needs. */
 export declare function collectForks(request: Record<string, any>): Promise<string | Unfinished>
 
@@ -585,6 +608,8 @@ export interface Command {
 export interface CommandOptions {
   /** Which variables they see. */
   environment: EnvironmentOptions
+  /** What is masked of their output. None: nothing. */
+  mask?: MaskRequest
   /** What they may do. */
   sandbox: SandboxRequest
   /** The most output that is given back. */
@@ -627,6 +652,8 @@ export interface CommandOutput {
   connections: Array<HostConnection>
   /** What the sandbox refused. */
   denials: Array<SandboxDenial>
+  /** The secrets that are masked in the output. */
+  masked: Array<MaskedSecret>
   /** The process as which it goes on after its timeout. */
   process?: KeptProcess
 }
@@ -676,6 +703,8 @@ export interface ContractBashRequest {
   bash?: string
   /** Which variables it sees. */
   environment: EnvironmentOptions
+  /** What is masked of its output. None: nothing. */
+  mask?: MaskRequest
   /** The host's variables, where JavaScript has a view of its own. */
   hostEnv?: Record<string, string>
   /** Variables that join those of the host. */
@@ -1034,6 +1063,8 @@ export interface FinishedCommand {
   connections: Array<HostConnection>
   /** What the sandbox refused. */
   denials: Array<SandboxDenial>
+  /** The secrets that are masked in the output. */
+  masked: Array<MaskedSecret>
   /** The process as which it goes on after its timeout; the output is what it printed until then. */
   process?: KeptProcess
 }
@@ -1260,6 +1291,30 @@ export interface LockedThread {
   worker: number
   /** The calls whose worker died, as JSON texts of arrays. */
   interrupted: Array<string>
+}
+
+/** What was masked since the last look. */
+export interface MaskedOutput {
+  /** A sentence for a model; none if nothing was masked. */
+  note?: string
+  /** The secrets. */
+  masked: Array<MaskedSecret>
+}
+
+/** A secret that was masked in an output. */
+export interface MaskedSecret {
+  /** What stands in its place, without brackets. */
+  name: string
+  /** In how many places. */
+  count: number
+}
+
+/** What is masked besides the values of variables that commands do not get. */
+export interface MaskRequest {
+  /** Formats of tokens. */
+  tokens: boolean
+  /** Secrets of the host, by their names. */
+  values: Record<string, string>
 }
 
 /** Why a text of an editor is not in a file, and what to do. `name` is what the editor calls the text. */

@@ -20,6 +20,7 @@ use crate::command_notes::{HostConnection, SandboxDenial};
 use crate::cross::{Cross, cross, float};
 use crate::grants::CommandGrants;
 use crate::kept_process::{KeepOptions, KeptProcess};
+use crate::masks::{MaskRequest, MaskedSecret};
 use crate::patches::PatchReports;
 use crate::running;
 use crate::sandbox::SandboxRequest;
@@ -55,6 +56,8 @@ impl Cross<Policy> for EnvironmentOptions {
 pub struct CommandOptions {
     /// Which variables they see.
     pub environment: EnvironmentOptions,
+    /// What is masked of their output. None: nothing.
+    pub mask: Option<MaskRequest>,
     /// What they may do.
     pub sandbox: SandboxRequest,
     /// The most output that is given back.
@@ -80,6 +83,7 @@ impl CommandSettings {
             grants: Arc::clone(&grants.all),
             sandbox: options.sandbox.cross(),
             environment: options.environment.cross(),
+            mask: options.mask.cross(),
             max_output_bytes: options.limit_bytes.cross(),
             timeout: options.timeout_ms.cross(),
             starts_processes: options.starts_processes.cross(),
@@ -134,6 +138,8 @@ pub struct FinishedCommand {
     pub connections: Vec<HostConnection>,
     /// What the sandbox refused.
     pub denials: Vec<SandboxDenial>,
+    /// The secrets that are masked in the output.
+    pub masked: Vec<MaskedSecret>,
     /// The process as which it goes on after its timeout; the output is what it printed until then.
     pub process: Option<KeptProcess>,
 }
@@ -147,7 +153,7 @@ impl Cross<FinishedCommand> for CommandOutcome<Succeeded> {
 impl Cross<FinishedCommand> for Succeeded {
     fn cross(self) -> FinishedCommand {
         let Self { output, left_running, noted } = self;
-        let end::Noted { notes, connections, denials, .. } = noted;
+        let end::Noted { notes, connections, denials, masked, .. } = noted;
         let (connections, denials) = (connections.cross(), denials.cross());
         FinishedCommand {
             output: Text(output),
@@ -155,6 +161,7 @@ impl Cross<FinishedCommand> for Succeeded {
             notes,
             connections,
             denials,
+            masked: masked.cross(),
             process: None,
         }
     }
@@ -234,6 +241,8 @@ pub struct CommandOutput {
     pub connections: Vec<HostConnection>,
     /// What the sandbox refused.
     pub denials: Vec<SandboxDenial>,
+    /// The secrets that are masked in the output.
+    pub masked: Vec<MaskedSecret>,
     /// The process as which it goes on after its timeout.
     pub process: Option<KeptProcess>,
 }
@@ -241,7 +250,7 @@ pub struct CommandOutput {
 impl Cross<CommandOutput> for end::CommandOutput {
     fn cross(self) -> CommandOutput {
         let Self { stdout, stderr, truncated, sidecar, end, hint, left_running, noted } = self;
-        let end::Noted { notes, connections, denials, .. } = noted;
+        let end::Noted { notes, connections, denials, masked, .. } = noted;
         let (sidecar, sidecar_failed) = match sidecar.transpose() {
             Ok(file) => (file, None),
             Err(failure) => (None, Some(failure.message())),
@@ -265,6 +274,7 @@ impl Cross<CommandOutput> for end::CommandOutput {
             notes,
             connections: connections.cross(),
             denials: denials.cross(),
+            masked: masked.cross(),
             process: None,
         }
     }

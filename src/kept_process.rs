@@ -19,6 +19,7 @@ use crate::command::{Command, CommandSettings};
 use crate::command_notes::{HostConnection, SandboxDenial};
 use crate::contract::{ContractBashRequest, OpenedTarget};
 use crate::cross::{Cross, convert, cross, float, words};
+use crate::masks::MaskedOutput;
 use crate::running;
 
 /// How a process is kept.
@@ -334,6 +335,12 @@ impl KeptProcess {
     pub fn preview(&self, port: u16) -> Option<KeptPreview> {
         let preview = self.0.process.preview(port).ok()?;
         Some(KeptPreview { port: preview.address().port(), preview: Some(preview) })
+    }
+
+    /// What was masked of its output since the last look.
+    #[napi(catch_unwind)]
+    pub fn take_masked(&self) -> MaskedOutput {
+        self.0.take_masked().cross()
     }
 
     /// Has every wait look whether it was cancelled.

@@ -12,6 +12,7 @@
 mod bytes;
 mod call;
 mod checkpoints;
+mod closed_secrets;
 mod command;
 mod command_notes;
 mod contract;
@@ -23,6 +24,7 @@ mod grants;
 mod host_questions;
 mod journal;
 mod kept_process;
+mod masks;
 mod network_guard;
 mod patches;
 mod removal;

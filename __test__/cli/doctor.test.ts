@@ -182,3 +182,41 @@ describe('toolwright', () => {
     expect(code).toBe(2)
   })
 })
+
+describe('toolwright doctor --secrets', () => {
+  const env = { DEPLOY_TOKEN: 'x7Gk29QmZp41', AUTH_TYPE: 'kerberos', LD_AUDIT_X: 'x7Gk29QmZp42' }
+
+  /** A home directory with two stores, and a third that a variable names. */
+  function home() {
+    const { root, put, at } = makeSandbox()
+    put('home/.ssh/id_rsa', 'x7Gk29QmZp43')
+    put('home/.config/zed/settings.json', 'x7Gk29QmZp44')
+    put('kube.yaml', 'x7Gk29QmZp45')
+    return { root, env: { ...env, HOME: at('home'), KUBECONFIG: at('kube.yaml') } }
+  }
+
+  test('lists stores and variables by their rules, and shows no value', async () => {
+    const { root, env: variables } = home()
+    const { stdout, stderr } = await runCli(['doctor', '--secrets', '--root', root], { env: variables })
+    expect(stdout).toMatch(/^Stores that commands cannot read:$/mu)
+    expect(stdout).toMatch(/^ {2}~\/\.ssh +a known store in a home directory$/mu)
+    expect(stdout).toMatch(/^ {2}~\/\.config\/zed +a known store in a home directory$/mu)
+    expect(stdout).toMatch(/kube\.yaml +named by KUBECONFIG$/mu)
+    expect(stdout).toMatch(/^ {2}DEPLOY_TOKEN +named like a secret; masked in outputs$/mu)
+    // An ordinary value is kept from commands, and not looked for in outputs.
+    expect(stdout).toMatch(/^ {2}AUTH_TYPE +named like a secret$/mu)
+    expect(stdout).not.toContain('x7Gk')
+    expect(stderr).toBe('')
+  })
+
+  test('--json has the same lists', async () => {
+    const { root, env: variables } = home()
+    const { stdout } = await runCli(['doctor', '--secrets', '--json', '--root', root], { env: variables })
+    const { secrets } = JSON.parse(stdout) as {
+      secrets: Record<'stores' | 'variables', { subject: string; rule: string; isMasked: boolean }[]>
+    }
+    expect(secrets.stores.map(({ subject }) => subject)).toContain(join(root, 'home/.ssh'))
+    expect(secrets.variables).toContainEqual({ subject: 'DEPLOY_TOKEN', rule: 'named like a secret', isMasked: true })
+    expect(stdout).not.toContain('x7Gk')
+  })
+})

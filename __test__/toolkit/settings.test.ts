@@ -11,6 +11,7 @@ const options: { [K in keyof Required<Omit<ToolOptions, 'limits'>>]: [keyof Sett
   toolTimeoutMs: ['timeoutMs', 1, 2, 3],
   networkGuard: ['networkGuard', 'off', 'commands', 'fragments'],
   env: ['env', 'inherit', { allow: ['A'] }, { allow: ['B'] }],
+  mask: ['mask', false, 'tokens', { tokens: true }],
   sandbox: ['sandbox', { files: 'full' }, { loopback: 'none' }, { required: true }],
   durability: ['durability', 'fsync', 'process', 'fsync'],
   allowInPlace: ['allowInPlace', true, false, true],

@@ -18,6 +18,7 @@ use crate::call::{self, CancelHandle, Promised};
 use crate::command::{CommandOutput, EnvironmentOptions};
 use crate::cross::{Cross, cross};
 use crate::kept_process::KeepOptions;
+use crate::masks::MaskRequest;
 use crate::patches::PatchReports;
 use crate::sandbox::SandboxHosts;
 
@@ -43,6 +44,8 @@ pub struct ContractBashRequest {
     pub bash: Option<String>,
     /// Which variables it sees.
     pub environment: EnvironmentOptions,
+    /// What is masked of its output. None: nothing.
+    pub mask: Option<MaskRequest>,
     /// The host's variables, where JavaScript has a view of its own.
     pub host_env: Option<HashMap<String, String>>,
     /// Variables that join those of the host.
@@ -82,6 +85,7 @@ impl ContractBashRequest {
             line: self.command,
             bash: self.bash,
             environment: self.environment.cross(),
+            mask: self.mask.cross(),
             options: SessionOptions {
                 grants: self.grants.cross(),
                 deny_read: self.deny_read.cross(),

@@ -8,6 +8,7 @@ import { openFork } from '../fork/open-fork.js'
 import { type SandboxHold, sandboxKinds, sandboxReport, type SandboxReport } from '../toolkit/sandbox-report.js'
 import { fitted, joined, print, shown, shownJson, type TerminalText } from '../core/terminal.js'
 import { installedServer, knownServers } from '../language-servers/known-servers.js'
+import { closedSecrets, renderSecrets } from './closed-secrets.js'
 import { parseCommandLine, UsageError, versions } from './program.js'
 
 const HELP = shown`Usage: toolwright doctor [options]
@@ -19,6 +20,8 @@ line has the versions for a bug report.
   --root <directory>   the root directory (default: the current one)
   --allow-network      test with allowNetwork: true
   --forks              also try whether a fork of the root directory can be made, and throw it away
+  --secrets            also list the credential stores and variables of this machine that are closed to commands,
+                       and by which rule: never a value
   --mcp <file>         also show how each server in mcpServers of a JSON file would run, without starting it
   --json               print the report as JSON
   --help               print this text
@@ -31,6 +34,7 @@ const options = {
   root: { type: 'string' },
   'allow-network': { type: 'boolean' },
   forks: { type: 'boolean' },
+  secrets: { type: 'boolean' },
   mcp: { type: 'string' },
   json: { type: 'boolean' },
 } as const
@@ -38,12 +42,13 @@ const options = {
 export async function doctor(args: string[]): Promise<number> {
   const line = parseCommandLine(HELP, { args, options })
   if (line === undefined) return 0
-  const { root, json, mcp, forks, ...rest } = line.values
+  const { root, json, mcp, forks, secrets, ...rest } = line.values
   const allowNetwork = rest['allow-network'] === true
   const servers = mcp === undefined ? undefined : howServersRun(mcp)
   skipHostNotice()
   const report = await sandboxReport({ rootDir: root ?? process.cwd(), allowNetwork })
   const fork = forks === true ? await tryFork(root ?? process.cwd()) : undefined
+  const closed = secrets === true ? await closedSecrets(allowNetwork) : undefined
   const hostProgram = hostRow(root ?? process.cwd())
   const all = {
     versions: versions(),
@@ -51,13 +56,14 @@ export async function doctor(args: string[]): Promise<number> {
     ...(hostProgram === undefined ? {} : { hostProgram }),
     languageServers: languageServersOf(root ?? process.cwd()),
     ...(fork === undefined ? {} : { forks: fork }),
+    ...(closed === undefined ? {} : { secrets: closed }),
     ...(servers === undefined ? {} : { mcpServers: servers }),
   }
   if (json === true) print(shown`${shownJson(all, { indented: true })}\n`)
   else
     print(
       fitted(
-        shown`${render(report, hostProgram)}${renderFork(fork)}${renderLanguages(all.languageServers)}${renderServers(servers)}`,
+        shown`${render(report, hostProgram)}${renderFork(fork)}${renderLanguages(all.languageServers)}${renderSecrets(closed)}${renderServers(servers)}`,
         process.stdout,
       ),
     )

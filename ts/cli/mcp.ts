@@ -31,6 +31,8 @@ sandbox.
   --unseen-changes <choice>
                        changes by others that a write would undo and that the client has not been shown: refuse
                        (default), tell, allow
+  --mask <choice>      secrets that are masked in outputs of commands: known (default: values of variables that
+                       commands do not get), tokens (formats of tokens too), off
   --language-servers   add new problems to results of changes, and the tool lsp: by the language servers that
                        are installed, in the sandbox
   --journal <journal>  record the calls: file:runs.db, or a path
@@ -54,6 +56,7 @@ const options = {
   'allow-network': { type: 'boolean' },
   'max-output': { type: 'string' },
   'unseen-changes': { type: 'string' },
+  mask: { type: 'string' },
   'language-servers': { type: 'boolean' },
   journal: { type: 'string' },
   http: { type: 'string' },
@@ -87,6 +90,7 @@ export async function mcp(args: string[]): Promise<number> {
     allowNetwork,
     ...(values['max-output'] !== undefined && { maxOutputBytes: outputLimit(values['max-output']) }),
     unseenChanges: unseenChangesOf(values['unseen-changes']),
+    mask: maskOf(values.mask),
     version: version(),
   }
   const journal = values.journal === undefined ? undefined : await journalAt(values.journal)
@@ -186,6 +190,12 @@ function directory(path: string): string {
     throw new UsageError(`mcp: --root ${path}: ${reason}; create it, or name another`, 1)
   }
   throw new UsageError(`mcp: --root ${path} is not a directory; name the one it is in`, 1)
+}
+
+function maskOf(choice = 'known'): 'known' | 'tokens' | false {
+  if (choice === 'known' || choice === 'tokens') return choice
+  if (choice === 'off') return false
+  throw new UsageError(`mcp: --mask must be known, tokens or off, not ${JSON.stringify(choice)}`)
 }
 
 function unseenChangesOf(choice: string | undefined): UnseenChanges {

@@ -165,6 +165,11 @@ export class KeptProcess {
     return isTaken === true
   }
 
+  /** A sentence about secrets that were masked in its output since the last one; `undefined` if there were none. */
+  takeMaskNote(): string | undefined {
+    return this.#native.takeMasked().note
+  }
+
   /** Closes the files in which its output is. What memory has of it can still be read. */
   closeFiles(): void {
     this.#native.closeFiles()

@@ -31,6 +31,8 @@ export interface ServerSettings {
   allowNetwork: boolean
   /** What happens to calls that would undo changes which the client has not been shown. @default 'refuse' */
   unseenChanges?: UnseenChanges | undefined
+  /** Which secrets are masked in what commands print. @default 'known' */
+  mask?: 'known' | 'tokens' | false | undefined
   /** Whether language servers check changes. @default false */
   hasLanguageServers?: boolean | undefined
   journal?: Journal | undefined
@@ -95,6 +97,7 @@ export class ToolSessions {
       isReadOnly,
       journal,
       unseenChanges,
+      mask,
       hasLanguageServers,
       maxOutputBytes: most = MAX_OUTPUT_BYTES,
     } = this.settings
@@ -109,6 +112,7 @@ export class ToolSessions {
       ...(isReadOnly ? { ceiling: { fs: { read: ['{workspace}/**', '{ad-hoc}/**'] } } } : {}),
       ...(journal === undefined ? {} : { journal }),
       ...(unseenChanges === undefined ? {} : { unseenChanges }),
+      ...(mask === undefined ? {} : { mask }),
       ...(hasLanguageServers === true ? { languageServers: 'installed' as const } : {}),
     })
     this.#open.add(session)

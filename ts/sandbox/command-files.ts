@@ -112,9 +112,9 @@ export class CommandFiles {
   }
 
   async #start(script: string, path: string, signal: AbortSignal, input: 'empty' | 'pipe' = 'empty'): Promise<KeptProcess> {
-    const { conditions } = await this.#space.place()
+    const { fileConditions } = await this.#space.place()
     // Runs no program that a command could have put into PATH, and prints messages in a known language.
-    const settings = conditions({ PATH: '/usr/bin:/bin', LC_ALL: 'C' })
+    const settings = fileConditions({ PATH: '/usr/bin:/bin', LC_ALL: 'C' })
     const hostEnv = hostVariables()
     const command = { cmd: '/bin/sh', args: ['-c', script, 'sh', this.absolute(path)], cwd: '.', ...(hostEnv !== undefined && { hostEnv }) }
     const keep = { input, stderrApart: true, headBytes: 0, tailBytes: HELD_BYTES, holds: true } as const

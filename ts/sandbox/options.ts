@@ -1,5 +1,6 @@
 import type { EnvironmentOption } from '../core/environment.js'
 import { boolean, checked, type Checks, invalid, oneOf, optional, parseOptions, positive, text } from '../core/options.js'
+import type { MaskOption } from '../core/mask.js'
 import { forkedPath, noteForkAsRoot } from '../core/grants.js'
 import type { SandboxOptions } from '../core/sandbox.js'
 import type { Fork } from '../fork/fork.js'
@@ -20,6 +21,8 @@ export interface SandboxSessionOptions {
   allowNetwork?: boolean | undefined
   /** The environment of commands, as for `createTools`. @default the host's, without variables that look like secrets */
   env?: EnvironmentOption | undefined
+  /** Which secrets are masked in what commands print, as for `createTools`. Files are read as they are. @default 'known' */
+  mask?: MaskOption | undefined
   /** The program that runs command lines. @default 'bash' */
   shell?: 'bash' | 'sh' | undefined
   /**
@@ -53,6 +56,7 @@ export const sessionChecks = {
   sandbox: toolChecks.sandbox,
   allowNetwork: optional(boolean),
   env: toolChecks.env,
+  mask: toolChecks.mask,
   shell: optional(oneOf('bash', 'sh'), 'bash'),
   home: optional(oneOf('private', 'none'), 'none'),
   journal: optional(checkJournal),

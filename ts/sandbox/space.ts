@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type * as Addon from '../../index.js'
 import { eitherSignal } from '../core/abort.js'
 import { type EnvironmentOption, environmentOptions } from '../core/environment.js'
+import { masked } from '../core/mask.js'
 import { ToolError } from '../core/errors.js'
 import { findBash } from '../core/find-bash.js'
 import { commandGrants, grantedRoot, noteGrants } from '../core/grants.js'
@@ -23,6 +24,8 @@ export interface Place {
   addon: typeof Addon
   /** The conditions of commands, with the variables of one command. */
   conditions(variables?: Variables): Addon.CommandSettings
+  /** The same for commands that pass on files, of which nothing is masked. */
+  fileConditions(variables: Variables): Addon.CommandSettings
   /** The program that runs command lines. */
   shell: string
   /** A directory of the host that no command can reach. */
@@ -122,10 +125,16 @@ export class Space {
     const base = withVariables(settings.env, home === undefined ? {} : { HOME: home })
     const request = sandboxRequest(sandbox, this.#network)
     const network = this.#network
-    const make = (env: EnvironmentOption): Addon.CommandSettings => {
+    const make = (env: EnvironmentOption, mask = settings.mask): Addon.CommandSettings => {
       const { maxOutputBytes: limitBytes } = settings
       return new addon.CommandSettings(
-        { environment: environmentOptions(env, reachesAll(sandbox, network)), sandbox: request, limitBytes, timeoutMs: Infinity },
+        {
+          environment: environmentOptions(env, reachesAll(sandbox, network)),
+          ...masked(mask),
+          sandbox: request,
+          limitBytes,
+          timeoutMs: Infinity,
+        },
         grants,
       )
     }
@@ -133,6 +142,7 @@ export class Space {
     return {
       addon,
       conditions: (variables) => (variables === undefined ? shared : make(withVariables(base, variables))),
+      fileConditions: (variables) => make(withVariables(base, variables), false),
       shell: options.shell === 'sh' ? '/bin/sh' : bash([settings.rootDir, ...writableRoots]),
       staging: join(directory.path, 'staging'),
       home,

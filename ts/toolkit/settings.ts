@@ -4,6 +4,7 @@ import { isAbsolute, resolve } from 'node:path'
 import { type EnvironmentOption, parseEnvironment } from '../core/environment.js'
 import { ToolError } from '../core/errors.js'
 import { noteGrants, noteRoot } from '../core/grants.js'
+import { type MaskOption, parseMask } from '../core/mask.js'
 import { noteWritablePlace } from '../core/writable-places.js'
 import { type NetworkGuard, networkGuards } from '../core/network-guard/guard-network.js'
 import { boolean, type Check, type Checks, group, invalid, oneOf, optional, parseOptions, positive, text } from '../core/options.js'
@@ -54,6 +55,13 @@ export interface ToolOptions {
    * `allow` passes these names too (`*` stands for any text), and `set` adds variables.
    */
   env?: EnvironmentOption | undefined
+  /**
+   * Which secrets are masked in what commands and processes print, before anybody keeps or sees it. `'known'`: values of variables that
+   * `env` keeps from commands because they are secret. `'tokens'`: tokens in the formats of their vendors and private keys, too. `false`:
+   * nothing. `{ tokens, values: { NAME: '…' } }` adds secrets of the host.
+   * @default 'known'
+   */
+  mask?: MaskOption | undefined
   /**
    * How the kernel confines `bash`, and which paths `write` and `edit` may not touch. By default commands write to the root
    * directory and a private temporary directory, cannot read credential stores, and leave no process behind.
@@ -191,6 +199,7 @@ export const toolChecks = {
   toolTimeoutMs: optional(timeout),
   networkGuard: optional(oneOf(...networkGuards)),
   env: optional(parseEnvironment),
+  mask: optional(parseMask),
   sandbox: optional(parseSandbox),
   durability: optional(oneOf('process', 'fsync')),
   allowInPlace: optional(boolean),
@@ -231,6 +240,7 @@ export interface Settings {
   timeoutMs: number
   networkGuard: NetworkGuard
   env: EnvironmentOption
+  mask: MaskOption
   sandbox: SandboxOptions
   durability: 'process' | 'fsync'
   allowInPlace: boolean
@@ -242,6 +252,7 @@ const defaults = {
   timeoutMs: 60_000,
   networkGuard: 'auto',
   env: {},
+  mask: 'known',
   sandbox: noSandboxOptions,
   durability: 'process',
   allowInPlace: false,
@@ -291,6 +302,7 @@ export function resolveSettings(context: ToolContext | undefined, bound: ToolOpt
     timeoutMs: context?.timeoutMs ?? bound.toolTimeoutMs ?? configured.toolTimeoutMs ?? defaults.timeoutMs,
     networkGuard: bound.networkGuard ?? configured.networkGuard ?? defaultGuard(bound),
     env: bound.env ?? configured.env ?? defaults.env,
+    mask: bound.mask ?? configured.mask ?? defaults.mask,
     sandbox: bound.sandbox ?? configured.sandbox ?? defaults.sandbox,
     durability: bound.durability ?? configured.durability ?? defaults.durability,
     allowInPlace: bound.allowInPlace ?? configured.allowInPlace ?? defaults.allowInPlace,

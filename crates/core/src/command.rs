@@ -12,6 +12,7 @@
 //! - [`running`]: what an environment has running, and ends with it.
 //! - [`output_stream`]: the output of a program while it runs.
 //! - [`patches`]: what the patches of a command report about themselves.
+//! - [`masks`]: which secrets are masked in what a command prints.
 //! - [`network_need`]: whether a command can do nothing without a network.
 //! - [`live_output`]: what a command line has printed so far.
 
@@ -24,6 +25,7 @@ mod hosts;
 pub mod kept;
 pub(crate) mod launch;
 pub mod live_output;
+pub mod masks;
 pub mod network_need;
 pub mod output_stream;
 pub mod patches;

@@ -9,6 +9,7 @@
 pub mod access;
 pub mod apply_patch;
 pub mod checkpoints;
+pub mod closed_secrets;
 pub mod code;
 pub mod command;
 pub mod contract_code;

@@ -33,6 +33,7 @@ fn run(script: &str, terms: &CaptureTerms, cancel: &Cancel) -> Result<CommandOut
     let nothing = RequestedPaths::default();
     let grants = Grants::new(Arc::clone(&root), nothing.clone(), nothing, Vec::new(), None);
     let settings = ProgramSettings {
+        mask: None,
         root,
         grants: Arc::new(grants),
         sandbox: SandboxOptions::default(),

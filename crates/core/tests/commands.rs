@@ -45,6 +45,7 @@ fn settings(root: &Path, timeout: Duration) -> ProgramSettings {
     let root = Arc::new(DirectoryGrant::new("rootDir", root));
     let grants = plan::grants(Arc::clone(&root), Vec::new(), Vec::new(), Vec::new(), None);
     ProgramSettings {
+        mask: None,
         root,
         grants: Arc::new(grants),
         sandbox: SandboxOptions::default(),
@@ -184,6 +185,7 @@ impl Session {
         let grants =
             ProcessGrants { readable: paths.clone(), writable: paths, ..Default::default() };
         CommandLine {
+            mask: None,
             line: line.to_owned(),
             bash: None,
             environment: Policy::default(),
@@ -321,6 +323,7 @@ fn a_directory_that_was_replaced_is_refused_in_the_words_of_a_session() {
     fs::rename(&session.root, &moved).expect("moved");
     fs::create_dir(&session.root).expect("made");
     let command = CommandLine {
+        mask: None,
         line: "true".to_owned(),
         bash: None,
         environment: Policy::default(),

@@ -47,6 +47,7 @@ impl Fixture {
         let closed = vec![PathBuf::from("closed")];
         let grants = Grants::new(Arc::clone(&root), nothing.clone(), nothing, closed, None);
         let settings = ProgramSettings {
+            mask: None,
             root,
             grants: Arc::new(grants),
             sandbox: SandboxOptions::default(),

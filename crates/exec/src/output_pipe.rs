@@ -1,6 +1,7 @@
 //! The pipes of a command, and reading them.
 
 use std::io::{self, PipeReader};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::buffer::spare_capacity;
@@ -8,6 +9,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use crate::capture::{Capture, Output};
+use crate::output_mask::{MaskedStream, OutputMask};
+use crate::request::ExecRequest;
 use crate::screen::{Screen, draws};
 use crate::sink::{Feed, Sink, Stream};
 
@@ -25,6 +28,8 @@ struct OutputPipe {
     /// What is drawn, once something is.
     screen: Option<Screen>,
     feed: Feed,
+    /// What takes secrets out of it first.
+    mask: Option<MaskedStream>,
 }
 
 impl OutputPipe {
@@ -41,6 +46,33 @@ impl OutputPipe {
         });
         screen.push(bytes, &mut text);
         self.capture.push(&text);
+    }
+
+    /// Keeps bytes that were read by way of a mask, and passes them on.
+    fn take(&mut self, bytes: &[u8], is_screen: bool, sink: Option<&mut dyn Sink>) {
+        if is_screen {
+            self.show(bytes);
+        } else {
+            self.capture.push(bytes);
+        }
+        if let Some(sink) = sink {
+            self.feed.push(sink, bytes);
+        }
+    }
+
+    /// Takes what was read by way of the mask. What that keeps back comes with a later piece.
+    fn take_masked(&mut self, bytes: &[u8], is_screen: bool, sink: Option<&mut dyn Sink>) {
+        if let Some(mut mask) = self.mask.take() {
+            self.take(mask.push(bytes), is_screen, sink);
+            self.mask = Some(mask);
+        }
+    }
+
+    /// Takes what the mask has kept back.
+    fn end_mask(&mut self, is_screen: bool, sink: Option<&mut dyn Sink>) {
+        if let Some(mut mask) = self.mask.take() {
+            self.take(mask.finish(), is_screen, sink);
+        }
     }
 
     fn finish(mut self) -> Output {
@@ -61,6 +93,20 @@ pub(crate) struct OutputPipes<'s> {
     block: Vec<u8>,
 }
 
+/// What becomes of the output of a command.
+pub(crate) struct CaptureTerms<'a> {
+    limit: usize,
+    is_screen: bool,
+    mask: Option<&'a Arc<OutputMask>>,
+}
+
+impl<'a> CaptureTerms<'a> {
+    pub(crate) fn of(request: &ExecRequest<'a>) -> Self {
+        let (limit, is_screen) = (request.max_output_bytes, request.is_screen);
+        Self { limit, is_screen, mask: request.mask }
+    }
+}
+
 #[derive(Clone, Copy, Default)]
 pub(crate) struct OtherEvents<'a> {
     pub(crate) process: Option<std::os::fd::BorrowedFd<'a>>,
@@ -79,16 +125,17 @@ impl<'s> OutputPipes<'s> {
     pub(crate) fn new(
         stdout: PipeReader,
         stderr: Option<PipeReader>,
-        limit: usize,
-        is_screen: bool,
+        terms: &CaptureTerms<'_>,
         sink: Option<&'s mut dyn Sink>,
     ) -> Self {
+        let &CaptureTerms { limit, is_screen, mask } = terms;
         let sink_limit = sink.as_ref().and_then(|sink| sink.limit()).unwrap_or(limit);
         let output = |reader, stream| OutputPipe {
             reader: Some(reader),
             capture: Capture::new(limit),
             screen: None,
             feed: Feed::new(stream, sink_limit),
+            mask: mask.map(MaskedStream::new),
         };
         let each = match stderr {
             None => vec![output(stdout, Stream::Joined)],
@@ -151,7 +198,23 @@ impl<'s> OutputPipes<'s> {
             let Some(reader) = output.reader.as_ref().filter(|_| pipes & (1 << index) != 0) else {
                 continue;
             };
-            let read = |into: &mut Vec<u8>| Ok(rustix::io::read(reader, spare_capacity(into))?);
+            let read = |into: &mut Vec<u8>| -> io::Result<usize> {
+                Ok(rustix::io::read(reader, spare_capacity(into))?)
+            };
+            if output.mask.is_some() {
+                self.block.clear();
+                match read(&mut self.block) {
+                    Ok(0) => output.reader = None,
+                    Ok(count) => {
+                        total += count;
+                        let sink = self.sink.as_mut().map(|sink| &mut **sink as &mut dyn Sink);
+                        output.take_masked(&self.block, self.is_screen, sink);
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
+                }
+                continue;
+            }
             let came = if self.is_screen {
                 self.block.clear();
                 let read = read(&mut self.block);
@@ -207,9 +270,11 @@ impl<'s> OutputPipes<'s> {
 
     /// The output of the first pipe, and of the second if there is one.
     pub(crate) fn finish(mut self) -> (Output, Option<Output>) {
-        if let Some(sink) = self.sink {
-            for output in &mut self.each {
-                output.feed.finish(sink);
+        for output in &mut self.each {
+            let sink = self.sink.as_mut().map(|sink| &mut **sink as &mut dyn Sink);
+            output.end_mask(self.is_screen, sink);
+            if let Some(sink) = &mut self.sink {
+                output.feed.finish(*sink);
             }
         }
         let mut outputs = self.each.into_iter().map(OutputPipe::finish);

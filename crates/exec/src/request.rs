@@ -14,6 +14,7 @@ use crate::command_facts::CommandFacts;
 use crate::connections::Connections;
 use crate::error::ExecError;
 use crate::git_reports::GitReports;
+use crate::output_mask::OutputMask;
 use crate::patch_reports::PatchReports;
 
 const NUL: &str = "holds a NUL byte";
@@ -52,6 +53,8 @@ pub struct ExecRequest<'a> {
     pub facts: Option<&'a CommandFacts>,
     /// What decides about the hosts of a command whose plan names some, and where they are noted.
     pub connections: Option<&'a Arc<Connections>>,
+    /// What is masked of its output before anybody keeps or sees it, and where that is counted.
+    pub mask: Option<&'a Arc<OutputMask>>,
 }
 
 /// How a command is confined.
@@ -114,6 +117,7 @@ impl<'a> ExecRequest<'a> {
             git: None,
             facts: None,
             connections: None,
+            mask: None,
         }
     }
 

@@ -12,7 +12,7 @@ use crate::cancel::CancelSource;
 use crate::capture::Output;
 use crate::error::ExecError;
 use crate::exit::Exit;
-use crate::output_pipe::{OtherEvents, OutputPipes};
+use crate::output_pipe::{CaptureTerms, OtherEvents, OutputPipes};
 use crate::request::ExecRequest;
 use crate::running_command::{CommandState, NotRun, RunningCommand};
 use crate::sink::Sink;
@@ -109,8 +109,8 @@ fn follow_one(
     let mut session = Session {
         running: spawned.running,
         pipes: {
-            let (limit, is_screen) = (request.max_output_bytes, request.is_screen);
-            OutputPipes::new(spawned.output, spawned.stderr, limit, is_screen, sink)
+            let capture = CaptureTerms::of(request);
+            OutputPipes::new(spawned.output, spawned.stderr, &capture, sink)
         },
     };
     let ended = session.follow(deadline, request.cancel);
@@ -245,7 +245,12 @@ mod tests {
     /// Runs as on a system without pidfds.
     fn polled(script: &str, timeout: Duration) -> (Ended, Option<Exit>, Duration) {
         let args = ["-c".to_owned(), script.to_owned()];
-        let request = ExecRequest { cwd: Path::new("/"), timeout, ..ExecRequest::new("sh", &args) };
+        let request = ExecRequest {
+            cwd: Path::new("/"),
+            timeout,
+            max_output_bytes: 100,
+            ..ExecRequest::new("sh", &args)
+        };
         let started = Instant::now();
         let spawned = spawn(&request, None).expect("sh starts");
         #[cfg_attr(
@@ -255,7 +260,12 @@ mod tests {
         let RunningCommand::Child(leader) = spawned.running else { panic!("it is a child") };
         let mut session = Session {
             running: RunningCommand::Child(leader.without_pidfd()),
-            pipes: OutputPipes::new(spawned.output, spawned.stderr, 100, false, None),
+            pipes: OutputPipes::new(
+                spawned.output,
+                spawned.stderr,
+                &CaptureTerms::of(&request),
+                None,
+            ),
         };
         let never = AtomicBool::new(false);
         let ended = session.follow(Some(started + timeout), &never).expect("followed");

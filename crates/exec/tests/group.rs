@@ -131,6 +131,7 @@ fn cancel_in_the_middle() {
         patches: None,
         git: None,
         connections: None,
+        mask: None,
         facts: None,
     };
     thread::scope(|scope| {

@@ -14,6 +14,7 @@ import { OUTPUT_FILE_BYTES } from '../../core/processes/process-table.js'
 import { goesOnNote } from '../../core/processes/process-texts.js'
 import { leftRunningNote, shortTimeNote } from '../../core/text.js'
 import { environmentOptions, hostVariables } from '../../core/environment.js'
+import { masked } from '../../core/mask.js'
 import { reachesAll } from '../../core/sandbox.js'
 import { type AgreeToHost, answeringHosts } from '../../core/host-questions.js'
 import { hostsRequest } from '../../core/sandbox-hosts.js'
@@ -107,7 +108,7 @@ export function commandRequest(
   timeoutMs: number,
 ): { request: Omit<ContractBashRequest, 'sidecar'>; grants: ContractGrants } {
   const { directory, scratch } = scope
-  const { limits, sandbox, shell } = scope.host
+  const { limits, sandbox, mask, shell } = scope.host
   const { denyWrite } = sandbox
   const grants = access.policy.processGrants()
   const { readable, writable, linkedNames, readsAll, network } = grants
@@ -121,6 +122,7 @@ export function commandRequest(
     command,
     bash: shell.path,
     environment: environmentOptions(sandbox.env, reachesAll(sandbox, network)),
+    ...masked(mask),
     hostEnv: hostVariables(),
     // Long outputs are in the session's directory.
     grants: { readable: [...readable, directory.path], writable: [...writable, scratch], linkedNames, readsAll, network },
@@ -191,7 +193,7 @@ function commandEnd(ended: CommandOutput, grants: ContractGrants, canStart: bool
   const { stdout, stderr, exitCode = null, signal = null, timedOut } = ended
   const leftovers = leftRunningNote(ended.leftRunning, canStart)
   const notes = [...refusalNotes(ended, grants), ...ended.notes, ...(leftovers === undefined ? [] : [leftovers])]
-  const { connections, denials } = ended
+  const { connections, denials, masked: secrets } = ended
   return {
     stdout,
     stderr,
@@ -201,6 +203,7 @@ function commandEnd(ended: CommandOutput, grants: ContractGrants, canStart: bool
     ...(notes.length > 0 && { notes }),
     ...(connections.length > 0 && { connections: connections.map(connectionRow) }),
     ...(denials.length > 0 && { denials: denials.map(({ layer, subject, option = null }) => ({ layer, subject, option })) }),
+    ...(secrets.length > 0 && { masked: secrets }),
   }
 }
 

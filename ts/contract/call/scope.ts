@@ -3,6 +3,7 @@ import type { Envelope } from '../registry/envelope.js'
 import type { AfterDecision, BeforeDecision } from '../../core/call-hooks.js'
 import type { Slots } from '../../core/abort.js'
 import type { EnvironmentOption } from '../../core/environment.js'
+import type { MaskOption } from '../../core/mask.js'
 import type { SandboxHosts } from '../../core/sandbox-hosts.js'
 import type { SeenFiles } from '../../journal/seen-files.js'
 import type { AgentManifest } from '../agents/manifest.js'
@@ -86,6 +87,8 @@ export interface Host {
   readonly headless: boolean
   readonly limits: Readonly<Limits>
   readonly sandbox: SessionSandbox
+  /** What is masked in outputs of commands. */
+  readonly mask: MaskOption
   readonly shell: SessionShell
   /** What becomes of a command of `bash` at its timeout. */
   readonly onTimeout: 'stop' | 'background'

@@ -30,6 +30,16 @@ export interface Metadata {
   connections?: CommandConnection[]
   /** What the sandbox refused a command, as far as that is certain. Absent if there is nothing. */
   denials?: CommandDenial[]
+  /** The secrets that are masked in the output of a command, by their names. Absent if there are none. */
+  masked?: MaskedSecret[]
+}
+
+/** A secret that is masked in an output. */
+export interface MaskedSecret {
+  /** The name that stands in its places, without brackets. */
+  name: string
+  /** The number of places. */
+  count: number
 }
 
 /** A host that a command asked for: one row for each host, port and verdict. */
@@ -73,7 +83,7 @@ export type Outcome = Omit<Metadata, 'duration_ms' | 'code'>
 export function outputEnvelope(
   data: unknown,
   duration: number,
-  { truncated, output_path, notes = [], changed_files = [], changed = [], connections = [], denials = [] }: Outcome = {},
+  { truncated, output_path, notes = [], changed_files = [], changed = [], connections = [], denials = [], masked = [] }: Outcome = {},
 ): Envelope {
   const metadata: Metadata = { duration_ms: wholeMs(duration), code: 'ok' }
   if (truncated === true) metadata.truncated = true
@@ -83,6 +93,7 @@ export function outputEnvelope(
   if (changed.length > 0) metadata.changed = changed
   if (connections.length > 0) metadata.connections = connections
   if (denials.length > 0) metadata.denials = denials
+  if (masked.length > 0) metadata.masked = masked
   return { type: 'output', data, metadata }
 }
 

@@ -2,7 +2,7 @@ import type { CommandEnd } from './tool-runtime.js'
 import { type Outcome, thrownText, ContractFailure } from './envelope.js'
 
 /** What the metadata says of a command beside its output. */
-type CommandFacts = Pick<CommandEnd, 'notes' | 'changed_files' | 'connections' | 'denials'>
+type CommandFacts = Pick<CommandEnd, 'notes' | 'changed_files' | 'connections' | 'denials' | 'masked'>
 
 /** The result of a tool that keeps to its own limit. */
 export class LimitedOutput {
@@ -13,7 +13,7 @@ export class LimitedOutput {
     data: unknown,
     output_path?: string,
     truncated = output_path !== undefined,
-    { notes = [], changed_files = [], connections = [], denials = [] }: CommandFacts = {},
+    { notes = [], changed_files = [], connections = [], denials = [], masked = [] }: CommandFacts = {},
   ) {
     this.data = data
     this.outcome = {
@@ -23,6 +23,7 @@ export class LimitedOutput {
       changed_files: [...changed_files],
       connections: [...connections],
       denials: [...denials],
+      masked: [...masked],
     }
   }
 }

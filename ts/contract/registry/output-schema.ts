@@ -93,6 +93,10 @@ const metadata = (code: JsonSchema): JsonSchema => ({
         additionalProperties: false,
       },
     },
+    masked: {
+      type: 'array',
+      items: { type: 'object', properties: { name: aText, count: aCount }, required: ['name', 'count'], additionalProperties: false },
+    },
   },
   required: ['duration_ms', 'code'],
   additionalProperties: false,

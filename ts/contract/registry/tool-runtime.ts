@@ -5,7 +5,7 @@ import type {
   ProcessStopArguments,
   ProcessWriteArguments,
 } from '../../core/processes/process-report.js'
-import type { CommandConnection, CommandDenial } from './envelope.js'
+import type { CommandConnection, CommandDenial, MaskedSecret } from './envelope.js'
 import type { Limits } from './limits.js'
 
 /** A shell that reads command lines. */
@@ -173,6 +173,8 @@ export interface CommandEnd {
   connections?: CommandConnection[] | undefined
   /** What the sandbox refused, as far as that is certain. Absent if there is nothing. */
   denials?: CommandDenial[] | undefined
+  /** The secrets that are masked in the output, by their names. Absent if there are none. */
+  masked?: MaskedSecret[] | undefined
 }
 
 /** A file that a patch changes. */

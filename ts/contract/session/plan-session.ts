@@ -123,7 +123,7 @@ function planHost(
   isChild: boolean,
   languageServers: SessionServers | undefined,
 ): Host {
-  const { manifest, limits, sandbox, onTimeout, watchdog, before, after, onRule, host, headless } = options
+  const { manifest, limits, sandbox, mask, onTimeout, watchdog, before, after, onRule, host, headless } = options
   const checkpoints = options.checkpoints && new SessionCheckpoints(options.checkpoints)
   const { journal, unseenChanges } = options
   // A session without a given id is new.
@@ -144,6 +144,7 @@ function planHost(
     manifest,
     limits,
     sandbox,
+    mask,
     shell,
     onTimeout,
     checkpoints,

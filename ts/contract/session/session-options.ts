@@ -24,6 +24,7 @@ import {
   text,
 } from '../../core/options.js'
 import { parseEnvironment } from '../../core/environment.js'
+import { type MaskOption, parseMask } from '../../core/mask.js'
 import { protectedPaths } from '../../core/protected-places.js'
 import { checkGit, checkNetwork } from '../../core/sandbox.js'
 import { hostsOfSession } from '../../core/sandbox-hosts.js'
@@ -120,6 +121,10 @@ export interface SessionOptions {
   model?: LanguageModel | undefined
   /** Restrictions on the processes of `bash` besides the capabilities. */
   sandbox?: SessionSandbox | undefined
+  /**
+   * Which secrets are masked in what commands and processes print, as for `createTools`. Subagents have it too. @default 'known'
+   */
+  mask?: MaskOption | undefined
   /**
    * The shell of `bash`, whose grammar also judges the command lines. The session looks for bash once, when it is opened, in
    * this process's PATH. The shell reads no startup file. With `sh`, syntax that only bash has is refused as
@@ -226,6 +231,7 @@ const checks = {
     checkGit(name, sandbox)
     return sandbox
   }, {}),
+  mask: optional(parseMask, 'known'),
   journal: optional(checkJournal),
   onRecord: optional(callable<NonNullable<SessionOptions['onRecord']>>()),
   skills: optional<SkillOptions>(skillOptions, {}),

@@ -81,9 +81,10 @@ export const bashTool: ContractTool<BashArguments, LimitedOutput> = {
       changed_files,
       connections,
       denials,
+      masked,
       ...how
     } = await shell.run(command, { workdir, timeout_ms })
-    const facts = { notes, changed_files, connections, denials }
+    const facts = { notes, changed_files, connections, denials, masked }
     if (head === undefined) {
       const allNotes = [...drawnNotes(output_path, unkept_bytes), ...notes]
       return new LimitedOutput({ stdout, stderr, ...how }, output_path, false, { ...facts, notes: allNotes })

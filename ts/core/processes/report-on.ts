@@ -39,7 +39,8 @@ export async function reportOn(entry: TableEntry, facts: ProcessFacts, request: 
   if (end !== undefined) Object.assign(report, { exit_code: end.exitCode ?? null, signal: end.signal ?? null })
   const leftovers = end === undefined ? undefined : leftBehindNote(end)
   const beyond = from !== undefined && from > part.total ? [beyondOutput(from, part.total)] : []
-  const all = [...beyond, ...notes, ...(end?.notes ?? []), ...(leftovers === undefined ? [] : [leftovers])]
+  const masked = [process.takeMaskNote()].filter((note) => note !== undefined)
+  const all = [...beyond, ...notes, ...masked, ...(end?.notes ?? []), ...(leftovers === undefined ? [] : [leftovers])]
   if (all.length > 0) report.notes = all
   return report
 }

@@ -3,6 +3,7 @@ import type * as Addon from '../../../index.js'
 import { environmentOptions, hostVariables } from '../../core/environment.js'
 import { ToolError } from '../../core/errors.js'
 import { commandGrants, grantedRoot, noteGrants } from '../../core/grants.js'
+import { masked } from '../../core/mask.js'
 import { type CallLimits, tryNowait } from '../../core/native.js'
 import { isWithin } from '../../core/near-paths.js'
 import { type GuardedCommand, guardNetwork, noVariables } from '../../core/network-guard/guard-network.js'
@@ -205,6 +206,7 @@ export function commandSettings(plan: Settings, bound: TrackedToolOptions): Comm
     if (last !== undefined && last.root === root && isSame(last.plan, plan)) return last.native
     const options = {
       environment: environmentOptions(plan.env, reachesAll(plan.sandbox, plan.allowNetwork)),
+      ...masked(plan.mask),
       sandbox: sandboxRequest(plan.sandbox, plan.allowNetwork),
       limitBytes: plan.maxOutputBytes,
       timeoutMs: plan.timeoutMs,
@@ -223,15 +225,19 @@ function isSame(a: Settings, b: Settings): boolean {
     a.maxOutputBytes === b.maxOutputBytes &&
     a.timeoutMs === b.timeoutMs &&
     a.env === b.env &&
+    a.mask === b.mask &&
     a.sandbox === b.sandbox
   )
 }
 
-/** The plan for a program of ours beside the commands of a set: their sandbox, without a network, and with a limit of memory. */
+/**
+ * The plan for a program of ours beside the commands of a set: their sandbox, without a network, and with a limit of memory. What it
+ * prints is a protocol, of which nothing is masked.
+ */
 export function confined(plan: CallPlan, memoryBytes: number): CallPlan {
   const { network: _network, limits, ...sandbox } = plan.sandbox
   const least = Math.min(memoryBytes, limits?.memoryBytes ?? Infinity)
   const own: SandboxOptions = { ...sandbox, limits: { ...limits, memoryBytes: least } }
   noteGrants(own, plan.rootDir)
-  return { ...plan, allowNetwork: false, sandbox: own }
+  return { ...plan, allowNetwork: false, mask: false, sandbox: own }
 }

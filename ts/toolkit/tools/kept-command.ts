@@ -39,9 +39,10 @@ export async function runKept(
     const entry = await table.take(process, { command: line, keep, lifetime: signal, record: processRecorder(getToolContext(), bound) })
     return {
       leftRunning: 0,
-      notes: [],
+      notes: finished.notes,
       connections: [],
       denials: [],
+      masked: finished.masked,
       output: withNote(finished.output, goesOnNote(entry.id, timeoutMs, true)),
     }
   } catch (cause) {

@@ -61,7 +61,7 @@ export async function* streamCommand(
     end(error)
     throw error
   } finally {
-    await events.return({ output: '', leftRunning: 0, notes: [], connections: [], denials: [] })
+    await events.return({ output: '', leftRunning: 0, notes: [], connections: [], denials: [], masked: [] })
     end(new DOMException('The results were no longer wanted', 'AbortError'))
   }
 }

@@ -13,6 +13,7 @@ use super::end::{CommandOutput, End};
 use super::environment::{self, Passage, Variables};
 use super::hosts;
 use super::launch::{Directory, Launch, joined};
+use super::masks;
 use super::program::{Program, ProgramSettings, locate};
 use crate::denials::Ended;
 use crate::failure::{Unfinished, commands, files};
@@ -51,6 +52,7 @@ pub fn run(
     let passed = environment::of_command(&settings.environment, host, &directory.path);
     let passed = joined_variables(passed, &terms.variables);
     let variables = Passage { host: Arc::clone(host), passed };
+    let mask = masks::of_command(settings.mask.as_ref(), &variables);
     let (git, facts) = (GitReports::default(), CommandFacts::default());
     let connections = hosts::of(&plan, settings.sandbox.names.as_ref())?;
     let launch = Launch {
@@ -66,6 +68,7 @@ pub fn run(
         git: Some(&git),
         facts: Some(&facts),
         connections: connections.as_ref(),
+        mask: mask.as_ref(),
     };
     let request = ExecRequest {
         max_output_bytes: terms.stream_bytes,
@@ -99,7 +102,8 @@ pub fn run(
         facts: facts.get(),
         variables: Some(&variables),
     };
-    let mut noted = hosts::noted(&git.take(), &ended, hosts::asked_for(connections.as_ref()));
+    let noted = hosts::noted(&git.take(), &ended, hosts::asked_for(connections.as_ref()));
+    let mut noted = noted.with_masked(mask.as_ref());
     // A provider's tool has one place for both.
     let hints: Vec<String> = noted.hint.take().into_iter().chain(noted.notes.drain(..)).collect();
     let hint = (!hints.is_empty()).then(|| hints.join(" "));

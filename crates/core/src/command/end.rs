@@ -1,10 +1,13 @@
 //! What a command printed and how it ended, where every end is a result.
 
-use toolwright_exec::{Connection, Exit};
+use std::sync::Arc;
+
+use toolwright_exec::{Connection, Exit, OutputMask};
 
 use crate::denials::Denial;
 use crate::failure::Failure;
 use crate::sidecar::KeptOutput;
+use crate::voice::masks;
 
 /// What a command printed, and how it ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +41,18 @@ pub struct Noted {
     pub denials: Vec<Denial>,
     /// What it has to do with the end of the command, for a model.
     pub hint: Option<String>,
+    /// The secrets that are masked in what it printed, by their names, each with how often.
+    pub masked: Vec<(String, u64)>,
+}
+
+impl Noted {
+    /// Adds what was masked in its output.
+    pub(super) fn with_masked(mut self, mask: Option<&Arc<OutputMask>>) -> Self {
+        let counts = mask.map(|mask| mask.take()).unwrap_or_default();
+        self.notes.extend(masks::note(&counts));
+        self.masked = counts.list().to_vec();
+        self
+    }
 }
 
 /// How a command ended.

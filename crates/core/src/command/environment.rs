@@ -55,14 +55,27 @@ impl Passage {
     /// The variables that are kept from the command because they are secret, or lead to an agent of the user.
     pub(crate) fn withheld(&self) -> impl Iterator<Item = &OsStr> {
         let is_passed = |name: &OsString| self.passed.iter().any(|(passed, _)| passed == name);
-        let is_secret = |name: &OsString, value: &OsString| {
-            matches!(
-                reason(name, value),
-                Some(Reason::SecretName | Reason::SecretValue | Reason::Agent)
-            )
-        };
-        let secret = self.host.iter().filter(move |(name, value)| is_secret(name, value));
-        secret.map(|(name, _)| name).filter(move |name| !is_passed(name)).map(OsString::as_os_str)
+        let kinds = &[Reason::SecretName, Reason::SecretValue, Reason::Agent];
+        let secret = self.of_host_for(kinds).map(|(name, _)| name);
+        secret.filter(move |name| !is_passed(name)).map(OsString::as_os_str)
+    }
+
+    /// The variables of the host that are not passed for one of these reasons, or with another value, each with its own.
+    pub(crate) fn kept_values(
+        &self,
+        reasons: &'static [Reason],
+    ) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.of_host_for(reasons)
+            .filter(|variable| !self.passed.contains(variable))
+            .map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+
+    fn of_host_for(
+        &self,
+        reasons: &'static [Reason],
+    ) -> impl Iterator<Item = &(OsString, OsString)> {
+        let is_meant = |reason: Reason| reasons.contains(&reason);
+        self.host.iter().filter(move |(name, value)| reason(name, value).is_some_and(is_meant))
     }
 }
 

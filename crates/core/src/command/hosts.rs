@@ -44,7 +44,7 @@ pub(super) fn noted(git: &[GitReport], ended: &Ended<'_>, connections: Vec<Conne
     notes.extend(usage::notes(ended));
     let denials = denials::of_command(&Ended { connections: &connections, ..*ended });
     let hint = explain(ended, &denials).or_else(|| usage::explain(ended));
-    Noted { notes, connections, denials, hint }
+    Noted { notes, connections, denials, hint, masked: Vec::new() }
 }
 
 /// Whether a command may be granted a host that the option does not give.

@@ -5,17 +5,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use super::end::Noted;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 use toolwright_exec::process::{
     InputState, Piece, Process, ProcessEnd, ProcessRequest, WatchedFacts,
 };
-use toolwright_exec::{ExecError, Stream, signal_number};
+use toolwright_exec::{ExecError, OutputMask, Stream, signal_number};
 
 /// A process that is kept. It is killed when this is dropped.
 pub struct KeptProcess {
     /// The process.
     pub process: Process,
+    /// What is masked of its output.
+    mask: Option<Arc<OutputMask>>,
     changed: Arc<Notify>,
 }
 
@@ -36,11 +39,12 @@ impl KeptProcess {
     ) -> Result<Arc<Self>, ExecError> {
         let notify = Arc::new(Notify::new());
         let waiters = Arc::clone(&notify);
+        let mask = request.exec.mask.cloned();
         let process = Process::start(request, move || {
             changed();
             waiters.notify_waiters();
         })?;
-        Ok(Arc::new(Self { process, changed: notify }))
+        Ok(Arc::new(Self { process, mask, changed: notify }))
     }
 
     /// Waits until `look` finds something. It is told when the wait is over, and finds nothing by then at the
@@ -138,6 +142,12 @@ impl KeptProcess {
                 changed.await;
             }
         }
+    }
+
+    /// What was masked of its output since this was last asked.
+    #[must_use]
+    pub fn take_masked(&self) -> Noted {
+        Noted::default().with_masked(self.mask.as_ref())
     }
 
     /// Has every wait look whether it was cancelled.

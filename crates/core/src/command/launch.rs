@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolwright_exec::{
-    CancelSource, CommandFacts, Connections, ExecEnv, ExecRequest, GitReports, PatchReports,
-    Sandbox,
+    CancelSource, CommandFacts, Connections, ExecEnv, ExecRequest, GitReports, OutputMask,
+    PatchReports, Sandbox,
 };
 use toolwright_sandbox::plan::Plan;
 
@@ -62,6 +62,8 @@ pub(super) struct Launch<'a> {
     pub(super) facts: Option<&'a CommandFacts>,
     /// What decides about its hosts, and where they are noted.
     pub(super) connections: Option<&'a Arc<Connections>>,
+    /// What is masked of its output.
+    pub(super) mask: Option<&'a Arc<OutputMask>>,
 }
 
 impl<'a> Launch<'a> {
@@ -82,6 +84,7 @@ impl<'a> Launch<'a> {
             git: self.git,
             facts: self.facts,
             connections: self.connections,
+            mask: self.mask,
             cancel,
             ..ExecRequest::new(self.program, self.args)
         }

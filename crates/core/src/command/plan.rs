@@ -224,7 +224,7 @@ pub fn grants(
 }
 
 /// The home directory by the host's environment, or else the user's.
-pub(super) fn home_of(environment: &[(OsString, OsString)]) -> Option<PathBuf> {
+pub(crate) fn home_of(environment: &[(OsString, OsString)]) -> Option<PathBuf> {
     let home = variable(environment, "HOME").map(PathBuf::from);
     home.or_else(env::home_dir).filter(|home| home.is_absolute())
 }

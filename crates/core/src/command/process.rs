@@ -85,7 +85,7 @@ pub fn noted(end: &ProcessEnd) -> Noted {
         notes: voice::notes_of_command(&end.git, &end.connections, Door::Tools),
         connections: end.connections.clone(),
         denials: denials::of_connections(&end.connections),
-        hint: None,
+        ..Noted::default()
     }
 }
 
@@ -142,7 +142,8 @@ pub fn run_program(
         }
         Followed::Late => {
             let process = Some(options.place.fill(kept));
-            let output = Succeeded { output, left_running: 0, noted: Noted::default() };
+            let noted = Noted::default().with_masked(placed.mask.as_ref());
+            let output = Succeeded { output, left_running: 0, noted };
             Ok(CommandOutcome { output, process })
         }
         Followed::Stopped => Err(Unfinished::Stopped { output }),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use toolwright_exec::process::Facts;
 use toolwright_exec::{
     Cancel, CommandFacts, Connections, ExecError, ExecRequest, Exit, Finished, GitReport,
-    GitReports, Output, PatchReports, Sink,
+    GitReports, Output, OutputMask, PatchReports, Sink,
 };
 use toolwright_fs::{DirectoryGrant, FileLocation, FsError, FsErrorKind};
 use toolwright_sandbox::plan::Plan;
@@ -17,6 +17,7 @@ use super::end::{End, Noted};
 use super::environment::{self, Passage, Policy, Variables};
 use super::hosts;
 use super::launch::{Directory, Launch, joined};
+use super::masks::{self, MaskOptions};
 use super::plan::SandboxOptions;
 use crate::denials::Ended;
 use crate::failure::{Failure, Unfinished, commands, files};
@@ -35,6 +36,8 @@ pub struct ProgramSettings {
     pub sandbox: SandboxOptions,
     /// Which variables they see.
     pub environment: Policy,
+    /// What is masked of their output. `None`: nothing.
+    pub mask: Option<Arc<MaskOptions>>,
     /// The most output that is given back.
     pub max_output_bytes: usize,
     /// When a program and its children are killed.
@@ -124,6 +127,8 @@ pub(super) struct Placed {
     /// The hosts that it asks for.
     pub(super) connections: Option<Arc<Connections>>,
     pub(super) variables: Passage,
+    /// What is masked of its output.
+    pub(super) mask: Option<Arc<OutputMask>>,
     starts_processes: bool,
     /// Keeps the directory open, which is named by its descriptor.
     _location: FileLocation,
@@ -152,6 +157,7 @@ impl Placed {
             variables: Some(&self.variables),
         };
         hosts::noted(git, &ended, hosts::asked_for(self.connections.as_ref()))
+            .with_masked(self.mask.as_ref())
     }
 }
 
@@ -169,7 +175,16 @@ pub(super) fn place(
     let passed = environment::of_command(&settings.environment, host, &directory.path);
     let variables = Passage { host: Arc::clone(host), passed };
     let starts_processes = settings.starts_processes;
-    Ok(Placed { directory, plan, connections, variables, starts_processes, _location: location })
+    let mask = masks::of_command(settings.mask.as_ref(), &variables);
+    Ok(Placed {
+        directory,
+        plan,
+        connections,
+        variables,
+        mask,
+        starts_processes,
+        _location: location,
+    })
 }
 
 pub(super) fn launch<'a>(
@@ -177,7 +192,7 @@ pub(super) fn launch<'a>(
     program: &'a Program,
     placed: &'a Placed,
 ) -> Launch<'a> {
-    let Placed { directory, plan, connections, variables, .. } = placed;
+    let Placed { directory, plan, connections, variables, mask, .. } = placed;
     Launch {
         program: &program.cmd,
         args: &program.args,
@@ -191,6 +206,7 @@ pub(super) fn launch<'a>(
         git: None,
         facts: None,
         connections: connections.as_ref(),
+        mask: mask.as_ref(),
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use toolwright_exec::process::Facts;
 use toolwright_exec::{
     Cancel, CommandFacts, Connections, ExecError, ExecRequest, Exit, Finished, GitReport,
-    GitReports, Head, PatchReports, Split, StoppedBy, Streams,
+    GitReports, Head, OutputMask, PatchReports, Split, StoppedBy, Streams,
 };
 use toolwright_sandbox::plan::Plan;
 
@@ -18,6 +18,7 @@ use super::environment::{self, Passage, Policy, Variables};
 use super::hosts;
 use super::launch::{Directory, Launch};
 use super::live_output::{LiveOutput, LiveSink};
+use super::masks::{self, MaskOptions};
 use super::session::{OpenDirectories, SessionOptions};
 use crate::access::target::Target;
 use crate::denials::Ended;
@@ -35,6 +36,8 @@ pub struct CommandLine {
     pub bash: Option<String>,
     /// Which variables it sees.
     pub environment: Policy,
+    /// What is masked of its output. `None`: nothing.
+    pub mask: Option<Arc<MaskOptions>>,
     /// What it may do.
     pub options: SessionOptions,
     /// When the command and its children are killed.
@@ -88,7 +91,7 @@ pub(super) fn output(
     (git, facts): (&[GitReport], Facts),
     sidecar: LazySidecar<'_>,
 ) -> CommandOutput {
-    let Placed { open, plan, directory, connections, variables } = placed;
+    let Placed { open, plan, directory, connections, variables, mask } = placed;
     let stdout = text::within(stdout, command.head_bytes);
     let stderr = text::within(stderr, command.head_bytes.saturating_sub(stdout.len()));
     let sidecar = sidecar.finish();
@@ -105,7 +108,8 @@ pub(super) fn output(
         facts,
         variables: Some(variables),
     };
-    let mut noted = hosts::noted(git, &ended, hosts::asked_for(connections.as_ref()));
+    let noted = hosts::noted(git, &ended, hosts::asked_for(connections.as_ref()));
+    let mut noted = noted.with_masked(mask.as_ref());
     // What is open and not there yet is refused by nobody.
     let all = noted.denials.len();
     noted.denials.retain(|denial| !open.has_absent(Path::new(&denial.subject)));
@@ -125,6 +129,8 @@ pub(super) struct Placed {
     /// The hosts that it asks for.
     connections: Option<Arc<Connections>>,
     variables: Passage,
+    /// What is masked of its output.
+    mask: Option<Arc<OutputMask>>,
 }
 
 pub(super) fn place(
@@ -144,7 +150,8 @@ pub(super) fn place(
     let connections = hosts::of(&plan, command.options.names.as_ref())?;
     let passed = environment::of_shell(&command.environment, host, &directory.path);
     let variables = Passage { host: Arc::clone(host), passed };
-    Ok(Placed { open, plan, directory, connections, variables })
+    let mask = masks::of_command(command.mask.as_ref(), &variables);
+    Ok(Placed { open, plan, directory, connections, variables, mask })
 }
 
 pub(super) fn launch<'a>(
@@ -153,7 +160,7 @@ pub(super) fn launch<'a>(
     args: &'a [String],
     placed: &'a Placed,
 ) -> Launch<'a> {
-    let Placed { directory, plan, connections, variables, .. } = placed;
+    let Placed { directory, plan, connections, variables, mask, .. } = placed;
     Launch {
         program,
         args,
@@ -167,6 +174,7 @@ pub(super) fn launch<'a>(
         git: None,
         facts: None,
         connections: connections.as_ref(),
+        mask: mask.as_ref(),
     }
 }
 

@@ -72,6 +72,9 @@ fn with_noted(mut failure: Failure, noted: &Noted) -> Failure {
     if !noted.denials.is_empty() {
         failure = failure.with("denials", denials(&noted.denials));
     }
+    if !noted.masked.is_empty() {
+        failure = failure.with("masked", masked(&noted.masked));
+    }
     failure
 }
 
@@ -94,6 +97,10 @@ fn connections(all: &[Connection]) -> Vec<Value> {
 fn denials(all: &[Denial]) -> Vec<Value> {
     let row = |Denial { layer, subject, option }: &Denial| json!({ "layer": layer.word(), "subject": subject, "option": option });
     all.iter().map(row).collect()
+}
+
+fn masked(all: &[(String, u64)]) -> Vec<Value> {
+    all.iter().map(|(name, count)| json!({ "name": name, "count": count })).collect()
 }
 
 /// A program that was not run.

@@ -107,10 +107,10 @@ impl BackgroundProcess {
         is_terminal: bool,
         changed: Box<dyn Fn() + Send + Sync>,
     ) -> Arc<Self> {
-        let Begun { lease, connections, stdin, stdout, stderr } = begun;
-        let streams = [Some(stdout), stderr].into_iter().zip(limits);
-        let streams = streams.filter_map(|(fd, limits)| {
-            fd.map(|fd| OutputStream { log: Log::new(limits), fd: Some(fd), is_followed: false })
+        let Begun { lease, connections, mask, stdin, stdout, stderr } = begun;
+        let streams = [Some(stdout), stderr].into_iter().zip(limits).filter_map(|(fd, limits)| {
+            let log = Log::new(limits, mask.as_ref());
+            fd.is_some().then_some(OutputStream { log, fd, is_followed: false })
         });
         let state = State {
             lease: Some(lease),

@@ -5,11 +5,14 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Arc;
 
 #[cfg(target_os = "linux")]
 use rustix::fs::{Mode, OFlags, open};
 #[cfg(target_os = "linux")]
 use rustix::io::Errno;
+
+use crate::output_mask::{MaskedStream, OutputMask};
 
 /// How much of one stream is kept, and where.
 #[derive(Debug, Default)]
@@ -92,6 +95,8 @@ pub(super) struct Log {
     /// A reader has acknowledged everything before this.
     read_to: u64,
     is_ended: bool,
+    /// What takes secrets out of it first. Positions are those of the masked stream.
+    mask: Option<MaskedStream>,
 }
 
 #[cfg_attr(
@@ -99,8 +104,9 @@ pub(super) struct Log {
     expect(dead_code, reason = "kept of background processes")
 )]
 impl Log {
-    pub(super) fn new(limits: LogLimits) -> Self {
+    pub(super) fn new(limits: LogLimits, mask: Option<&Arc<OutputMask>>) -> Self {
         Self {
+            mask: mask.map(MaskedStream::new),
             limits,
             head: Vec::new(),
             tail: VecDeque::new(),
@@ -121,6 +127,16 @@ impl Log {
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
+        match self.mask.take() {
+            Some(mut mask) => {
+                self.keep(mask.push(bytes));
+                self.mask = Some(mask);
+            }
+            None => self.keep(bytes),
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
         let head = self.limits.head_bytes.saturating_sub(self.head.len()).min(bytes.len());
         self.head.extend_from_slice(&bytes[..head]);
         self.keep_in_file(bytes);
@@ -136,6 +152,9 @@ impl Log {
 
     /// No more will come.
     pub(super) fn end(&mut self) {
+        if let Some(mut mask) = self.mask.take() {
+            self.keep(mask.finish());
+        }
         self.is_ended = true;
     }
 

@@ -17,6 +17,7 @@ use crate::confined::{Lease, open_gate, take_worker_for, with_room};
 use crate::connections::Connections;
 use crate::error::{ExecError, SpawnReason};
 use crate::missing::Missing;
+use crate::output_mask::OutputMask;
 use crate::request::{ExecRequest, Sandbox, Streams};
 use crate::running_command::NotRun;
 use crate::spawn::{BUSY_PAUSES, find_program, not_started};
@@ -33,6 +34,8 @@ pub(super) struct Begun {
     pub(super) lease: Lease,
     /// The hosts that it asks for.
     pub(super) connections: Option<Arc<Connections>>,
+    /// What is masked of its output.
+    pub(super) mask: Option<Arc<OutputMask>>,
     pub(super) stdin: Option<OwnedFd>,
     pub(super) stdout: OwnedFd,
     pub(super) stderr: Option<OwnedFd>,
@@ -112,7 +115,8 @@ fn try_begin(
             let ends = pipes.ours(terminal).map_err(resources)?;
             let (stdin, stdout, stderr) = ends;
             let connections = exec.connections.cloned();
-            Ok(Ok(Begun { lease, connections, stdin, stdout, stderr }))
+            let mask = exec.mask.cloned();
+            Ok(Ok(Begun { lease, connections, mask, stdin, stdout, stderr }))
         }
         Waited::NotRun(not_run) => {
             match not_run {

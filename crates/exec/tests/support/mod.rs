@@ -55,6 +55,7 @@ pub(crate) fn with(
         patches: None,
         git: None,
         connections: None,
+        mask: None,
         facts: None,
     })
 }

@@ -4,6 +4,7 @@ use super::*;
 
 fn command(line: &str, bash: Option<&str>) -> CommandLine {
     CommandLine {
+        mask: None,
         line: line.to_owned(),
         bash: bash.map(str::to_owned),
         environment: Policy::default(),

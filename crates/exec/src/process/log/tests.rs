@@ -19,7 +19,7 @@ proptest! {
         asks in proptest::collection::vec((0..400_u64, 0..60_usize), 0..20),
     ) {
         let written = whole(&chunks);
-        let mut log = Log::new(limits(head, tail, false));
+        let mut log = Log::new(limits(head, tail, false), None);
         for chunk in &chunks {
             log.push(chunk);
         }
@@ -46,7 +46,7 @@ proptest! {
         tail in 1..50_usize,
         max in 1..60_usize,
     ) {
-        let mut log = Log::new(limits(0, tail, true));
+        let mut log = Log::new(limits(0, tail, true), None);
         let (mut next, mut seen) = (0, Vec::new());
         for chunk in &chunks {
             let mut rest = &chunk[..];
@@ -79,7 +79,7 @@ proptest! {
     ) {
         let written = whole(&chunks);
         let file = Some(tempfile::tempfile().expect("a file"));
-        let mut log = Log::new(LogLimits { file, file_bytes, ..limits(0, 10, false) });
+        let mut log = Log::new(LogLimits { file, file_bytes, ..limits(0, 10, false) }, None);
         for chunk in &chunks {
             log.push(chunk);
         }
@@ -101,7 +101,8 @@ proptest! {
 #[test]
 fn a_closed_file_leaves_what_is_in_memory() {
     let file = unnamed_file(&std::env::temp_dir()).expect("made");
-    let mut log = Log::new(LogLimits { file: Some(file), file_bytes: 1000, ..limits(2, 3, false) });
+    let mut log =
+        Log::new(LogLimits { file: Some(file), file_bytes: 1000, ..limits(2, 3, false) }, None);
     log.push(b"0123456789");
     assert_eq!(log.read(4, 3).bytes, b"456");
     log.close_file();
