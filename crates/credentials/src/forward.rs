@@ -1,0 +1,136 @@
+//! One connection of a command to the host of a credential.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::client::conn::http1 as to_host;
+use hyper::server::conn::http1 as from_command;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use tokio::net::TcpStream;
+use tokio::sync::Mutex;
+use tokio::time::timeout;
+use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
+
+use crate::body::Passed;
+use crate::broker::Broker;
+use crate::connection::{Connection, Problem};
+use crate::error::CredentialError;
+use crate::uses::Uses;
+use crate::{exchange, runtime};
+
+/// How long a command may take to begin TLS, and a host.
+const MAX_OPENING: Duration = Duration::from_secs(30);
+/// How long the head of a message may be.
+const MAX_HEAD: usize = 64 << 10;
+
+/// A connection of a command to the host of a credential.
+#[derive(Debug)]
+pub struct Ends {
+    /// The name that the command connected to, in small letters.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// The end of the command.
+    pub client: std::net::TcpStream,
+    /// That of the host, which is connected and has said nothing.
+    pub target: std::net::TcpStream,
+    /// Where its requests are noted.
+    pub uses: Arc<Uses>,
+}
+
+impl Broker {
+    /// Takes a connection over. It is carried on a thread of its own until an end has ended.
+    pub fn carry(self: &Arc<Self>, ends: Ends) -> Result<(), CredentialError> {
+        // What is dropped is closed.
+        let Some(slot) = self.slot() else { return Ok(()) };
+        let broker = Arc::clone(self);
+        runtime::spawn(async move {
+            carry(broker, ends).await;
+            drop(slot);
+        })
+    }
+}
+
+/// Carries a connection until one of its ends has ended.
+async fn carry(broker: Arc<Broker>, ends: Ends) {
+    let Ends { host, port, client, target, uses } = ends;
+    let accepted = async {
+        let config = broker.server(&host)?;
+        let accept = TlsAcceptor::from(config).accept(stream(client)?);
+        timeout(MAX_OPENING, accept).await.ok()?.ok()
+    };
+    let (accepted, connected) = tokio::join!(accepted, connect(&broker, &host, target));
+    let Some(client) = accepted else { return };
+    let (sender, host_ended) = match connected {
+        Err(problem) => (Err(problem), None),
+        Ok(stream) => {
+            let mut builder = to_host::Builder::new();
+            builder.preserve_header_case(true).max_buf_size(MAX_HEAD);
+            match builder.handshake::<_, Passed>(TokioIo::new(stream)).await {
+                Err(error) => (Err(Problem::Unreachable(error.to_string())), None),
+                Ok((sender, connection)) => {
+                    (Ok(sender), Some(tokio::spawn(connection.with_upgrades())))
+                }
+            }
+        }
+    };
+    let sender = Mutex::new(sender);
+    let connection = Arc::new(Connection { broker, host, port, uses, sender });
+    serve(client, connection, host_ended).await;
+}
+
+async fn serve(
+    client: server::TlsStream<TcpStream>,
+    connection: Arc<Connection>,
+    host_ended: Option<tokio::task::JoinHandle<Result<(), hyper::Error>>>,
+) {
+    let service = service_fn(move |request| exchange::answer(Arc::clone(&connection), request));
+    let mut builder = from_command::Builder::new();
+    builder.preserve_header_case(true).auto_date_header(false).half_close(true);
+    builder.max_buf_size(MAX_HEAD);
+    let served = builder.serve_connection(TokioIo::new(client), service).with_upgrades();
+    let mut served = pin!(served);
+    let Some(host_ended) = host_ended else {
+        let _ = served.await;
+        return;
+    };
+    tokio::select! {
+        _ = &mut served => {}
+        _ = host_ended => {
+            // The host takes no more requests: neither does this end, once the last one is answered.
+            served.as_mut().graceful_shutdown();
+            let _ = served.await;
+        }
+    }
+}
+
+async fn connect(
+    broker: &Broker,
+    host: &str,
+    target: std::net::TcpStream,
+) -> Result<client::TlsStream<TcpStream>, Problem> {
+    let unreachable = |error: std::io::Error| Problem::Unreachable(error.to_string());
+    let config = broker.client().await.map_err(|error| Problem::NotVerified(error.to_string()))?;
+    let name = ServerName::try_from(host.to_owned())
+        .map_err(|error| Problem::NotVerified(error.to_string()))?;
+    let target = stream(target).ok_or_else(|| Problem::Unreachable("the socket is gone".into()))?;
+    let connect = TlsConnector::from(config).connect(name, target);
+    let late = |_| Problem::Unreachable("it did not begin TLS in time".to_owned());
+    timeout(MAX_OPENING, connect).await.map_err(late)?.map_err(|error| {
+        let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        match tls {
+            Some(rustls::Error::InvalidCertificate(problem)) => {
+                Problem::NotVerified(problem.to_string())
+            }
+            _ => unreachable(error),
+        }
+    })
+}
+
+fn stream(socket: std::net::TcpStream) -> Option<TcpStream> {
+    socket.set_nonblocking(true).ok()?;
+    TcpStream::from_std(socket).ok()
+}

@@ -1,0 +1,47 @@
+//! Credentials that a command uses and never sees.
+//!
+//! A command has a placeholder in the place of each token. The host process ends its TLS at the hosts of a
+//! credential, and at no others: it reads each request there, puts the token into the header that the
+//! credential names, and writes the request anew to the real host, whose certificate it has verified. What an
+//! answer repeats of the token becomes the placeholder again.
+//!
+//! ```text
+//! command ── TLS by the session's authority ── Broker ── verified TLS ── host
+//!   placeholder                                 token
+//! ```
+//!
+//! [`Broker`] has one session: its [authority](Broker::authority), its placeholders, and the values that were
+//! asked for. It knows nothing of the sandbox: it is handed two connected sockets.
+
+mod answer;
+mod authority;
+mod body;
+mod broker;
+mod connection;
+mod credential;
+mod error;
+mod exchange;
+mod forward;
+mod hosts;
+mod placeholder;
+mod request;
+mod restore;
+mod rule;
+mod runtime;
+mod secret;
+mod swap;
+mod transform;
+mod trust;
+mod uses;
+mod values;
+
+pub use broker::Broker;
+pub use credential::{Options, SendAs};
+pub use error::CredentialError;
+pub use forward::Ends;
+pub use restore::Restorer;
+pub use rule::RuleOptions;
+pub use secret::Secret;
+pub use transform::{TextMatch, TransformOptions};
+pub use uses::{Use, Uses, Why};
+pub use values::{ValueAnswer, Values};
