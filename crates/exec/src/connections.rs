@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::credential_requests::{CredentialRequests, TlsEnd};
 #[cfg(target_os = "linux")]
 use crate::traffic::{Carried, Traffic};
 
@@ -38,6 +39,16 @@ pub trait HostRules: fmt::Debug + Send + Sync {
     /// What reads the first bytes of connections to names. `None`: nothing does.
     fn openings(&self) -> Option<&dyn Openings> {
         None
+    }
+
+    /// What ends TLS for a host at a port. `None`: connections there are the command's own.
+    fn tls_end(&self, _host: &str, _port: u16) -> Option<&dyn TlsEnd> {
+        None
+    }
+
+    /// What became of requests of which TLS has ended, until now.
+    fn requests(&self) -> Vec<CredentialRequests> {
+        Vec::new()
     }
 }
 
@@ -185,6 +196,8 @@ pub struct Connection {
     pub count: u32,
     /// What all of them together have carried, if they were opened and the system tells.
     pub bytes: Option<Bytes>,
+    /// The requests in them that have had a credential, or should have.
+    pub requests: Vec<CredentialRequests>,
 }
 
 /// What connections have carried.
@@ -210,7 +223,6 @@ struct Note {
 /// The hosts of one command.
 #[derive(Debug)]
 pub struct Connections {
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "no command is run there"))]
     pub(crate) rules: Box<dyn HostRules>,
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "no command is run there"))]
     pub(crate) questions: Option<Arc<dyn HostQuestions>>,
@@ -243,15 +255,21 @@ impl Connections {
     pub fn list(&self) -> Vec<Connection> {
         #[cfg(target_os = "linux")]
         self.take_traffic();
+        let mut requests = self.rules.requests();
         let state = self.lock();
-        let connection = |((host, port, verdict), note): (&Key, &Note)| Connection {
+        let mut connection = |((host, port, verdict), note): (&Key, &Note)| Connection {
             host: host.clone(),
             port: *port,
             verdict: *verdict,
             count: note.count,
             bytes: (*verdict == Verdict::Opened && note.known == note.count).then_some(note.bytes),
+            requests: requests
+                .extract_if(.., |one| {
+                    *verdict == Verdict::Opened && one.host == *host && Some(one.port) == *port
+                })
+                .collect(),
         };
-        state.noted.iter().map(connection).collect()
+        state.noted.iter().map(&mut connection).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -57,6 +57,7 @@ mod classify;
 mod command_facts;
 mod confined;
 mod connections;
+mod credential_requests;
 pub mod environment;
 mod error;
 mod exit;
@@ -90,6 +91,7 @@ pub use connections::{
     Bytes, Connection, Connections, HostAnswer, HostQuestions, HostRules, Lead, Opening, Openings,
     Refusal, Verdict,
 };
+pub use credential_requests::{CredentialRequests, RequestRefusal, TlsEnd};
 pub use error::{ExecError, SpawnReason};
 pub use exit::{Exit, signal_number};
 pub use git_reports::{GitNote, GitReport, GitReports, RefusedGit};

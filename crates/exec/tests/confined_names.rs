@@ -149,7 +149,14 @@ fn has(program: &str) -> bool {
 }
 
 fn connection(host: &str, port: impl Into<Option<u16>>, verdict: Verdict) -> Connection {
-    Connection { host: host.to_owned(), port: port.into(), verdict, count: 1, bytes: None }
+    Connection {
+        host: host.to_owned(),
+        port: port.into(),
+        verdict,
+        count: 1,
+        bytes: None,
+        requests: Vec::new(),
+    }
 }
 
 #[test]

@@ -58,8 +58,17 @@ impl Brokered {
 }
 
 /// A resolver that the commands of this worker ask, and no other. It has to have a tree of mounts for
-/// itself.
-pub(crate) fn resolver(alone: bool, layers: &mut Layers) -> Option<broker::Resolver> {
+/// itself. What commands trust besides the authorities of the system is laid over those.
+pub(crate) fn resolver(
+    plan: &Plan,
+    alone: bool,
+    layers: &mut Layers,
+) -> Result<Option<broker::Resolver>, Failure> {
+    if plan.network != Network::Names {
+        return Ok(None);
+    }
+    mounts::lay_trust(plan.trust.as_deref().filter(|_| alone))
+        .map_err(|error| (FailedStep::Mounts, error.into()))?;
     let open = || -> io::Result<broker::Resolver> {
         if !alone || !layers.net.holds() || !layers.loopback.holds() {
             return Err(rustix::io::Errno::OPNOTSUPP.into());
@@ -70,7 +79,7 @@ pub(crate) fn resolver(alone: bool, layers: &mut Layers) -> Option<broker::Resol
     };
     let opened = open();
     layers.resolver = held(opened.as_ref());
-    opened.ok()
+    Ok(opened.ok())
 }
 
 /// The thread that makes calls for commands, where some are to wait, and what it asks the supervisor by.

@@ -25,6 +25,7 @@ mod resolver;
 mod scratch;
 mod settling;
 mod shared;
+mod trust;
 mod watch;
 
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
@@ -54,6 +55,7 @@ use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::process::{chdir, umask};
 pub(crate) use settling::{Found, UNHELD};
 pub use shared::{Shared, own_mounts};
+pub use trust::lay_trust;
 pub use watch::Watch;
 
 use toolwright_sandbox::layers::Layer;

@@ -10,7 +10,7 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open};
 use toolwright_sandbox::background::Facts;
 use toolwright_sandbox::layers::{Bound, Layer, Layers};
-use toolwright_sandbox::plan::{FileIdentity, Files, Network, Plan};
+use toolwright_sandbox::plan::{FileIdentity, Files, Plan};
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{HostMessage, Inbox, Order, Reply, read_request_frame, send};
 
@@ -125,7 +125,7 @@ impl Worker {
         if alone {
             mounts::close_proc().map_err(|error| (FailedStep::Mounts, error.into()))?;
         }
-        let resolver = if plan.network == Network::Names { resolver(alone, layers) } else { None };
+        let resolver = resolver(plan, alone, layers)?;
         let mount = layers.mount.holds();
         let private: Vec<PathBuf> = temporary.map(Path::to_owned).into_iter().collect();
         let rules = rules::prepare(plan, mount, layers.net.holds(), &private);

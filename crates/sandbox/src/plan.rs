@@ -16,6 +16,26 @@ pub const APPLY_PATCH: &str = "apply_patch";
 /// directory there, named by a number.
 pub const OBJECTS: &str = "/dev/toolwright-objects";
 
+/// Where commands find the certificates that they trust, where the plan adds one: that alone, and all.
+pub const TRUSTED: &str = "/dev/toolwright-trust";
+/// The one that is added.
+pub const TRUSTED_ONE: &str = "/dev/toolwright-trust/authority.pem";
+/// All of them, which also lie over those of the system.
+pub const TRUSTED_ALL: &str = "/dev/toolwright-trust/bundle.pem";
+
+/// All of them, as Java reads them.
+pub const TRUSTED_JAVA: &str = "/dev/toolwright-trust/cacerts";
+/// Where systems keep those.
+pub const SYSTEM_TRUSTED_JAVA: [&str; 2] = ["/etc/ssl/certs/java/cacerts", "/etc/pki/java/cacerts"];
+/// Where systems keep the certificates of all authorities in one file. Several may be the same file.
+pub const SYSTEM_TRUSTED: [&str; 5] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/pki/tls/cacert.pem",
+    "/etc/ssl/cert.pem",
+];
+
 /// The modification time of everything that stands for an absent protected path, in seconds: in the year
 /// 2001, when nothing of this existed. Every file system can store whole and even seconds.
 pub const PLACEHOLDER_TIME: i64 = 981_173_106;
@@ -72,6 +92,8 @@ pub struct Plan {
     /// The fork of the root that commands see in its place, by its number in this process. The root itself is then out
     /// of their reach.
     pub root_fork: Option<u64>,
+    /// What commands trust besides the authorities of the system.
+    pub trust: Option<Arc<Trust>>,
     /// The identities of the root and other granted directories. One that has become another is not
     /// bound, and one inside a writable directory is kept in its place.
     pub granted: Vec<Granted>,
@@ -115,6 +137,15 @@ pub struct Origin {
     pub home: Option<PathBuf>,
 }
 
+/// A certificate authority that commands trust besides those of the system.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Trust {
+    /// Its certificate, in PEM form.
+    pub authority: String,
+    /// Files with the others. What cannot be read is left out.
+    pub others: Vec<PathBuf>,
+}
+
 /// A path that was granted by name, and which file it was then.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Granted {
@@ -154,6 +185,7 @@ impl Plan {
             set_aside,
             marks,
             root_fork,
+            trust,
             granted,
             limits,
             origin,
@@ -176,6 +208,7 @@ impl Plan {
             && *set_aside == other.set_aside
             && *marks == other.marks
             && *root_fork == other.root_fork
+            && *trust == other.trust
             && *granted == other.granted
             && *limits == other.limits
             && *origin == other.origin

@@ -155,6 +155,7 @@ pub fn plan(options: &Options<'_>) -> Plan {
         set_aside,
         marks: marks.map(|(path, _)| path),
         root_fork,
+        trust: None,
         granted,
         limits: options.limits,
         origin: Some(Arc::new(origin::of(options))),

@@ -245,7 +245,8 @@ impl Gate {
             match begin(target, is_v6) {
                 Ok(socket) => {
                     self.connections.opened(&host, port, target, &socket);
-                    if is_name && self.openings().is_some() {
+                    let is_read = self.openings().is_some() || self.tls_end(&host, port).is_some();
+                    if is_name && is_read {
                         return self.relay(caller, host, socket);
                     }
                     return self.answer(&Answer::Dialed(number), Some(&socket));

@@ -20,7 +20,7 @@ use rustix::io::{Errno, read, write};
 use toolwright_sandbox::wire::Answer;
 
 use super::gate::Gate;
-use crate::connections::{Openings, Verdict};
+use crate::connections::{Opening, Openings, Verdict};
 use flow::BLOCK;
 pub(super) use relay::Order;
 use relay::{Event, Relay, Side};
@@ -60,7 +60,7 @@ impl Inbox {
         let (gate, ours) = (Arc::clone(gate), Arc::clone(&inbox));
         let builder = thread::Builder::new().name("toolwright-tls".to_owned()).stack_size(STACK);
         builder.spawn(move || {
-            let Some(openings) = gate.openings() else { return };
+            let openings = gate.openings().unwrap_or(&Unread);
             let relays = HashMap::new();
             Thread { gate: &gate, openings, inbox: ours, epoll, relays, next: 0, until: None }
                 .run();
@@ -174,6 +174,27 @@ impl Thread<'_> {
         }
     }
 
+    /// Gives both ends to who ends TLS for the host. `false`: nobody does.
+    fn hand_over(&mut self, number: u64) -> bool {
+        let Some(watched) = self.relays.get(&number) else { return false };
+        let Order { host, port, .. } = &watched.relay.order;
+        let Some(end) = self.gate.tls_end(host, *port) else { return false };
+        for side in [Side::Target, Side::Client] {
+            let is_watched = watched.wanted[side as usize].is_some();
+            if let (true, Some(end)) = (is_watched, watched.relay.end(side)) {
+                let _ = epoll::delete(&self.epoll, end);
+            }
+        }
+        if let Some(watched) = self.relays.remove(&number) {
+            let (Order { host, port, target, .. }, client) = watched.relay.into_ends();
+            if let Some(client) = client {
+                end.take(&host, port, client.into(), target.into());
+            }
+        }
+        self.inbox.lock().count -= 1;
+        true
+    }
+
     fn advance(&mut self, token: u64, flags: epoll::EventFlags, block: &mut [u8]) {
         let (number, side) = (token / 2, side_of(token % 2));
         let Some(watched) = self.relays.get_mut(&number) else { return };
@@ -227,12 +248,29 @@ impl Thread<'_> {
             }
             Event::Ended => true,
         };
+        if !is_over && watched.relay.is_dialed() && self.hand_over(number) {
+            return;
+        }
+        let Some(watched) = self.relays.get_mut(&number) else { return };
         if is_over || !watched.watch(&self.epoll, number) {
             if let Some(watched) = self.relays.remove(&number) {
                 watched.relay.close(event);
             }
             self.inbox.lock().count -= 1;
         }
+    }
+}
+
+/// Stands where nobody reads what is said first.
+struct Unread;
+
+impl Openings for Unread {
+    fn of_client(&self, _: &str, _: u16, _: &[u8], _: bool) -> Opening {
+        Opening::Open
+    }
+
+    fn asks_again(&self, _: &[u8]) -> Option<bool> {
+        Some(false)
     }
 }
 

@@ -27,6 +27,8 @@ const LINKS: [(&str, &str); 5] = [
 const OUR_PROGRAMS: &str = "toolwright";
 /// The last part of [`OBJECTS`](toolwright_sandbox::plan::OBJECTS).
 const OUR_OBJECTS: &str = "toolwright-objects";
+/// The last part of [`TRUSTED`](toolwright_sandbox::plan::TRUSTED).
+const OUR_TRUST: &str = "toolwright-trust";
 
 /// Processors and machines beside the main one, for commands whose files are not confined. By how
 /// their names begin; some are directories.
@@ -77,6 +79,7 @@ impl Devices {
             .and_then(|()| scratch.directory(cover.join("mqueue"), 0o755))
             .and_then(|()| scratch.directory(cover.join(OUR_PROGRAMS), 0o755))
             .and_then(|()| scratch.directory(cover.join(OUR_OBJECTS), 0o755))
+            .and_then(|()| scratch.directory(cover.join(OUR_TRUST), 0o755))
             .and_then(|()| {
                 LINKS.iter().try_for_each(|(name, to)| scratch.link(cover.join(name), to))
             })

@@ -1,7 +1,9 @@
 //! The first message to a supervisor.
 
+use std::sync::Arc;
+
 use super::codec::{Malformed, Reader, Wire, read_whole, wire_enum, wire_struct};
-use crate::plan::{FileIdentity, Files, Granted, Limits, Link, Network, Plan};
+use crate::plan::{FileIdentity, Files, Granted, Limits, Link, Network, Plan, Trust};
 
 /// The order that a supervisor starts with. Where the plan names a fork of the root, a mount of that comes last with
 /// the frame, and then the lock of the fork.
@@ -23,6 +25,7 @@ pub struct Order {
 
 wire_struct!(Order { plan, without_mounts, idle_ms, joins_network, shares_temporary });
 wire_struct!(Granted { path, identity });
+wire_struct!(Trust { authority, others });
 wire_struct!(Link { path, target });
 wire_struct!(FileIdentity { device, inode, born });
 wire_struct!(Limits { processes, memory_bytes, cpu_seconds, file_size_bytes });
@@ -47,6 +50,7 @@ impl Wire for Plan {
             hides_git_directories,
             is_git_strict,
             root_fork,
+            trust,
             ..
         } = self;
         root.write(to);
@@ -59,6 +63,7 @@ impl Wire for Plan {
         hides_git_directories.write(to);
         is_git_strict.write(to);
         root_fork.write(to);
+        trust.as_deref().cloned().write(to);
         self.granted.write(to);
         self.limits.write(to);
     }
@@ -79,6 +84,7 @@ impl Wire for Plan {
             hides_git_directories: Wire::read(from)?,
             is_git_strict: Wire::read(from)?,
             root_fork: Wire::read(from)?,
+            trust: Option::<Trust>::read(from)?.map(Arc::new),
             looks_below: None,
             set_aside: Vec::new(),
             marks: None,

@@ -10,6 +10,7 @@ use super::super::host_questions::Caller;
 use super::super::relays::{Inbox, Order};
 use super::Gate;
 use crate::connections::{Connections, Openings, Verdict};
+use crate::credential_requests::TlsEnd;
 
 /// The thread of a command, once it has a connection.
 #[derive(Default)]
@@ -21,6 +22,10 @@ pub(super) struct Relays {
 impl Gate {
     pub(in super::super) fn openings(&self) -> Option<&dyn Openings> {
         self.connections.rules.openings()
+    }
+
+    pub(in super::super) fn tls_end(&self, host: &str, port: u16) -> Option<&dyn TlsEnd> {
+        self.connections.rules.tls_end(host, port)
     }
 
     pub(in super::super) fn connections(&self) -> &Connections {

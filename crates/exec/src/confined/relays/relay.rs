@@ -102,6 +102,15 @@ impl Relay {
         }
     }
 
+    /// Whether both ends are there, and nothing was said.
+    pub(super) fn is_dialed(&self) -> bool {
+        self.client.is_some() && matches!(&self.stage, Stage::First(said) if said.is_empty())
+    }
+
+    pub(super) fn into_ends(self) -> (Order, Option<OwnedFd>) {
+        (self.order, self.client)
+    }
+
     /// What of this side is waited for.
     pub(super) fn wanted(&self, side: Side) -> EventFlags {
         let reads = |reads| if reads { EventFlags::IN } else { EventFlags::empty() };
