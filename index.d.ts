@@ -447,6 +447,9 @@ export declare class SeenFiles {
 /** Compares, applies or discards a fork by its name. */
 export declare function actOnFork(request: Record<string, any>, cancel: CancelHandle): Promise<string | Unfinished>
 
+/** Answers a question for a value; without one, that there is none. */
+export declare function answerCredential(question: number, value?: string | undefined | null): void
+
 /**
  * Answers a question about a host; without `agrees`, that nobody has answered. A question that nobody waits
  * for any more is passed over.
@@ -582,6 +585,8 @@ export interface ClosedSecrets {
   /** Variables that are set. */
   variables: Array<ClosedSecret>
 }
+/** Nobody starts commands with these credentials any more. */
+export declare function closeCredentials(session: string): void
 
 /** Removes forks that nobody needs. */
 export declare function collectForks(request: Record<string, any>): Promise<string | Unfinished>
@@ -929,6 +934,42 @@ export interface ContractVerdict {
 /** Creates the file at `path` below `root`. False when something is there already. */
 export declare function createFile(root: GrantedRoot, path: string, content: string, limitBytes: number, publish: PublishOptions, cancel: CancelHandle): Promise<boolean | Unfinished>
 
+/** A question for a value. */
+export interface CredentialQuestion {
+  /** Its number, for the answer. */
+  question: number
+  /** Which credential of the list. */
+  credential: number
+}
+
+/** Requests to the host of a credential that are alike. */
+export interface CredentialRequests {
+  /** The variables of the credentials. Empty: the request was not understood. */
+  credential: string
+  /** The method. */
+  method: string
+  /** The path, without its query. */
+  path: string
+  /** What the host answered, if it did. */
+  status?: number
+  /** Why they were refused. */
+  refused?: 'rule' | 'no value' | 'not understood'
+  /** How often. */
+  count: number
+  /** The bytes of their bodies to the host. */
+  sentBytes: number
+  /** Those from the host. */
+  receivedBytes: number
+}
+
+/** Which requests may have a credential. */
+export interface CredentialRule {
+  /** The methods; none for every one. */
+  methods: Array<string>
+  /** The pattern of the path. */
+  path?: string
+}
+
 /**
  * Decides about a call by the rules of a session and then those of the sessions above it. What no rule
  * matches is asked about.
@@ -1151,6 +1192,8 @@ export interface HostConnection {
   sentBytes?: number
   /** What they have received. */
   receivedBytes?: number
+  /** The requests in them that had a credential; without any, nothing. */
+  requests?: Array<CredentialRequests>
 }
 
 /** A question, or the end of one. */
@@ -1439,6 +1482,14 @@ export interface OutputPiece {
   isEnded: boolean
 }
 
+/** How a key and its value are compared. */
+export interface PairMatch {
+  /** The key; any without it. */
+  key?: TextMatch
+  /** The value; any without it. */
+  value?: TextMatch
+}
+
 /** Every simple command in a command line, wherever it stands, for bash or for an unknown shell. */
 export declare function parseCommandLine(line: string, shell?: 'bash' | undefined): Array<ParsedCommand>
 
@@ -1557,6 +1608,22 @@ export interface ReportedPatch {
   hint?: string
 }
 
+/** Headers that requests get whatever they have. */
+export interface RequestTransform {
+  /** The host. */
+  host: string
+  /** Which paths; all without it. */
+  path?: TextMatch
+  /** The methods; none for every one. */
+  methods: Array<string>
+  /** Parts of the query that have to be there. */
+  query: Array<PairMatch>
+  /** Headers that have to be there. */
+  headers: Array<PairMatch>
+  /** The headers, as names and values in turn. */
+  set: Array<string>
+}
+
 /** The answer to a claim: one of the three. */
 export interface RevertAnswer {
   /** The caller alone may undo this row, a JSON text. */
@@ -1575,6 +1642,34 @@ export declare function rewriteFile(root: GrantedRoot, path: string, known: stri
 
 /** Runs a command in a directory below the root. Neither an exit code nor a timeout is an error. */
 export declare function runCaptured(settings: CommandSettings, command: Command, terms: CommandTerms, cancel: CancelHandle, patches?: PatchReports | undefined | null): Promise<CommandOutput | Unfinished>
+
+/** One credential. */
+export interface SandboxCredential {
+  /** The variable of commands that has the placeholder. */
+  variable: string
+  /** The hosts that get the value. */
+  hosts: Array<string>
+  /** The value. Without one it is asked for. */
+  value?: string
+  /** `bearer`, `basic`, or the name of a header behind `header:`. */
+  send: string
+  /** The requests that may have it. */
+  only?: Array<CredentialRule>
+}
+
+/** The credentials of a tool set or a session. */
+export interface SandboxCredentials {
+  /** Names the session that they are of: one authority, one placeholder for each variable. */
+  session: string
+  /** Each of them. */
+  credentials: Array<SandboxCredential>
+  /** Headers that requests get whatever they have. */
+  transforms: Array<RequestTransform>
+  /** Certificates that hosts are verified by besides those of the system, in PEM form. */
+  authorities: Array<string>
+  /** Takes questions for values, which `answerCredential` answers. */
+  onQuestion: (question: CredentialQuestion) => void
+}
 
 /** Something that a command was refused. */
 export interface SandboxDenial {
@@ -1606,6 +1701,8 @@ export interface SandboxHosts {
   addresses: Record<string, string>
   /** Whether TLS may ask for no other name than that which a command connects to. */
   tlsNames: boolean
+  /** The credentials of commands. */
+  credentials?: SandboxCredentials
   /** Takes the questions, which `answerHostQuestion` answers. Without it, hosts of `ask` are refused. */
   onQuestion?: (question: HostQuestion) => void
 }
@@ -1701,6 +1798,14 @@ export declare function stopCommands(): void
  * where only a rule for everything would do.
  */
 export declare function suggestPattern(line: string, shell?: 'bash' | undefined): Array<string>
+
+/** How a text is compared. */
+export interface TextMatch {
+  /** In which way. */
+  kind: 'exact' | 'startsWith' | 'regex'
+  /** With what. */
+  text: string
+}
 
 /** The end of a call. */
 export interface ThreadCallEnd {

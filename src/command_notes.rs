@@ -2,7 +2,7 @@
 
 use napi_derive::napi;
 use toolwright_core::denials::Denial;
-use toolwright_exec::Connection;
+use toolwright_exec::{Connection, RequestRefusal};
 
 use crate::cross::{Cross, float};
 
@@ -22,11 +22,53 @@ pub struct HostConnection {
     pub sent_bytes: Option<f64>,
     /// What they have received.
     pub received_bytes: Option<f64>,
+    /// The requests in them that had a credential; without any, nothing.
+    pub requests: Option<Vec<CredentialRequests>>,
+}
+
+/// Requests to the host of a credential that are alike.
+#[napi(object, object_from_js = false)]
+pub struct CredentialRequests {
+    /// The variables of the credentials. Empty: the request was not understood.
+    pub credential: String,
+    /// The method.
+    pub method: String,
+    /// The path, without its query.
+    pub path: String,
+    /// What the host answered, if it did.
+    pub status: Option<u16>,
+    /// Why they were refused.
+    #[napi(ts_type = "'rule' | 'no value' | 'not understood'")]
+    pub refused: Option<&'static str>,
+    /// How often.
+    pub count: u32,
+    /// The bytes of their bodies to the host.
+    pub sent_bytes: f64,
+    /// Those from the host.
+    pub received_bytes: f64,
+}
+
+impl Cross<CredentialRequests> for toolwright_exec::CredentialRequests {
+    fn cross(self) -> CredentialRequests {
+        let Self { credential, method, path, status, refused, count, sent, received, .. } = self;
+        let (sent_bytes, received_bytes) = (float(sent), float(received));
+        let refused = refused.map(RequestRefusal::word);
+        CredentialRequests {
+            credential,
+            method,
+            path,
+            status,
+            refused,
+            count,
+            sent_bytes,
+            received_bytes,
+        }
+    }
 }
 
 impl Cross<HostConnection> for Connection {
     fn cross(self) -> HostConnection {
-        let Self { host, port, verdict, count, bytes } = self;
+        let Self { host, port, verdict, count, bytes, requests } = self;
         HostConnection {
             host,
             port,
@@ -34,6 +76,7 @@ impl Cross<HostConnection> for Connection {
             count,
             sent_bytes: bytes.map(|bytes| float(bytes.sent)),
             received_bytes: bytes.map(|bytes| float(bytes.received)),
+            requests: (!requests.is_empty()).then(|| requests.cross()),
         }
     }
 }

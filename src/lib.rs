@@ -16,6 +16,7 @@ mod closed_secrets;
 mod command;
 mod command_notes;
 mod contract;
+mod credentials;
 mod cross;
 mod entries;
 mod files;

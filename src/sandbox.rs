@@ -12,6 +12,7 @@ use toolwright_core::command::plan::{
 use toolwright_core::voice::report;
 
 use crate::call::{self, CancelHandle, Promised};
+use crate::credentials::SandboxCredentials;
 use crate::cross::{Cross, convert, cross};
 use crate::grants::CommandGrants;
 use crate::host_questions::QuestionFunction;
@@ -59,6 +60,8 @@ pub struct SandboxHosts {
     pub addresses: HashMap<String, String>,
     /// Whether TLS may ask for no other name than that which a command connects to.
     pub tls_names: bool,
+    /// The credentials of commands.
+    pub credentials: Option<SandboxCredentials>,
     /// Takes the questions, which `answerHostQuestion` answers. Without it, hosts of `ask` are refused.
     #[napi(ts_type = "(question: HostQuestion) => void")]
     pub on_question: Option<QuestionFunction>,
@@ -78,7 +81,7 @@ pub struct SandboxLimits {
 }
 
 cross! {
-    SandboxHosts => HostOptions { allow, ask, deny, addresses, tls_names, questions: on_question }
+    SandboxHosts => HostOptions { allow, ask, deny, addresses, tls_names, credentials, questions: on_question }
     SandboxLimits => LimitOptions { processes, memory_bytes, cpu_seconds, file_size_bytes }
     SandboxRequest => SandboxOptions {
         network, names, loopback, full_files, system_only, writable_roots, readable, deny_write, git, isolated,

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import type * as Addon from '../../index.js'
+import { credentialsRequest, type RequestTransform, type SandboxCredential, sandboxCredentials } from './sandbox-credentials.js'
 import { boolean, callable, type Check, type Checks, group, invalid, listOf, must, optional } from './options.js'
 
 /** The hosts that commands reach by name, from a network of their own that has nothing else. Linux only. */
@@ -29,10 +30,25 @@ export interface SandboxHosts {
    */
   tlsNames?: boolean | undefined
   /**
+   * Tokens that commands use and never see: they have placeholders, and the host process puts the values into their requests.
+   * @default []
+   */
+  credentials?: readonly SandboxCredential[] | undefined
+  /**
+   * Certificates of authorities in PEM form, besides the system's, by which the host process verifies the hosts of `credentials`.
+   * @default []
+   */
+  authorities?: readonly string[] | undefined
+  /**
    * Asks the user about a host of `ask`. Without it those hosts are refused, as they are if it fails or gives no valid answer. An
    * `_once` holds for the command, and an `_always` for all commands with these options. @default none
    */
   onAsk?: ((question: HostQuestion) => HostDecision | PromiseLike<HostDecision>) | undefined
+}
+
+/** The same with headers that requests get whatever they have. Another list of those comes with a copy of the credentials. */
+export interface TransformedHosts extends SandboxHosts {
+  transforms?: readonly RequestTransform[]
 }
 
 /** A host that a command connects to, about which the user is asked. */
@@ -69,12 +85,16 @@ function isAddress(text: string): boolean {
   return isHere && (port === undefined || Number(port) <= 65_535)
 }
 
+const isCertificate = (value: unknown): boolean => typeof value === 'string' && value.includes('-----BEGIN CERTIFICATE-----')
+
 const checks = {
   allow: hosts,
   ask: optional(hosts),
   deny: optional(hosts),
   addresses: optional(addressOfNames),
   tlsNames: optional(boolean),
+  credentials: optional(sandboxCredentials),
+  authorities: optional(listOf(must<string>(isCertificate, 'a certificate in PEM form'), 'an array of certificates')),
 } satisfies Checks<Omit<SandboxHosts, 'onAsk'>>
 
 /** A copy of the option. @throws {ToolError} INVALID_INPUT */
@@ -91,9 +111,10 @@ export type AskHost = (question: Addon.HostQuestion) => void
 
 /** The option for the addon. */
 export function hostsRequest(
-  { allow, ask = [], deny = [], addresses = {}, tlsNames = false }: SandboxHosts,
+  { allow, ask = [], deny = [], addresses = {}, tlsNames = false, credentials = [], authorities = [], transforms = [] }: TransformedHosts,
   onQuestion: AskHost | undefined,
 ): Addon.SandboxHosts {
-  const lists = { allow: [...allow], ask: [...ask], deny: [...deny], addresses: { ...addresses }, tlsNames }
+  const own = credentials.length + transforms.length > 0 && { credentials: credentialsRequest(credentials, transforms, authorities) }
+  const lists = { allow: [...allow], ask: [...ask], deny: [...deny], addresses: { ...addresses }, tlsNames, ...own }
   return onQuestion === undefined ? lists : { ...lists, onQuestion }
 }

@@ -17,6 +17,7 @@
 //! - [`live_output`]: what a command line has printed so far.
 
 pub mod capture;
+pub mod credentials;
 pub mod end;
 pub mod environment;
 mod follow;

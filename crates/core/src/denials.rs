@@ -10,7 +10,7 @@ pub(crate) mod paths;
 use std::path::Path;
 
 use toolwright_exec::process::Facts;
-use toolwright_exec::{Connection, Exit, Refusal, Verdict};
+use toolwright_exec::{Connection, CredentialRequests, Exit, Refusal, Verdict};
 use toolwright_sandbox::plan::Plan;
 
 use crate::command::end::End;
@@ -125,7 +125,13 @@ pub(crate) fn of_connections(connections: &[Connection]) -> Vec<Denial> {
         };
         Some(Denial { layer: Layer::Network, subject, option })
     };
-    connections.iter().filter_map(denial).collect()
+    let requests = connections.iter().flat_map(|connection| &connection.requests);
+    let refused = requests.filter(|request| request.refused.is_some()).map(|request| {
+        let CredentialRequests { host, method, path, .. } = request;
+        let subject = format!("{method} https://{host}{path}");
+        Denial { layer: Layer::Network, subject, option: Some("sandbox.network.credentials") }
+    });
+    connections.iter().filter_map(denial).chain(refused).collect()
 }
 
 /// The place of a path as the command meant it, with links followed as far as it exists.

@@ -4,6 +4,7 @@ import type {
   CommandOutput,
   ContractBashRequest,
   ContractGrants,
+  CredentialRequests,
   HostConnection,
   KeptProcess,
   LiveOutput,
@@ -25,7 +26,7 @@ import { CommandPatches, type ReportedPatch } from '../../core/command-patches.j
 import { call, isUnfinished } from '../../core/native.js'
 import { changedFiles } from '../../journal/calls/patches-in-call.js'
 import { failureOf, thrownText } from '../registry/envelope.js'
-import type { CommandConnection } from '../registry/envelope.js'
+import type { CommandConnection, CommandRequest } from '../registry/envelope.js'
 import type { CommandEnd, RuntimeShell } from '../registry/tool-runtime.js'
 import type { CallScope } from './access-controller.js'
 import { GRACE_MS, HANG_GRACE_MS } from './call-files.js'
@@ -207,13 +208,34 @@ function commandEnd(ended: CommandOutput, grants: ContractGrants, canStart: bool
   }
 }
 
-const connectionRow = ({ host, port, verdict, count, sentBytes, receivedBytes }: HostConnection): CommandConnection => ({
+const connectionRow = ({ host, port, verdict, count, sentBytes, receivedBytes, requests }: HostConnection): CommandConnection => ({
   host,
   ...(port !== undefined && { port }),
   verdict,
   count,
   ...(sentBytes !== undefined && { sent_bytes: sentBytes }),
   ...(receivedBytes !== undefined && { received_bytes: receivedBytes }),
+  ...(requests !== undefined && { requests: requests.map(requestRow) }),
+})
+
+const requestRow = ({
+  credential,
+  method,
+  path,
+  status,
+  refused,
+  count,
+  sentBytes,
+  receivedBytes,
+}: CredentialRequests): CommandRequest => ({
+  credential,
+  method,
+  path,
+  ...(status !== undefined && { status }),
+  ...(refused !== undefined && { refused }),
+  count,
+  sent_bytes: sentBytes,
+  received_bytes: receivedBytes,
 })
 
 /** Notes about restrictions of the session that may explain a failure. */

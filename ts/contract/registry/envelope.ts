@@ -56,6 +56,25 @@ export interface CommandConnection {
   sent_bytes?: number
   /** The bytes that all of them received; the end of each stream may count as one. */
   received_bytes?: number
+  /** The requests in them that had a credential of `sandbox.network.credentials`, or were to have one. Absent if there are none. */
+  requests?: CommandRequest[]
+}
+
+/** Requests to the host of a credential: one row for each method, path and outcome. No value is in it. */
+export interface CommandRequest {
+  /** The variables of the credentials; empty if the request was not understood. */
+  credential: string
+  method: string
+  /** The path without its query. */
+  path: string
+  /** The status of the host's answer; absent if there was none. */
+  status?: number
+  /** Why the request did not reach the host. */
+  refused?: 'rule' | 'no value' | 'not understood'
+  count: number
+  /** The bytes of the bodies to the host. */
+  sent_bytes: number
+  received_bytes: number
 }
 
 /** Something that the sandbox refused a command. */

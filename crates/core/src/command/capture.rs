@@ -9,6 +9,7 @@ use toolwright_exec::{
 };
 use toolwright_fs::FileLocation;
 
+use super::credentials;
 use super::end::{CommandOutput, End};
 use super::environment::{self, Passage, Variables};
 use super::hosts;
@@ -51,6 +52,7 @@ pub fn run(
     let plan = settings.sandbox.plan(&root, &settings.grants.resolve()?, host);
     let passed = environment::of_command(&settings.environment, host, &directory.path);
     let passed = joined_variables(passed, &terms.variables);
+    let passed = credentials::variables(settings.sandbox.credentials(), passed);
     let variables = Passage { host: Arc::clone(host), passed };
     let mask = masks::of_command(settings.mask.as_ref(), &variables);
     let (git, facts) = (GitReports::default(), CommandFacts::default());

@@ -44,6 +44,15 @@ pub fn of_shell(policy: &Policy, host: &Arc<Variables>, cwd: &Path) -> Arc<Varia
     Arc::new(passed.iter().filter(|(name, _)| !is_for_a_shell(name)).cloned().collect())
 }
 
+/// The last value counts, and an empty one is none.
+pub(super) fn variable<'e>(
+    environment: &'e [(OsString, OsString)],
+    name: &str,
+) -> Option<&'e OsStr> {
+    let entry = environment.iter().rev().find(|(known, _)| known == name);
+    entry.map(|(_, value)| value.as_os_str()).filter(|value| !value.is_empty())
+}
+
 /// The variables of the host, and those of them that a command has.
 #[derive(Debug, Clone)]
 pub(crate) struct Passage {

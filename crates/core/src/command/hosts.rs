@@ -4,10 +4,14 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use toolwright_exec::{Connection, Connections, GitReport, HostRules, Lead, Openings, Refusal};
+use toolwright_exec::{
+    Connection, Connections, CredentialRequests, GitReport, HostRules, Lead, Openings, Refusal,
+    TlsEnd,
+};
 use toolwright_policy::{Host, HostList, is_public};
 use toolwright_sandbox::plan::{Names, Plan};
 
+use super::credentials::CommandCredentials;
 use super::end::Noted;
 use super::grant::GrantProblem;
 use super::plan::HostOptions;
@@ -29,7 +33,9 @@ pub(super) fn of(
 ) -> Result<Option<Arc<Connections>>, Failure> {
     let Some(names) = &plan.names else { return Ok(None) };
     let questions = options.and_then(|options| options.questions.clone());
-    let rules = Rules { can_ask: questions.is_some(), ..compile(names)? };
+    let credentials =
+        CommandCredentials::of(options.and_then(|options| options.credentials.as_ref()))?;
+    let rules = Rules { can_ask: questions.is_some(), credentials, ..compile(names)? };
     Ok(Some(Arc::new(Connections::new(Box::new(rules)).asking(questions))))
 }
 
@@ -69,6 +75,8 @@ struct Rules {
     /// Whether somebody can be asked.
     can_ask: bool,
     leads: HashMap<String, Lead>,
+    /// The credentials, and what becomes of them.
+    credentials: Option<CommandCredentials>,
     /// What holds connections to their names.
     tls_names: Option<TlsNames>,
 }
@@ -89,7 +97,7 @@ fn compile(names: &Names) -> Result<Rules, Failure> {
         leads.insert(host.name().to_owned(), lead);
     }
     let tls_names = names.tls_names.then_some(TlsNames);
-    Ok(Rules { lists, asked, can_ask: false, leads, tls_names })
+    Ok(Rules { lists, asked, can_ask: false, leads, credentials: None, tls_names })
 }
 
 fn lead(text: &str) -> Option<Lead> {
@@ -157,6 +165,15 @@ impl HostRules for Rules {
 
     fn openings(&self) -> Option<&dyn Openings> {
         self.tls_names.as_ref().map(|names| names as &dyn Openings)
+    }
+
+    fn tls_end(&self, host: &str, port: u16) -> Option<&dyn TlsEnd> {
+        let credentials = self.credentials.as_ref()?;
+        credentials.end(host, port).then_some(credentials)
+    }
+
+    fn requests(&self) -> Vec<CredentialRequests> {
+        self.credentials.as_ref().map_or_else(Vec::new, CommandCredentials::requests)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::env;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +14,8 @@ use toolwright_sandbox::policy::{
 };
 use toolwright_sandbox::report::Report;
 
+use super::credentials::{self, CredentialSession};
+use super::environment::variable;
 use crate::access::protected_list;
 use crate::failure::Unfinished;
 use crate::voice::notices;
@@ -61,6 +63,8 @@ pub struct HostOptions {
     pub addresses: HashMap<String, String>,
     /// Whether TLS may ask for no other name than that which a command connects to.
     pub tls_names: bool,
+    /// The credentials of commands.
+    pub credentials: Option<Arc<CredentialSession>>,
     /// Who is asked. `None`: nobody, which refuses them.
     pub questions: Option<Arc<dyn HostQuestions>>,
 }
@@ -141,7 +145,7 @@ impl SandboxOptions {
         resolved: &Resolved,
         environment: &[(OsString, OsString)],
     ) -> Plan {
-        policy::plan(&policy::Options {
+        let plan = policy::plan(&policy::Options {
             root,
             resolved,
             network: self.reach(),
@@ -159,7 +163,8 @@ impl SandboxOptions {
             sessions: Some(&policy::sessions_directory()),
             state: policy::state_directory().as_deref(),
             path: variable(environment, "PATH"),
-        })
+        });
+        Plan { trust: credentials::trust(self.credentials(), environment), ..plan }
     }
 
     /// Finds out by trying what holds around commands. With `inherits`, they see every variable.
@@ -175,6 +180,11 @@ impl SandboxOptions {
         let resolved = grants.resolve()?;
         let plan = self.plan(&resolved.root, &resolved, environment);
         Ok(toolwright_exec::report(&plan, inherits, cancel))
+    }
+
+    /// The credentials of commands.
+    pub(super) fn credentials(&self) -> Option<&Arc<CredentialSession>> {
+        self.names.as_ref().and_then(|names| names.credentials.as_ref())
     }
 
     fn reach(&self) -> Network {
@@ -227,12 +237,6 @@ pub fn grants(
 pub(crate) fn home_of(environment: &[(OsString, OsString)]) -> Option<PathBuf> {
     let home = variable(environment, "HOME").map(PathBuf::from);
     home.or_else(env::home_dir).filter(|home| home.is_absolute())
-}
-
-/// The last value counts, and an empty one is none.
-fn variable<'e>(environment: &'e [(OsString, OsString)], name: &str) -> Option<&'e OsStr> {
-    let entry = environment.iter().rev().find(|(known, _)| known == name);
-    entry.map(|(_, value)| value.as_os_str()).filter(|value| !value.is_empty())
 }
 
 /// Warns once when commands may write a whole home directory.

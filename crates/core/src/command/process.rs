@@ -13,6 +13,7 @@ use toolwright_exec::{
     Streams, screen,
 };
 
+use super::credentials;
 use super::end::{CommandOutput, End, Noted};
 use super::environment::{self, Variables};
 use super::follow::{Changes, Followed, exit, follow};
@@ -230,7 +231,8 @@ pub fn start_program(
     let mut launch = program::launch(settings, program, &placed);
     if let Stdio::Terminal(_) = options.stdio {
         let policy = settings.environment.with_terminal();
-        launch.variables = environment::of_command(&policy, host, &placed.directory.path);
+        let passed = environment::of_command(&policy, host, &placed.directory.path);
+        launch.variables = credentials::variables(settings.sandbox.credentials(), passed);
     }
     let request = options.request(launch.request(cancel))?;
     let started = KeptProcess::start(request, || ()).map_err(|error| match error {
@@ -254,7 +256,8 @@ pub fn start_line(
     let mut launch = shell::launch(command, program, &args, &placed);
     if let Stdio::Terminal(_) = options.stdio {
         let policy = command.environment.with_terminal();
-        launch.variables = environment::of_shell(&policy, host, &placed.directory.path);
+        let passed = environment::of_shell(&policy, host, &placed.directory.path);
+        launch.variables = credentials::variables(command.options.credentials(), passed);
     }
     let request = options.request(launch.request(cancel))?;
     let started = KeptProcess::start(request, || ()).map_err(|error| match error {

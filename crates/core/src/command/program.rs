@@ -13,6 +13,7 @@ use toolwright_fs::{DirectoryGrant, FileLocation, FsError, FsErrorKind};
 use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::policy::Grants;
 
+use super::credentials;
 use super::end::{End, Noted};
 use super::environment::{self, Passage, Policy, Variables};
 use super::hosts;
@@ -173,6 +174,7 @@ pub(super) fn place(
     let plan = settings.sandbox.plan(root, &settings.grants.resolve()?, host);
     let connections = hosts::of(&plan, settings.sandbox.names.as_ref())?;
     let passed = environment::of_command(&settings.environment, host, &directory.path);
+    let passed = credentials::variables(settings.sandbox.credentials(), passed);
     let variables = Passage { host: Arc::clone(host), passed };
     let starts_processes = settings.starts_processes;
     let mask = masks::of_command(settings.mask.as_ref(), &variables);

@@ -8,6 +8,7 @@ use toolwright_policy::Grants;
 use toolwright_sandbox::plan::{Granted, Names, Origin, Plan};
 use toolwright_sandbox::policy::Resolved;
 
+use super::credentials::CredentialSession;
 use super::plan::{GitMode, HostOptions, Loopback, SandboxOptions, home_of};
 use crate::access::policy::Policy;
 use crate::failure::Unfinished;
@@ -166,6 +167,11 @@ impl SessionOptions {
             granted: Vec::new(),
             ..of_plan.cloned().unwrap_or_default()
         }
+    }
+
+    /// The credentials of commands.
+    pub(super) fn credentials(&self) -> Option<&Arc<CredentialSession>> {
+        self.names.as_ref().and_then(|names| names.credentials.as_ref())
     }
 
     fn sandbox(&self) -> SandboxOptions {

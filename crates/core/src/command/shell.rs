@@ -13,6 +13,7 @@ use toolwright_exec::{
 };
 use toolwright_sandbox::plan::Plan;
 
+use super::credentials;
 use super::end::{CommandOutput, End};
 use super::environment::{self, Passage, Policy, Variables};
 use super::hosts;
@@ -149,6 +150,7 @@ pub(super) fn place(
     };
     let connections = hosts::of(&plan, command.options.names.as_ref())?;
     let passed = environment::of_shell(&command.environment, host, &directory.path);
+    let passed = credentials::variables(command.options.credentials(), passed);
     let variables = Passage { host: Arc::clone(host), passed };
     let mask = masks::of_command(command.mask.as_ref(), &variables);
     Ok(Placed { open, plan, directory, connections, variables, mask })

@@ -154,6 +154,7 @@ fn a_refused_host_is_named_with_what_refuses_it() {
         verdict,
         count: 1,
         bytes: None,
+        requests: Vec::new(),
     };
     let connections = [
         connection("a.test", Some(443), Verdict::Opened),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use toolwright_exec::{Connection, ExecError, Exit};
+use toolwright_exec::{Connection, CredentialRequests, ExecError, Exit};
 
 use super::Failure;
 use crate::code::Code;
@@ -89,9 +89,29 @@ fn connections(all: &[Connection]) -> Vec<Value> {
             row.insert("sentBytes".to_owned(), bytes.sent.into());
             row.insert("receivedBytes".to_owned(), bytes.received.into());
         }
+        if !connection.requests.is_empty() {
+            let requests = connection.requests.iter().map(request).collect::<Vec<_>>();
+            row.insert("requests".to_owned(), requests.into());
+        }
         row.into()
     };
     all.iter().map(row).collect()
+}
+
+fn request(one: &CredentialRequests) -> Value {
+    let CredentialRequests {
+        credential, method, path, status, refused, count, sent, received, ..
+    } = one;
+    let mut row = Map::new();
+    for (name, text) in [("credential", credential), ("method", method), ("path", path)] {
+        row.insert(name.to_owned(), text.clone().into());
+    }
+    row.extend(status.map(|status| ("status".to_owned(), status.into())));
+    row.extend(refused.map(|refused| ("refused".to_owned(), refused.word().into())));
+    row.insert("count".to_owned(), (*count).into());
+    row.insert("sentBytes".to_owned(), (*sent).into());
+    row.insert("receivedBytes".to_owned(), (*received).into());
+    row.into()
 }
 
 fn denials(all: &[Denial]) -> Vec<Value> {

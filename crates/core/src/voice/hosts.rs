@@ -1,6 +1,6 @@
 //! What became of the hosts that a command asked for.
 
-use toolwright_exec::{Connection, Refusal, Verdict};
+use toolwright_exec::{Connection, CredentialRequests, Refusal, RequestRefusal, Verdict};
 
 use super::Door;
 use super::remedy::Remedy;
@@ -72,7 +72,34 @@ pub(crate) fn notes(connections: &[Connection], door: Door) -> Vec<String> {
         "The command asked for more names of hosts than one command may. Ask for fewer in one command."
             .to_owned()
     });
+    for (why, reason) in [
+        (
+            RequestRefusal::Rule,
+            "no rule of the credential allows it (sandbox.network.credentials). Make a request that one allows, or have the host add a rule.",
+        ),
+        (
+            RequestRefusal::NoValue,
+            "the host program gave no value for the credential. Try again later, or do without.",
+        ),
+        (
+            RequestRefusal::Unclear,
+            "it was not understood. Send a plain request of HTTP/1.1 to the host by its name.",
+        ),
+    ] {
+        notes.extend(
+            requests(connections, why).map(|all| format!("The sandbox refused {all}: {reason}")),
+        );
+    }
     notes
+}
+
+/// The requests that were refused for this reason.
+fn requests(connections: &[Connection], why: RequestRefusal) -> Option<String> {
+    let all = connections.iter().flat_map(|connection| &connection.requests);
+    let refused = all.filter(|request| request.refused == Some(why));
+    listed(refused.map(|CredentialRequests { host, method, path, .. }| {
+        format!("`{method} https://{host}{path}`")
+    }))
 }
 
 fn refused(names: &str, remedy: Remedy, door: Door) -> String {
@@ -83,12 +110,14 @@ fn refused(names: &str, remedy: Remedy, door: Door) -> String {
 }
 
 fn names<'a>(connections: impl Iterator<Item = &'a Connection>) -> Option<String> {
-    let all: Vec<String> = connections
-        .map(|Connection { host, port, .. }| match port {
-            Some(port) => format!("`{host}:{port}`"),
-            None => format!("`{host}`"),
-        })
-        .collect();
+    listed(connections.map(|Connection { host, port, .. }| match port {
+        Some(port) => format!("`{host}:{port}`"),
+        None => format!("`{host}`"),
+    }))
+}
+
+fn listed(all: impl Iterator<Item = String>) -> Option<String> {
+    let all: Vec<String> = all.collect();
     let (shown, rest) = all.split_at(all.len().min(MAX_NAMES));
     if shown.is_empty() {
         return None;
@@ -104,7 +133,14 @@ mod tests {
     use super::*;
 
     fn connection(host: &str, port: Option<u16>, verdict: Verdict) -> Connection {
-        Connection { host: host.to_owned(), port, verdict, count: 1, bytes: None }
+        Connection {
+            host: host.to_owned(),
+            port,
+            verdict,
+            count: 1,
+            bytes: None,
+            requests: Vec::new(),
+        }
     }
 
     #[test]
