@@ -19,8 +19,7 @@ export function describe(space: Space): string {
   ].join('\n')
 }
 
-function reachOf({ settings, network }: Space): string {
-  const hosts = settings.sandbox.network
+function reachOf({ hosts, network }: Space): string {
   const own = "Commands reach each other's servers at 127.0.0.1."
   if (hosts !== undefined) return `Of the network, only these hosts are reached: ${hosts.allow.join(', ') || 'none'}. ${own}`
   return network ? 'The network can be reached.' : `There is no network. ${own}`

@@ -4,8 +4,10 @@ import type { KeptProcess } from '../core/kept-process.js'
 import { checked, type Checks, invalid, listOf, oneOf, optional, parseOptions, text, wholeNumber } from '../core/options.js'
 import { sessionOf } from './create-session.js'
 import { rootOf } from './describe.js'
-import type { NetworkPolicy, NetworkSandboxSession, PortOptions } from './network-types.js'
+import { reachOf } from './network-policy.js'
+import type { NetworkPolicy, NetworkSandboxSession, PortOptions, RequestTransformation } from './network-types.js'
 import { parseSessionOptions, sessionChecks, type SandboxSessionOptions } from './options.js'
+import { readTransformations } from './request-transformations.js'
 import { Space } from './space.js'
 
 /** Options of {@link createNetworkSandboxSession}. */
@@ -58,8 +60,18 @@ export function createNetworkSandboxSession(options: NetworkSandboxSessionOption
     },
     async setNetworkPolicy(policy: NetworkPolicy) {
       space.checkOpen()
-      space.allowNetwork(allows(policy))
+      space.setReach(reachOf(policy))
     },
+    ...(process.platform === 'linux' && {
+      async setRequestTransformations(next: readonly RequestTransformation[]) {
+        space.checkOpen()
+        space.setTransforms(readTransformations('sandbox.setRequestTransformations', next))
+      },
+      async addRequestTransformations(more: readonly RequestTransformation[]) {
+        space.checkOpen()
+        space.setTransforms([...space.transforms, ...readTransformations('sandbox.addRequestTransformations', more)])
+      },
+    }),
     restricted: () => restricted,
     stop: () => space.stop(),
     destroy,
@@ -74,21 +86,6 @@ export function createNetworkSandboxSession(options: NetworkSandboxSessionOption
 export function parseNetworkOptions(caller: string, options: NetworkSandboxSessionOptions) {
   const { id = randomUUID(), ports: first, ...rest } = parseOptions(caller, options, { ...sessionChecks, ...ownChecks })
   return { id, ports: first, session: parseSessionOptions(caller, rest) }
-}
-
-/** Whether a policy lets commands reach the network. @throws {ToolError} INVALID_INPUT for another one. */
-function allows(policy: NetworkPolicy): boolean {
-  const mode = (policy as { mode?: unknown } | null | undefined)?.mode
-  if (mode === 'allow-all' || mode === 'deny-all') return mode === 'allow-all'
-  const summary =
-    mode === 'custom' ? 'A policy that lists hosts or addresses cannot be held here.' : "policy.mode must be 'allow-all' or 'deny-all'."
-  throw new ToolError({
-    code: 'INVALID_INPUT',
-    summary,
-    place: `${summary} (sandbox.setNetworkPolicy)`,
-    hint: "Choose 'deny-all', or 'allow-all' where that is acceptable. The policy stays as it was.",
-    details: { mode },
-  })
 }
 
 /** Addresses of this machine for ports of the session's processes. */

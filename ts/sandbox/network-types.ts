@@ -1,7 +1,10 @@
 /** The sandbox session of the AI SDK's harnesses, by structure: `HarnessV1NetworkSandboxSession` and its provider. */
 import type { SandboxSession } from './types.js'
 
-/** Which network commands reach. `custom` is refused, because nothing here could enforce it. */
+/**
+ * Which network commands reach. `custom` holds on Linux: hosts as in `sandbox.network.allow`, and blocks of IPv4 from /8 to /32 or single
+ * addresses.
+ */
 export type NetworkPolicy =
   | { mode: 'allow-all' }
   | { mode: 'deny-all' }
@@ -11,6 +14,29 @@ export type NetworkPolicy =
       allowedCIDRs?: readonly string[] | undefined
       deniedCIDRs?: readonly string[] | undefined
     }
+
+/** How a text of a request is compared; a regular expression is one of Rust's `regex`. */
+export type TextMatcher = { readonly exact: string } | { readonly startsWith: string } | { readonly regex: string }
+
+/** How a key and its value are compared. What is left out fits any. */
+export interface KeyValueMatcher {
+  readonly key?: TextMatcher | undefined
+  readonly value?: TextMatcher | undefined
+}
+
+/** Headers that requests to a host get outside of the sandbox. */
+export interface RequestTransformation {
+  /** The requests. Headers are compared as the command has sent them. */
+  readonly match: {
+    readonly host: string
+    readonly path?: TextMatcher | undefined
+    readonly method?: readonly string[] | undefined
+    readonly queryString?: readonly KeyValueMatcher[] | undefined
+    readonly headers?: readonly KeyValueMatcher[] | undefined
+  }
+  /** The headers, which take the place of those that the command has sent. */
+  readonly transform: { readonly headers: Readonly<Record<string, string>> }
+}
 
 /** A port of the session, and the scheme of its address. */
 export interface PortOptions {
@@ -39,6 +65,13 @@ export interface NetworkSandboxSession extends SandboxSession, AsyncDisposable {
   readonly setPorts: (ports: readonly number[], options?: { abortSignal?: AbortSignal | undefined }) => Promise<void>
   /** Changes the network policy of later commands. Rejects with PROCESS_BUSY while a call runs that reaches the network. */
   readonly setNetworkPolicy: (policy: NetworkPolicy) => Promise<void>
+  /**
+   * Replaces the headers that requests of later commands get outside of the sandbox ([credentials](../guides/credentials.md)). No command sees their
+   * values. On Linux alone.
+   */
+  readonly setRequestTransformations?: (transformations: readonly RequestTransformation[]) => Promise<void>
+  /** Adds to them. */
+  readonly addRequestTransformations?: (transformations: readonly RequestTransformation[]) => Promise<void>
   /** The same session without the members of this interface. */
   readonly restricted: () => SandboxSession
   /** Kills all processes of the session. Later calls reject. */

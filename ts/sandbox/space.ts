@@ -13,7 +13,10 @@ import { closedSession } from '../core/options.js'
 import { PrivateDirectory } from '../core/private-directory.js'
 import { ProcessOwner } from '../core/process-owner.js'
 import { reachesAll, sandboxRequest } from '../core/sandbox.js'
+import type { RequestTransform } from '../core/sandbox-credentials.js'
+import type { TransformedHosts } from '../core/sandbox-hosts.js'
 import { noteGranted, resolveSettings, type Settings } from '../toolkit/settings.js'
+import { hostsOf, type Reach } from './network-policy.js'
 import type { ParsedOptions } from './options.js'
 
 /** Variables of one command, by name. */
@@ -46,7 +49,8 @@ export class Space {
   /** Records that have to be written before the session closes. */
   readonly pending = new Set<Promise<unknown>>()
   readonly #ended = new AbortController()
-  #network: boolean
+  #reach: Reach
+  #transforms: readonly RequestTransform[] = []
   #directory: Promise<PrivateDirectory> | undefined
   #place: Promise<Place> | undefined
   #closed: Promise<void> | undefined
@@ -58,33 +62,54 @@ export class Space {
     noteGranted(options.bound)
     this.options = options
     this.settings = resolveSettings(undefined, options.bound, 'bash')
-    this.#network = this.settings.allowNetwork
+    this.#reach = this.settings.allowNetwork || this.settings.sandbox.network !== undefined ? 'all' : 'nothing'
   }
 
+  /** Whether commands reach something beyond the loopback interface. */
   get network(): boolean {
-    return this.#network
+    return this.#reach !== 'nothing'
+  }
+
+  /** Headers that requests of later commands get. */
+  get transforms(): readonly RequestTransform[] {
+    return this.#transforms
+  }
+
+  /** Sets them. A command that runs keeps what it began with. */
+  setTransforms(transforms: readonly RequestTransform[]): void {
+    this.#transforms = transforms
+    this.#place = undefined
   }
 
   /** Begins a call. @returns a function that ends it. */
   enter(): () => void {
-    const call = { isOnline: this.#network }
+    const call = { isOnline: this.network }
     this.#calls.add(call)
     return () => void this.#calls.delete(call)
   }
 
   /**
-   * Sets whether later commands reach the network.
+   * Sets what later commands reach.
    *
-   * @throws {ToolError} PROCESS_BUSY while a call runs that has the network, because it cannot lose it.
+   * @throws {ToolError} PROCESS_BUSY while a call runs that reaches what it may not any more, because it cannot lose it.
    */
-  allowNetwork(allowed: boolean): void {
-    if (allowed === this.#network) return
+  setReach(reach: Reach): void {
+    if (reach === this.#reach) return
     const online = [...this.#calls].filter(({ isOnline }) => isOnline)
-    if (!allowed && online.length > 0) throw stillOnline(online.length)
+    if (reach !== 'all' && online.length > 0) throw stillOnline(online.length)
     // A call that has begun may not have started its command yet.
-    if (allowed) for (const call of this.#calls) call.isOnline = true
-    this.#network = allowed
+    if (reach !== 'nothing') for (const call of this.#calls) call.isOnline = true
+    this.#reach = reach
     this.#place = undefined
+  }
+
+  /** The hosts that commands reach by name; `undefined` where that is all or nothing. */
+  get hosts(): TransformedHosts | undefined {
+    const base = this.settings.sandbox.network
+    const hosts = hostsOf(this.#reach, base)
+    if (this.#transforms.length === 0) return hosts
+    // Every public host, by its name: who ends TLS has to know it.
+    return { ...(hosts ?? { allow: this.network ? ['*'] : [] }), credentials: [...(base?.credentials ?? [])], transforms: this.#transforms }
   }
 
   /** The signal of one call: the caller's, or the end of the session. */
@@ -117,14 +142,16 @@ export class Space {
     const own = join(directory.path, 'own')
     const { settings, options } = this
     const writableRoots = [...(settings.sandbox.writableRoots ?? []), own]
-    const sandbox = Object.freeze({ ...settings.sandbox, writableRoots })
+    const { network: _, ...rest } = settings.sandbox
+    const { hosts } = this
+    const sandbox = Object.freeze({ ...rest, ...(hosts && { network: hosts }), writableRoots })
     noteGrants(sandbox, settings.rootDir)
     const root = grantedRoot(addon, settings)
     const grants = commandGrants(addon, root, sandbox)
     const home = options.home === 'private' ? own : undefined
     const base = withVariables(settings.env, home === undefined ? {} : { HOME: home })
-    const request = sandboxRequest(sandbox, this.#network)
-    const network = this.#network
+    const network = this.network
+    const request = sandboxRequest(sandbox, network)
     const make = (env: EnvironmentOption, mask = settings.mask): Addon.CommandSettings => {
       const { maxOutputBytes: limitBytes } = settings
       return new addon.CommandSettings(
