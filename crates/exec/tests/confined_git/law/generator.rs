@@ -99,6 +99,12 @@ impl<'p> OfPerson<'p> {
             .collect();
         for (identity, was) in &self.directories {
             let Some(git) = now.get(identity) else {
+                // `git worktree prune` would remove it, so a command may.
+                let lead = self.files.get(&was.join("gitdir"));
+                let lead = lead.and_then(|(_, text)| std::str::from_utf8(text.trim_ascii()).ok());
+                if lead.is_some_and(|lead| !was.join(lead).exists()) {
+                    continue;
+                }
                 wrong.push(format!("{} is gone", was.display()));
                 continue;
             };
@@ -221,9 +227,9 @@ fn case_that_keeps(
     if wrong.is_empty() {
         let (by_command, _) = grounds.scene.confined(SEEN);
         let by_person = grounds.scene.on_host(grounds.root(), SEEN);
-        // A directory of another spelling stays private to commands.
-        let is_spelled = [".GIT", ".Git"].iter().any(|name| script.contains(name));
-        if by_command != by_person && !is_spelled {
+        // A directory of another spelling stays private to commands, and so does one with a pipe as its HEAD.
+        let is_private = [".GIT", ".Git", "mkfifo"].iter().any(|name| script.contains(name));
+        if by_command != by_person && !is_private {
             wrong.push(format!("the next command sees\n{by_command}\nand the host\n{by_person}"));
         }
         grounds.some_later(Some(numbers));
