@@ -565,6 +565,9 @@ export interface ClaimAnswer {
 /** The key of a call that is claimed by an id from outside. */
 export declare function claimedCallKey(task: JournalTask, tool: string, callId: string): string
 
+/** Nobody starts commands with these credentials any more. */
+export declare function closeCredentials(session: string): void
+
 /** A store or a variable that commands do not get. */
 export interface ClosedSecret {
   /** The path, or the name. */
@@ -585,8 +588,6 @@ export interface ClosedSecrets {
   /** Variables that are set. */
   variables: Array<ClosedSecret>
 }
-/** Nobody starts commands with these credentials any more. */
-export declare function closeCredentials(session: string): void
 
 /** Removes forks that nobody needs. */
 export declare function collectForks(request: Record<string, any>): Promise<string | Unfinished>
