@@ -83,13 +83,13 @@ const frameworks: Record<string, Framework> = {
   },
 }
 
-/** Starts a program of a framework with a model that has a script. */
-async function begin({ program }: Framework, script: readonly ModelTurn[], more: NodeJS.ProcessEnv = {}) {
+/** Starts a program of a framework with a model that has a script. A server that asks allows nothing by itself. */
+async function begin({ program }: Framework, script: readonly ModelTurn[], more: NodeJS.ProcessEnv = {}, asks = program.includes('-asks')) {
   const fixture = makeSandbox()
   fixture.put('a.txt', 'the first line\n')
   const models = await startModels(script)
   onTestFinished(() => models.close())
-  const server = [process.execPath, cli, 'mcp', '--root', fixture.root, '--allow', 'bash'].join('\n')
+  const server = [process.execPath, cli, 'mcp', '--root', fixture.root, ...(asks ? [] : ['--allow', 'bash'])].join('\n')
   const env = {
     ...process.env,
     BASE_URL: `${models.url}/v1`,
@@ -107,11 +107,13 @@ async function begin({ program }: Framework, script: readonly ModelTurn[], more:
   return { fixture, models, child, printed: () => printed }
 }
 
-describe.each(['Mastra', 'LangChain.js', 'OpenAI Agents', 'deepagents'])('%s asks a person', (name) => {
+describe.each(['Mastra', 'LangChain.js', 'OpenAI Agents', 'deepagents', 'pydantic-ai'])('%s asks a person', (name) => {
   const framework = frameworks[name] as Framework
-  const asking = { ...framework, program: framework.program.replace('.mjs', '-asks.mjs') }
+  const asking = { ...framework, program: framework.program.replace(/(?=\.\w+$)/u, '-asks') }
+  const isAbsent = (): boolean => name === 'pydantic-ai' && python === undefined
 
   test.each(['approve', 'reject'])('before a command runs, with the answer %s', { timeout: 60_000 }, async (answer) => {
+    if (isAbsent()) return
     const script = [framework.run('echo made > made.txt'), 'all is done']
     const { models, child, printed, fixture } = await begin(asking, script, { ANSWER: answer })
     await once(child, 'close')
@@ -123,6 +125,7 @@ describe.each(['Mastra', 'LangChain.js', 'OpenAI Agents', 'deepagents'])('%s ask
   })
 
   test('and not before a file is read', { timeout: 60_000 }, async () => {
+    if (isAbsent()) return
     const root = makeSandbox()
     root.put('a.txt', 'the first line\n')
     const path = name === 'deepagents' ? root.at('a.txt') : 'a.txt'
@@ -132,6 +135,16 @@ describe.each(['Mastra', 'LangChain.js', 'OpenAI Agents', 'deepagents'])('%s ask
     expect(printed()).toContain('all is done')
     if (name !== 'deepagents') expect(models.bodies.at(-1)).toContain('the first line')
   })
+})
+
+test('pydantic-ai without a person reads which option would allow the command', { timeout: 60_000 }, async () => {
+  if (python === undefined) return
+  const framework = frameworks['pydantic-ai'] as Framework
+  const { models, child, printed, fixture } = await begin(framework, [framework.run('echo made > made.txt'), 'all is done'], {}, true)
+  await once(child, 'close')
+  expect(printed()).toContain('all is done')
+  expect(models.bodies.at(-1)).toMatch(/cannot ask its user\. Nothing was done\. .*--allow 'bash:/u)
+  expect(existsSync(fixture.at('made.txt'))).toBe(false)
 })
 
 describe.each(Object.entries(frameworks))('%s', (name, framework) => {

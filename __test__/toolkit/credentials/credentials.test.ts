@@ -46,6 +46,15 @@ describe.skipIf(!isHeld)('credentials', { timeout: 120_000 }, () => {
     expect(JSON.parse(echoed).headers.authorization).toBe(`Bearer ${placeholder}`)
   })
 
+  test('a value that a command has in another way is masked in what it prints', async () => {
+    const { sh } = host.commands([token])
+    const [first, rest] = [CANARY.slice(0, 9), CANARY.slice(9)]
+    expect(await sh(`printf '%s' ${first}; printf '%s\\n' ${rest}; echo ${CANARY} | base64 -w0`)).toMatch(
+      // The last letters of base64 have the line break in them.
+      /^\[GITHUB_TOKEN\]\n\[GITHUB_TOKEN\]\S{0,4}$/u,
+    )
+  })
+
   test('a token of GitHub has its own scheme', async () => {
     const { sh } = host.commands([token])
     await sh('curl -sS -H "Authorization: token $GITHUB_TOKEN" https://api.cred.test/')

@@ -54,7 +54,8 @@ pub fn run(
     let passed = joined_variables(passed, &terms.variables);
     let passed = credentials::variables(settings.sandbox.credentials(), passed);
     let variables = Passage { host: Arc::clone(host), passed };
-    let mask = masks::of_command(settings.mask.as_ref(), &variables);
+    let mask =
+        masks::of_command(settings.mask.as_ref(), settings.sandbox.credentials(), &variables);
     let (git, facts) = (GitReports::default(), CommandFacts::default());
     let connections = hosts::of(&plan, settings.sandbox.names.as_ref())?;
     let launch = Launch {

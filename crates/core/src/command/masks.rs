@@ -9,6 +9,7 @@ use toolwright_exec::OutputMask;
 use toolwright_exec::environment::Reason;
 use toolwright_mask::{Mask, Secret};
 
+use super::credentials::CredentialSession;
 use super::environment::{Passage, Variables};
 
 /// What is masked, as the host chose: the values of variables that commands do not get, and these.
@@ -27,12 +28,35 @@ impl fmt::Debug for MaskOptions {
     }
 }
 
-/// The mask of one command with these variables. `None`: there is nothing to mask.
+/// The mask of one command with these variables, and with the values of credentials that are known when it begins.
+/// `None`: there is nothing to mask.
 pub(crate) fn of_command(
     options: Option<&Arc<MaskOptions>>,
+    credentials: Option<&Arc<CredentialSession>>,
     variables: &Passage,
 ) -> Option<Arc<OutputMask>> {
-    of_variables(options, variables).map(|mask| Arc::new(OutputMask::new(mask)))
+    let known = credentials.map(|credentials| credentials.known()).unwrap_or_default();
+    let mask = if known.is_empty() {
+        of_variables(options, variables)
+    } else {
+        // An answer of a host has placeholders: what still comes back has come in another way.
+        let known =
+            known.iter().map(|(name, value)| Secret::given(name, value.expose().as_bytes()));
+        let options = options?;
+        Mask::new(&secrets(options, variables, known), options.tokens).map(Arc::new)
+    };
+    mask.map(|mask| Arc::new(OutputMask::new(mask)))
+}
+
+/// What is masked: secrets of the host, those of credentials, and variables that commands do not get.
+fn secrets(
+    options: &MaskOptions,
+    variables: &Passage,
+    known: impl Iterator<Item = Secret>,
+) -> Vec<Secret> {
+    let given = options.values.iter().map(|(name, value)| Secret::given(name, value.as_bytes()));
+    let withheld = variables.kept_values(&MASKED).map(|(name, value)| found(name, value));
+    known.chain(given).chain(withheld).filter(Secret::is_masked).collect()
 }
 
 /// What is masked where commands have these variables.
@@ -47,9 +71,7 @@ pub(crate) fn of_variables(
     {
         return last.mask.clone();
     }
-    let given = options.values.iter().map(|(name, value)| Secret::given(name, value.as_bytes()));
-    let withheld = variables.kept_values(&MASKED).map(|(name, value)| found(name, value));
-    let secrets: Vec<Secret> = given.chain(withheld).filter(Secret::is_masked).collect();
+    let secrets = secrets(options, variables, std::iter::empty());
     let mask = Mask::new(&secrets, options.tokens).map(Arc::new);
     let (options, variables) = (Arc::clone(options), variables.clone());
     *last = Some(Last { options, variables, mask: mask.clone() });

@@ -177,7 +177,8 @@ pub(super) fn place(
     let passed = credentials::variables(settings.sandbox.credentials(), passed);
     let variables = Passage { host: Arc::clone(host), passed };
     let starts_processes = settings.starts_processes;
-    let mask = masks::of_command(settings.mask.as_ref(), &variables);
+    let mask =
+        masks::of_command(settings.mask.as_ref(), settings.sandbox.credentials(), &variables);
     Ok(Placed {
         directory,
         plan,

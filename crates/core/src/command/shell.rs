@@ -152,7 +152,7 @@ pub(super) fn place(
     let passed = environment::of_shell(&command.environment, host, &directory.path);
     let passed = credentials::variables(command.options.credentials(), passed);
     let variables = Passage { host: Arc::clone(host), passed };
-    let mask = masks::of_command(command.mask.as_ref(), &variables);
+    let mask = masks::of_command(command.mask.as_ref(), command.options.credentials(), &variables);
     Ok(Placed { open, plan, directory, connections, variables, mask })
 }
 
