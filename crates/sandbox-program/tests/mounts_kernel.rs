@@ -15,7 +15,7 @@ fn there_is_a_small_dev() {
     each_user(|user, root| {
         let mut fixture = Fixture::start(user, &confined(root));
         let names = fixture.check("ls /dev");
-        let expected = "fd full mqueue null ptmx pts random shm stderr stdin stdout toolwright toolwright-objects tty urandom zero";
+        let expected = "fd full mqueue null ptmx pts random shm stderr stdin stdout toolwright toolwright-objects toolwright-trust tty urandom zero";
         assert_eq!(names.split_whitespace().collect::<Vec<_>>().join(" "), expected);
         fixture.check(
             "echo x > /dev/null && echo x 2>/dev/null && test -z \"$(cat /dev/null)\" &&
