@@ -32,7 +32,8 @@ describe.skipIf(!isHeld)('the guide to credentials', { timeout: 120_000 }, () =>
     const addresses = JSON.stringify(Object.fromEntries(NAMES.map((name) => [name, `127.0.0.1:${host.port}`])))
     const own = args.length > 0 ? '' : `authorities: [(await import('node:fs')).readFileSync('authority.pem', 'utf8')],`
     const text = readFileSync(join(folder, program), 'utf8').replace('network: {', `network: { addresses: ${addresses}, ${own}`)
-    const ran = `const command = { cmd: 'bash', args: ['-c', ${JSON.stringify(`export HOME=$PWD; ${script}`)}] }
+    // `npm test` passes its own settings on, and with them another `.npmrc`.
+    const ran = `const command = { cmd: 'bash', args: ['-c', ${JSON.stringify(`export HOME=$PWD; unset ${'${!npm_config_@}'}; ${script}`)}] }
 console.log(await tools.bash.execute(command, {}).catch((error) => error.message))`
     writeFileSync(join(folder, `tried-${program}`), `${text}\n${ran}\n`)
     const env = { MY_GITHUB_TOKEN: CANARY, MY_NPM_TOKEN: CANARY, MY_ACME_KEY: CANARY }
