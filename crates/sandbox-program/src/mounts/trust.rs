@@ -1,5 +1,6 @@
 //! The certificates that commands trust, over those of the system.
 
+mod certificates;
 mod java_store;
 
 use std::fs;
@@ -23,16 +24,11 @@ const PLAIN: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV).union(Moun
 /// capabilities still, and its own `/proc`.
 pub fn lay_trust(trust: Option<&Trust>) -> Result<(), MountError> {
     let Some(trust) = trust else { return Ok(()) };
-    let mut all = Vec::new();
-    for path in &trust.others {
-        if let Ok(content) = fs::read(path) {
-            all.extend_from_slice(&content);
-            all.push(b'\n');
-        }
-    }
-    all.extend_from_slice(trust.authority.as_bytes());
+    let others = trust.others.iter().flat_map(|path| certificates::of_file(path));
+    let each: Vec<_> = others.chain(certificates::of_pem(&trust.authority)).collect();
+    let all = certificates::to_pem(&each);
     mount("tmpfs", TRUSTED, "tmpfs", PLAIN, Some(c"mode=0755")).at("cover", Path::new(TRUSTED))?;
-    let for_java = java_store::of_pem(&all);
+    let for_java = java_store::of(&each);
     let files = [
         (TRUSTED_ONE, trust.authority.as_bytes()),
         (TRUSTED_ALL, &*all),

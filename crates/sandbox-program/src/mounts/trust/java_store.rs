@@ -1,8 +1,6 @@
 //! Certificates as a key store of Java (JKS). A store of the newer kind (PKCS #12) would need a password that
 //! programs do not give for their default one.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use sha1::{Digest, Sha1};
 
 const MAGIC: u32 = 0xFEED_FEED;
@@ -13,9 +11,8 @@ const PASSWORD: &str = "changeit";
 /// A part of the format, as the password is.
 const SALT: &str = "Mighty Aphrodite";
 
-/// The store of all certificates in a text in PEM form.
-pub(super) fn of_pem(text: &[u8]) -> Vec<u8> {
-    let certificates = certificates(&String::from_utf8_lossy(text));
+/// The store of these certificates.
+pub(super) fn of(certificates: &[Vec<u8>]) -> Vec<u8> {
     let mut store = Vec::new();
     for number in [MAGIC, VERSION, count(certificates.len())] {
         store.extend_from_slice(&number.to_be_bytes());
@@ -46,27 +43,15 @@ fn write_text(store: &mut Vec<u8>, text: &str) {
     store.extend_from_slice(text.as_bytes());
 }
 
-/// What stands between the lines of each. One that cannot be read is left out.
-fn certificates(text: &str) -> Vec<Vec<u8>> {
-    let parts = text.split("-----BEGIN CERTIFICATE-----").skip(1);
-    let inner = parts.filter_map(|part| part.split_once("-----END CERTIFICATE-----"));
-    let decoded = inner.filter_map(|(inner, _)| {
-        let letters: String = inner.split_whitespace().collect();
-        STANDARD.decode(letters).ok()
-    });
-    decoded.collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_store_has_each_certificate_once() {
-        let text = "# one\n-----BEGIN CERTIFICATE-----\nAQID\nBAU=\n-----END CERTIFICATE-----\n-----BEGIN CERTIFICATE-----\n*\n-----END CERTIFICATE-----\n";
-        let store = of_pem(text.as_bytes());
+        let store = of(&[vec![1, 2, 3, 4, 5]]);
         assert_eq!(store[..12], [0xFE, 0xED, 0xFE, 0xED, 0, 0, 0, 2, 0, 0, 0, 1]);
         assert!(store.windows(9).any(|part| part == [0, 0, 0, 5, 1, 2, 3, 4, 5]));
-        assert_eq!(of_pem(b"").len(), 12 + 20);
+        assert_eq!(of(&[]).len(), 12 + 20);
     }
 }
