@@ -55,6 +55,7 @@ async function formatFile(given: string, plan: CallPlan, files: ProjectFiles, bo
     if (formatter === undefined || text === undefined) return undefined
     const formatted = await run(formatter, plan, text, bound)
     if (formatted === text) return undefined
+    if ((await textOf(plan, path, plan.maxOutputBytes)) !== text) throw new NotFormatted('the file has changed meanwhile')
     await callLimited(plan.changeLimits(`format ${path}`), (addon, cancel) =>
       addon.write(grantedRoot(addon, plan), path, formatted, plan.maxOutputBytes, false, plan.publishSeen(addon), cancel),
     )
