@@ -74,28 +74,31 @@ async function meantPath(root: string, names: readonly string[], kind: Kind): Pr
 const isSpeltLike = (path: string, other: string): boolean =>
   path.toLowerCase() === other.toLowerCase() || nearestName(path, [other], 1) !== undefined
 
-/** How many directories are looked through for a name, and how deep. */
+/** How many directories are looked through for a name, how many of them at once, and how deep. */
 const MAX_DIRECTORIES = 500
+const AT_ONCE = 8
 const MAX_SEARCH_DEPTH = 8
 
 /** The path of the file with a name, if there is one alone in the first directories below a root that are neither hidden nor of packages. */
 async function onlyFileNamed(root: string, name: string): Promise<string | undefined> {
   let found: string | undefined
-  let level = ['']
+  const left = ['']
   let looked = 0
-  for (let depth = 0; depth < MAX_SEARCH_DEPTH && level.length > 0 && looked < MAX_DIRECTORIES; depth += 1) {
-    const some = level.slice(0, MAX_DIRECTORIES - looked)
+  while (looked < left.length) {
+    const some = left.slice(looked, looked + AT_ONCE)
     looked += some.length
-    // eslint-disable-next-line no-await-in-loop -- one level after the other
+    // eslint-disable-next-line no-await-in-loop -- each takes a descriptor of the host
     const all = await Promise.all(some.map(async (path) => ({ path, entries: (await entriesIn(root, path)) ?? [] })))
-    level = []
     for (const { path, entries } of all) {
+      const isDeep = path.split('/').length >= MAX_SEARCH_DEPTH
       for (const entry of entries) {
         const below = path === '' ? entry.name : `${path}/${entry.name}`
-        if (entry.isDirectory && !isHidden(entry) && entry.name !== 'node_modules') level.push(below)
-        if (entry.isDirectory || entry.name !== name) continue
-        if (found !== undefined) return undefined
-        found = below
+        if (entry.isDirectory) {
+          if (!isDeep && !isHidden(entry) && entry.name !== 'node_modules' && left.length < MAX_DIRECTORIES) left.push(below)
+        } else if (entry.name === name) {
+          if (found !== undefined) return undefined
+          found = below
+        }
       }
     }
   }
