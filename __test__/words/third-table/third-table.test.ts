@@ -1,9 +1,8 @@
 // The third table: mistakes that were written down, with their right answers, from the documents alone.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import type { Answer } from '../second-table/calls.ts'
-import { neverAnywhere, type SecondRow } from '../second-table/row.ts'
-import { makeParcel, openThirdDoor } from './calls.ts'
+import type { SecondRow } from '../second-table/row.ts'
+import { openThirdDoor } from './calls.ts'
+import { tryRow } from '../support/tried-row.ts'
 import type { ThirdDoor } from './row.ts'
 import { table } from './table.ts'
 
@@ -18,23 +17,10 @@ const OPEN = new Set(
   ].flatMap((ids) => ids.split(' ')),
 )
 
-async function tried(door: ThirdDoor, { id, steps, ok, says, never = [] }: SecondRow): Promise<void> {
-  const parcel = makeParcel()
-  const make = await openThirdDoor(door, parcel)
-  let answer: Answer = { ok: true, text: '' }
-  for (const step of steps) {
-    if ('put' in step) parcel.put(step.put, step.text)
-    else if ('pauseMs' in step) await sleep(step.pauseMs)
-    else answer = await make(step.tool, step.args)
-  }
-  if (ok !== 'either') expect(answer.ok, answer.text).toBe(ok)
-  for (const pattern of says) expect(answer.text).toMatch(pattern)
-  for (const pattern of [...(FOREIGN.has(id) ? [] : neverAnywhere), ...never]) expect(answer.text).not.toMatch(pattern)
-}
-
 describe.each(Object.entries(table))('%s', (door, rows) => {
   const named = rows.map((row) => [`${row.id} ${row.kind}`, row] as const)
-  const made = (_: string, row: SecondRow): Promise<void> => tried(door as ThirdDoor, row)
+  const made = (_: string, row: SecondRow): Promise<void> =>
+    tryRow((parcel) => openThirdDoor(door as ThirdDoor, parcel), row, FOREIGN.has(row.id))
   test.each(named.filter(([, { id }]) => !OPEN.has(id)))('%s', made, 30_000)
   test.fails.each(named.filter(([, { id }]) => OPEN.has(id)))('%s, open', made, 30_000)
 })
