@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, readFileSync, watch } from 'node:fs'
+import { mkdirSync, watch } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -55,7 +55,11 @@ function watched(root: string): Set<string> {
 
 /** The first process that the host program has started. */
 const childOf = (pid: number): number | undefined =>
-  Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')[0]) || undefined
+  Number(
+    execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
+      .trim()
+      .split(/\s+/u)[0],
+  ) || undefined
 
 const program = fileURLToPath(new URL('looping-host-process.ts', import.meta.url))
 
