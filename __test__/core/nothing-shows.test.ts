@@ -39,7 +39,8 @@ function fill(fixture: Sandbox): void {
 
 /** Programs that look at the root, as far as they are here. */
 const PEOPLE = {
-  find: 'find . -path ./.git -prune -o -print 2>/dev/null',
+  // A name can disappear while it looks.
+  find: 'find . -path ./.git -prune -o -print 2>/dev/null; true',
   status: 'git status --porcelain 2>&1; true',
   ripgrep: 'command -v rg >/dev/null && rg --files --hidden -g "!.git" | sort; true',
   go: 'command -v go >/dev/null && go list -f "{{.Dir}} {{.GoFiles}}" ./... 2>&1 | grep -v -e "^go: " -e "matched no packages"; true',

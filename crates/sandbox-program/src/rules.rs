@@ -127,9 +127,10 @@ fn build(plan: &Plan, ground: Ground<'_>) -> io::Result<Ruleset> {
     let private = if ground.mounts_hold { &PRIVATE[..] } else { &[] };
     let writable = plan.writable.iter().chain(ground.temporary).map(PathBuf::as_path);
     let writable = writable.chain(private.iter().map(Path::new));
-    // Where a git directory has no fork, its mount is read-only.
-    let forks = if ground.mounts_hold { &plan.forks[..] } else { &[] };
-    let writable = writable.chain(forks.iter().map(PathBuf::as_path));
+    // Where a git directory or a cache has no fork, its mount is read-only.
+    let (forks, caches) =
+        if ground.mounts_hold { (&plan.forks[..], &plan.caches[..]) } else { (&[][..], &[][..]) };
+    let writable = writable.chain(forks.iter().chain(caches).map(PathBuf::as_path));
 
     let root = openat(CWD, "/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let mut read = reading::Outcome::default();

@@ -74,6 +74,10 @@ pub struct Plan {
     /// Directories of hooks in the project of which commands have forks too: what they write there reaches nobody
     /// else. All of them exist and are [`protected`](Self::protected).
     pub hooks: Vec<PathBuf>,
+    /// Where programs keep what they can make again, outside of what may be written. Commands have forks of these:
+    /// they find what is there, and what they write stays in memory with them. All of them exist. Where no fork can be
+    /// made, they are read-only.
+    pub caches: Vec<PathBuf>,
     /// Whether git directories that commands make are private to them: the host sees an empty directory where a
     /// command made one, and gets the content as data.
     pub hides_git_directories: bool,
@@ -179,6 +183,7 @@ impl Plan {
             links,
             protected,
             hooks,
+            caches,
             hides_git_directories,
             is_git_strict,
             looks_below,
@@ -202,6 +207,7 @@ impl Plan {
             && *links == other.links
             && *protected == other.protected
             && *hooks == other.hooks
+            && *caches == other.caches
             && *hides_git_directories == other.hides_git_directories
             && *is_git_strict == other.is_git_strict
             && *looks_below == other.looks_below

@@ -9,6 +9,7 @@ use self::denied::Denied;
 use crate::plan::{Files, Limits, Names, Network, Plan};
 
 mod absent;
+pub mod caches;
 mod denied;
 mod git;
 mod grants;
@@ -137,6 +138,7 @@ pub fn plan(options: &Options<'_>) -> Plan {
         paths.sort_unstable();
         paths.dedup();
     }
+    let caches = caches::of(options, &writable, &closed, &protected);
     Plan {
         root: options.root.to_owned(),
         network: options.network,
@@ -152,6 +154,7 @@ pub fn plan(options: &Options<'_>) -> Plan {
         is_git_strict: options.is_git_strict,
         looks_below: is_guarded.then(|| options.root.to_owned()),
         hooks,
+        caches,
         set_aside,
         marks: marks.map(|(path, _)| path),
         root_fork,

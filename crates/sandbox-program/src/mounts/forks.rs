@@ -7,7 +7,8 @@
 //! Git would copy a pack of any size when it touches one, so the objects of the directory are not a part of the
 //! fork. It begins with an empty directory of objects, which names those as its alternates.
 //!
-//! A directory of hooks in the project has a fork too, which has no objects.
+//! A directory of hooks in the project has a fork too, which has no objects, and so has a cache of the user, of which
+//! nothing comes back.
 //!
 //! A repository that a command has made becomes a fork when the host has imported it. Commands may move the
 //! directories above it, and its fork is found where it has come to. They may also remove it ([`removal`]).
@@ -47,6 +48,8 @@ pub(super) struct Forks {
     places: OwnedFd,
     made: u32,
     attached: Vec<Attached>,
+    /// The file systems of those of caches.
+    caches: Vec<u64>,
     /// What is there of those that were removed.
     kept: kept::Kept,
     pub(super) layer: Layer,
@@ -88,6 +91,7 @@ impl Forks {
                 places: scratch.take(PLACES)?,
                 made: 0,
                 attached: Vec::new(),
+                caches: Vec::new(),
                 kept: kept::Kept::default(),
                 layer: Layer::Unused,
             })
@@ -139,6 +143,15 @@ impl Forks {
         let (moves, is_of_command) = (false, false);
         let fork = Attached { path, moves, is_of_command, base, own, objects, mount, changes };
         self.attached.push(fork);
+        Ok(())
+    }
+
+    /// Attaches a fork of a directory that is read-only, of which nobody asks what has changed.
+    pub(super) fn add_cache(&mut self, path: &Path) -> Result<(), Errno> {
+        let place = Self::base(path)?;
+        let Fork { mount, .. } = new_fork(&self.hidden, &place, None)?;
+        kernel::attach(&mount, &place)?;
+        self.caches.push(fstat(&mount)?.st_dev);
         Ok(())
     }
 
@@ -267,7 +280,7 @@ impl Forks {
     /// Whether a file system is that of a fork.
     pub(super) fn has_device(&self, device: u64) -> bool {
         let is_of = |fork: &Attached| fstat(&fork.mount).is_ok_and(|stat| stat.st_dev == device);
-        self.attached.iter().any(is_of)
+        self.caches.contains(&device) || self.attached.iter().any(is_of)
     }
 
     /// Whether there is one for this path.

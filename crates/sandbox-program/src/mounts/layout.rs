@@ -18,6 +18,8 @@ pub(super) enum Kind {
     Devices,
     /// The host's, read-only, back on top of what hides it.
     Readable,
+    /// A fork of the host's that the host does not read.
+    Cache,
     /// The host's, for writing.
     Writable,
     /// A writable path as a mount of its own, so that it can be neither moved nor removed.
@@ -107,6 +109,7 @@ impl Layout {
         planned.extend(devices.as_deref().map(|path| (path, Kind::Devices)));
         for (paths, kind) in [
             (&plan.readable, Kind::Readable),
+            (&plan.caches, Kind::Cache),
             (&plan.writable, Kind::Writable),
             (&pinned, Kind::Pinned),
             (&plan.closed, Kind::Closed),
@@ -136,6 +139,10 @@ impl Layout {
                     on_writable && below.is_none_or(|index| layout.entries[index].path != path)
                 }
                 Kind::Protected => on_writable,
+                Kind::Cache => {
+                    !on_writable
+                        && !under.is_some_and(|under| under.hides() || under == Kind::Cache)
+                }
                 Kind::Fork | Kind::Closed => !under.is_some_and(Kind::hides),
             };
             if makes_a_difference {

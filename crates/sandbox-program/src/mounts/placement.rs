@@ -71,7 +71,7 @@ impl Placement {
                     devices = Some(Devices::take(path, plan.files == Files::Full)?);
                     None
                 }
-                Kind::Temporary | Kind::Protected | Kind::Fork | Kind::Closed => None,
+                Kind::Temporary | Kind::Cache | Kind::Protected | Kind::Fork | Kind::Closed => None,
             };
             trees.push(tree);
             let own = (*kind == Kind::Fork)
@@ -150,6 +150,12 @@ impl Placement {
                     protector.hold(path).map_err(|errno| missed("hold", path, errno, plan))?;
                 }
                 Kind::Protected => protector.protect(path)?,
+                Kind::Cache => {
+                    if let Some(forks) = &mut forks {
+                        // Without a fork it stays read-only.
+                        let _ = forks.add_cache(path);
+                    }
+                }
                 Kind::Fork => {
                     let base = Forks::base(path);
                     protector.protect(path)?;
@@ -209,7 +215,9 @@ impl Placement {
         let directory = match kind {
             Kind::Temporary | Kind::Devices => true,
             Kind::Readable | Kind::Writable => self.trees[index].as_ref()?.1,
-            Kind::Pinned | Kind::Protected | Kind::Fork | Kind::Closed => return None,
+            Kind::Cache | Kind::Pinned | Kind::Protected | Kind::Fork | Kind::Closed => {
+                return None;
+            }
         };
         let cover = &layout.entries()[(*below)?];
         let relative = cover.kind.hides().then(|| path.strip_prefix(&cover.path).ok()).flatten()?;

@@ -1,8 +1,9 @@
 //! What tells that a directory has lost and gained no entry.
 
+use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A directory that was changed so lately may change again without a difference in its time: clocks of
@@ -34,5 +35,44 @@ impl Stamp {
             );
             changed + if fraction == 0 { COARSE_TICK } else { TICK } < now
         })
+    }
+}
+
+/// The directories that a search has looked into. As long as none of them gains or loses an entry, the search would
+/// find the same.
+#[derive(Debug, Default)]
+pub(super) struct Watched(HashMap<PathBuf, Option<Stamp>>);
+
+impl Watched {
+    /// The path below a directory, if the directories on the way are there. The last name need not be.
+    pub(super) fn reach(&mut self, base: &Path, below: &str) -> Option<PathBuf> {
+        let mut directory = base.to_owned();
+        let mut names = below.split('/').peekable();
+        while let Some(name) = names.next() {
+            // A missing entry would appear in the directory above, which is watched.
+            if !self.watch(&directory) {
+                return None;
+            }
+            directory.push(name);
+            if names.peek().is_some() && fs::symlink_metadata(&directory).is_err() {
+                return None;
+            }
+        }
+        Some(directory)
+    }
+
+    /// Whether a directory is there.
+    pub(super) fn watch(&mut self, directory: &Path) -> bool {
+        let stamp = self.0.entry(directory.to_owned()).or_insert_with(|| Stamp::of(directory));
+        stamp.is_some()
+    }
+
+    pub(super) fn are_same(&self) -> bool {
+        self.0.iter().all(|(path, stamp)| Stamp::of(path) == *stamp)
+    }
+
+    /// Whether all were old enough at `now` to be known again.
+    pub(super) fn is_old(&self, now: Duration) -> bool {
+        self.0.values().flatten().all(|stamp| stamp.is_old(now))
     }
 }

@@ -6,7 +6,6 @@
 
 mod table;
 
-use std::collections::HashMap;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -15,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::stamp::Stamp;
+use super::stamp::Watched;
 pub use table::{HELD_WHEN_ABSENT, Moves, SERVICE_STORES, STORES, SYSTEM_STORES, VARIABLES};
 
 #[derive(Debug)]
@@ -27,7 +26,7 @@ pub(super) struct Located {
     /// Variables by their place in the table, with their values, in the order of the environment.
     moved: Vec<(usize, OsString)>,
     /// The directories that the result depends on.
-    watched: Vec<(PathBuf, Option<Stamp>)>,
+    watched: Watched,
     /// Whether all of that was old enough to be known again.
     is_settled: bool,
 }
@@ -139,9 +138,7 @@ impl Located {
             store.named == store.real
                 || fs::canonicalize(&store.named).is_ok_and(|real| real == store.real)
         };
-        self.is_settled
-            && self.watched.iter().all(|(path, stamp)| Stamp::of(path) == *stamp)
-            && self.there.iter().all(leads_there)
+        self.is_settled && self.watched.are_same() && self.there.iter().all(leads_there)
     }
 
     fn look(homes: &[&Path], variables: &[(OsString, OsString)]) -> Self {
@@ -194,10 +191,8 @@ impl Located {
         let real_homes: Vec<PathBuf> = homes.iter().flat_map(fs::canonicalize).collect();
         // A variable that names a whole home directory, or the system, moves no store there.
         search.there.retain(|store| !real_homes.iter().any(|home| home.starts_with(&store.real)));
-        let watched: Vec<_> = search.watched.into_iter().collect();
-        let is_settled =
-            watched.iter().filter_map(|(_, stamp)| stamp.as_ref()).all(|stamp| stamp.is_old(now));
-        let Search { there, absent, .. } = search;
+        let Search { there, absent, watched, .. } = search;
+        let is_settled = watched.is_old(now);
         Self { there, absent, homes, moved, watched, is_settled }
     }
 }
@@ -206,7 +201,7 @@ impl Located {
 struct Search {
     /// Why what is looked for now is closed.
     rule: Rule,
-    watched: HashMap<PathBuf, Option<Stamp>>,
+    watched: Watched,
     there: Vec<Store>,
     absent: Vec<PathBuf>,
 }
@@ -214,24 +209,14 @@ struct Search {
 impl Search {
     /// A store at a place below a directory.
     fn look(&mut self, base: &Path, below: &str, is_held_when_absent: bool) {
-        let mut directory = base.to_owned();
-        let mut names = below.split('/').peekable();
-        while let Some(name) = names.next() {
-            // A missing entry would appear in the directory above, which is watched.
-            if !self.watch(&directory) {
-                return;
-            }
-            directory.push(name);
-            if names.peek().is_some() && fs::symlink_metadata(&directory).is_err() {
-                return;
-            }
+        if let Some(path) = self.watched.reach(base, below) {
+            self.add(path, is_held_when_absent);
         }
-        self.add(directory, is_held_when_absent);
     }
 
     fn look_at(&mut self, path: &Path) {
         if let Some(parent) = path.parent()
-            && self.watch(parent)
+            && self.watched.watch(parent)
         {
             self.add(path.to_owned(), false);
         }
@@ -255,15 +240,6 @@ impl Search {
         if holds_something && !self.there.iter().any(|other| other.named == named) {
             self.there.push(Store { named, real, rule: self.rule });
         }
-    }
-
-    fn watch(&mut self, directory: &Path) -> bool {
-        if let Some(stamp) = self.watched.get(directory) {
-            return stamp.is_some();
-        }
-        let stamp = Stamp::of(directory);
-        self.watched.insert(directory.to_owned(), stamp);
-        stamp.is_some()
     }
 }
 

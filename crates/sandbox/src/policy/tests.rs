@@ -6,6 +6,7 @@ use toolwright_fs::DirectoryGrant as Directory;
 
 use super::*;
 
+mod caches;
 mod forks;
 mod stores;
 

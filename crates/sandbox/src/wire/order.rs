@@ -47,6 +47,7 @@ impl Wire for Plan {
             protected,
             forks,
             hooks,
+            caches,
             hides_git_directories,
             is_git_strict,
             root_fork,
@@ -56,7 +57,7 @@ impl Wire for Plan {
         root.write(to);
         network.write(to);
         files.write(to);
-        for paths in [writable, closed, readable, protected, forks, hooks] {
+        for paths in [writable, closed, readable, protected, forks, hooks, caches] {
             paths.write(to);
         }
         links.write(to);
@@ -80,6 +81,7 @@ impl Wire for Plan {
             protected: Wire::read(from)?,
             forks: Wire::read(from)?,
             hooks: Wire::read(from)?,
+            caches: Wire::read(from)?,
             links: Wire::read(from)?,
             hides_git_directories: Wire::read(from)?,
             is_git_strict: Wire::read(from)?,

@@ -29,6 +29,8 @@ use tops::{is_shared, judged, of};
 
 /// More reports of one command are dropped.
 const MAX_REPORTS: usize = 64;
+/// How often it is looked again after a command for what new names have brought to light.
+const MAX_LOOKS: usize = 64;
 
 /// A directory that commands write.
 #[derive(Debug)]
@@ -274,56 +276,90 @@ impl State {
         if is_shared(top, top) {
             return self.adopt(top);
         }
-        let Some((_, discovery)) = &self.discovery else { return };
-        let found = all(discovery);
         let Ok(directory) = Directory::open(top) else { return };
         let mut forks = before.to_vec();
-        for found in in_order(&found) {
-            let (place, sign) = (&found.0, &found.1);
-            let Some(now) = Known::at(&directory, place, *sign) else { continue };
-            if self.of_person.get(found) == Some(&now) {
-                continue;
+        let mut seen = BTreeSet::new();
+        for _ in 0..MAX_LOOKS {
+            let Some((_, discovery)) = &self.discovery else { return };
+            let found = all(discovery);
+            self.of_person.retain(|known, _| found.contains(known));
+            self.pending.retain(|known| found.contains(known));
+            let new: BTreeSet<_> = found.difference(&seen).cloned().collect();
+            if new.is_empty() {
+                return;
             }
-            if is_shared(top, &joined(top, place)) {
+            let mut is_renamed = false;
+            for found in in_order(&new) {
+                is_renamed |= self.judge(
+                    found,
+                    (top, &directory),
+                    (plan, before),
+                    (end, &mut forks),
+                    reports,
+                );
+            }
+            if !is_renamed {
+                return;
+            }
+            seen.extend(new);
+            // What has another name now can hold a git directory that nothing looked into before.
+            self.look(top);
+        }
+    }
+
+    /// Judges what lies at one place, and returns whether something has another name now. `forks` are the git
+    /// directories that commands did not write.
+    fn judge(
+        &mut self,
+        found: &Place,
+        (top, directory): (&Path, &Directory),
+        (plan, before): (&Plan, &[PathBuf]),
+        (end, forks): (End, &mut Vec<PathBuf>),
+        reports: &mut Vec<GitReport>,
+    ) -> bool {
+        let (place, sign) = (&found.0, found.1);
+        let Some(now) = Known::at(directory, place, sign) else { return false };
+        if self.of_person.get(found) == Some(&now) {
+            return false;
+        }
+        if is_shared(top, &joined(top, place)) {
+            self.is_unsaid = true;
+            self.of_person.insert(found.clone(), now);
+            return false;
+        }
+        // The host itself has put it there.
+        if end.has_forks && self.is_imported(top, directory, found, forks) {
+            self.is_unsaid = true;
+            self.of_person.insert(found.clone(), now);
+            return false;
+        }
+        let identity = now.identity;
+        let known = || self.directories_of_person(top).chain(before.iter().cloned()).collect();
+        let judged = Judged { plan, top, directory, place, sign, identity, known: &known };
+        match judged.judge(end, self.users == 0) {
+            Judgment::OfPerson => {
+                self.pending.remove(found);
                 self.is_unsaid = true;
                 self.of_person.insert(found.clone(), now);
-                continue;
             }
-            // The host itself has put it there.
-            if end.has_forks && self.is_imported(top, &directory, found, &forks) {
+            Judgment::MadeAnew(mut more) => {
+                reports.append(&mut more);
+                self.pending.remove(found);
                 self.is_unsaid = true;
-                self.of_person.insert(found.clone(), now);
-                continue;
-            }
-            let identity = now.identity;
-            let known = || self.directories_of_person(top).chain(before.iter().cloned()).collect();
-            let (directory, known) = (&directory, &known);
-            let judged = Judged { plan, top, directory, place, sign: *sign, identity, known };
-            match judged.judge(end, self.users == 0) {
-                Judgment::OfPerson => {
-                    self.pending.remove(found);
-                    self.is_unsaid = true;
+                // What else is in it is the host's too.
+                forks.push(joined(top, place));
+                if let Some(now) = Known::at(directory, place, sign) {
                     self.of_person.insert(found.clone(), now);
                 }
-                Judgment::MadeAnew(mut more) => {
-                    reports.append(&mut more);
-                    self.pending.remove(found);
-                    self.is_unsaid = true;
-                    // What else is in it is the host's too.
-                    forks.push(joined(top, place));
-                    if let Some(now) = Known::at(directory, place, *sign) {
-                        self.of_person.insert(found.clone(), now);
-                    }
-                }
-                Judgment::SetAside(mut more) => {
-                    reports.append(&mut more);
-                    self.pending.remove(found);
-                }
-                Judgment::Later => drop(self.pending.insert(found.clone())),
             }
+            Judgment::SetAside(mut more) => {
+                reports.append(&mut more);
+                self.pending.remove(found);
+                return true;
+            }
+            Judgment::Later => drop(self.pending.insert(found.clone())),
         }
-        self.of_person.retain(|known, _| found.contains(known));
-        self.pending.retain(|known| found.contains(known));
+        false
     }
 
     /// Whether something may have been made at a path.

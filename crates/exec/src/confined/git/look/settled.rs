@@ -3,6 +3,7 @@
 //! Its mark says what was a person's before. What is not named there was made by a command, or by somebody since
 //! then: nobody can tell. So names change and nothing else, and whoever it belongs to can take that back.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use toolwright_git::directory::Directory;
@@ -11,11 +12,11 @@ use toolwright_git::repository::DOT_GIT;
 use toolwright_sandbox::plan::Plan;
 
 use super::super::judged::{End, Judged, Judgment, joined};
-use super::super::known::{Known, all, in_order, lies_in};
+use super::super::known::{Known, Place, all, in_order, lies_in};
 use super::super::marks::{Content, Running, TopId};
 use super::super::set_aside::{self, identity_at};
-use super::State;
 use super::tops::is_shared;
+use super::{MAX_LOOKS, State};
 use crate::git_reports::GitReport;
 
 impl State {
@@ -68,42 +69,71 @@ impl State {
         reports: &mut Vec<GitReport>,
     ) -> Vec<PathBuf> {
         let mut gone = Vec::new();
-        self.look(top);
-        let (Some((_, discovery)), Ok(directory)) = (&self.discovery, Directory::open(top)) else {
-            return gone;
-        };
-        let Some(id) = TopId::of(&directory, top) else { return gone };
-        let is_of_now = content.is_of_now(&id);
-        let hides = running == Running::Hidden;
-        let end = End { hides, has_forks: hides, is_settled: true, is_past: true };
-        let found = all(discovery);
-        for found in in_order(&found) {
-            let (place, sign) = (&found.0, found.1);
-            let Some(now) = Known::at(&directory, place, sign) else { continue };
-            let known = || {
-                let own = self.directories_of_person(top);
-                own.chain(plan.forks.iter().cloned()).collect()
+        let mut seen = BTreeSet::new();
+        for _ in 0..MAX_LOOKS {
+            // What has another name since the last time can hold a git directory too.
+            self.look(top);
+            let (Some((_, discovery)), Ok(directory)) = (&self.discovery, Directory::open(top))
+            else {
+                return gone;
             };
-            let (directory, identity, known) = (&directory, now.identity, &known);
-            let judged = Judged { plan, top, directory, place, sign, identity, known };
-            let was_there = |place: &_, known: &_| content.has(place, known, is_of_now);
-            let is_of_person = was_there(found, &now)
-                || is_shared(top, &joined(top, place))
-                || end.has_forks && sign == Sign::Bare && lies_in(directory, place, was_there);
-            match if is_of_person { Judgment::OfPerson } else { judged.judge(end, true) } {
-                Judgment::OfPerson => drop(self.of_person.insert(found.clone(), now)),
-                Judgment::MadeAnew(mut more) | Judgment::SetAside(mut more) => {
-                    reports.append(&mut more);
-                    self.of_person.remove(found);
-                    let own = joined(top, place);
-                    gone.push(own.join(if sign == Sign::Bare { "HEAD" } else { DOT_GIT }));
-                }
-                Judgment::Later => {}
+            let Some(id) = TopId::of(&directory, top) else { return gone };
+            let is_of_now = content.is_of_now(&id);
+            let new: BTreeSet<_> = all(discovery).difference(&seen).cloned().collect();
+            if new.is_empty() {
+                break;
             }
+            for found in in_order(&new) {
+                let was_there = |place: &Place, known: &Known| content.has(place, known, is_of_now);
+                gone.extend(self.judge_one_left(
+                    found,
+                    (top, &directory),
+                    (plan, running),
+                    &was_there,
+                    reports,
+                ));
+            }
+            seen.extend(new);
         }
         // All that is left is a person's.
         self.is_unadopted = true;
         gone
+    }
+    /// Judges what lies at one place. Returns what has another name now.
+    fn judge_one_left(
+        &mut self,
+        found: &Place,
+        (top, directory): (&Path, &Directory),
+        (plan, running): (&Plan, Running),
+        was_there: &dyn Fn(&Place, &Known) -> bool,
+        reports: &mut Vec<GitReport>,
+    ) -> Option<PathBuf> {
+        let hides = running == Running::Hidden;
+        let end = End { hides, has_forks: hides, is_settled: true, is_past: true };
+        let (place, sign) = (&found.0, found.1);
+        let now = Known::at(directory, place, sign)?;
+        let known = || {
+            let own = self.directories_of_person(top);
+            own.chain(plan.forks.iter().cloned()).collect()
+        };
+        let judged =
+            Judged { plan, top, directory, place, sign, identity: now.identity, known: &known };
+        let is_of_person = was_there(found, &now)
+            || is_shared(top, &joined(top, place))
+            || end.has_forks && sign == Sign::Bare && lies_in(directory, place, was_there);
+        match if is_of_person { Judgment::OfPerson } else { judged.judge(end, true) } {
+            Judgment::OfPerson => {
+                self.of_person.insert(found.clone(), now);
+                None
+            }
+            Judgment::MadeAnew(mut more) | Judgment::SetAside(mut more) => {
+                reports.append(&mut more);
+                self.of_person.remove(found);
+                let own = joined(top, place);
+                Some(own.join(if sign == Sign::Bare { "HEAD" } else { DOT_GIT }))
+            }
+            Judgment::Later => None,
+        }
     }
 }
 
