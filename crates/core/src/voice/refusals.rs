@@ -6,6 +6,7 @@
 //! print such words of something else.
 
 mod calls;
+mod home;
 mod limits;
 mod loopback;
 mod network;
@@ -85,6 +86,7 @@ fn file(ended: &Ended<'_>, denial: &Denial) -> String {
             sentence(&what, Remedy::READABLE, ended.door)
         }
         _ => repositories::read_only(ended, path)
+            .or_else(|| home::note(ended, path))
             .unwrap_or_else(|| sentence(ONLY_WRITABLE, Remedy::WRITABLE, ended.door)),
     }
 }

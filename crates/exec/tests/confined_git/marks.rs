@@ -130,27 +130,6 @@ fn a_mark_that_is_not_as_it_was_has_nothing_renamed() {
     }
 }
 
-/// What is set aside gets a name that git goes into, and can hold a git directory.
-#[test]
-fn what_is_set_aside_holds_no_git_directory() {
-    if !has_namespaces() {
-        return;
-    }
-    let grounds = Grounds::new("git init -q . && git commit -q --allow-empty -m x && mkdir sub");
-    let (root, state) = (grounds.root().to_owned(), state_of(&grounds));
-    let child = host(&root, &state, "echo x > planted; sleep 20");
-    assert!(soon(|| root.join("planted").exists()), "it runs");
-    end(child, Signal::KILL, true);
-    let nested = "for d in sub/.git/g sub/.git/x/.git/y; do mkdir -p $d/objects $d/refs; echo ref: refs/heads/x > $d/HEAD; \
-        printf '[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = %C\n' > $d/config; done";
-    grounds.scene.on_host(&root, &grounds.filled(nested));
-    run_as_host(&root, &state, "true");
-    let later = "for d in $(find sub -type d); do (cd $d; git status; git log -1); done 2>&1";
-    let shown = grounds.scene.on_host(&root, later);
-    assert_eq!(grounds.effect(), None, "{shown}");
-    assert!(!root.join("sub/.git").exists());
-}
-
 /// The root has another name when the next host begins.
 #[test]
 fn a_root_that_was_renamed_is_judged() {

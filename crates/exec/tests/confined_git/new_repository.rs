@@ -5,6 +5,8 @@ use std::{fs, thread};
 
 use toolwright_exec::GitReport;
 
+use super::law::Grounds;
+use super::support::soon;
 use super::{Scene, has_namespaces};
 
 #[test]
@@ -135,4 +137,28 @@ fn one_that_is_removed_is_gone() {
         let kept = scene.on_host(root, "git -C person log --format=%s");
         assert_eq!(kept, "theirs\n[Some(0)]");
     }
+}
+
+/// Somebody fills the directory of the host on which a command's private one lies. It is set aside, under a name that
+/// git goes into, and what it holds is judged then.
+#[test]
+fn what_is_set_aside_holds_no_git_directory() {
+    if !has_namespaces() {
+        return;
+    }
+    let grounds = Grounds::new("git init -q . && git commit -q --allow-empty -m x && mkdir sub");
+    let root = grounds.root().to_owned();
+    thread::scope(|threads| {
+        let wait = "mkdir sub/.git; : > ready; until [ -e go ]; do sleep 0.01; done";
+        let command = threads.spawn(|| grounds.scene.confined(wait).0);
+        assert!(soon(|| root.join("ready").exists()), "it begins");
+        let nested = "for d in sub/.git/g sub/.git/x/y; do mkdir -p $d/objects $d/refs; echo ref: refs/heads/x > $d/HEAD; \
+            git config -f $d/config alias.st '!%C'; done; : > go";
+        grounds.scene.on_host(&root, &grounds.filled(nested));
+        command.join().expect("it ends");
+    });
+    assert!(!root.join("sub/.git").exists());
+    let later = "for d in $(find sub -type d); do (cd $d; git st); done 2>&1";
+    let shown = grounds.scene.on_host(&root, later);
+    assert_eq!(grounds.effect(), None, "{shown}");
 }

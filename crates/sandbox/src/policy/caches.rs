@@ -42,10 +42,10 @@ pub const CACHES: [&str; 44] = [
     ".hex/packages",
     ".ivy2/cache",
     ".julia",
-    ".kotlin",
     ".konan",
-    ".local/share/NuGet",
+    ".kotlin",
     ".local/share/direnv",
+    ".local/share/NuGet",
     ".local/share/pnpm",
     ".local/share/uv",
     ".local/share/virtualenv",
@@ -81,6 +81,7 @@ pub const VARIABLES: [(&str, &[&str]); 27] = [
     ("GRADLE_USER_HOME", &[""]),
     ("JULIA_DEPOT_PATH", &[""]),
     ("NPM_CONFIG_CACHE", &[""]),
+    ("npm_config_cache", &[""]),
     ("NUGET_PACKAGES", &[""]),
     ("PIP_CACHE_DIR", &[""]),
     ("POETRY_CACHE_DIR", &[""]),
@@ -93,8 +94,30 @@ pub const VARIABLES: [(&str, &[&str]); 27] = [
     ("YARN_CACHE_FOLDER", &[""]),
     ("YARN_GLOBAL_FOLDER", &[""]),
     ("ZIG_GLOBAL_CACHE_DIR", &[""]),
-    ("npm_config_cache", &[""]),
 ];
+
+/// By which variable a program takes another directory instead.
+const MOVED_BY: [(&str, &str); 10] = [
+    (".bun/install/cache", "BUN_INSTALL_CACHE_DIR"),
+    (".cache", "XDG_CACHE_HOME"),
+    (".cargo/registry", "CARGO_HOME"),
+    (".ccache", "CCACHE_DIR"),
+    (".gradle", "GRADLE_USER_HOME"),
+    (".julia", "JULIA_DEPOT_PATH"),
+    (".npm", "npm_config_cache"),
+    (".nuget/packages", "NUGET_PACKAGES"),
+    (".pub-cache", "PUB_CACHE"),
+    ("go/pkg", "GOPATH"),
+];
+
+/// The cache below a home directory that holds a path, and the variable by which its program takes another one.
+#[must_use]
+pub fn holding(path: &Path, home: &Path) -> Option<(&'static str, Option<&'static str>)> {
+    let below = path.strip_prefix(home).ok()?;
+    let cache = CACHES.into_iter().find(|cache| below.starts_with(cache))?;
+    let moved = MOVED_BY.iter().find(|(name, _)| *name == cache);
+    Some((cache, moved.map(|(_, variable)| *variable)))
+}
 
 /// The directories of which commands have forks: those that they neither write nor find closed.
 pub(super) fn of(

@@ -39,10 +39,17 @@ pub(super) fn note(ended: &Ended<'_>, calls: &[Call]) -> Option<String> {
     if ended.printed.iter().any(|text| !text.is_empty()) {
         return None;
     }
-    let joined = ended.command.1.iter().any(|word| word.contains("&&"));
-    let (last, before) = calls.split_last()?;
-    let candidates = before.iter().rev().take(if joined { before.len() } else { 0 });
-    std::iter::once(last).chain(candidates).find_map(|call| meaning(call))
+    let line = || ended.command.1.iter();
+    let is_chain = line().any(|word| word.contains("&&"))
+        && !line().any(|word| word.contains([';', '\n']) || word.contains("||"));
+    if !is_chain {
+        return meaning(calls.last()?);
+    }
+    // Any of a chain can have ended it, and `exit` with any code.
+    let is_exit = |call: &Call| call.first().is_some_and(|name| name == "exit");
+    let mut meanings = calls.iter().filter_map(|call| meaning(call));
+    let only = meanings.next().filter(|_| meanings.next().is_none());
+    only.filter(|_| !calls.iter().any(is_exit))
 }
 
 /// What the exit code 1 of a silent call means.

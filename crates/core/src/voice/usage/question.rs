@@ -37,6 +37,8 @@ pub(super) fn note(ended: &Ended<'_>) -> Option<String> {
 fn question(text: &str) -> Option<&str> {
     let line = text.rsplit('\n').next().filter(|line| line.len() <= MAX_LENGTH)?;
     let has_words = line.trim().len() > 1;
-    (has_words && (line.ends_with('?') || MARKS.iter().any(|mark| line.ends_with(mark))))
-        .then_some(line)
+    // "Cannot connect to the server. Is it running?" asks nobody to type.
+    let is_single = || ![". ", "! ", ": "].iter().any(|end| line.contains(end));
+    let asks = MARKS.iter().any(|mark| line.ends_with(mark)) || line.ends_with('?') && is_single();
+    (has_words && asks).then_some(line)
 }

@@ -179,7 +179,16 @@ fn an_exit_code_that_is_an_answer_is_explained() {
     for words in [&["grep", "zzz", "a"][..], &["test", "-f", "a"], &["diff", "a", "b"]] {
         assert_eq!(read(&scene, words, &failed(1), "a: No such file\n"), "", "{words:?}");
     }
-    assert_eq!(read(&scene, &["sh", "-c", "grep zzz a; make"], &failed(1), ""), "");
+    for line in [
+        "grep zzz a; make",
+        "[ -w f ] && exit 1; echo y > f",
+        "[ -f a ] && exit 1",
+        "test -f a && grep -q zzz b",
+        "[ -f a ] || exit 1",
+        "grep -q a b && make || true && false",
+    ] {
+        assert_eq!(read(&scene, &["sh", "-c", line], &failed(1), ""), "", "{line}");
+    }
     assert_eq!(read(&scene, &["npm", "test"], &failed(1), ""), "");
 }
 
@@ -209,9 +218,18 @@ fn a_question_without_an_answer_is_told() {
             assert!(note.contains("its input is empty"), "{printed}: {note}");
         }
     }
-    for printed in
-        ["done\n", "name? \n", "<p>", "[1, 2]", "a: b", "", "? ", "x".repeat(300).as_str()]
-    {
+    for printed in [
+        "done\n",
+        "name? \n",
+        "<p>",
+        "[1, 2]",
+        "a: b",
+        "",
+        "? ",
+        "x".repeat(300).as_str(),
+        "Cannot connect to the Docker daemon at unix:///x.sock. Is the docker daemon running?",
+        "error: no such file, did you mean `b`?",
+    ] {
         assert!(!read(&scene, &["node", "ask.js"], &DONE, printed).contains("seems to have asked"));
     }
     assert_eq!(read(&scene, &["sh", "-c", "echo y | node ask.js"], &DONE, "name? "), "");
