@@ -59,7 +59,7 @@ describe.skipIf(!isConfined)('a cache of the user', () => {
 
   test('is the user’s own where it is granted, and closed where it is closed', async () => {
     expect(await run(tools({ sandbox: { writableRoots: [join(home, '.npm')] } }), 'echo x > ~/.npm/made && echo done')).toBe('done\n')
-    expect(readdirSync(join(home, '.npm'))).toEqual(['kept', 'made'])
+    expect(readdirSync(join(home, '.npm')).toSorted()).toEqual(['kept', 'made'])
     expect(
       await run(tools({ sandbox: { denyRead: [join(home, '.npm')] } }), 'cat ~/.npm/kept; echo x > ~/.npm/y; ls -A ~/.npm'),
     ).not.toContain('mine')
