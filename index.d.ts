@@ -371,6 +371,13 @@ export declare class OpenedTarget {
   close(): void
   /** Reads a part of the file that was opened. */
   readRange(offset: number, limitBytes: number, cancel: CancelHandle, seen?: SeenFiles | undefined | null): Promise<FileRange | Unfinished>
+  /** Reads the bytes of the file, at most `limit_bytes`. */
+  readWhole(limitBytes: number, cancel: CancelHandle): Promise<string | Buffer | Unfinished>
+  /**
+   * Reads the file as the cells of a notebook, without media. `seen`: of the model that is shown them, if they have at most
+   * `shown_bytes`.
+   */
+  readNotebook(shownBytes: number, cancel: CancelHandle, seen?: SeenFiles | undefined | null): Promise<NotebookCells | Unfinished>
   /**
    * All of the file, if it is text of at most `limit_bytes` and nothing has to be waited for; else
    * nothing, and `readRange` says why.
@@ -1520,8 +1527,6 @@ export interface PatchTerms {
   limitBytes: number
   /** A hunk whose header has no line numbers or wrong counts goes where it fits. */
   byContent: boolean
-  /** The file is a notebook, and the patch is of its cells as `readNotebook` shows them. */
-  cells?: boolean
 }
 
 /** The files of a patch, in its order. No file is looked at. */
@@ -1548,6 +1553,8 @@ export interface PublishOptions {
   denyWrite?: Array<string>
   /** What the model that changes it has seen. */
   seen?: SeenFiles
+  /** That model is shown notebooks as cells. */
+  notebooks?: boolean
 }
 
 /**

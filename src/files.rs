@@ -37,9 +37,11 @@ pub struct PublishOptions {
     /// What the model that changes it has seen.
     #[napi(ts_type = "SeenFiles")]
     pub seen: Option<SeenArgument>,
+    /// That model is shown notebooks as cells.
+    pub notebooks: Option<bool>,
 }
 
-cross! { PublishOptions => Publish { fsync, allow_in_place, wait: wait_ms, deny_write; .. } }
+cross! { PublishOptions => Publish { fsync, allow_in_place, wait: wait_ms, deny_write, notebooks; .. } }
 
 impl PublishOptions {
     /// The two parts of it.
@@ -221,8 +223,6 @@ pub struct PatchTerms {
     pub limit_bytes: f64,
     /// A hunk whose header has no line numbers or wrong counts goes where it fits.
     pub by_content: bool,
-    /// The file is a notebook, and the patch is of its cells as `readNotebook` shows them.
-    pub cells: Option<bool>,
 }
 
 /// A file that was edited.
@@ -252,10 +252,7 @@ pub fn edit(
     call::long(cancel, move |cancel| {
         let file = File::Below { root: &root, path: &path };
         let diff = diff.encoded()?;
-        let change = match terms.cells {
-            Some(true) => Change::Cells { diff: &diff },
-            _ => Change::Patch { diff: &diff, by_content: terms.by_content },
-        };
+        let change = Change::Patch { diff: &diff, by_content: terms.by_content };
         let (limit_bytes, (publish, seen)) = (terms.limit_bytes.cross(), publish.split());
         let input = EditInput { file, change, limit_bytes, publish: &publish };
         match seen {

@@ -14,6 +14,7 @@ import {
 } from 'toolwright/standard-agents'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
+import { png } from '../support/pictures.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 import { script, seenBy, type Turn } from '../support/scripted-model.ts'
 import { gate, openThread, order, success, tool } from './support.ts'
@@ -35,6 +36,8 @@ const search = defineTool({
   }),
   execute: async (_state, { query, limit }) => success(`${query} ${limit}`),
 })
+
+const PICTURE = png(1, 1).toString('base64')
 
 describe('R8 the schema that a model sees', () => {
   test('has what may be left out, and records with their values', async () => {
@@ -100,7 +103,7 @@ describe('what a model gets', () => {
   })
 
   test('images as content parts, other files by their paths; base64 nowhere else', async () => {
-    const image = { name: 'p.png', mimeType: 'image/png', data: 'iVBORw==' }
+    const image = { name: 'p.png', mimeType: 'image/png', data: PICTURE }
     const thread = await openThread({
       paint: tool(() => ({ ...success('painted'), attachments: [image, { name: 't.txt', mimeType: 'text/plain', data: 'dGV4dA==' }] })),
       large: tool(() => ({ ...success('large'), attachments: [image] })),
@@ -112,7 +115,7 @@ describe('what a model gets', () => {
       type: 'content',
       value: [
         { type: 'text', text: words },
-        { type: 'file', mediaType: 'image/png', filename: 'p.png', data: { type: 'data', data: 'iVBORw==' } },
+        { type: 'file', mediaType: 'image/png', filename: 'p.png', data: { type: 'data', data: PICTURE } },
       ],
     })
     expect(JSON.stringify(seen)).not.toContain('dGV4dA==')
@@ -120,10 +123,22 @@ describe('what a model gets', () => {
     expect(limited.seen[0]?.output).toMatchObject({ type: 'text', value: expect.stringContaining('Attachment path for "p.png"') })
   })
 
+  test('an image that providers refuse is named by its path', async () => {
+    const pictures = [png(2_001, 1), png(9, 9).subarray(0, 40), Buffer.from('no image')]
+    for (const picture of pictures) {
+      const attachments = [{ name: 'p.png', mimeType: 'image/png', data: picture.toString('base64') }]
+      // eslint-disable-next-line no-await-in-loop -- one after the other
+      const thread = await openThread({ paint: tool(() => ({ ...success('painted'), attachments })) })
+      // eslint-disable-next-line no-await-in-loop -- one after the other
+      const { seen } = await run(thread.tools(), [{ tool: 'paint', input: {} }])
+      expect(seen[0]?.output).toMatchObject({ type: 'text', value: expect.stringContaining('Attachment path for "p.png"') })
+    }
+  })
+
   test('AI SDK 6: the same texts, and images under its name', async () => {
     const thread = await openThread({
       search,
-      paint: tool(() => ({ ...success('painted'), attachments: [{ name: 'p.png', mimeType: 'image/png', data: 'iVBORw==' }] })),
+      paint: tool(() => ({ ...success('painted'), attachments: [{ name: 'p.png', mimeType: 'image/png', data: PICTURE }] })),
     })
     const model = new MockLanguageModelV3({
       doGenerate: script(
@@ -143,7 +158,7 @@ describe('what a model gets', () => {
     ])
     expect(seen[2]?.output).toMatchObject({
       type: 'content',
-      value: [{ type: 'text' }, { type: 'image-data', mediaType: 'image/png', data: 'iVBORw==' }],
+      value: [{ type: 'text' }, { type: 'image-data', mediaType: 'image/png', data: PICTURE }],
     })
   })
 })
@@ -318,7 +333,7 @@ export default defineTool({
   execute: async (state, args) => {
     queueTool(state.rootState, 'note_done', { what: args.prompt })
     await emitThreadEvent(state, 'painting', { prompt: args.prompt })
-    return { status: 'success', result: 'painted', attachments: [{ name: 'p.png', mimeType: 'image/png', data: 'iVBORw==' }] }
+    return { status: 'success', result: 'painted', attachments: [{ name: 'p.png', mimeType: 'image/png', data: '${PICTURE}' }] }
   },
 })`,
     'note_done.ts': `

@@ -10,11 +10,11 @@ const BELOW = {
   'ts/journal': ['ts/core'],
   'ts/fork': ['ts/core', 'ts/journal'],
   'ts/toolkit': ['ts/core', 'ts/journal', 'ts/language-servers', 'ts/documents', 'ts/formatters', 'ts/fork'],
-  'ts/providers': ['ts/core', 'ts/journal', 'ts/toolkit'],
+  'ts/providers': ['ts/core', 'ts/journal', 'ts/toolkit', 'ts/documents', 'ts/language-servers'],
   'ts/sandbox': ['ts/core', 'ts/journal', 'ts/fork', 'ts/toolkit'],
-  'ts/contract': ['ts/core', 'ts/journal', 'ts/language-servers'],
+  'ts/contract': ['ts/core', 'ts/journal', 'ts/language-servers', 'ts/documents', 'ts/formatters'],
   // A tool of Standard Agents can be made one of the contract (`toContractTool`).
-  'ts/standard-agents': ['ts/core', 'ts/journal', 'ts/contract'],
+  'ts/standard-agents': ['ts/core', 'ts/journal', 'ts/contract', 'ts/documents'],
   // Threads have a store there, too.
   'ts/postgres': ['ts/core', 'ts/journal', 'ts/standard-agents'],
   // Calls of an engine's steps.

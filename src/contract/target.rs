@@ -16,7 +16,7 @@ use toolwright_fs::Range;
 use super::policy::ContractPolicy;
 use crate::call::{self, CancelHandle, Job, Promised};
 use crate::cross::{Cross, cross, same};
-use crate::files::{EditedFile, PublishOptions, WrittenFile};
+use crate::files::{EditedFile, NotebookCells, PublishOptions, WrittenFile};
 use crate::seen::SeenFiles;
 use crate::text::{CachedText, FileText, TextArgument, cached_text};
 
@@ -148,6 +148,28 @@ impl OpenedTarget {
                 Some(seen) => target.read_range_seen(&seen, offset, limit_bytes, cancel),
                 None => target.read_range(offset, limit_bytes, cancel),
             }
+        })
+    }
+
+    /// Reads the bytes of the file, at most `limit_bytes`.
+    #[napi(catch_unwind, ts_return_type = "Promise<string | Buffer | Unfinished>")]
+    pub fn read_whole(&self, limit_bytes: f64, cancel: &CancelHandle) -> Promised<FileText> {
+        let target = self.target();
+        call::long(cancel, move |cancel| target?.read_whole(limit_bytes.cross(), cancel))
+    }
+
+    /// Reads the file as the cells of a notebook, without media. `seen`: of the model that is shown them, if they have at most
+    /// `shown_bytes`.
+    #[napi(catch_unwind, ts_return_type = "Promise<NotebookCells | Unfinished>")]
+    pub fn read_notebook(
+        &self,
+        shown_bytes: f64,
+        cancel: &CancelHandle,
+        seen: Option<&SeenFiles>,
+    ) -> Promised<NotebookCells> {
+        let (target, seen) = (self.target(), seen.map(SeenFiles::shared));
+        call::long(cancel, move |cancel| {
+            target?.read_notebook(shown_bytes.cross(), seen.as_deref(), cancel)
         })
     }
 

@@ -35,6 +35,9 @@ sandbox.
                        commands do not get), tokens (formats of tokens too), off
   --language-servers   add new problems to results of changes, and the tool lsp: by the language servers that
                        are installed, in the sandbox
+  --format-on-edit     format files after a change, by the formatter that the project has, in the sandbox
+  --documents          read shows notebooks as cells, the text of PDF documents (with the package unpdf) and images
+                       (with sharp those that are larger than models take), which are taken apart in the sandbox
   --journal <journal>  record the calls: file:runs.db, or a path
   --http [port]        serve streamable HTTP on this machine instead (default: any free port), and print
                        the address and a token; TOOLWRIGHT_MCP_TOKEN sets the token
@@ -58,6 +61,8 @@ const options = {
   'unseen-changes': { type: 'string' },
   mask: { type: 'string' },
   'language-servers': { type: 'boolean' },
+  documents: { type: 'boolean' },
+  'format-on-edit': { type: 'boolean' },
   journal: { type: 'string' },
   http: { type: 'string' },
   json: { type: 'boolean' },
@@ -84,6 +89,8 @@ export async function mcp(args: string[]): Promise<number> {
     roots: [...new Set(roots)],
     tools: [...toolsOf(values.tools, isReadOnly, allowNetwork), ...(hasServers ? ['lsp'] : [])],
     hasLanguageServers: hasServers,
+    hasDocuments: values.documents === true,
+    formats: values['format-on-edit'] === true,
     isReadOnly,
     allow: (values.allow ?? []).map((rule) => ruleOf('--allow', rule, 'allow')),
     deny: (values.deny ?? []).map((rule) => ruleOf('--deny', rule, 'deny')),

@@ -1,4 +1,5 @@
 import { invalid } from '../core/options.js'
+import type { ReadPages } from './read-document.js'
 
 /** Pages of a document, from 1. */
 export interface Pages {
@@ -19,3 +20,38 @@ export function parsePages(pages: string | undefined): Pages {
 /** Pages as text, each under its number. */
 export const pagesText = (pages: readonly string[], from: number): string =>
   pages.map((text, index) => `--- page ${from + index} ---\n${text.replace(/\n*$/u, '\n')}`).join('')
+
+/** What is told of pages without a text; `undefined` if one has some. */
+export const emptyPagesNote = (pages: readonly string[]): string | undefined =>
+  pages.every((page) => page.trim() === '') ? '(These pages have no text: they may be pictures of it.)' : undefined
+
+/** The text of the pages up to one, as far as the limit goes, and where it goes on. */
+export function shownPages(
+  { total, from, pages: all }: ReadPages,
+  to: number,
+  limitBytes: number,
+  goOn?: string,
+): { text: string; note: string | undefined } {
+  if (from > total) return { text: '', note: `(There is no page ${from}: the document has ${total}.)` }
+  const pages = [...all]
+  // Headers take some of the limit.
+  let text = pagesText(pages, from)
+  while (pages.length > 1 && Buffer.byteLength(text) > limitBytes) {
+    pages.pop()
+    text = pagesText(pages, from)
+  }
+  const last = from + pages.length - 1
+  const notes = [
+    emptyPagesNote(pages),
+    last < Math.min(to, total) ? `(Pages ${from} to ${last} of ${total}: ${goOn ?? `go on with pages "${last + 1}-"`}.)` : undefined,
+    from === 1 && last === total ? undefined : `(The document has ${total} pages.)`,
+  ]
+  if (Buffer.byteLength(text) <= limitBytes) return { text, note: notes.filter((note) => note !== undefined).join('\n') || undefined }
+  return {
+    text: Buffer.from(text)
+      .subarray(0, limitBytes)
+      .toString('utf8')
+      .replace(/\u{fffd}$/u, ''),
+    note: `(Page ${from} is longer than ${limitBytes} bytes: this is its beginning.)`,
+  }
+}

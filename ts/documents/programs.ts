@@ -26,7 +26,10 @@ export interface PdfAnswer {
   pages: string[]
 }
 
-/** A program that prints {@link PdfAnswer}: the pages from one to another, until their text is too long. */
+/** A longer page is cut. */
+const MAX_PAGE_CHARS = 4_000_000
+
+/** A program that prints {@link PdfAnswer}: the pages from one to another, up to the one with which their text is too long. */
 export const pdfProgram = (module: string, from: number, to: number, maxChars: number): string => `${BEGIN}
 try {
   const { getDocumentProxy } = await import(${JSON.stringify(module)})
@@ -36,9 +39,9 @@ try {
   for (let number = ${from}; number <= Math.min(${to}, pdf.numPages); number += 1) {
     const { items } = await (await pdf.getPage(number)).getTextContent()
     const text = items.map((item) => ('str' in item ? item.str + (item.hasEOL ? '\\n' : '') : '')).join('')
+    pages.push(text.slice(0, ${MAX_PAGE_CHARS}))
     length += text.length
-    if (length > ${maxChars} && pages.length > 0) break
-    pages.push(text)
+    if (length > ${maxChars}) break
   }
   answer({ total: pdf.numPages, pages })
 } catch (error) {

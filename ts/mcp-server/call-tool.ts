@@ -4,6 +4,7 @@ import type { ContractTool } from '../contract/registry/contract-tool.js'
 import type { Envelope } from '../contract/registry/envelope.js'
 import { forModel } from '../contract/registry/model-tools.js'
 import { readableText } from '../contract/registry/readable-result.js'
+import { apartFromImage } from '../contract/registry/result-image.js'
 
 /** The `_meta` field of a result with the code of the outcome: `ok`, or one of `contractCodes`. */
 const CODE = 'toolwright/code'
@@ -18,12 +19,14 @@ export function resultOf({ id }: ContractTool, args: unknown, envelope: Envelope
   const { metadata } = envelope
   const meta = { [CODE]: metadata.code, 'toolwright/duration_ms': metadata.duration_ms }
   if (envelope.type === 'error') return { isError: true, content: [text(envelope.error_text)], _meta: meta }
-  const { data } = envelope
+  const { rest, image } = apartFromImage(id, envelope)
+  const { data } = rest as typeof envelope
   const isCut = metadata.truncated === true
-  const { notes = [] } = forModel(id, args, envelope).metadata as { notes?: string[] }
+  const { notes = [] } = forModel(id, args, rest).metadata as { notes?: string[] }
   const noted = notes.length === 0 ? [] : [text(notes.join('\n'))]
   const read = text(readableText(id, data))
-  return { content: isCut ? [...noted, read] : [read, ...noted], ...structured(data, notes), _meta: meta }
+  const shown = image === undefined ? [] : [{ type: 'image' as const, data: image.data, mimeType: image.media_type }]
+  return { content: isCut ? [...noted, read] : [read, ...noted, ...shown], ...structured(data, notes), _meta: meta }
 }
 
 /** The data as an object. Claude Code and Codex show a model this one, and no text: notes are in it too, and first. */

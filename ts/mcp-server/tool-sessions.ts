@@ -35,6 +35,10 @@ export interface ServerSettings {
   mask?: 'known' | 'tokens' | false | undefined
   /** Whether language servers check changes. @default false */
   hasLanguageServers?: boolean | undefined
+  /** Whether files are formatted after a change. @default false */
+  formats?: boolean | undefined
+  /** Whether `read` shows what is in documents, and images. @default false */
+  hasDocuments?: boolean | undefined
   journal?: Journal | undefined
   /** The most bytes of one result. @default 50000 */
   maxOutputBytes?: number | undefined
@@ -72,6 +76,8 @@ const extensionTools: readonly ContractTool[] = [repoOverviewTool as ContractToo
 
 /** The most bytes of a result: clients cut or store what has more than 25,000 tokens, and a token of code or numbers has two bytes at least. */
 export const MAX_OUTPUT_BYTES = 50_000
+/** The most bytes of an image: in base64 a third more, in one line of the protocol. */
+const IMAGE_BYTES = 1_000_000
 
 const WORKSPACE = ['{workspace}/**']
 
@@ -99,6 +105,8 @@ export class ToolSessions {
       unseenChanges,
       mask,
       hasLanguageServers,
+      hasDocuments,
+      formats,
       maxOutputBytes: most = MAX_OUTPUT_BYTES,
     } = this.settings
     const session = await createSession({
@@ -107,12 +115,14 @@ export class ToolSessions {
       tools: { own: extensionTools.filter(({ id }) => tools.includes(id)), only: [...tools] },
       permissions: [...presets.readOnly, ...allow],
       host: { prompt: (request) => this.#ask(request) },
-      limits: { readBytes: most, bashBytes: most, outputBytes: most, webFetchBytes: most },
+      limits: { readBytes: most, bashBytes: most, outputBytes: most, webFetchBytes: most, imageBytes: IMAGE_BYTES },
       ...(tools.includes('skill') ? {} : { skills: { project: false, home: false } }),
       ...(isReadOnly ? { ceiling: { fs: { read: ['{workspace}/**', '{ad-hoc}/**'] } } } : {}),
       ...(journal === undefined ? {} : { journal }),
       ...(unseenChanges === undefined ? {} : { unseenChanges }),
       ...(mask === undefined ? {} : { mask }),
+      ...(formats === true ? { formatOnEdit: 'project' as const } : {}),
+      ...(hasDocuments === true ? { documents: true } : {}),
       ...(hasLanguageServers === true ? { languageServers: 'installed' as const } : {}),
     })
     this.#open.add(session)

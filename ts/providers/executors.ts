@@ -2,7 +2,7 @@ import type { FlexibleSchema } from 'ai'
 import { type AgentsEditor, type AgentsShell, createAgentsEditor, createAgentsShell } from './agents.js'
 import { type AnthropicBashFunction, type AnthropicBashInput, bashInput, createBash } from './anthropic/bash.js'
 import { createMemory, type MemoryFunction } from './anthropic/memory.js'
-import { createTextEditor, type TextEditorFunction } from './anthropic/text-editor.js'
+import { createTextEditor, type TextEditorFunction, type TextEditorOutput } from './anthropic/text-editor.js'
 import { type CodexTools, createCodexTools } from './codex/exec-command.js'
 import { type ApplyPatchFunction, createApplyPatch } from './openai/apply-patch.js'
 import { createLocalShell, type LocalShellFunction } from './openai/local-shell.js'
@@ -24,6 +24,8 @@ export interface ProviderExecutors<MEMORY = MemoryFunction | undefined> extends 
     /** The `inputSchema` of that tool. With the AI SDK's own schema, a model cannot restart the session. */
     readonly bashInput: FlexibleSchema<AnthropicBashInput>
     readonly textEditor: TextEditorFunction
+    /** The `toModelOutput` of that tool, with which the model sees the images that it views. Other results are as they are without it. */
+    readonly textEditorOutput: TextEditorOutput
     readonly memory: MEMORY
   }
   /**
@@ -36,7 +38,7 @@ export interface ProviderExecutors<MEMORY = MemoryFunction | undefined> extends 
     readonly shell: AgentsShell
     readonly editor: AgentsEditor
   }
-  /** Ends the sessions of `codex`, and removes the files of the `anthropic.bash` session. The end of the process does both too. */
+  /** Ends language servers and the sessions of `codex`, and removes the files of the `anthropic.bash` session. The end of the process does both too. */
   close(): Promise<void>
 }
 
@@ -63,15 +65,17 @@ export function providerExecutors(options: ProviderExecutorsOptions = {}): Provi
   const applyPatch = createApplyPatch(settings)
   const { bash, close: closeBash } = createBash(settings)
   const { tools: codex, close: closeCodex } = createCodexTools(settings)
+  const { textEditor, textEditorOutput } = createTextEditor(settings)
   const close = async (): Promise<void> => {
-    await Promise.all([closeBash(), closeCodex()])
+    await Promise.all([closeBash(), closeCodex(), settings.followers.languageServers?.close()])
   }
   return {
     openai: { shell, localShell: createLocalShell(settings), applyPatch },
     anthropic: {
       bash,
       bashInput,
-      textEditor: createTextEditor(settings),
+      textEditor,
+      textEditorOutput,
       memory: memoryDir === undefined ? undefined : createMemory(settings, memoryDir),
     },
     codex,

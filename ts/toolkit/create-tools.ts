@@ -248,6 +248,7 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
     known: knownArguments(hasProcesses === true),
     failures: new RepeatedFailures(),
     startsProcesses: hasProcesses,
+    documents,
     hooks: before === undefined && after === undefined ? undefined : { before, after },
     seen: SeenFilesOfSet.for(unseen, checkpoints !== undefined),
   }

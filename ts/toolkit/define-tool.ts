@@ -11,7 +11,8 @@ import { type CallHooks, startHooked } from './call-hooks.js'
 import { seenBy } from './seen-files-of-set.js'
 import { type LimitedKind, resolveSettings, type Settings, type TrackedToolOptions } from './settings.js'
 import { checkedCall, isGenerator, noteStreaming } from './streaming-tools.js'
-import type { ModelOutputRequest, ModelText } from './tools/model-output.js'
+import type { ModelText } from '../documents/model-image.js'
+import type { ModelOutputRequest } from './tools/model-output.js'
 import type { TrackedCalls } from './tools/tracked-calls.js'
 
 /** The call to undo, for a `revert` handler. */

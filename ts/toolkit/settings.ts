@@ -126,6 +126,8 @@ export interface TrackedToolOptions extends BoundToolOptions {
   failures?: RepeatedFailures | undefined
   /** Whether the set has `process_start`, which words about commands then name. */
   startsProcesses?: boolean | undefined
+  /** Whether models are shown what is in documents. */
+  documents?: boolean | undefined
   /** What conversations have seen of files. Without it nothing is compared. */
   seen?: SeenFilesOfSet | undefined
 }
@@ -237,6 +239,8 @@ export interface Settings {
   maxOutputBytes: number
   /** The largest image that the model is shown, in bytes. */
   imageBytes: number
+  /** Whether the model is shown what is in documents, and changes the cells of notebooks. */
+  documents: boolean
   timeoutMs: number
   networkGuard: NetworkGuard
   env: EnvironmentOption
@@ -288,7 +292,11 @@ export function noteGranted(own: ToolOptions): void {
  * Resolves the options of a call: context, then `createTools`, then `configureTools`, then the defaults. Without a kind of
  * call, `maxOutputBytes` is the limit.
  */
-export function resolveSettings(context: ToolContext | undefined, bound: ToolOptions, kind?: LimitedKind): Settings {
+export function resolveSettings(
+  context: ToolContext | undefined,
+  bound: ToolOptions & Pick<TrackedToolOptions, 'documents'>,
+  kind?: LimitedKind,
+): Settings {
   const rootDir = context?.rootDir ?? bound.rootDir ?? configured.rootDir ?? workingDirectory()
   noteWritablePlace(rootDir)
   const rootHolder = [context, bound, configured].find((holder) => (holder?.rootDir ?? undefined) !== undefined)
@@ -299,6 +307,7 @@ export function resolveSettings(context: ToolContext | undefined, bound: ToolOpt
     allowNetwork: context?.allowNetwork ?? bound.allowNetwork ?? configured.allowNetwork ?? defaults.allowNetwork,
     maxOutputBytes: context?.maxOutputBytes ?? limitOf(bound, kind) ?? limitOf(configured, kind) ?? defaults.maxOutputBytes,
     imageBytes: bound.limits?.image ?? configured.limits?.image ?? 0,
+    documents: bound.documents === true,
     timeoutMs: context?.timeoutMs ?? bound.toolTimeoutMs ?? configured.toolTimeoutMs ?? defaults.timeoutMs,
     networkGuard: bound.networkGuard ?? configured.networkGuard ?? defaultGuard(bound),
     env: bound.env ?? configured.env ?? defaults.env,

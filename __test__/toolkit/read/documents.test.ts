@@ -53,7 +53,7 @@ describe('notebooks', () => {
       'it changes outputs alone [TOOL_PATCH_FAILED] No file was changed. Outputs are what cells have printed',
     )
     await expect(tools.write.execute({ path: 'a.ipynb', content: CELLS }, { toolCallId: 'write' })).rejects.toThrow(
-      'content is cells as read shows them, and no notebook: change cells with edit',
+      'The text is cells as read shows them, and no notebook: `a.ipynb` [INVALID_INPUT] No file was changed. Change cells',
     )
     expect(text('a.ipynb')).toBe(notebook())
   })

@@ -4,10 +4,12 @@ import { MockLanguageModelV4 } from 'ai/test'
 import { createTools, read } from 'toolwright'
 import { describe, expect, test } from 'vitest'
 import { refusal } from '../../support/refusal.ts'
+import { png as picture } from '../../support/pictures.ts'
 import { makeSandbox } from '../../support/sandbox.ts'
 import { script, seenBy } from '../../support/scripted-model.ts'
 
-const png = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(100)])
+const png = picture(20, 10)
+const about = `image/png, 20 × 10, ${png.length} bytes`
 
 /** What the model is sent as the result of one read. */
 async function sent(options: Parameters<typeof createTools>[0], input: object): Promise<{ type: string; value?: unknown }> {
@@ -72,11 +74,11 @@ describe('read of createTools', () => {
     fixture.put('img.png', png)
     fixture.put('text.png', 'no image\n')
     const options = { rootDir: fixture.root, limits: { image: 1_000 } }
-    expect(await createTools(options).read.execute({ path: 'img.png' })).toBe('image/png, 108 bytes')
+    expect(await createTools(options).read.execute({ path: 'img.png' })).toBe(about)
     const { type, value } = await sent(options, { path: 'img.png' })
     expect(type).toBe('content')
     expect(value).toMatchObject([
-      { type: 'text', text: 'image/png, 108 bytes' },
+      { type: 'text', text: about },
       { type: 'file', mediaType: 'image/png' },
     ])
     expect(JSON.stringify(value)).toContain(png.toString('base64'))
@@ -86,6 +88,27 @@ describe('read of createTools', () => {
     })
     const small = createTools({ rootDir: fixture.root, limits: { image: 50 } })
     expect(await refusal(small.read.execute({ path: 'img.png' }))).toMatchObject({ code: 'TOOL_FILE_TOO_LARGE' })
+  })
+
+  test('an image that providers refuse is refused here, however few bytes it has', async () => {
+    const fixture = makeSandbox()
+    fixture.put('img.png', png)
+    const { read } = createTools({ rootDir: fixture.root, limits: { image: 10_000_000 } })
+    for (const bytes of [
+      picture(2_001, 3),
+      picture(3, 2_001),
+      picture(0, 9),
+      png.subarray(0, -12),
+      picture(2_000, 2_000).subarray(0, 100),
+    ]) {
+      fixture.put('img.png', bytes)
+      // eslint-disable-next-line no-await-in-loop -- one after the other
+      expect(await refusal(read.execute({ path: 'img.png' }))).toMatchObject({ code: 'TOOL_FILE_BINARY' })
+    }
+    fixture.put('img.png', picture(2_000, 2_000))
+    expect(await read.execute({ path: 'img.png' })).toMatch(/^image\/png, 2000 × 2000/u)
+    fixture.put('img.png', Buffer.concat([png, Buffer.alloc(4_000_000)]))
+    expect(await refusal(read.execute({ path: 'img.png' }))).toMatchObject({ code: 'TOOL_FILE_BINARY' })
   })
 })
 

@@ -16,6 +16,7 @@ use crate::access::protected_below;
 use crate::access::target::Target;
 use crate::failure::{Failure, Unfinished, changes};
 use crate::file::Publish;
+use crate::notebook;
 use crate::seen::{SeenFiles, SeenPatch};
 use crate::voice::applied::{MAX_FILES, refused, summary};
 pub use crate::voice::applied::{PatchKind, PatchedFile};
@@ -104,13 +105,23 @@ impl ApplyPatchInput<'_> {
         let transform = |index: usize, old: Before<'_>| {
             let Before { bytes, is_link } = old;
             let patch = &patches[index];
-            let applied = if is_link { patch.apply_to_link(bytes) } else { patch.apply(bytes) };
-            applied
-                .map(|applied| {
-                    notes[index] = applied.notes();
-                    applied.bytes
-                })
-                .map_err(|error| patch_failed(&planned[index].path, &error))
+            let PatchedFile { path, kind, .. } = &planned[index];
+            let apply = |shown: &[u8]| {
+                let applied = if is_link { patch.apply_to_link(shown) } else { patch.apply(shown) };
+                let applied = applied.map_err(|error| patch_failed(path, &error))?;
+                let told = applied.notes();
+                Ok((applied.bytes, told))
+            };
+            let (bytes, told) = match kind {
+                PatchKind::Delete => apply(bytes)?,
+                PatchKind::Add => notebook::changed(publish, path, &[], |_| apply(bytes))?,
+                PatchKind::Update | PatchKind::Move if is_link => apply(bytes)?,
+                PatchKind::Update | PatchKind::Move => {
+                    notebook::changed(publish, path, bytes, apply)?
+                }
+            };
+            notes[index] = told;
+            Ok(bytes)
         };
         let replaces = patches.first().is_some_and(|file| file.replaces);
         let set = SetOfFiles {
@@ -209,17 +220,20 @@ impl FileOperationInput<'_> {
             seen,
         };
         let (done, told) = set.run(cancel, |_, old| {
-            let applied = match operation {
-                FileOperation::Create { diff } => apply_diff(b"", diff, DiffMode::Create),
-                FileOperation::Update { diff } => apply_diff(old.bytes, diff, DiffMode::Update),
+            let (bytes, told) = match operation {
                 FileOperation::Delete => return Ok(Vec::new()),
+                _ => notebook::changed(publish, path, old.bytes, |shown| {
+                    let applied = match operation {
+                        FileOperation::Create { .. } => apply_diff(b"", diff, DiffMode::Create),
+                        _ => apply_diff(shown, diff, DiffMode::Update),
+                    };
+                    let applied = applied.map_err(|error| patch_failed(path, &error))?;
+                    let told = applied.notes();
+                    Ok((applied.bytes, told))
+                })?,
             };
-            applied
-                .map(|applied| {
-                    notes = applied.notes();
-                    applied.bytes
-                })
-                .map_err(|error| patch_failed(path, &error))
+            notes = told;
+            Ok(bytes)
         })?;
         notes.extend(told.into_iter().map(|(_, note)| note));
         PatchedFile::tell(&mut planned, &done, vec![notes]);
@@ -306,7 +320,9 @@ impl SetOfFiles<'_> {
                 FileChange { place, change }
             })
             .collect();
-        let limits = limits(self.limit_bytes);
+        let limit_of =
+            |file: &PatchedFile| notebook::file_limit(self.publish, &file.path, self.limit_bytes);
+        let limits = limits(self.planned.iter().map(limit_of).max().unwrap_or(self.limit_bytes));
         let set = ChangeSet { root, changes: &changes, emptied: &[], limits };
         let options = self.publish.options_for_all(protected);
         let real_root = root.canonical().unwrap_or_else(|| root.path()).to_owned();

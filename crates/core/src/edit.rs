@@ -3,12 +3,11 @@
 use std::sync::atomic::AtomicBool;
 
 use toolwright_fs::is_binary;
-use toolwright_notebook::NotebookError;
 use toolwright_patch::{PatchError, ReplaceError};
 
 use crate::failure::{Failure, Unfinished, changes, files};
 use crate::file::{File, Publish};
-use crate::notebook::MAX_NOTEBOOK_BYTES;
+use crate::notebook;
 use crate::seen::{Context, EditWitness, SeenFiles};
 use crate::voice::patches;
 
@@ -34,12 +33,6 @@ pub enum Change<'a> {
         diff: &'a str,
         /// A hunk whose header has no line numbers or wrong counts goes where it fits.
         by_content: bool,
-    },
-    /// The same for the cells of a notebook, as [`notebook`](crate::notebook) shows them. A file that is no notebook is
-    /// changed as it is.
-    Cells {
-        /// The diff.
-        diff: &'a str,
     },
     /// A text is replaced by another, literally.
     Replacement {
@@ -68,10 +61,10 @@ impl Change<'_> {
     fn check_size(self, limit_bytes: u64) -> Result<(), Failure> {
         let is_too_large = |text: &str| text.len() as u64 > limit_bytes;
         let texts = match self {
-            Self::Patch { diff, .. } | Self::Cells { diff } if is_too_large(diff) => {
+            Self::Patch { diff, .. } if is_too_large(diff) => {
                 return Err(changes::patch_too_large(diff, limit_bytes));
             }
-            Self::Patch { .. } | Self::Cells { .. } => return Ok(()),
+            Self::Patch { .. } => return Ok(()),
             Self::Replacement { old, new, .. } => [("old_string", old), ("new_string", new)],
         };
         match texts.into_iter().find(|(_, text)| is_too_large(text)) {
@@ -80,7 +73,7 @@ impl Change<'_> {
         }
     }
 
-    /// Applies the change to the content of the file at `path`.
+    /// Applies the change to what a model is shown of the file at `path`.
     fn apply(
         self,
         content: &[u8],
@@ -99,25 +92,6 @@ impl Change<'_> {
                 let summary = Some(applied.summary());
                 Ok((applied.bytes, Edited { summary, ..Edited::default() }))
             }
-            Self::Cells { diff } => {
-                let view = toolwright_notebook::view(content);
-                let text = view.as_ref().map_or(content, String::as_bytes);
-                let applied = toolwright_patch::apply_by_content(text, diff)
-                    .map_err(|error| not_applied(path, diff, &error))?;
-                let summary = Some(applied.summary());
-                let bytes = match view {
-                    Ok(view) => {
-                        let bytes = with_cells(content, &applied.bytes)
-                            .map_err(|error| changes::cells_not_put_back(path, &error))?;
-                        if bytes == content && applied.bytes != view.as_bytes() {
-                            return Err(changes::outputs_stay(path).into());
-                        }
-                        bytes
-                    }
-                    Err(_) => applied.bytes,
-                };
-                Ok((bytes, Edited { summary, ..Edited::default() }))
-            }
             Self::Replacement { old, new, all } => {
                 let replaced = toolwright_patch::replace(content, old, new, all, limit_bytes)
                     .map_err(|error| match error {
@@ -133,10 +107,6 @@ impl Change<'_> {
     }
 }
 
-fn with_cells(content: &[u8], view: &[u8]) -> Result<Vec<u8>, NotebookError> {
-    toolwright_notebook::with_view(content, &String::from_utf8_lossy(view))
-}
-
 fn not_applied(path: &str, diff: &str, error: &PatchError) -> Failure {
     let failure = changes::patch_failed(path, error);
     let escaped = patches::escaped_hint(diff).map(str::to_owned);
@@ -150,10 +120,14 @@ fn not_applied(path: &str, diff: &str, error: &PatchError) -> Failure {
 impl EditInput<'_> {
     /// The most bytes of the file, before and after.
     fn file_limit(&self) -> u64 {
-        match self.change {
-            Change::Cells { .. } => MAX_NOTEBOOK_BYTES,
-            _ => self.limit_bytes,
-        }
+        notebook::file_limit(self.publish, self.file.display_path(), self.limit_bytes)
+    }
+
+    /// What the file becomes, and what was changed. The change is one of what a model is shown of the file.
+    fn changed(&self, content: &[u8]) -> Result<(Vec<u8>, Edited), Unfinished> {
+        let Self { file, change, limit_bytes, publish } = *self;
+        let path = file.display_path();
+        notebook::changed(publish, path, content, |shown| change.apply(shown, path, limit_bytes))
     }
 
     /// Changes the file. The size of the change is judged before the path is.
@@ -162,7 +136,7 @@ impl EditInput<'_> {
         change.check_size(limit_bytes).map_err(|error| file.unfinished(error))?;
         let mut edited = Edited::default();
         file.update(self.file_limit(), publish, cancel, |content| {
-            let (bytes, what) = change.apply(content, file.display_path(), limit_bytes)?;
+            let (bytes, what) = self.changed(content)?;
             edited = what;
             Ok(bytes)
         })?;
@@ -176,7 +150,7 @@ impl EditInput<'_> {
         let mut edited = Edited::default();
         let mut witness =
             EditWitness::new(seen, file.display_path(), Context::Around, |content: &[u8]| {
-                let (bytes, what) = change.apply(content, file.display_path(), limit_bytes)?;
+                let (bytes, what) = self.changed(content)?;
                 edited = what;
                 Ok(bytes)
             });

@@ -9,6 +9,7 @@ use toolwright_fs::{Deletable, DirectoryGrant, ListOptions, Listing, Placed};
 
 use crate::failure::{Unfinished, changes};
 use crate::file::{File, Publish};
+use crate::notebook;
 use crate::seen::{Context, EditWitness, SeenFiles};
 
 /// An entry and the root that it is below.
@@ -33,6 +34,7 @@ impl EntryInput<'_> {
         if content.len() as u64 > limit_bytes {
             return Err(changes::content_too_large("Content", content, limit_bytes).into());
         }
+        notebook::check_whole(self.publish, self.path, content.as_bytes())?;
         let options = self.publish.options(self.file());
         let root = self.root.open()?;
         Ok(toolwright_fs::create(&root, self.path, content.as_bytes(), &options, cancel)?)
@@ -107,7 +109,7 @@ fn is_left_out(name: &OsStr) -> bool {
 pub struct RewriteInput<'a> {
     /// The file.
     pub file: File<'a>,
-    /// What it has to hold now.
+    /// What it has to hold now: of a notebook, the cells.
     pub known: &'a str,
     /// What it is to hold.
     pub content: &'a str,
@@ -145,23 +147,26 @@ impl RewriteInput<'_> {
 
     /// The limit of the file: it was within it when it was read, and may have grown.
     fn check_size(&self) -> Result<u64, Unfinished> {
-        let Self { file, known, content, limit_bytes, .. } = *self;
+        let Self { file, known, content, limit_bytes, publish } = *self;
         if content.len() as u64 > limit_bytes {
             let failure = changes::content_too_large("Content", content, limit_bytes);
             return Err(file.unfinished(failure));
         }
         // In UTF-16 it is up to twice as long.
-        Ok(limit_bytes.max(known.len() as u64).saturating_mul(2))
+        let twice = limit_bytes.max(known.len() as u64).saturating_mul(2);
+        Ok(notebook::file_limit(publish, file.display_path(), twice))
     }
 
     fn unless_changed(&self, now: &[u8]) -> Result<Vec<u8>, Unfinished> {
-        let Self { file, known, content, .. } = *self;
-        match utf16::decode(now) {
+        let Self { file, known, content, publish, .. } = *self;
+        let path = file.display_path();
+        let (bytes, ()) = notebook::changed(publish, path, now, |now| match utf16::decode(now) {
             Some((order, text)) if text == known.as_bytes() => {
-                Ok(utf16::encode(content.as_bytes(), order))
+                Ok((utf16::encode(content.as_bytes(), order), ()))
             }
-            None if now == known.as_bytes() => Ok(content.as_bytes().to_vec()),
-            _ => Err(changes::changed_meanwhile(file.display_path())),
-        }
+            None if now == known.as_bytes() => Ok((content.as_bytes().to_vec(), ())),
+            _ => Err(changes::changed_meanwhile(path)),
+        })?;
+        Ok(bytes)
     }
 }

@@ -40,6 +40,8 @@ pub struct Publish {
     /// Paths below the root that are not written; the usual ones without a list. An opened file was
     /// checked when it was opened.
     pub deny_write: Option<Vec<PathBuf>>,
+    /// A model that makes the change is shown notebooks as cells: it changes their cells, and never writes cells in their place.
+    pub notebooks: bool,
 }
 
 impl Publish {
@@ -204,7 +206,13 @@ mod tests {
         let path = made.path().canonicalize().expect("there");
         let root = DirectoryGrant::new("rootDir", &path);
         let (file, wait) = (File::Below { root: &root, path: "a" }, Duration::from_secs(1));
-        let publish = Publish { fsync: false, allow_in_place: false, wait, deny_write: None };
+        let publish = Publish {
+            fsync: false,
+            allow_in_place: false,
+            wait,
+            deny_write: None,
+            notebooks: false,
+        };
         let changes: [fn(&std::path::Path) -> std::io::Result<()>; 3] = [
             |file| std::fs::write(file, "theirs"),
             |file| {
@@ -236,7 +244,8 @@ mod tests {
         let root = DirectoryGrant::new("rootDir", "/");
         let wait = Duration::from_secs(1);
         let options = |fsync, allow_in_place| {
-            let publish = Publish { fsync, allow_in_place, wait, deny_write: None };
+            let publish =
+                Publish { fsync, allow_in_place, wait, deny_write: None, notebooks: false };
             publish.options(File::Below { root: &root, path: "a" })
         };
         assert_eq!(options(true, false).durability, Durability::Fsync);

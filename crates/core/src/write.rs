@@ -8,6 +8,7 @@ use toolwright_patch::{KeptForm, keep_form};
 
 use crate::failure::{Unfinished, changes};
 use crate::file::{File, Publish};
+use crate::notebook;
 use crate::seen::{SeenFiles, WriteWitness};
 
 /// A file and the text that it is to hold.
@@ -43,7 +44,7 @@ pub struct Written {
 impl WriteInput<'_> {
     /// Writes the file. The size of the content is judged before the path is.
     pub fn run(&self, cancel: &AtomicBool) -> Result<Written, Unfinished> {
-        self.check_size()?;
+        self.check_content()?;
         let content = Cow::Borrowed(self.content.as_bytes());
         self.write(KeptForm { content, has_mark: false, has_crlf: false, encoding: None }, cancel)
     }
@@ -52,17 +53,19 @@ impl WriteInput<'_> {
     /// unless it shows that it means others.
     pub fn run_in_form(&self, cancel: &AtomicBool) -> Result<Written, Unfinished> {
         let Some(old) = self.file.beginning(cancel) else { return self.run(cancel) };
-        self.check_size()?;
+        self.check_content()?;
         self.write(keep_form(&old, self.content), cancel)
     }
 
     /// The limit is one of what the caller gives.
-    fn check_size(&self) -> Result<(), Unfinished> {
-        let Self { file, content, limit_bytes, .. } = *self;
-        if content.len() as u64 <= limit_bytes {
-            return Ok(());
+    fn check_content(&self) -> Result<(), Unfinished> {
+        let Self { file, content, limit_bytes, publish } = *self;
+        if content.len() as u64 > limit_bytes {
+            let failure = changes::content_too_large("Content", content, limit_bytes);
+            return Err(file.unfinished(failure));
         }
-        Err(file.unfinished(changes::content_too_large("Content", content, limit_bytes)))
+        notebook::check_whole(publish, file.display_path(), content.as_bytes())
+            .map_err(|failure| file.unfinished(failure))
     }
 
     fn write(&self, form: KeptForm<'_>, cancel: &AtomicBool) -> Result<Written, Unfinished> {
@@ -78,7 +81,7 @@ impl WriteInput<'_> {
     /// It is refused where it would undo changes of others that the model has not been shown. What is replaced is what was
     /// compared.
     pub fn run_seen(&self, seen: &SeenFiles, cancel: &AtomicBool) -> Result<Written, Unfinished> {
-        self.check_size()?;
+        self.check_content()?;
         let Self { file, content, publish, .. } = *self;
         let mut form = (content.len(), false, false, None);
         let mut witness = WriteWitness::new(seen, file.display_path(), |present| {

@@ -27,7 +27,13 @@ use toolwright_policy::Variables;
 const LIMIT: u64 = 200_000;
 
 fn publish() -> Publish {
-    Publish { fsync: false, allow_in_place: false, wait: Duration::from_secs(10), deny_write: None }
+    Publish {
+        fsync: false,
+        allow_in_place: false,
+        wait: Duration::from_secs(10),
+        deny_write: None,
+        notebooks: false,
+    }
 }
 
 fn never() -> AtomicBool {

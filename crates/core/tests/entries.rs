@@ -28,7 +28,13 @@ impl Fixture {
         fs::write(path.join("text"), "one\n").expect("written");
         let root = DirectoryGrant::new("rootDir", &path);
         let wait = Duration::from_secs(1);
-        let publish = Publish { fsync: true, allow_in_place: false, wait, deny_write: None };
+        let publish = Publish {
+            fsync: true,
+            allow_in_place: false,
+            wait,
+            deny_write: None,
+            notebooks: false,
+        };
         Self { _made: made, path, root, publish }
     }
 

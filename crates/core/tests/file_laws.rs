@@ -24,8 +24,13 @@ use toolwright_fs::{DirectoryGrant, LineRange};
 use toolwright_policy::Variables;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
-const PUBLISH: Publish =
-    Publish { fsync: false, allow_in_place: false, wait: Duration::from_secs(9), deny_write: None };
+const PUBLISH: Publish = Publish {
+    fsync: false,
+    allow_in_place: false,
+    wait: Duration::from_secs(9),
+    deny_write: None,
+    notebooks: false,
+};
 
 struct Fixture {
     _made: TempDir,

@@ -76,7 +76,13 @@ fn never() -> AtomicBool {
 }
 
 fn publish() -> Publish {
-    Publish { fsync: false, allow_in_place: false, wait: Duration::from_secs(9), deny_write: None }
+    Publish {
+        fsync: false,
+        allow_in_place: false,
+        wait: Duration::from_secs(9),
+        deny_write: None,
+        notebooks: false,
+    }
 }
 
 fn write(file: File<'_>, content: &str) -> Result<Written, Unfinished> {

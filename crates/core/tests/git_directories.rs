@@ -54,7 +54,13 @@ const NEW: [&str; 7] = [
 
 fn publish(deny_write: Option<&[&str]>) -> Publish {
     let deny_write = deny_write.map(|list| list.iter().map(PathBuf::from).collect());
-    Publish { fsync: false, allow_in_place: false, wait: Duration::from_secs(10), deny_write }
+    Publish {
+        fsync: false,
+        allow_in_place: false,
+        wait: Duration::from_secs(10),
+        deny_write,
+        notebooks: false,
+    }
 }
 
 #[track_caller]

@@ -27,7 +27,13 @@ const LIMIT: u64 = 200_000;
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 fn publish() -> Publish {
-    Publish { fsync: false, allow_in_place: false, wait: Duration::from_secs(10), deny_write: None }
+    Publish {
+        fsync: false,
+        allow_in_place: false,
+        wait: Duration::from_secs(10),
+        deny_write: None,
+        notebooks: false,
+    }
 }
 
 /// A file or a link.

@@ -57,7 +57,13 @@ impl Fixture {
             timeout: Duration::ZERO,
         };
         let wait = Duration::from_secs(1);
-        let publish = Publish { fsync: false, allow_in_place: false, wait, deny_write: None };
+        let publish = Publish {
+            fsync: false,
+            allow_in_place: false,
+            wait,
+            deny_write: None,
+            notebooks: false,
+        };
         Self { _made: made, base, settings, host: of_host(None, None), publish }
     }
 

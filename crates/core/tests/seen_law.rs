@@ -24,8 +24,13 @@ use toolwright_core::write::WriteInput;
 use toolwright_fs::{DirectoryGrant, LineRange};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
-const PUBLISH: Publish =
-    Publish { fsync: false, allow_in_place: false, wait: Duration::from_secs(9), deny_write: None };
+const PUBLISH: Publish = Publish {
+    fsync: false,
+    allow_in_place: false,
+    wait: Duration::from_secs(9),
+    deny_write: None,
+    notebooks: false,
+};
 const LIMIT: u64 = 100_000;
 const NAMES: [&str; 3] = ["one", "two", "three"];
 const STEPS: usize = 24;

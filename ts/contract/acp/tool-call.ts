@@ -2,6 +2,7 @@ import { recordOf } from '../registry/json-schema.js'
 import { resolve } from 'node:path'
 import { anything, checked, type Checks, must, oneOf, optional, parseOptions, string, text } from '../../core/options.js'
 import type { Envelope } from '../registry/envelope.js'
+import { apartFromImage } from '../registry/result-image.js'
 import { changesOf, type FileChange } from '../call/file-changes.js'
 import { acpToolKind, type AcpToolKind } from '../registry/tool-ids.js'
 import { type AcpDiff, type AcpDiffV2, diffsOf, diffV2Of } from './diffs.js'
@@ -13,17 +14,23 @@ export interface AcpText {
   content: { type: 'text'; text: string }
 }
 
+/** An image as content of a tool call, in base64. */
+export interface AcpImage {
+  type: 'content'
+  content: { type: 'image'; data: string; mimeType: string }
+}
+
 /** A terminal as content of a tool call: the client's, the agent's in version 2, or one of `_meta`. */
 export interface AcpTerminal {
   type: 'terminal'
   terminalId: string
 }
 
-/** The content of a tool call: text, a change of a file, or a terminal. */
-export type AcpToolCallContent = AcpText | AcpDiff | AcpTerminal
+/** The content of a tool call: text, an image, a change of a file, or a terminal. */
+export type AcpToolCallContent = AcpText | AcpImage | AcpDiff | AcpTerminal
 
 /** The same in version 2. */
-export type AcpToolCallContentV2 = AcpText | AcpDiffV2 | AcpTerminal
+export type AcpToolCallContentV2 = AcpText | AcpImage | AcpDiffV2 | AcpTerminal
 
 /** A tool call of the Agent Client Protocol, version 1. It is also valid as an update. */
 export interface AcpToolCall {
@@ -96,10 +103,12 @@ export function toAcpToolCall(
   options?: AcpToolCallOptions & { version?: 1 | undefined },
 ): AcpToolCall
 export function toAcpToolCall(call: SessionToolCall, result?: Envelope, options?: AcpToolCallOptions): AcpToolCall | AcpToolCallV2
-export function toAcpToolCall(call: SessionToolCall, result?: Envelope, options: AcpToolCallOptions = {}): AcpToolCall | AcpToolCallV2 {
+export function toAcpToolCall(call: SessionToolCall, given?: Envelope, options: AcpToolCallOptions = {}): AcpToolCall | AcpToolCallV2 {
   const { id, tool, args: input, pending } = parseOptions('toAcpToolCall', call, callChecks)
   const { version, ...how } = parseOptions('toAcpToolCall', options, optionChecks)
-  if (result !== undefined) checked('toAcpToolCall', () => envelope(result, 'The result'))
+  if (given !== undefined) checked('toAcpToolCall', () => envelope(given, 'The result'))
+  const { rest: result, image } = given === undefined ? { rest: given, image: undefined } : apartFromImage(tool, given)
+  const images: AcpImage[] = image === undefined ? [] : [imageContent(image)]
   const args = recordOf(input)
   const workspace = resolve(how.workspace ?? '.')
   const isZed = version === 1 && how.meta === 'zed' && hasTerminal(tool)
@@ -116,11 +125,11 @@ export function toAcpToolCall(call: SessionToolCall, result?: Envelope, options:
   }
   const failed = result?.type === 'error'
   if (version === 2) {
-    const content = contentOf(result, terminalId, failed ? [] : diffV2Of(changing))
+    const content = [...contentOf(result, terminalId, failed ? [] : diffV2Of(changing)), ...images]
     const isCancelled = failed && result.metadata.code === 'aborted'
     return { ...common, status: isCancelled ? 'cancelled' : statusOf(pending, result), content }
   }
-  const content = contentOf(result, terminalId, failed ? [] : diffsOf(changing))
+  const content = [...contentOf(result, terminalId, failed ? [] : diffsOf(changing)), ...images]
   const update: AcpToolCall = { ...common, status: statusOf(pending, result), content }
   return isZed && terminalId !== undefined ? { ...update, _meta: zedTerminal(terminalId, args, result, workspace) } : update
 }
@@ -235,6 +244,11 @@ function lineOf({ before, after }: FileChange): { line?: number } {
   while (before[at] === after[at]) at += 1
   return { line: before.slice(0, at).split('\n').length }
 }
+
+const imageContent = ({ media_type: mimeType, data }: { media_type: string; data: string }): AcpImage => ({
+  type: 'content',
+  content: { type: 'image', data, mimeType },
+})
 
 export const textContent = (value: string): AcpText => ({ type: 'content', content: { type: 'text', text: value } })
 

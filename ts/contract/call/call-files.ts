@@ -30,13 +30,16 @@ const MAX_SHOWN = 1_000_000
 const publish = { fsync: false, allowInPlace: false, waitMs: WAIT_MS }
 
 /** What a model should know of a change. */
-const noted = (note: string | null | undefined): { notes?: string[] } => (note === undefined || note === null ? {} : { notes: [note] })
+function noted(...notes: (string | null | undefined)[]): { notes?: string[] } {
+  const told = notes.filter((note) => note !== undefined && note !== null)
+  return told.length === 0 ? {} : { notes: told }
+}
 
 export function callFiles({ scope, access, tool, id, signal, onOverwritten, changes }: CallScope): RuntimeFiles {
   const { directory } = scope
-  const { limits, seen } = scope.host
-  const publishSeen = (addon: typeof Addon): Addon.PublishOptions =>
-    seen === undefined ? publish : { ...publish, seen: seen.native(addon) }
+  const { limits, seen, documents, formatters } = scope.host
+  const shown = documents === undefined ? publish : { ...publish, notebooks: true }
+  const publishSeen = (addon: typeof Addon): Addon.PublishOptions => (seen === undefined ? shown : { ...shown, seen: seen.native(addon) })
   const { roots } = scope.access
   const changing = (what: string): CallLimits => ({ signal, what, timeoutMs: WAIT_MS + HANG_GRACE_MS, graceMs: GRACE_MS })
   const searching = (what: string): CallLimits => ({ signal, what, timeoutMs: limits.searchMs + HANG_GRACE_MS })
@@ -48,6 +51,16 @@ export function callFiles({ scope, access, tool, id, signal, onOverwritten, chan
     toolId: tool,
     sidecar,
   })
+  /** Formats a changed file, in a session that does. */
+  const format = async (path: string, target: OpenedTarget | undefined): Promise<string | undefined> => {
+    if (formatters === undefined || target === undefined) return undefined
+    const replace = async (oldString: string, newString: string): Promise<void> => {
+      const edit = { oldString, newString, replaceAll: false }
+      const limited = changing(`format ${path}`)
+      await callLimited(limited, (addon, cancel) => target.edit(edit, limits.textBytes, publishSeen(addon), cancel))
+    }
+    return formatters.format([{ path: target.realPath, text: () => access.textNow(path), replace }], signal)
+  }
   return {
     async read(path, { offset = 0, limit = limits.readBytes } = {}) {
       const target = await access.open(path, 'read')
@@ -67,6 +80,13 @@ export function callFiles({ scope, access, tool, id, signal, onOverwritten, chan
         ...(part.lossy ? { lossy: true } : {}),
       }
     },
+    document:
+      documents &&
+      (async (path, { offset = 0, limit = limits.readBytes } = {}) => {
+        const target = await access.open(path, 'read')
+        const wanted = { target, path, offset, limit: Math.min(limit, limits.readBytes), signal, seen }
+        return withDescriptor(() => documents.read(wanted), signal)
+      }),
     async write(path, content) {
       const target = await access.open(path, 'write')
       const before = onOverwritten === undefined && changes === undefined ? undefined : await textBefore(target, signal)
@@ -76,9 +96,12 @@ export function callFiles({ scope, access, tool, id, signal, onOverwritten, chan
         signal,
       )
       onOverwritten?.(before)
-      changes?.add({ path, change: created ? 'add' : 'update', before, after: content.length > MAX_SHOWN ? undefined : content })
+      const formatted = await format(path, target)
+      const written = content.length > MAX_SHOWN ? undefined : content
+      const after = formatted === undefined || changes === undefined ? written : await access.textNow(path)
+      changes?.add({ path, change: created ? 'add' : 'update', before, after })
       const kept = keptForm(form)
-      return { bytes, created, ...(kept.length > 0 && { kept }), ...noted(note) }
+      return { bytes, created, ...(kept.length > 0 && { kept }), ...noted(note, formatted) }
     },
     async replace(path, change) {
       const target = await access.open(path, 'edit')
@@ -89,8 +112,9 @@ export function callFiles({ scope, access, tool, id, signal, onOverwritten, chan
         () => callLimited(changing(`edit ${path}`), (addon, cancel) => target.edit(edit, limits.textBytes, publishSeen(addon), cancel)),
         signal,
       )
+      const formatted = await format(path, target)
       changes?.add({ path, change: 'update', before, after: before === undefined ? undefined : await access.textNow(path) })
-      return { replacements, ...noted(note) }
+      return { replacements, ...noted(note, formatted) }
     },
     async applyPatch(patch) {
       const files = unwrap(scope.access.addon.planPatch(patch, limits.textBytes)).map(patchedFile)
@@ -104,12 +128,14 @@ export function callFiles({ scope, access, tool, id, signal, onOverwritten, chan
           ),
         signal,
       )
+      const patched = done.files().map(patchedFile)
+      await formatPatched(patched, targets, format)
       for (const [index, { path, change, moved_to: movedTo }] of (changes === undefined ? [] : files).entries()) {
         const now = movedTo ?? path
         const after = change === 'delete' || changes?.hasRoom !== true ? undefined : await access.textNow(now)
         changes?.add({ path: now, change, before: before?.[index], after, ...(movedTo === undefined ? {} : { movedFrom: path }) })
       }
-      return done.files().map(patchedFile)
+      return patched
     },
     async glob(pattern, path) {
       const { target, also, agreed } = await access.search(path)
@@ -146,6 +172,23 @@ export function callFiles({ scope, access, tool, id, signal, onOverwritten, chan
       )
       return JSON.parse(overview) as TreeOverview
     },
+  }
+}
+
+/** Formats the files of a patch, and adds what there is to tell to each of them. */
+async function formatPatched(
+  files: readonly PatchedFile[],
+  targets: readonly OpenedTarget[],
+  format: (path: string, target: OpenedTarget | undefined) => Promise<string | undefined>,
+): Promise<void> {
+  let at = 0
+  for (const file of files) {
+    const { path, change, moved_to: movedTo } = file
+    // A moved file has a second target, its new place.
+    at += movedTo === undefined ? 1 : 2
+    // eslint-disable-next-line no-await-in-loop -- one after the other: a formatter takes memory
+    const note = change === 'delete' ? undefined : await format(movedTo ?? path, targets[at - 1])
+    if (note !== undefined) file.notes = [...(file.notes ?? []), note]
   }
 }
 

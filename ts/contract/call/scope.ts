@@ -24,6 +24,8 @@ import type { Approvals } from './approvals.js'
 import type { SessionCheckpoints } from './session-checkpoints.js'
 import type { SessionDirectory } from './session-directory.js'
 import type { SessionProcesses } from './session-processes.js'
+import type { SessionDocuments } from './session-documents.js'
+import type { SessionFormatters } from './session-formatters.js'
 import type { SessionServers } from './session-servers.js'
 import type { SessionShell } from './shell.js'
 
@@ -96,6 +98,10 @@ export interface Host {
   readonly checkpoints: SessionCheckpoints | undefined
   /** The language servers of the session and its subagents. */
   readonly languageServers: SessionServers | undefined
+  /** The formatters of the session and its subagents. */
+  readonly formatters: SessionFormatters | undefined
+  /** What shows documents to the session and its subagents. */
+  readonly documents: SessionDocuments | undefined
   /** The files that the model has seen. */
   readonly seen: SeenFiles | undefined
   readonly watchdog: Watchdog | undefined

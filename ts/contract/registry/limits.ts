@@ -4,6 +4,12 @@ import { type Check, group, optional, wholeNumber } from '../../core/options.js'
 export interface Limits {
   /** The most bytes of a file that one `read` returns. @default 200000 */
   readBytes: number
+  /**
+   * The largest image that `read` shows, in bytes, in a session with `documents`. Set it only for models and providers that take images in
+   * results: others get the bytes as text. At most 3,750,000 bytes are shown.
+   * @default 0, which refuses images
+   */
+  imageBytes: number
   /** The maximum number of entries of a `glob`. @default 1000 */
   globEntries: number
   /** The maximum number of matches of a `grep`. @default 200 */
@@ -55,6 +61,7 @@ export interface Limits {
 /** The limits of a session that sets none. KB are 1000 bytes. */
 export const defaultLimits: Readonly<Limits> = {
   readBytes: 200_000,
+  imageBytes: 0,
   globEntries: 1_000,
   grepMatches: 200,
   overviewLines: 200,
@@ -84,7 +91,8 @@ export const defaultLimits: Readonly<Limits> = {
 const MAX_LIMIT = 2 ** 31 - 1
 
 const ofOne = optional(wholeNumber(1, MAX_LIMIT))
-const ofAll = group(Object.fromEntries(Object.keys(defaultLimits).map((name) => [name, ofOne])))
+const orNone = optional(wholeNumber(0, MAX_LIMIT))
+const ofAll = group(Object.fromEntries(Object.keys(defaultLimits).map((name) => [name, name === 'imageBytes' ? orNone : ofOne])))
 
 /** Limits, with the defaults for those that are left out. */
 export const allLimits: Check<Readonly<Limits>> = (value, name) => Object.freeze({ ...defaultLimits, ...ofAll(value, name) })

@@ -7,6 +7,8 @@ import { outputRequest } from '../../core/model-output-request.js'
 import { strictSchema } from '../../core/optional-arguments.js'
 import { processToolIds } from '../../core/processes/process-tools.js'
 import { readableText } from './readable-result.js'
+import { textWithImageData } from '../../documents/model-image.js'
+import { apartFromImage } from './result-image.js'
 import { isLockedToolId } from './tool-ids.js'
 import { toolMetadata } from '../../core/tool-metadata.js'
 
@@ -41,8 +43,9 @@ function modelTool(contractTool: ContractTool, executorOf: ExecutorOf, results: 
     execute: executorOf(id),
     toModelOutput: (given: unknown) => {
       const { input, output } = outputRequest<Envelope>(given)
-      const shown = forModel(id, input, output)
-      return results === 'text' ? textOutput(id, shown) : modelOutput(shown)
+      const { rest, image } = apartFromImage(id, forModel(id, input, output))
+      const text = results === 'text' ? textOutput(id, rest) : modelOutput(rest)
+      return image === undefined ? text : textWithImageData(text.value, image.media_type, image.data)
     },
   }
   return tool as unknown as Tool

@@ -7,6 +7,7 @@ import type {
 } from '../../core/processes/process-report.js'
 import type { CommandConnection, CommandDenial, MaskedSecret } from './envelope.js'
 import type { Limits } from './limits.js'
+import type { DataImage } from './result-image.js'
 
 /** A shell that reads command lines. */
 export type ShellName = 'bash' | 'sh'
@@ -64,6 +65,14 @@ export interface FileText {
   next_offset?: number | undefined
   /** Whether invalid UTF-8 is shown as U+FFFD. */
   lossy?: boolean | undefined
+}
+
+/** A part of what is in a document: of the cells of a notebook, of the text of a PDF document, or an image and what it is. */
+export interface DocumentPart extends FileText {
+  /** What the text does not say. Absent if there is nothing. */
+  notes?: string[] | undefined
+  /** The image, of a size that providers take. */
+  image?: Required<DataImage> | undefined
 }
 
 /** A file that was written. */
@@ -205,6 +214,13 @@ export const patchedFile = ({ path, change, movedTo, isLink, isReplaced, notes }
 export interface RuntimeFiles {
   /** Reads a part of a text file; without `limit`, all of it up to the host's limit. */
   read(path: string, range?: { offset?: number | undefined; limit?: number | undefined }): Promise<FileText>
+  /**
+   * What is in a document, in a session with `documents`; `undefined` for a file that is none. Offsets count bytes of the text that it is
+   * shown as.
+   */
+  document?:
+    | ((path: string, range?: { offset?: number | undefined; limit?: number | undefined }) => Promise<DocumentPart | undefined>)
+    | undefined
   /** Writes `content` to a file, atomically. */
   write(path: string, content: string): Promise<FileWritten>
   /** Replaces a text in an existing file: its only occurrence, or all. */

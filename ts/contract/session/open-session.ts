@@ -231,9 +231,10 @@ class ContractSession implements Session {
 
   async #close(): Promise<void> {
     const { team, mcp, processes, self } = this.#plan
-    const servers = self.depth === 0 ? self.host.languageServers?.close() : undefined
+    const { languageServers, documents, formatters } = self.host
+    const helpers = self.depth === 0 ? [languageServers?.close(), documents?.close(), formatters?.close()] : []
     // Close the team again after all calls: one of them may have begun a task meanwhile.
-    const all = Promise.allSettled([this.#calls.close(), processes.close(), team.close(), mcp.close(), servers]).then(() => team.close())
+    const all = Promise.allSettled([this.#calls.close(), processes.close(), team.close(), mcp.close(), ...helpers]).then(() => team.close())
     await unlessAborted(all, AbortSignal.timeout(CLOSE_MS)).catch(() => undefined)
     await unlessAborted(this.#recorder.close(), AbortSignal.timeout(CLOSE_MS)).catch(() => undefined)
     // The removal of a large directory continues in the background.

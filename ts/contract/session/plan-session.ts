@@ -2,6 +2,8 @@ import type { ResultForm } from '../registry/model-tools.js'
 import { checked } from '../../core/options.js'
 import { checkAgentMeaning, unknownPermissions } from '../agents/compile-manifest.js'
 import { SessionCheckpoints } from '../call/session-checkpoints.js'
+import { SessionDocuments } from '../call/session-documents.js'
+import { SessionFormatters } from '../call/session-formatters.js'
 import { SessionServers } from '../call/session-servers.js'
 import type { MakeCheck } from '../call/argument-checks/argument-checks.js'
 import type { RegisteredTool } from '../call/run-call.js'
@@ -58,8 +60,8 @@ export async function planSession(id: string, options: ParsedOptions, openChild:
   const provider = parent === undefined ? chooseProvider(id, host.webSearch) : parent.web.provider
   const addon = await loadContractAddon()
   // Subagents share those of their parent.
-  const languageServers = parent === undefined ? serversOf(addon, directories.roots, options) : parent.host.languageServers
-  const { tools, isChosen } = planTools(options, provider, lineage, languageServers)
+  const helpers = parent?.host ?? helpersOf(addon, directories.roots, options)
+  const { tools, isChosen } = planTools(options, provider, lineage, helpers.languageServers)
   if (parent === undefined) {
     checkAgentMeaning(addon, manifest.agents ?? [], variablesOf(directories), realDirectory, tools)
   }
@@ -75,7 +77,7 @@ export async function planSession(id: string, options: ParsedOptions, openChild:
     const shell = parent?.host.shell ?? checked('createSession', () => findShell(options.shell, writable))
     const place = lineage?.place ?? { runId: id, nodeId: SESSION_NODE, base: SESSION_NODE }
     const self: ParentSession = {
-      host: planHost(id, options, shell, place, lineage !== undefined, languageServers),
+      host: planHost(id, options, shell, place, lineage !== undefined, helpers),
       access,
       web: { ...(parent?.web ?? callCounters(limits)), provider, effective: policy.expanded() as RequirementSet[] },
       skills,
@@ -107,12 +109,20 @@ export async function planSession(id: string, options: ParsedOptions, openChild:
   }
 }
 
-function serversOf(
+/** What runs beside the calls of a session, in sandboxes of its own. */
+type Helpers = Pick<Host, 'languageServers' | 'documents' | 'formatters'>
+
+function helpersOf(
   addon: ContractAddon,
   roots: readonly string[],
-  { languageServers, sandbox }: ParsedOptions,
-): SessionServers | undefined {
-  return languageServers && new SessionServers(languageServers, { addon, roots, sandbox })
+  { languageServers, documents, formatOnEdit, limits, sandbox }: ParsedOptions,
+): Helpers {
+  const place = { addon, roots, sandbox }
+  return {
+    languageServers: languageServers && new SessionServers(languageServers, place),
+    documents: documents ? new SessionDocuments(limits.imageBytes, place) : undefined,
+    formatters: formatOnEdit === 'project' ? new SessionFormatters(place) : undefined,
+  }
 }
 
 function planHost(
@@ -121,7 +131,7 @@ function planHost(
   shell: Host['shell'],
   { runId, nodeId }: ParentSession['place'],
   isChild: boolean,
-  languageServers: SessionServers | undefined,
+  { languageServers, documents, formatters }: Helpers,
 ): Host {
   const { manifest, limits, sandbox, mask, onTimeout, watchdog, before, after, onRule, host, headless } = options
   const checkpoints = options.checkpoints && new SessionCheckpoints(options.checkpoints)
@@ -149,6 +159,8 @@ function planHost(
     onTimeout,
     checkpoints,
     languageServers,
+    documents,
+    formatters,
     seen,
     watchdog,
     before,

@@ -7,6 +7,7 @@ import type { ShellName } from '../registry/tool-runtime.js'
 import { isLockedToolId } from '../registry/tool-ids.js'
 import type { SessionServers } from '../call/session-servers.js'
 import { lspTool } from '../tools/lsp.js'
+import { documentReadTool } from '../tools/read.js'
 import { bashDescription } from '../tools/bash.js'
 import { lockedTools } from '../tools/built-in-tools.js'
 import { webSearchTool } from '../tools/web.js'
@@ -51,8 +52,9 @@ export function registeredTool(tool: ContractTool, makeCheck: MakeCheck): Regist
   return { tool, check: makeCheck(tool.id, tool.parameters, builtIn), effect: hasSideEffect(tool), builtIn }
 }
 
-function registerTools({ tools, manifest }: ParsedOptions, servers: SessionServers | undefined): ToolPlan {
+function registerTools({ tools, manifest, documents }: ParsedOptions, servers: SessionServers | undefined): ToolPlan {
   const byId = new Map(lockedTools.map((tool) => [tool.id, tool]))
+  if (documents) byId.set('read', Object.freeze(documentReadTool) as ContractTool)
   const ofServers = servers === undefined ? [] : [lspTool(servers) as ContractTool]
   for (const tool of [...ofServers, ...tools.own].map(copyTool)) {
     if (isLockedToolId(tool.id)) throw lockedId(tool.id)

@@ -168,6 +168,18 @@ export interface SessionOptions {
    * On Linux only. @default none
    */
   languageServers?: 'installed' | LanguageServerOptions | undefined
+  /**
+   * Whether a file is formatted after `write`, `edit` and `apply_patch`, by the formatter that the project in the first directory of the workspace
+   * has, as for `createTools`. Results have the lines that differ as notes. The formatter writes a home of its own alone. On Linux only.
+   * @default no formatting
+   */
+  formatOnEdit?: 'project' | undefined
+  /**
+   * Whether `read` shows what is in documents: notebooks as cells, which `edit`, `apply_patch` and the host's own editors change; the text of PDF
+   * documents, with the package `unpdf`; images of at most `limits.imageBytes`, with the package `sharp` for larger ones. The packages run in the
+   * sandbox and reach no file of the workspace. On Linux only. @default false
+   */
+  documents?: boolean | undefined
   /** The journal in which calls are recorded, from `openJournal`. */
   journal?: Journal | undefined
   /** Called when a call begins, and again at its end, before the model gets the outcome. */
@@ -247,6 +259,8 @@ const checks = {
   checkpoints: optional(checkCheckpoints),
   unseenChanges: optional(unseenChanges, 'refuse'),
   languageServers: optional(parseLanguageServers),
+  documents: optional(boolean, false),
+  formatOnEdit: optional(oneOf('project')),
 }
 
 /** The options of a session, checked, copied and with their defaults. */

@@ -1,5 +1,6 @@
 import type { ContractTool } from '../registry/contract-tool.js'
 import { LimitedOutput } from '../registry/limited-output.js'
+import { type DataImage, imageSchema } from '../registry/result-image.js'
 import { aCount, aText, dataSchemaOf } from '../registry/output-schema.js'
 import { parameters, pathParameter } from './parameters.js'
 
@@ -10,9 +11,9 @@ export interface ReadArguments {
   limit?: number
 }
 
-/** The result of `read`: the text, or its beginning and where it continues. */
+/** The result of `read`: the text, or its beginning and where it continues. In a session with `documents`, an image and what it is. */
 export type ReadData =
-  | { content: string; offset?: number; next_offset?: number; lossy?: true }
+  | { content: string; offset?: number; next_offset?: number; lossy?: true; image?: DataImage }
   | { head: string; offset?: number; next_offset: number; lossy?: true }
 
 /** A text file, by ranges of bytes where it is long. */
@@ -39,7 +40,7 @@ export const readTool: ContractTool<ReadArguments, LimitedOutput> = {
     ['path'],
   ),
   outputSchema: dataSchemaOf<ReadData>(
-    { content: aText, head: aText, offset: aCount, next_offset: aCount, lossy: { const: true } },
+    { content: aText, head: aText, offset: aCount, next_offset: aCount, lossy: { const: true }, image: imageSchema },
     ['content'],
     ['head', 'next_offset'],
   ),
@@ -47,7 +48,8 @@ export const readTool: ContractTool<ReadArguments, LimitedOutput> = {
   kind: 'read',
   targets: ({ path }) => [{ kind: 'file', path, access: 'read' }],
   async execute({ path, offset = 0, limit }, { fs, limits }) {
-    const part = await fs.read(path, { offset, limit })
+    const document = await fs.document?.(path, { offset, limit })
+    const part = document ?? (await fs.read(path, { offset, limit }))
     const where = {
       ...(part.offset === 0 ? {} : { offset: part.offset }),
       ...(part.next_offset === undefined ? {} : { next_offset: part.next_offset }),
@@ -55,8 +57,17 @@ export const readTool: ContractTool<ReadArguments, LimitedOutput> = {
     }
     // A requested part is complete; a part cut by the limit of the host is not.
     const isCut = part.next_offset !== undefined && (limit === undefined || limit > limits.readBytes)
-    if (!isCut) return new LimitedOutput({ content: part.content, ...where })
+    const { image, notes } = document ?? {}
+    const facts = notes === undefined ? undefined : { notes }
+    const shown = image === undefined ? where : { ...where, image }
+    if (!isCut) return new LimitedOutput({ content: part.content, ...shown }, undefined, false, facts)
     // The rest is in the file itself.
-    return new LimitedOutput({ head: part.content, ...where }, path)
+    return new LimitedOutput({ head: part.content, ...where }, path, true, facts)
   },
+}
+
+/** The same tool in a session with `documents`. */
+export const documentReadTool: ContractTool<ReadArguments, LimitedOutput> = {
+  ...readTool,
+  description: `${readTool.description} Notebooks are shown as cells, which edit changes; PDF documents as their text.`,
 }

@@ -4,12 +4,19 @@ import type { ChangedText } from './changed-text.js'
 import { ToolError, withHint } from '../../core/errors.js'
 import { nearPath, realRoot } from '../../core/near-paths.js'
 import { invalid, string } from '../../core/options.js'
+import { outputRequest } from '../../core/model-output-request.js'
 import { boundedPath } from '../../core/text.js'
+import { kindOfName } from '../../documents/kinds.js'
+import { type ModelText, textWithImage } from '../../documents/model-image.js'
 import type { ToolCallOptions } from '../../journal/calls/call-record.js'
 import { recordedFunction } from '../../toolkit/built-in-call.js'
 import type { BuiltInContext } from '../../toolkit/define-tool.js'
 import { describedExecutor, isView } from '../../toolkit/described-executor.js'
+import type { BoundToolOptions } from '../../toolkit/settings.js'
+import type { DocumentText } from '../../toolkit/tools/documents.js'
+import { changeAndFollow } from '../../toolkit/tools/followed-change.js'
 import { escapeHint } from '../../toolkit/tools/model-errors.js'
+import { CallNotes, type ModelOutputRequest } from '../../toolkit/tools/model-output.js'
 import type { ProviderSettings } from '../settings.js'
 import { listedLines, needed, noSuchLine, notThere, notUnique, recordedTexts, refused, reworded } from './refusals.js'
 import { linesOf, lineOf, numberedLines, placesOf, replacedAt, TextFiles, withNote } from './text-files.js'
@@ -40,14 +47,61 @@ export interface TextEditorInput {
  */
 export type TextEditorFunction = (input: TextEditorInput, options?: ToolCallOptions) => Promise<string>
 
-export function createTextEditor({ bound, maxCharacters }: ProviderSettings): TextEditorFunction {
-  const execute = (input: TextEditorInput, call: BuiltInContext): Promise<string> =>
-    run(input, new TextFiles(call), maxCharacters).catch(namingRoot(call.settings.rootDir))
+/** The form of a result for the model: its text, or the image that was viewed. */
+export type TextEditorOutput = (request: ModelOutputRequest<TextEditorInput>) => ModelText
+
+export function createTextEditor({ bound: shared, maxCharacters, documents, followers }: ProviderSettings): {
+  textEditor: TextEditorFunction
+  textEditorOutput: TextEditorOutput
+} {
+  // OpenAI's tools see notebooks as their commands print them.
+  const bound = { ...shared, documents }
+  const notes = new CallNotes()
+  const noted = (toolCallId: string | undefined, subject: string) => ({ toolCallId, tool: 'read', subject }) as const
+  const execute = async (input: TextEditorInput, call: BuiltInContext): Promise<string> => {
+    const files = new TextFiles(call)
+    if (isView(input) && documents) {
+      notes.set(noted(call.toolCallId, input.path), {})
+      const shown = await viewDocument(input, files, bound, maxCharacters).catch(namingRoot(call.settings.rootDir))
+      if (shown?.image !== undefined) notes.set(noted(call.toolCallId, input.path), { image: shown.image })
+      if (shown !== undefined) return shown.text
+    }
+    const change = (): Promise<string> => run(input, files, maxCharacters).catch(namingRoot(call.settings.rootDir))
+    if (isView(input)) return change()
+    const { result, note } = await changeAndFollow(followers, bound, [input.path], call, change)
+    return note === undefined ? result : `${result}\n${note}`
+  }
   const named = { name: 'str_replace_based_edit_tool', execute, recordedInput: recordedCommand }
   const looking = recordedFunction({ ...named, sideEffect: false, kind: 'read' }, bound)
   const changing = recordedFunction({ ...named, sideEffect: true, kind: 'write' }, bound)
   const edit: TextEditorFunction = (input, options) => (isView(input) ? looking : changing)(input, options)
-  return describedExecutor('str_replace_based_edit_tool', edit, isView)
+  const textEditorOutput: TextEditorOutput = (given) => {
+    const { toolCallId, input, output } = outputRequest<string>(given) as ModelOutputRequest<TextEditorInput>
+    const { image } = isView(input) ? notes.get(noted(toolCallId, input.path)) : {}
+    return image === undefined ? { type: 'text', value: output } : textWithImage(output, image)
+  }
+  return { textEditor: describedExecutor('str_replace_based_edit_tool', edit, isView), textEditorOutput }
+}
+
+/** What is in a document, as lines or an image; `undefined` for a file that is none. */
+async function viewDocument(
+  { path, view_range: range }: TextEditorInput,
+  files: TextFiles,
+  bound: BoundToolOptions,
+  maxCharacters: number | undefined,
+): Promise<DocumentText | undefined> {
+  const target = boundedPath(string(path, 'path'))
+  if (kindOfName(target) === undefined) return undefined
+  const isPart = Array.isArray(range) || maxCharacters !== undefined
+  const document = await files.document(target, bound, isPart).catch((error: unknown) => {
+    // A directory with such a name is listed.
+    if (ToolError.isInstance(error) && error.code === 'TOOL_NOT_A_FILE') return undefined
+    return reworded(['TOOL_FILE_NOT_FOUND'], () => missing(target))(error)
+  })
+  if (document === undefined || document.image !== undefined) return document
+  const { lines, first } = linesIn(document.text.replace(/\n$/u, ''), range)
+  const text = catOf(lines, first, target, maxCharacters ?? files.limitBytes)
+  return { text: document.note === undefined ? text : `${text}${document.note}\n` }
 }
 
 /** Models write absolute paths: what leads out of the root names the root. */

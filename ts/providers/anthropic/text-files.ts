@@ -5,7 +5,10 @@ import { ToolError } from '../../core/errors.js'
 import { grantedRoot } from '../../core/grants.js'
 import { call as callAddon, callLimited, fileText, nativeAddon } from '../../core/native.js'
 import { ChangedText } from './changed-text.js'
+import { kindOfName } from '../../documents/kinds.js'
 import { callPlan, type CallPlan, type CallSettings } from '../../toolkit/tools/call-plan.js'
+import { type DocumentText, documentText } from '../../toolkit/tools/documents.js'
+import type { BoundToolOptions } from '../../toolkit/settings.js'
 
 /** The most entries that one view of a directory shows. */
 const MAX_ENTRIES = 10_000
@@ -13,6 +16,8 @@ const MAX_ENTRIES = 10_000
 const MAX_RANGE_BYTES = 10_485_760
 /** The most characters of texts that are compared on the host's own thread. */
 const MAX_COMPARED = 400_000
+/** How later pages of a document are seen. */
+const GO_ON = 'view later lines of the text with view_range'
 
 /** The files of one call. Paths are relative to the root, or absolute within it. */
 export class TextFiles {
@@ -45,9 +50,23 @@ export class TextFiles {
     return fileText(bytes)
   }
 
-  /** The text of a file before its change. @throws {ToolError} TOOL_FILE_BINARY if it is not UTF-8. */
+  /** What is in a document; `undefined` for a file that is none, and where none are shown. With `part`, the text may be longer. */
+  async document(path: string, bound: BoundToolOptions, part: boolean): Promise<DocumentText | undefined> {
+    const plan = this.#plan
+    if (!plan.documents) return undefined
+    const maxOutputBytes = part ? Math.max(this.limitBytes, MAX_RANGE_BYTES) : this.limitBytes
+    return documentText({ ...plan, maxOutputBytes }, path, undefined, bound, GO_ON)
+  }
+
+  /** The text of a file before its change: of a notebook that the model sees as cells, the cells. @throws {ToolError} TOOL_FILE_BINARY if it is not UTF-8. */
   async readToChange(path: string): Promise<ChangedText> {
     const plan = this.#plan
+    if (plan.documents && kindOfName(path) === 'notebook') {
+      const { text } = await callAddon(plan.limits(`read ${path}`), (addon, cancel) =>
+        addon.readNotebook(grantedRoot(addon, plan), path, this.limitBytes, cancel),
+      )
+      if (text !== undefined) return new ChangedText(text)
+    }
     const bytes = await callAddon(plan.limits(`read ${path}`), (addon, cancel) =>
       addon.read(grantedRoot(addon, plan), path, this.limitBytes, true, cancel),
     )

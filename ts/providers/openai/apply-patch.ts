@@ -11,6 +11,7 @@ import { recordedFunction } from '../../toolkit/built-in-call.js'
 import type { BuiltInContext } from '../../toolkit/define-tool.js'
 import { describedExecutor } from '../../toolkit/described-executor.js'
 import { callPlan } from '../../toolkit/tools/call-plan.js'
+import { changeAndFollow } from '../../toolkit/tools/followed-change.js'
 import { failureText } from '../../toolkit/tools/model-errors.js'
 import type { ProviderSettings } from '../settings.js'
 
@@ -31,13 +32,17 @@ export type ApplyPatchFunction = (
   options?: ToolCallOptions,
 ) => Promise<ApplyPatchOutput>
 
-export function createApplyPatch({ bound }: ProviderSettings): ApplyPatchFunction {
+export function createApplyPatch({ bound, followers }: ProviderSettings): ApplyPatchFunction {
   const run = recordedFunction(
     {
       name: 'apply_patch',
       sideEffect: true,
       kind: 'write',
-      execute: ({ operation }: { callId: string; operation: ApplyPatchOperation }, call) => applyOperation(operation, call),
+      execute: async ({ operation }: { callId: string; operation: ApplyPatchOperation }, call) => {
+        const paths = changedPaths(operation)
+        const { result, note } = await changeAndFollow(followers, bound, paths, call, () => applyOperation(operation, call))
+        return note === undefined ? result : `${result.trimEnd()}\n${note}`
+      },
       recordedInput: ({ callId, operation }) => recordedOperation(callId, operation),
     },
     bound,
@@ -71,6 +76,12 @@ async function recordedOperation(callId: unknown, operation: Partial<Record<stri
   const { type, path, diff, moveTo } = operation ?? {}
   const rest = { callId, type, ...(moveTo !== undefined && { moveTo }) }
   return diff === undefined ? { ...rest, path } : { ...rest, ...(await recordedChange(path, 'patch', diff)) }
+}
+
+/** The files that an operation changes. What is no path is refused later. */
+function changedPaths(operation: Partial<Record<string, unknown>> | null | undefined): string[] {
+  const { type, path, moveTo } = operation ?? {}
+  return type === 'delete_file' ? [] : [path, moveTo].filter((one) => typeof one === 'string')
 }
 
 const changes = { create_file: 'create', update_file: 'update', delete_file: 'delete' } as const

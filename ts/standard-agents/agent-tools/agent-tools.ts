@@ -1,6 +1,7 @@
 import type { ModelMessage, ToolSet } from 'ai'
 import { outputRequest } from '../../core/model-output-request.js'
 import { invalid } from '../../core/options.js'
+import { isTaken, MAX_PIXELS } from '../../documents/images.js'
 import type { AttachmentRef } from '../store/thread-store.js'
 import { inputSchema } from './input-schema.js'
 import { resultSchema } from './result-schema.js'
@@ -136,7 +137,7 @@ async function modelOutput(result: ToolResult, options: ImageOptions): Promise<M
   return { type: 'content', value: [{ type: 'text', text: value }, ...parts] } as ModelOutput
 }
 
-async function imagePart(image: AttachmentRef, { attachments, isMajor6 }: ImageOptions): Promise<object | undefined> {
+async function imagePart(image: AttachmentRef, { attachments, isMajor6, maxImageBytes }: ImageOptions): Promise<object | undefined> {
   const { path, mimeType: mediaType, name: filename } = image
   let bytes: Uint8Array
   try {
@@ -145,7 +146,10 @@ async function imagePart(image: AttachmentRef, { attachments, isMajor6 }: ImageO
     // Deleted since then. The text still has its path.
     return undefined
   }
-  const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
+  const content = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  // An image that a provider refuses would end the conversation.
+  if (!isTaken(content, MAX_PIXELS, maxImageBytes)) return undefined
+  const data = content.toString('base64')
   if (isMajor6) return { type: 'image-data', mediaType, data }
   return { type: 'file', mediaType, filename, data: { type: 'data', data } }
 }

@@ -7,10 +7,9 @@ import { type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
 import { filesChangedBy } from '../../language-servers/root-host.js'
 import { callPlan, type CallSettings, directCall } from './call-plan.js'
-import { changeWithProblems } from './language-checks.js'
+import { changeAndFollow, hasFollowers } from './followed-change.js'
 import { guideModel } from './model-errors.js'
-import { changeAndFormat } from './format-on-edit.js'
-import { joinedNotes, type Toolkit } from './model-output.js'
+import type { Toolkit } from './model-output.js'
 
 /** Input of the `apply_patch` tool. */
 export interface ApplyPatchInput {
@@ -39,15 +38,12 @@ export function createApplyPatchTool(bound: BoundToolOptions, description: strin
       sideEffect: true,
       kind: 'write',
       execute: async (input: ApplyPatchInput, call): Promise<string> => {
-        const servers = toolkit?.languageServers
-        const formats = toolkit?.formats === true
-        const paths = servers === undefined && !formats ? [] : await filesChangedBy(input.patch)
-        const { result: changed, note } = await changeWithProblems(servers, bound, paths, call, () =>
-          changeAndFormat(formats, paths, call, bound, () => patchFiles(input.patch, call).catch(guideModel('apply_patch', call))),
+        const followers = toolkit ?? { formats: false }
+        const paths = hasFollowers(followers) ? await filesChangedBy(input.patch) : []
+        const { result, note } = await changeAndFollow(followers, bound, paths, call, () =>
+          patchFiles(input.patch, call).catch(guideModel('apply_patch', call)),
         )
-        const { result, formatNote } = changed
-        const notes = joinedNotes(formatNote, note)
-        return notes === undefined ? result.summary : `${result.summary.trimEnd()}\n${notes}`
+        return note === undefined ? result.summary : `${result.summary.trimEnd()}\n${note}`
       },
       recordedInput: ({ patch }) => recordedPatch(patch, (text) => filesOfPatch(text, MAX_RECORDED_BYTES)),
     },

@@ -12,7 +12,8 @@ import { grantSchema, withGrant, withGrantMove } from './call-grant.js'
 import { type BashInput, type CallSettings, directCall, planCommand } from './call-plan.js'
 import { runKept } from './kept-command.js'
 import { guideModel, syntaxNote, withSyntaxNote } from './model-errors.js'
-import { type ModelOutputRequest, type ModelText, textWithNotes, type Toolkit } from './model-output.js'
+import type { ModelText } from '../../documents/model-image.js'
+import { type ModelOutputRequest, textWithNotes, type Toolkit } from './model-output.js'
 import { noteExit, streamCommand } from './stream-command.js'
 
 export type { BashInput }

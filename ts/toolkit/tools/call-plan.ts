@@ -65,7 +65,10 @@ export function callPlan({ settings, signal, seen }: CallSettings): CallPlan {
     ...settings,
     signal,
     publish,
-    publishSeen: (addon) => (seen === undefined ? publish : { ...publish, seen: seen.native(addon) }),
+    publishSeen: (addon) => {
+      const shown = settings.documents ? { ...publish, notebooks: true } : publish
+      return seen === undefined ? shown : { ...shown, seen: seen.native(addon) }
+    },
     seen: (addon) => seen?.native(addon),
     limits,
     changeLimits: (what, timeoutMs) => ({ ...limits(what, timeoutMs), graceMs: CHANGE_GRACE_MS }),

@@ -6,9 +6,8 @@ import { recordedChange } from '../../journal/calls/recorded-values.js'
 import { type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
 import { callPlan, type CallSettings, changeOf, directCall } from './call-plan.js'
-import { changeWithProblems } from './language-checks.js'
-import { changeAndFormat } from './format-on-edit.js'
-import { isNotebook } from './documents.js'
+import { changeAndFollow } from './followed-change.js'
+import { kindOfName } from '../../documents/kinds.js'
 import { guideModel } from './model-errors.js'
 import { joinedNotes, textWithNotes, type Toolkit } from './model-output.js'
 
@@ -39,19 +38,17 @@ export function createEditTool(bound: BoundToolOptions, description: string, too
       sideEffect: true,
       kind: 'write',
       execute: async (input: EditInput, call): Promise<'ok'> => {
-        if (toolkit === undefined) await editFile(input, call, {})
+        if (toolkit === undefined) await editFile(input, call)
         else {
           const noted = { toolCallId: call.toolCallId, tool: 'edit', subject: input.path } as const
           toolkit.notes.set(noted, {})
-          const cells = toolkit.documents && isNotebook(input.path)
-          const { result: changed, note } = await changeWithProblems(toolkit.languageServers, bound, [input.path], call, () =>
-            changeAndFormat(toolkit.formats, [input.path], call, bound, () =>
-              editFile(input, call, { byContent: true, cells })
-                .catch(guideModel('edit', call))
-                .catch(cells ? ofCells(input.patch) : passed),
-            ),
+          const cells = toolkit.documents && kindOfName(String(input.path)) === 'notebook'
+          const { result, note } = await changeAndFollow(toolkit, bound, [input.path], call, () =>
+            editFile(input, call, true)
+              .catch(guideModel('edit', call))
+              .catch(cells ? ofCells(input.patch) : passed),
           )
-          toolkit.notes.set(noted, { text: joinedNotes(changed.result, changed.formatNote, note) })
+          toolkit.notes.set(noted, { text: joinedNotes(result, note) })
         }
         return 'ok'
       },
@@ -73,7 +70,7 @@ export function createEditTool(bound: BoundToolOptions, description: string, too
  * the file meanwhile; others of `docs/errors.md`. Then nothing changes.
  */
 export async function editFileTool(path: string, patch: string): Promise<'ok'> {
-  await editFile({ path, patch }, directCall('write'), {})
+  await editFile({ path, patch }, directCall('write'))
   return 'ok'
 }
 
@@ -92,19 +89,11 @@ const ofCells =
     throw withHint(error, 'The patch is of the JSON of the notebook: make it of the cells, in the form in which read shows them.')
   }
 
-/** How a patch is taken. */
-interface PatchHow {
-  byContent?: boolean
-  /** Whether it is of the cells of a notebook. */
-  cells?: boolean
-}
-
-/** Applies the patch. Returns a note for the model on hunks with wrong headers, and on changes of others. */
-async function editFile({ path, patch }: EditInput, call: CallSettings, how: PatchHow): Promise<string | undefined> {
+/** Applies the patch; `byContent`: a hunk with a wrong header goes where it fits. Returns a note for the model on hunks with wrong headers, and on changes of others. */
+async function editFile({ path, patch }: EditInput, call: CallSettings, byContent = false): Promise<string | undefined> {
   const plan = callPlan(call)
   const { target, text } = changeOf(path, 'patch', patch)
-  const { byContent = false, cells = false } = how
-  const terms = { limitBytes: plan.maxOutputBytes, byContent, cells }
+  const terms = { limitBytes: plan.maxOutputBytes, byContent }
   const { summary, note } = await callLimited(plan.changeLimits(`edit ${target}`), (addon, cancel) =>
     addon.edit(grantedRoot(addon, plan), target, text, terms, plan.publishSeen(addon), cancel),
   )

@@ -1,6 +1,6 @@
 /** The texts that a model reads of calls: results, and notes after them. */
-import { createRequire } from 'node:module'
-import { loadLate } from '../../core/late-code.js'
+import type { ModelImage } from '../../documents/images.js'
+import type { ModelText } from '../../documents/model-image.js'
 import type { LanguageServers } from '../../language-servers/language-servers.js'
 import type { ToolCallOptions } from '../../journal/calls/call-record.js'
 import type { OnGrant } from '../grants.js'
@@ -14,13 +14,16 @@ export interface ModelOutputRequest<INPUT> {
   output: string
 }
 
-export interface ModelText {
-  type: 'text'
-  value: string
+/** What follows a change of files before its answer. */
+export interface Followers {
+  /** Whether files are formatted after a change. */
+  formats: boolean
+  /** The language servers of a set that has them. */
+  languageServers?: LanguageServers | undefined
 }
 
 /** The additions of `createTools` to the documents' tools. */
-export interface Toolkit {
+export interface Toolkit extends Followers {
   notes: CallNotes
   lineNumbers: boolean
   /** Whether `read` shows what is in documents. */
@@ -31,24 +34,15 @@ export interface Toolkit {
   goesOn?: boolean | undefined
   /** Who is asked about grants of `bash`. */
   onGrant?: OnGrant | undefined
-  /** Whether files are formatted after a change. */
-  formats: boolean
-  /** The language servers of a set that has them. */
-  languageServers?: LanguageServers | undefined
   /** The checkpoints of a set that has them. */
   tracked?: TrackedCalls | undefined
-}
-
-export interface ReadImage {
-  mediaType: string
-  bytes: Uint8Array
 }
 
 /** The note of one call. */
 export interface CallNote {
   /** Sentences that follow the result. */
   text?: string | undefined
-  image?: ReadImage | undefined
+  image?: ModelImage | undefined
 }
 
 /** The call that a note belongs to. Providers reuse ids, so tool and subject are part of the key. */
@@ -125,44 +119,3 @@ export function textWithNotes(result: string, ...notes: readonly (string | undef
   )
   return { type: 'text', value }
 }
-
-/** Kinds of images that models take, by extension and first bytes. */
-const imageKinds: readonly { names: RegExp; mediaType: string; begins: (bytes: Buffer) => boolean }[] = [
-  { names: /\.png$/iu, mediaType: 'image/png', begins: (bytes) => bytes.subarray(0, 8).equals(Buffer.from('89504e470d0a1a0a', 'hex')) },
-  { names: /\.jpe?g$/iu, mediaType: 'image/jpeg', begins: (bytes) => bytes.subarray(0, 3).equals(Buffer.from('ffd8ff', 'hex')) },
-  { names: /\.gif$/iu, mediaType: 'image/gif', begins: (bytes) => /^GIF8[79]a/u.test(bytes.subarray(0, 6).toString('latin1')) },
-  { names: /\.webp$/iu, mediaType: 'image/webp', begins: (bytes) => /^RIFF.{4}WEBP/su.test(bytes.subarray(0, 12).toString('latin1')) },
-]
-
-export const isNamedLikeImage = (path: string): boolean => imageKinds.some(({ names }) => names.test(path))
-
-/** The image in these bytes; `undefined` for anything else, under any name. */
-export function imageOf(bytes: Buffer): ReadImage | undefined {
-  const kind = imageKinds.find(({ begins }) => begins(bytes))
-  return kind === undefined ? undefined : { mediaType: kind.mediaType, bytes }
-}
-
-/** A description of an image, and the image itself. */
-export function textWithImage(text: string, { mediaType, bytes }: ReadImage): ModelText {
-  const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
-  const image = majorOfSdk() === 6 ? { type: 'image-data', mediaType, data } : { type: 'file', mediaType, data: { type: 'data', data } }
-  // Cast, because the two versions of the SDK have different types for parts.
-  return { type: 'content', value: [{ type: 'text', text }, image] } as unknown as ModelText
-}
-
-let major: number | undefined
-
-/** The version of the installed SDK; in a bundle, where it cannot be found, the newest supported one. */
-function majorOfSdk(): number {
-  if (major !== undefined) return major
-  try {
-    const { version } = createRequire(import.meta.url)('ai/package.json') as { version: string }
-    major = Number.parseInt(version, 10)
-  } catch {
-    major = 7
-  }
-  return major
-}
-
-// A file of the packages, as code is.
-loadLate(async () => majorOfSdk())

@@ -3,21 +3,14 @@ import { z } from 'zod'
 import { grantedRoot } from '../../core/grants.js'
 import { call as callAddon, fileText, tryNowait } from '../../core/native.js'
 import { invalid } from '../../core/options.js'
+import { kindOfName } from '../../documents/kinds.js'
+import { type ModelText, textWithImage } from '../../documents/model-image.js'
 import { type BuiltInContext, type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
 import { type CallPlan, callPlan, type CallSettings, directCall, pathText } from './call-plan.js'
-import { readDocument } from './documents.js'
+import { documentText, plainImage } from './documents.js'
 import { guideModel } from './model-errors.js'
-import {
-  imageOf,
-  joinedNotes,
-  isNamedLikeImage,
-  type ModelOutputRequest,
-  type ModelText,
-  textWithImage,
-  textWithNotes,
-  type Toolkit,
-} from './model-output.js'
+import { joinedNotes, type ModelOutputRequest, textWithNotes, type Toolkit } from './model-output.js'
 
 /** Input of the `read` tool. */
 export interface ReadInput {
@@ -133,20 +126,13 @@ async function readForModel(
     toolkit.notes.set(noted, { text: note })
     return lines
   }
-  const document = toolkit.documents ? await readDocument(plan, target, pages, bound) : undefined
+  const isImage = plan.imageBytes > 0 && kindOfName(target) === 'image'
+  const plain = isImage && !toolkit.documents ? await plainImage(plan, target, bound) : undefined
+  const document = toolkit.documents ? await documentText(plan, target, pages, bound) : plain
   if (document !== undefined) {
     const { text, note, image } = document
     toolkit.notes.set(noted, { text: joinedNotes(note, pages === undefined || document.hasPages === true ? undefined : NO_PAGES), image })
     return text
-  }
-  if (plan.imageBytes > 0 && isNamedLikeImage(target)) {
-    const bytes = await readBytes(plan, target, plan.imageBytes, false, () => undefined)
-    // The addon returns ASCII as a string, and no image is ASCII.
-    const image = typeof bytes === 'string' ? undefined : imageOf(bytes)
-    if (image !== undefined) {
-      toolkit.notes.set(noted, { image })
-      return `${image.mediaType}, ${image.bytes.byteLength} bytes`
-    }
   }
   const { text, isLossy } = await readText(plan, target, true)
   const about = joinedNotes(isLossy ? LOSSY : undefined, pages === undefined ? undefined : NO_PAGES)

@@ -7,9 +7,7 @@ import { type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
 import { callPlan, type CallSettings, changeOf, directCall } from './call-plan.js'
 import { contentNote } from './content-notes.js'
-import { changeWithProblems } from './language-checks.js'
-import { checkNotebook, isNotebook } from './documents.js'
-import { changeAndFormat } from './format-on-edit.js'
+import { changeAndFollow } from './followed-change.js'
 import { guideModel } from './model-errors.js'
 import { joinedNotes, textWithNotes, type Toolkit } from './model-output.js'
 
@@ -47,14 +45,10 @@ export function createWriteTool(bound: BoundToolOptions, description: string, to
         else {
           const noted = { toolCallId: call.toolCallId, tool: 'write', subject: input.path } as const
           toolkit.notes.set(noted, {})
-          if (toolkit.documents && isNotebook(input.path)) checkNotebook(input.content)
-          const { result: changed, note } = await changeWithProblems(toolkit.languageServers, bound, [input.path], call, () =>
-            changeAndFormat(toolkit.formats, [input.path], call, bound, () =>
-              writeFile(input, call, true).catch(guideModel('write', call)),
-            ),
+          const { result, note } = await changeAndFollow(toolkit, bound, [input.path], call, () =>
+            writeFile(input, call, true).catch(guideModel('write', call)),
           )
-          const { result, formatNote } = changed
-          toolkit.notes.set(noted, { text: joinedNotes(contentNote(input), result, formatNote, note) })
+          toolkit.notes.set(noted, { text: joinedNotes(contentNote(input), result, note) })
         }
         return 'ok'
       },

@@ -133,6 +133,20 @@ impl Target {
         }
         Ok(range)
     }
+
+    /// Reads the bytes of the file, at most `limit_bytes` of them.
+    pub fn read_whole(&self, limit_bytes: u64, cancel: &AtomicBool) -> Result<Vec<u8>, Unfinished> {
+        let in_session = |error: FsError| Unfinished::from(error).for_session();
+        let most = usize::try_from(limit_bytes).unwrap_or(usize::MAX).saturating_add(1);
+        let bytes = self.file.read_beginning(most, cancel).map_err(in_session)?;
+        let (read, limit) = (bytes.len() as u64, limit_bytes);
+        if read > limit {
+            let bytes = self.file.kind().bytes().unwrap_or(read).max(read);
+            let error = FsErrorKind::TooLarge { bytes, limit, result: false };
+            return Err(in_session(error.at(self.file.display_path())));
+        }
+        Ok(bytes)
+    }
 }
 
 impl Target {

@@ -86,6 +86,14 @@ pub(crate) fn outputs_stay(path: &str) -> Failure {
         .with("path", path)
 }
 
+/// Cells in place of the JSON of a notebook.
+pub(crate) fn cells_are_no_notebook(path: &str) -> Failure {
+    let summary = "The text is cells as read shows them, and no notebook";
+    Failure::new(Code::InvalidInput, summary, format!("{summary}: `{path}`"))
+        .with_hint(voice::CELLS_AS_NOTEBOOK)
+        .with("path", path)
+}
+
 /// A patch of several files that is malformed, or does not fit the file at `path`.
 pub(crate) fn patch_of_files_failed(path: Option<&str>, error: &PatchError) -> Failure {
     let (path, error) = applied::failed_file(path, error);

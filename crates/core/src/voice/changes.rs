@@ -22,5 +22,8 @@ pub(crate) const NO_MEMORY: &str = "Give less at once, in several calls.";
 /// After a patch whose cells cannot be put back into a notebook.
 pub(crate) const CELLS: &str = "No file was changed. Keep the headers of cells as read shows them; a new cell begins with `# %% [code]` or `# %% [markdown]`, without a number.";
 
+/// After cells in place of the JSON of a notebook.
+pub(crate) const CELLS_AS_NOTEBOOK: &str = "No file was changed. Change cells of a notebook that exists with an edit or a patch of them; give the JSON of a new one.";
+
 /// After a patch of the outputs of a notebook.
 pub(crate) const OUTPUTS: &str = "No file was changed. Outputs are what cells have printed: patch the cell that prints them, and run the notebook.";
