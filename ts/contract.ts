@@ -12,6 +12,8 @@ export type {
   AskedQuestion,
   Todo,
   CommandEnd,
+  DataImage,
+  DocumentPart,
   FileText,
   FileWritten,
   GrepMatch,
@@ -151,6 +153,7 @@ export { replaySession, type ReplayedEnvelope, type ReplaySessionOptions, type S
 export {
   toAcpToolCall,
   type AcpTerminal,
+  type AcpImage,
   type AcpText,
   type AcpToolCall,
   type AcpToolCallContent,

@@ -1,7 +1,7 @@
 /** `toolwright/providers`: executors for the tools that OpenAI and Anthropic define. */
 export type { AnthropicBashFunction, AnthropicBashInput, AnthropicBashOutput } from './providers/anthropic/bash.js'
 export type { MemoryCommand, MemoryFunction } from './providers/anthropic/memory.js'
-export type { TextEditorFunction, TextEditorInput } from './providers/anthropic/text-editor.js'
+export type { TextEditorFunction, TextEditorInput, TextEditorOutput } from './providers/anthropic/text-editor.js'
 export type { CodexTools, ExecCommandInput, WriteStdinInput } from './providers/codex/exec-command.js'
 export type { AgentsEditor, AgentsShell } from './providers/agents.js'
 export { checkProviderTools } from './providers/check-tools.js'

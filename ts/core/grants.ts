@@ -54,6 +54,9 @@ export function noteForkAsRoot(holder: object, fork: object): void {
   if (root !== undefined) roots.set(holder, root)
 }
 
+/** Whether a source of grants works in a fork. */
+export const isForkAsRoot = (holder: object): boolean => roots.get(holder)?.isFork === true
+
 /** The directory that is there now. */
 function rootAt(path: string): Root {
   const last = lastRoots.get(path)?.deref()

@@ -8,6 +8,7 @@ import { installedServer, isKnownServer, knownServers, type LanguageServer, lang
 import type { ParsedLanguageServers } from './options.js'
 import { askServer, type LspQuery } from './queries.js'
 import type { ServerSession } from './server-session.js'
+import type { StateOf } from './source-files.js'
 import { ServerRests, ServerSlot, type StartServer } from './server-slot.js'
 import { checkedText, failedText, lateText } from './texts.js'
 
@@ -32,6 +33,8 @@ export interface ServerHost extends SearchPlace {
   /** The lines that match a regular expression in the files with these extensions, as `path:line:text`. */
   grep(pattern: string, extensions: readonly string[]): Promise<string>
   absolute(path: string): string
+  /** What changes with each change of a file. @default its state on the disk */
+  stateOf?: StateOf | undefined
   /** As for a question. */
   showsOthers?: boolean | undefined
 }
@@ -203,6 +206,12 @@ export class LanguageServers {
       [...files].map(async ([path, before]) => ({ path, before, after: await host.read(path) })),
     )
     const most = session.pulls ? MAX_DEPENDENTS : MAX_DEPENDENTS_PUSHED
+    // Others have changed a file before this call did. Where its text of now is known, an earlier check has come that far.
+    const isOfOthers = changes.some(({ path, before, after }) => {
+      const shown = session.textOf(path)
+      return slot.known.has(path) && shown !== before && shown !== after
+    })
+    if (isOfOthers) slot.known.clear()
     const graph = new ImportGraph(imports, (path) => host.absolute(path))
     const found = graph.dependents([...files.keys()], most)
     const known = new Set(all)
@@ -227,7 +236,7 @@ export class LanguageServers {
   /** Tells the server what has changed on the disk, but for what calls are about to check. @returns all source files. */
   async #refresh(slot: ServerSlot, session: ServerSession, host: ServerHost): Promise<string[]> {
     const all = await host.list(Object.keys(slot.server.languages))
-    const elsewhere = (await slot.sources.changes(all)).filter(({ path }) => !slot.checking.has(path))
+    const elsewhere = (await slot.sources.changes(all, host.stateOf)).filter(({ path }) => !slot.checking.has(path))
     if (elsewhere.length === 0) return all
     // Who has changed them is unknown, so what they have changed is not of an edit.
     slot.known.clear()

@@ -1,6 +1,7 @@
 /** The files of a root directory, for language servers. */
+import { createHash } from 'node:crypto'
 import { extname, resolve } from 'node:path'
-import { grantedRoot } from '../core/grants.js'
+import { grantedRoot, isForkAsRoot } from '../core/grants.js'
 import { call as callAddon, type CallLimits, fileText, filesOfPatch } from '../core/native.js'
 import type { ServerHost } from './language-servers.js'
 import type { StartServer } from './server-slot.js'
@@ -42,12 +43,23 @@ export function rootHost({ rootDir, rootHolder, path, signal, start, showsOthers
   const absolute = (name: string): string => resolve(rootDir, name)
   const limits = (what: string): CallLimits => ({ signal, timeoutMs: LIST_MS, what })
   const everywhere = { path: '.', limitBytes: MAX_LIST_BYTES, timeoutMs: LIST_MS }
+  const read = (name: string): Promise<string | undefined> =>
+    callAddon(limits(`read ${name}`), (addon, cancel) => addon.read(grantedRoot(addon, root), name, MAX_SOURCE_BYTES, true, cancel)).then(
+      fileText,
+      () => undefined,
+    )
+  const contentOf = async (name: string): Promise<string | undefined> => {
+    const text = await read(name)
+    return text === undefined ? undefined : createHash('sha256').update(text).digest('base64')
+  }
   return {
     rootDir,
     path,
     start,
     showsOthers,
     absolute,
+    // At the path of a fork, this process sees the directory of which it is one.
+    stateOf: isForkAsRoot(rootHolder) ? contentOf : undefined,
     list: async (extensions) => {
       const names = extensions.map((extension) => extension.slice(1))
       const pattern = names.length === 1 ? `*.${names[0]}` : `*.{${names.join(',')}}`
@@ -56,12 +68,7 @@ export function rootHost({ rootDir, rootHolder, path, signal, start, showsOthers
       )
       return text.split('\n').flatMap((line) => (line === '' || PACKAGES.test(line) ? [] : absolute(line)))
     },
-    read: async (name) => {
-      const read = callAddon(limits(`read ${name}`), (addon, cancel) =>
-        addon.read(grantedRoot(addon, root), name, MAX_SOURCE_BYTES, true, cancel),
-      )
-      return read.then(fileText, () => undefined)
-    },
+    read,
     grep: async (pattern, extensions) => {
       const { text } = await callAddon(limits('search imports'), (addon, cancel) =>
         addon.grep(grantedRoot(addon, root), { ...everywhere, pattern }, undefined, cancel),

@@ -264,8 +264,6 @@ export function createTools(options: CreateToolsOptions = {}): StreamingToolwrig
       const why = streamOutput ? 'cannot be had together with streamOutput' : 'needs processes: true, which reads and stops what goes on'
       throw invalid(`onTimeout: 'background' ${why}.`)
     }
-    if (languageServers !== undefined && typeof rootDir === 'object')
-      throw invalid('languageServers cannot be had in a fork: they look at the files of its base.')
     return describeTools(
       settingsNow(bound),
       { lineNumbers, documents, processes: hasProcesses, grants: onGrant !== undefined },

@@ -86,6 +86,16 @@ describe.skipIf(process.platform !== 'linux')('createTools({ languageServers })'
         expect(await write('a.ts', "import './b.js'\nBAD by a command\nBAD mine\n")).toContain('a.ts:3: error S1: bad: BAD mine')
       })
 
+      test('nor what a command has changed of the file itself', async () => {
+        const { put, write, call } = scene(kind)
+        put('a.ts', 'fine\n')
+        await write('a.ts', 'fine too\n')
+        await call('bash', { cmd: 'sh', args: ['-c', 'echo BAD by a command >> a.ts'] })
+        await call('read', { path: 'a.ts' })
+        const told = await write('a.ts', 'fine too\nBAD by a command\nBAD mine\n')
+        expect(told).toContain(found('1 file', 'a.ts:3: error S1: bad: BAD mine'))
+      })
+
       test('a file that was deleted has no problems, and one in its place has none of before', async () => {
         const { put, write, call } = scene(kind)
         put('a.ts', 'BAD old\n')
@@ -249,13 +259,40 @@ describe.skipIf(process.platform !== 'linux')('createTools({ languageServers })'
     })
   })
 
-  test.skipIf(process.platform !== 'linux')('a set of a fork has none', async () => {
-    const { root } = makeSandbox()
+  test.skipIf(process.platform !== 'linux')('in a fork, a server sees the fork, under the paths of the directory', async () => {
+    const { root, put, text } = makeSandbox()
     const { root: store } = makeSandbox()
-    const fork = await openFork({ rootDir: root, store }).catch((error: unknown) => error)
-    if (fork instanceof Error) return expect(fork).toMatchObject({ code: 'FORK_UNAVAILABLE' })
-    expect(() => createTools({ rootDir: fork as Fork, languageServers: 'installed' })).toThrow('languageServers cannot be had in a fork')
-    await (fork as Fork).discard()
+    put('a.ts', 'BAD old\n')
+    put('b.ts', "import './a.js' // needs a.ts\n")
+    const opened = await openFork({ rootDir: root, store }).catch((error: unknown) => error)
+    if (opened instanceof Error) return expect(opened).toMatchObject({ code: 'FORK_UNAVAILABLE' })
+    const fork = opened as Fork
+    const other = await openFork({ rootDir: root, store })
+    const servers = { typescript: { command: [process.execPath, script, 'pull', ''], languages: { '.ts': 'typescript' } } }
+    const setOf = (rootDir: Fork) => createTools({ rootDir, languageServers: { servers, waitMs: 20_000 } })
+    const [tools, others] = [setOf(fork), setOf(other)]
+    const write = async (set: typeof tools, path: string, content: string): Promise<string> => {
+      const input = { path, content }
+      const output = await set.write.execute(input, { toolCallId: path })
+      return (set.write.toModelOutput?.({ toolCallId: path, input, output }) as { value: string }).value
+    }
+    try {
+      expect(await write(tools, 'a.ts', 'BAD old\nBAD new\n')).toContain('a.ts:2: error S1: bad: BAD new')
+      expect(text('a.ts')).toBe('BAD old\n')
+      // What a command changes in the fork is no news of the next edit.
+      await tools.bash.execute({ cmd: 'sh', args: ['-c', 'echo BAD by a command >> a.ts'] }, { toolCallId: 'bash' })
+      expect(await tools.read.execute({ path: 'a.ts' }, { toolCallId: 'read' })).toContain('by a command')
+      const more = await write(tools, 'a.ts', 'BAD old\nBAD new\nBAD by a command\nBAD again\n')
+      expect([more.includes('a.ts:4: error S1'), more.includes('a.ts:3: error S1')]).toEqual([true, false])
+      expect(await tools.lsp.execute({ action: 'diagnostics', path: 'a.ts' } as never)).toBe(
+        ['old', 'new', 'by a command', 'again'].map((what, line) => `a.ts:${line + 1}: error S1: bad: BAD ${what}`).join('\n'),
+      )
+      expect(await write(others, 'a.ts', 'fine\n')).toContain('(No new problems')
+    } finally {
+      await Promise.all([tools, others].map((set) => set[Symbol.asyncDispose]()))
+      await fork.discard()
+      await other.discard()
+    }
   })
 
   test('options that cannot be meant are refused', () => {

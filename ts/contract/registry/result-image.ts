@@ -2,14 +2,7 @@
 import { recordOf } from './json-schema.js'
 import type { JsonSchema } from './contract-tool.js'
 import { aText } from './output-schema.js'
-
-/** An image in the data of a result. */
-export interface DataImage {
-  /** For instance `image/webp`. */
-  media_type: string
-  /** The bytes in base64. Absent where the image is given beside the data. */
-  data?: string
-}
+import type { DataImage } from './tool-runtime.js'
 
 export const imageSchema: JsonSchema = {
   type: 'object',

@@ -7,7 +7,6 @@ import type {
 } from '../../core/processes/process-report.js'
 import type { CommandConnection, CommandDenial, MaskedSecret } from './envelope.js'
 import type { Limits } from './limits.js'
-import type { DataImage } from './result-image.js'
 
 /** A shell that reads command lines. */
 export type ShellName = 'bash' | 'sh'
@@ -65,6 +64,14 @@ export interface FileText {
   next_offset?: number | undefined
   /** Whether invalid UTF-8 is shown as U+FFFD. */
   lossy?: boolean | undefined
+}
+
+/** An image in the data of a result. */
+export interface DataImage {
+  /** For instance `image/webp`. */
+  media_type: string
+  /** The bytes in base64. Absent where the image is given beside the data. */
+  data?: string
 }
 
 /** A part of what is in a document: of the cells of a notebook, of the text of a PDF document, or an image and what it is. */

@@ -1,6 +1,7 @@
 import type { ContractTool } from '../registry/contract-tool.js'
 import { LimitedOutput } from '../registry/limited-output.js'
-import { type DataImage, imageSchema } from '../registry/result-image.js'
+import { imageSchema } from '../registry/result-image.js'
+import type { DataImage } from '../registry/tool-runtime.js'
 import { aCount, aText, dataSchemaOf } from '../registry/output-schema.js'
 import { parameters, pathParameter } from './parameters.js'
 
