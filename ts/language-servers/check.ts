@@ -111,8 +111,12 @@ class RunningCheck {
       if (after === undefined) this.#known.delete(path)
       else session.saved(path)
     }
+    if (!session.pulls) {
+      // As in what it learns of the text before: it may speak of a text more than once, of its syntax first, and then of its types.
+      await inTurns(this.#changed, async (path) => void (await session.problems(path, this.#signal)))
+      await session.quiet(QUIET_MS, this.#signal)
+    }
     await inTurns(this.#changed, (path) => this.#look(path))
-    if (!session.pulls) await session.quiet(QUIET_MS, this.#signal)
     await inTurns(others, (path) => this.#look(path))
     this.#check.hasNear = true
   }
@@ -158,9 +162,11 @@ class RunningCheck {
   /** Asks for what is not known of files yet. */
   async #learn(paths: readonly string[]): Promise<void> {
     const unknown = paths.filter((path) => !this.#known.has(path))
-    await inTurns(unknown, async (path) => {
-      this.#known.set(path, await this.#session.problems(path, this.#signal))
-    })
+    const session = this.#session
+    await inTurns(unknown, async (path) => void this.#known.set(path, await session.problems(path, this.#signal)))
+    if (session.pulls || unknown.length === 0) return
+    await session.quiet(QUIET_MS, this.#signal)
+    for (const path of unknown) this.#known.set(path, session.publishedOf(path) ?? [])
   }
 
   async #look(path: string): Promise<void> {

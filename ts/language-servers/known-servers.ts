@@ -31,6 +31,7 @@ export interface SearchPlace {
 
 interface KnownRow {
   languages: Readonly<Record<string, string>>
+  initializationOptions?: unknown
   settings?: Readonly<Record<string, unknown>>
   /** The command of the first that is installed. */
   find(place: SearchPlace): readonly string[] | undefined
@@ -58,10 +59,19 @@ const known: Readonly<Record<KnownServer, KnownRow>> = {
     languages: same('python', '.py .pyi'),
     find: (place) => started(place, ['basedpyright-langserver', '--stdio'], ['pyright-langserver', '--stdio'], ['pylsp']),
   },
-  rust: { languages: same('rust', '.rs'), find: (place) => started(place, ['rust-analyzer']) },
+  rust: {
+    languages: same('rust', '.rs'),
+    // A build after each change would say of the whole project what is not known of before the change.
+    initializationOptions: { checkOnSave: false },
+    find: (place) => started(place, ['rust-analyzer']),
+  },
   go: {
     languages: same('go', '.go'),
-    find: (place) => started(place, ['gopls']),
+    // Without a cache that it may write, it says of every text that there is nothing wrong.
+    find: (place) => {
+      const found = started(place, ['gopls'])
+      return found && ['env', 'XDG_CACHE_HOME=/tmp/toolwright-gopls', ...found]
+    },
   },
   c: {
     languages: { ...same('c', '.c'), ...same('cpp', '.h .cc .cpp .cxx .hh .hpp .hxx') },
@@ -80,9 +90,9 @@ export const languagesOf = (name: KnownServer): Readonly<Record<string, string>>
 
 /** A known server where it is installed: in the project, or in the `PATH` of commands. Nothing is downloaded. */
 export function installedServer(name: KnownServer, place: SearchPlace): LanguageServer | undefined {
-  const { languages, settings, find } = known[name]
+  const { languages, initializationOptions, settings, find } = known[name]
   const command = find(place)
-  return command === undefined ? undefined : { name, command, languages, settings }
+  return command === undefined ? undefined : { name, command, languages, initializationOptions, settings }
 }
 
 /** Where a project, or one around it, keeps the programs of its packages. */

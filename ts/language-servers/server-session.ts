@@ -79,7 +79,7 @@ export class ServerSession implements ServerListener {
   async #initialize(): Promise<void> {
     const rootUri = pathToFileURL(this.#rootDir).href
     const answer = await this.#connection
-      .request<{ capabilities?: { diagnosticProvider?: unknown } } | null>(
+      .request<{ capabilities?: { diagnosticProvider?: unknown }; serverInfo?: { name?: unknown } } | null>(
         'initialize',
         {
           // The server is in a namespace of processes of its own, where this process has no number.
@@ -100,6 +100,8 @@ export class ServerSession implements ServerListener {
         throw error
       })
     this.#pulls ||= Boolean(answer?.capabilities?.diagnosticProvider)
+    // It answers before it has read the project, and says when it has.
+    if (answer?.serverInfo?.name === 'rust-analyzer') this.#isQuiescent = false
     this.#connection.notify('initialized', {})
     if (this.server.settings !== undefined) this.#connection.notify('workspace/didChangeConfiguration', { settings: this.server.settings })
   }
@@ -163,8 +165,8 @@ export class ServerSession implements ServerListener {
   async problems(path: string, signal: AbortSignal): Promise<Problem[]> {
     await this.#isIdle(signal)
     const problems = this.#pulls ? await this.#pull(path, signal) : await this.#pushed(path, signal)
-    // It may have begun to read a project meanwhile.
-    if (!this.#isBusy()) return problems
+    // It may have begun to read a project meanwhile, or have said that it is to be asked.
+    if (problems !== undefined && !this.#isBusy()) return problems
     return this.problems(path, signal)
   }
 
@@ -254,6 +256,8 @@ export class ServerSession implements ServerListener {
       case 'client/registerCapability': {
         const methods = ((given['registrations'] ?? []) as { method?: unknown }[]).map((one) => one.method)
         this.#pulls ||= methods.includes('textDocument/diagnostic')
+        // Who waits for what it says by itself asks it now.
+        this.#wake()
         return null
       }
       case 'workspace/workspaceFolders':
@@ -286,14 +290,15 @@ export class ServerSession implements ServerListener {
   }
 
   /** A push says nothing about a document before it comes: a server that pushes nothing has not said that there is nothing. */
-  async #pushed(path: string, signal: AbortSignal): Promise<Problem[]> {
-    for (;;) {
+  async #pushed(path: string, signal: AbortSignal): Promise<Problem[] | undefined> {
+    while (!this.#pulls) {
       const published = this.#published.get(path)
       const version = this.#open.get(path)?.version
       if (published !== undefined && (published.version ?? version) === version) return published.problems
       // eslint-disable-next-line no-await-in-loop -- until it has said so
       await this.#wait(signal)
     }
+    return undefined
   }
 
   #isBusy(): boolean {

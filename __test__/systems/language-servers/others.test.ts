@@ -38,8 +38,8 @@ const projects: readonly Project[] = [
       'src/price.rs': 'pub fn price(count: u32) -> u32 {\n    count * 100\n}\n',
     },
     path: 'src/main.rs',
-    good: 'mod price;\n\nfn main() {\n    let total: u32 = price::price(2);\n    println!("{total}");\n}\n',
-    bad: 'mod price;\n\nfn main() {\n    let total: String = price::price(2);\n    println!("{total}");\n}\n',
+    good: 'mod price;\n\nfn main() {\n    let _total: u32 = price::price(2);\n}\n',
+    bad: 'mod price;\n\nfn main() {\n    let _total: bool = price::price(2);\n}\n',
     told: /^src\/main\.rs:4: error E0308: /mu,
   },
   {

@@ -13,7 +13,22 @@ const eventually = (holds: () => unknown): Promise<unknown> => vi.waitFor(holds,
 
 const script = resolve(import.meta.dirname, 'scripted-server.mjs')
 
-type Kind = 'pull' | 'push' | 'mute' | 'late' | 'garbage' | 'endless' | 'dies' | 'leaks' | 'forks' | 'hangs' | 'listens' | 'reads' | 'noisy'
+type Kind =
+  | 'pull'
+  | 'push'
+  | 'twice'
+  | 'registers'
+  | 'mute'
+  | 'late'
+  | 'garbage'
+  | 'endless'
+  | 'dies'
+  | 'leaks'
+  | 'forks'
+  | 'hangs'
+  | 'listens'
+  | 'reads'
+  | 'noisy'
 
 /** A set whose server for .ts files is the scripted one. */
 function scene(kind: Kind, argument = '', options: Omit<LanguageServerOptions, 'servers'> = {}) {
@@ -104,6 +119,19 @@ describe.skipIf(process.platform !== 'linux')('createTools({ languageServers })'
       })
     })
   }
+
+  test('a server that speaks of a text more than once is heard to its end', async () => {
+    const { put, write } = scene('twice')
+    put('a.ts', 'BAD old\n')
+    expect(await write('a.ts', 'BAD old\nBAD new\n')).toContain(found('1 file', 'a.ts:2: error S1: bad: BAD new'))
+    expect(await write('a.ts', 'BAD old\nfine\n')).toContain(none('1 file'))
+  })
+
+  test('a server that says late that it is to be asked is asked', async () => {
+    const { put, write } = scene('registers')
+    put('a.ts', 'fine\n')
+    expect(await write('a.ts', 'BAD new\n')).toContain(found('1 file', 'a.ts:1: error S1: bad: BAD new'))
+  })
 
   test('only files with a server are checked, and a failed change says nothing of them', async () => {
     const { write, call } = scene('pull')

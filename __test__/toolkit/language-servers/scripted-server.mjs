@@ -1,7 +1,7 @@
 /**
  * A language server for tests. It knows one problem: a line with `BAD`. The first argument says how it behaves.
  *
- * pull, push: well; `mute` pushes nothing; `late` answers after the other arguments' milliseconds; the others are hostile.
+ * pull, push: well; `twice` pushes nothing of a text first, and its problems a little later; `registers` answers when it is asked, and says so late; `mute` pushes nothing; `late` answers after the other arguments' milliseconds; the others are hostile.
  */
 import { spawn } from 'node:child_process'
 import { createServer } from 'node:net'
@@ -76,7 +76,7 @@ function receive({ id, method, params }) {
   if (method === 'initialize') {
     const capabilities = {
       textDocumentSync: 1,
-      ...(kind !== 'push' && kind !== 'mute' && { diagnosticProvider: { interFileDependencies: true } }),
+      ...(!['push', 'twice', 'registers', 'mute'].includes(kind) && { diagnosticProvider: { interFileDependencies: true } }),
     }
     send({ id, result: { capabilities } })
     hostile[kind]?.()
@@ -84,6 +84,16 @@ function receive({ id, method, params }) {
   }
   notifications[method]?.(params)
   if (/did(?:Open|Change)$/u.test(method) && kind === 'push') publish()
+  if (/did(?:Open|Change)$/u.test(method) && kind === 'twice') {
+    const { uri, version } = params.textDocument
+    send({ method: 'textDocument/publishDiagnostics', params: { uri, version, diagnostics: [] } })
+    setTimeout(publish, 40)
+  }
+  // When the first text is open.
+  if (kind === 'registers' && method === 'textDocument/didOpen') {
+    const registrations = [{ id: 'late', method: 'textDocument/diagnostic' }]
+    setTimeout(() => send({ id: 'register', method: 'client/registerCapability', params: { registrations } }), 300)
+  }
   if (id === undefined) return
   if (method !== 'textDocument/diagnostic') return send({ id, result: null })
   const answer = () => send({ id, result: { kind: 'full', items: diagnosticsOf(params.textDocument.uri) } })

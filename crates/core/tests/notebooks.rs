@@ -163,7 +163,7 @@ fn what_cannot_be_put_back_is_refused() {
     let replaced = |old, new| scene.edit(Change::Replacement { old, new, all: false });
     assert_eq!(refusal(replaced("[code] 2", "[code] 7")).code, Code::PatchFailed);
     assert_eq!(refusal(replaced("left out", "gone")).code, Code::PatchFailed);
-    assert_eq!(refusal(replaced("kernelspec", "x")).code, Code::EditConflict);
+    assert_eq!(refusal(replaced("kernelspec", "x")).code, Code::EditNoMatch);
     assert_eq!(refusal(scene.rewrite("other cells", "x")).code, Code::EditConflict);
     assert_eq!(scene.text(), NOTEBOOK);
 }
