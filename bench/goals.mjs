@@ -227,6 +227,28 @@ export const goals = [
     against: 'unmasked',
     must: 2,
   },
+  {
+    id: 'checked-commit',
+    operation: 'what language servers add to an edit until it is on the disk',
+    workload: 'checked-commit',
+    measure: 'added',
+    against: 'plain',
+    must: 1,
+  },
+  {
+    id: 'problems-told',
+    operation: 'until new problems of an edit are told, TypeScript 7, some 400 files',
+    workload: 'problems-told',
+    measure: 'time',
+    target: 200,
+  },
+  { id: 'read-picture', operation: 'read a picture of 1200 × 800', workload: 'read-picture', measure: 'time' },
+  {
+    id: 'read-picture-scaled',
+    operation: 'read a picture of 4000 × 3000, scaled in the sandbox',
+    workload: 'read-picture-scaled',
+    measure: 'time',
+  },
   { id: 'contract-import', operation: 'import of the tool contract', workload: 'contract-import', measure: 'time', must: 40 },
   {
     id: 'thread-call',

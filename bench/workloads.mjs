@@ -4,6 +4,7 @@ import { workloads as commands } from './workloads/commands.mjs'
 import { workloads as contract } from './workloads/contract.mjs'
 import { workloads as edits } from './workloads/edits.mjs'
 import { workloads as files } from './workloads/files.mjs'
+import { workloads as followed } from './workloads/followed.mjs'
 import { workloads as forks } from './workloads/forks.mjs'
 import { workloads as hosts } from './workloads/hosts.mjs'
 import { workloads as imports } from './workloads/imports.mjs'
@@ -42,6 +43,7 @@ export const workloads = [
   ...checkpoints,
   ...forks,
   ...seenFiles,
+  ...followed,
   ...masks,
 ]
 

@@ -93,6 +93,8 @@ impl Scene {
     }
 }
 
+type ChangeOf = fn(&Scene) -> Result<(), Unfinished>;
+
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 fn refusal(result: Result<(), Unfinished>) -> Failure {
@@ -106,7 +108,7 @@ fn refusal(result: Result<(), Unfinished>) -> Failure {
 fn every_change_of_a_cell_leaves_the_rest_as_it_was() {
     const HUNK: &str = "@@\n-price = 42\n+price = 43\n price\n";
     let expected = NOTEBOOK.replace("price = 42", "price = 43");
-    let changes: [(&str, fn(&Scene) -> Result<(), Unfinished>); 5] = [
+    let changes: [(&str, ChangeOf); 5] = [
         ("a patch of files", |scene| {
             scene.patch(&format!("*** Begin Patch\n*** Update File: a.ipynb\n{HUNK}*** End Patch"))
         }),
@@ -134,7 +136,7 @@ fn every_change_of_a_cell_leaves_the_rest_as_it_was() {
 #[test]
 fn cells_never_take_the_place_of_a_notebook() {
     const CELLS: &str = "# %% [code] 1\nx\n";
-    let added: String = CELLS.lines().map(|line| format!("+{line}\n")).collect();
+    let added = "+# %% [code] 1\n+x\n";
     let scene = Scene::new();
     let root = &scene.root;
     let changes = [
