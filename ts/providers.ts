@@ -3,6 +3,7 @@ export type { AnthropicBashFunction, AnthropicBashInput, AnthropicBashOutput } f
 export type { MemoryCommand, MemoryFunction } from './providers/anthropic/memory.js'
 export type { TextEditorFunction, TextEditorInput, TextEditorOutput } from './providers/anthropic/text-editor.js'
 export type { CodexTools, ExecCommandInput, WriteStdinInput } from './providers/codex/exec-command.js'
+export type { ViewImageInput } from './providers/codex/view-image.js'
 export type { AgentsEditor, AgentsShell } from './providers/agents.js'
 export { checkProviderTools } from './providers/check-tools.js'
 export { type ProviderExecutors, providerExecutors } from './providers/executors.js'

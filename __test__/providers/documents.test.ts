@@ -16,6 +16,29 @@ function editor(options: ProviderExecutorsOptions = {}) {
   return { ...box, call, executors }
 }
 
+describe.skipIf(process.platform !== 'linux')("Codex's view_image", () => {
+  test('is there with documents and a limit for images, and shows images alone', async () => {
+    const { put, executors } = editor({ limits: { image: 500_000 } })
+    put('a.png', png(20, 10))
+    put('wide.png', png(9_000, 90))
+    put('a.txt', 'text\n')
+    put('text.png', 'text\n')
+    const { view_image: view } = executors.codex
+    const call = async (path: string) => {
+      const output = await view?.execute({ path }, { toolCallId: path, messages: [] })
+      return view?.toModelOutput?.({ toolCallId: path, input: { path }, output: String(output) }) as unknown
+    }
+    expect(await call('a.png')).toMatchObject({ type: 'content', value: [{ type: 'text' }, { mediaType: 'image/png' }] })
+    expect(JSON.stringify(await call('wide.png'))).toContain('scaled to 1568 × 16')
+    for (const path of ['a.txt', 'text.png']) {
+      // eslint-disable-next-line no-await-in-loop -- one after the other
+      await expect(call(path)).rejects.toThrow(`No image of a kind that can be viewed: \`${path}\` [TOOL_FILE_BINARY]`)
+    }
+    await expect(call('none.png')).rejects.toThrow('TOOL_FILE_NOT_FOUND')
+    expect(Object.keys(editor().executors.codex)).toEqual(['exec_command', 'write_stdin'])
+  })
+})
+
 describe("documents in Anthropic's editor", () => {
   test('a notebook is viewed as cells, and str_replace and insert change cells alone', async () => {
     const { put, text, call } = editor()

@@ -58,7 +58,7 @@ async function formatFile(path: string, host: FormatHost): Promise<string | unde
     if (text === undefined) {
       // A deleted file has no text.
       if (!(await host.files.has(path))) return undefined
-      throw new NotFormatted('its text is too long, or is no UTF-8')
+      throw new NotFormatted('its text cannot be read, is too long, or is no UTF-8')
     }
     const formatted = await run(formatter, text, host)
     if (formatted === text) return undefined

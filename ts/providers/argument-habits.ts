@@ -8,6 +8,7 @@ const words: ToolWords = {
   habits: {
     bash: all('cmd script code input commands', 'command'),
     exec_command: { ...all('command commands script code', 'cmd'), ...all('cwd directory working_directory', 'workdir') },
+    view_image: all('file file_path filename image', 'path'),
     write_stdin: { ...all('id session sessionId process_id', 'session_id'), ...all('input text data stdin', 'chars') },
   },
 }

@@ -13,6 +13,7 @@ import { commandLine } from '../command/limits.js'
 import { knownNames, refuseWithout } from '../argument-habits.js'
 import type { ProviderSettings } from '../settings.js'
 import { cutOutput, outputBytes, sectionsOf } from './exec-output.js'
+import { createViewImage, type ViewImageInput } from './view-image.js'
 
 /** Input of `exec_command`. */
 export interface ExecCommandInput {
@@ -46,10 +47,12 @@ export interface WriteStdinInput {
   max_output_tokens?: number | undefined
 }
 
-/** The two tools, under the names that Codex models know. */
+/** The tools, under the names that Codex models know. */
 export type CodexTools = {
   exec_command: CallableTool<ExecCommandInput, string>
   write_stdin: CallableTool<WriteStdinInput, string>
+  /** With `documents` and `limits.image` alone. */
+  view_image?: CallableTool<ViewImageInput, string>
 }
 
 const tokens = z.number().optional().describe('Output token budget. Defaults to 10000 tokens')
@@ -82,8 +85,10 @@ const outputSchema = z.string().describe('How the command is, and its output')
 /** The most bytes of one report as JSON. The answer is then cut to its tokens. */
 const MAX_REPORT_JSON = 64_000_000
 
-/** Makes the two tools. Their sessions are their own. */
-export function createCodexTools({ bound }: ProviderSettings): { tools: CodexTools; close: () => Promise<void> } {
+/** Makes the tools. Their sessions are their own. */
+export function createCodexTools(settings: ProviderSettings): { tools: CodexTools; close: () => Promise<void> } {
+  const { bound, documents } = settings
+  const viewing = documents && (bound.limits?.image ?? 0) > 0 ? { view_image: createViewImage(settings) } : {}
   const table = new ProcessTable({ maxRunning: MAX_PROCESSES, maxReportBytes: MAX_REPORT_JSON })
   const shared = { outputSchema, sideEffect: true, kind: 'bash' } as const
   const exec_command = defineBuiltIn(
@@ -106,7 +111,7 @@ export function createCodexTools({ bound }: ProviderSettings): { tools: CodexToo
     },
     bound,
   )
-  return { tools: { exec_command, write_stdin }, close: () => table.close() }
+  return { tools: { exec_command, write_stdin, ...viewing }, close: () => table.close() }
 }
 
 async function execCommand(
