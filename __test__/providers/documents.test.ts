@@ -10,7 +10,7 @@ function editor(options: ProviderExecutorsOptions = {}) {
   onTestFinished(() => executors.close())
   const { textEditor, textEditorOutput } = executors.anthropic
   const call = async (input: TextEditorInput) => {
-    const output = await textEditor(input, { toolCallId: 'call', messages: [] })
+    const output = await textEditor(input, { toolCallId: 'call' })
     return { output, shown: textEditorOutput({ toolCallId: 'call', input, output }) as { type: string; value: unknown } }
   }
   return { ...box, call, executors }
@@ -25,7 +25,7 @@ describe.skipIf(process.platform !== 'linux')("Codex's view_image", () => {
     put('text.png', 'text\n')
     const { view_image: view } = executors.codex
     const call = async (path: string) => {
-      const output = await view?.execute({ path }, { toolCallId: path, messages: [] })
+      const output = await view?.execute({ path }, { toolCallId: path })
       return view?.toModelOutput?.({ toolCallId: path, input: { path }, output: String(output) }) as unknown
     }
     expect(await call('a.png')).toMatchObject({ type: 'content', value: [{ type: 'text' }, { mediaType: 'image/png' }] })

@@ -177,7 +177,7 @@ describe.skipIf(process.platform !== 'linux')('files that real programs have mad
         },
         async () => {
           const view = { command: 'view', path: name } as const
-          const output = await executors.anthropic.textEditor(view, { toolCallId: name, messages: [] })
+          const output = await executors.anthropic.textEditor(view, { toolCallId: name })
           return imageIn(executors.anthropic.textEditorOutput({ toolCallId: name, input: view, output }) as unknown as Shown)
         },
         async () => {

@@ -153,7 +153,9 @@ function expectTranscript({ parts, fixture }: Run): void {
       key,
     ).toEqual(['in_progress', expect.stringMatching(/completed|failed/u)])
     for (const { update } of updates)
-      expect(update.content.every((part) => part.type !== 'content' || part.content.text.length > 0)).toBe(true)
+      expect(update.content.every((part) => part.type !== 'content' || part.content.type !== 'text' || part.content.text.length > 0)).toBe(
+        true,
+      )
   }
 }
 
