@@ -58,6 +58,16 @@ describe('notebooks', () => {
     expect(text('a.ipynb')).toBe(notebook())
   })
 
+  test('apply_patch changes cells too, and names them to a model that patches the JSON', async () => {
+    const { put, text, tools } = scene({ extraTools: ['apply_patch'] })
+    const { apply_patch: patch } = tools as unknown as { apply_patch: { execute(input: object): Promise<string> } }
+    put('a.ipynb', notebook())
+    const of = (hunk: string) => patch.execute({ patch: `*** Begin Patch\n*** Update File: a.ipynb\n@@\n${hunk}*** End Patch` })
+    expect(await of('-price = 42\n+price = 43\n')).toContain('M a.ipynb')
+    expect(text('a.ipynb')).toBe(notebook().replace('price = 42\\n', 'price = 43\\n'))
+    await expect(of('-    "price = 43\\n",\n+    "price = 44\\n",\n')).rejects.toThrow('The patch is of the JSON of the notebook')
+  })
+
   test('pages of what has none are told to be left out', async () => {
     const { put, read } = scene()
     put('a.ipynb', notebook())

@@ -89,7 +89,7 @@ export interface FileWritten {
   created: boolean
   /** What it has kept of the form of the file before: its byte order mark, its line endings. Absent if there is nothing. */
   kept?: string[] | undefined
-  /** What the model should know of the file before: what was replaced unread. Absent if there is nothing. */
+  /** What the model should know: what was replaced unread, and the lines that a formatter has changed. Absent if there is nothing. */
   notes?: string[] | undefined
 }
 

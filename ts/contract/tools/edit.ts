@@ -15,7 +15,7 @@ export interface EditArguments {
 export interface EditData {
   path: string
   replacements: number
-  /** What others have changed near it since the model read the file. */
+  /** What others have changed near it since the model read the file, and the lines that a formatter has changed. */
   notes?: string[] | undefined
 }
 

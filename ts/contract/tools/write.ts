@@ -15,7 +15,7 @@ export interface WriteData {
   created: boolean
   /** What it has kept of the form of the file before. */
   kept?: string[] | undefined
-  /** What was in the file before that the model had not read. */
+  /** What was in the file before that the model had not read, and the lines that a formatter has changed. */
   notes?: string[] | undefined
 }
 

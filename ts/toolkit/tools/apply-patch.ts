@@ -7,6 +7,7 @@ import { type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
 import { filesChangedBy } from '../../language-servers/root-host.js'
 import { callPlan, type CallSettings, directCall } from './call-plan.js'
+import { namingCells } from './cell-patches.js'
 import { changeAndFollow, hasFollowers } from './followed-change.js'
 import { guideModel } from './model-errors.js'
 import type { Toolkit } from './model-output.js'
@@ -41,7 +42,9 @@ export function createApplyPatchTool(bound: BoundToolOptions, description: strin
         const followers = toolkit ?? { formats: false }
         const paths = hasFollowers(followers) ? await filesChangedBy(input.patch) : []
         const { result, note } = await changeAndFollow(followers, bound, paths, call, () =>
-          patchFiles(input.patch, call).catch(guideModel('apply_patch', call)),
+          patchFiles(input.patch, call)
+            .catch(guideModel('apply_patch', call))
+            .catch(namingCells(toolkit?.documents === true, input.patch)),
         )
         return note === undefined ? result.summary : `${result.summary.trimEnd()}\n${note}`
       },

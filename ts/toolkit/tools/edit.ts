@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { ToolError, withHint } from '../../core/errors.js'
 import { grantedRoot } from '../../core/grants.js'
 import { callLimited } from '../../core/native.js'
 import { recordedChange } from '../../journal/calls/recorded-values.js'
@@ -7,7 +6,7 @@ import { type CallableTool, defineBuiltIn } from '../define-tool.js'
 import type { BoundToolOptions } from '../settings.js'
 import { callPlan, type CallSettings, changeOf, directCall } from './call-plan.js'
 import { changeAndFollow } from './followed-change.js'
-import { kindOfName } from '../../documents/kinds.js'
+import { namingCells } from './cell-patches.js'
 import { guideModel } from './model-errors.js'
 import { joinedNotes, textWithNotes, type Toolkit } from './model-output.js'
 
@@ -42,11 +41,8 @@ export function createEditTool(bound: BoundToolOptions, description: string, too
         else {
           const noted = { toolCallId: call.toolCallId, tool: 'edit', subject: input.path } as const
           toolkit.notes.set(noted, {})
-          const cells = toolkit.documents && kindOfName(String(input.path)) === 'notebook'
           const { result, note } = await changeAndFollow(toolkit, bound, [input.path], call, () =>
-            editFile(input, call, true)
-              .catch(guideModel('edit', call))
-              .catch(cells ? ofCells(input.patch) : passed),
+            editFile(input, call, true).catch(guideModel('edit', call)).catch(namingCells(toolkit.documents, input.patch)),
           )
           toolkit.notes.set(noted, { text: joinedNotes(result, note) })
         }
@@ -73,21 +69,6 @@ export async function editFileTool(path: string, patch: string): Promise<'ok'> {
   await editFile({ path, patch }, directCall('write'))
   return 'ok'
 }
-
-function passed(error: unknown): never {
-  throw error
-}
-
-/** A line of the JSON of a notebook, in a patch. */
-const jsonLine = /^[-+ ]\s*(?:"(?:cell_type|source|metadata|outputs|cells|execution_count)":|"(?:[^"\\]|\\.)*\\n",?$)/mu
-
-/** Of a patch of the JSON of a notebook, which fits no cells. */
-const ofCells =
-  (patch: string) =>
-  (error: unknown): never => {
-    if (!ToolError.isInstance(error) || error.code !== 'TOOL_PATCH_FAILED' || !jsonLine.test(patch)) throw error
-    throw withHint(error, 'The patch is of the JSON of the notebook: make it of the cells, in the form in which read shows them.')
-  }
 
 /** Applies the patch; `byContent`: a hunk with a wrong header goes where it fits. Returns a note for the model on hunks with wrong headers, and on changes of others. */
 async function editFile({ path, patch }: EditInput, call: CallSettings, byContent = false): Promise<string | undefined> {
