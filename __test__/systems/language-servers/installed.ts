@@ -14,9 +14,3 @@ export function isRunnable(name: string, ...args: string[]): boolean {
   })
   return isThere && (args.length === 0 || spawnSync(name, args, { stdio: 'ignore', timeout: 60_000 }).status === 0)
 }
-
-/** What a program prints; empty where it fails. */
-export function printed(name: string, ...args: string[]): string {
-  const { status, stdout } = spawnSync(name, args, { encoding: 'utf8', timeout: 60_000 })
-  return status === 0 ? stdout.trim() : ''
-}
