@@ -2,6 +2,7 @@ import { workloads as channels } from './workloads/channels.mjs'
 import { workloads as checkpoints } from './workloads/checkpoints.mjs'
 import { workloads as commands } from './workloads/commands.mjs'
 import { workloads as contract } from './workloads/contract.mjs'
+import { workloads as credentials } from './workloads/credentials.mjs'
 import { workloads as edits } from './workloads/edits.mjs'
 import { workloads as files } from './workloads/files.mjs'
 import { workloads as followed } from './workloads/followed.mjs'
@@ -36,6 +37,7 @@ export const workloads = [
   ...commands,
   ...processes,
   ...hosts,
+  ...credentials,
   ...journals,
   ...imports,
   ...contract,

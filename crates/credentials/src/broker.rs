@@ -13,7 +13,7 @@ use crate::authority::Authority;
 use crate::credential::{self, Credential, Options};
 use crate::error::CredentialError;
 use crate::hosts::CredentialHost;
-use crate::restore::Restorer;
+use crate::restore::Searches;
 use crate::runtime;
 use crate::secret::Secret;
 use crate::swap::Written;
@@ -25,6 +25,8 @@ use crate::values::{ValueAnswer, Values};
 const MAX_CONNECTIONS: usize = 256;
 /// How many values are kept out of what hosts answer. Each credential has one at a time.
 const MAX_KNOWN: usize = 256;
+/// How many searches are kept for the next answer. Each has a table of 64 KiB.
+const MAX_SEARCHES: usize = 8;
 /// How long the host program may take to give a value.
 const MAX_ASKING: Duration = Duration::from_secs(120);
 
@@ -49,6 +51,8 @@ pub struct Broker {
     values: Vec<tokio::sync::Mutex<Option<Secret>>>,
     /// All that were ever known.
     known: Mutex<Vec<Known>>,
+    /// What answers were searched for lately, by what was written.
+    searches: Mutex<Vec<(Vec<Written>, Arc<Searches>)>>,
     slots: Arc<Semaphore>,
 }
 
@@ -83,6 +87,7 @@ impl Broker {
             source,
             values,
             known: Mutex::default(),
+            searches: Mutex::default(),
             slots: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
         };
         for (index, credential) in broker.credentials.iter().enumerate() {
@@ -186,6 +191,8 @@ impl Broker {
 
     fn know(&self, index: usize, value: &Secret) {
         let credential = &self.credentials[index];
+        // In the order in which they are read.
+        let mut searches = self.searches.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.iter().any(|one| one.value == *value) {
             return;
@@ -196,6 +203,7 @@ impl Broker {
         }
         let (variable, placeholder) = (credential.variable.clone(), credential.placeholder.clone());
         known.push(Known { variable, placeholder, value: value.clone() });
+        searches.clear();
     }
 
     /// The host has refused a value: the next use asks for another one, if the host program gives values.
@@ -205,10 +213,20 @@ impl Broker {
         }
     }
 
-    /// Knows all values until now, and what was written of them.
-    pub(crate) fn restorer(&self, written: &[Written]) -> Restorer {
+    /// All values until now, and what was written of them.
+    pub(crate) fn searches(&self, written: Vec<Written>) -> Arc<Searches> {
+        let mut searches = self.searches.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, made)) = searches.iter().find(|(other, _)| *other == written) {
+            return Arc::clone(made);
+        }
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = known.iter().map(|one| (one.value.expose(), &*one.placeholder));
-        Restorer::new(written.iter().map(|(sent, own)| (&***sent, &**own)).chain(known))
+        let pairs = known.iter().map(|one| (one.value.expose(), &*one.placeholder));
+        let own = written.iter().map(|(sent, own)| (&***sent, &**own));
+        let made = Arc::new(Searches::new(own.chain(pairs)));
+        if searches.len() >= MAX_SEARCHES {
+            searches.remove(0);
+        }
+        searches.push((written, Arc::clone(&made)));
+        made
     }
 }

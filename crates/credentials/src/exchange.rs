@@ -18,7 +18,7 @@ use crate::broker::Broker;
 use crate::connection::{self, Connection};
 use crate::credential::Place;
 use crate::request::{self, Unclear};
-use crate::restore::Restorer;
+use crate::restore::{Restorer, Searches};
 use crate::swap::{Found, Written};
 use crate::transform::Transform;
 use crate::uses::{Meter, Noted, Why};
@@ -94,8 +94,8 @@ pub(crate) async fn answer(
         let other = hyper::upgrade::on(&mut response);
         tokio::spawn(connection::pipe(upgrade, other));
     }
-    let restorer = connection.broker.restorer(&swapped.written);
-    Ok(restored(response, restorer, meter, is_upgraded))
+    let searches = connection.broker.searches(swapped.written);
+    Ok(restored(response, searches, meter, is_upgraded))
 }
 
 /// Checks a request, and gives it its credentials.
@@ -178,7 +178,7 @@ async fn swap(
 /// An answer of the host, without what it repeats of values.
 fn restored(
     response: Response<Incoming>,
-    restorer: Restorer,
+    searches: Arc<Searches>,
     meter: Arc<Meter>,
     is_upgraded: bool,
 ) -> Reply {
@@ -186,18 +186,19 @@ fn restored(
     request::strip_connection(&mut parts.headers, is_upgraded);
     // Names are in small letters here.
     let named: Vec<HeaderName> =
-        parts.headers.keys().filter(|name| restorer.is_in_name(name.as_str())).cloned().collect();
+        parts.headers.keys().filter(|name| searches.is_in_name(name.as_str())).cloned().collect();
     for name in named {
         parts.headers.remove(name);
     }
     for value in parts.headers.values_mut() {
-        if let Some(clean) = restorer.whole(value.as_bytes()) {
+        if let Some(clean) = searches.whole(value.as_bytes()) {
             *value = HeaderValue::from_bytes(&clean)
                 .unwrap_or_else(|_| HeaderValue::from_static("removed"));
         }
     }
     // A reason may be anything.
     parts.extensions.remove::<hyper::ext::ReasonPhrase>();
+    let restorer = Restorer::new(searches);
     if !restorer.keeps_length() && !body.is_end_stream() {
         parts.headers.remove(CONTENT_LENGTH);
     }

@@ -9,7 +9,6 @@ use hyper::server::conn::http1 as from_command;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
-use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
@@ -18,6 +17,7 @@ use crate::body::Passed;
 use crate::broker::Broker;
 use crate::connection::{Connection, Problem};
 use crate::error::CredentialError;
+use crate::streams::{Content, Socket, socket};
 use crate::uses::Uses;
 use crate::{exchange, runtime};
 
@@ -59,7 +59,7 @@ async fn carry(broker: Arc<Broker>, ends: Ends) {
     let Ends { host, port, client, target, uses } = ends;
     let accepted = async {
         let config = broker.server(&host)?;
-        let accept = TlsAcceptor::from(config).accept(stream(client)?);
+        let accept = TlsAcceptor::from(config).accept(socket(client)?);
         timeout(MAX_OPENING, accept).await.ok()?.ok()
     };
     let (accepted, connected) = tokio::join!(accepted, connect(&broker, &host, target));
@@ -69,7 +69,7 @@ async fn carry(broker: Arc<Broker>, ends: Ends) {
         Ok(stream) => {
             let mut builder = to_host::Builder::new();
             builder.preserve_header_case(true).max_buf_size(MAX_HEAD);
-            match builder.handshake::<_, Passed>(TokioIo::new(stream)).await {
+            match builder.handshake::<_, Passed>(TokioIo::new(Content::new(stream))).await {
                 Err(error) => (Err(Problem::Unreachable(error.to_string())), None),
                 Ok((sender, connection)) => {
                     (Ok(sender), Some(tokio::spawn(connection.with_upgrades())))
@@ -83,7 +83,7 @@ async fn carry(broker: Arc<Broker>, ends: Ends) {
 }
 
 async fn serve(
-    client: server::TlsStream<TcpStream>,
+    client: server::TlsStream<Socket>,
     connection: Arc<Connection>,
     host_ended: Option<tokio::task::JoinHandle<Result<(), hyper::Error>>>,
 ) {
@@ -91,7 +91,8 @@ async fn serve(
     let mut builder = from_command::Builder::new();
     builder.preserve_header_case(true).auto_date_header(false).half_close(true);
     builder.max_buf_size(MAX_HEAD);
-    let served = builder.serve_connection(TokioIo::new(client), service).with_upgrades();
+    let served =
+        builder.serve_connection(TokioIo::new(Content::new(client)), service).with_upgrades();
     let mut served = pin!(served);
     let Some(host_ended) = host_ended else {
         let _ = served.await;
@@ -111,12 +112,12 @@ async fn connect(
     broker: &Broker,
     host: &str,
     target: std::net::TcpStream,
-) -> Result<client::TlsStream<TcpStream>, Problem> {
+) -> Result<client::TlsStream<Socket>, Problem> {
     let unreachable = |error: std::io::Error| Problem::Unreachable(error.to_string());
     let config = broker.client().await.map_err(|error| Problem::NotVerified(error.to_string()))?;
     let name = ServerName::try_from(host.to_owned())
         .map_err(|error| Problem::NotVerified(error.to_string()))?;
-    let target = stream(target).ok_or_else(|| Problem::Unreachable("the socket is gone".into()))?;
+    let target = socket(target).ok_or_else(|| Problem::Unreachable("the socket is gone".into()))?;
     let connect = TlsConnector::from(config).connect(name, target);
     let late = |_| Problem::Unreachable("it did not begin TLS in time".to_owned());
     timeout(MAX_OPENING, connect).await.map_err(late)?.map_err(|error| {
@@ -128,9 +129,4 @@ async fn connect(
             _ => unreachable(error),
         }
     })
-}
-
-fn stream(socket: std::net::TcpStream) -> Option<TcpStream> {
-    socket.set_nonblocking(true).ok()?;
-    TcpStream::from_std(socket).ok()
 }

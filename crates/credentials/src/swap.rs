@@ -3,8 +3,8 @@
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use zeroize::Zeroizing;
 
+use crate::basic::{basic, read_basic};
 use crate::credential::{Credential, Place};
-use crate::restore::{basic, read_basic};
 use crate::secret::Secret;
 
 /// The placeholder of a credential in a request.

@@ -2,11 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use proptest::prelude::*;
-use toolwright_credentials::Restorer;
+use toolwright_credentials::{Restorer, Searches};
 
 fn through(restorer: &mut Restorer, pieces: &[&[u8]]) -> Vec<u8> {
     let mut out = Vec::new();
@@ -20,8 +22,12 @@ fn through(restorer: &mut Restorer, pieces: &[&[u8]]) -> Vec<u8> {
 const VALUE: &str = "ghp_CANARY0123456789abcdefABCDEF01234567";
 const PLACEHOLDER: &str = "ghp_placeholder0000000000000000000000000";
 
+fn restorer_of(value: &str, placeholder: &str) -> Restorer {
+    Restorer::new(Arc::new(Searches::new([(value, placeholder)])))
+}
+
 fn restorer() -> Restorer {
-    Restorer::new([(VALUE, PLACEHOLDER)])
+    restorer_of(VALUE, PLACEHOLDER)
 }
 
 #[test]
@@ -48,7 +54,7 @@ fn no_form_of_a_value_gets_through() {
             for after in 0..4 {
                 let text = format!("{}{value}{}", "u".repeat(before), "w".repeat(after));
                 for coded in [STANDARD.encode(&text), URL_SAFE_NO_PAD.encode(&text)] {
-                    let mut restorer = Restorer::new([(value, &*placeholder)]);
+                    let mut restorer = restorer_of(value, &placeholder);
                     let pieces: Vec<&[u8]> = coded.as_bytes().chunks(5).collect();
                     let out = String::from_utf8(through(&mut restorer, &pieces)).unwrap();
                     assert_eq!(out.len(), coded.len());
@@ -60,7 +66,7 @@ fn no_form_of_a_value_gets_through() {
             }
         }
     }
-    let mut restorer = Restorer::new([(odd, "placeholder-00000000")]);
+    let mut restorer = restorer_of(odd, "placeholder-00000000");
     for form in ["a%2Fb%2Bc%3Dd~CANARY%2F0123%3Fx", "a\\/b+c=d~CANARY\\/0123?x"] {
         let out = String::from_utf8(through(&mut restorer, &[form.as_bytes()])).unwrap();
         assert_eq!(out, "placeholder-00000000");

@@ -40,6 +40,7 @@ mod searches;
 mod secret;
 
 pub use counts::Counts;
+pub use literals::{Literals, Place};
 pub use mask::Mask;
 pub use masker::Masker;
 pub use ordinary::{MIN_LENGTH, is_ordinary};

@@ -1,18 +1,23 @@
-//! Many texts searched at once, by the pairs of bytes that they begin with.
+//! Many texts searched at once, by their pairs of bytes.
 //!
 //! The search looks at the last pair of a window as long as the shortest text. Most pairs stand in none of them, and then
 //! the window moves on by nearly its length. So more texts make it hardly slower.
 
+use std::fmt;
+
 /// A place of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) start: usize,
-    pub(crate) end: usize,
+pub struct Place {
+    /// Where it begins.
+    pub start: usize,
+    /// Where it has ended.
+    pub end: usize,
     /// Whose text it is.
-    pub(crate) owner: usize,
+    pub owner: usize,
 }
 
-pub(crate) struct Literals {
+/// Texts that are searched at once, each with its owner.
+pub struct Literals {
     /// Sorted, each with its owner.
     texts: Vec<(Vec<u8>, usize)>,
     /// The length of the window.
@@ -30,7 +35,8 @@ const PAIRS: usize = 1 << 16;
 
 impl Literals {
     /// `None` where there are no texts. None is shorter than two bytes.
-    pub(crate) fn new(mut texts: Vec<(Vec<u8>, usize)>) -> Option<Self> {
+    #[must_use]
+    pub fn new(mut texts: Vec<(Vec<u8>, usize)>) -> Option<Self> {
         texts.retain(|(text, _)| text.len() > 1);
         texts.sort();
         // The first owner of a text names it.
@@ -55,7 +61,8 @@ impl Literals {
     }
 
     /// The first place at `from` or behind it; of several at one place the longest.
-    pub(crate) fn find(&self, bytes: &[u8], from: usize) -> Option<Place> {
+    #[must_use]
+    pub fn find(&self, bytes: &[u8], from: usize) -> Option<Place> {
         let mut end = from + self.window;
         while end <= bytes.len() {
             let last = pair(&bytes[end - 2..end]);
@@ -84,8 +91,9 @@ impl Literals {
             .map(|(text, owner)| Place { start, end: start + text.len(), owner: *owner })
     }
 
-    /// Where a text may have begun that goes on behind the end.
-    pub(crate) fn unfinished(&self, bytes: &[u8]) -> usize {
+    /// Where a text may have begun that goes on behind the end. The length, if none has.
+    #[must_use]
+    pub fn unfinished(&self, bytes: &[u8]) -> usize {
         let first = bytes.len().saturating_sub(self.longest - 1);
         (first..bytes.len())
             .find(|&at| self.begins[usize::from(bytes[at])] && self.is_beginning(&bytes[at..]))
@@ -96,6 +104,13 @@ impl Literals {
     fn is_beginning(&self, part: &[u8]) -> bool {
         let next = self.texts.partition_point(|(text, _)| text.as_slice() <= part);
         self.texts.get(next).is_some_and(|(text, _)| text.starts_with(part))
+    }
+}
+
+impl fmt::Debug for Literals {
+    /// Without the texts.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Literals").field("count", &self.texts.len()).finish_non_exhaustive()
     }
 }
 

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createTools } from 'toolwright'
+
+/** As the AI SDK calls a tool. */
+const CALL = { toolCallId: 'call', messages: [] }
+const NAME = 'bench.test'
+const BYTES = 256 << 20
+const VALUE = 'ghp_x7Gk29QmZp41a8Kd93jfKq02x7Gk29QmZp41'
+
+/** Begins one connection, which trusts what the sandbox does, or this file. */
+const CONNECT = `import os, socket, ssl, statistics, sys, time
+host, port, authority = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+context = ssl.create_default_context(cafile=authority or None)
+s = context.wrap_socket(socket.create_connection((host, port)), server_hostname='${NAME}')
+s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+def ask(path):
+  s.sendall(('GET %s HTTP/1.1\\r\\nHost: ${NAME}:%d\\r\\nAuthorization: Bearer %s\\r\\n\\r\\n' % (path, port, os.environ.get('TOKEN', 'none'))).encode())
+`
+
+/** Makes 400 requests on a connection, and prints the median in milliseconds. */
+const REQUESTS = `${CONNECT}
+times = []
+for _ in range(400):
+  begin = time.perf_counter(); ask('/'); head = b''
+  while not head.endswith(b'\\r\\n\\r\\n'): head += s.recv(65536)
+  times.append(time.perf_counter() - begin)
+assert head.startswith(b'HTTP/1.1 200 '), head
+print(statistics.median(times[100:]) * 1000)`
+
+/** Reads a body, and prints the milliseconds and the bytes. */
+const BODY = `${CONNECT}
+begin = time.perf_counter(); ask('/?bytes=${BYTES}'); head = b''
+while b'\\r\\n\\r\\n' not in head: head += s.recv(65536)
+view, count = bytearray(1 << 18), len(head.split(b'\\r\\n\\r\\n', 1)[1])
+while count < ${BYTES}: count += s.recv_into(view)
+print((time.perf_counter() - begin) * 1000, count)`
+
+async function serve() {
+  const server = fork(fileURLToPath(new URL('../tls-server.mjs', import.meta.url)))
+  const [{ port, ca }] = await once(server, 'message')
+  server.unref()
+  server.channel.unref()
+  return { port, ca }
+}
+
+/** The same program at a host with a credential, at one that is reached by its name, and with all of the network. */
+async function hosts({ folder }, program) {
+  const { port, ca } = await serve()
+  const authority = join(folder, 'authority.pem')
+  writeFileSync(authority, ca)
+  const network = { allow: [`${NAME}:${port}`], addresses: { [NAME]: `127.0.0.1:${port}` } }
+  const credentials = [{ variable: 'TOKEN', hosts: [`${NAME}:${port}`], value: VALUE, send: 'bearer' }]
+  const tools = (options) => createTools({ rootDir: folder, ...options })
+  const run = ({ bash }, host, trusted) => async () => {
+    const said = await bash.execute({ cmd: 'python3', args: ['-c', program, host, String(port), trusted] }, CALL)
+    const [ms, bytes] = said.trim().split(' ')
+    if (bytes !== undefined) assert.equal(Number(bytes), BYTES)
+    return Number(ms)
+  }
+  const verify = (ms) => assert.ok(ms > 0, 'nothing was measured')
+  return {
+    ours: { run: run(tools({ sandbox: { network: { ...network, credentials, authorities: [ca] } } }), NAME, ''), verify },
+    named: { run: run(tools({ sandbox: { network } }), NAME, authority), verify },
+    direct: { run: run(tools({ allowNetwork: true }), '127.0.0.1', authority), verify },
+  }
+}
+
+const effort = {
+  quick: { rounds: 5, batch: 1, budgetMs: 6_000, selfTimed: true },
+  full: { rounds: 40, batch: 1, budgetMs: 60_000, selfTimed: true },
+}
+
+export const workloads = [
+  { id: 'credential-request', alone: true, effort, contenders: (stage) => hosts(stage, REQUESTS) },
+  { id: 'credential-body', alone: true, effort, contenders: (stage) => hosts(stage, BODY) },
+]
