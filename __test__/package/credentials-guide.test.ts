@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { isHeld } from '../confinement/asking-host.ts'
 import { codeBlocks } from '../support/code-blocks.ts'
 import { CANARY, CANARY_FORMS, CredentialHost } from '../support/credential-host.ts'
@@ -13,16 +13,14 @@ const page = 'guides/credentials.md'
 const NAMES = ['api.github.com', 'github.com', 'registry.npmjs.org', 'api.acme.example']
 
 describe.skipIf(!isHeld)('the guide to credentials', { timeout: 120_000 }, () => {
-  let host: CredentialHost
-  beforeAll(async () => {
-    host = await CredentialHost.open(NAMES)
+  const host = CredentialHost.ofSuite(NAMES)
+  beforeAll(() => {
     const version = { name: 'private-package', version: '1.2.3', dist: { tarball: 'https://registry.npmjs.org/p.tgz' } }
     host.pages.set(
       '/private-package',
       JSON.stringify({ name: 'private-package', 'dist-tags': { latest: '1.2.3' }, versions: { '1.2.3': version } }),
     )
   })
-  afterAll(() => host.close())
 
   /** Runs a program with names that lead to the host, and a command of its tools at the end. */
   async function tried(program: string, script: string, args: string[] = []) {

@@ -2,17 +2,13 @@
 import type { HarnessV1NetworkSandboxSession } from '@ai-sdk/harness'
 import type { SandboxHosts } from 'toolwright'
 import { createNetworkSandboxSession, type NetworkPolicy, type RequestTransformation } from 'toolwright/sandbox'
-import { beforeAll, afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { isHeld } from '../confinement/asking-host.ts'
 import { CANARY, CANARY_FORMS, CredentialHost } from '../support/credential-host.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
 describe.skipIf(!isHeld)('the network of a harness', { timeout: 120_000 }, () => {
-  let host: CredentialHost
-  beforeAll(async () => {
-    host = await CredentialHost.open()
-  })
-  afterAll(() => host.close())
+  const host = CredentialHost.ofSuite()
 
   function scene(network: Partial<SandboxHosts> = {}) {
     host.visits.length = 0

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { generate } from 'selfsigned'
 import { createTools, type SandboxCredential, type SandboxHosts, type ToolOptions } from 'toolwright'
+import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { scriptsOf } from '../confinement/asking-host.ts'
 import { makeSandbox } from './sandbox.ts'
 
@@ -50,34 +51,48 @@ export async function makeCertificate(names: string[]): Promise<{ ca: string; ke
 export class CredentialHost {
   readonly visits: Visit[] = []
   readonly uploads: string[] = []
-  readonly ca: string
-  readonly cert: string
+  ca = ''
+  cert = ''
   port = 0
   /** Bytes of the bodies that came in. */
   received = 0
   repository: string | undefined
   /** Answers of a test, by path. They are for requests with the value. */
   readonly pages = new Map<string, string | ((request: IncomingMessage, response: ServerResponse) => void)>()
-  readonly #server: ReturnType<typeof createServer>
+  readonly #names: string[]
+  #server: ReturnType<typeof createServer> | undefined
 
-  private constructor({ ca, key, cert }: { ca: string; key: string; cert: string }) {
-    this.ca = ca
-    this.cert = cert
-    this.#server = createServer({ key, cert }, (request, response) => this.#answer(request, response))
-    this.#server.on('upgrade', (request, socket) => this.#upgrade(request, socket))
-    this.#server.on('tlsClientError', () => undefined)
+  private constructor(names: string[]) {
+    this.#names = names
   }
 
-  static async open(names = ['api.cred.test', 'git.cred.test', 'plain.cred.test', '*.below.cred.test']): Promise<CredentialHost> {
-    const host = new CredentialHost(await makeCertificate(names))
-    await new Promise<void>((resolve) => host.#server.listen(0, '127.0.0.1', resolve))
-    host.port = (host.#server.address() as AddressInfo).port
+  /** The host of a suite: it is there for its tests, and has forgotten at each what the last one did. */
+  static ofSuite(names = ['api.cred.test', 'git.cred.test', 'plain.cred.test', '*.below.cred.test']): CredentialHost {
+    const host = new CredentialHost(names)
+    beforeAll(() => host.#open())
+    afterAll(() => host.#close())
+    beforeEach(() => {
+      host.visits.length = 0
+      host.uploads.length = 0
+      host.received = 0
+    })
     return host
   }
 
-  close(): void {
-    this.#server.closeAllConnections()
-    this.#server.close()
+  async #open(): Promise<void> {
+    const { ca, key, cert } = await makeCertificate(this.#names)
+    Object.assign(this, { ca, cert })
+    const server = createServer({ key, cert }, (request, response) => this.#answer(request, response))
+    server.on('upgrade', (request, socket) => this.#upgrade(request, socket))
+    server.on('tlsClientError', () => undefined)
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    this.port = (server.address() as AddressInfo).port
+    this.#server = server
+  }
+
+  #close(): void {
+    this.#server?.closeAllConnections()
+    this.#server?.close()
   }
 
   get last(): Visit {
@@ -209,6 +224,13 @@ export class CredentialHost {
     const accept = createHash('sha1').update(`${headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`)
     socket.on('error', () => undefined)
+    // Whole, and in the middle of a frame cut into two pieces.
+    if (url === '/told') {
+      const text = Buffer.from(`{"token":"${headers.authorization}"}`)
+      const frame = Buffer.concat([Buffer.of(0x81, text.length), text])
+      socket.write(Buffer.concat([frame, frame.subarray(0, 40)]))
+      return void setTimeout(() => socket.write(frame.subarray(40)), 50)
+    }
     socket.pipe(socket)
   }
 }

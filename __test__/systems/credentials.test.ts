@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SandboxCredential } from 'toolwright'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { isHeld } from '../confinement/asking-host.ts'
 import { CANARY, CANARY_FORMS, CredentialHost } from '../support/credential-host.ts'
 
@@ -155,9 +155,8 @@ puts Net::HTTP.start(uri.host, uri.port, use_ssl: true) { |http| http.request(re
 }
 
 describe.skipIf(!isHeld)('clients of the host of a credential', { timeout: 180_000 }, () => {
-  let host: CredentialHost
-  beforeAll(async () => {
-    host = await CredentialHost.open()
+  const host = CredentialHost.ofSuite()
+  beforeAll(() => {
     const { pages } = host
     pages.set('/page', 'the page')
     const dist = { tarball: 'https://api.cred.test/test-package.tgz', integrity: `sha512-${Buffer.alloc(64).toString('base64')}` }
@@ -177,8 +176,6 @@ describe.skipIf(!isHeld)('clients of the host of a credential', { timeout: 180_0
     const found = { crates: [{ name: 'test-package', max_version: '1.2.3', description: 'of a test' }], meta: { total: 1 } }
     pages.set('/api/v1/crates', JSON.stringify(found))
   })
-  afterAll(() => host.close())
-  beforeEach(() => void (host.visits.length = 0))
 
   test.each(Object.entries(clients))('%s', async (_, { program, version, send = bearer, script, expected = /the page/u }) => {
     if (!has(program, version)) return

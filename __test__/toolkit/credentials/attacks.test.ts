@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:tls'
 import type { SandboxCredential } from 'toolwright'
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { isHeld } from '../../confinement/asking-host.ts'
 import { CANARY, CANARY_FORMS, CredentialHost, makeCertificate } from '../../support/credential-host.ts'
 
@@ -37,15 +37,7 @@ function clean(output: string): string {
 }
 
 describe.skipIf(!isHeld)('attacks on credentials', { timeout: 120_000 }, () => {
-  let host: CredentialHost
-  beforeAll(async () => {
-    host = await CredentialHost.open()
-  })
-  afterAll(() => host.close())
-  beforeEach(() => {
-    host.visits.length = 0
-    host.uploads.length = 0
-  })
+  const host = CredentialHost.ofSuite()
 
   function open(credential: Partial<SandboxCredential> = {}) {
     const commands = host.commands([{ ...token, ...credential }])

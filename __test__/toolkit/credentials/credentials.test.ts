@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { SandboxCredential, ToolError } from 'toolwright'
 import type { HostConnection } from '../../../index.js'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { isHeld } from '../../confinement/asking-host.ts'
 import { CANARY, CANARY_FORMS, CredentialHost } from '../../support/credential-host.ts'
 
@@ -24,16 +24,7 @@ function noteConnections(): HostConnection[] {
 }
 
 describe.skipIf(!isHeld)('credentials', { timeout: 120_000 }, () => {
-  let host: CredentialHost
-  beforeAll(async () => {
-    host = await CredentialHost.open()
-  })
-  afterAll(() => host.close())
-  beforeEach(() => {
-    host.visits.length = 0
-    host.uploads.length = 0
-    host.received = 0
-  })
+  const host = CredentialHost.ofSuite()
 
   test('a header has the value at the host, and a placeholder of its form in the command', async () => {
     const { sh } = host.commands([token])
@@ -229,6 +220,27 @@ socket.on('close', () => console.log(text))`,
     const output = await sh('node socket.mjs')
     expect(output).toMatch(/^HTTP\/1\.1 101 .*s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=.*hello\n$/isu)
     expect(host.last.headers.authorization).toBe(`Bearer ${CANARY}`)
+  })
+
+  test('a frame of a websocket has the placeholder, and is as long as it was', async () => {
+    const { sh, put } = host.commands([token])
+    put(
+      'socket.mjs',
+      `const socket = new WebSocket('wss://api.cred.test/told', { headers: { authorization: 'Bearer ' + process.env.GITHUB_TOKEN } })
+let count = 0
+socket.onmessage = ({ data }) => {
+  console.log(data)
+  count += 1
+  if (count === 2) process.exit(0)
+}
+socket.onerror = ({ message }) => console.log('error', message)`,
+    )
+    // Node's own has no headers.
+    const output = await sh('echo $GITHUB_TOKEN; bun socket.mjs')
+    const [placeholder, ...messages] = output.trimEnd().split('\n')
+    const told = JSON.stringify({ token: `Bearer ${placeholder}` })
+    expect(messages).toEqual([told, told])
+    expect(host.last.headers['sec-websocket-extensions']).toBeUndefined()
   })
 
   test('git clones and pushes over https', async () => {

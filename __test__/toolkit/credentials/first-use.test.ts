@@ -1,17 +1,13 @@
 // docs/guides/credentials.md, "The value": who is asked, and when
 import type { HostQuestion, SandboxCredential } from 'toolwright'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { isHeld } from '../../confinement/asking-host.ts'
 import { CANARY, CredentialHost } from '../../support/credential-host.ts'
 
 const authorized = '-H "Authorization: Bearer $TOKEN" https://api.cred.test/'
 
 describe.skipIf(!isHeld)('the first use of a credential', { timeout: 60_000 }, () => {
-  let host: CredentialHost
-  beforeAll(async () => {
-    host = await CredentialHost.open()
-  })
-  afterAll(() => host.close())
+  const host = CredentialHost.ofSuite()
 
   const asked: HostQuestion[] = []
   let values = 0

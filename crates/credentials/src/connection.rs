@@ -3,9 +3,6 @@
 use std::sync::Arc;
 
 use hyper::client::conn::http1::SendRequest;
-use hyper::upgrade::OnUpgrade;
-use hyper_util::rt::TokioIo;
-use tokio::io::copy_bidirectional;
 use tokio::sync::Mutex;
 
 use crate::answer::Answer;
@@ -37,12 +34,4 @@ pub(crate) struct Connection {
     pub(crate) port: u16,
     pub(crate) uses: Arc<Uses>,
     pub(crate) sender: Mutex<Result<SendRequest<Passed>, Problem>>,
-}
-
-/// Carries what follows an upgrade, as it is.
-pub(crate) async fn pipe(command: OnUpgrade, host: OnUpgrade) {
-    let (Ok(command), Ok(host)) = tokio::join!(command, host) else { return };
-    let (mut command, mut host) = (TokioIo::new(command), TokioIo::new(host));
-    // How it ended, both ends hear from each other.
-    let _ = copy_bidirectional(&mut command, &mut host).await;
 }

@@ -7,7 +7,7 @@ use http_body_util::{Either, Full};
 use hyper::body::{Body, Incoming};
 use hyper::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName,
-    HeaderValue, TRANSFER_ENCODING,
+    HeaderValue, SEC_WEBSOCKET_EXTENSIONS, TRANSFER_ENCODING,
 };
 use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode, Version};
@@ -15,13 +15,14 @@ use hyper::{Request, Response, StatusCode, Version};
 use crate::answer::Answer;
 use crate::body::Passed;
 use crate::broker::Broker;
-use crate::connection::{self, Connection};
+use crate::connection::Connection;
 use crate::credential::Place;
 use crate::request::{self, Unclear};
 use crate::restore::{Restorer, Searches};
 use crate::swap::{Found, Written};
 use crate::transform::Transform;
 use crate::uses::{Meter, Noted, Why};
+use crate::websocket;
 
 pub(crate) type Reply = Response<Either<Full<Bytes>, Passed>>;
 
@@ -69,6 +70,7 @@ pub(crate) async fn answer(
     request::strip_connection(&mut parts.headers, upgrade.is_some());
     // What the host repeats of a value is found in what is not compressed alone.
     parts.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    parts.headers.remove(SEC_WEBSOCKET_EXTENSIONS);
     if is_chunked {
         parts.headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
     }
@@ -90,11 +92,12 @@ pub(crate) async fn answer(
         }
     }
     let is_upgraded = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+    let searches = connection.broker.searches(swapped.written);
     if is_upgraded && let Some(upgrade) = upgrade {
         let other = hyper::upgrade::on(&mut response);
-        tokio::spawn(connection::pipe(upgrade, other));
+        let (searches, meter) = (Arc::clone(&searches), Arc::clone(&meter));
+        tokio::spawn(websocket::carry(upgrade, other, searches, meter));
     }
-    let searches = connection.broker.searches(swapped.written);
     Ok(restored(response, searches, meter, is_upgraded))
 }
 

@@ -37,6 +37,7 @@ mod transform;
 mod trust;
 mod uses;
 mod values;
+mod websocket;
 
 pub use broker::Broker;
 pub use credential::{Options, SendAs};
@@ -48,3 +49,4 @@ pub use secret::Secret;
 pub use transform::{TextMatch, TransformOptions};
 pub use uses::{Use, Uses, Why};
 pub use values::{ValueAnswer, Values};
+pub use websocket::Frames;

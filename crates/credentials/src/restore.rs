@@ -1,5 +1,6 @@
 //! Puts placeholders back where a host repeats values.
 
+use std::iter;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -37,7 +38,7 @@ impl Searches {
     /// Replaces values in a whole text. `None`: there is none.
     #[must_use]
     pub fn whole(&self, text: &[u8]) -> Option<Vec<u8>> {
-        let (replaced, rest) = self.replace(text);
+        let (replaced, rest) = self.replace(text, false);
         let mut replaced = replaced?;
         replaced.extend_from_slice(&text[rest..]);
         Some(replaced)
@@ -52,14 +53,21 @@ impl Searches {
         self.pairs.iter().any(|(value, _)| is_in(value))
     }
 
-    /// What comes before the end of the last value, with placeholders, and where that end is.
-    fn replace(&self, bytes: &[u8]) -> (Option<Vec<u8>>, usize) {
+    /// What comes before the end of the last value, with placeholders, and where that end is. In place, a placeholder is as
+    /// long as its value.
+    fn replace(&self, bytes: &[u8], in_place: bool) -> (Option<Vec<u8>>, usize) {
         let (mut replaced, mut at) = (None::<Vec<u8>>, 0);
         let Some(literals) = &self.literals else { return (replaced, at) };
         while let Some(place) = literals.find(bytes, at) {
             let out = replaced.get_or_insert_with(|| Vec::with_capacity(bytes.len()));
             out.extend_from_slice(&bytes[at..place.start]);
-            out.extend_from_slice(&self.pairs[place.owner].1);
+            let placeholder = &self.pairs[place.owner].1;
+            if in_place {
+                let length = place.end - place.start;
+                out.extend(placeholder.iter().copied().chain(iter::repeat(b'x')).take(length));
+            } else {
+                out.extend_from_slice(placeholder);
+            }
             at = place.end;
         }
         (replaced, at)
@@ -72,19 +80,26 @@ impl Searches {
 pub struct Restorer {
     searches: Arc<Searches>,
     held: Zeroizing<Vec<u8>>,
+    in_place: bool,
 }
 
 impl Restorer {
     /// One for these values.
     #[must_use]
     pub fn new(searches: Arc<Searches>) -> Self {
-        Self { searches, held: Zeroizing::default() }
+        Self { searches, held: Zeroizing::default(), in_place: false }
+    }
+
+    /// The same, whose placeholders are cut or filled up so that all stays as long as it was.
+    #[must_use]
+    pub fn in_place(searches: Arc<Searches>) -> Self {
+        Self { in_place: true, ..Self::new(searches) }
     }
 
     /// Whether what comes out is as long as what goes in.
     #[must_use]
     pub fn keeps_length(&self) -> bool {
-        self.searches.keeps_length
+        self.in_place || self.searches.keeps_length
     }
 
     /// Takes the next piece, and gives what is known of the whole until now.
@@ -98,7 +113,7 @@ impl Restorer {
             joined.extend_from_slice(&piece);
             &joined
         };
-        let (replaced, rest) = self.searches.replace(bytes);
+        let (replaced, rest) = self.searches.replace(bytes, self.in_place);
         let end = rest + literals.unfinished(&bytes[rest..]);
         self.held.extend_from_slice(&bytes[end..]);
         match replaced {
