@@ -946,7 +946,7 @@ export declare function createFile(root: GrantedRoot, path: string, content: str
 export interface CredentialQuestion {
   /** Its number, for the answer. */
   question: number
-  /** Which credential of the list. */
+  /** Which credential of the list. The SSH keys are behind the credentials. */
   credential: number
 }
 
@@ -961,7 +961,7 @@ export interface CredentialRequests {
   /** What the host answered, if it did. */
   status?: number
   /** Why they were refused. */
-  refused?: 'rule' | 'no value' | 'not understood'
+  refused?: 'rule' | 'no value' | 'not understood' | 'HTTP/2 only'
   /** How often. */
   count: number
   /** The bytes of their bodies to the host. */
@@ -1673,6 +1673,8 @@ export interface SandboxCredentials {
   credentials: Array<SandboxCredential>
   /** Headers that requests get whatever they have. */
   transforms: Array<RequestTransform>
+  /** Keys by which commands log in to SSH hosts. */
+  sshKeys: Array<SandboxSshKey>
   /** Certificates that hosts are verified by besides those of the system, in PEM form. */
   authorities: Array<string>
   /** Takes questions for values, which `answerCredential` answers. */
@@ -1759,6 +1761,16 @@ export interface SandboxRequest {
   required?: boolean
   /** Bounds on what a command uses. */
   limits?: SandboxLimits
+}
+
+/** A key by which commands log in to SSH hosts. */
+export interface SandboxSshKey {
+  /** In the form of OpenSSH. Without one it is asked for. */
+  privateKey?: string
+  /** The hosts that it is for. */
+  hosts: Array<string>
+  /** The keys of these hosts, one a line. */
+  knownHosts: string
 }
 
 /** What a path names. */

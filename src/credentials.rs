@@ -10,8 +10,8 @@ use napi::Status;
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi_derive::napi;
 use toolwright_core::command::credentials::{
-    self, CredentialRequest, CredentialSession, Options, RuleOptions, SendAs, TransformOptions,
-    ValueAnswer, Values,
+    self, CredentialRequest, CredentialSession, Options, RuleOptions, SendAs, SshOptions,
+    TransformOptions, ValueAnswer, Values,
 };
 
 use crate::call;
@@ -26,11 +26,24 @@ pub struct SandboxCredentials {
     pub credentials: Vec<SandboxCredential>,
     /// Headers that requests get whatever they have.
     pub transforms: Vec<RequestTransform>,
+    /// Keys by which commands log in to SSH hosts.
+    pub ssh_keys: Vec<SandboxSshKey>,
     /// Certificates that hosts are verified by besides those of the system, in PEM form.
     pub authorities: Vec<String>,
     /// Takes questions for values, which `answerCredential` answers.
     #[napi(ts_type = "(question: CredentialQuestion) => void")]
     pub on_question: ValueFunction,
+}
+
+/// A key by which commands log in to SSH hosts.
+#[napi(object, object_to_js = false)]
+pub struct SandboxSshKey {
+    /// In the form of OpenSSH. Without one it is asked for.
+    pub private_key: Option<String>,
+    /// The hosts that it is for.
+    pub hosts: Vec<String>,
+    /// The keys of these hosts, one a line.
+    pub known_hosts: String,
 }
 
 /// One credential.
@@ -98,13 +111,14 @@ pub struct PairMatch {
 pub struct CredentialQuestion {
     /// Its number, for the answer.
     pub question: f64,
-    /// Which credential of the list.
+    /// Which credential of the list. The SSH keys are behind the credentials.
     pub credential: u32,
 }
 
 cross! {
     SandboxCredential => Options { variable, hosts, value, send, only }
     CredentialRule => RuleOptions { methods, path }
+    SandboxSshKey => SshOptions { private_key, hosts, known_hosts }
     RequestTransform => TransformOptions { host, path, methods, query, headers, set }
 }
 
@@ -158,10 +172,11 @@ impl Values for Source {
 
 impl Cross<Arc<CredentialSession>> for SandboxCredentials {
     fn cross(self) -> Arc<CredentialSession> {
-        let Self { session, credentials, transforms, authorities, on_question } = self;
+        let Self { session, credentials, transforms, ssh_keys, authorities, on_question } = self;
         let source = Arc::new(Source(on_question));
         let (credentials, transforms) = (credentials.cross(), transforms.cross());
-        let request = CredentialRequest { credentials, transforms, authorities, source };
+        let ssh = ssh_keys.cross();
+        let request = CredentialRequest { credentials, transforms, ssh, authorities, source };
         CredentialSession::named(session, request)
     }
 }

@@ -50,6 +50,7 @@ export type {
 export type { EnvironmentOption } from './core/environment.js'
 export type { MaskChoice, MaskOption } from './core/mask.js'
 export type { CredentialRule, SandboxCredential } from './core/sandbox-credentials.js'
+export type { SandboxSshKey } from './core/sandbox-ssh-keys.js'
 export type { HostDecision, HostQuestion, SandboxHosts } from './core/sandbox-hosts.js'
 export type { SandboxLimits, SandboxOptions } from './core/sandbox.js'
 export { sandboxReport, type SandboxHold, type SandboxLevel, type SandboxReport } from './toolkit/sandbox-report.js'

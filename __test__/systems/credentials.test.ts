@@ -6,6 +6,7 @@ import type { SandboxCredential } from 'toolwright'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { isHeld } from '../confinement/asking-host.ts'
 import { CANARY, CANARY_FORMS, CredentialHost } from '../support/credential-host.ts'
+import { installedPackages } from '../support/installed-packages.ts'
 
 /** Where programs are that the machine's PATH does not have. */
 const MORE = process.env['TOOLWRIGHT_TEST_CLIENTS'] ?? ''
@@ -91,14 +92,6 @@ func main() {
 }`,
     )}GOFLAGS=-mod=mod GOTOOLCHAIN=local go run main.go`,
   },
-  'Node, fetch': {
-    program: 'node',
-    script: `node -e "fetch('https://api.cred.test/page',{headers:{authorization:'Bearer '+process.env.TOKEN}}).then((r)=>r.text()).then(console.log)"`,
-  },
-  'Node, https': {
-    program: 'node',
-    script: `node -e "require('https').get('https://api.cred.test/page',{headers:{authorization:'Bearer '+process.env.TOKEN}},(r)=>r.pipe(process.stdout))"`,
-  },
   Bun: {
     program: 'bun',
     script: `bun -e "fetch('https://api.cred.test/page',{headers:{authorization:'Bearer '+process.env.TOKEN}}).then((r)=>r.text()).then(console.log)"`,
@@ -154,8 +147,30 @@ puts Net::HTTP.start(uri.host, uri.port, use_ssl: true) { |http| http.request(re
   },
 }
 
+const nodes = ['22', '24', '26'] as const
+for (const version of nodes) {
+  const program = `node${version}`
+  const node = `"$NODES/${program}/bin/node"`
+  clients[`Node ${version}, fetch`] = {
+    program,
+    script: `${node} -e "fetch('https://api.cred.test/page',{headers:{authorization:'Bearer '+process.env.TOKEN}}).then((r)=>r.text()).then(console.log)"; ${node} --version`,
+    expected: new RegExp(`the page\\s+v${version}\\.`, 'u'),
+  }
+  clients[`Node ${version}, https`] = {
+    program,
+    script: `${node} -e "require('https').get('https://api.cred.test/page',{headers:{authorization:'Bearer '+process.env.TOKEN}},(r)=>r.pipe(process.stdout))"; ${node} --version`,
+    expected: new RegExp(`the page\\s*v${version}\\.`, 'u'),
+  }
+}
+
 describe.skipIf(!isHeld)('clients of the host of a credential', { timeout: 180_000 }, () => {
   const host = CredentialHost.ofSuite()
+  let installed = ''
+  beforeAll(async () => {
+    const platform = `${process.platform}-${process.arch}`
+    const packages = nodes.map((version) => `node${version}@npm:node-${platform}@${version}`)
+    installed = join(await installedPackages('nodes', packages as [string, ...string[]]), 'node_modules')
+  }, 600_000)
   beforeAll(() => {
     const { pages } = host
     pages.set('/page', 'the page')
@@ -178,11 +193,11 @@ describe.skipIf(!isHeld)('clients of the host of a credential', { timeout: 180_0
   })
 
   test.each(Object.entries(clients))('%s', async (_, { program, version, send = bearer, script, expected = /the page/u }) => {
-    if (!has(program, version)) return
+    if (!program.startsWith('node2') && !has(program, version)) return
     const { sh, root, put, outside } = host.commands(
       [{ variable: 'TOKEN', hosts: ['api.cred.test'], value: CANARY, send }],
       {},
-      { env: { allow: [], set: { PATH, HOME: '/tmp', RUSTUP: process.env['RUSTUP_HOME'] ?? join(process.env['HOME'] ?? '', '.rustup') } } },
+      { env: { allow: [], set: { PATH, HOME: '/tmp', NODES: installed, RUSTUP: process.env['RUSTUP_HOME'] ?? join(process.env['HOME'] ?? '', '.rustup') } } },
     )
     mkdirSync(join(root, 'home'))
     const bare = join(outside, 'site.git')
@@ -192,7 +207,7 @@ describe.skipIf(!isHeld)('clients of the host of a credential', { timeout: 180_0
     put('script', `${script}\necho; env; grep -rla CANARY . 2>/dev/null; true`)
     // Nothing of the machine's environment, and what comes with the credential.
     const output = await sh(
-      'exec env -i PATH="$PATH" HOME=$PWD/home RUSTUP_HOME="$RUSTUP" TOKEN="$TOKEN" $(env | grep =/dev/toolwright-trust) bash script',
+      'exec env -i PATH="$PATH" HOME=$PWD/home RUSTUP_HOME="$RUSTUP" NODES="$NODES" TOKEN="$TOKEN" $(env | grep =/dev/toolwright-trust) bash script',
     )
     expect(output).toMatch(expected)
     for (const form of CANARY_FORMS) expect(output).not.toContain(form)

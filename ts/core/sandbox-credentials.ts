@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type * as Addon from '../../index.js'
 import { nativeAddon } from './native.js'
 import { type Check, type Checks, group, invalid, listOf, must, optional, text } from './options.js'
+import { type SandboxSshKey, sshKeyRequest } from './sandbox-ssh-keys.js'
 
 /**
  * A token that commands use and never see. They have a placeholder of the same form in a variable. Where a request to one of the
@@ -87,19 +88,25 @@ export const sandboxCredentials: Check<SandboxCredential[]> = (value, name) => {
   return all
 }
 
-/** The sessions of lists of credentials. Copies of options have the same list. */
-const sessions = new WeakMap<readonly SandboxCredential[], string>()
+/** Stand for lists that are not there. */
+export const NO_CREDENTIALS: readonly SandboxCredential[] = []
+export const NO_SSH_KEYS: readonly SandboxSshKey[] = []
+
+/** The sessions of lists of credentials and keys. Copies of options have the same lists. */
+const sessions = new WeakMap<readonly SandboxCredential[], WeakMap<readonly SandboxSshKey[], string>>()
 
 const closing = new FinalizationRegistry<string>((session) => {
   void nativeAddon().then((addon) => addon.closeCredentials(session))
 })
 
-function sessionOf(credentials: readonly SandboxCredential[]): string {
-  const known = sessions.get(credentials)
+function sessionOf(credentials: readonly SandboxCredential[], keys: readonly SandboxSshKey[]): string {
+  const byKeys = sessions.get(credentials) ?? new WeakMap<readonly SandboxSshKey[], string>()
+  sessions.set(credentials, byKeys)
+  const known = byKeys.get(keys)
   if (known !== undefined) return known
   const session = randomUUID()
-  sessions.set(credentials, session)
-  closing.register(credentials, session)
+  byKeys.set(keys, session)
+  closing.register(credentials === NO_CREDENTIALS ? keys : credentials, session)
   return session
 }
 
@@ -107,9 +114,11 @@ function sessionOf(credentials: readonly SandboxCredential[]): string {
 export function credentialsRequest(
   credentials: readonly SandboxCredential[],
   transforms: readonly RequestTransform[],
+  sshKeys: readonly SandboxSshKey[],
   authorities: readonly string[],
 ): Addon.SandboxCredentials {
-  const session = sessionOf(credentials)
+  const session = sessionOf(credentials, sshKeys)
+  const sources = [...credentials.map(sourceOfToken), ...sshKeys.map(sourceOfKey)]
   return {
     session,
     credentials: credentials.map(({ variable, hosts, value, send, only }) => ({
@@ -120,8 +129,9 @@ export function credentialsRequest(
       ...(only && { only: only.map(ruleRequest) }),
     })),
     transforms: [...transforms],
+    sshKeys: sshKeys.map(sshKeyRequest),
     authorities: [...authorities],
-    onQuestion: ({ question, credential }) => void answer(question, credentials[credential]),
+    onQuestion: ({ question, credential }) => void answer(question, sources[credential]),
   }
 }
 
@@ -130,21 +140,40 @@ const ruleRequest = ({ method: methods, path }: CredentialRule): Addon.Credentia
   ...(path !== undefined && { path }),
 })
 
-async function answer(question: number, credential: SandboxCredential | undefined): Promise<void> {
+/** Gives a value that is asked for. */
+interface Source {
+  /** What it is, for a reader. */
+  readonly what: string
+  readonly value: string | (() => string | PromiseLike<string>)
+  readonly isValue: (value: unknown) => boolean
+  /** What a value is. */
+  readonly form: string
+}
+
+const sourceOfToken = ({ variable, value }: SandboxCredential): Source => {
+  const form = 'text of 8 to 8192 characters of ASCII without spaces'
+  return { what: `The value of the credential ${variable}`, value, isValue, form }
+}
+
+const sourceOfKey = ({ hosts, privateKey: value }: SandboxSshKey): Source => {
+  const isKey = (key: unknown): boolean => typeof key === 'string' && key.startsWith('-----BEGIN OPENSSH PRIVATE KEY-----')
+  return { what: `The SSH key for ${hosts.join(', ')}`, value, isValue: isKey, form: 'private key in the form of OpenSSH' }
+}
+
+async function answer(question: number, source: Source | undefined): Promise<void> {
   const addon = await nativeAddon()
-  addon.answerCredential(question, await valueOf(credential))
+  addon.answerCredential(question, await valueOf(source))
 }
 
 /** The value. What is none is told to the host, and not to the command. */
-async function valueOf(credential: SandboxCredential | undefined): Promise<string | undefined> {
-  if (credential === undefined) return undefined
-  const { variable, value } = credential
-  const warn = (why: string): void =>
-    process.emitWarning(`The value of the credential ${variable} ${why}.`, { code: 'TOOLWRIGHT_CREDENTIAL_VALUE' })
+async function valueOf(source: Source | undefined): Promise<string | undefined> {
+  if (source === undefined) return undefined
+  const { what, value, isValue: fits, form } = source
+  const warn = (why: string): void => process.emitWarning(`${what} ${why}.`, { code: 'TOOLWRIGHT_CREDENTIAL_VALUE' })
   try {
     const given: unknown = typeof value === 'string' ? value : await value()
-    if (typeof given === 'string' && isValue(given)) return given
-    warn('is no text of 8 to 8192 characters of ASCII without spaces')
+    if (typeof given === 'string' && fits(given)) return given
+    warn(`is no ${form}`)
   } catch (error) {
     // A message may have anything in it.
     warn(`could not be had: its function failed${error instanceof Error ? ` with ${error.name}` : ''}`)

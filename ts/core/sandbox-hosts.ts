@@ -1,6 +1,14 @@
 import { isIP } from 'node:net'
 import type * as Addon from '../../index.js'
-import { credentialsRequest, type RequestTransform, type SandboxCredential, sandboxCredentials } from './sandbox-credentials.js'
+import {
+  credentialsRequest,
+  NO_CREDENTIALS,
+  NO_SSH_KEYS,
+  type RequestTransform,
+  type SandboxCredential,
+  sandboxCredentials,
+} from './sandbox-credentials.js'
+import { type SandboxSshKey, sandboxSshKeys } from './sandbox-ssh-keys.js'
 import { boolean, callable, type Check, type Checks, group, invalid, listOf, must, optional } from './options.js'
 
 /** The hosts that commands reach by name, from a network of their own that has nothing else. Linux only. */
@@ -34,6 +42,11 @@ export interface SandboxHosts {
    * @default []
    */
   credentials?: readonly SandboxCredential[] | undefined
+  /**
+   * Keys by which commands log in to SSH hosts and which they never see: an agent of the host process signs for these hosts alone.
+   * @default []
+   */
+  sshKeys?: readonly SandboxSshKey[] | undefined
   /**
    * Certificates of authorities in PEM form, besides the system's, by which the host process verifies the hosts of `credentials`.
    * @default []
@@ -94,6 +107,7 @@ const checks = {
   addresses: optional(addressOfNames),
   tlsNames: optional(boolean),
   credentials: optional(sandboxCredentials),
+  sshKeys: optional(sandboxSshKeys),
   authorities: optional(listOf(must<string>(isCertificate, 'a certificate in PEM form'), 'an array of certificates')),
 } satisfies Checks<Omit<SandboxHosts, 'onAsk'>>
 
@@ -111,10 +125,21 @@ export type AskHost = (question: Addon.HostQuestion) => void
 
 /** The option for the addon. */
 export function hostsRequest(
-  { allow, ask = [], deny = [], addresses = {}, tlsNames = false, credentials = [], authorities = [], transforms = [] }: TransformedHosts,
+  {
+    allow,
+    ask = [],
+    deny = [],
+    addresses = {},
+    tlsNames = false,
+    credentials = NO_CREDENTIALS,
+    sshKeys = NO_SSH_KEYS,
+    authorities = [],
+    transforms = [],
+  }: TransformedHosts,
   onQuestion: AskHost | undefined,
 ): Addon.SandboxHosts {
-  const own = credentials.length + transforms.length > 0 && { credentials: credentialsRequest(credentials, transforms, authorities) }
+  const hasOwn = credentials.length + sshKeys.length + transforms.length > 0
+  const own = hasOwn && { credentials: credentialsRequest(credentials, transforms, sshKeys, authorities) }
   const lists = { allow: [...allow], ask: [...ask], deny: [...deny], addresses: { ...addresses }, tlsNames, ...own }
   return onQuestion === undefined ? lists : { ...lists, onQuestion }
 }

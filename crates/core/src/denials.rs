@@ -10,7 +10,7 @@ pub(crate) mod paths;
 use std::path::Path;
 
 use toolwright_exec::process::Facts;
-use toolwright_exec::{Connection, CredentialRequests, Exit, Refusal, Verdict};
+use toolwright_exec::{Connection, Exit, Refusal, Verdict};
 use toolwright_sandbox::plan::Plan;
 
 use crate::command::end::End;
@@ -127,9 +127,9 @@ pub(crate) fn of_connections(connections: &[Connection]) -> Vec<Denial> {
     };
     let requests = connections.iter().flat_map(|connection| &connection.requests);
     let refused = requests.filter(|request| request.refused.is_some()).map(|request| {
-        let CredentialRequests { host, method, path, .. } = request;
-        let subject = format!("{method} https://{host}{path}");
-        Denial { layer: Layer::Network, subject, option: Some("sandbox.network.credentials") }
+        let is_ssh = request.are_signatures();
+        let option = if is_ssh { "sandbox.network.sshKeys" } else { "sandbox.network.credentials" };
+        Denial { layer: Layer::Network, subject: request.subject(), option: Some(option) }
     });
     connections.iter().filter_map(denial).chain(refused).collect()
 }

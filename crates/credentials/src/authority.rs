@@ -48,6 +48,10 @@ impl Authority {
         let mut permitted: Vec<String> = names.map(str::to_owned).collect();
         permitted.sort_unstable();
         permitted.dedup();
+        if permitted.is_empty() {
+            // A list of none would permit all.
+            permitted.push("invalid".to_owned());
+        }
         let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(|e| failed(&e))?;
         let mut params = params(LIFE)?;
         params

@@ -8,6 +8,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, ServerConfig};
 use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
+use zeroize::Zeroizing;
 
 use crate::authority::Authority;
 use crate::credential::{self, Credential, Options};
@@ -16,6 +17,7 @@ use crate::hosts::CredentialHost;
 use crate::restore::Searches;
 use crate::runtime;
 use crate::secret::Secret;
+use crate::ssh::{SshCredential, SshOptions};
 use crate::swap::Written;
 use crate::transform::{Transform, TransformOptions};
 use crate::trust;
@@ -42,6 +44,7 @@ struct Known {
 pub struct Broker {
     credentials: Vec<Credential>,
     transforms: Vec<Transform>,
+    ssh: Vec<SshCredential>,
     authority: Authority,
     provider: Arc<CryptoProvider>,
     trusted: Vec<CertificateDer<'static>>,
@@ -57,10 +60,11 @@ pub struct Broker {
 }
 
 impl Broker {
-    /// Reads a list, and headers that requests get. `authorities` are certificates in PEM form that hosts are verified by, besides the system's.
+    /// Reads a list, headers that requests get, and SSH keys. `authorities` are certificates in PEM form that hosts are verified by, besides the system's.
     pub fn open(
         credentials: Vec<Options>,
         transforms: &[TransformOptions],
+        ssh: Vec<SshOptions>,
         authorities: &[String],
         source: Arc<dyn Values>,
     ) -> Result<Arc<Self>, CredentialError> {
@@ -69,6 +73,7 @@ impl Broker {
         let transforms = transforms
             .map(|(index, options)| Transform::read(index, options))
             .collect::<Result<Vec<_>, _>>()?;
+        let ssh = SshCredential::read_all(ssh)?;
         let trusted = trust::read_authorities(authorities)?;
         let provider = Arc::new(ring::default_provider());
         let hosts = credentials.iter().flat_map(|credential| &credential.hosts);
@@ -80,6 +85,7 @@ impl Broker {
         let broker = Self {
             credentials,
             transforms,
+            ssh,
             authority,
             provider,
             trusted,
@@ -181,12 +187,25 @@ impl Broker {
         if let Some(value) = &*known {
             return Some(value.clone());
         }
-        let (answer, given) = ValueAnswer::new();
-        self.source.ask(index, answer);
-        let value = timeout(MAX_ASKING, given).await.ok()?.ok()?;
+        let value = Secret::new(self.ask(index).await?)?;
         *known = Some(value.clone());
         self.know(index, &value);
         Some(value)
+    }
+
+    async fn ask(&self, index: usize) -> Option<Zeroizing<String>> {
+        let (answer, given) = ValueAnswer::new();
+        self.source.ask(index, answer);
+        timeout(MAX_ASKING, given).await.ok()?.ok()
+    }
+
+    pub(crate) fn ssh(&self) -> &[SshCredential] {
+        &self.ssh
+    }
+
+    /// The text of an SSH key.
+    pub(crate) async fn asked_key(&self, index: usize) -> Option<Zeroizing<String>> {
+        self.ask(self.credentials.len() + index).await
     }
 
     fn know(&self, index: usize, value: &Secret) {

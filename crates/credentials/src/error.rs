@@ -23,6 +23,16 @@ pub enum CredentialError {
         /// What is wrong with it.
         problem: String,
     },
+    /// An SSH key cannot be meant.
+    #[error("sshKeys[{index}].{field}: {problem}")]
+    SshKey {
+        /// Which one.
+        index: usize,
+        /// Which of its fields.
+        field: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A certificate of the host program cannot be read.
     #[error("authorities[{index}]: it has no certificate in PEM form that can be read")]
     Authority {

@@ -216,3 +216,6 @@ pub(crate) fn reply(Answer { status, text }: Answer) -> Reply {
     response.headers_mut().insert(CONTENT_TYPE, plain);
     response
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,16 +9,17 @@ use hyper::server::conn::http1 as from_command;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
+use rustls::server::{Acceptor, ClientHello};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
-use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
+use tokio_rustls::{LazyConfigAcceptor, TlsConnector, client, server};
 
 use crate::body::Passed;
 use crate::broker::Broker;
 use crate::connection::{Connection, Problem};
 use crate::error::CredentialError;
 use crate::streams::{Content, Socket, socket};
-use crate::uses::Uses;
+use crate::uses::{Meter, Noted, Uses, Why};
 use crate::{exchange, runtime};
 
 /// How long a command may take to begin TLS, and a host.
@@ -59,8 +60,17 @@ async fn carry(broker: Arc<Broker>, ends: Ends) {
     let Ends { host, port, client, target, uses } = ends;
     let accepted = async {
         let config = broker.server(&host)?;
-        let accept = TlsAcceptor::from(config).accept(socket(client)?);
-        timeout(MAX_OPENING, accept).await.ok()?.ok()
+        let begin = LazyConfigAcceptor::new(Acceptor::default(), socket(client)?);
+        let accept = async {
+            let begun = begin.await.ok()?;
+            if speaks_http2_alone(&begun.client_hello()) {
+                // TLS ends then, since no protocol is left.
+                let noted = Noted::new(&host, port, "*", "*");
+                uses.note(&noted, Err(Why::OnlyHttp2), &Meter::default());
+            }
+            begun.into_stream(config).await.ok()
+        };
+        timeout(MAX_OPENING, accept).await.ok()?
     };
     let (accepted, connected) = tokio::join!(accepted, connect(&broker, &host, target));
     let Some(client) = accepted else { return };
@@ -106,6 +116,12 @@ async fn serve(
             let _ = served.await;
         }
     }
+}
+
+/// Whether a client offers protocols, and HTTP/1.1 is none of them.
+fn speaks_http2_alone(hello: &ClientHello<'_>) -> bool {
+    let mut offered = hello.alpn().into_iter().flatten().peekable();
+    offered.peek().is_some() && offered.all(|protocol| protocol != b"http/1.1")
 }
 
 async fn connect(

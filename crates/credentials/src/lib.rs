@@ -10,6 +10,8 @@
 //!   placeholder                                 token
 //! ```
 //!
+//! It has an [SSH agent](Broker::agent) too, which signs for the hosts of a key.
+//!
 //! [`Broker`] has one session: its [authority](Broker::authority), its placeholders, and the values that were
 //! asked for. It knows nothing of the sandbox: it is handed two connected sockets.
 
@@ -31,6 +33,7 @@ mod restore;
 mod rule;
 mod runtime;
 mod secret;
+mod ssh;
 mod streams;
 mod swap;
 mod transform;
@@ -46,6 +49,7 @@ pub use forward::Ends;
 pub use restore::{Restorer, Searches};
 pub use rule::RuleOptions;
 pub use secret::Secret;
+pub use ssh::SshOptions;
 pub use transform::{TextMatch, TransformOptions};
 pub use uses::{Use, Uses, Why};
 pub use values::{ValueAnswer, Values};

@@ -15,8 +15,8 @@ pub struct Secret(Zeroizing<String>);
 impl Secret {
     /// Takes a value. `None` for what cannot be sent in a header as it is, and for what is too short or too long.
     #[must_use]
-    pub fn new(value: String) -> Option<Self> {
-        let value = Zeroizing::new(value);
+    pub fn new(value: impl Into<Zeroizing<String>>) -> Option<Self> {
+        let value = value.into();
         let is_sent = value.bytes().all(|byte| byte.is_ascii_graphic());
         let fits = (MIN_BYTES..=MAX_BYTES).contains(&value.len());
         (is_sent && fits).then_some(Self(value))

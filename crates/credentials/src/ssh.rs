@@ -5,6 +5,9 @@ mod host_key;
 mod private_key;
 mod wire;
 
+#[cfg(test)]
+mod tests;
+
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdStream;
 use std::sync::Arc;
@@ -26,7 +29,7 @@ const SSH: u16 = 22;
 /// The longest message. A longer one ends the connection.
 const MAX_MESSAGE: u32 = 64 << 10;
 /// Stands for the credential where its uses are noted: by this variable commands know of the agent.
-pub const SSH_VARIABLE: &str = "SSH_AUTH_SOCK";
+const SSH_VARIABLE: &str = "SSH_AUTH_SOCK";
 
 /// A key as the host program writes it.
 #[derive(Debug)]
@@ -99,9 +102,10 @@ impl SshCredential {
         let hosts = hosts.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         let key = match private_key {
             None => OnceCell::new(),
-            Some(text) => OnceCell::new_with(Some(PrivateKey::read(&text).map_err(|problem| {
-                invalid("privateKey", problem.to_owned())
-            })?)),
+            Some(text) => OnceCell::new_with(Some(
+                PrivateKey::read(&text)
+                    .map_err(|problem| invalid("privateKey", problem.to_owned()))?,
+            )),
         };
         Ok(Self { hosts, key })
     }

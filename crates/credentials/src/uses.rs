@@ -18,6 +18,8 @@ pub enum Why {
     NoValue,
     /// It is not understood.
     Unclear,
+    /// The client speaks HTTP/2 alone.
+    OnlyHttp2,
 }
 
 /// Requests of a command that are alike.

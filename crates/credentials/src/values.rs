@@ -3,31 +3,28 @@
 use std::fmt;
 
 use tokio::sync::oneshot;
-
-use crate::secret::Secret;
+use zeroize::Zeroizing;
 
 /// Gives values.
 pub trait Values: fmt::Debug + Send + Sync {
-    /// Asks for the value of the credential at this place of the list. It does not wait. An answer that is
-    /// dropped says that there is none.
+    /// Asks for the value of the credential at this place of the list, behind which the SSH keys have theirs. It does not
+    /// wait. An answer that is dropped says that there is none.
     fn ask(&self, credential: usize, answer: ValueAnswer);
 }
 
 /// Takes one value.
-pub struct ValueAnswer(oneshot::Sender<Secret>);
+pub struct ValueAnswer(oneshot::Sender<Zeroizing<String>>);
 
 impl ValueAnswer {
-    pub(crate) fn new() -> (Self, oneshot::Receiver<Secret>) {
+    pub(crate) fn new() -> (Self, oneshot::Receiver<Zeroizing<String>>) {
         let (sender, receiver) = oneshot::channel();
         (Self(sender), receiver)
     }
 
-    /// The value. What is no value is as none.
+    /// The value.
     pub fn give(self, value: String) {
-        if let Some(secret) = Secret::new(value) {
-            // Nobody waits for it any more otherwise.
-            let _ = self.0.send(secret);
-        }
+        // Nobody waits for it any more otherwise.
+        let _ = self.0.send(Zeroizing::new(value));
     }
 }
 

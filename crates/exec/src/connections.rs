@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
-#[cfg(target_os = "linux")]
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -43,6 +42,11 @@ pub trait HostRules: fmt::Debug + Send + Sync {
 
     /// What ends TLS for a host at a port. `None`: connections there are the command's own.
     fn tls_end(&self, _host: &str, _port: u16) -> Option<&dyn TlsEnd> {
+        None
+    }
+
+    /// A connection to the SSH agent of the command. `None`: it has none, or there are too many.
+    fn agent(&self) -> Option<OwnedFd> {
         None
     }
 
@@ -200,6 +204,16 @@ pub struct Connection {
     pub requests: Vec<CredentialRequests>,
 }
 
+impl Connection {
+    /// Of requests that were made in no connection of a host: an agent was asked for signatures.
+    fn without(requests: Vec<CredentialRequests>) -> Option<Self> {
+        let first = requests.first()?;
+        let (host, port) = (first.host.clone(), (first.port != 0).then_some(first.port));
+        let (verdict, count, bytes) = (Verdict::Opened, 0, None);
+        Some(Self { host, port, verdict, count, bytes, requests })
+    }
+}
+
 /// What connections have carried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bytes {
@@ -269,7 +283,9 @@ impl Connections {
                 })
                 .collect(),
         };
-        state.noted.iter().map(&mut connection).collect()
+        let mut all: Vec<_> = state.noted.iter().map(&mut connection).collect();
+        all.extend(Connection::without(requests));
+        all
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

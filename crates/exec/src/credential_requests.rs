@@ -17,6 +17,8 @@ pub enum RequestRefusal {
     NoValue,
     /// It is not understood.
     Unclear,
+    /// The client speaks HTTP/2 alone.
+    OnlyHttp2,
 }
 
 impl RequestRefusal {
@@ -27,6 +29,7 @@ impl RequestRefusal {
             Self::Rule => "rule",
             Self::NoValue => "no value",
             Self::Unclear => "not understood",
+            Self::OnlyHttp2 => "HTTP/2 only",
         }
     }
 }
@@ -40,9 +43,9 @@ pub struct CredentialRequests {
     pub port: u16,
     /// The variables of the credentials. Empty: the request was not understood.
     pub credential: String,
-    /// The method; `*` for further ones.
+    /// The method; `*` for further ones, and `SIGN` for a signature of the SSH agent.
     pub method: String,
-    /// The path, without its query; `*` for further ones.
+    /// The path, without its query; `*` for further ones. For a signature the user that it logs in.
     pub path: String,
     /// What the host answered, if it did.
     pub status: Option<u16>,
@@ -54,4 +57,26 @@ pub struct CredentialRequests {
     pub sent: u64,
     /// Those from the host.
     pub received: u64,
+}
+
+impl CredentialRequests {
+    /// Whether they are signatures of the SSH agent.
+    #[must_use]
+    pub fn are_signatures(&self) -> bool {
+        self.method == "SIGN" && !self.path.starts_with('/')
+    }
+
+    /// Them, for a reader.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        let Self { host, port, method, path, refused, .. } = self;
+        if *refused == Some(RequestRefusal::OnlyHttp2) {
+            return format!("HTTP/2 to {host}:{port}");
+        }
+        match (self.are_signatures(), &**host) {
+            (true, "") => "a signature with an SSH key".to_owned(),
+            (true, _) => format!("a signature for ssh://{path}@{host}:{port}"),
+            (false, _) => format!("{method} https://{host}{path}"),
+        }
+    }
 }

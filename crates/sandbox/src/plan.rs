@@ -22,6 +22,10 @@ pub const TRUSTED: &str = "/dev/toolwright-trust";
 pub const TRUSTED_ONE: &str = "/dev/toolwright-trust/authority.pem";
 /// All of them, which also lie over those of the system.
 pub const TRUSTED_ALL: &str = "/dev/toolwright-trust/bundle.pem";
+/// There, the keys of SSH hosts.
+pub const TRUSTED_HOSTS: &str = "/dev/toolwright-trust/known_hosts";
+/// The SSH agent of commands. No file is there: a connection to this path is one to the host process.
+pub const SSH_AGENT: &str = "/dev/toolwright-ssh-agent";
 
 /// All of them, as Java reads them.
 pub const TRUSTED_JAVA: &str = "/dev/toolwright-trust/cacerts";
@@ -148,6 +152,8 @@ pub struct Trust {
     pub authority: String,
     /// Files with the others. What cannot be read is left out.
     pub others: Vec<PathBuf>,
+    /// The keys of SSH hosts, as a file of known hosts. Empty: there are none.
+    pub known_hosts: String,
 }
 
 /// A path that was granted by name, and which file it was then.

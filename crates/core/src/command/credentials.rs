@@ -3,15 +3,19 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::net::TcpStream;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use toolwright_credentials::{Broker, Ends, Use, Uses, Why};
 pub use toolwright_credentials::{
-    Options, RuleOptions, Secret, SendAs, TextMatch, TransformOptions, ValueAnswer, Values,
+    Options, RuleOptions, Secret, SendAs, SshOptions, TextMatch, TransformOptions, ValueAnswer,
+    Values,
 };
 use toolwright_exec::{CredentialRequests, RequestRefusal, TlsEnd};
-use toolwright_sandbox::plan::{SYSTEM_TRUSTED, TRUSTED_ALL, TRUSTED_ONE, Trust};
+use toolwright_sandbox::plan::{
+    SSH_AGENT, SYSTEM_TRUSTED, TRUSTED_ALL, TRUSTED_HOSTS, TRUSTED_ONE, Trust,
+};
 
 use super::environment::{Variables, variable};
 use crate::code::Code;
@@ -31,6 +35,9 @@ const TRUST_ALL: [&str; 9] = [
 ];
 /// What Node and Bun read besides their own.
 const TRUST_MORE: &str = "NODE_EXTRA_CA_CERTS";
+/// By these programs find the SSH agent, and git a program that knows the hosts.
+const SSH_VARIABLE: &str = "SSH_AUTH_SOCK";
+const GIT_SSH: &str = "GIT_SSH_COMMAND";
 
 /// The credentials of the commands of one tool set or session, which have an authority and placeholders of
 /// their own.
@@ -47,6 +54,8 @@ pub struct CredentialRequest {
     pub credentials: Vec<Options>,
     /// Headers that requests get whatever they have.
     pub transforms: Vec<TransformOptions>,
+    /// Keys by which commands log in to SSH hosts.
+    pub ssh: Vec<SshOptions>,
     /// Certificates that hosts are verified by, besides those of the system.
     pub authorities: Vec<String>,
     /// Gives values when they are needed.
@@ -83,9 +92,9 @@ impl CredentialSession {
     fn broker(&self) -> Result<&Arc<Broker>, &str> {
         let open = || {
             let request = self.request.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let CredentialRequest { credentials, transforms, authorities, source } =
+            let CredentialRequest { credentials, transforms, ssh, authorities, source } =
                 request.ok_or_else(|| "it was opened in vain".to_owned())?;
-            Broker::open(credentials, &transforms, &authorities, source)
+            Broker::open(credentials, &transforms, ssh, &authorities, source)
                 .map_err(|error| error.to_string())
         };
         self.opened.get_or_init(open).as_ref().map_err(String::as_str)
@@ -108,7 +117,8 @@ pub(super) fn trust(
     let named = named.filter(|path| path.is_absolute() && path.is_file());
     let mut others: Vec<PathBuf> = system.into_iter().chain(named).collect();
     others.dedup();
-    Some(Arc::new(Trust { authority: broker.authority().to_owned(), others }))
+    let (authority, known_hosts) = (broker.authority().to_owned(), broker.known_hosts());
+    Some(Arc::new(Trust { authority, others, known_hosts }))
 }
 
 /// The variables of a command, with the placeholders and what makes programs trust the host process.
@@ -117,6 +127,7 @@ pub(super) fn variables(
     passed: Arc<Variables>,
 ) -> Arc<Variables> {
     let Some(broker) = broker(session) else { return passed };
+    let git_ssh = format!("ssh -o GlobalKnownHostsFile={TRUSTED_HOSTS}");
     let has_more = passed.iter().any(|(name, value)| {
         name == TRUST_MORE
             && Path::new(value).is_absolute()
@@ -125,7 +136,12 @@ pub(super) fn variables(
     // A file that is named already has certificates that are then in the file with all.
     let more = (TRUST_MORE, if has_more { TRUSTED_ALL } else { TRUSTED_ONE });
     let all = TRUST_ALL.iter().map(|name| (*name, TRUSTED_ALL)).chain([more]);
-    let own: Vec<(&str, &str)> = all.chain(broker.placeholders()).collect();
+    // A program that somebody has chosen for git stays.
+    let is_chosen = passed.iter().any(|(name, _)| name == GIT_SSH);
+    let ssh = [(SSH_VARIABLE, SSH_AGENT), (GIT_SSH, &*git_ssh)];
+    let ssh =
+        ssh.into_iter().filter(|(name, _)| broker.has_agent() && !(is_chosen && *name == GIT_SSH));
+    let own: Vec<(&str, &str)> = all.chain(broker.placeholders()).chain(ssh).collect();
     let kept = passed.iter().filter(|(name, _)| own.iter().all(|(other, _)| name != other));
     let own = own.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
     let mut variables: Variables = kept.cloned().chain(own).collect();
@@ -156,6 +172,11 @@ impl CommandCredentials {
         self.broker.ends_tls(host, port)
     }
 
+    /// A connection to the SSH agent, if there is one.
+    pub(super) fn agent(&self) -> Option<OwnedFd> {
+        self.broker.agent(Arc::clone(&self.uses))
+    }
+
     /// What became of requests until now.
     pub(super) fn requests(&self) -> Vec<CredentialRequests> {
         self.uses.list().into_iter().map(row).collect()
@@ -176,6 +197,7 @@ fn row(one: Use) -> CredentialRequests {
         Why::Rule => RequestRefusal::Rule,
         Why::NoValue => RequestRefusal::NoValue,
         Why::Unclear => RequestRefusal::Unclear,
+        Why::OnlyHttp2 => RequestRefusal::OnlyHttp2,
     });
     CredentialRequests {
         host,

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use toolwright_exec::{
@@ -170,6 +171,10 @@ impl HostRules for Rules {
     fn tls_end(&self, host: &str, port: u16) -> Option<&dyn TlsEnd> {
         let credentials = self.credentials.as_ref()?;
         credentials.end(host, port).then_some(credentials)
+    }
+
+    fn agent(&self) -> Option<OwnedFd> {
+        self.credentials.as_ref()?.agent()
     }
 
     fn requests(&self) -> Vec<CredentialRequests> {

@@ -1,6 +1,6 @@
 //! What became of the hosts that a command asked for.
 
-use toolwright_exec::{Connection, CredentialRequests, Refusal, RequestRefusal, Verdict};
+use toolwright_exec::{Connection, Refusal, RequestRefusal, Verdict};
 
 use super::Door;
 use super::remedy::Remedy;
@@ -85,21 +85,49 @@ pub(crate) fn notes(connections: &[Connection], door: Door) -> Vec<String> {
             RequestRefusal::Unclear,
             "it was not understood. Send a plain request of HTTP/1.1 to the host by its name.",
         ),
+        (
+            RequestRefusal::OnlyHttp2,
+            "a host of a credential is reached by HTTP/1.1, which the client did not offer. Use a client that speaks it, or have the host take this name out of sandbox.network.credentials.",
+        ),
     ] {
         notes.extend(
-            requests(connections, why).map(|all| format!("The sandbox refused {all}: {reason}")),
+            requests(connections, why, false)
+                .map(|all| format!("The sandbox refused {all}: {reason}")),
+        );
+    }
+    for (why, reason) in [
+        (
+            RequestRefusal::Rule,
+            "the session is with no host of the key (sandbox.network.sshKeys). Connect to a host that the key is for, or have the host add one with its line of knownHosts.",
+        ),
+        (RequestRefusal::NoValue, "the system gave no random numbers. Try again later."),
+        (
+            RequestRefusal::Unclear,
+            "the agent signs logins to the hosts of its key alone, for programs that say which session is meant. Use ssh of OpenSSH 8.9 or newer, without a forwarded agent.",
+        ),
+    ] {
+        notes.extend(
+            requests(connections, why, true)
+                .map(|all| format!("The sandbox refused {all}: {reason}")),
         );
     }
     notes
 }
 
 /// The requests that were refused for this reason.
-fn requests(connections: &[Connection], why: RequestRefusal) -> Option<String> {
+fn requests(
+    connections: &[Connection],
+    why: RequestRefusal,
+    are_signatures: bool,
+) -> Option<String> {
     let all = connections.iter().flat_map(|connection| &connection.requests);
-    let refused = all.filter(|request| request.refused == Some(why));
-    listed(refused.map(|CredentialRequests { host, method, path, .. }| {
-        format!("`{method} https://{host}{path}`")
-    }))
+    let refused =
+        all.filter(|one| one.refused == Some(why) && one.are_signatures() == are_signatures);
+    listed(refused.map(
+        |one| {
+            if are_signatures { one.subject() } else { format!("`{}`", one.subject()) }
+        },
+    ))
 }
 
 fn refused(names: &str, remedy: Remedy, door: Door) -> String {

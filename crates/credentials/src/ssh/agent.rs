@@ -28,7 +28,10 @@ const MAX_USER: usize = 64;
 enum Session {
     #[default]
     Unknown,
-    Of { number: Vec<u8>, host_key: Vec<u8> },
+    Of {
+        number: Vec<u8>,
+        host_key: Vec<u8>,
+    },
     /// It is another machine's, or of several: nothing is signed.
     Elsewhere,
 }
@@ -92,9 +95,7 @@ impl Agent {
     }
 
     fn sign(&self, credentials: &[SshCredential], from: Reader<'_>) -> (Vec<u8>, Option<Outcome>) {
-        let refused = |signed, why| {
-            (vec![FAILURE], Some(Outcome { signed, refused: Some(why) }))
-        };
+        let refused = |signed, why| (vec![FAILURE], Some(Outcome { signed, refused: Some(why) }));
         let Some((public, data)) = read_sign(from) else { return refused(None, Why::Unclear) };
         let has_key = |one: &SshCredential| one.key().is_some_and(|key| key.public == public);
         let mut own = credentials.iter().filter(|one| has_key(one)).peekable();

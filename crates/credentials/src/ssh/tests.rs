@@ -126,7 +126,10 @@ fn nothing_is_signed_for_another_host_session_or_machine() {
     plain.push(1);
     plain.extend(texts(&[b"ssh-ed25519", &public(7)]));
     let (answer, outcome) = agent.answer(&credentials, &sign(&plain));
-    assert_eq!((&*answer, outcome.expect("it is noted").refused), (&[FAILURE][..], Some(Why::Rule)));
+    assert_eq!(
+        (&*answer, outcome.expect("it is noted").refused),
+        (&[FAILURE][..], Some(Why::Rule))
+    );
     let mut agent = Agent::default();
     agent.answer(&credentials, &own());
     assert_eq!(agent.answer(&credentials, &sign(&plain)).0[0], SIGNED);
@@ -163,10 +166,7 @@ fn a_key_that_cannot_be_meant_is_refused_and_not_repeated() {
     for (options, expected) in [
         (options(private(7, b"aes256-ctr")), "sshKeys[0].privateKey: it has a passphrase"),
         (options("secret".to_owned()), "sshKeys[0].privateKey: it is no private key"),
-        (
-            SshOptions { hosts: vec!["git.test".to_owned()], ..options(private(7, b"none")) },
-            "",
-        ),
+        (SshOptions { hosts: vec!["git.test".to_owned()], ..options(private(7, b"none")) }, ""),
         (
             SshOptions { hosts: vec!["other.test".to_owned()], ..options(private(7, b"none")) },
             "sshKeys[0].knownHosts: it has no key of other.test",
@@ -178,7 +178,10 @@ fn a_key_that_cannot_be_meant_is_refused_and_not_repeated() {
     ] {
         let read = SshCredential::read_all(vec![options]).map_err(|error| error.to_string());
         let problem = read.err().unwrap_or_default();
-        assert!(problem.starts_with(expected) && problem.is_empty() == expected.is_empty(), "{problem}");
+        assert!(
+            problem.starts_with(expected) && problem.is_empty() == expected.is_empty(),
+            "{problem}"
+        );
     }
 }
 

@@ -39,10 +39,6 @@ impl<'m> Reader<'m> {
     pub(super) fn end(self) -> Option<()> {
         self.0.is_empty().then_some(())
     }
-
-    pub(super) fn rest(self) -> &'m [u8] {
-        self.0
-    }
 }
 
 pub(super) fn put_text(out: &mut Vec<u8>, text: &[u8]) {

@@ -87,6 +87,13 @@ impl Gate {
                 Ok(Ask::Dial(number, address, port, is_v6, waits)) => {
                     self.dial(Caller { number, address, port, is_v6, waits });
                 }
+                Ok(Ask::Agent(number)) => match self.connections.rules.agent() {
+                    Some(socket) => self.answer(&Answer::Dialed(number), Some(&socket)),
+                    None => {
+                        let none = Errno::NOENT.raw_os_error();
+                        self.answer(&Answer::NotDialed(number, none), None);
+                    }
+                },
                 // The other end is not of this build.
                 Err(_) => return,
             }

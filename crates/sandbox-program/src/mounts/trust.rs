@@ -11,7 +11,8 @@ use rustix::fs::{FileType, fstat};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount, mount_bind, mount_remount};
 use toolwright_sandbox::plan::{
-    SYSTEM_TRUSTED, SYSTEM_TRUSTED_JAVA, TRUSTED, TRUSTED_ALL, TRUSTED_JAVA, TRUSTED_ONE, Trust,
+    SYSTEM_TRUSTED, SYSTEM_TRUSTED_JAVA, TRUSTED, TRUSTED_ALL, TRUSTED_HOSTS, TRUSTED_JAVA,
+    TRUSTED_ONE, Trust,
 };
 
 use crate::errno;
@@ -33,6 +34,7 @@ pub fn lay_trust(trust: Option<&Trust>) -> Result<(), MountError> {
         (TRUSTED_ONE, trust.authority.as_bytes()),
         (TRUSTED_ALL, &*all),
         (TRUSTED_JAVA, &*for_java),
+        (TRUSTED_HOSTS, trust.known_hosts.as_bytes()),
     ];
     for (path, content) in files {
         fs::write(path, content).map_err(|error| errno::of(&error)).at("write", Path::new(path))?;

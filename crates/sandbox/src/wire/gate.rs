@@ -43,6 +43,8 @@ pub enum Ask {
     /// A connection to this address and port. The last two say whether the caller's socket is one of IPv6, and
     /// whether the caller waits until it is connected.
     Dial(u64, IpAddr, u16, bool, bool),
+    /// A connection to the SSH agent of the command.
+    Agent(u64),
 }
 
 /// The host's answer to the question of this number.
@@ -71,6 +73,7 @@ wire_enum!(Ask {
     1 = Resolve(id, name),
     2 = Check(id, name),
     3 = Dial(id, address, port, is_v6, waits),
+    4 = Agent(id),
 });
 wire_enum!(Answer { 1 = Resolved(id, resolved), 2 = Dialed(id), 3 = NotDialed(id, errno) });
 wire_enum!(Resolved { 1 = Addresses(addresses), 2 = Nothing, 3 = Failed });
@@ -187,6 +190,7 @@ mod tests {
             Ask::Check(8, String::new()),
             Ask::Dial(u64::MAX, Ipv4Addr::new(198, 18, 0, 9).into(), 443, true, false),
             Ask::Dial(1, Ipv6Addr::LOCALHOST.into(), 1, false, true),
+            Ask::Agent(3),
         ];
         for ask in asks {
             let packet = ask.packet();

@@ -25,7 +25,7 @@ pub struct Order {
 
 wire_struct!(Order { plan, without_mounts, idle_ms, joins_network, shares_temporary });
 wire_struct!(Granted { path, identity });
-wire_struct!(Trust { authority, others });
+wire_struct!(Trust { authority, others, known_hosts });
 wire_struct!(Link { path, target });
 wire_struct!(FileIdentity { device, inode, born });
 wire_struct!(Limits { processes, memory_bytes, cpu_seconds, file_size_bytes });

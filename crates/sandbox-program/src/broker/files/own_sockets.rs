@@ -29,7 +29,7 @@ use super::resolve::look_up;
 use super::unix_list::{SocketFile, UnixList};
 use crate::broker::caller::Caller;
 use crate::broker::listener::Notification;
-use crate::broker::names::request::{self, Request};
+use crate::broker::names::request::{self, Request, is_agent};
 use crate::broker::names::socket::call_on;
 use crate::broker::socket::{Begun, set_limit, shortly};
 
@@ -144,7 +144,12 @@ impl OwnSockets {
     ) -> Result<Option<SocketCall>, Errno> {
         let (socket, request) = self.request(notification)?;
         let is_unix = socket_domain(&socket)? == AddressFamily::UNIX;
-        if self.elsewhere && (!is_unix || matches!(request, Request::SetLimit(..))) {
+        let is_elsewhere = match &request {
+            Request::SetLimit(..) => true,
+            Request::Connect(bytes) => !is_unix || is_agent(bytes),
+            _ => !is_unix,
+        };
+        if self.elsewhere && is_elsewhere {
             return Ok(None);
         }
         let is_relative =

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{OwnedFd, RawFd};
 
 use rustix::io::Errno;
+use toolwright_sandbox::plan::SSH_AGENT;
 
 use crate::broker::address::internet;
 use crate::broker::caller::Caller;
@@ -77,6 +78,13 @@ pub(in crate::broker) fn read(
     caller.read(second, &mut bytes)?;
     let request = if is(calls::CONNECT) { Request::Connect(bytes) } else { Request::Bind(bytes) };
     Ok((socket, place, request))
+}
+
+/// Whether an address is that of the SSH agent.
+pub(in crate::broker) fn is_agent(address: &[u8]) -> bool {
+    let path = address.strip_prefix(&(libc::AF_UNIX as libc::sa_family_t).to_ne_bytes());
+    let path = path.and_then(|path| path.split(|byte| *byte == 0).next());
+    path == Some(SSH_AGENT.as_bytes())
 }
 
 /// Where a connection is to lead.

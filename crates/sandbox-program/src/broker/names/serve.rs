@@ -13,10 +13,11 @@ use rustix::net::{AddressFamily, listen};
 use toolwright_sandbox::wire::{Answer, Ask, NO_LEAD, Resolved, receive_from_gate, send_to_gate};
 
 use super::dns::{Found, Packet};
-use super::request::{self, Request, Target};
+use super::request::{self, Request, Target, is_agent};
 use super::resolver::Resolver;
 use super::socket::{
-    Progress, call_on, connects_again, is_plain, is_tcp, own_network, progress, take_over, waits,
+    Progress, call_on, connects_again, is_plain, is_tcp, is_unix_stream, own_network, progress,
+    take_over, waits,
 };
 use super::waiting::{Asked, Caller, Waiting, Way};
 use crate::broker::caller::Caller as CallingThread;
@@ -139,6 +140,11 @@ impl<'w> NamesBroker<'w> {
             Request::Connect(_) if is_foreign => Err(connects_again(socket)),
             _ if is_foreign => Err(Errno::INVAL),
             Request::Connect(bytes) if is_tcp(socket)? => self.connect(caller, &bytes),
+            Request::Connect(bytes) if is_agent(&bytes) && is_unix_stream(socket)? => {
+                let number = self.ask(Ask::Agent)?;
+                self.asked.insert(number, Asked::Connection(caller));
+                Ok(None)
+            }
             _ if !is_plain(socket)? => Err(Errno::AFNOSUPPORT),
             Request::Connect(bytes) => call_on(socket, &bytes, libc::connect).map(Some),
             Request::Bind(bytes) => call_on(socket, &bytes, libc::bind).map(Some),

@@ -4,8 +4,8 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
-use rustix::net::sockopt::{socket_domain, socket_error, socket_protocol};
-use rustix::net::{AddressFamily, ipproto};
+use rustix::net::sockopt::{socket_domain, socket_error, socket_protocol, socket_type};
+use rustix::net::{AddressFamily, SocketType, ipproto};
 
 use crate::broker::socket::state;
 use crate::errno;
@@ -60,6 +60,11 @@ pub(super) fn is_plain(socket: &OwnedFd) -> Result<bool, Errno> {
     Ok(matches!(domain, AddressFamily::INET | AddressFamily::INET6 | AddressFamily::NETLINK))
 }
 
+/// Whether it could be connected to an agent.
+pub(super) fn is_unix_stream(socket: &OwnedFd) -> Result<bool, Errno> {
+    Ok(socket_domain(socket)? == AddressFamily::UNIX && socket_type(socket)? == SocketType::STREAM)
+}
+
 /// What has become of the connection of a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
@@ -70,6 +75,10 @@ pub(super) enum Progress {
 
 pub(super) fn progress(socket: &OwnedFd) -> Progress {
     let of = || -> Result<Progress, Errno> {
+        // A pair is connected from its beginning.
+        if socket_domain(socket)? == AddressFamily::UNIX {
+            return Ok(Progress::Connected);
+        }
         let progress = match state(socket)? {
             SYN_SENT => Progress::Connecting,
             ESTABLISHED => Progress::Connected,
