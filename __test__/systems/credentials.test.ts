@@ -197,7 +197,12 @@ describe.skipIf(!isHeld)('clients of the host of a credential', { timeout: 180_0
     const { sh, root, put, outside } = host.commands(
       [{ variable: 'TOKEN', hosts: ['api.cred.test'], value: CANARY, send }],
       {},
-      { env: { allow: [], set: { PATH, HOME: '/tmp', NODES: installed, RUSTUP: process.env['RUSTUP_HOME'] ?? join(process.env['HOME'] ?? '', '.rustup') } } },
+      {
+        env: {
+          allow: [],
+          set: { PATH, HOME: '/tmp', NODES: installed, RUSTUP: process.env['RUSTUP_HOME'] ?? join(process.env['HOME'] ?? '', '.rustup') },
+        },
+      },
     )
     mkdirSync(join(root, 'home'))
     const bare = join(outside, 'site.git')

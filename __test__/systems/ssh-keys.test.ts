@@ -98,7 +98,9 @@ cd site; echo text >file; git add file; git commit -qm first; git push -q origin
   test('nothing of the key is where a command looks', async () => {
     const { sh } = commands([own()])
     const secret = host.key().split('\n')[2] as string
-    const output = await sh(`env; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'; grep -rla '${secret.slice(0, 30)}' . /tmp /dev/toolwright-trust 2>/dev/null; ls -la /dev/toolwright-trust; cat /dev/toolwright-trust/known_hosts`)
+    const output = await sh(
+      `env; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'; grep -rla '${secret.slice(0, 30)}' . /tmp /dev/toolwright-trust 2>/dev/null; ls -la /dev/toolwright-trust; cat /dev/toolwright-trust/known_hosts`,
+    )
     expect(output).not.toContain(secret)
     expect(output).toContain(`${NAME} ssh-ed25519`)
     expect(output).not.toContain('./')

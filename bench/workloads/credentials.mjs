@@ -56,12 +56,14 @@ async function hosts({ folder }, program) {
   const network = { allow: [`${NAME}:${port}`], addresses: { [NAME]: `127.0.0.1:${port}` } }
   const credentials = [{ variable: 'TOKEN', hosts: [`${NAME}:${port}`], value: VALUE, send: 'bearer' }]
   const tools = (options) => createTools({ rootDir: folder, ...options })
-  const run = ({ bash }, host, trusted) => async () => {
-    const said = await bash.execute({ cmd: 'python3', args: ['-c', program, host, String(port), trusted] }, CALL)
-    const [ms, bytes] = said.trim().split(' ')
-    if (bytes !== undefined) assert.equal(Number(bytes), BYTES)
-    return Number(ms)
-  }
+  const run =
+    ({ bash }, host, trusted) =>
+    async () => {
+      const said = await bash.execute({ cmd: 'python3', args: ['-c', program, host, String(port), trusted] }, CALL)
+      const [ms, bytes] = said.trim().split(' ')
+      if (bytes !== undefined) assert.equal(Number(bytes), BYTES)
+      return Number(ms)
+    }
   const verify = (ms) => assert.ok(ms > 0, 'nothing was measured')
   return {
     ours: { run: run(tools({ sandbox: { network: { ...network, credentials, authorities: [ca] } } }), NAME, ''), verify },

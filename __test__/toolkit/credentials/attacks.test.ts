@@ -150,7 +150,9 @@ describe.skipIf(!isHeld)('attacks on credentials', { timeout: 120_000 }, () => {
     expect(host.visits).toEqual([])
     const shown = await sh('echo | openssl s_client -alpn h2 -connect api.cred.test:443 -servername api.cred.test 2>&1; true')
     expect(shown).toContain('no application protocol')
-    const { details } = await failed('echo | openssl s_client -alpn h2 -connect api.cred.test:443 -servername api.cred.test 2>/dev/null; exit 3')
+    const { details } = await failed(
+      'echo | openssl s_client -alpn h2 -connect api.cred.test:443 -servername api.cred.test 2>/dev/null; exit 3',
+    )
     const denial = { layer: 'network', subject: 'HTTP/2 to api.cred.test:443', option: 'sandbox.network.credentials' }
     expect(details['denials']).toContainEqual(denial)
     expect(await say(`GET / HTTP/1.0${END}${HOST}${AUTH}${END}`)).toMatch(/^HTTP\/1\.[01] 200/u)

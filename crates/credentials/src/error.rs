@@ -24,7 +24,7 @@ pub enum CredentialError {
         problem: String,
     },
     /// An SSH key cannot be meant.
-    #[error("sshKeys[{index}].{field}: {problem}")]
+    #[error("SSH key {index}, {field}: {problem}")]
     SshKey {
         /// Which one.
         index: usize,

@@ -19,6 +19,7 @@ use crate::connection::Connection;
 use crate::credential::Place;
 use crate::request::{self, Unclear};
 use crate::restore::{Restorer, Searches};
+use crate::runtime;
 use crate::swap::{Found, Written};
 use crate::transform::Transform;
 use crate::uses::{Meter, Noted, Why};
@@ -205,7 +206,9 @@ fn restored(
     if !restorer.keeps_length() && !body.is_end_stream() {
         parts.headers.remove(CONTENT_LENGTH);
     }
-    Response::from_parts(parts, Either::Right(Passed::down(body, meter, restorer)))
+    let hosts = runtime::of_hosts().ok();
+    let body = Passed::down(body, meter, restorer, hosts.as_ref());
+    Response::from_parts(parts, Either::Right(body))
 }
 
 /// An answer of this process.

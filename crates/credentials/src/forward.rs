@@ -1,16 +1,18 @@
 //! One connection of a command to the host of a credential.
 
+use std::fmt::Display;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::client::conn::http1 as to_host;
+use hyper::client::conn::http1::{self as to_host, SendRequest};
 use hyper::server::conn::http1 as from_command;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
 use rustls::server::{Acceptor, ClientHello};
 use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_rustls::{LazyConfigAcceptor, TlsConnector, client, server};
 
@@ -26,6 +28,8 @@ use crate::{exchange, runtime};
 const MAX_OPENING: Duration = Duration::from_secs(30);
 /// How long the head of a message may be.
 const MAX_HEAD: usize = 64 << 10;
+/// How much of a host's answer is one piece, and how long its head may be.
+const MAX_PIECE: usize = 128 << 10;
 
 /// A connection of a command to the host of a credential.
 #[derive(Debug)]
@@ -43,7 +47,7 @@ pub struct Ends {
 }
 
 impl Broker {
-    /// Takes a connection over. It is carried on a thread of its own until an end has ended.
+    /// Takes a connection over. It is carried by other threads until an end has ended.
     pub fn carry(self: &Arc<Self>, ends: Ends) -> Result<(), CredentialError> {
         // What is dropped is closed.
         let Some(slot) = self.slot() else { return Ok(()) };
@@ -72,30 +76,42 @@ async fn carry(broker: Arc<Broker>, ends: Ends) {
         };
         timeout(MAX_OPENING, accept).await.ok()?
     };
-    let (accepted, connected) = tokio::join!(accepted, connect(&broker, &host, target));
+    let (accepted, connected) = tokio::join!(accepted, reach(&broker, &host, target));
     let Some(client) = accepted else { return };
     let (sender, host_ended) = match connected {
+        Ok((sender, ended)) => (Ok(sender), Some(ended)),
         Err(problem) => (Err(problem), None),
-        Ok(stream) => {
-            let mut builder = to_host::Builder::new();
-            builder.preserve_header_case(true).max_buf_size(MAX_HEAD);
-            match builder.handshake::<_, Passed>(TokioIo::new(Content::new(stream))).await {
-                Err(error) => (Err(Problem::Unreachable(error.to_string())), None),
-                Ok((sender, connection)) => {
-                    (Ok(sender), Some(tokio::spawn(connection.with_upgrades())))
-                }
-            }
-        }
     };
     let sender = Mutex::new(sender);
     let connection = Arc::new(Connection { broker, host, port, uses, sender });
     serve(client, connection, host_ended).await;
 }
 
+/// What carries the end of a host, until that has ended.
+type HostEnd = JoinHandle<Result<(), hyper::Error>>;
+
+/// Begins the end of a host, on the thread of hosts.
+async fn reach(
+    broker: &Arc<Broker>,
+    host: &str,
+    target: std::net::TcpStream,
+) -> Result<(SendRequest<Passed>, HostEnd), Problem> {
+    let unreachable = |error: &dyn Display| Problem::Unreachable(error.to_string());
+    let hosts = runtime::of_hosts().map_err(|error| unreachable(&error))?;
+    let (broker, host) = (Arc::clone(broker), host.to_owned());
+    let connected = hosts.spawn(async move { connect(&broker, &host, target).await });
+    let stream = connected.await.map_err(|error| unreachable(&error))??;
+    let mut builder = to_host::Builder::new();
+    builder.preserve_header_case(true).max_buf_size(MAX_PIECE);
+    let begun = builder.handshake::<_, Passed>(TokioIo::new(Content::new(stream))).await;
+    let (sender, connection) = begun.map_err(|error| unreachable(&error))?;
+    Ok((sender, hosts.spawn(connection.with_upgrades())))
+}
+
 async fn serve(
     client: server::TlsStream<Socket>,
     connection: Arc<Connection>,
-    host_ended: Option<tokio::task::JoinHandle<Result<(), hyper::Error>>>,
+    host_ended: Option<HostEnd>,
 ) {
     let service = service_fn(move |request| exchange::answer(Arc::clone(&connection), request));
     let mut builder = from_command::Builder::new();

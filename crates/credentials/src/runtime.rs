@@ -1,4 +1,5 @@
-//! The thread that carries the connections of all sessions.
+//! The two threads that carry the connections of all sessions: one reads and writes what commands have, the other what
+//! hosts have. So of a long answer one piece is decrypted while the piece before it is encrypted.
 
 use std::future::{Future, pending};
 use std::sync::{Mutex, PoisonError};
@@ -8,27 +9,46 @@ use tokio::runtime::{Builder, Handle};
 
 use crate::error::CredentialError;
 
-static RUNTIME: Mutex<Option<Handle>> = Mutex::new(None);
+/// Which end of a connection a thread has.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    Command,
+    Host,
+}
 
-/// Begins a task there. The thread begins with the first one, and rests while there are none.
+static RUNTIMES: [Mutex<Option<Handle>>; 2] = [Mutex::new(None), Mutex::new(None)];
+
+/// Begins a task for commands. The thread begins with the first one, and rests while there are none.
 pub(crate) fn spawn(
     task: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), CredentialError> {
-    let mut runtime = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let handle = match &*runtime {
-        Some(handle) => handle,
-        None => runtime.insert(begin()?),
-    };
-    handle.spawn(task);
+    handle(End::Command)?.spawn(task);
     Ok(())
 }
 
-fn begin() -> Result<Handle, CredentialError> {
+/// Where the ends of hosts are.
+pub(crate) fn of_hosts() -> Result<Handle, CredentialError> {
+    handle(End::Host)
+}
+
+fn handle(end: End) -> Result<Handle, CredentialError> {
+    let mut runtime = RUNTIMES[end as usize].lock().unwrap_or_else(PoisonError::into_inner);
+    match &*runtime {
+        Some(handle) => Ok(handle.clone()),
+        None => Ok(runtime.insert(begin(end)?).clone()),
+    }
+}
+
+fn begin(end: End) -> Result<Handle, CredentialError> {
     let runtime =
         Builder::new_current_thread().enable_all().build().map_err(CredentialError::Thread)?;
     let handle = runtime.handle().clone();
+    let name = match end {
+        End::Command => "toolwright-credentials",
+        End::Host => "toolwright-credential-hosts",
+    };
     thread::Builder::new()
-        .name("toolwright-credentials".to_owned())
+        .name(name.to_owned())
         .spawn(move || runtime.block_on(pending::<()>()))
         .map_err(CredentialError::Thread)?;
     Ok(handle)

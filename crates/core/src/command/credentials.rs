@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use toolwright_credentials::{Broker, Ends, Use, Uses, Why};
+use toolwright_credentials::{Broker, CredentialError, Ends, Use, Uses, Why};
 pub use toolwright_credentials::{
     Options, RuleOptions, Secret, SendAs, SshOptions, TextMatch, TransformOptions, ValueAnswer,
     Values,
@@ -95,9 +95,19 @@ impl CredentialSession {
             let CredentialRequest { credentials, transforms, ssh, authorities, source } =
                 request.ok_or_else(|| "it was opened in vain".to_owned())?;
             Broker::open(credentials, &transforms, ssh, &authorities, source)
-                .map_err(|error| error.to_string())
+                .map_err(|error| problem(&error))
         };
         self.opened.get_or_init(open).as_ref().map_err(String::as_str)
+    }
+}
+
+/// What is wrong, with the place in the option.
+fn problem(error: &CredentialError) -> String {
+    match error {
+        CredentialError::SshKey { index, field, problem } => {
+            format!("sshKeys[{index}].{field}: {problem}")
+        }
+        other => other.to_string(),
     }
 }
 

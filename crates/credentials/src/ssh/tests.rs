@@ -164,16 +164,16 @@ fn any_other_byte_in_a_login_or_a_session_is_not_signed() {
 #[test]
 fn a_key_that_cannot_be_meant_is_refused_and_not_repeated() {
     for (options, expected) in [
-        (options(private(7, b"aes256-ctr")), "sshKeys[0].privateKey: it has a passphrase"),
-        (options("secret".to_owned()), "sshKeys[0].privateKey: it is no private key"),
+        (options(private(7, b"aes256-ctr")), "SSH key 0, privateKey: it has a passphrase"),
+        (options("secret".to_owned()), "SSH key 0, privateKey: it is no private key"),
         (SshOptions { hosts: vec!["git.test".to_owned()], ..options(private(7, b"none")) }, ""),
         (
             SshOptions { hosts: vec!["other.test".to_owned()], ..options(private(7, b"none")) },
-            "sshKeys[0].knownHosts: it has no key of other.test",
+            "SSH key 0, knownHosts: it has no key of other.test",
         ),
         (
             SshOptions { known_hosts: "a b".to_owned(), ..options(private(7, b"none")) },
-            "sshKeys[0].knownHosts: line 1",
+            "SSH key 0, knownHosts: line 1",
         ),
     ] {
         let read = SshCredential::read_all(vec![options]).map_err(|error| error.to_string());
