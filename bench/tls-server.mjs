@@ -1,4 +1,4 @@
-// A host over TLS in a process of its own: short pages, and a body of as many bytes as `?bytes=` says.
+// A host over TLS in a process of its own: short pages, and a body of as many bytes as `?bytes=` says, at most `&rate=` of them in a second.
 import { createServer } from 'node:https'
 import { generate } from 'selfsigned'
 
@@ -20,13 +20,18 @@ const leaf = await generate([{ name: 'commonName', value: NAME }], {
 })
 
 const server = createServer({ key: leaf.private, cert: leaf.cert }, (request, response) => {
-  const bytes = Number(new URL(request.url, 'https://x').searchParams.get('bytes') ?? 0)
+  const { searchParams } = new URL(request.url, 'https://x')
+  const bytes = Number(searchParams.get('bytes') ?? 0)
+  const rate = Number(searchParams.get('rate') ?? Number.POSITIVE_INFINITY)
   response.setHeader('content-type', 'application/octet-stream')
   response.setHeader('content-length', bytes)
-  let left = bytes
+  const begun = performance.now()
+  let sent = 0
   const send = () => {
-    while (left > 0) {
-      left -= PIECE.length
+    while (sent < bytes) {
+      const early = (sent / rate) * 1000 - (performance.now() - begun)
+      if (early > 1) return void setTimeout(send, early)
+      sent += PIECE.length
       if (!response.write(PIECE)) return void response.once('drain', send)
     }
     response.end()

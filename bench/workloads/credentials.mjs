@@ -10,6 +10,8 @@ import { createTools } from 'toolwright'
 const CALL = { toolCallId: 'call', messages: [] }
 const NAME = 'bench.test'
 const BYTES = 256 << 20
+/** What a connection of one gigabit carries in a second. */
+const GIGABIT = 118_000_000
 const VALUE = 'ghp_x7Gk29QmZp41a8Kd93jfKq02x7Gk29QmZp41'
 
 /** Begins one connection, which trusts what the sandbox does, or this file. */
@@ -33,8 +35,8 @@ assert head.startswith(b'HTTP/1.1 200 '), head
 print(statistics.median(times[100:]) * 1000)`
 
 /** Reads a body, and prints the milliseconds and the bytes. */
-const BODY = `${CONNECT}
-begin = time.perf_counter(); ask('/?bytes=${BYTES}'); head = b''
+const body = (query = '') => `${CONNECT}
+begin = time.perf_counter(); ask('/?bytes=${BYTES}${query}'); head = b''
 while b'\\r\\n\\r\\n' not in head: head += s.recv(65536)
 view, count = bytearray(1 << 18), len(head.split(b'\\r\\n\\r\\n', 1)[1])
 while count < ${BYTES}: count += s.recv_into(view)
@@ -79,5 +81,6 @@ const effort = {
 
 export const workloads = [
   { id: 'credential-request', alone: true, effort, contenders: (stage) => hosts(stage, REQUESTS) },
-  { id: 'credential-body', alone: true, effort, contenders: (stage) => hosts(stage, BODY) },
+  { id: 'credential-body', alone: true, effort, contenders: (stage) => hosts(stage, body()) },
+  { id: 'credential-gigabit', alone: true, effort, contenders: (stage) => hosts(stage, body(`&rate=${GIGABIT}`)) },
 ]
