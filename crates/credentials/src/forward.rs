@@ -72,7 +72,10 @@ async fn carry(broker: Arc<Broker>, ends: Ends) {
                 let noted = Noted::new(&host, port, "*", "*");
                 uses.note(&noted, Err(Why::OnlyHttp2), &Meter::default());
             }
-            begun.into_stream(config).await.ok()
+            let accepted = begun.into_stream_with(config, |session| {
+                session.set_buffer_limit(Some(MAX_PIECE));
+            });
+            accepted.await.ok()
         };
         timeout(MAX_OPENING, accept).await.ok()?
     };

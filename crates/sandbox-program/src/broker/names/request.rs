@@ -82,9 +82,10 @@ pub(in crate::broker) fn read(
 
 /// Whether an address is that of the SSH agent.
 pub(in crate::broker) fn is_agent(address: &[u8]) -> bool {
-    let path = address.strip_prefix(&(libc::AF_UNIX as libc::sa_family_t).to_ne_bytes());
-    let path = path.and_then(|path| path.split(|byte| *byte == 0).next());
-    path == Some(SSH_AGENT.as_bytes())
+    let Some((family, path)) = address.split_first_chunk() else { return false };
+    let path = path.split(|byte| *byte == 0).next();
+    libc::c_int::from(u16::from_ne_bytes(*family)) == libc::AF_UNIX
+        && path == Some(SSH_AGENT.as_bytes())
 }
 
 /// Where a connection is to lead.
