@@ -153,7 +153,7 @@ impl Body for Passed {
         match (&self.restorer, &self.inner) {
             (Some(restorer), _) if !restorer.keeps_length() => SizeHint::default(),
             (_, Inner::Read(body)) => body.size_hint(),
-            (_, Inner::Ahead(_, length)) => length.clone(),
+            (_, Inner::Ahead(_, length)) => *length,
         }
     }
 }

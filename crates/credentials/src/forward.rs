@@ -64,15 +64,15 @@ async fn carry(broker: Arc<Broker>, ends: Ends) {
     let Ends { host, port, client, target, uses } = ends;
     let accepted = async {
         let config = broker.server(&host)?;
-        let begin = LazyConfigAcceptor::new(Acceptor::default(), socket(client)?);
+        let opening = LazyConfigAcceptor::new(Acceptor::default(), socket(client)?);
         let accept = async {
-            let begun = begin.await.ok()?;
-            if speaks_http2_alone(&begun.client_hello()) {
+            let hello = opening.await.ok()?;
+            if speaks_http2_alone(&hello.client_hello()) {
                 // TLS ends then, since no protocol is left.
                 let noted = Noted::new(&host, port, "*", "*");
                 uses.note(&noted, Err(Why::OnlyHttp2), &Meter::default());
             }
-            let accepted = begun.into_stream_with(config, |session| {
+            let accepted = hello.into_stream_with(config, |session| {
                 session.set_buffer_limit(Some(MAX_PIECE));
             });
             accepted.await.ok()

@@ -205,11 +205,11 @@ async fn serve(broker: &Broker, mut socket: UnixStream, uses: &Uses) -> std::io:
 
 /// One row for each host, user and outcome.
 fn note(uses: &Uses, Outcome { signed, refused }: Outcome) {
-    let (host, port, user) = match &signed {
-        Some((host, user)) => (&*host.name, host.port, &**user),
+    let (host, port, login) = match &signed {
+        Some((host, login)) => (&*host.name, host.port, &**login),
         None => ("", 0, ""),
     };
-    let mut noted = Noted::new(host, port, "SIGN", user);
+    let mut noted = Noted::new(host, port, "SIGN", login);
     noted.add(SSH_VARIABLE);
     uses.note(&noted, refused.map_or(Ok(None), Err), &Meter::default());
 }

@@ -18,11 +18,11 @@ fn frame(content: &[u8], key: Option<[u8; 4]>) -> Vec<u8> {
     match content.len() {
         length @ 0..126 => all.push(mask | u8::try_from(length).expect("short")),
         length @ 126..0x1_0000 => {
-            all.push(mask | 126);
+            all.push(mask | 0x7e);
             all.extend(u16::try_from(length).expect("short").to_be_bytes());
         }
         length => {
-            all.push(mask | 127);
+            all.push(mask | 0x7f);
             all.extend((length as u64).to_be_bytes());
         }
     }

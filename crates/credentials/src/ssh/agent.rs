@@ -133,7 +133,7 @@ fn identities(credentials: &[SshCredential]) -> Vec<u8> {
 }
 
 /// The key and what it is to sign. Flags choose between the signatures of RSA alone.
-fn read_sign<'m>(mut from: Reader<'m>) -> Option<(&'m [u8], &'m [u8])> {
+fn read_sign(mut from: Reader<'_>) -> Option<(&[u8], &[u8])> {
     let (public, data) = (from.text()?, from.text()?);
     from.number()?;
     from.end()?;

@@ -20,7 +20,9 @@ fn pair(seed: u8) -> Ed25519KeyPair {
 
 fn texts(all: &[&[u8]]) -> Vec<u8> {
     let mut out = Vec::new();
-    all.iter().for_each(|text| put_text(&mut out, text));
+    for text in all {
+        put_text(&mut out, text);
+    }
     out
 }
 
@@ -105,7 +107,9 @@ fn nothing_is_signed_for_another_host_session_or_machine() {
     let credentials = credentials();
     let why = |binds: &[Vec<u8>], number: &[u8]| {
         let mut agent = Agent::default();
-        binds.iter().for_each(|message| drop(agent.answer(&credentials, message)));
+        for message in binds {
+            agent.answer(&credentials, message);
+        }
         let (answer, outcome) = agent.answer(&credentials, &sign(&login(number, b"git")));
         assert_eq!(answer, [FAILURE]);
         outcome.expect("it is noted").refused
