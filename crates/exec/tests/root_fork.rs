@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -141,4 +142,123 @@ fn a_closed_fork_is_refused() {
     assert!(place.fork.close());
     let error = grant.open().unwrap_err().to_string();
     assert!(error.contains("closed"), "{error}");
+}
+
+/// What is below the current directory: kinds, permissions, times of writing, links and contents.
+const LIST: &str = "find . -mindepth 1 \\( -type d -printf '%P d %m\\n' \\) -o -printf '%P %y %m %T@ %l %n ' \
+    \\( -type f -exec cat {} \\; -o -true \\) -printf '\\n' | sort";
+
+/// Directories of the base, as programs rename them.
+#[test]
+fn a_directory_of_the_root_is_renamed() {
+    let Some(place) = Place::new() else { return };
+    let src = place.base.join("src");
+    fs::create_dir_all(src.join("deep/empty")).unwrap();
+    fs::write(src.join("deep/run.sh"), "#!/bin/sh\n").unwrap();
+    fs::set_permissions(src.join("deep/run.sh"), fs::Permissions::from_mode(0o751)).unwrap();
+    fs::set_permissions(src.join("deep"), fs::Permissions::from_mode(0o750)).unwrap();
+    symlink("../a.txt", src.join("deep/link")).unwrap();
+    place.sh("echo new > src/new.txt; rm gone.txt");
+    let before = place.sh(&format!("cd src; {LIST}")).1;
+    let times = place.sh("stat -c %Y src src/deep").1;
+    let renames = [("src", "lib"), ("lib", "a/b"), ("a/b", "src"), ("src", "empty")];
+    place.sh("mkdir a empty");
+    for (from, to) in renames {
+        let done = place.sh(&format!("python3 -c 'import os; os.rename(\"{from}\", \"{to}\")'"));
+        assert_eq!(done, (Exit::Code(0), String::new()), "{from} {to}");
+        assert_eq!(place.sh(&format!("cd {to}; {LIST}")).1, before, "{from} {to}");
+        assert_eq!(place.sh(&format!("test -e {from}")).0, Exit::Code(1));
+    }
+    assert_eq!(place.sh("stat -c %Y empty empty/deep").1, times);
+    // Nothing else is left, and the root is as it was.
+    assert_eq!(place.sh("ls -A; ls -A a").1, "a\nempty\n");
+    assert_eq!(fs::read_to_string(src.join("a.txt")).unwrap(), "base");
+    assert!(!src.join("new.txt").exists() && src.join("deep/empty").exists());
+}
+
+#[test]
+fn a_rename_that_the_kernel_refuses_elsewhere_is_refused_with_its_error() {
+    let Some(place) = Place::new() else { return };
+    fs::create_dir_all(place.base.join("full/below")).unwrap();
+    let script = r#"
+import ctypes, errno, os
+libc = ctypes.CDLL(None, use_errno=True)
+def rename(a, b, flags=0):
+    done = libc.renameat2(-100, a.encode(), -100, b.encode(), flags)
+    return "done" if done == 0 else errno.errorcode[ctypes.get_errno()]
+print(rename("src", "full"), rename("src", "src/in"), rename("src", "gone.txt"), rename("src", "full/below", 1),
+      rename("full", "src/a.txt/b"), rename("none", "x"), rename("src", "no/where"), rename("src", "src"),
+      rename("src/.", "x"))
+"#;
+    let refused = "ENOTEMPTY EINVAL ENOTDIR EEXIST ENOTDIR ENOENT ENOENT done EBUSY\n";
+    fs::write(place.base.join("rename.py"), script).unwrap();
+    assert_eq!(place.sh("python3 rename.py").1, refused);
+    // As on a plain directory.
+    let mut plain = std::process::Command::new("python3");
+    plain.arg("rename.py").current_dir(&place.base);
+    assert_eq!(String::from_utf8_lossy(&plain.output().unwrap().stdout), refused);
+    assert_eq!(place.sh("ls -A src full").1, "full:\nbelow\n\nsrc:\na.txt\n");
+}
+
+/// Random renames, with writes and removals between them, end as they do on a plain directory.
+#[test]
+fn random_renames_end_as_on_a_plain_directory() {
+    let Some(place) = Place::new() else { return };
+    let seed = std::env::var("TOOLWRIGHT_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed: u64 = seed.unwrap_or_else(|| u64::from(std::process::id()));
+    eprintln!("TOOLWRIGHT_SEED={seed}");
+    let script = format!(
+        r#"
+import os, random, sys
+random.seed({seed})
+names = ["a", "b", "c"]
+def path():
+    return "/".join(random.choice(names) for _ in range(random.randint(1, 3)))
+log = []
+for step in range(int(sys.argv[1])):
+    what, one, other = random.choice("rrrrmwud"), path(), path()
+    try:
+        if what == "r": os.rename(one, other)
+        elif what == "m": os.mkdir(one)
+        elif what == "w": open(one, "w").write(str(step))
+        elif what == "u": os.unlink(one)
+        else: os.rmdir(one)
+        log.append("ok")
+    except OSError as error:
+        log.append(str(error.errno))
+print(" ".join(log))
+"#
+    );
+    let make = |at: &Path| {
+        for directory in ["a/a", "a/b/c", "b/c", "c/a/b"] {
+            fs::create_dir_all(at.join(directory)).unwrap();
+        }
+        for file in ["a/c", "a/b/b", "b/a", "c/c", "c/a/a"] {
+            fs::write(at.join(file), file).unwrap();
+        }
+        fs::write(at.join("run.py"), &script).unwrap();
+    };
+    let plain = place.base.with_extension("plain");
+    fs::create_dir(&plain).unwrap();
+    make(&plain);
+    make(&place.base);
+    let list = "find a b c -printf '%p %y %m ' \\( -type f -exec cat {} \\; -o -true \\) -printf '\\n' 2>/dev/null | sort";
+    let line = format!("python3 run.py 300; {list}");
+    let mut run = std::process::Command::new("sh");
+    run.args(["-c", &line]).current_dir(&plain);
+    let expected = String::from_utf8(run.output().unwrap().stdout).unwrap();
+    assert_eq!(place.sh(&line).1, expected);
+    assert_eq!(place.sh("ls -A | grep toolwright").1, "");
+    assert_eq!(fs::read_to_string(place.base.join("a/b/b")).unwrap(), "a/b/b");
+}
+
+#[test]
+fn what_is_open_stays_open_and_what_is_protected_stays() {
+    let Some(place) = Place::new() else { return };
+    let line = "exec 9>>src/a.txt; python3 -c 'import os; os.rename(\"src\", \"lib\")'; \
+        echo more >&9; cat lib/a.txt; ls";
+    assert_eq!(place.sh(line).1, "basemore\ngone.txt\nlib\n");
+    let git = "git init -q .; git add .; git -c user.name=a -c user.email=a@b commit -qm one; \
+        git mv lib src; git status --porcelain";
+    assert_eq!(place.sh(git).1, "R  lib/a.txt -> src/a.txt\n");
 }

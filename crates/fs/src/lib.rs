@@ -123,7 +123,7 @@ pub use remove::abandoned::remove_abandoned;
 pub use remove::remove_tree;
 pub use root::{Resolver, Root};
 pub use sidecar::Sidecar;
-pub use temporary::is_temporary_name;
+pub use temporary::{is_temporary_name, temporary_name};
 pub use update::{UpdateError, Updated, update};
 pub use witness::{Present, Witness, update_witnessed, write_witnessed};
 pub use write::{Durability, WriteOptions, write, write_content};

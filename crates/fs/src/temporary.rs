@@ -43,6 +43,12 @@ pub fn is_temporary_name(name: &OsStr) -> bool {
     Residue::parse(name.as_bytes()).is_some()
 }
 
+/// A name by which nobody takes a file or directory for one of a user. If this process ends, it is worthless.
+#[must_use]
+pub fn temporary_name() -> OsString {
+    part_name(ShortId::current(), next_sequence()).into()
+}
+
 /// A number that no other name of this process has.
 pub(crate) fn next_sequence() -> u64 {
     SEQUENCE.fetch_add(1, Ordering::Relaxed)

@@ -57,7 +57,7 @@ mod timer;
 
 pub(crate) use channel::Ends;
 pub use channel::{Channel, install_in_child};
-pub use files::FileRules;
+pub use files::{FileRules, WaitingNames};
 pub(crate) use names::{NamesBroker, Resolver};
 pub use probe::probe;
 #[cfg(test)]

@@ -7,7 +7,7 @@ use toolwright_sandbox::layers::{Layer, Layers, is_shortage};
 use toolwright_sandbox::plan::{Files, Network, Plan};
 use toolwright_sandbox::step::FailedStep;
 
-use crate::broker::files::{FileThread, Probed, SupervisorSocket};
+use crate::broker::files::{FileThread, Probed, SupervisorSocket, WaitingNames};
 use crate::broker::listener::Listener;
 use crate::command::CommandBroker;
 use crate::filter::sockets::unix_is_open;
@@ -95,7 +95,8 @@ pub(crate) fn file_thread(
         refuse(plan, layers, libc::EOPNOTSUPP);
         return Ok(None);
     };
-    if !plan.hides_git_directories && !owns_sockets(plan) && !keeps_absent {
+    let is_forked = plan.root_fork.is_some();
+    if !plan.hides_git_directories && !owns_sockets(plan) && !keeps_absent && !is_forked {
         return Ok(None);
     }
     match FileThread::start() {
@@ -150,7 +151,7 @@ pub(crate) fn brokered(
         thread: files.number(),
         waits: true,
         // What is tried is a call on a name.
-        names: true,
+        names: WaitingNames::Everything,
         plan: filter_plan,
         closes_openat2: plan.files == Files::Confined || plan.is_git_strict || keeps_absent,
         opens: plan.is_git_strict || keeps_absent,
@@ -158,14 +159,22 @@ pub(crate) fn brokered(
     if let (Some(files), Some(rules)) = (&files, &mut rules) {
         let program = broker::program_of(None, Some(*rules)).map_err(mistake)?;
         let probed = held(files.probe(&program, &channel, Probed::Name).as_ref());
-        (rules.waits, rules.names) = (probed.holds(), hides || keeps_absent);
+        rules.waits = probed.holds();
+        rules.names = if hides || keeps_absent {
+            WaitingNames::Everything
+        } else if plan.root_fork.is_some() {
+            WaitingNames::Renames
+        } else {
+            WaitingNames::Nothing
+        };
         if hides {
             layers.hidden_git = probed;
         }
         if owns_sockets(plan) {
             layers.own_sockets = probed;
         }
-        if rules.waits && rules.names && rules.opens {
+        let everything = rules.names == WaitingNames::Everything;
+        if rules.waits && everything && rules.opens {
             let probed = held(files.probe(&program, &channel, Probed::Opening).as_ref());
             rules.opens = probed.holds();
             if hides && plan.is_git_strict {
@@ -174,7 +183,8 @@ pub(crate) fn brokered(
         }
     }
     let waits = rules.is_some_and(|rules| rules.waits);
-    let keeps_absent = rules.is_some_and(|rules| rules.waits && rules.names && rules.opens);
+    let keeps_absent = rules
+        .is_some_and(|rules| rules.waits && rules.names == WaitingNames::Everything && rules.opens);
     if connections.is_some() {
         let program = broker::program_of(connections, None).map_err(mistake)?;
         layers.broker = held(broker::probe(&program).as_ref());

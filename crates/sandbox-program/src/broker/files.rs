@@ -29,6 +29,9 @@
 //! ended. Another thread of the command can open the empty directory of the host in the moment between its making and
 //! its covering, and keep it open.
 //!
+//! In a fork of the root every `rename` waits, and a directory of the base is renamed by steps ([`moving`]), where the kernel
+//! would say `EXDEV`.
+//!
 //! A caught signal that comes before the broker has taken a call interrupts it, where its handler does not restart
 //! calls (`EINTR`, which the kernel itself does not return here). The call has not been made then.
 //!
@@ -40,6 +43,7 @@ mod caller;
 mod git;
 mod identity;
 mod modes;
+mod moving;
 mod open;
 mod own_sockets;
 mod perform;
@@ -55,7 +59,7 @@ mod walk;
 
 pub(crate) use git::NameRules;
 pub(crate) use own_sockets::SocketGround;
-pub use program::FileRules;
+pub use program::{FileRules, WaitingNames};
 pub(crate) use session::{GitCalls, Session};
 pub(crate) use supervisor_socket::{SupervisorSocket, WorkerSocket, pair};
 pub(crate) use thread::{Confinement, FileThread, Probed};

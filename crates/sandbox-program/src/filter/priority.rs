@@ -45,7 +45,7 @@ pub(crate) fn is_raised(number: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::broker::{FileRules, program_of_on};
+    use crate::broker::{FileRules, WaitingNames, program_of_on};
     use crate::filter::specification::Answer::{Allow, Ask};
     use crate::filter::specification::{BOTH, Request, plans, run};
 
@@ -78,7 +78,7 @@ mod tests {
             let rules = FileRules {
                 thread: 7,
                 waits: true,
-                names: true,
+                names: WaitingNames::Everything,
                 plan,
                 closes_openat2: true,
                 opens: false,

@@ -58,7 +58,7 @@ fn socket(arguments: &[u64; 6]) -> (Errno, Option<CallKind>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::broker::{FileRules, program_of_on};
+    use crate::broker::{FileRules, WaitingNames, program_of_on};
     use crate::filter::specification::Answer::{Allow, Ask, Errno as Refused};
     use crate::filter::specification::{BOTH, Request, plans, run};
     use crate::filter::worker_filter_on;
@@ -93,7 +93,7 @@ mod tests {
                     let rules = FileRules {
                         thread: 7,
                         waits,
-                        names: false,
+                        names: WaitingNames::Nothing,
                         plan,
                         closes_openat2: true,
                         opens: false,
@@ -137,7 +137,7 @@ mod tests {
             let rules = FileRules {
                 thread: 7,
                 waits: true,
-                names: false,
+                names: WaitingNames::Nothing,
                 plan,
                 closes_openat2: true,
                 opens: false,

@@ -121,6 +121,9 @@ pub(super) fn waiting() -> impl Iterator<Item = calls::Call> {
     always.map(|(call, ..)| *call).filter(|call| *call != calls::UNLINKAT)
 }
 
+/// The calls that give something another name.
+pub(super) const RENAMES: [calls::Call; 3] = [calls::RENAME, calls::RENAMEAT, calls::RENAMEAT2];
+
 /// Whether a notification is of a call on names.
 pub(in crate::broker) fn is_file_call(notification: &Notification) -> bool {
     kind(notification).is_some()

@@ -1,6 +1,8 @@
 //! The calls that could leave a git directory on the host.
 
+use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,6 +12,7 @@ use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::refused_git::RefusedGit;
 
 use super::absent::Absent;
+use super::moving::move_directory;
 use super::perform::{link_descriptor, make_directory, remove_directory, remove_file, rename};
 use super::resolve::Place;
 use super::strict::{Strict, path_of, path_of_descriptor};
@@ -30,6 +33,8 @@ pub(super) struct GitDirectories {
     /// Under a strict plan.
     strict: Option<Strict>,
     absent: Absent,
+    /// Whether the root is a fork, in which directories are renamed by steps.
+    is_forked: bool,
 }
 
 /// What a plan says of names.
@@ -45,7 +50,20 @@ impl GitDirectories {
         let NameRules { plan, absent } = rules;
         let strict = plan.is_git_strict.then(Strict::default);
         let (hides, absent) = (plan.hides_git_directories, Absent::new(absent));
-        Self { supervisor, made: AtomicBool::new(false), hides, strict, absent }
+        let is_forked = plan.root_fork.is_some();
+        Self { supervisor, made: AtomicBool::new(false), hides, strict, absent, is_forked }
+    }
+
+    /// Renames what is no git directory.
+    pub(super) fn move_entry(&self, from: &Place, to: &Place, flags: u32) -> Result<(), Errno> {
+        match rename(from, to, flags) {
+            Err(Errno::XDEV) if self.is_forked => {
+                let (old, new) = (from.above()?, to.above()?);
+                let name = |place: &Place| OsStr::from_bytes(place.plain_name()).to_owned();
+                move_directory((old.as_fd(), &name(from)), (new.as_fd(), &name(to)), flags)
+            }
+            result => result,
+        }
     }
 
     /// Whether what is made at a place would be a git directory, which commands have for themselves.

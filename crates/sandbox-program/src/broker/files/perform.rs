@@ -89,7 +89,7 @@ fn perform_on_names(
             } else if flags & libc::RENAME_EXCHANGE != 0 {
                 rename(&from, &to, flags)
             } else {
-                git.add(&to, || rename(&from, &to, flags))
+                git.add(&to, || git.move_entry(&from, &to, flags))
             }
         }
         FileCall::Link(from, to, flags) => link(caller, (from, to), flags, git),

@@ -2,21 +2,31 @@
 
 use toolwright_sandbox::plan::Files;
 
-use super::call::waiting;
+use super::call::{RENAMES, waiting};
 use crate::filter::arguments::SET_ID;
 use crate::filter::assembler::{Assembler, At, Test, low};
 use crate::filter::{FilterPlan, Rules, calls, priority, reported};
 
+/// Which calls on names wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitingNames {
+    /// None.
+    Nothing,
+    /// Those that rename.
+    Renames,
+    /// All that make, rename or remove an entry, but for the removal of files.
+    Everything,
+}
+
 /// What the filter of a command has to know about the broker of its names.
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct FileRules {
     /// The number of the broker's thread, which commands must not change.
     pub thread: u32,
     /// Whether calls wait. If not, only what the worker needs for them is closed.
     pub waits: bool,
-    /// Whether those on names do.
-    pub names: bool,
+    /// Which of those on names do.
+    pub names: WaitingNames,
     /// What the filter of the worker was made of. It leaves open what is closed here.
     pub plan: FilterPlan,
     /// Whether the filter of the worker leaves `openat2` open for the broker alone.
@@ -43,20 +53,26 @@ impl FileRules {
                 rules.add(call, asm.load(low(argument), tested));
             }
         }
-        if self.waits && !self.names {
+        let names = if self.waits { self.names } else { WaitingNames::Nothing };
+        if self.waits && names != WaitingNames::Everything {
             for &(call, argument) in calls::NODES {
                 let tested = asm.branch(Test::AnyBit, DEVICE, ask, allow);
                 rules.add(call, asm.load(low(argument), tested));
             }
         }
-        if self.waits && self.names {
+        if names == WaitingNames::Renames {
+            for call in RENAMES {
+                rules.add(call, ask);
+            }
+        }
+        if names == WaitingNames::Everything {
             for call in waiting() {
                 rules.add(call, ask);
             }
             let directory = asm.branch(Test::AnyBit, libc::AT_REMOVEDIR.unsigned_abs(), ask, allow);
             rules.add(calls::UNLINKAT, asm.load(low(2), directory));
         }
-        if self.waits && self.names && self.opens {
+        if names == WaitingNames::Everything && self.opens {
             for call in [calls::CREAT, calls::TRUNCATE] {
                 rules.add(call, ask);
             }
@@ -115,7 +131,7 @@ mod tests {
     const RULES: FileRules = FileRules {
         thread: 7,
         waits: true,
-        names: true,
+        names: WaitingNames::Everything,
         plan: PLAN,
         closes_openat2: true,
         opens: false,
@@ -190,6 +206,22 @@ mod tests {
         }
     }
 
+    #[test]
+    fn renames_wait_alone_where_only_they_are_to() {
+        for arch in BOTH {
+            let rules = FileRules { names: WaitingNames::Renames, ..RULES };
+            let program = program_of_on(arch, None, Some(rules)).expect("short enough");
+            let answer = |call: calls::Call| {
+                let number = call.number(arch)?;
+                Some(run(&program, &Request { arch: arch.audit_number(), number, args: [0; 6] }).0)
+            };
+            for call in waiting() {
+                let expected = if RENAMES.contains(&call) { Ask } else { Allow };
+                assert!(answer(call).is_none_or(|it| it == expected), "{arch:?} {call:?}");
+            }
+        }
+    }
+
     /// The flags of a call are in a register, so nothing that could make a name or write to a named file passes.
     #[test]
     fn what_could_write_waits() {
@@ -249,7 +281,7 @@ mod tests {
                     own_net: true,
                     ..PLAN
                 };
-                let rules = FileRules { waits, names: false, plan, ..RULES };
+                let rules = FileRules { waits, names: WaitingNames::Nothing, plan, ..RULES };
                 let own = waits.then_some(Own { listens });
                 let program = program_of_on(arch, own, Some(rules)).expect("short enough");
                 let answer = |number, args| {
