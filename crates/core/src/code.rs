@@ -249,6 +249,12 @@ codes! {
         ForkDamaged = "FORK_DAMAGED" => ToolFailed,
         /// The fork has no change at a path.
         ForkChangeNotFound = "FORK_CHANGE_NOT_FOUND" => NotFound,
+        /// The directory has changed where the fork has, and nothing was applied.
+        ForkConflict = "FORK_CONFLICT" => Conflict,
+        /// The fork has more bytes than it may.
+        ForkFull = "FORK_FULL" => TooLarge,
+        /// Nothing that the fork has applied can be taken back.
+        ForkNotApplied = "FORK_NOT_APPLIED" => NotFound,
         /// The fork is closed.
         ForkClosed = "FORK_CLOSED" => ToolFailed,
         /// Another failure of the system while a fork was made, compared or applied.

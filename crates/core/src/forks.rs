@@ -27,6 +27,8 @@ pub struct OpenInput {
     pub label: Option<String>,
     /// The name of a fork that was made before.
     pub id: Option<String>,
+    /// How many bytes its changes may have; `None` for as many as before, or the default.
+    pub max_bytes: Option<u64>,
 }
 
 /// What is asked of a fork that no program has open.
@@ -40,13 +42,26 @@ pub struct StoredInput {
     pub action: Action,
 }
 
+/// What is applied.
+#[derive(Debug, Clone, Default)]
+pub struct ApplyInput {
+    /// These paths and what is below them; all if there are none.
+    pub paths: Vec<String>,
+    /// Only tell what would be done.
+    pub dry_run: bool,
+    /// Take what both sides have changed for a conflict, also where the lines are different ones.
+    pub refuse_merges: bool,
+}
+
 /// What to do with a fork.
 #[derive(Debug, Clone)]
 pub enum Action {
     /// Tell what has changed, with a diff of at most this many bytes.
     Compare(Option<usize>),
-    /// Apply these paths and what is below them, or all; or only tell what would be done.
-    Apply(Vec<String>, bool),
+    /// Apply changes.
+    Apply(ApplyInput),
+    /// Take the last apply back.
+    Undo,
     /// Throw it away.
     Discard,
 }

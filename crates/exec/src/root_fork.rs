@@ -9,8 +9,8 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::thread;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -52,6 +52,10 @@ pub struct RootFork {
     /// Held by each process that has a mount of it.
     lock: OwnedFd,
     is_closed: Arc<AtomicBool>,
+    /// How many bytes it may have, once it has more; otherwise 0.
+    exceeded: Arc<AtomicU64>,
+    /// Woken at each use.
+    attendant: Arc<OnceLock<Thread>>,
 }
 
 static OPEN: Mutex<Vec<Weak<RootFork>>> = Mutex::new(Vec::new());
@@ -72,6 +76,8 @@ impl RootFork {
             identity,
             lock,
             is_closed: Arc::default(),
+            exceeded: Arc::default(),
+            attendant: Arc::default(),
         });
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|fork| fork.strong_count() > 0);
@@ -88,7 +94,20 @@ impl RootFork {
             identity: self.identity,
             holder: Arc::clone(&self.process),
             is_closed: Arc::clone(&self.is_closed),
+            exceeded: Arc::clone(&self.exceeded),
+            attendant: Arc::clone(&self.attendant),
         }
+    }
+
+    /// Has a thread woken at each use of the fork by tools or commands.
+    pub fn attend(&self, thread: Thread) {
+        let _ = self.attendant.set(thread);
+    }
+
+    /// Refuses tools and commands while the fork has more bytes than this limit, or no longer does. Commands that run go
+    /// on.
+    pub fn note_exceeded(&self, limit: Option<u64>) {
+        self.exceeded.store(limit.unwrap_or_default(), Ordering::Release);
     }
 
     /// A mount for a supervisor, and the lock that goes with it.

@@ -1,27 +1,27 @@
 //! Applying the changes of a fork to its base.
 
 use std::collections::HashMap;
-use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::{fs, io};
 
 use rustix::fs::{AtFlags, Mode, mkdirat, unlinkat};
 use rustix::io::Errno;
 use toolwright_fs::{
-    ChangeLimits, ChangeSet, ChangedFile, FileChange, FsError, FsErrorKind, GitBorder, Place,
-    Replacement, Root, UpdateError, Watch, WriteOptions,
+    ChangeSet, ChangedFile, FileChange, GitBorder, Place, Replacement, Root, UpdateError, Watch,
+    WriteOptions,
 };
 
-use crate::changes::{Change, ChangeKind, Changes, Conflict, EntryKind, LeftOut, LeftOutReason};
+use crate::base_changes::{LIMITS, lost_race};
+use crate::changes::{
+    Change, ChangeKind, Changes, Conflict, EntryKind, LeftOut, LeftOutReason, PERMISSIONS,
+};
 use crate::commits::Commits;
 use crate::error::{ForkError, Result};
 use crate::fork::Fork;
+use crate::merge::Merge;
 use crate::tree;
-
-/// The most that is applied at once. All of it is in memory.
-const LIMITS: ChangeLimits =
-    ChangeLimits { files: 100_000, file_bytes: 256 << 20, total_bytes: 1 << 30 };
 
 /// What is applied.
 #[derive(Debug, Clone, Copy, Default)]
@@ -30,6 +30,8 @@ pub struct Apply<'a> {
     pub paths: &'a [String],
     /// Find out what would be done, and change nothing.
     pub dry_run: bool,
+    /// Take a text that both sides have changed for a conflict, also where the lines are different ones.
+    pub refuse_merges: bool,
 }
 
 /// What was applied.
@@ -54,6 +56,7 @@ impl Fork {
         let Changes { mut changes, mut left_out, .. } = self.changes()?;
         select(&mut changes, apply.paths)?;
         self.leave_protected(&mut changes, apply.paths, &mut left_out);
+        let merges = if apply.refuse_merges { Vec::new() } else { self.merge(&mut changes)? };
         let conflicts: Vec<_> =
             changes.iter().filter(|change| change.conflict.is_some()).cloned().collect();
         let outcome =
@@ -68,7 +71,16 @@ impl Fork {
         if changes.is_empty() {
             return Ok(outcome(changes, conflicts, commits()));
         }
-        let moved = match self.write(&changes, cancel) {
+        if !merges.is_empty() {
+            self.take_merged(&merges, cancel)?;
+        }
+        let mut note = None;
+        let written = self.write((&changes, &merges), &mut note, cancel);
+        if let (Err(_), Some(note)) = (&written, note) {
+            // What was noted has not come to be.
+            let _ = fs::remove_file(note);
+        }
+        let moved = match written {
             Ok(()) => {
                 self.note_applied(changes.iter().map(|change| change.path.clone()))?;
                 return Ok(outcome(changes, conflicts, commits()));
@@ -111,7 +123,8 @@ impl Fork {
     /// Makes the changes in the base.
     fn write(
         &self,
-        changes: &[Change],
+        (changes, merges): (&[Change], &[Merge]),
+        note: &mut Option<PathBuf>,
         cancel: &AtomicBool,
     ) -> std::result::Result<(), UpdateError<NotWritten>> {
         // What was compared is written, whatever the path of the base leads to by now.
@@ -129,9 +142,18 @@ impl Fork {
             .collect();
         let set = ChangeSet { root: &root, changes: &steps, emptied: &emptied, limits: LIMITS };
         let options = WriteOptions { git: GitBorder::Closed, ..WriteOptions::default() };
-        let mut watch = Unmoved { fork: self, changes: &files };
-        if !steps.is_empty() {
-            set.run_watched(&options, cancel, |index, _| self.content(files[index]), &mut watch)?;
+        let mut watch = Unmoved { fork: self, changes, files: &files, merges, note };
+        if steps.is_empty() {
+            watch.before(&[]).map_err(UpdateError::Refused)?;
+        } else {
+            let content = |index: usize, _: toolwright_fs::Before<'_>| match merges
+                .iter()
+                .find(|merge| merge.path == files[index].path)
+            {
+                Some(merge) => Ok(merge.merged.bytes.clone()),
+                None => self.content(files[index]),
+            };
+            set.run_watched(&options, cancel, content, &mut watch)?;
         }
         // Inner ones first. One that is not empty holds what somebody else has put there.
         for change in changes.iter().rev() {
@@ -173,23 +195,45 @@ enum NotWritten {
 /// Looks at the base once more when the engine has read what it is about to replace.
 struct Unmoved<'a> {
     fork: &'a Fork,
-    changes: &'a [&'a Change],
+    changes: &'a [Change],
+    /// Those that are no directories.
+    files: &'a [&'a Change],
+    merges: &'a [Merge],
+    /// Where it was noted what is about to be changed.
+    note: &'a mut Option<PathBuf>,
 }
 
 impl Watch<NotWritten> for Unmoved<'_> {
-    fn before(&mut self, _: &[ChangedFile]) -> std::result::Result<(), NotWritten> {
-        let Self { fork, changes } = self;
+    fn before(&mut self, found: &[ChangedFile]) -> std::result::Result<(), NotWritten> {
+        let Self { fork, changes, files, merges, note } = self;
         let moved: Vec<PathBuf> = fork
             .with_manifest(|manifest| {
                 let is_as_it_was = |path: &Path| {
                     let now = tree::look_below(fork.base_fd.as_fd(), path);
                     now.is_ok_and(|now| manifest.is_as_it_was(path, now.as_ref()))
                 };
-                let paths = changes.iter().map(|change| change.path.clone());
+                // What was merged with is no longer what it was.
+                let is_as_it_was = |path: &Path| {
+                    let Some(merge) = merges.iter().find(|merge| merge.path == path) else {
+                        return is_as_it_was(path);
+                    };
+                    let file = found.iter().find(|file| file.path == path);
+                    let is_same = |file: &ChangedFile| {
+                        file.old.as_deref() == Some(&merge.base.bytes)
+                            && file.mode.map(|mode| mode & PERMISSIONS) == Some(merge.base.mode)
+                            && !file.was_link
+                    };
+                    file.is_some_and(is_same)
+                };
+                let paths = files.iter().map(|change| change.path.clone());
                 paths.filter(|path| !is_as_it_was(path)).collect()
             })
             .map_err(NotWritten::Unread)?;
-        if moved.is_empty() { Ok(()) } else { Err(NotWritten::Moved(moved)) }
+        if !moved.is_empty() {
+            return Err(NotWritten::Moved(moved));
+        }
+        **note = Some(fork.note_apply(found, changes).map_err(NotWritten::Unread)?);
+        Ok(())
     }
 
     fn after(&mut self) {}
@@ -258,11 +302,4 @@ fn select(changes: &mut Vec<Change>, paths: &[String]) -> Result<()> {
         Some(path) => Err(ForkError::NoChange { path: path.clone() }),
         None => Ok(()),
     }
-}
-
-/// The path that somebody else has changed in the meantime.
-fn lost_race(error: &FsError) -> Option<PathBuf> {
-    let is_lost =
-        matches!(error.kind, FsErrorKind::Conflict | FsErrorKind::Exists | FsErrorKind::NotFound);
-    is_lost.then(|| PathBuf::from(&error.path))
 }

@@ -15,7 +15,7 @@ use crate::manifest::Manifest;
 use crate::tree;
 
 /// The bits of a mode that are compared and applied.
-const PERMISSIONS: u32 = 0o777;
+pub(crate) const PERMISSIONS: u32 = 0o777;
 
 /// What happened to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +80,8 @@ pub struct Change {
     pub conflict: Option<Conflict>,
     /// Whether it is applied only if it is named: programs of the person's obey what lies there.
     pub is_protected: bool,
+    /// Whether both sides have changed the text, at different lines, and `fork` is what comes of both.
+    pub is_merged: bool,
 }
 
 /// Why something that differs is no change that can be applied.
@@ -317,7 +319,8 @@ impl Walk<'_> {
         let conflict = if path.to_str().is_none() { Some(Conflict::Name) } else { conflict };
         let (base, fork) = (base.map(side), fork.map(side));
         let is_protected = self.protected.iter().any(|protected| path.starts_with(protected));
-        let change = Change { path, kind, entry, base, fork, conflict, is_protected };
+        let is_merged = false;
+        let change = Change { path, kind, entry, base, fork, conflict, is_protected, is_merged };
         self.found.changes.push(change);
     }
 

@@ -1,9 +1,16 @@
 //! Removing forks that nobody needs.
 
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, unlinkat};
 use toolwright_fs::remove_tree;
 
 use crate::error::{ForkError, Result};
-use crate::store::{GONE, NEW, Store, lock_file, now_ms};
+use crate::store::{APPLIED, GONE, NEW, Store, lock_file, now_ms};
+use crate::tree;
+
+/// How long an apply can be taken back, unless another age is given.
+const KEPT: Duration = Duration::from_secs(30 * 86_400);
 
 /// What was removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,6 +26,8 @@ impl Store {
     /// open. With `max_age_ms` those with changes go too that were made before that time.
     pub fn collect(&self, max_age_ms: Option<u64>) -> Result<Collected> {
         let mut collected = Collected::default();
+        let kept = u64::try_from(KEPT.as_millis()).unwrap_or(u64::MAX);
+        self.forget_applies(max_age_ms.unwrap_or(kept));
         for name in self.names()? {
             let path = self.path.join(&name);
             if name.ends_with(NEW) || name.ends_with(GONE) {
@@ -51,6 +60,21 @@ impl Store {
             }
         }
         Ok(collected)
+    }
+}
+
+impl Store {
+    /// Removes the notes of applies that are older.
+    fn forget_applies(&self, max_age_ms: u64) {
+        let Ok(directory) = tree::open(&self.path.join(APPLIED)) else { return };
+        let before = now_ms().saturating_sub(max_age_ms);
+        for name in tree::names(&directory).unwrap_or_default() {
+            let Ok(Some(stat)) = tree::look(&directory, &name) else { continue };
+            let at = u64::try_from(stat.st_mtime).unwrap_or_default().saturating_mul(1000);
+            if at < before {
+                let _ = unlinkat(&directory, &name, AtFlags::empty());
+            }
+        }
     }
 }
 

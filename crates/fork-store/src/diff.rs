@@ -1,5 +1,6 @@
 //! The changes of a fork as a unified diff.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -9,13 +10,16 @@ use std::time::Duration;
 use similar::{Algorithm, TextDiff};
 use toolwright_names::printable;
 
-use crate::changes::{Change, EntryKind};
+use crate::changes::{Change, ChangeKind, EntryKind};
 use crate::tree;
 
 /// A larger file is shown as changed, without its lines.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 /// Comparing two files ends after this time, with a diff that may be longer than the shortest.
 const MAX_COMPARING: Duration = Duration::from_millis(200);
+
+/// How many files of the same name, length and permissions are compared with a new one.
+const MAX_CANDIDATES: usize = 16;
 
 /// The changes of the texts of a fork.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,8 +39,16 @@ impl Diff {
         max: usize,
     ) -> Self {
         let mut diff = Self::default();
-        for change in changes.iter().filter(|change| change.entry != EntryKind::Directory) {
-            let file = one(change, upper, base);
+        let renames = renames(changes, upper, base);
+        let sources: HashSet<&Path> = renames.values().copied().collect();
+        for change in changes {
+            if change.entry == EntryKind::Directory || sources.contains(&*change.path) {
+                continue;
+            }
+            let file = match renames.get(&*change.path) {
+                Some(from) => renamed(from, &change.path),
+                None => one(change, upper, base),
+            };
             if diff.text.len() + file.len() > max {
                 let room = max - diff.text.len();
                 let end = file.as_bytes()[..room].iter().rposition(|byte| *byte == b'\n');
@@ -48,6 +60,62 @@ impl Diff {
         }
         diff
     }
+}
+
+/// The files that the fork has at another path than the base, as they are: each new path, and the one that is gone. As many
+/// of them as a directory has when it was renamed.
+fn renames<'c>(
+    changes: &'c [Change],
+    upper: BorrowedFd<'_>,
+    base: BorrowedFd<'_>,
+) -> HashMap<&'c Path, &'c Path> {
+    let files = |kind: ChangeKind| {
+        changes.iter().filter(move |it| (it.kind, it.entry) == (kind, EntryKind::File))
+    };
+    let mut gone: HashMap<_, Vec<&Path>> = HashMap::new();
+    for change in files(ChangeKind::Deleted) {
+        if let Some(side) = change.base.filter(|side| side.bytes > 0) {
+            let key = (change.path.file_name(), side.mode, side.bytes);
+            gone.entry(key).or_default().push(&change.path);
+        }
+    }
+    let mut renames = HashMap::new();
+    for change in files(ChangeKind::Created) {
+        let Some(side) = change.fork else { continue };
+        let key = (change.path.file_name(), side.mode, side.bytes);
+        let Some(candidates) = gone.get_mut(&key) else { continue };
+        let is_same = |from: &&Path| is_same(base, from, upper, &change.path).unwrap_or(false);
+        if let Some(at) = candidates.iter().take(MAX_CANDIDATES).position(is_same) {
+            renames.insert(&*change.path, candidates.swap_remove(at));
+        }
+    }
+    renames
+}
+
+fn is_same(
+    base: BorrowedFd<'_>,
+    from: &Path,
+    upper: BorrowedFd<'_>,
+    to: &Path,
+) -> std::io::Result<bool> {
+    let file = |root, path| {
+        let (parent, name) = tree::parent(root, path)?;
+        tree::file(parent, name)
+    };
+    tree::is_same_file(file(base, from)?, file(upper, to)?)
+}
+
+fn renamed(from: &Path, to: &Path) -> String {
+    let name = |prefix: &[u8], path: &Path| {
+        printable(&[prefix, path.as_os_str().as_bytes()].concat()).into_owned()
+    };
+    format!(
+        "diff {} {}\nrename from {}\nrename to {}\n",
+        name(b"a/", from),
+        name(b"b/", to),
+        name(b"", from),
+        name(b"", to)
+    )
 }
 
 fn one(change: &Change, upper: BorrowedFd<'_>, base: BorrowedFd<'_>) -> String {

@@ -60,6 +60,12 @@ pub enum ForkError {
         /// The path as it was given.
         path: String,
     },
+    /// Nothing that the fork has applied can be taken back.
+    #[error("nothing of fork {id} is applied")]
+    NothingApplied {
+        /// Its name.
+        id: String,
+    },
     /// The system refused to read or write.
     #[error("{operation} `{}`: {source}", path.display())]
     Io {

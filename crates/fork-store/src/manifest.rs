@@ -31,6 +31,21 @@ pub(crate) struct Print {
     written: i64,
 }
 
+impl Print {
+    /// How many bytes it has on the disk.
+    pub(crate) const BYTES: usize = 33;
+
+    pub(crate) fn bytes(&self) -> [u8; Self::BYTES] {
+        let Self { kind, inode, size, changed, written } = *self;
+        let mut bytes = [kind; Self::BYTES];
+        let numbers = [inode, size, changed.cast_unsigned(), written.cast_unsigned()];
+        for (to, number) in bytes[1..].chunks_exact_mut(8).zip(numbers) {
+            to.copy_from_slice(&number.to_le_bytes());
+        }
+        bytes
+    }
+}
+
 /// A directory, whose entries are looked at by themselves.
 const DIRECTORY: u8 = b'd';
 /// A directory whose entries have changed since the fork was made, before they were looked at: what is not
@@ -160,13 +175,10 @@ impl Manifest {
 
     pub(crate) fn write(&self) -> Vec<u8> {
         let mut bytes = TITLE.to_vec();
-        for (path, Print { kind, inode, size, changed, written }) in &self.0 {
+        for (path, print) in &self.0 {
             bytes.extend(u32::try_from(path.len()).unwrap_or(u32::MAX).to_le_bytes());
             bytes.extend_from_slice(path);
-            bytes.push(*kind);
-            for number in [*inode, *size, changed.cast_unsigned(), written.cast_unsigned()] {
-                bytes.extend(number.to_le_bytes());
-            }
+            bytes.extend(print.bytes());
         }
         bytes.extend_from_slice(&sum(&bytes).to_le_bytes());
         bytes

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use toolwright_fs::FileIdentity;
 
+/// How many bytes the changes of a fork may have, unless its maker says otherwise.
+pub const MAX_BYTES: u64 = 16 << 30;
+
 /// The record of a fork.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Record {
@@ -16,11 +19,19 @@ pub(crate) struct Record {
     pub(crate) created_ms: u64,
     /// Its maker's name for it.
     pub(crate) label: Option<String>,
+    /// How many bytes its changes may have.
+    pub(crate) max_bytes: u64,
 }
 
 impl Record {
     pub(crate) fn write(&self) -> String {
-        let Self { base, identity: FileIdentity { device, inode, born }, created_ms, label } = self;
+        let Self {
+            base,
+            identity: FileIdentity { device, inode, born },
+            created_ms,
+            label,
+            max_bytes,
+        } = self;
         json!({
             "version": 1,
             "base": base.to_string_lossy(),
@@ -29,6 +40,7 @@ impl Record {
             "born": born,
             "createdMs": created_ms,
             "label": label,
+            "limit": max_bytes,
         })
         .to_string()
     }
@@ -51,6 +63,7 @@ impl Record {
             },
             created_ms: number("createdMs")?,
             label: record.get("label")?.as_str().map(str::to_owned),
+            max_bytes: number("limit").unwrap_or(MAX_BYTES),
         })
     }
 }

@@ -28,6 +28,11 @@ pub(crate) const WORK: &str = "work";
 /// Whether all changes have reached the disk, or the boot in which they may not have.
 pub(crate) const STATE: &str = "state";
 
+/// The texts that the base had.
+pub(crate) const ANCESTORS: &str = "was";
+/// What was applied, and can be taken back. No fork has a name with a point.
+pub(crate) const APPLIED: &str = ".applied";
+
 /// Commits on their way to the base.
 pub(crate) const COMMITS: &str = "commits";
 

@@ -86,6 +86,13 @@ pub(crate) fn is_opaque(directory: impl AsFd) -> bool {
 
 /// The names in a directory, in their order, without those of files that this library is writing.
 pub(crate) fn names(directory: impl AsFd) -> Result<Vec<OsString>, Errno> {
+    let mut names = all_names(directory)?;
+    names.retain(|name| !toolwright_fs::is_temporary_name(name));
+    Ok(names)
+}
+
+/// All names in a directory, in their order.
+pub(crate) fn all_names(directory: impl AsFd) -> Result<Vec<OsString>, Errno> {
     let mut buffer = Box::new_uninit_slice(32 << 10);
     // A descriptor remembers how far it was read.
     let anew = openat(directory, ".", DIRECTORY, Mode::empty())?;
@@ -94,7 +101,7 @@ pub(crate) fn names(directory: impl AsFd) -> Result<Vec<OsString>, Errno> {
     while let Some(entry) = entries.next() {
         let entry = entry?;
         let name = OsStr::from_bytes(entry.file_name().to_bytes());
-        if !matches!(name.as_bytes(), b"." | b"..") && !toolwright_fs::is_temporary_name(name) {
+        if !matches!(name.as_bytes(), b"." | b"..") {
             names.push(name.to_owned());
         }
     }

@@ -50,7 +50,7 @@ fn changes_are_found_and_applied() {
     assert_eq!(changes.left_out, []);
     assert_eq!(place.tree(), before, "the base is as it was");
 
-    let dry = open.fork().apply(Apply { dry_run: true, paths: &[] }, &place.never).unwrap();
+    let dry = open.fork().apply(Apply { dry_run: true, ..Apply::default() }, &place.never).unwrap();
     assert_eq!((dry.applied.len(), place.tree()), (10, before));
     let applied = open.fork().apply(Apply::default(), &place.never).unwrap();
     assert_eq!((applied.applied, applied.conflicts), (dry.applied, Vec::new()));
@@ -73,13 +73,14 @@ fn parts_are_applied() {
         fs::write(fork.join(path), "new").unwrap();
     }
     let paths = ["d/b".to_owned()];
-    let applied = open.fork().apply(Apply { paths: &paths, dry_run: false }, &place.never).unwrap();
+    let applied =
+        open.fork().apply(Apply { paths: &paths, ..Apply::default() }, &place.never).unwrap();
     assert_eq!(shown(&applied.applied), ["~ d/b"]);
     assert_eq!(fs::read_to_string(place.base.join("d/c")).unwrap(), "3");
     assert_eq!(shown(&open.fork().changes().unwrap().changes), ["~ a", "~ d/c"]);
     let paths = ["e".to_owned()];
     let error =
-        open.fork().apply(Apply { paths: &paths, dry_run: false }, &place.never).unwrap_err();
+        open.fork().apply(Apply { paths: &paths, ..Apply::default() }, &place.never).unwrap_err();
     assert!(matches!(error, ForkError::NoChange { path } if path == "e"));
 }
 
@@ -122,7 +123,8 @@ fn a_base_that_moved_is_told_and_never_overwritten() {
     // What is no conflict can be applied alone, and what both made the same is none.
     fs::write(place.base.join("both"), "fork").unwrap();
     let paths = ["mine".to_owned()];
-    let applied = open.fork().apply(Apply { paths: &paths, dry_run: false }, &place.never).unwrap();
+    let applied =
+        open.fork().apply(Apply { paths: &paths, ..Apply::default() }, &place.never).unwrap();
     assert_eq!(shown(&applied.applied), ["~ mine"]);
     assert_eq!(fs::read_to_string(place.base.join("theirs")).unwrap(), "base");
     let left = shown(&open.fork().changes().unwrap().changes);
@@ -191,7 +193,7 @@ fn what_programs_obey_is_applied_only_if_it_is_named() {
     }
     let apply = |paths: &[&str]| {
         let paths: Vec<_> = paths.iter().map(|path| (*path).to_owned()).collect();
-        let applied = open.fork().apply(Apply { paths: &paths, dry_run: false }, &place.never);
+        let applied = open.fork().apply(Apply { paths: &paths, ..Apply::default() }, &place.never);
         let applied = applied.unwrap();
         let left: Vec<_> = applied.left_out.iter().map(|it| (it.path.clone(), it.reason)).collect();
         (shown(&applied.applied), left)
@@ -254,7 +256,9 @@ fn a_fork_is_kept_reopened_and_discarded() {
     taken.discard().unwrap();
     assert_eq!(state(), None);
     assert!(matches!(place.store.take(&id), Err(ForkError::NotFound { .. })));
-    assert_eq!(fs::read_dir(place.store.path()).unwrap().count(), 0);
+    // What is left is the note by which the apply can be taken back.
+    let left = fs::read_dir(place.store.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(left.collect::<Vec<_>>(), [".applied"]);
     assert_eq!(fs::read_to_string(place.base.join("b")).unwrap(), "more");
 }
 
@@ -357,4 +361,75 @@ fn commits_come_as_objects_and_one_reference() {
     git(&place.base, "checkout -q -- .");
     git(&place.base, &format!("merge -q --ff-only {name}"));
     assert_eq!(git(&place.base, "status --porcelain"), "");
+}
+
+#[test]
+fn a_fork_that_is_too_large_is_refused_and_can_be_applied() {
+    let Some(place) = Place::new(&[("a", "1")]) else { return };
+    let open = place.store.fork_of_size(&place.base, None, 1 << 20).unwrap();
+    assert_eq!(open.fork().max_bytes(), 1 << 20);
+    support::sh(&open, "head -c 2000000 /dev/zero > large");
+    let grant = open.granted("rootDir");
+    let wait = |is_refused: bool| {
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        while grant.check().is_err() != is_refused {
+            assert!(std::time::Instant::now() < deadline, "{is_refused}");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    };
+    wait(true);
+    let error = grant.open().unwrap_err();
+    assert!(matches!(error.kind, toolwright_fs::FsErrorKind::ForkFull { limit: 0x10_0000 }));
+    assert_eq!(shown(&open.fork().changes().unwrap().changes), ["+ large"]);
+    let id = open.fork().id().to_owned();
+    open.close().unwrap();
+    // Opened again, it is as full as before, unless it may have more.
+    let open = place.store.reopen(&id).unwrap();
+    let again = open.granted("rootDir");
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while again.check().is_ok() {
+        assert!(std::time::Instant::now() < deadline);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    open.close().unwrap();
+    let open = place.store.reopen_with(&id, Some(1 << 30)).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert!(open.granted("rootDir").check().is_ok());
+    let applied = open.fork().apply(Apply::default(), &place.never).unwrap();
+    assert_eq!(shown(&applied.applied), ["+ large"]);
+}
+
+#[test]
+fn renamed_files_are_told_as_renamed() {
+    let Some(place) = Place::new(&[("src/a", "1\n"), ("src/deep/b", "2\n"), ("c", "")]) else {
+        return;
+    };
+    let (open, fork) = place.fork();
+    support::sh(
+        &open,
+        "python3 -c 'import os; os.rename(\"src\", \"lib\")'; echo 3 >> lib/a; mv c d",
+    );
+    assert_eq!(fs::read_to_string(fork.join("lib/deep/b")).unwrap(), "2\n");
+    let (changes, diff) = open.fork().diff(10_000).unwrap();
+    let expected = [
+        "- c",
+        "+ d",
+        "+ lib/a",
+        "+ lib/deep/b",
+        "- src/",
+        "- src/a",
+        "- src/deep/",
+        "- src/deep/b",
+    ];
+    assert_eq!(shown(&changes.changes), expected);
+    assert_eq!(
+        diff.text,
+        "diff a/c b/c\ndiff a/d b/d\n\
+         diff a/lib/a b/lib/a\n--- /dev/null\n+++ b/lib/a\n@@ -0,0 +1,2 @@\n+1\n+3\n\
+         diff a/src/deep/b b/lib/deep/b\nrename from src/deep/b\nrename to lib/deep/b\n\
+         diff a/src/a b/src/a\n--- a/src/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n"
+    );
+    open.fork().apply(Apply::default(), &place.never).unwrap();
+    assert_eq!(place.tree(), support::tree(&fork));
+    assert!(!place.base.join("src").exists());
 }

@@ -1,4 +1,4 @@
-//! Processes that are killed while they fork, write, apply, discard and collect.
+//! Processes that are killed while they fork, write, apply, undo, discard and collect.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -44,6 +44,9 @@ fn child() {
         }
         let applied = open.fork().apply(Apply::default(), &never).unwrap();
         assert_eq!(applied.conflicts, []);
+        if round % 4 == 1 {
+            assert_eq!(open.fork().undo(&never).unwrap().conflicts, []);
+        }
         if round % 3 == 0 {
             drop(open);
             store.collect(None).unwrap();

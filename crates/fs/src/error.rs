@@ -170,6 +170,11 @@ pub enum FsErrorKind {
         /// What is there now.
         now: RootChange,
     },
+    /// A granted fork has more bytes than it may.
+    ForkFull {
+        /// How many it may have.
+        limit: u64,
+    },
     /// Any other failure of the system: a full disk, too many open files, a failing device.
     Io {
         /// What was attempted.
@@ -209,7 +214,9 @@ impl fmt::Display for FsError {
             Kind::Permission { operation, .. } | Kind::Io { operation, .. } => {
                 write!(f, ", {operation}")
             }
-            Kind::TooLarge { limit, .. } => write!(f, ", limit {limit} bytes"),
+            Kind::TooLarge { limit, .. } | Kind::ForkFull { limit } => {
+                write!(f, ", limit {limit} bytes")
+            }
             Kind::TooManyFiles { limit, .. } => write!(f, ", limit {limit} files"),
             Kind::Busy { waited } => write!(f, ", waited {} ms", waited.as_millis()),
             Kind::NotReplaceable { refusal, .. } => write!(f, ", {}", refusal.reason()),
@@ -251,6 +258,7 @@ impl FsError {
             }
             Kind::Root { source } => ("Root directory cannot be opened", Some(source)),
             Kind::RootChanged { .. } => ("A granted directory was replaced", None),
+            Kind::ForkFull { .. } => ("The fork is full", None),
             Kind::Io { operation, .. } if *operation == NAME_DESCRIPTOR => {
                 ("The file system /proc is not mounted", None)
             }

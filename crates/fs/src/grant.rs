@@ -6,8 +6,9 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::thread::Thread;
 use std::{fs, io};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -80,10 +81,17 @@ pub struct ForkedRoot {
     pub holder: Arc<OwnedFd>,
     /// Whether it was closed.
     pub is_closed: Arc<AtomicBool>,
+    /// How many bytes it may have, once it has more; otherwise 0.
+    pub exceeded: Arc<AtomicU64>,
+    /// A thread that is woken at each use.
+    pub attendant: Arc<OnceLock<Thread>>,
 }
 
 impl ForkedRoot {
     fn is_there(&self) -> bool {
+        if let Some(attendant) = self.attendant.get() {
+            attendant.unpark();
+        }
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         let mut holder = [PollFd::new(&*self.holder, PollFlags::IN)];
         !self.is_closed.load(Ordering::Acquire)
@@ -228,7 +236,13 @@ impl DirectoryGrant {
     fn checked(&self) -> Result<&Identified, FsError> {
         let Some(known) = self.identified.get() else { return self.identified() };
         if let Some(fork) = &self.fork {
-            return if fork.is_there() { Ok(known) } else { Err(self.changed()) };
+            if !fork.is_there() {
+                return Err(self.changed());
+            }
+            return match fork.exceeded.load(Ordering::Acquire) {
+                0 => Ok(known),
+                limit => Err(FsErrorKind::ForkFull { limit }.at(self.path.to_string_lossy())),
+            };
         }
         self.compare(fs::metadata(&self.path), known)?;
         if known.real != self.path {

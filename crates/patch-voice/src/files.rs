@@ -56,6 +56,9 @@ pub fn hint(error: &FsError) -> &'static str {
         FsErrorKind::RootChanged { .. } => {
             "No call can mend this. The host makes the tools, the context or the session anew when the directory is the one that is meant."
         }
+        FsErrorKind::ForkFull { .. } => {
+            "No call can mend this. The host applies or discards the fork, or opens it again with a larger `maxBytes`."
+        }
         FsErrorKind::Io { operation, .. } if *operation == WRITE_IN_PLACE => {
             "The file may now hold parts of the old and the new content: fix the cause, then write the whole file again."
         }

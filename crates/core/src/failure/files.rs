@@ -35,6 +35,7 @@ impl From<&FsError> for Unfinished {
             }
             FsErrorKind::Protected { protected } => failure.with("protected", protected.as_str()),
             FsErrorKind::Git { .. } => failure.with("protected", "@git"),
+            FsErrorKind::ForkFull { limit } => failure.with("limitBytes", *limit),
             FsErrorKind::RootChanged { grant, .. } => failure.with("grant", grant.as_str()),
             FsErrorKind::NotAFile { kind } => failure.with("kind", kind.word()),
             _ => failure,
@@ -62,6 +63,7 @@ fn code_of(error: &FsError) -> Option<Code> {
         FsErrorKind::NotReplaceable { .. } => Code::ReplaceRefused,
         FsErrorKind::Root { .. } => Code::RootInvalid,
         FsErrorKind::RootChanged { .. } => Code::RootChanged,
+        FsErrorKind::ForkFull { .. } => Code::ForkFull,
         FsErrorKind::Io { .. } => Code::IoFailed,
         FsErrorKind::Cancelled => return None,
     })

@@ -50,6 +50,10 @@ impl From<ForkError> for Failure {
                     .with_hint(hint::NO_CHANGE)
                     .with("path", path)
             }
+            ForkError::NothingApplied { id } => {
+                let summary = "Nothing that the fork has applied can be undone";
+                named(Code::ForkNotApplied, summary, &id).with_hint(hint::NOT_APPLIED)
+            }
             ForkError::Io { path, operation, source } => {
                 let path = path.to_string_lossy();
                 let summary = "A step of a fork failed";

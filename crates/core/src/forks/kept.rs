@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use toolwright_fork_store::{Apply, Fork, OpenFork, Store};
+use toolwright_fork_store::{Apply, Fork, MAX_BYTES, OpenFork, Store};
 use toolwright_fs::DirectoryGrant;
 use toolwright_sandbox::policy::{forks_directory, presets};
 
-use super::{Action, OpenInput, StoredInput, report};
+use super::{Action, ApplyInput, OpenInput, StoredInput, report};
 use crate::access::protected_list;
 use crate::failure::{Failure, Unfinished};
 
@@ -20,9 +20,11 @@ impl Forked {
     /// Makes a fork, or opens one.
     pub fn open(input: &OpenInput) -> Result<Self, Unfinished> {
         let store = store(input.store.as_deref())?;
-        let open = match &input.id {
-            Some(id) => store.reopen(id)?,
-            None => store.fork(&input.base, input.label.as_deref())?,
+        let open = if let Some(id) = &input.id {
+            store.reopen_with(id, input.max_bytes)?
+        } else {
+            let max_bytes = input.max_bytes.unwrap_or(MAX_BYTES);
+            store.fork_of_size(&input.base, input.label.as_deref(), max_bytes)?
         };
         Ok(Self(Mutex::new(Some(open))))
     }
@@ -82,10 +84,12 @@ fn act(fork: &Fork, action: &Action, cancel: &AtomicBool) -> Result<String, Unfi
             let (changes, diff) = fork.diff(*max)?;
             Ok(report::diff(&changes, &diff))
         }
-        Action::Apply(paths, dry_run) => {
-            let applied = fork.apply(Apply { paths, dry_run: *dry_run }, cancel)?;
+        Action::Apply(ApplyInput { paths, dry_run, refuse_merges }) => {
+            let (dry_run, refuse_merges) = (*dry_run, *refuse_merges);
+            let applied = fork.apply(Apply { paths, dry_run, refuse_merges }, cancel)?;
             Ok(report::applied(&applied))
         }
+        Action::Undo => Ok(report::undone(&fork.undo(cancel)?)),
         Action::Discard => Ok("null".to_owned()),
     }
 }
@@ -96,6 +100,7 @@ impl StoredInput {
         let store = store(self.store.as_deref())?;
         match &self.action {
             Action::Discard => store.discard(&self.id)?,
+            Action::Undo => return Ok(report::undone(&store.undo(&self.id, cancel)?)),
             action @ Action::Compare(_) => return act(&store.look(&self.id)?, action, cancel),
             action @ Action::Apply(..) => return act(&store.take(&self.id)?, action, cancel),
         }

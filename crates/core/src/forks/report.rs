@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolwright_fork_store::{
     Applied, Change, ChangeKind, Changes, Collected, Conflict, Diff, EntryKind, Fork, ForkState,
-    LeftOut, LeftOutReason, Listed, Side,
+    LeftOut, LeftOutReason, Listed, Side, Undone,
 };
 
 fn change(change: &Change) -> Value {
@@ -32,6 +32,7 @@ fn change(change: &Change) -> Value {
         "type": entry,
         "conflict": conflict,
         "isProtected": change.is_protected,
+        "isMerged": change.is_merged,
         "base": base,
         "fork": fork,
     })
@@ -97,6 +98,11 @@ pub(super) fn applied(applied: &Applied) -> String {
         "commits": commits,
     })
     .to_string()
+}
+
+pub(super) fn undone(undone: &Undone) -> String {
+    let Undone { undone, conflicts } = undone;
+    json!({ "undone": changes(undone), "conflicts": changes(conflicts) }).to_string()
 }
 
 pub(super) fn list(all: &[Listed]) -> String {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-use super::{Action, OpenInput, StoredInput};
+use super::{Action, ApplyInput, OpenInput, StoredInput};
 
 /// The fields of a request.
 type Fields = Map<String, Value>;
@@ -43,6 +43,7 @@ impl OpenInput {
             store: directory(fields, "store"),
             label: text(fields, "label"),
             id: text(fields, "id"),
+            max_bytes: count(fields, "maxBytes"),
         }
     }
 }
@@ -55,8 +56,14 @@ impl Action {
             Some("apply") => {
                 let paths = fields.get("paths").and_then(Value::as_array).into_iter().flatten();
                 let paths = paths.filter_map(Value::as_str).map(str::to_owned).collect();
-                Self::Apply(paths, fields.get("dryRun").and_then(Value::as_bool) == Some(true))
+                let is = |name: &str, value: Value| fields.get(name) == Some(&value);
+                Self::Apply(ApplyInput {
+                    paths,
+                    dry_run: is("dryRun", true.into()),
+                    refuse_merges: is("merge", "refuse".into()),
+                })
             }
+            Some("undo") => Self::Undo,
             Some("discard") => Self::Discard,
             _ => Self::Compare(
                 count(fields, "maxTextBytes").map(|max| usize::try_from(max).unwrap_or(usize::MAX)),

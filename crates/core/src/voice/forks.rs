@@ -11,6 +11,7 @@ pub(crate) const BUSY: &str =
 pub(crate) const DAMAGED: &str = "Discard it: its changes cannot be trusted.";
 pub(crate) const NO_CHANGE: &str =
     "Look at `status()` for the paths that have changed; they are relative to the base.";
+pub(crate) const NOT_APPLIED: &str = "Undo what was applied within the last 30 days and not undone before; after that, git or a checkpoint has what the directory was.";
 pub(crate) const FAILED: &str = "Remove the cause and try again; the base is as it was.";
 pub(crate) const OTHER_DIRECTORY: &str = "Fork a directory of a project.";
 pub(crate) const STORE_INSIDE: &str = "Give `store` a directory outside of the one that is forked.";

@@ -57,6 +57,7 @@ pub fn kind(error: &FsError) -> &'static str {
         FsErrorKind::NotReplaceable { .. } => "NotReplaceable",
         FsErrorKind::Root { .. } => "Root",
         FsErrorKind::RootChanged { .. } => "RootChanged",
+        FsErrorKind::ForkFull { .. } => "ForkFull",
         FsErrorKind::Io { .. } => "Io",
         FsErrorKind::Cancelled => "Cancelled",
     }

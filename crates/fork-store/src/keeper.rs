@@ -1,0 +1,69 @@
+//! A thread that looks at a fork while tools and commands work in it, so that texts of the base are kept before somebody
+//! changes them there, and that a fork which has become too large is refused. It rests while nothing uses the fork.
+
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use toolwright_exec::root_fork::RootFork;
+
+use crate::fork::Fork;
+
+/// How long there is at least between two looks.
+const FIRST: Duration = Duration::from_millis(300);
+/// While nothing uses the fork, each look comes after twice the time of the one before, up to this one.
+const LAST: Duration = Duration::from_secs(60);
+/// The part of the time that looking may take: one in so many.
+const SHARE: u32 = 20;
+
+/// The thread. It ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Keeper {
+    /// Starts it. Without a thread, texts are kept when somebody asks for the changes.
+    pub(crate) fn start(fork: &Arc<Fork>, mount: &Arc<RootFork>) -> Self {
+        let (stop, stopped) = channel::<()>();
+        let fork = Arc::clone(fork);
+        let attended = Arc::clone(mount);
+        let mount = Arc::downgrade(mount);
+        let thread = thread::Builder::new().name("toolwright-keep".to_owned()).spawn(move || {
+            let mut pause = FIRST;
+            loop {
+                let begun = Instant::now();
+                if let Some(mount) = mount.upgrade() {
+                    mount.note_exceeded(fork.exceeded());
+                }
+                let _ = fork.changes();
+                let least = FIRST.max(begun.elapsed() * SHARE);
+                if stopped.recv_timeout(least) != Err(RecvTimeoutError::Timeout) {
+                    return;
+                }
+                let slept = Instant::now();
+                thread::park_timeout(pause);
+                // A use of the fork, or the end, has come in between.
+                let is_woken = slept.elapsed() < pause;
+                pause = if is_woken { FIRST } else { (pause * 2).min(LAST) };
+            }
+        });
+        let thread = thread.ok();
+        if let Some(thread) = &thread {
+            attended.attend(thread.thread().clone());
+        }
+        Self { stop: Some(stop), thread }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+    }
+}
