@@ -357,6 +357,8 @@ export const goals = [
   { id: 'fork-15k-git', operation: 'the same, over `git worktree add`', workload: 'fork-15k', against: 'git', must: 10 },
   { id: 'fork-15k-copy', operation: 'the same, over `cp -a`', workload: 'fork-15k', against: 'copy', must: 10 },
   { id: 'fork-15k-reflink', operation: 'the same, over `cp -a --reflink=auto`', workload: 'fork-15k', against: 'reflink', must: 10 },
+  { id: 'fork-first-write', operation: 'first write of a file in a fork', workload: 'fork-first-write', measure: 'time', must: 2 },
+  { id: 'fork-rename', operation: 'rename of a directory of 1,000 files in a fork', workload: 'fork-rename', measure: 'time', must: 500 },
   { id: 'fork-apply', operation: 'apply 200 files of a fork', workload: 'fork-apply', measure: 'time', must: 100 },
 ]
 

@@ -84,6 +84,8 @@ export {
   type ListForksOptions,
   openFork,
   type OpenForkOptions,
+  undoFork,
+  type UndoStoredForkOptions,
 } from './fork/open-fork.js'
 export type {
   AppliedFork,
@@ -98,6 +100,8 @@ export type {
   ForkStatus,
   ForkStatusOptions,
   ListedFork,
+  UndoForkOptions,
+  UndoneFork,
 } from './fork/fork.js'
 export { openCheckpoints, type OpenCheckpointsOptions } from './journal/checkpoints/open-checkpoints.js'
 export type {

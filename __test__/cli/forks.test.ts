@@ -29,8 +29,12 @@ here('toolwright try', () => {
     expect((await forks('diff', id)).stdout).toBe(DIFF)
     expect((await forks('apply', id, '--dry-run')).stdout).toBe('~ a.txt\n1 change would be applied.\n')
     expect(box.text('a.txt')).toBe('one\n')
-    expect((await forks('apply', id)).stdout).toBe('1 change applied.\n')
+    const applied = `1 change applied. 'toolwright forks undo ${id}' takes it back.\n`
+    expect((await forks('apply', id)).stdout).toBe(applied)
     expect(box.text('a.txt')).toBe('two\n')
+    expect((await forks('undo', id)).stdout).toBe('~ a.txt\n1 change undone.\n')
+    expect(box.text('a.txt')).toBe('one\n')
+    expect((await forks('apply', id)).stdout).toBe(applied)
     expect((await forks('gc')).stdout).toBe('1 fork removed. 0 with changes stay.\n')
     expect((await forks('list')).stdout).toBe('There are no forks.\n')
   })
@@ -43,8 +47,23 @@ here('toolwright try', () => {
       stderr: '',
     })
     expect(box.text('a.txt')).toBe('one\n')
-    expect(await attempt('--apply', ...CHANGE)).toMatchObject({ code: 0, stdout: `done\n${DIFF}1 change applied.\n`, stderr: '' })
+    const applied = await attempt('--apply', ...CHANGE)
+    expect(applied).toMatchObject({ code: 0, stderr: '' })
+    const [text, id = ''] =
+      /^done\n[^]*1 change applied\. 'toolwright forks undo ([0-9a-f-]+)' takes it back\.\n$/u.exec(applied.stdout) ?? []
+    expect(text).toContain(DIFF)
     expect(box.text('a.txt')).toBe('two\n')
+    // The fork is gone by then.
+    box.put('a.txt', "a person's\n")
+    expect(await forks('undo', id)).toMatchObject({
+      code: 1,
+      stdout: '~ a.txt (conflict: changed in the directory since)\nNothing was undone, because 1 path changed since.\n',
+    })
+    box.put('a.txt', 'two\n')
+    expect((await forks('undo', id, '--json')).stdout).toContain('"path":"a.txt"')
+    expect(box.text('a.txt')).toBe('one\n')
+    expect((await forks('undo', id)).stderr).toContain('FORK_NOT_APPLIED')
+    box.put('a.txt', 'two\n')
     const failed = await attempt('--apply', '--', 'sh', '-c', 'rm a.txt; exit 7')
     expect([failed.code, box.text('a.txt')]).toEqual([7, 'two\n'])
     const json = await attempt('--json', '--discard', '--', 'sh', '-c', 'echo new > b.txt')
@@ -60,7 +79,7 @@ here('toolwright try', () => {
     const { stdout } = await attempt('--json', ...CHANGE)
     const { fork } = JSON.parse(stdout) as { fork: string }
     box.put('a.txt', "a person's\n")
-    const refused = await forks('apply', fork)
+    const refused = await forks('apply', fork, '--no-merge')
     expect(refused).toMatchObject({
       code: 1,
       stdout:
@@ -84,7 +103,7 @@ here('toolwright try', () => {
     for (const [run, text] of [
       [attempt(), "name a command behind '--'"],
       [attempt('--apply', '--discard', '--', 'true'), 'not both'],
-      [forks(), 'list, status, diff, apply, discard or gc?'],
+      [forks(), 'list, status, diff, apply, undo, discard or gc?'],
       [forks('lst'), 'did you mean list?'],
       [forks('apply'), 'name a fork'],
     ] as const) {

@@ -31,7 +31,7 @@ function codesIn(folder: string, ending: string): Set<string> {
     if (!entry.isFile() || !entry.name.endsWith(ending) || entry.name === 'code.rs') continue
     const source = readFileSync(join(entry.parentPath, entry.name), 'utf8').split('#[cfg(test)]')[0] ?? ''
     for (const [, code] of source.matchAll(
-      /["']((?:TOOL|PROCESS|OUTCOME|INVALID|INTERNAL|NATIVE|JOURNAL|REPLAY|TASK|CAPABILITY|CONTRACT|THREAD)_[A-Z_]+)["']/gu,
+      /["']((?:TOOL|PROCESS|OUTCOME|INVALID|INTERNAL|NATIVE|JOURNAL|REPLAY|TASK|CAPABILITY|CONTRACT|THREAD|FORK)_[A-Z_]+)["']/gu,
     )) {
       codes.add(code as string)
     }

@@ -2,6 +2,7 @@ import { gunzipSync } from 'node:zlib'
 import { openJournal } from 'toolwright'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { callTexts } from '../../ts/report/call-texts.ts'
+import { shownTarget } from '../../ts/report/shown-target.ts'
 import { packReport, reportCall } from '../../ts/report/make-report.ts'
 import { pageHtml } from '../../ts/report/page-html.ts'
 import { leftOutText, type ReportData } from '../../ts/report/report-data.ts'
@@ -111,6 +112,28 @@ describe('the texts of a call', () => {
     const patch = '--- a/x\n+++ b/x\n@@ -1 +1 @@\n-one\n+two\n'
     const texts = callTexts(await row({ inputJson: JSON.stringify({ path: 'x', patch }), outputJson: JSON.stringify(patch) }), 1_000)
     expect(texts).toMatchObject({ diff: { text: patch, form: 'diff' }, output: { text: patch, form: 'diff' } })
+  })
+
+  test('of an apply or an undo of a fork are the paths that it changed', async () => {
+    const change = { path: 'a.txt', kind: 'modified', type: 'file', conflict: null, isMerged: true }
+    const made = { path: 'n', kind: 'created', type: 'directory', conflict: null, isMerged: false }
+    const applied = { applied: [change, made], conflicts: [], leftOut: [{ path: '.vscode/a', reason: 'protected' }], commits: null }
+    const conflict = { ...change, isMerged: false, conflict: 'base-changed' }
+    const of = async (toolName: string, output: unknown, input: unknown = { fork: 'f-1' }) => {
+      const call = await row({ toolName, inputJson: JSON.stringify(input), outputJson: JSON.stringify(output) })
+      return [shownTarget(call), callTexts(call, 1_000).output?.text]
+    }
+    expect(await of('fork_apply', applied, { fork: 'f-1', paths: ['a.txt', 'n'] })).toEqual([
+      'f-1: a.txt, n',
+      '~ a.txt (merged)\n+ n/\n! .vscode/a (left out: protected)',
+    ])
+    expect(await of('fork_apply', { ...applied, applied: [], conflicts: [conflict], leftOut: [] })).toEqual([
+      'f-1',
+      '~ a.txt (conflict: base-changed)',
+    ])
+    expect(await of('fork_undo', { undone: [], conflicts: [] })).toEqual(['f-1', 'nothing has changed'])
+    // Another shape is shown as it is.
+    expect(await of('fork_apply', { applied: 1 })).toEqual(['f-1', '{\n  "applied": 1\n}'])
   })
 
   test.each(['{"cut', '\u0000', '[]', '""', 'null', '1e999'])('are shown where the row holds %j', async (json) => {

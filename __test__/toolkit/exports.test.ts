@@ -50,6 +50,7 @@ describe('exports', () => {
       'runTask',
       'sandboxReport',
       'toolErrorCodes',
+      'undoFork',
     ])
     for (const name of names) {
       expect(fromMain?.[name], name).toBe(fromSurface?.[name])

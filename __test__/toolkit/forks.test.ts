@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { collectForks, createTools, type Fork, listForks, openCheckpoints, openFork, openJournal, ToolError } from 'toolwright'
+import { collectForks, createTools, type Fork, listForks, openCheckpoints, openFork, openJournal, ToolError, undoFork } from 'toolwright'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { makeSandbox } from '../support/sandbox.ts'
 
@@ -175,6 +175,96 @@ here('a fork as the root of tools', () => {
     const checkpoints = await openCheckpoints(box.root, { store: join(box.outside, 'checkpoints') })
     onTestFinished(() => checkpoints.close())
     expect(() => createTools({ rootDir: fork, checkpoints })).toThrow(/checkpoints/u)
+  })
+
+  test('directories of the base are renamed by programs, and the difference says so', async () => {
+    const { box, fork, tools } = await scene({ 'src/a.txt': 'one\n', 'src/deep/b.txt': 'two\n' })
+    const runtime = process.versions.bun === undefined ? 'node' : process.execPath
+    const rename = "require('node:fs').renameSync('src', 'lib')"
+    await tools.bash.execute({ cmd: runtime, args: ['-e', rename] })
+    expect(await tools.bash.execute(sh('cat lib/a.txt lib/deep/b.txt; ls'))).toBe('one\ntwo\nlib\n')
+    await tools.bash.execute(sh('git init -q .; git add .; git -c user.name=x -c user.email=x@example.com commit -qm x; git mv lib src2'))
+    expect((await fork.diff()).text).toBe(
+      [
+        'diff a/src/a.txt b/src2/a.txt\nrename from src/a.txt\nrename to src2/a.txt\n',
+        'diff a/src/deep/b.txt b/src2/deep/b.txt\nrename from src/deep/b.txt\nrename to src2/deep/b.txt\n',
+      ].join(''),
+    )
+    expect(box.text('src/a.txt')).toBe('one\n')
+    expect((await fork.apply()).conflicts).toEqual([])
+    expect([existsSync(box.at('src')), box.text('src2/deep/b.txt')]).toEqual([false, 'two\n'])
+  })
+
+  test('other lines of a text are merged, and the same ones are a conflict', async () => {
+    const text = 'one\ntwo\nthree\nfour\nfive\n'
+    const { box, fork, tools } = await scene({ 'a.txt': text })
+    await tools.write.execute({ path: 'a.txt', content: text.replace('one', 'ONE') })
+    await fork.status()
+    box.put('a.txt', text.replace('five', 'FIVE'))
+    expect((await fork.apply({ merge: 'refuse' })).conflicts).toMatchObject([{ path: 'a.txt', isMerged: false }])
+    expect((await fork.apply()).applied).toMatchObject([{ path: 'a.txt', isMerged: true, conflict: null }])
+    const both = text.replace('one', 'ONE').replace('five', 'FIVE')
+    expect([box.text('a.txt'), await tools.read.execute({ path: 'a.txt' })]).toEqual([both, both])
+    await tools.write.execute({ path: 'a.txt', content: both.replace('two', '2') })
+    await fork.status()
+    box.put('a.txt', both.replace('two', 'TWO'))
+    expect((await fork.apply()).conflicts).toMatchObject([{ path: 'a.txt', conflict: 'base-changed' }])
+    await expect(fork.apply({ merge: 'theirs' as 'text' })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  })
+
+  test('an apply is undone as a whole, by the fork and when it is gone', async () => {
+    const journal = await openJournal('memory:')
+    onTestFinished(() => journal.close())
+    const { box, fork, tools, over } = await scene({ 'a.txt': 'one\n', 'b.txt': 'b\n' }, { journal, runId: 'run' })
+    const before = readTree(box.root)
+    expect(await codeOf(fork.undo())).toBe('FORK_NOT_APPLIED')
+    await tools.bash.execute(sh('echo two > a.txt; rm b.txt; mkdir n; echo c > n/c.txt'))
+    await fork.apply()
+    box.put('n/c.txt', "a person's\n")
+    expect(await fork.undo()).toMatchObject({ undone: [], conflicts: [{ path: 'n/c.txt', conflict: 'base-changed' }] })
+    box.put('n/c.txt', 'c\n')
+    expect((await fork.undo()).undone.map(({ kind, path }) => `${kind} ${path}`)).toEqual([
+      'modified a.txt',
+      'created b.txt',
+      'deleted n',
+      'deleted n/c.txt',
+    ])
+    expect([readTree(box.root), existsSync(box.at('n'))]).toEqual([before, false])
+    expect((await fork.apply()).applied.length).toBe(3)
+    over()
+    await fork.discard()
+    expect((await undoFork({ id: fork.id, store: storeOf(box), journal, runId: 'run' })).conflicts).toEqual([])
+    expect(readTree(box.root)).toEqual(before)
+    expect(await codeOf(undoFork({ id: fork.id, store: storeOf(box) }))).toBe('FORK_NOT_APPLIED')
+    const rows = await journal.listRun('run')
+    expect(rows.map(({ toolName, status }) => `${toolName} ${status}`).slice(-4)).toEqual([
+      'fork_undo success',
+      'fork_apply success',
+      'fork_discard success',
+      'fork_undo success',
+    ])
+  })
+
+  test('a fork with more bytes than it may have is refused, until it may have more', async () => {
+    const { box, fork, tools, over } = await scene({ 'a.txt': 'one\n' }, { maxBytes: 1_000_000 })
+    await tools.bash.execute(sh('head -c 3000000 /dev/zero > large'))
+    await expect.poll(() => codeOf(tools.read.execute({ path: 'a.txt' })), { timeout: 30_000 }).toBe('FORK_FULL')
+    expect(await codeOf(tools.bash.execute(sh('true')))).toBe('FORK_FULL')
+    expect(await paths(fork)).toEqual(['created large'])
+    over()
+    await fork.close()
+    const again = await openFork({ id: fork.id, store: storeOf(box), maxBytes: 10_000_000 })
+    onTestFinished(() => again.close())
+    expect(await createTools({ rootDir: again }).read.execute({ path: 'a.txt' })).toBe('one\n')
+    await expect(openFork({ rootDir: box.root, maxBytes: 0 })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  })
+
+  test('a fork of a fork is refused with what to do', async () => {
+    const { fork } = await scene({ 'a.txt': 'one\n' })
+    await expect(openFork({ rootDir: fork as unknown as string })).rejects.toMatchObject({
+      code: 'FORK_UNAVAILABLE',
+      message: expect.stringMatching(/No fork can be made of a fork.*Apply it.*its base/u),
+    })
   })
 
   test('applying and discarding are rows of a journal', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -9,6 +9,10 @@ import { createTools, openFork } from 'toolwright'
 const run = promisify(execFile)
 /** How many files are applied. */
 const APPLIED = 200
+/** How many files are written for the first time. */
+const WRITTEN = 100
+/** How many files a directory has that is renamed. */
+const RENAMED = 1_000
 
 /** A copy of a corpus that is a repository with everything committed, and a place for forks and copies. */
 async function scene({ corpus }) {
@@ -90,6 +94,48 @@ async function applying(stage) {
   }
 }
 
+/** First writes to files of the directory in a new fork, for each of them. The kernel copies the file then. */
+async function firstWrites(stage) {
+  const { place, rootDir } = await scene(stage)
+  const files = Array.from({ length: WRITTEN }, (_, number) => `written-${number}`)
+  for (const file of files) writeFileSync(join(rootDir, file), 'x'.repeat(4096))
+  return {
+    ours: {
+      async run() {
+        const fork = await openFork({ rootDir, store: join(place, 'forks') })
+        const { write } = createTools({ rootDir: fork })
+        const start = performance.now()
+        for (const path of files) await write.execute({ path, content: 'written\n' })
+        const ms = performance.now() - start
+        assert.equal((await fork.status()).changes.length, WRITTEN)
+        await fork.discard()
+        return ms / WRITTEN
+      },
+    },
+  }
+}
+
+/** A directory of the base that a command renames in a fork. */
+async function renaming(stage) {
+  const { place, rootDir } = await scene(stage)
+  mkdirSync(join(rootDir, 'renamed'))
+  for (let number = 0; number < RENAMED; number += 1) writeFileSync(join(rootDir, 'renamed', `file-${number}`), 'x'.repeat(4096))
+  return {
+    ours: {
+      async run() {
+        const fork = await openFork({ rootDir, store: join(place, 'forks') })
+        const { bash } = createTools({ rootDir: fork })
+        await bash.execute({ cmd: 'true' })
+        const start = performance.now()
+        await bash.execute({ cmd: 'mv', args: ['renamed', 'moved'] })
+        const ms = performance.now() - start
+        await fork.discard()
+        return ms
+      },
+    },
+  }
+}
+
 const selfTimed = true
 const effort = {
   quick: { rounds: 5, batch: 1, budgetMs: 5_000, selfTimed },
@@ -98,5 +144,7 @@ const effort = {
 
 export const workloads = [
   { id: 'fork-15k', effort, contenders: making },
+  { id: 'fork-first-write', effort, contenders: firstWrites },
+  { id: 'fork-rename', effort, contenders: renaming },
   { id: 'fork-apply', effort, contenders: applying },
 ]

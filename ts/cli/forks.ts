@@ -1,22 +1,24 @@
 import { fitted, print, shown, shownJson, type TerminalText } from '../core/terminal.js'
 import { storedFork } from '../fork/fork-actions.js'
 import { collectForks, listForks } from '../fork/open-fork.js'
-import { appliedText, collectedText, diffText, listText, statusText } from './forks/texts.js'
+import { appliedText, collectedText, diffText, listText, statusText, undoneText } from './forks/texts.js'
 import { ageOf } from './checkpoints/texts.js'
 import { meant, parseCommandLine, UsageError } from './program.js'
 
-const HELP = shown`Usage: toolwright forks <list|status|diff|apply|discard|gc> [options]
+const HELP = shown`Usage: toolwright forks <list|status|diff|apply|undo|discard|gc> [options]
 
   list                   show the forks, the newest first
   status <id>            show the paths that a fork has changed
   diff <id>              show what it has changed
   apply <id> [<path> …]  make its changes in the directory, or those at these paths: all of them or none
+  undo <id>              take its last apply back, also when it was discarded
   discard <id>           throw it away
   gc                     remove forks without changes, and what killed programs have left
 
   --dir <path>       list: only the forks of this directory
   --store <path>     use the forks in this directory (default: the user's own)
   --dry-run          apply: say what would be done
+  --no-merge         apply: a text that both sides have changed is a conflict, also where the lines are different ones
   --max-age <time>   gc: remove forks with changes too that are older: 12h, 30d
   --json             print the result as JSON
   --help             print this text
@@ -29,6 +31,7 @@ const options = {
   dir: { type: 'string' },
   store: { type: 'string' },
   'dry-run': { type: 'boolean' },
+  'no-merge': { type: 'boolean' },
   'max-age': { type: 'string' },
   json: { type: 'boolean' },
 } as const
@@ -57,9 +60,15 @@ const actions: Record<string, Action> = {
     const found = await (await storedFork(named('diff', id), store)).diff(DIFF_BYTES)
     return { json: found, text: diffText(found) }
   },
-  async apply({ store, 'dry-run': dryRun = false }, [id, ...paths]) {
-    const applied = await (await storedFork(named('apply', id), store)).apply(paths, dryRun)
-    return { json: applied, text: appliedText(applied, dryRun), code: applied.conflicts.length > 0 ? 1 : 0 }
+  async apply({ store, 'dry-run': dryRun = false, 'no-merge': isStrict = false }, [id, ...paths]) {
+    const name = named('apply', id)
+    const applied = await (await storedFork(name, store)).apply({ paths, dryRun, merge: isStrict ? 'refuse' : 'text' })
+    return { json: applied, text: appliedText(name, applied, dryRun), code: applied.conflicts.length > 0 ? 1 : 0 }
+  },
+  async undo({ store }, [id, ...others]) {
+    noMore('undo', others)
+    const undone = await (await storedFork(named('undo', id), store)).undo()
+    return { json: undone, text: undoneText(undone), code: undone.conflicts.length > 0 ? 1 : 0 }
   },
   async discard({ store }, [id, ...others]) {
     noMore('discard', others)
@@ -84,7 +93,7 @@ export async function forks(args: string[]): Promise<number> {
   if (action === undefined) {
     throw new UsageError(
       what === undefined
-        ? 'forks: list, status, diff, apply, discard or gc?'
+        ? 'forks: list, status, diff, apply, undo, discard or gc?'
         : shown`forks: no command ${shownJson(what)}${meant(what, Object.keys(actions))}`,
     )
   }

@@ -73,9 +73,11 @@ export async function tryCommand(args: string[]): Promise<number> {
   const { applied, isKept } = await carryOut(fork, decision)
   if (values.json === true) {
     const { text, isCut, changes, leftOut } = diff
-    print(shown`${shownJson({ fork: isKept ? fork.id : null, exitCode, changes, leftOut, text, isCut, applied: applied ?? null })}\n`)
+    const undo = applied !== undefined && applied.applied.length > 0 ? fork.id : null
+    const kept = isKept ? fork.id : null
+    print(shown`${shownJson({ fork: kept, exitCode, changes, leftOut, text, isCut, applied: applied ?? null, undo })}\n`)
   } else if (applied !== undefined) {
-    print(fitted(appliedText(applied), process.stdout))
+    print(fitted(appliedText(fork.id, applied), process.stdout))
   } else if (!isKept && diff.changes.length > 0) {
     print(shown`The changes are thrown away.\n`)
   }

@@ -1,6 +1,6 @@
 import type { CancelHandle, Unfinished } from '../../index.js'
 import { call, nativeAddon } from '../core/native.js'
-import type { AppliedFork, ForkActions, ForkDiff, ForkStatus } from './fork.js'
+import type { AppliedFork, ForkActions, ForkDiff, ForkStatus, UndoneFork } from './fork.js'
 
 /** How long a change of the base may still report how it ended, after an abort. */
 const APPLY_GRACE_MS = 30_000
@@ -14,7 +14,9 @@ export function forkActions(act: Act): ForkActions {
   return {
     status: (signal) => ask<ForkStatus>({ action: 'compare' }, signal),
     diff: (maxTextBytes, signal) => ask<ForkDiff>({ action: 'compare', maxTextBytes }, signal),
-    apply: (paths, dryRun, signal) => ask<AppliedFork>({ action: 'apply', paths: [...paths], dryRun }, signal, APPLY_GRACE_MS),
+    apply: ({ paths, dryRun, merge }, signal) =>
+      ask<AppliedFork>({ action: 'apply', paths: [...paths], dryRun, merge }, signal, APPLY_GRACE_MS),
+    undo: (signal) => ask<UndoneFork>({ action: 'undo' }, signal, APPLY_GRACE_MS),
     discard: async () => {
       await ask<null>({ action: 'discard' }, undefined)
     },

@@ -26,6 +26,11 @@ export interface ForkChange {
    * `.claude`. They are the paths that `denyWrite` of `createTools` protects by default.
    */
   isProtected: boolean
+  /**
+   * Whether both sides have changed the text, at different lines, and `fork` is what comes of both. Only results of `apply` have it
+   * set.
+   */
+  isMerged: boolean
   /** What the base has there now; `null` where nothing is. */
   base: ForkSide | null
   /** What the fork has there; `null` where nothing is. */
@@ -100,6 +105,26 @@ export interface ApplyForkOptions {
   paths?: readonly string[] | undefined
   /** Tells what would be done, and changes nothing. @default false */
   dryRun?: boolean | undefined
+  /**
+   * What becomes of a text that both sides have changed since the fork was made. `text`: different lines are merged, for UTF-8 of at
+   * most 1 MiB, and the fork has the merged text too. `refuse`: it is a conflict, as lines that both have changed always are.
+   * @default 'text'
+   */
+  merge?: 'text' | 'refuse' | undefined
+  /** Ends the work before anything is changed; the promise rejects with its reason. */
+  signal?: AbortSignal | undefined
+}
+
+/** What was undone: an apply as a whole, or nothing because of `conflicts`. */
+export interface UndoneFork {
+  /** The changes of the directory: `fork` is what it has again. Empty if there are conflicts, or if the directory has all of it already. */
+  undone: ForkChange[]
+  /** What somebody has changed since the apply. Nothing was undone then. */
+  conflicts: ForkChange[]
+}
+
+/** Options of {@link Fork.undo}. */
+export interface UndoForkOptions {
   /** Ends the work before anything is changed; the promise rejects with its reason. */
   signal?: AbortSignal | undefined
 }
@@ -129,6 +154,14 @@ export interface Fork {
    * TOOL_PERMISSION_DENIED, TOOL_IO_FAILED, INVALID_INPUT. Nothing of the base has changed then.
    */
   apply(options?: ApplyForkOptions): Promise<AppliedFork>
+  /**
+   * Takes the last apply back that was not taken back before: the base is what it was, and the changes are changes of the fork again. A
+   * path that somebody has changed since is a conflict, and nothing is taken back then. Commits stay in the repository. For 30 days.
+   *
+   * @throws {ToolError} FORK_NOT_APPLIED, FORK_CLOSED, FORK_FAILED, TOOL_ROOT_CHANGED, TOOL_PERMISSION_DENIED, TOOL_IO_FAILED,
+   * INVALID_INPUT. Nothing of the base has changed then.
+   */
+  undo(options?: UndoForkOptions): Promise<UndoneFork>
   /** Throws the fork away. Tools that work in it are refused with TOOL_ROOT_CHANGED. @throws {ToolError} FORK_CLOSED, FORK_FAILED */
   discard(): Promise<void>
   /**
@@ -167,6 +200,7 @@ export interface CollectedForks {
 export interface ForkActions {
   status(signal?: AbortSignal): Promise<ForkStatus>
   diff(maxTextBytes: number, signal?: AbortSignal): Promise<ForkDiff>
-  apply(paths: readonly string[], dryRun: boolean, signal?: AbortSignal): Promise<AppliedFork>
+  apply(what: { paths: readonly string[]; dryRun: boolean; merge: 'text' | 'refuse' }, signal?: AbortSignal): Promise<AppliedFork>
+  undo(signal?: AbortSignal): Promise<UndoneFork>
   discard(): Awaitable<void>
 }

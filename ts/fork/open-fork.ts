@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
-import { noteFork } from '../core/grants.js'
+import { ToolError } from '../core/errors.js'
+import { forkedPath, noteFork } from '../core/grants.js'
 import { nativeAddon, openNativeFork, unwrap } from '../core/native.js'
 import {
   abortSignal,
@@ -8,6 +8,7 @@ import {
   checked,
   type Checks,
   invalid,
+  oneOf,
   optional,
   parseOptions,
   path,
@@ -15,13 +16,21 @@ import {
   text,
   wholeNumber,
 } from '../core/options.js'
-import type { RecordedRun } from '../journal/calls/call-record.js'
-import { getToolContext } from '../journal/calls/context.js'
-import { runCall } from '../journal/calls/run-call.js'
 import { checkJournal } from '../journal/checks.js'
 import type { Journal } from '../journal/journal.js'
-import { forkActions } from './fork-actions.js'
-import type { AppliedFork, ApplyForkOptions, CollectedForks, Fork, ForkDiffOptions, ForkStatusOptions, ListedFork } from './fork.js'
+import { forkActions, storedFork } from './fork-actions.js'
+import { recordedForkCall } from './recorded-call.js'
+import type {
+  AppliedFork,
+  ApplyForkOptions,
+  CollectedForks,
+  Fork,
+  ForkDiffOptions,
+  ForkStatusOptions,
+  ListedFork,
+  UndoForkOptions,
+  UndoneFork,
+} from './fork.js'
 
 /** Options of {@link openFork}. */
 export interface OpenForkOptions {
@@ -36,7 +45,13 @@ export interface OpenForkOptions {
    * @default `$XDG_STATE_HOME/toolwright/forks` or `~/.local/state/toolwright/forks`
    */
   store?: string | undefined
-  /** Where `apply` and `discard` are recorded, as calls of `fork_apply` and `fork_discard`. @default the task that they are made in */
+  /**
+   * How much space of the disk the changes may take, in bytes. A fork that has more is refused to tools and new commands with FORK_FULL,
+   * some tenths of a second later; commands that run go on. Reopening with a larger number lifts it, for as long as it is open.
+   * @default 17179869184 (16 GiB), or what the fork was made with
+   */
+  maxBytes?: number | undefined
+  /** Where `apply`, `undo` and `discard` are recorded, as calls of `fork_apply`, `fork_undo` and `fork_discard`. @default the task that they are made in */
   journal?: Journal | undefined
   /** The run that they are recorded as outside of a task. @default a new UUID */
   runId?: string | undefined
@@ -49,6 +64,7 @@ const openChecks = {
   id: optional(text),
   label: optional(text),
   store: optional(path),
+  maxBytes: optional(wholeNumber(1)),
   journal: optional(checkJournal),
   runId: optional(text),
   nodeId: optional(text),
@@ -59,8 +75,10 @@ const diffChecks = { maxTextBytes: optional(wholeNumber(0), 200_000), signal: ab
 const applyChecks = {
   paths: optional(paths, []),
   dryRun: optional(boolean, false),
+  merge: optional(oneOf('text', 'refuse'), 'text'),
   signal: abortSignal,
 } satisfies Checks<ApplyForkOptions>
+const undoChecks = { signal: abortSignal } satisfies Checks<UndoForkOptions>
 
 /**
  * Makes a fork of a directory, without copying it: tools and commands see the directory as it is, at its own path, with everything
@@ -80,9 +98,10 @@ const applyChecks = {
  * NATIVE_UNAVAILABLE.
  */
 export async function openFork(options: OpenForkOptions): Promise<Fork> {
-  const { rootDir, id, label, store, ...run } = parseOptions('openFork', options, openChecks)
+  if (forkedPath(options?.rootDir) !== undefined) throw forkOfFork(forkedPath(options.rootDir))
+  const { rootDir, id, label, store, maxBytes, ...run } = parseOptions('openFork', options, openChecks)
   const request = checked('openFork', () => {
-    const place = store === undefined ? {} : { store: resolve(store) }
+    const place = { ...(store !== undefined && { store: resolve(store) }), ...(maxBytes !== undefined && { maxBytes }) }
     if (id === undefined) {
       if (rootDir === undefined) throw invalid('openFork needs rootDir, the directory to fork, or the id of a fork.')
       return { base: resolve(rootDir), ...(label !== undefined && { label }), ...place }
@@ -104,13 +123,18 @@ export async function openFork(options: OpenForkOptions): Promise<Fork> {
       return actions.diff(maxTextBytes, signal)
     },
     async apply(given = {}) {
-      const { paths: chosen, dryRun, signal } = parseOptions('apply', given, applyChecks)
-      if (dryRun) return actions.apply(chosen, true, signal)
-      const args = { fork: known.id, ...(chosen.length > 0 && { paths: chosen }) }
-      return recorded<AppliedFork>('fork_apply', run, args, signal, (stop) => actions.apply(chosen, false, stop))
+      const { paths: chosen, dryRun, merge, signal } = parseOptions('apply', given, applyChecks)
+      const what = { paths: chosen, dryRun, merge }
+      if (dryRun) return actions.apply(what, signal)
+      const args = { fork: known.id, ...(chosen.length > 0 && { paths: chosen }), ...(merge !== 'text' && { merge }) }
+      return recordedForkCall<AppliedFork>('fork_apply', run, args, signal, (stop) => actions.apply(what, stop))
+    },
+    async undo(given = {}) {
+      const { signal } = parseOptions('undo', given, undoChecks)
+      return recordedForkCall<UndoneFork>('fork_undo', run, { fork: known.id }, signal, (stop) => actions.undo(stop))
     },
     async discard() {
-      await recorded('fork_discard', run, { fork: known.id }, undefined, async () => {
+      await recordedForkCall('fork_discard', run, { fork: known.id }, undefined, async () => {
         await actions.discard()
         return null
       })
@@ -123,26 +147,62 @@ export async function openFork(options: OpenForkOptions): Promise<Fork> {
   return fork
 }
 
-/** Makes a call that changes the base or the fork, with a row in the journal. */
-async function recorded<T>(
-  name: string,
-  run: RecordedRun,
-  args: object,
-  signal: AbortSignal | undefined,
-  act: (signal: AbortSignal | undefined) => Promise<T>,
-): Promise<T> {
-  const metadata = { name, sideEffect: true, idempotent: false, acceptsIdempotencyKey: false, hasRevert: false }
-  const result = await runCall({
-    door: 'toolkit',
-    metadata,
-    run,
-    args,
-    builtIn: true,
-    execute: (_, ctx) => act(ctx.signal),
-    completeContext: (base) => base,
-    callOptions: { toolCallId: getToolContext()?.toolUseId ?? `${name}-${randomUUID()}`, abortSignal: signal },
+/** The changes of the first would go on below the second, which must not see them change. */
+function forkOfFork(base: string | undefined): ToolError {
+  const summary = 'No fork can be made of a fork'
+  return new ToolError({
+    code: 'FORK_UNAVAILABLE',
+    summary,
+    place: `${summary}: \`${base}\``,
+    hint: 'Apply it, or a part of it, and fork its base again; or give both agents the same fork.',
+    details: { path: base, reason: 'it is a fork' },
   })
-  return result as T
+}
+
+/** Options of {@link undoFork}. */
+export interface UndoStoredForkOptions {
+  /** The name of the fork whose last apply is taken back. It may have been discarded since. */
+  id: string
+  /** The directory of all forks, as for {@link openFork}. @default that of this user */
+  store?: string | undefined
+  /** Where it is recorded, as a call of `fork_undo`. @default the task that it is made in */
+  journal?: Journal | undefined
+  /** The run that it is recorded as outside of a task. @default a new UUID */
+  runId?: string | undefined
+  /** The node of that run. @default 'agent' */
+  nodeId?: string | undefined
+  /** Ends the work before anything is changed; the promise rejects with its reason. */
+  signal?: AbortSignal | undefined
+}
+
+const undoStoredChecks = {
+  id: text,
+  store: optional(path),
+  journal: optional(checkJournal),
+  runId: optional(text),
+  nodeId: optional(text),
+  signal: abortSignal,
+} satisfies Checks<UndoStoredForkOptions>
+
+/**
+ * Takes the last apply of a fork back, also when the fork was discarded: all of it, or nothing where somebody has changed what it
+ * applied. A fork that this program has open is undone by its own method, so that its changes can be applied again.
+ *
+ * ```ts
+ * const fork = await openFork({ rootDir: '.' })
+ * // … an agent works in it, and then:
+ * await fork.apply()
+ * await fork.discard()
+ * const { conflicts } = await undoFork({ id: fork.id })
+ * ```
+ *
+ * @throws {ToolError} FORK_NOT_APPLIED, FORK_FAILED, FORK_UNAVAILABLE, TOOL_ROOT_CHANGED, TOOL_PERMISSION_DENIED, TOOL_IO_FAILED,
+ * INVALID_INPUT, NATIVE_UNAVAILABLE. Nothing of the directory has changed then.
+ */
+export async function undoFork(options: UndoStoredForkOptions): Promise<UndoneFork> {
+  const { id, store, signal, ...run } = parseOptions('undoFork', options, undoStoredChecks)
+  const place = checked('undoFork', () => (store === undefined ? undefined : resolve(store)))
+  return recordedForkCall<UndoneFork>('fork_undo', run, { fork: id }, signal, async (stop) => (await storedFork(id, place)).undo(stop))
 }
 
 /** Options of {@link listForks}. */

@@ -1,4 +1,5 @@
 /** What one conversation has seen of files: kept in the addon, and recorded with its calls. */
+import { attemptsInLostForks } from './forked-attempts.js'
 import type * as Addon from '../../index.js'
 import { oneOf } from '../core/options.js'
 import type { Journal } from './journal.js'
@@ -63,7 +64,8 @@ export class SeenFiles {
       if (recorded === undefined) return
       const { runId, nodeId, iteration } = recorded.task
       const rows = await recorded.journal.listToolCalls(runId, nodeId, iteration, { outline: true })
-      this.#records = rows.flatMap(({ seen }) => seen ?? [])
+      const lost = attemptsInLostForks(rows)
+      this.#records = rows.flatMap(({ seen, attempt }) => (lost.has(attempt) ? [] : (seen ?? [])))
     } catch {
       // Files of earlier calls are as those that were never read. What is wrong with the journal is said where a call is recorded.
     } finally {

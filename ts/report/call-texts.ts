@@ -1,5 +1,6 @@
 import type { CheckpointDiff } from '../journal/checkpoints/checkpoints.js'
 import type { ToolCallRow } from '../journal/journal-store.js'
+import { forkLines } from './fork-texts.js'
 import type { CallTexts, Replacement, ReportText } from './report-data.js'
 
 /** The longest texts that the page compares. The time grows with the square of the differences. */
@@ -22,7 +23,7 @@ export function callTexts(row: ToolCallRow, limit: number, changed?: CheckpointD
   }
   return {
     input: shown(input, row.inputJson),
-    output: shown(isEnvelope(output) ? output.data : output, row.outputJson),
+    output: shown(forkLines(row.toolName, output) ?? (isEnvelope(output) ? output.data : output), row.outputJson),
     error: shown(messageOf(error), row.errorJson),
     notes: notesOf(output) ?? notesOf(error) ?? [],
     changed: changed === undefined || changed.text === '' ? null : cut(changed.text, 'diff', limit),

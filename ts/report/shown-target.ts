@@ -1,6 +1,7 @@
 import { parseObject } from '../core/parse-rows.js'
 import { targetOf } from '../journal/call-target.js'
 import type { ToolCallRow } from '../journal/journal-store.js'
+import { shownFork } from './fork-texts.js'
 
 type Given = Record<string, unknown>
 
@@ -8,6 +9,11 @@ type Given = Record<string, unknown>
 const shown: Record<string, (input: Given) => unknown> = {
   approval: whatWasAsked,
   approval_answer: whatWasAsked,
+  fork_apply: shownFork,
+  fork_discard: shownFork,
+  fork_done: shownFork,
+  fork_open: shownFork,
+  fork_undo: shownFork,
   process_read: ({ process_id: id }) => id,
   process_stop: ({ process_id: id }) => id,
   process_write: ({ process_id: id }) => id,

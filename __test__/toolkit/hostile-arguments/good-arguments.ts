@@ -86,6 +86,7 @@ export const goodArguments = ({ journal, session, thread, directory }: Open): Re
     { name: 'mine', description: 'Mine', schema, execute: () => 1, sideEffect: true, idempotent: true, revert: async () => undefined },
   ],
   openFork: [{ id: 'none', store: directory }],
+  undoFork: [{ id: 'none', store: directory }],
   listForks: [{ rootDir: directory, store: directory }],
   collectForks: [{ maxAgeMs: 1, store: directory }],
   openJournal: [

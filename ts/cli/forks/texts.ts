@@ -1,7 +1,7 @@
 /** What `toolwright try` and `toolwright forks` print. */
 import { joined, painted as withColour, type Part, shown, shownLines, type TerminalText } from '../../core/terminal.js'
 import { wantsColours } from '../calls/timeline.js'
-import type { AppliedFork, CollectedForks, ForkChange, ForkDiff, ForkLeftOut, ForkStatus, ListedFork } from '../../fork/fork.js'
+import type { AppliedFork, CollectedForks, ForkChange, ForkDiff, ForkLeftOut, ForkStatus, ListedFork, UndoneFork } from '../../fork/fork.js'
 
 const SIGNS = { created: '+', modified: '~', deleted: '-' } as const
 const COLORS = { created: 'green', modified: 'yellow', deleted: 'red' } as const
@@ -30,9 +30,10 @@ const REASONS: Record<ForkLeftOut['reason'], string> = {
 
 const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`
 
-export function changeLine({ path, kind, type, conflict, isProtected }: ForkChange): TerminalText {
+export function changeLine({ path, kind, type, conflict, isProtected, isMerged }: ForkChange): TerminalText {
   const obeyed = isProtected ? shown` (editors or agents obey it)` : ''
-  const told = conflict === null ? obeyed : shown` (conflict: ${WORDS[conflict]})`
+  const merged = isMerged ? shown` (merged with what the directory has)` : obeyed
+  const told = conflict === null ? merged : shown` (conflict: ${WORDS[conflict]})`
   return shown`${painted(COLORS[kind], SIGNS[kind])} ${path}${type === 'directory' ? '/' : ''}${told}\n`
 }
 
@@ -63,7 +64,7 @@ function diffLine(line: string): TerminalText {
   return line.startsWith('-') ? shown`${painted('red', text)}\n` : shown`${text}\n`
 }
 
-export function appliedText({ applied, conflicts, commits, leftOut }: AppliedFork, dryRun = false): TerminalText {
+export function appliedText(id: string, { applied, conflicts, commits, leftOut }: AppliedFork, dryRun = false): TerminalText {
   if (conflicts.length > 0) {
     return shown`${joined(conflicts.map(changeLine))}Nothing was applied, because of ${plural(conflicts.length, 'conflict')}. Name other paths to apply them alone.\n`
   }
@@ -74,7 +75,17 @@ export function appliedText({ applied, conflicts, commits, leftOut }: AppliedFor
       : commits.ref === null
         ? shown`The commits of the fork, up to ${commits.commit}, could not be brought to the repository.\n`
         : shown`The commits of the fork are at ${commits.ref}.\n`
-  return shown`${leftOutLines(leftOut)}${plural(applied.length, 'change')} applied.\n${brought}`
+  const merged = applied.filter(({ isMerged }) => isMerged).map(changeLine)
+  const back = applied.length > 0 ? shown` 'toolwright forks undo ${id}' takes it back.` : ''
+  return shown`${joined(merged)}${leftOutLines(leftOut)}${plural(applied.length, 'change')} applied.${back}\n${brought}`
+}
+
+export function undoneText({ undone, conflicts }: UndoneFork): TerminalText {
+  if (conflicts.length > 0) {
+    return shown`${joined(conflicts.map(changeLine))}Nothing was undone, because ${plural(conflicts.length, 'path')} changed since.\n`
+  }
+  if (undone.length === 0) return shown`Nothing is left to undo: the directory is as it was before.\n`
+  return shown`${joined(undone.map(changeLine))}${plural(undone.length, 'change')} undone.\n`
 }
 
 export function listText(forks: readonly ListedFork[]): TerminalText {

@@ -22,7 +22,8 @@ import { checkCheckpoints, checkJournal } from '../../journal/checks.js'
 import { createTask, effectsThatCount, fingerprintOf, isKeyed, replayUnsafe, type Task, toolSet } from './task.js'
 import { type ReplayedCalls, replayOf } from './replay-run.js'
 import type { Checkpoints } from '../../journal/checkpoints/checkpoints.js'
-import { effectsBesidesFiles, noteDone, turnOfTask, undoAttempt } from './task-checkpoints.js'
+import { AttemptFork, effectsOutsideOfForks } from './attempt-fork.js'
+import { effectsBesidesFiles, isOfFiles, noteDone, turnOfTask, undoAttempt } from './task-checkpoints.js'
 import { TaskRecorder } from '../../journal/calls/task-recorder.js'
 
 /** Options of {@link runTask}. */
@@ -69,9 +70,11 @@ export interface RunTaskOptions {
   /**
    * What happens to the files that an earlier attempt has changed and left unfinished. `restore` takes its changes back before `fn` is
    * called, and its writes and edits need no warning; what somebody else has changed since is refused (CHECKPOINT_CONFLICT). Needs
-   * `checkpoints`. @default 'keep'
+   * `checkpoints`. `fork`: each attempt works in a fork of `rootDir`, which is applied when `fn` has succeeded and thrown away when it has
+   * not; where somebody else has changed the same, the attempt fails with FORK_CONFLICT. Built-in tools alone work in it. Needs `rootDir`, here or in the context around,
+   * and takes neither `checkpoints` nor `replay`. @default 'keep'
    */
-  onRetry?: 'keep' | 'restore' | undefined
+  onRetry?: 'keep' | 'restore' | 'fork' | undefined
   /** Tools of your own, which tell the side effects of rows that older programs wrote. */
   tools?: Readonly<Record<string, unknown>> | undefined
   /** The host's database handle, for tools that look for it. */
@@ -95,7 +98,7 @@ const taskChecks = {
   approved: optional<boolean | string>((value, name) => (typeof value === 'string' ? value : boolean(value, name)), false),
   replay: optional(oneOf('recorded')),
   checkpoints: optional(checkCheckpoints),
-  onRetry: optional(oneOf('keep', 'restore'), 'keep'),
+  onRetry: optional(oneOf('keep', 'restore', 'fork'), 'keep'),
   tools: optional(toolSet, {}),
   db: (value) => value,
   durabilitySnapshot: optional(callable<NonNullable<ToolContext['durabilitySnapshot']>>()),
@@ -124,7 +127,7 @@ const SETTLE_MS = 5_000
  * @returns the result of `fn`.
  * @throws the error of `fn`, or the signal's reason.
  * @throws {ToolError} JOURNAL_TASK_LOCKED while another attempt runs; REPLAY_UNSAFE with
- * `onReplayUnsafe: 'refuse'`; INVALID_INPUT; JOURNAL_… if the journal fails before `fn` is called, whatever its `onFailure`,
+ * `onReplayUnsafe: 'refuse'`; FORK_CONFLICT, FORK_UNAVAILABLE, FORK_FAILED with `onRetry: 'fork'`; INVALID_INPUT; JOURNAL_… if the journal fails before `fn` is called, whatever its `onFailure`,
  * because earlier effects are then unknown.
  */
 export async function runTask<T>(options: RunTaskOptions, fn: (task: Task) => T | PromiseLike<T>): Promise<T> {
@@ -132,6 +135,7 @@ export async function runTask<T>(options: RunTaskOptions, fn: (task: Task) => T 
   checked('runTask', () => {
     if (typeof fn !== 'function') throw invalid('runTask needs a function as its second argument: what the attempt does.')
     if (parsed.onRetry === 'restore' && parsed.checkpoints === undefined) throw invalid("onRetry: 'restore' needs checkpoints.")
+    if (parsed.onRetry === 'fork') checkForked(parsed)
   })
   const { journal, runId, nodeId, iteration, signal } = parsed
   const id: TaskId = { runId, nodeId, iteration }
@@ -142,9 +146,12 @@ export async function runTask<T>(options: RunTaskOptions, fn: (task: Task) => T 
   const { lock } = start
   let recorder: TaskRecorder | undefined
   let running: Promise<T> | undefined
+  let fork: AttemptFork | undefined
   const stop = new AbortController()
   const release = async (): Promise<void> => {
     await running?.catch(() => undefined)
+    // What cannot be thrown away is removed by the next attempt.
+    await fork?.end().catch(() => undefined)
     await recorder?.end()
     await lock.release()
   }
@@ -155,8 +162,10 @@ export async function runTask<T>(options: RunTaskOptions, fn: (task: Task) => T 
     const prepared = await prepare(id, start, parsed, stop.signal)
     recorder = prepared.recorder
     signal?.throwIfAborted()
+    if (parsed.onRetry === 'fork') fork = await AttemptFork.open(id, prepared.context as ToolContext & { rootDir: string })
     running = runWithToolContext(prepared.context, async () => {
       const output = await fn(prepared.task)
+      await fork?.apply(prepared.task.signal)
       if (parsed.checkpoints !== undefined) await noteDone(parsed.checkpoints, prepared.context)
       return output
     })
@@ -168,6 +177,15 @@ export async function runTask<T>(options: RunTaskOptions, fn: (task: Task) => T 
     lock.lost.removeEventListener('abort', onLost)
     await settledWithin(release(), SETTLE_MS)
   }
+}
+
+/** @throws {ToolError} INVALID_INPUT */
+function checkForked({ rootDir, checkpoints, replay }: TaskOptions): void {
+  const root = rootDir ?? getToolContext()?.rootDir
+  if (typeof root !== 'string') throw invalid("onRetry: 'fork' needs rootDir, the directory that is forked.")
+  if (checkpoints !== undefined)
+    throw invalid("onRetry: 'fork' and checkpoints exclude each other: each attempt begins from the directory.")
+  if (replay !== undefined) throw invalid("onRetry: 'fork' and replay exclude each other: recorded calls have changed another fork.")
 }
 
 /** An attempt in a replay. It locks nothing and has no effects. */
@@ -197,7 +215,8 @@ async function prepare(id: TaskId, start: TaskStart, options: TaskOptions, stopp
   const isRestored =
     last !== undefined && !isContinued && (await restoreAttempt(options, { ...id, attempt: last.attempt }, recorder, stopped))
   const allEffects = effectsThatCount(start.priorEffects, options.tools)
-  const priorEffects = isRestored ? effectsBesidesFiles(allEffects) : allEffects
+  const inForks = options.onRetry === 'fork' ? await effectsOutsideOfForks(allEffects, isOfFiles, { journal, id }) : allEffects
+  const priorEffects = isRestored ? effectsBesidesFiles(allEffects) : inForks
   const unsafe = onReplayUnsafe === 'warn' ? [] : priorEffects.filter((effect) => !isKeyed(effect))
   if (unsafe.length > 0 && onReplayUnsafe === 'refuse') throw replayUnsafe(id, attempt, unsafe, 'attempt')
   const toApprove = isApproved(unsafe, approved) ? [] : unsafe

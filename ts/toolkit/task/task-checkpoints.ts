@@ -15,9 +15,11 @@ const doneTurn = (turn: string): string => `${turn}/done`
 /** Tools whose effects are those on files, which a restoration takes back. */
 const FILE_TOOLS = ['write', 'edit', 'apply_patch', 'checkpoint_restore']
 
+/** Whether an effect is one on files alone. */
+export const isOfFiles = ({ toolName }: ToolCallRow): boolean => FILE_TOOLS.includes(toolName)
+
 /** The effects that a restoration leaves. */
-export const effectsBesidesFiles = (effects: readonly ToolCallRow[]): ToolCallRow[] =>
-  effects.filter(({ toolName }) => !FILE_TOOLS.includes(toolName))
+export const effectsBesidesFiles = (effects: readonly ToolCallRow[]): ToolCallRow[] => effects.filter((effect) => !isOfFiles(effect))
 
 /**
  * Takes back what an attempt has changed, unless it came to its end or nothing is known of it.
