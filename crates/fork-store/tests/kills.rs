@@ -61,7 +61,7 @@ fn the_base_is_as_before_or_as_after() {
     let files: Vec<_> = (0..FILES).map(|number| format!("d{}/f{number}", number % 3)).collect();
     let files: Vec<_> = files.iter().map(|path| (path.as_str(), "0")).collect();
     let Some(place) = Place::new(&files) else { return };
-    let kills = env::var("TOOLWRIGHT_FORK_KILLS").ok().and_then(|it| it.parse().ok()).unwrap_or(30);
+    let kills = env::var("TOOLWRIGHT_FORK_KILLS").ok().and_then(|it| it.parse().ok()).unwrap_or(50);
     let mut rounds = BTreeSet::new();
     for kill in 0..kills {
         let mut child = Command::new(env::current_exe().unwrap())
