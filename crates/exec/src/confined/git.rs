@@ -10,6 +10,7 @@
 //!   ([`look`]), and is made anew from data or gets another name ([`set_aside`]). Should the host be killed before,
 //!   the next one finds it by a mark ([`marks`]).
 
+mod changed;
 mod fork_use;
 mod forks;
 mod judged;

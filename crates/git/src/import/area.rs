@@ -4,6 +4,7 @@
 
 mod before;
 
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -185,7 +186,13 @@ impl Reader<'_> {
         }
         let lead = linked::text(self.terms, prefix, &place, &lead);
         let lines = text("logs/HEAD", MAX_LOG).unwrap_or_default();
-        let lines = log::parse(&lines).unwrap_or_default();
+        let mut lines = log::parse(&lines).unwrap_or_default();
+        for id in lines.iter().flat_map(|line| [line.old, line.new]).collect::<BTreeSet<_>>() {
+            // Git takes a log that names what is not there for a damaged one.
+            if id != Id::NONE && self.objects.kind(&id)?.is_none() {
+                lines.clear();
+            }
+        }
         let indexes = self.indexes(None, &upper, prefix)?;
         let mut linked = linked::After::default();
         self.left_out.extend(linked::unknown(&upper, prefix));

@@ -22,6 +22,7 @@ use toolwright_git::directory::Directory;
 use toolwright_git::import::{self, Imported, Made, Snapshot};
 use toolwright_sandbox::plan::Plan;
 
+use super::changed::{ALTERNATES, Changed};
 use super::fork_use::{ForkEnd, ForkUse};
 use super::requests::{self, Retired};
 use super::told::{self, Hooks, Outcome, Unread};
@@ -30,7 +31,6 @@ use crate::confined::pool::Pool;
 use crate::git_reports::GitReport;
 
 /// Where a fork says where its objects are.
-const ALTERNATES: &str = "objects/info/alternates";
 const MAX_ALTERNATES: u64 = 8 << 10;
 /// The forks of one supervisor.
 #[derive(Debug)]
@@ -68,13 +68,6 @@ struct Fork {
     current: Changed,
     /// Those that commands no longer see, whose changes wait for a lock of the repository.
     aside: Vec<Changed>,
-}
-
-/// What commands have changed, and the repository that they saw.
-#[derive(Debug)]
-pub(super) struct Changed {
-    changes: Directory,
-    snapshot: Snapshot,
 }
 
 impl Forks {
@@ -272,7 +265,7 @@ impl Forks {
         &self,
         path: &Path,
         git: &Directory,
-        Changed { changes, snapshot }: &Changed,
+        Changed { changes, snapshot, .. }: &Changed,
         outcome: &mut Outcome,
     ) -> bool {
         let Imported { notes, is_waiting } =
@@ -340,7 +333,7 @@ impl State {
                 let objects = changes.read(ALTERNATES, MAX_ALTERNATES).ok().flatten();
                 let objects =
                     objects.map(|text| PathBuf::from(OsStr::from_bytes(text.trim_ascii_end())));
-                let current = Changed { changes, snapshot };
+                let current = Changed::new(changes, snapshot);
                 let aside = waiting::take(&git);
                 let is_of_command = made::of_command(&path).is_some();
                 self.forks.push(Fork { path, git, is_of_command, objects, current, aside });
@@ -376,7 +369,7 @@ impl Fork {
             self.path = moved;
         }
         let snapshot = Snapshot::take(&self.git).map_err(|_| retired(pool, generation))?;
-        Ok(std::mem::replace(&mut self.current, Changed { changes, snapshot }))
+        Ok(std::mem::replace(&mut self.current, Changed::new(changes, snapshot)))
     }
 }
 
@@ -390,11 +383,5 @@ impl Drop for State {
             }
             waiting::add(&git, aside);
         }
-    }
-}
-
-impl Changed {
-    fn has_changed(&mut self) -> bool {
-        import::has_changes(&self.changes, &mut self.snapshot)
     }
 }

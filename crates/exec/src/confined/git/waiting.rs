@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustix::fs::fstat;
 use toolwright_git::directory::Directory;
 
-use super::forks::Changed;
+use super::changed::Changed;
 
 /// How many are kept. Each holds two descriptors and what commands have written.
 const MAX: usize = 64;

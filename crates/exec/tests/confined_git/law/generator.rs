@@ -301,6 +301,11 @@ const FOUND: &[&str] = &[
     // The host made this one anew, and removed what else was in it.
     "mkdir -p p/objects p/refs; echo ref: refs/heads/main > p/HEAD",
     "git init -q --bare d",
+    // Later commands found no object in their fork.
+    "echo /nowhere > p/q/.git/objects/info/alternates",
+    "rm p/q/.git/objects/info/alternates",
+    // The log of a work tree that came with the directory names what is not there.
+    "git init -q n; git -C n commit -q --allow-empty -m n; git -C n worktree add -q ../nw; cp -r n/.git/worktrees p/q/.git/",
     // Git needs no right to read a directory.
     "mkdir -p e/objects e/refs; echo ref: refs/heads/main > e/HEAD; git config -f e/config alias.st '!%C'; chmod 311 e",
 ];
