@@ -5,7 +5,7 @@ export const KNOWN_CIRCLES = new Set([
   'core: command::grant, command::hosts, failure::grants, voice::grants',
   'core: command::program, failure::commands',
   'core: grep, session_search',
-  'exec: confined::git::fork_use, confined::git::forks, confined::git::waiting',
+  'exec: confined::git::fork_use, confined::git::forks',
   'exec: confined::network, confined::pool, confined::pools, confined::supervisor, confined::worker',
   'exec: error, request',
   'exec: process::background, process::relay, process::watch',
