@@ -8,6 +8,39 @@ use super::remedy::Remedy;
 /// How many hosts are named.
 const MAX_NAMES: usize = 10;
 
+/// Why requests with a credential are refused.
+const OF_REQUESTS: [(RequestRefusal, &str); 4] = [
+    (
+        RequestRefusal::Rule,
+        "no rule of the credential allows it (sandbox.network.credentials). Make a request that one allows, or have the host add a rule.",
+    ),
+    (
+        RequestRefusal::NoValue,
+        "the host program gave no value for the credential. Try again later, or do without.",
+    ),
+    (
+        RequestRefusal::Unclear,
+        "it was not understood. Send a plain request of HTTP/1.1 to the host by its name.",
+    ),
+    (
+        RequestRefusal::OnlyHttp2,
+        "a host of a credential is reached by HTTP/1.1, which the client did not offer. Use a client that speaks it, or have the host take this name out of sandbox.network.credentials.",
+    ),
+];
+
+/// Why signatures are refused.
+const OF_SIGNATURES: [(RequestRefusal, &str); 3] = [
+    (
+        RequestRefusal::Rule,
+        "the session is with no host of the key (sandbox.network.sshKeys). Connect to a host that the key is for, or have the host add one with its line of knownHosts.",
+    ),
+    (RequestRefusal::NoValue, "the system gave no random numbers. Try again later."),
+    (
+        RequestRefusal::Unclear,
+        "the agent signs logins to the hosts of its key alone, for programs that say which session is meant. Use ssh of OpenSSH 8.9 or newer, without a forwarded agent.",
+    ),
+];
+
 /// A sentence for each reason why a command did not reach a host, for a model.
 pub(crate) fn notes(connections: &[Connection], door: Door) -> Vec<String> {
     // A name with several addresses may be reached at one of them.
@@ -72,44 +105,11 @@ pub(crate) fn notes(connections: &[Connection], door: Door) -> Vec<String> {
         "The command asked for more names of hosts than one command may. Ask for fewer in one command."
             .to_owned()
     });
-    for (why, reason) in [
-        (
-            RequestRefusal::Rule,
-            "no rule of the credential allows it (sandbox.network.credentials). Make a request that one allows, or have the host add a rule.",
-        ),
-        (
-            RequestRefusal::NoValue,
-            "the host program gave no value for the credential. Try again later, or do without.",
-        ),
-        (
-            RequestRefusal::Unclear,
-            "it was not understood. Send a plain request of HTTP/1.1 to the host by its name.",
-        ),
-        (
-            RequestRefusal::OnlyHttp2,
-            "a host of a credential is reached by HTTP/1.1, which the client did not offer. Use a client that speaks it, or have the host take this name out of sandbox.network.credentials.",
-        ),
-    ] {
-        notes.extend(
-            requests(connections, why, false)
-                .map(|all| format!("The sandbox refused {all}: {reason}")),
-        );
-    }
-    for (why, reason) in [
-        (
-            RequestRefusal::Rule,
-            "the session is with no host of the key (sandbox.network.sshKeys). Connect to a host that the key is for, or have the host add one with its line of knownHosts.",
-        ),
-        (RequestRefusal::NoValue, "the system gave no random numbers. Try again later."),
-        (
-            RequestRefusal::Unclear,
-            "the agent signs logins to the hosts of its key alone, for programs that say which session is meant. Use ssh of OpenSSH 8.9 or newer, without a forwarded agent.",
-        ),
-    ] {
-        notes.extend(
-            requests(connections, why, true)
-                .map(|all| format!("The sandbox refused {all}: {reason}")),
-        );
+    for (reasons, are_signatures) in [(&OF_REQUESTS[..], false), (&OF_SIGNATURES[..], true)] {
+        notes.extend(reasons.iter().filter_map(|(why, reason)| {
+            let all = requests(connections, *why, are_signatures)?;
+            Some(format!("The sandbox refused {all}: {reason}"))
+        }));
     }
     notes
 }

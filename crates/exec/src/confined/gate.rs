@@ -87,13 +87,12 @@ impl Gate {
                 Ok(Ask::Dial(number, address, port, is_v6, waits)) => {
                     self.dial(Caller { number, address, port, is_v6, waits });
                 }
-                Ok(Ask::Agent(number)) => match self.connections.rules.agent() {
-                    Some(socket) => self.answer(&Answer::Dialed(number), Some(&socket)),
-                    None => {
-                        let none = Errno::NOENT.raw_os_error();
-                        self.answer(&Answer::NotDialed(number, none), None);
-                    }
-                },
+                Ok(Ask::Agent(number)) => {
+                    let socket = self.connections.rules.agent();
+                    let none = Answer::NotDialed(number, Errno::NOENT.raw_os_error());
+                    let answer = socket.as_ref().map_or(none, |_| Answer::Dialed(number));
+                    self.answer(&answer, socket.as_ref());
+                }
                 // The other end is not of this build.
                 Err(_) => return,
             }
