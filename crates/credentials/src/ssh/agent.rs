@@ -127,7 +127,7 @@ fn identities(credentials: &[SshCredential]) -> Vec<u8> {
     answer.extend_from_slice(&u32::try_from(keys.len()).unwrap_or_default().to_be_bytes());
     for key in keys {
         put_text(&mut answer, key);
-        put_text(&mut answer, b"sandbox.network.sshKeys");
+        put_text(&mut answer, b"key of the host program");
     }
     answer
 }
