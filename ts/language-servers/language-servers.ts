@@ -94,6 +94,8 @@ export class LanguageServers {
         const files = noted.get(slot) ?? new Map<string, string | undefined>()
         noted.set(slot, files)
         slot.checking.set(path, (slot.checking.get(path) ?? 0) + 1)
+        // The order of files is that of the call, in which their texts need not arrive.
+        files.set(path, undefined)
         files.set(path, await host.read(path))
       }),
     )
