@@ -2,10 +2,9 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { createTools, type SandboxHosts, type SandboxSshKey } from 'toolwright'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import type { HostConnection } from '../../index.js'
+import { describe, expect, test } from 'vitest'
 import { isHeld, scriptsOf } from '../confinement/asking-host.ts'
+import { noteConnections } from '../support/connections.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 import { hasSshd, SshHost } from '../support/ssh-host.ts'
 
@@ -29,16 +28,6 @@ for word in sys.argv[1:]:
     print(read(struct.unpack('>I', read(4))[0])[0])
   except (EOFError, OSError): print('closed'); break
 `
-
-function noteConnections(): HostConnection[] {
-  const all: HostConnection[] = []
-  const listen = (message: unknown): void => void all.push(...((message as { connections?: HostConnection[] }).connections ?? []))
-  for (const name of ['asyncEnd', 'error']) {
-    subscribe(`tracing:toolwright:call:${name}`, listen)
-    onTestFinished(() => void unsubscribe(`tracing:toolwright:call:${name}`, listen))
-  }
-  return all
-}
 
 describe.skipIf(!isHeld || !hasSshd)('keys of SSH hosts', { timeout: 180_000 }, () => {
   const host = SshHost.ofSuite()

@@ -4,24 +4,13 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SandboxCredential, ToolError } from 'toolwright'
 import type { HostConnection } from '../../../index.js'
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { isHeld } from '../../confinement/asking-host.ts'
+import { noteConnections } from '../../support/connections.ts'
 import { CANARY, CANARY_FORMS, CredentialHost } from '../../support/credential-host.ts'
 
 const token: SandboxCredential = { variable: 'GITHUB_TOKEN', hosts: ['api.cred.test'], value: CANARY, send: 'bearer' }
 const authorized = '-H "Authorization: Bearer $GITHUB_TOKEN"'
-
-/** The connections of the calls that a test makes. */
-function noteConnections(): HostConnection[] {
-  const all: HostConnection[] = []
-  const listen = (message: unknown): void => void all.push(...((message as { connections?: HostConnection[] }).connections ?? []))
-  for (const name of ['asyncEnd', 'error']) {
-    subscribe(`tracing:toolwright:call:${name}`, listen)
-    onTestFinished(() => void unsubscribe(`tracing:toolwright:call:${name}`, listen))
-  }
-  return all
-}
 
 describe.skipIf(!isHeld)('credentials', { timeout: 120_000 }, () => {
   const host = CredentialHost.ofSuite()

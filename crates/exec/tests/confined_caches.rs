@@ -117,6 +117,18 @@ fn a_cache_takes_what_a_command_writes_and_the_host_keeps_its_own() {
     assert!(place.home.join(".npm").is_dir());
 }
 
+/// A command that fills all of them takes as much memory as one that fills one.
+#[test]
+fn caches_share_the_memory_for_their_changes() {
+    let place = Place::new();
+    if !place.holds() {
+        return;
+    }
+    let script = "free() { stat -f -c %f ~/.npm; }; before=$(free); head -c 8000000 /dev/zero > ~/.cache/big; after=$(free); \
+        echo $(((before - after) * $(stat -f -c %S ~/.npm) >= 8000000))";
+    assert_eq!(place.sh(script), "1\nCode(0)");
+}
+
 #[test]
 fn a_store_in_a_cache_stays_closed() {
     let place = Place::new();

@@ -64,14 +64,7 @@ impl Fork {
         fill: impl FnOnce(BorrowedFd<'_>) -> Result<(), Errno>,
     ) -> Result<Self, Errno> {
         hidden.with_memory(|memory| {
-            for name in ["upper", "work"] {
-                mkdirat(memory, name, Mode::from_raw_mode(0o755))?;
-            }
-            let changes = openat(memory, "upper", DIRECTORY, Mode::empty())?;
-            let work = openat(memory, "work", DIRECTORY, Mode::empty())?;
-            // Also finds out whether this file system has such attributes. Without them some calls of
-            // commands would fail much later.
-            fsetxattr(&changes, "user.toolwright", b"y", XattrFlags::empty())?;
+            let (changes, work) = directories(memory, 0)?;
             if let Some(name) = replaced {
                 mkdirat(&changes, name, Mode::from_raw_mode(0o755))?;
                 let directory = openat(&changes, name, DIRECTORY, Mode::empty())?;
@@ -80,6 +73,18 @@ impl Fork {
             }
             let mount = overlay(base.as_fd(), changes.as_fd(), work.as_fd(), Sync::Asked)?;
             Ok(Self { mount, changes })
+        })
+    }
+
+    /// Makes forks of several directories, of whose changes nobody is told. All of these share one file system in
+    /// memory, and so the half of the memory that the kernel lets it take. `None`: of this one there can be no fork.
+    pub fn several(hidden: &Hidden, bases: &[impl AsFd]) -> Result<Vec<Option<OwnedFd>>, Errno> {
+        hidden.with_memory(|memory| {
+            let make = |(number, base): (usize, &_)| {
+                let (changes, work) = directories(memory, number)?;
+                overlay(AsFd::as_fd(base), changes.as_fd(), work.as_fd(), Sync::Asked)
+            };
+            Ok(bases.iter().enumerate().map(|one| make(one).ok()).collect())
         })
     }
 
@@ -95,6 +100,20 @@ impl Fork {
             Ok(Self { mount, changes })
         })
     }
+}
+
+/// Makes the directories of one fork: for the changes, and for the kernel's work on them.
+fn directories(memory: &OwnedFd, number: usize) -> Result<(OwnedFd, OwnedFd), Errno> {
+    let make = |name: &str| {
+        let name = format!("{name}{number}");
+        mkdirat(memory, &name, Mode::from_raw_mode(0o755))?;
+        openat(memory, &name, DIRECTORY, Mode::empty())
+    };
+    let (changes, work) = (make("upper")?, make("work")?);
+    // Also finds out whether this file system has such attributes. Without them some calls of
+    // commands would fail much later.
+    fsetxattr(&changes, "user.toolwright", b"y", XattrFlags::empty())?;
+    Ok((changes, work))
 }
 
 /// Makes a fork of `base` whose changes stay in `changes`, a directory that outlives this process. `work` is an empty

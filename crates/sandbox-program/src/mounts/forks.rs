@@ -146,12 +146,18 @@ impl Forks {
         Ok(())
     }
 
-    /// Attaches a fork of a directory that is read-only, of which nobody asks what has changed.
-    pub(super) fn add_cache(&mut self, path: &Path) -> Result<(), Errno> {
-        let place = Self::base(path)?;
-        let Fork { mount, .. } = new_fork(&self.hidden, &place, None)?;
-        kernel::attach(&mount, &place)?;
-        self.caches.push(fstat(&mount)?.st_dev);
+    /// Makes forks of caches, which are read-only where they lie. Nobody asks what has changed in them.
+    pub(super) fn make_caches(&self, paths: &[&Path]) -> Vec<Option<OwnedFd>> {
+        let bases: Vec<_> = paths.iter().map(|path| Self::base(path).ok()).collect();
+        let there: Vec<_> = bases.iter().flatten().collect();
+        let mut made = Fork::several(&self.hidden, &there).unwrap_or_default().into_iter();
+        bases.iter().map(|base| base.as_ref().and_then(|_| made.next().flatten())).collect()
+    }
+
+    /// Attaches one of them.
+    pub(super) fn add_cache(&mut self, path: &Path, mount: &OwnedFd) -> Result<(), Errno> {
+        kernel::attach(mount, Self::base(path)?)?;
+        self.caches.push(fstat(mount)?.st_dev);
         Ok(())
     }
 

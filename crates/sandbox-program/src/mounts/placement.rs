@@ -107,6 +107,13 @@ impl Placement {
             self.devices.as_ref().map(|_| Programs::prepare(&scratch)).transpose()?;
         let mut forks = self.devices.as_ref().map(|_| Forks::prepare(&scratch)).transpose()?;
         scratch.seal().at("make read-only the covers in", Path::new("/"))?;
+        let caches = layout.entries().iter().filter(|entry| entry.kind == Kind::Cache);
+        let caches: Vec<&Path> = caches.map(|entry| entry.path.as_path()).collect();
+        let mut caches = forks
+            .iter()
+            .flat_map(|forks| forks.make_caches(&caches))
+            .collect::<Vec<_>>()
+            .into_iter();
         let mut protector = Protector::new(layout, held, on_absent);
         let mut frozen = HashSet::new();
         for (index, Entry { path, kind, below }) in layout.entries().iter().enumerate() {
@@ -151,9 +158,10 @@ impl Placement {
                 }
                 Kind::Protected => protector.protect(path)?,
                 Kind::Cache => {
-                    if let Some(forks) = &mut forks {
+                    let mount = caches.next().flatten();
+                    if let (Some(forks), Some(mount)) = (&mut forks, mount) {
                         // Without a fork it stays read-only.
-                        let _ = forks.add_cache(path);
+                        let _ = forks.add_cache(path, &mount);
                     }
                 }
                 Kind::Fork => {

@@ -4,7 +4,8 @@
 //! give up in the middle of their work. So commands have a fork of each: they find what the user's programs have left
 //! there, and what they add stays with them.
 //!
-//! A directory counts only as it is named here or by a variable of the host, without links on the way.
+//! A directory counts only as it is named here or by a variable of the host, without links on the way. Links to the home
+//! directory itself are followed.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -113,7 +114,11 @@ const MOVED_BY: [(&str, &str); 10] = [
 /// The cache below a home directory that holds a path, and the variable by which its program takes another one.
 #[must_use]
 pub fn holding(path: &Path, home: &Path) -> Option<(&'static str, Option<&'static str>)> {
-    let below = path.strip_prefix(home).ok()?;
+    let real = fs::canonicalize(home);
+    let below = path
+        .strip_prefix(home)
+        .or_else(|_| path.strip_prefix(real.as_deref().unwrap_or(home)))
+        .ok()?;
     let cache = CACHES.into_iter().find(|cache| below.starts_with(cache))?;
     let moved = MOVED_BY.iter().find(|(name, _)| *name == cache);
     Some((cache, moved.map(|(_, variable)| *variable)))
@@ -191,7 +196,9 @@ impl Found {
                 there.push(path);
             }
         };
-        for home in homes {
+        // A system may lead to the directories of all users by a link.
+        let real_homes: Vec<PathBuf> = homes.iter().flat_map(fs::canonicalize).collect();
+        for home in &real_homes {
             for cache in CACHES {
                 add(home, cache);
             }
@@ -212,7 +219,7 @@ impl Found {
         }
         // One that holds a home directory, or the system, is no cache.
         there.retain(|path| path.parent().is_some_and(|above| above != Path::new("/")));
-        there.retain(|path| !homes.iter().any(|home| home.starts_with(path)));
+        there.retain(|path| !real_homes.iter().any(|home| home.starts_with(path)));
         there.sort_unstable();
         there.dedup_by(|path, above| path.starts_with(above));
         let homes = homes.iter().map(|home| (*home).to_owned()).collect();

@@ -11,10 +11,10 @@ use crate::voice::remedy::Remedy;
 /// Of a cache, the variable that leads its program elsewhere. Of anything else in the home directory, another home.
 pub(super) fn note(ended: &Ended<'_>, path: &Path) -> Option<String> {
     let home = ended.plan.origin.as_ref()?.home.as_deref()?;
-    if !path.starts_with(home) {
-        return None;
-    }
     let Some((cache, variable)) = caches::holding(path, home) else {
+        if !path.starts_with(home) {
+            return None;
+        }
         let what = "only the root directory and the temporary directory can be written; work there, run a program that keeps its files in the home directory with HOME=${TMPDIR:-/tmp}, or";
         return Some(sentence(what, Remedy::WRITABLE, ended.door));
     };

@@ -1,5 +1,5 @@
 use super::*;
-use crate::policy::caches::{CACHES, VARIABLES};
+use crate::policy::caches::{CACHES, VARIABLES, holding};
 
 #[test]
 fn the_tables_are_in_order_and_no_cache_lies_in_another() {
@@ -39,6 +39,21 @@ fn caches_are_those_that_are_there_and_that_a_command_cannot_write() {
     assert_eq!(caches(&Settings { writable_roots, ..Settings::default() }), all[1..]);
     let full = fixture.plan_for(&Settings::default(), Files::Full).expect("a plan");
     assert!(full.caches.is_empty());
+}
+
+#[test]
+fn a_home_directory_may_be_named_by_a_link() {
+    let mut fixture = Fixture::new();
+    fs::create_dir(fixture.at("home/.npm")).expect("made");
+    symlink(fixture.at("home"), fixture.at("people")).expect("linked");
+    let (real, named) = (fixture.at("home/.npm"), fixture.at("people"));
+    fixture.home = named.clone();
+    let plan = fixture.plan(&Settings::default()).expect("a plan");
+    assert_eq!(plan.caches, std::slice::from_ref(&real));
+    let held = Some((".npm", Some("npm_config_cache")));
+    assert_eq!(holding(&real.join("x"), &named), held);
+    assert_eq!(holding(&named.join(".npm/x"), &named), held);
+    assert_eq!(holding(&named.join("npm"), &named), None);
 }
 
 #[test]
