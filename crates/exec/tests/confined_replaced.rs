@@ -6,7 +6,7 @@
 mod support;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use support::place::{Place, has_namespaces};
@@ -111,9 +111,11 @@ fn a_directory_on_the_way_that_is_exchanged_is_held() {
         &place,
         "echo x >> dir/sub/kept; mv dir away; mv dir/sub away; cat dir/sub/kept",
         || {
+            let new = place.outside.join("new");
+            fs::create_dir_all(new.join("sub")).expect("made");
+            fs::write(new.join("sub/kept"), "new").expect("written");
             fs::remove_dir_all(place.root.join("dir")).expect("removed");
-            fs::create_dir_all(place.root.join("dir/sub")).expect("made");
-            fs::write(place.root.join("dir/sub/kept"), "new").expect("written");
+            fs::rename(new, place.root.join("dir")).expect("there");
         },
     );
     assert!(output.ends_with("new"), "{output}");
@@ -164,4 +166,53 @@ fn a_closed_file_that_is_replaced_all_the_time_does_not_cost_the_tree() {
             assert_eq!(text(&result.expect("runs")), "out\n");
         }
     });
+}
+
+/// The process of a command is made while the file is replaced, once before a command of the same tree and once after it.
+#[test]
+fn a_protected_file_that_is_replaced_while_a_command_begins_is_held() {
+    if !has_namespaces() {
+        return;
+    }
+    let place = with_file("dir/kept");
+    let script = format!(
+        "until [ -e go ]; do sleep 0.01; done; {PATIENCE}; {{ echo x >> dir/kept; rm -f dir/kept; cat dir/kept; }} 2>&1"
+    );
+    for round in 0..20_u32 {
+        let content = format!("saved {round}");
+        let output = thread::scope(|scope| {
+            let command = scope.spawn(|| text(&place.sh(&script).expect("runs")));
+            let (began, long) = (Instant::now(), Duration::from_millis(1) * round);
+            while began.elapsed() < long {
+                replace(&place, "dir/kept", "before");
+            }
+            replace(&place, "dir/kept", &content);
+            fs::write(place.root.join("go"), "").expect("written");
+            command.join().expect("ended")
+        });
+        fs::remove_file(place.root.join("go")).expect("there");
+        assert!(output.ends_with(&content), "{round}: {output}");
+    }
+}
+
+/// A directory that is renamed takes its covers with it, and the kernel reports nothing.
+#[test]
+fn a_directory_on_the_way_that_is_renamed_is_held_by_the_next_command() {
+    if !has_namespaces() {
+        return;
+    }
+    let place = with_file("dir/sub/kept");
+    assert_eq!(text(&place.sh("echo out").expect("runs")), "out\n");
+    for (round, name) in ["dir", "dir/sub"].into_iter().enumerate() {
+        let (new, old) = (place.outside.join("new"), place.outside.join(format!("old{round}")));
+        fs::create_dir_all(new.join("sub")).expect("made");
+        fs::write(new.join("sub/kept"), name).expect("written");
+        let new = if name == "dir" { new } else { new.join("sub") };
+        fs::rename(place.root.join(name), old).expect("away");
+        fs::rename(new, place.root.join(name)).expect("there");
+        let script = "echo x >> dir/sub/kept; rm -f dir/sub/kept; mv dir away; mv dir/sub away; cat dir/sub/kept";
+        let output = text(&place.sh(&format!("{{ {script}; }} 2>&1")).expect("runs"));
+        assert!(output.ends_with(name), "{output}");
+        let _ = fs::remove_dir_all(place.outside.join("new"));
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
@@ -12,8 +12,6 @@ use toolwright_sandbox::wire::{ForkRequest, PrivateRequest, Reply, send};
 use crate::temporary::Temporary;
 use crate::{limits, mounts};
 
-/// How long a program may take to remove a file and write another in its place.
-const SAVE_TIME: Duration = Duration::from_millis(10);
 const SAVE_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
 
 /// How often a path that stays missing is looked at.
@@ -55,12 +53,12 @@ impl Environment {
 
     /// Covers again what the host has replaced. Returns whether a protected path is missing. A
     /// program that saves a file removes it for a moment, so the path gets a placeholder only after
-    /// that.
-    pub(crate) fn renew_covers(&mut self) -> bool {
+    /// that, and only for a command: while none runs, the host may remove what it likes without anything coming back.
+    pub(crate) fn renew_covers(&mut self, is_active: bool) -> bool {
         let Some(tree) = &mut self.tree else { return false };
-        let since = self.missing_since;
-        let is_missing = tree.renew(since.is_some_and(|since| since.elapsed() > SAVE_TIME));
-        self.missing_since = is_missing.then(|| since.unwrap_or_else(Instant::now));
+        let since = self.missing_since.filter(|_| is_active);
+        let is_missing = tree.renew(since.is_some_and(|since| since.elapsed() > mounts::SAVE_TIME));
+        self.missing_since = (is_missing && is_active).then(|| since.unwrap_or_else(Instant::now));
         is_missing
     }
 
@@ -116,7 +114,7 @@ impl Environment {
     /// How long to wait before looking again for a missing path.
     pub(crate) fn pause(&self) -> Option<&'static Timespec> {
         let since = self.missing_since?;
-        Some(if since.elapsed() > SAVE_TIME { &POLL_INTERVAL } else { &SAVE_INTERVAL })
+        Some(if since.elapsed() > mounts::SAVE_TIME { &POLL_INTERVAL } else { &SAVE_INTERVAL })
     }
 }
 

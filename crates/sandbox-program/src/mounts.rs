@@ -48,6 +48,7 @@ use programs::Programs;
 use protection::{Held, OnAbsent};
 pub(crate) use removal::Revealed;
 use renewal::Renewal;
+pub(crate) use renewal::SAVE_TIME;
 pub use resolver::name_resolver;
 use rustix::fs::Mode;
 use rustix::io::Errno;

@@ -92,9 +92,7 @@ fn wait_for_workers(
                 workers.kill();
             }
         }
-        if workers.is_active() {
-            environment.renew_covers();
-        }
+        environment.renew_covers(workers.is_active());
         let mut fds = vec![PollFd::new(ended, PollFlags::IN)];
         fds.extend(environment.changes());
         fds.extend(workers.sockets().map(|socket| PollFd::new(socket, PollFlags::IN)));
@@ -273,16 +271,21 @@ fn serve(
                 workers.add(worker);
             }
         }
-        // While no command runs, the host may remove the tree without anything coming back in it.
-        let is_missing = workers.is_active() && environment.renew_covers();
+        // Also while no command runs: one may be about to, and sees nothing that was lost before its worker began to
+        // watch.
+        let is_active = workers.is_active();
+        let is_missing = environment.renew_covers(is_active);
         let mut fds = vec![PollFd::new(&*inbox, PollFlags::IN), PollFd::new(ended, PollFlags::IN)];
         fds.extend(environment.changes());
         let sockets = fds.len();
         fds.extend(workers.sockets().map(|socket| PollFd::new(socket, PollFlags::IN)));
-        let wait =
-            if is_missing { environment.pause() } else { workers.is_empty().then_some(&IDLE) };
+        let wait = match (workers.is_empty(), is_missing && is_active) {
+            (true, _) => Some(&IDLE),
+            (false, true) => environment.pause(),
+            (false, false) => None,
+        };
         match poll(&mut fds, wait) {
-            Ok(0) if !is_missing => return Ok(()),
+            Ok(0) if workers.is_empty() => return Ok(()),
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }

@@ -34,9 +34,23 @@ impl OwnChanges {
 
     /// Makes a change.
     pub(super) fn during<T>(&self, change: impl FnOnce() -> T) -> T {
+        self.during_what_may(change, || true)
+    }
+
+    /// Does what may change something. `has_changed` says afterwards whether it has.
+    pub(super) fn during_what_may<T>(
+        &self,
+        change: impl FnOnce() -> T,
+        has_changed: impl FnOnce() -> bool,
+    ) -> T {
         self.counter().fetch_add(1, Ordering::SeqCst);
         let result = change();
-        self.counter().fetch_add(1, Ordering::SeqCst);
+        // Nobody keeps an odd count, so the former one can come back.
+        if has_changed() {
+            self.counter().fetch_add(1, Ordering::SeqCst);
+        } else {
+            self.counter().fetch_sub(1, Ordering::SeqCst);
+        }
         result
     }
 
@@ -85,5 +99,14 @@ mod tests {
         changes.during(|| assert!(seen.explain() && seen.explain()));
         assert!(seen.explain());
         assert!(!seen.explain());
+    }
+    #[test]
+    fn what_changes_nothing_explains_nothing() {
+        let changes = OwnChanges::new().expect("memory");
+        let seen = SeenChanges::of(&changes);
+        changes.during_what_may(|| assert!(seen.explain()), || false);
+        assert!(!seen.explain());
+        changes.during_what_may(|| (), || true);
+        assert!(seen.explain());
     }
 }

@@ -221,19 +221,16 @@ impl<'a> Protector<'a> {
         if self.absent.contains(&path) {
             return Ok(true);
         }
-        match self.on_absent {
-            OnAbsent::StandIn => placeholder::make(parent, name, is_last).map(|made| !made),
-            OnAbsent::Await => {
-                self.is_missing = true;
-                Ok(true)
-            }
-            OnAbsent::Note => {
-                if can_be_changed(parent)? {
-                    self.absent.push(path);
-                }
-                Ok(true)
-            }
+        // No command can make it.
+        if !can_be_changed(parent)? {
+            return Ok(true);
         }
+        match self.on_absent {
+            OnAbsent::StandIn => return placeholder::make(parent, name, is_last).map(|made| !made),
+            OnAbsent::Await => self.is_missing = true,
+            OnAbsent::Note => self.absent.push(path),
+        }
+        Ok(true)
     }
 
     fn pin(&mut self, directory: &Path, place: OwnedFd) -> Result<(), Errno> {

@@ -6,10 +6,12 @@
 //! Mounts of a worker do not appear in the supervisor's.
 
 use std::cell::Cell;
+use std::collections::HashSet;
 use std::mem::take;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use rustix::fs::fstat;
 use rustix::io::Errno;
@@ -18,11 +20,15 @@ use rustix::mount::{MountPropagationFlags, mount_change};
 use crate::mounts::error::{At, MountError};
 use crate::mounts::forks::Forks;
 use crate::mounts::layout::{Kind, Layout};
+use crate::mounts::own_changes::OwnChanges;
 use crate::mounts::placeholder::Placeholder;
 use crate::mounts::protection::{Held, OnAbsent, Protector};
 use crate::mounts::scratch::Scratch;
 use crate::mounts::watch::MountEvents;
 use crate::mounts::{Tree, change, kernel, placement, without_umask};
+
+/// How long a program may take to remove a file and write another in its place.
+pub(crate) const SAVE_TIME: Duration = Duration::from_millis(10);
 
 /// Whether this process, or the one it was forked from, has shared its tree.
 static SHARED: AtomicBool = AtomicBool::new(false);
@@ -34,6 +40,8 @@ pub(super) struct Renewal {
     /// Each reports every change: one wakes the supervisor, the other says what is new.
     wakes: MountEvents,
     events: MountEvents,
+    /// The closed paths that were there in the beginning.
+    closed: HashSet<PathBuf>,
     /// Something was missing, or could not be covered, when it was last looked.
     is_missing: Cell<bool>,
 }
@@ -43,8 +51,13 @@ impl Renewal {
     pub(super) fn begin(layout: Layout, scratch: Scratch) -> Result<Self, Errno> {
         mount_change("/", MountPropagationFlags::SHARED | MountPropagationFlags::REC)?;
         SHARED.store(true, Ordering::Relaxed);
+        let closed = layout.entries().iter().filter(|entry| entry.kind == Kind::Closed);
+        let closed = closed.filter(|entry| kernel::open_followed(&entry.path).is_ok());
+        let closed = closed.map(|entry| entry.path.clone()).collect();
         let (wakes, events) = (MountEvents::open()?, MountEvents::open()?);
-        Ok(Self { layout, scratch, wakes, events, is_missing: Cell::new(false) })
+        // What has lost its cover while the others were laid is covered by the first renewal.
+        let is_missing = Cell::new(true);
+        Ok(Self { layout, scratch, wakes, events, closed, is_missing })
     }
 
     pub(super) fn file_system(&self) -> BorrowedFd<'_> {
@@ -60,17 +73,30 @@ impl Renewal {
 
     /// Covers what has no cover, and what could not be covered the last time. A program that saves
     /// a file is about to replace a missing path, so placeholders are made only `for_absent`.
-    pub(super) fn renew(
+    fn renew(
         &self,
         held: Held<'_>,
-        forks: Option<&Forks>,
+        (forks, own_changes): (Option<&Forks>, Option<&OwnChanges>),
         for_absent: bool,
     ) -> Result<(), MountError> {
-        if !self.events.have_come().unwrap_or(true) && !self.is_missing.get() {
+        let have_come = self.events.have_come().unwrap_or(true);
+        if !have_come && !self.is_missing.get() {
             return Ok(());
         }
         self.is_missing.set(true);
-        without_umask(|| self.renew_all(held, forks, for_absent))
+        let Some(own_changes) = own_changes.filter(|_| !have_come) else {
+            return without_umask(|| self.renew_all(held, forks, for_absent));
+        };
+        // Where nothing was lost, what is covered now makes no tree stale.
+        own_changes.during_what_may(
+            || without_umask(|| self.renew_all(held, forks, for_absent)),
+            || {
+                let has_changed = self.events.have_come().unwrap_or(true);
+                // It may have been the host meanwhile: the next renewal looks again.
+                self.is_missing.set(self.is_missing.get() || has_changed);
+                has_changed
+            },
+        )
     }
 
     fn renew_all(
@@ -90,7 +116,7 @@ impl Renewal {
             let covered = match entry.kind {
                 Kind::Protected => protector.protect(path),
                 Kind::Closed => self.close_again(path, &mut protector).map(|is_there| {
-                    is_missing |= !is_there && !for_absent;
+                    is_missing |= !is_there && !for_absent && self.closed.contains(path);
                 }),
                 _ => continue,
             };
@@ -143,7 +169,7 @@ impl Tree {
         let Some(renewal) = &self.renewal else { return false };
         // What cannot be covered now may be the next time, and the rest is worth covering.
         let held = Held { placeholders: &mut self.placeholders, absent: &mut self.absent };
-        let _ = renewal.renew(held, self.forks.as_ref(), for_absent);
+        let _ = renewal.renew(held, (self.forks.as_ref(), self.own_changes.as_ref()), for_absent);
         if let Some(forks) = &mut self.forks {
             forks.forget_removed();
         }
