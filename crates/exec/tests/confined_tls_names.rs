@@ -572,7 +572,10 @@ print('again')",
     assert_eq!(output, "256 [11]\nTrue\nagain");
     let counts: Vec<_> = connections.iter().map(|one| (one.verdict, one.count)).collect();
     assert_eq!(counts, [(Verdict::Opened, 556), (Verdict::Failed, 44)]);
-    assert!(connections[0].bytes.is_some(), "{connections:?}");
+    // A busy kernel drops reports of ends. Then nothing is said, and nothing wrong.
+    let told = 256 * 6 + 300 * 5;
+    let is_right = |bytes: &Bytes| bytes.sent >= told && bytes.received >= told;
+    assert!(connections[0].bytes.as_ref().is_none_or(is_right), "{connections:?}");
 }
 
 #[test]
