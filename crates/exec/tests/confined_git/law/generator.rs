@@ -1,6 +1,7 @@
 //! Random git directories of a command, in a root that a person has prepared at random.
 
-use std::collections::BTreeMap;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -53,6 +54,10 @@ const SEEN: &str = "export GIT_DISCOVERY_ACROSS_FILESYSTEM=1; git() { timeout 2 
 struct Prepared {
     grounds: Grounds,
     told: BTreeMap<PathBuf, String>,
+    /// What [`SEEN`] shows of each repository.
+    seen: BTreeSet<String>,
+    /// How many repositories commands have made or changed in all cases.
+    made: Cell<usize>,
 }
 
 impl Prepared {
@@ -61,8 +66,15 @@ impl Prepared {
         let _ = fs::create_dir(grounds.scene.place.outside.join("objects"));
         let repositories = git_directories(grounds.root()).into_iter();
         let told = repositories.map(|git| (git.clone(), told(&grounds, &git))).collect();
-        Self { grounds, told }
+        let seen =
+            blocks(&grounds.scene.on_host(grounds.root(), SEEN)).map(str::to_owned).collect();
+        Self { grounds, told, seen, made: Cell::new(0) }
     }
+}
+
+/// What [`SEEN`] shows, by repository.
+fn blocks(seen: &str) -> impl Iterator<Item = &str> {
+    seen.split("\n= ").map(|block| block.trim_start_matches("= ").trim_end())
 }
 
 /// The git directories of a person: what they are, and what of them has to stay.
@@ -226,6 +238,8 @@ fn case_that_keeps(
     wrong.extend(grounds.effect());
     if wrong.is_empty() {
         let (by_command, _) = grounds.scene.confined(SEEN);
+        let made = blocks(&by_command).filter(|block| !prepared.seen.contains(*block)).count();
+        prepared.made.set(prepared.made.get() + made);
         let by_person = grounds.scene.on_host(grounds.root(), SEEN);
         // A directory of another spelling stays private to commands, and so does one with a pipe as its HEAD.
         let is_private = [".GIT", ".Git", "mkfifo"].iter().any(|name| script.contains(name));
@@ -290,6 +304,8 @@ fn random_git_directories_have_no_effect_later() {
             wrong.push(found);
         }
     }
+    let made: usize = prepared.values().map(|prepared| prepared.made.get()).sum();
+    eprintln!("{count} commands made or changed {made} repositories");
     none_of(&wrong, usize::try_from(count).expect("small"));
 }
 
