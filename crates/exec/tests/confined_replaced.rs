@@ -195,24 +195,54 @@ fn a_protected_file_that_is_replaced_while_a_command_begins_is_held() {
     }
 }
 
-/// A directory that is renamed takes its covers with it, and the kernel reports nothing.
+/// Moves what is there aside, and puts something else there, as editors that keep a backup do. What is moved takes its
+/// covers with it, and the kernel reports no change of the mounts.
+fn exchange(place: &Place, name: &str, by: &str) {
+    let at = place.root.join(name);
+    fs::rename(&at, place.outside.join(format!("{by}.backup"))).expect("away");
+    fs::rename(place.outside.join(by), at).expect("there");
+}
+
 #[test]
-fn a_directory_on_the_way_that_is_renamed_is_held_by_the_next_command() {
+fn what_the_host_moves_away_is_held_and_closed_in_its_place() {
     if !has_namespaces() {
         return;
     }
-    let place = with_file("dir/sub/kept");
-    assert_eq!(text(&place.sh("echo out").expect("runs")), "out\n");
-    for (round, name) in ["dir", "dir/sub"].into_iter().enumerate() {
-        let (new, old) = (place.outside.join("new"), place.outside.join(format!("old{round}")));
-        fs::create_dir_all(new.join("sub")).expect("made");
-        fs::write(new.join("sub/kept"), name).expect("written");
-        let new = if name == "dir" { new } else { new.join("sub") };
-        fs::rename(place.root.join(name), old).expect("away");
-        fs::rename(new, place.root.join(name)).expect("there");
-        let script = "echo x >> dir/sub/kept; rm -f dir/sub/kept; mv dir away; mv dir/sub away; cat dir/sub/kept";
-        let output = text(&place.sh(&format!("{{ {script}; }} 2>&1")).expect("runs"));
+    let mut place = with_file("dir/sub/kept");
+    for name in ["closed", "dir/closed"] {
+        fs::write(place.root.join(name), "secret").expect("written");
+        place.plan.closed.push(place.root.join(name));
+    }
+    let script = "echo x >> dir/sub/kept; echo x > new; mv -f new dir/sub/kept; rm -f dir/sub/kept; mv dir away; mv dir/sub away; \
+                  cat closed dir/closed; cat dir/sub/kept";
+    let outside = place.outside.clone();
+    // More than once in the life of a command, too.
+    let output = beside(&place, script, || {
+        for round in ["first", "last"] {
+            for name in ["kept", "closed"] {
+                fs::write(outside.join(name), if name == "kept" { round } else { "secret" })
+                    .expect("written");
+            }
+            exchange(&place, "dir/sub/kept", "kept");
+            exchange(&place, "closed", "closed");
+            thread::sleep(Duration::from_millis(50));
+        }
+    });
+    assert!(output.ends_with("last") && !output.contains("secret"), "{output}");
+    for (name, kept) in [("dir", "sub/kept"), ("dir/sub", "kept")] {
+        let new = outside.join("new");
+        fs::create_dir_all(new.join(kept).parent().expect("one")).expect("made");
+        fs::write(new.join(kept), name).expect("written");
+        fs::write(new.join("closed"), "secret").expect("written");
+        let output = beside(&place, script, || {
+            let _ = fs::remove_dir_all(outside.join("new.backup"));
+            exchange(&place, name, "new");
+        });
         assert!(output.ends_with(name), "{output}");
-        let _ = fs::remove_dir_all(place.outside.join("new"));
+        assert!(!output.contains("secret"), "{output}");
+        assert_eq!(fs::read_to_string(place.root.join("dir/sub/kept")).expect("there"), name);
+        // The next command has a tree of its own.
+        let output = text(&place.sh(&format!("{{ {script}; }} 2>&1")).expect("runs"));
+        assert!(output.ends_with(name) && !output.contains("secret"), "{output}");
     }
 }

@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Instant;
 
-use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::event::{PollFd, Timespec};
 use rustix::io::Errno;
 use toolwright_sandbox::layers::Layers;
 use toolwright_sandbox::wire::{ForkRequest, PrivateRequest, Reply, send};
@@ -36,10 +36,10 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    /// Becomes ready when a path may have lost its cover.
-    pub(crate) fn changes(&self) -> Option<PollFd<'_>> {
-        let changes = self.tree.as_ref().and_then(mounts::Tree::changes)?;
-        Some(PollFd::from_borrowed_fd(changes, PollFlags::PRI))
+    /// One becomes ready when a path may have lost its cover.
+    pub(crate) fn changes(&self) -> impl Iterator<Item = PollFd<'_>> {
+        let changes = self.tree.iter().flat_map(mounts::Tree::changes);
+        changes.map(|(changes, flags)| PollFd::from_borrowed_fd(changes, flags))
     }
 
     /// What other supervisors join.

@@ -10,6 +10,7 @@ mod error;
 mod forks;
 mod kernel;
 mod layout;
+mod moves;
 mod older_kernel;
 mod own_changes;
 mod place;
@@ -37,6 +38,7 @@ use forks::Forks;
 use kernel::Attributes;
 pub(crate) use kernel::{attach, open_plain};
 use layout::Layout;
+use moves::Moves;
 use own_changes::OwnChanges;
 use placeholder::Placeholder;
 use placement::{Placed, Placement};
@@ -237,6 +239,8 @@ fn build_in_place(
         let all = always | Attributes::READ_ONLY;
         kernel::set_at(root, all).at("make read-only the tree at", root)?;
     }
+    // A cover would be watched otherwise.
+    let moves = Moves::begin(&layout).ok();
     let held = Held { placeholders: &mut tree.placeholders, absent: &mut tree.absent };
     let placed = placement.place(&layout, plan, (held, on_absent))?;
     let Placed { scratch, programs, forks, temporary } = placed;
@@ -245,7 +249,7 @@ fn build_in_place(
     // The working directory may now lie below a cover.
     chdir("/").at("enter", root)?;
     // Without it, what loses its cover stays open until the next command.
-    tree.renewal = Renewal::begin(layout, scratch).ok();
+    tree.renewal = Renewal::begin(layout, scratch, moves).ok();
     Ok(())
 }
 

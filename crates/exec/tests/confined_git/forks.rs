@@ -69,6 +69,39 @@ fn what_a_person_commits_meanwhile_stays_and_the_command_keeps_its_own() {
     });
 }
 
+/// The mount goes with the directory, and another repository lies in its place.
+#[test]
+fn a_repository_that_a_person_exchanges_meanwhile_is_not_written() {
+    if !has_namespaces() {
+        return;
+    }
+    let scene = Scene::new(REPOSITORY);
+    let root = &scene.place.root;
+    let shown =
+        "git config --list --local; ls .git .git/hooks ../old; cat .git/HEAD .git/description";
+    let attack = "echo x > .git/hooks/pre-commit; git config alias.st '!x'; echo x > .git/description; \
+        rm -rf .git/refs; mv .git away; mkdir .git; echo x > .git/x";
+    let before = std::thread::scope(|threads| {
+        let person = threads.spawn(|| {
+            while !root.join("ready").exists() {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            scene.on_host(root, "mv .git ../old; git init -q -b other .");
+            let before = scene.on_host(root, shown);
+            fs::write(root.join("go"), "").expect("written");
+            before
+        });
+        let script = format!(
+            ": > ready; until [ -e go ]; do sleep 0.01; done; sleep 1; {attack}; rm ready go"
+        );
+        scene.confined(&script);
+        person.join().expect("done")
+    });
+    assert_eq!(scene.on_host(root, shown), before);
+    scene.confined(&format!("{attack}; true"));
+    assert_eq!(scene.on_host(root, shown), before);
+}
+
 #[test]
 fn a_lock_of_a_person_is_waited_for_and_never_removed() {
     if !has_namespaces() {
